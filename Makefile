@@ -1,0 +1,65 @@
+# Everything happens in .venv, made from nothing: Python >= 3.10, a C++20 compiler and PyPI are enough.
+PYTHON ?= python3
+PYTEST_ARGS ?=
+
+# Directories are listed too: a deleted file changes the time of its directory.
+SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp src -not -name __pycache__ -not -name '*.pyc' 2>/dev/null)
+CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.inl')
+
+.PHONY: demo test lint bench sanitize format clean
+.DELETE_ON_ERROR:
+
+demo: .venv/installed
+	.venv/bin/sparsecrf demo
+
+test: .venv/installed
+	.venv/bin/python -m pytest $(PYTEST_ARGS)
+
+bench: .venv/installed
+	PYTHONPATH=. .venv/bin/python benchmarks/micro/run.py
+
+lint: .venv/installed .venv/linters
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/clang-format --dry-run --Werror $(CPP_FILES)
+	@# A function shared between files but compiled for AVX may be the copy the linker keeps for all machines.
+	@if nm -C build/venv/CMakeFiles/sparsecrf_core.dir/cpp/core/simd/kernels_avx*.o 2>/dev/null | grep ' [WVu] '; \
+	then echo "kernels_avx*.cpp export the inline functions above: make them static or anonymous"; exit 1; fi
+
+format: .venv/linters
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+	.venv/bin/clang-format -i $(CPP_FILES)
+
+clean:
+	rm -rf .venv .venv-sanitize build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# ---- The environments. The build tools stay in them (no build isolation), so that a rebuild compiles only what changed.
+%/tools: pyproject.toml
+	test -x $*/bin/python || $(PYTHON) -m venv $*
+	$*/bin/python -m pip install --quiet --upgrade pip
+	$*/bin/python -m pip install --quiet --group build
+	touch $@
+
+.venv/installed: .venv/tools $(SOURCES)
+	.venv/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/venv ".[test,plot]"
+	touch $@
+
+.venv/linters: .venv/tools
+	.venv/bin/python -m pip install --quiet --group lint
+	touch $@
+
+# ---- AddressSanitizer and UBSan (GCC on Linux). Python itself is not built with them, so their libraries are loaded
+# first; abort_on_error lets pytest print which test it was, --capture=sys lets the report through.
+SANITIZE_LIBS = $(foreach lib,libasan.so libubsan.so libstdc++.so,$(shell $(CXX) -print-file-name=$(lib)))
+
+.venv-sanitize/installed: .venv-sanitize/tools $(SOURCES)
+	CXX=$(CXX) .venv-sanitize/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/sanitize \
+		-C cmake.build-type=Debug -C cmake.define.SPARSECRF_SANITIZE=address,undefined ".[test]"
+	touch $@
+
+sanitize: .venv-sanitize/installed
+	LD_PRELOAD="$(SANITIZE_LIBS)" PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 \
+		UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 \
+		.venv-sanitize/bin/python -m pytest --capture=sys $(PYTEST_ARGS)

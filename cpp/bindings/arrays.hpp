@@ -1,0 +1,54 @@
+// NumPy arrays to spans and back.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace sparsecrf::bindings {
+
+namespace nb = nanobind;
+
+template <class T>
+using Array1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T, int N>
+using Result = nb::ndarray<nb::numpy, T, nb::ndim<N>, nb::c_contig>;
+
+template <class A>
+auto view(const A& array) {
+    return std::span<const typename A::Scalar>(array.data(), array.size());
+}
+
+// An uninitialised NumPy array that owns its memory.
+template <class T, int N>
+Result<T, N> make(const std::size_t (&shape)[N]) {
+    std::size_t size = 1;
+    for (const std::size_t n : shape) size *= n;
+    auto data = std::make_unique<T[]>(size);
+    T* raw = data.get();
+    nb::capsule owner(raw, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    data.release();
+    return Result<T, N>(raw, N, shape, owner);
+}
+
+template <class A>
+std::span<typename A::Scalar> span_of(A& array) {
+    return {array.data(), array.size()};
+}
+
+template <class T, class Source>
+Result<T, 1> copy(const Source& source) {
+    Result<T, 1> out = make<T, 1>({source.size()});
+    std::size_t k = 0;
+    for (const auto& x : source) out.data()[k++] = static_cast<T>(x);
+    return out;
+}
+
+}  // namespace sparsecrf::bindings

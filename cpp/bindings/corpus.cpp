@@ -1,0 +1,129 @@
+#include "core/corpus.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+
+#include "arrays.hpp"
+#include "module.hpp"
+
+namespace sparsecrf::bindings {
+namespace {
+
+template <class T>
+using Optional = std::optional<Array1<T>>;
+
+template <class T>
+void expect_length(const Optional<T>& array, std::int64_t n, const char* what) {
+    if (array && static_cast<std::int64_t>(array->size()) != n) {
+        throw InputError(message(what, ": expected ", n, " entries, found ", array->size()));
+    }
+}
+
+// One of the two attribute lists of every position, in the shape of a CSR matrix.
+struct Csr {
+    Array1<std::int64_t> ptr;
+    Array1<std::int32_t> id;
+    Optional<double> value;
+    const char* kind;
+
+    void check(std::int64_t n_positions) const {
+        if (static_cast<std::int64_t>(ptr.size()) != n_positions + 1) {
+            throw InputError(message(kind, "_ptr: expected ", n_positions + 1, " entries for ", n_positions,
+                                     " positions, found ", ptr.size()));
+        }
+        const std::int64_t* p = ptr.data();
+        if (p[0] != 0) throw InputError(message(kind, "_ptr: expected 0 first, found ", p[0]));
+        if (p[n_positions] != static_cast<std::int64_t>(id.size())) {
+            throw InputError(message(kind, "_ptr: expected ", id.size(), " last, the length of ", kind, "_id, found ",
+                                     p[n_positions]));
+        }
+        expect_length(value, static_cast<std::int64_t>(id.size()), message(kind, "_value").c_str());
+    }
+    void fill(std::int64_t position, std::int64_t i, std::int64_t t, std::vector<Attribute>& out) const {
+        const std::int64_t begin = ptr.data()[position], end = ptr.data()[position + 1];
+        if (begin > end || begin < 0 || end > static_cast<std::int64_t>(id.size())) {
+            throw InputError(message("sequence ", i, ", position ", t, ": expected ", kind, "_ptr not to fall, found ",
+                                     begin, " then ", end));
+        }
+        for (std::int64_t k = begin; k < end; ++k) {
+            if (id.data()[k] < 0) {
+                throw InputError(message("sequence ", i, ", position ", t, ": expected a ", kind,
+                                         " attribute >= 0, found ", id.data()[k]));
+            }
+            out.push_back({static_cast<std::uint32_t>(id.data()[k]), value ? value->data()[k] : 1.0});
+        }
+    }
+};
+
+std::shared_ptr<Corpus> from_arrays(std::int64_t n_labels, std::int64_t n_attributes, Array1<std::int64_t> lengths,
+                                    Array1<std::int64_t> unigram_ptr, Array1<std::int32_t> unigram_id,
+                                    Array1<std::int64_t> bigram_ptr, Array1<std::int32_t> bigram_id,
+                                    Optional<double> unigram_value, Optional<double> bigram_value,
+                                    Optional<std::int32_t> labels, Optional<double> sequence_weight,
+                                    Optional<double> token_weight) {
+    const nb::gil_scoped_release unlocked;
+    std::int64_t n_positions = 0;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+        if (lengths.data()[i] < 1) {
+            throw InputError(message("sequence ", i, ": expected a length of at least 1, found ", lengths.data()[i]));
+        }
+        if (lengths.data()[i] > std::int64_t{1} << 40) {
+            throw InputError(message("sequence ", i, ": expected a length of at most 2^40, found ", lengths.data()[i]));
+        }
+        n_positions += lengths.data()[i];
+    }
+    const Csr unigram{unigram_ptr, unigram_id, unigram_value, "unigram"};
+    const Csr bigram{bigram_ptr, bigram_id, bigram_value, "bigram"};
+    unigram.check(n_positions);
+    bigram.check(n_positions);
+    expect_length(labels, n_positions, "labels");
+    expect_length(sequence_weight, static_cast<std::int64_t>(lengths.size()), "sequence_weight");
+    expect_length(token_weight, n_positions, "token_weight");
+
+    CorpusBuilder builder;
+    std::vector<Attribute> u, b;
+    std::int64_t position = 0;
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(lengths.size()); ++i) {
+        builder.begin_sequence(sequence_weight ? sequence_weight->data()[i] : 1.0);
+        for (std::int64_t t = 0; t < lengths.data()[i]; ++t, ++position) {
+            unigram.fill(position, i, t, u);
+            bigram.fill(position, i, t, b);
+            builder.add_position(u, b, labels ? labels->data()[position] : kMissing,
+                                 token_weight ? token_weight->data()[position] : 1.0);
+        }
+        builder.end_sequence();
+    }
+    return std::make_shared<Corpus>(builder.build(n_labels, n_attributes));
+}
+
+}  // namespace
+
+void bind_corpus(nb::module_& m) {
+    nb::class_<Corpus>(m, "Corpus", "Encoded sequences; immutable.")
+        .def_static("from_arrays", &from_arrays, nb::kw_only(), nb::arg("n_labels"), nb::arg("n_attributes"),
+                    nb::arg("lengths").noconvert(), nb::arg("unigram_ptr").noconvert(),
+                    nb::arg("unigram_id").noconvert(), nb::arg("bigram_ptr").noconvert(),
+                    nb::arg("bigram_id").noconvert(), nb::arg("unigram_value").noconvert() = nb::none(),
+                    nb::arg("bigram_value").noconvert() = nb::none(), nb::arg("labels").noconvert() = nb::none(),
+                    nb::arg("sequence_weight").noconvert() = nb::none(),
+                    nb::arg("token_weight").noconvert() = nb::none(),
+                    "Build from CSR arrays: lengths int64[N], *_ptr int64[P+1], *_id int32, *_value float64, labels\n"
+                    "int32[P] with -1 where missing, sequence_weight float64[N], token_weight float64[P].")
+        .def_prop_ro("n_sequences", &Corpus::n_sequences)
+        .def_prop_ro("n_tokens", &Corpus::n_tokens)
+        .def_ro("n_labels", &Corpus::n_labels)
+        .def_ro("n_attributes", &Corpus::n_attributes)
+        .def_prop_ro("n_unigram_lists", [](const Corpus& c) { return c.unigram_lists.size(); },
+                     "Distinct unigram lists, the empty one included.")
+        .def_prop_ro("n_base_lists", [](const Corpus& c) { return c.base_lists.size(); },
+                     "Distinct shared parts of bigram lists, the empty one included.")
+        .def_prop_ro("n_rest_lists", [](const Corpus& c) { return c.rest_lists.size(); },
+                     "Distinct rare parts of bigram lists, the empty one included.")
+        .def_prop_ro("offsets", [](const Corpus& c) { return copy<std::int64_t>(c.offsets); }, nb::rv_policy::move)
+        .def_prop_ro("labels", [](const Corpus& c) { return copy<std::int32_t>(c.labels); }, nb::rv_policy::move);
+}
+
+}  // namespace sparsecrf::bindings

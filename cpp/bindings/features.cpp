@@ -1,0 +1,60 @@
+#include "core/features.hpp"
+
+#include "arrays.hpp"
+#include "module.hpp"
+
+namespace sparsecrf::bindings {
+namespace {
+
+// The attribute of every feature, from the row pointers.
+Result<std::int32_t, 1> row_of_each(const std::vector<std::int64_t>& ptr) {
+    Result<std::int32_t, 1> out = make<std::int32_t, 1>({static_cast<std::size_t>(ptr.back())});
+    for (std::size_t x = 0; x + 1 < ptr.size(); ++x) {
+        for (std::int64_t k = ptr[x]; k < ptr[x + 1]; ++k) out.data()[k] = static_cast<std::int32_t>(x);
+    }
+    return out;
+}
+
+template <class F>
+Result<std::int32_t, 1> pairs(const FeatureSet& features, F f) {
+    Result<std::int32_t, 1> out = make<std::int32_t, 1>({features.bigram_pair.size()});
+    for (std::size_t k = 0; k < features.bigram_pair.size(); ++k) {
+        out.data()[k] = static_cast<std::int32_t>(f(features.bigram_pair[k], static_cast<std::uint32_t>(features.n_labels)));
+    }
+    return out;
+}
+
+}  // namespace
+
+void bind_features(nb::module_& m) {
+    using Ids = Array1<std::int32_t>;
+    nb::class_<FeatureSet>(m, "FeatureSet",
+                           "A set of features in canonical order: unigram (x, y), then bigram (x, y', y), lexicographic.\n"
+                           "The previous label n_labels is the start label.")
+        .def("__init__",
+             [](FeatureSet* self, std::int64_t n_labels, std::int64_t n_attributes, Ids ux, Ids uy, Ids bx, Ids bp, Ids by) {
+                 new (self) FeatureSet(n_labels, n_attributes, view(ux), view(uy), view(bx), view(bp), view(by));
+             },
+             nb::arg("n_labels"), nb::arg("n_attributes"), nb::arg("unigram_attribute").noconvert(),
+             nb::arg("unigram_label").noconvert(), nb::arg("bigram_attribute").noconvert(),
+             nb::arg("bigram_previous").noconvert(), nb::arg("bigram_label").noconvert())
+        .def_static("observed", &FeatureSet::observed, nb::arg("corpus"), nb::call_guard<nb::gil_scoped_release>(),
+                    "The features that occur on the labelled paths.")
+        .def_static("virtual", &FeatureSet::everything, nb::arg("corpus"), nb::call_guard<nb::gil_scoped_release>(),
+                    "Every label and label pair of every attribute that occurs.")
+        .def_ro("n_labels", &FeatureSet::n_labels)
+        .def_ro("n_attributes", &FeatureSet::n_attributes)
+        .def_prop_ro("n_unigram", &FeatureSet::n_unigram)
+        .def_prop_ro("n_bigram", &FeatureSet::n_bigram)
+        .def_prop_ro("size", &FeatureSet::size)
+        .def("__len__", &FeatureSet::size)
+        .def_prop_ro("unigram_attribute", [](const FeatureSet& f) { return row_of_each(f.unigram_ptr); }, nb::rv_policy::move)
+        .def_prop_ro("unigram_label", [](const FeatureSet& f) { return copy<std::int32_t>(f.unigram_label); }, nb::rv_policy::move)
+        .def_prop_ro("bigram_attribute", [](const FeatureSet& f) { return row_of_each(f.bigram_ptr); }, nb::rv_policy::move)
+        .def_prop_ro("bigram_previous",
+                     [](const FeatureSet& f) { return pairs(f, [](std::uint32_t pair, std::uint32_t Y) { return pair / Y; }); }, nb::rv_policy::move)
+        .def_prop_ro("bigram_label",
+                     [](const FeatureSet& f) { return pairs(f, [](std::uint32_t pair, std::uint32_t Y) { return pair % Y; }); }, nb::rv_policy::move);
+}
+
+}  // namespace sparsecrf::bindings

@@ -1,0 +1,26 @@
+#include "module.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "core/simd/kernels.hpp"
+
+namespace nb = nanobind;
+using namespace sparsecrf;
+
+NB_MODULE(_core, m) {
+    m.doc() = "Exact inference for sparse linear-chain conditional random fields.";
+    nb::exception<InputError> input_error(m, "InputError", PyExc_ValueError);
+    nb::exception<UnsatisfiableError>(m, "UnsatisfiableError", input_error.ptr());
+
+    m.def("instruction_sets", &instruction_sets, "Names of the instruction sets this machine can run, slowest first.");
+    m.def("instruction_set", [] { return std::string(kernels().name); }, "Name of the instruction set in use.");
+    m.def("set_instruction_set", &set_instruction_set, nb::arg("name"),
+          "Use this instruction set from now on. The environment variable SPARSECRF_ISA does the same at import.");
+    kernels();  // an unknown SPARSECRF_ISA fails now, not in the middle of a run
+
+    bindings::bind_strings(m);
+    bindings::bind_corpus(m);
+    bindings::bind_features(m);
+    bindings::bind_inference(m);
+}

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+
+#include "core/error.hpp"
+#include "core/transition.hpp"
+
+namespace sparsecrf::bindings {
+
+void bind_corpus(nanobind::module_& m);
+void bind_strings(nanobind::module_& m);
+void bind_features(nanobind::module_& m);
+void bind_inference(nanobind::module_& m);
+
+inline Kernel kernel_named(const std::string& name) {
+    if (name == "auto") return Kernel::automatic;
+    if (name == "sparse") return Kernel::sparse;
+    if (name == "dense") return Kernel::dense;
+    if (name == "log") return Kernel::log;
+    throw InputError(message("kernel: expected 'auto', 'sparse', 'dense' or 'log', found '", name, "'"));
+}
+
+inline int checked_threads(int threads) {
+    if (threads < 0) throw InputError(message("threads: expected 0 (all cores) or more, found ", threads));
+    return threads;
+}
+
+}  // namespace sparsecrf::bindings

@@ -1,0 +1,147 @@
+#include "corpus.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "error.hpp"
+#include "simd/kernels.hpp"
+
+namespace sparsecrf {
+
+std::string Corpus::where(std::int64_t position) const {
+    const auto next = std::upper_bound(offsets.begin(), offsets.end(), position);
+    const std::int64_t i = next - offsets.begin() - 1;
+    return message("sequence ", i, ", position ", position - offsets[i]);
+}
+
+std::string CorpusBuilder::here() const {
+    return message("sequence ", corpus_.n_sequences(), ", position ", n_tokens() - corpus_.offsets.back());
+}
+
+void CorpusBuilder::check(const std::vector<Attribute>& list, const char* kind) const {
+    for (const Attribute& a : list) {
+        if (!std::isfinite(a.value)) {
+            throw InputError(message(here(), ": expected a finite ", kind, " attribute value, found ", a.value));
+        }
+    }
+}
+
+void CorpusBuilder::begin_sequence(double weight) {
+    if (!(weight >= 0.0) || !std::isfinite(weight)) {
+        throw InputError(
+            message("sequence ", corpus_.n_sequences(), ": expected a finite weight >= 0, found ", weight));
+    }
+    corpus_.sequence_weight.push_back(weight);
+    weighted_sequences_ |= weight != 1.0;
+}
+
+void CorpusBuilder::add_position(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram, std::int32_t label,
+                                 double weight) {
+    check(unigram, "unigram");
+    check(bigram, "bigram");
+    if (label < kMissing) throw InputError(message(here(), ": expected a label >= 0, or -1 (missing), found ", label));
+    if (!(weight >= 0.0) || !std::isfinite(weight)) {
+        throw InputError(message(here(), ": expected a finite token weight >= 0, found ", weight));
+    }
+    corpus_.unigram.push_back(corpus_.unigram_lists.intern(std::move(unigram)));
+    bigram_.push_back(bigram_lists_.intern(std::move(bigram)));
+    unigram.clear();
+    bigram.clear();
+    corpus_.labels.push_back(label);
+    corpus_.token_weight.push_back(weight);
+    weighted_tokens_ |= weight != 1.0;
+}
+
+void CorpusBuilder::end_sequence() {
+    if (n_tokens() == corpus_.offsets.back()) {
+        throw InputError(message("sequence ", corpus_.n_sequences(), ": expected at least one position, found none"));
+    }
+    corpus_.offsets.push_back(n_tokens());
+}
+
+Corpus CorpusBuilder::build(std::int64_t n_labels, std::int64_t n_attributes) {
+    if (n_labels < 1 || n_labels > kMaxLabels) {
+        throw InputError(message("expected 1 to ", kMaxLabels, " labels, found ", n_labels));
+    }
+    if (n_attributes < 0 || n_attributes > 0x7fffffff) {
+        throw InputError(message("expected 0 to 2^31 - 1 attributes, found ", n_attributes));
+    }
+    if (corpus_.n_sequences() == 0) throw InputError("empty corpus: expected at least one sequence, found none");
+    corpus_.n_labels = static_cast<int>(n_labels);
+    corpus_.n_attributes = static_cast<std::uint32_t>(n_attributes);
+    for (std::int64_t t = 0; t < n_tokens(); ++t) {
+        if (corpus_.labels[t] >= n_labels) {
+            throw InputError(message(corpus_.where(t), ": expected a label below ", n_labels, ", found ",
+                                     corpus_.labels[t]));
+        }
+    }
+    const auto check_ids = [&](const ListPool& lists, const std::vector<std::uint32_t>& of, const char* kind) {
+        std::uint32_t largest = 0;
+        for (std::int64_t k = 0; k < lists.n_entries(); ++k) largest = std::max(largest, lists.id(k));
+        if (lists.n_entries() == 0 || largest < n_attributes) return;
+        for (std::int64_t t = 0; t < n_tokens(); ++t) {
+            for (std::int64_t k = lists.begin(of[t]); k < lists.end(of[t]); ++k) {
+                if (lists.id(k) >= n_attributes) {
+                    throw InputError(message(corpus_.where(t), ": expected a ", kind, " attribute below ",
+                                             n_attributes, ", found ", lists.id(k)));
+                }
+            }
+        }
+    };
+    check_ids(corpus_.unigram_lists, corpus_.unigram, "unigram");
+    check_ids(bigram_lists_, bigram_, "bigram");
+    if (!weighted_sequences_) corpus_.sequence_weight = {};
+    if (!weighted_tokens_) corpus_.token_weight = {};
+    split_bigrams();
+    for (ListPool* pool : {&corpus_.unigram_lists, &corpus_.base_lists, &corpus_.rest_lists}) pool->freeze();
+    Corpus done = std::move(corpus_);
+    *this = CorpusBuilder();
+    return done;
+}
+
+// The base takes the attributes that occur at least `least` times. `least` is the smallest power of two for which the
+// tables of all base lists stay within a cache and each list serves several positions; a few lists are always allowed.
+void CorpusBuilder::split_bigrams() {
+    constexpr std::size_t kFewLists = 32;
+    constexpr double kTableBytes = 8 << 20;
+    const double bytes_per_list = 16.0 * corpus_.n_labels * padded(corpus_.n_labels);
+    const auto room = static_cast<std::size_t>(
+        std::max<double>(kFewLists, std::min(kTableBytes / bytes_per_list, static_cast<double>(n_tokens()) / 4)));
+
+    std::vector<std::int64_t> positions(bigram_lists_.size(), 0);         // of each full list
+    for (const std::uint32_t list : bigram_) ++positions[list];
+    std::vector<std::int64_t> frequency(corpus_.n_attributes, 0);         // of each attribute
+    for (std::uint32_t list = 0; list < bigram_lists_.size(); ++list) {
+        for (std::int64_t k = bigram_lists_.begin(list); k < bigram_lists_.end(list); ++k) {
+            frequency[bigram_lists_.id(k)] += positions[list];
+        }
+    }
+
+    std::vector<std::uint32_t> base_of(bigram_lists_.size()), rest_of(bigram_lists_.size());
+    for (std::int64_t least = 1;; least *= 2) {
+        ListPool base, rest;
+        bool fits = true;
+        for (std::uint32_t list = 0; list < bigram_lists_.size() && fits; ++list) {
+            std::vector<Attribute> shared, own;
+            for (std::int64_t k = bigram_lists_.begin(list); k < bigram_lists_.end(list); ++k) {
+                const Attribute a{bigram_lists_.id(k), bigram_lists_.value(k)};
+                (frequency[a.id] >= least ? shared : own).push_back(a);
+            }
+            base_of[list] = base.intern(std::move(shared));
+            rest_of[list] = rest.intern(std::move(own));
+            fits = base.size() <= room + 1;  // the empty list is always there
+        }
+        if (!fits) continue;
+        corpus_.base_lists = std::move(base);
+        corpus_.rest_lists = std::move(rest);
+        break;
+    }
+    corpus_.base.resize(bigram_.size());
+    corpus_.rest.resize(bigram_.size());
+    for (std::size_t t = 0; t < bigram_.size(); ++t) {
+        corpus_.base[t] = base_of[bigram_[t]];
+        corpus_.rest[t] = rest_of[bigram_[t]];
+    }
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,66 @@
+// Encoded sequences. Immutable once built.
+//
+// A position has a unigram list and a bigram list. Bigram lists are split into a base list of frequent attributes,
+// shared by many positions and tabulated once per list, and a rest list of rare ones, applied position by position as
+// a sparse correction.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "list_pool.hpp"
+
+namespace sparsecrf {
+
+inline constexpr std::int32_t kMissing = -1;     // a label that is not known
+inline constexpr int kMaxLabels = 32767;         // pairs (y', y) fit a signed 32-bit integer
+
+struct Corpus {
+    int n_labels = 0;                            // Y
+    std::uint32_t n_attributes = 0;              // X
+    std::vector<std::int64_t> offsets{0};        // [N + 1] first position of each sequence
+    std::vector<std::int32_t> labels;            // [P] kMissing where unknown
+    std::vector<std::uint32_t> unigram;          // [P] list id in unigram_lists
+    std::vector<std::uint32_t> base;             // [P] list id in base_lists
+    std::vector<std::uint32_t> rest;             // [P] list id in rest_lists
+    std::vector<double> sequence_weight;         // [N], or empty: all 1
+    std::vector<double> token_weight;            // [P], or empty: all 1
+    ListPool unigram_lists, base_lists, rest_lists;
+
+    std::int64_t n_sequences() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
+    std::int64_t n_tokens() const { return offsets.back(); }
+    std::int64_t length(std::int64_t i) const { return offsets[i + 1] - offsets[i]; }
+    double weight(std::int64_t i) const { return sequence_weight.empty() ? 1.0 : sequence_weight[i]; }
+
+    // "sequence 3, position 7" for a position of the corpus.
+    std::string where(std::int64_t position) const;
+};
+
+// Takes sequences one at a time; every check of the input is here.
+class CorpusBuilder {
+   public:
+    void begin_sequence(double weight = 1.0);
+    // `label`: 0 <= label, or kMissing. The lists are emptied and can be filled again.
+    void add_position(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram, std::int32_t label,
+                      double weight = 1.0);
+    void end_sequence();
+
+    // Checks labels and ids against the given counts and closes the corpus.
+    Corpus build(std::int64_t n_labels, std::int64_t n_attributes);
+
+    std::int64_t n_sequences() const { return corpus_.n_sequences(); }
+    std::int64_t n_tokens() const { return static_cast<std::int64_t>(corpus_.labels.size()); }
+
+   private:
+    std::string here() const;
+    void check(const std::vector<Attribute>& list, const char* kind) const;
+    void split_bigrams();
+
+    Corpus corpus_;
+    ListPool bigram_lists_;
+    std::vector<std::uint32_t> bigram_;  // [P]
+    bool weighted_sequences_ = false, weighted_tokens_ = false;
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,14 @@
+// When a sparse product with a transition matrix is cheaper than a dense one.
+#pragma once
+
+#include <cstddef>
+
+namespace sparsecrf {
+
+// A forward plus a backward product with `entries` non-zero lambda among n_labels^2.
+bool sparse_is_cheaper(std::size_t entries, int n_labels);
+
+// Expectations of `candidates` label pairs one by one, against all of them by outer products.
+bool pairs_are_cheaper(std::size_t candidates, int n_labels);
+
+}  // namespace sparsecrf

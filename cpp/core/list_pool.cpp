@@ -1,0 +1,83 @@
+#include "list_pool.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "error.hpp"
+#include "hash.hpp"
+
+namespace sparsecrf {
+namespace {
+
+std::uint64_t hash(std::span<const Attribute> list) {
+    std::uint64_t h = list.size();
+    for (const Attribute& a : list) {
+        h = mix(h ^ a.id);
+        if (a.value != 1.0) h = mix(h ^ std::bit_cast<std::uint64_t>(a.value));
+    }
+    return h;
+}
+
+}  // namespace
+
+bool ListPool::equal(std::uint32_t list, std::span<const Attribute> other) const {
+    const std::int64_t first = begin(list);
+    if (end(list) - first != static_cast<std::int64_t>(other.size())) return false;
+    for (std::size_t k = 0; k < other.size(); ++k) {
+        const std::int64_t entry = first + static_cast<std::int64_t>(k);
+        if (id(entry) != other[k].id || value(entry) != other[k].value) return false;
+    }
+    return true;
+}
+
+void ListPool::grow() {
+    slots_.assign(std::max<std::size_t>(16, 2 * slots_.size()), 0);
+    for (std::uint32_t list = 0; list < hashes_.size(); ++list) {
+        std::size_t slot = hashes_[list] & (slots_.size() - 1);
+        while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
+        slots_[slot] = list + 1;
+    }
+}
+
+std::uint32_t ListPool::intern(std::vector<Attribute>&& list) {
+    const auto by_id = [](const Attribute& a, const Attribute& b) { return a.id < b.id; };
+    if (!std::is_sorted(list.begin(), list.end(), by_id)) std::stable_sort(list.begin(), list.end(), by_id);
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < list.size(); ++k) {
+        if (kept > 0 && list[kept - 1].id == list[k].id) {
+            list[kept - 1].value += list[k].value;
+        } else {
+            list[kept++] = list[k];
+        }
+    }
+    list.resize(kept);
+
+    if (2 * (hashes_.size() + 1) > slots_.size()) grow();
+    const std::uint64_t h = hash(list);
+    std::size_t slot = h & (slots_.size() - 1);
+    for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
+        const std::uint32_t found = slots_[slot] - 1;
+        if (hashes_[found] == h && equal(found, list)) return found;
+    }
+    if (size() == 0xfffffffeu) throw InputError("too many distinct attribute lists: at most 2^32 - 2");
+    const std::uint32_t made = size();
+    slots_[slot] = made + 1;
+    hashes_.push_back(h);
+    for (const Attribute& a : list) {
+        if (a.value != 1.0 && value_.empty()) value_.assign(id_.size(), 1.0);
+        id_.push_back(a.id);
+        if (!value_.empty() || a.value != 1.0) value_.push_back(a.value);
+    }
+    ptr_.push_back(static_cast<std::int64_t>(id_.size()));
+    return made;
+}
+
+void ListPool::freeze() {
+    slots_ = {};
+    hashes_ = {};
+    ptr_.shrink_to_fit();
+    id_.shrink_to_fit();
+    value_.shrink_to_fit();
+}
+
+}  // namespace sparsecrf

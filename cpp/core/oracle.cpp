@@ -1,0 +1,134 @@
+#include "oracle.hpp"
+
+#include <algorithm>
+
+#include "expectations.hpp"
+#include "parallel.hpp"
+#include "potentials.hpp"
+#include "recursion.hpp"
+
+namespace sparsecrf {
+namespace {
+
+// sum of weight[k] * value[k], compensated, in order.
+double dot(std::span<const double> a, std::span<const double> b) {
+    double sum = 0.0, carry = 0.0;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+        const double term = a[k] * b[k] - carry, next = sum + term;
+        carry = (next - sum) - term;
+        sum = next;
+    }
+    return sum;
+}
+
+}  // namespace
+
+Oracle::Oracle(const Corpus& corpus, Kernel kernel, int threads)
+    : corpus_(corpus), kernel_(kernel), threads_(resolve_threads(threads)), plan_(corpus) {}
+
+const std::vector<double>& Oracle::counts(const FeatureSet& features) {
+    features.check_fits(corpus_);
+    if (counts_of_ == features.serial) return counts_;
+    counts_.assign(static_cast<std::size_t>(features.size()), 0.0);
+    const auto add = [&](const auto& ptr, const auto& cells, std::int64_t offset, const ListPool& lists,
+                         std::uint32_t list, std::uint32_t cell, double weight) {
+        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+            const auto begin = cells.begin() + ptr[lists.id(k)], end = cells.begin() + ptr[lists.id(k) + 1];
+            const auto found = std::lower_bound(begin, end, cell);
+            if (found == end || *found != cell) continue;
+            counts_[static_cast<std::size_t>(offset + (found - cells.begin()))] += weight * lists.value(k);
+        }
+    };
+    const auto Y = static_cast<std::uint32_t>(corpus_.n_labels);
+    for (std::int64_t i = 0; i < corpus_.n_sequences(); ++i) {
+        const double weight = plan_.count_weight[static_cast<std::size_t>(i)];
+        if (weight == 0.0) continue;
+        std::uint32_t previous = Y;
+        for (std::int64_t t = corpus_.offsets[i]; t < corpus_.offsets[i + 1]; ++t) {
+            const auto y = static_cast<std::uint32_t>(corpus_.labels[t]);
+            const std::uint32_t pair = previous * Y + y;
+            add(features.unigram_ptr, features.unigram_label, 0, corpus_.unigram_lists, corpus_.unigram[t], y, weight);
+            add(features.bigram_ptr, features.bigram_pair, features.n_unigram(), corpus_.base_lists, corpus_.base[t], pair, weight);
+            add(features.bigram_ptr, features.bigram_pair, features.n_unigram(), corpus_.rest_lists, corpus_.rest[t], pair, weight);
+            previous = y;
+        }
+    }
+    counts_of_ = features.serial;
+    return counts_;
+}
+
+double Oracle::pass(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
+                    bool only_positive) const {
+    const Potentials potentials(corpus_, features, w, kernel_, threads_);
+    const bool derivatives = !g.empty();
+    const auto stride = static_cast<std::size_t>(potentials.stride());
+    std::vector<Recursion> recursions;
+    for (int k = 0; k < threads_; ++k) recursions.emplace_back(potentials, derivatives);
+    Expectations expectations(potentials, features, g, h, threads_);
+
+    BlockRows rows;
+    for (AlignedVector<double>* x : {&rows.alpha, &rows.v, &rows.p}) x->resize(static_cast<std::size_t>(plan_.max_rows) * stride);
+    rows.lattices.resize(static_cast<std::size_t>(plan_.max_items));
+    std::vector<double> weights(plan_.items.size()), log_z(plan_.items.size());
+    for (const Block& block : plan_.blocks) {
+        rows.weight.clear();
+        rows.item.clear();
+        rows.first_row.clear();
+        for (std::int64_t k = block.first_item; k < block.last_item; ++k) {
+            const Item& item = plan_.items[static_cast<std::size_t>(k)];
+            const double weight = only_positive ? std::max(item.weight, 0.0) : item.weight;
+            weights[static_cast<std::size_t>(k)] = weight;
+            rows.first_row.push_back(static_cast<std::int64_t>(rows.weight.size()));
+            rows.weight.insert(rows.weight.end(), static_cast<std::size_t>(corpus_.length(item.sequence)), weight);
+            rows.item.insert(rows.item.end(), static_cast<std::size_t>(corpus_.length(item.sequence)),
+                             static_cast<std::uint32_t>(k - block.first_item));
+        }
+        parallel_for(block.last_item - block.first_item, threads_, 4, [&](int thread, std::int64_t local) {
+            const auto k = static_cast<std::size_t>(block.first_item + local);
+            const Item& item = plan_.items[k];
+            Lattice& lattice = rows.lattices[static_cast<std::size_t>(local)];
+            const std::size_t first_cell = static_cast<std::size_t>(rows.first_row[static_cast<std::size_t>(local)]) * stride;
+            lattice.sequence = item.sequence;
+            lattice.first = corpus_.offsets[item.sequence];
+            lattice.length = corpus_.length(item.sequence);
+            lattice.fixed = item.fixed < 0 ? nullptr : plan_.fixed.data() + item.fixed;
+            lattice.alpha = rows.alpha.data() + first_cell;
+            lattice.v = rows.v.data() + first_cell;
+            lattice.p = rows.p.data() + first_cell;
+            Recursion& recursion = recursions[static_cast<std::size_t>(thread)];
+            recursion.forward(lattice);
+            log_z[k] = lattice.log_z;
+            if (!derivatives) return;
+            recursion.backward(lattice);
+            if (weights[k] == 1.0 || lattice.logarithmic) return;
+            for (std::size_t c = 0; c < static_cast<std::size_t>(lattice.length) * stride; ++c) lattice.v[c] *= weights[k];
+        });
+        if (derivatives) expectations.add(block, rows);
+    }
+    if (derivatives) expectations.finish();
+    return dot(weights, log_z);
+}
+
+double Oracle::loss(const FeatureSet& features, std::span<const double> w) {
+    features.check_fits(corpus_);
+    features.check_weights(w);
+    return pass(features, w, {}, {}, false) - dot(w, counts(features));
+}
+
+double Oracle::gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g,
+                        std::span<double> h) {
+    features.check_fits(corpus_);
+    features.check_weights(w);
+    const std::vector<double>& count = counts(features);
+    for (std::size_t k = 0; k < g.size(); ++k) g[k] = -count[k];
+    std::fill(h.begin(), h.end(), 0.0);
+    const bool mixed = std::any_of(plan_.items.begin(), plan_.items.end(), [](const Item& i) { return i.weight < 0.0; });
+    const double sum = pass(features, w, g, mixed ? std::span<double>() : h, false);
+    if (mixed && !h.empty()) {
+        std::vector<double> unused(g.size());
+        pass(features, w, unused, h, true);
+    }
+    return sum - dot(w, count);
+}
+
+}  // namespace sparsecrf

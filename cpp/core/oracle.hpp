@@ -1,0 +1,44 @@
+// Loss, gradient and curvature of a labelled corpus on any set of features.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "features.hpp"
+#include "plan.hpp"
+#include "transition.hpp"
+
+namespace sparsecrf {
+
+// Not thread-safe: one call at a time. Keeps a reference to the corpus.
+class Oracle {
+   public:
+    Oracle(const Corpus& corpus, Kernel kernel, int threads);
+
+    const Corpus& corpus() const { return corpus_; }
+
+    // C_k: weighted number of times feature k occurs on the labelled paths (those without a missing label).  [K]
+    const std::vector<double>& counts(const FeatureSet& features);
+
+    // sum_i w_i { log Z(x_i) - theta . F(x_i, y_i) }
+    double loss(const FeatureSet& features, std::span<const double> w);
+
+    // The same, with gradient g = E - C and, if not empty, curvature h = sum_t w v^2 p (1 - p).  g, h: [K]
+    double gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h);
+
+   private:
+    // sum of weight * log Z over the items. Expectations are added to g and h; with `only_positive` the items of
+    // negative weight count for nothing.
+    double pass(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
+                bool only_positive) const;
+
+    const Corpus& corpus_;
+    const Kernel kernel_;
+    const int threads_;
+    const Plan plan_;
+    std::vector<double> counts_;         // of the feature set counts_of_
+    std::uint64_t counts_of_ = 0;
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,171 @@
+#include "potentials.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "parallel.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::uint32_t kDenseRow = 0xffffffffu;
+
+// a += value * (pairs, w), both ascending; `scratch` holds the result before the swap.
+void merge(PairScores& a, std::span<const std::uint32_t> pairs, const double* w, double value, bool keep_zeros,
+           PairScores& scratch) {
+    scratch.clear();
+    std::size_t i = 0;
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+        const double score = value * w[k];
+        if (!keep_zeros && score == 0.0) continue;
+        while (i < a.pair.size() && a.pair[i] < pairs[k]) {
+            scratch.pair.push_back(a.pair[i]);
+            scratch.score.push_back(a.score[i++]);
+        }
+        const bool both = i < a.pair.size() && a.pair[i] == pairs[k];
+        scratch.pair.push_back(pairs[k]);
+        scratch.score.push_back(both ? a.score[i++] + score : score);
+    }
+    scratch.pair.insert(scratch.pair.end(), a.pair.begin() + static_cast<std::ptrdiff_t>(i), a.pair.end());
+    scratch.score.insert(scratch.score.end(), a.score.begin() + static_cast<std::ptrdiff_t>(i), a.score.end());
+    std::swap(a, scratch);
+}
+
+}  // namespace
+
+Potentials::Potentials(const Corpus& corpus, const FeatureSet& features, std::span<const double> w, Kernel kernel,
+                       int threads, const std::uint8_t* forbidden)
+    : corpus_(corpus),
+      features_(features),
+      w_(w),
+      kernel_(kernel),
+      n_labels_(corpus.n_labels),
+      stride_(padded(corpus.n_labels)),
+      forbidden_(forbidden) {
+    lay_unigram_rows();
+    tabulate_unigrams(threads);
+    tabulate_transitions(threads);
+}
+
+void Potentials::lay_unigram_rows() {
+    has_row_.assign((corpus_.n_attributes + 63u) / 64u, 0);
+    rows_.assign(corpus_.n_attributes, Row{0, 0});
+    for (std::uint32_t x = 0; x < corpus_.n_attributes; ++x) {
+        const std::int64_t begin = features_.unigram_ptr[x], end = features_.unigram_ptr[x + 1];
+        const auto n = std::count_if(w_.begin() + begin, w_.begin() + end, [](double v) { return v != 0.0; });
+        if (n == 0) continue;
+        has_row_[x / 64] |= std::uint64_t{1} << (x % 64);
+        if (3 * n >= n_labels_) {
+            rows_[x] = {static_cast<std::uint32_t>(dense_rows_.size() / static_cast<std::size_t>(stride_)), kDenseRow};
+            dense_rows_.resize(dense_rows_.size() + static_cast<std::size_t>(stride_), 0.0);
+            double* row = dense_rows_.data() + dense_rows_.size() - stride_;
+            for (std::int64_t k = begin; k < end; ++k) row[features_.unigram_label[k]] = w_[k];
+        } else {
+            rows_[x] = {static_cast<std::uint32_t>(labels_.size()), static_cast<std::uint32_t>(n)};
+            for (std::int64_t k = begin; k < end; ++k) {
+                if (w_[k] == 0.0) continue;
+                labels_.push_back(features_.unigram_label[k]);
+                weights_.push_back(w_[k]);
+            }
+        }
+    }
+}
+
+// s(y) = sum_{x in list} v mu[x, y]
+void Potentials::add_scores(std::uint32_t list, double* s) const {
+    std::fill_n(s, n_labels_, 0.0);
+    std::fill(s + n_labels_, s + stride_, 0.0);
+    const ListPool& lists = corpus_.unigram_lists;
+    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+        const std::uint32_t x = lists.id(k);
+        if ((has_row_[x / 64] >> (x % 64) & 1u) == 0) continue;
+        const Row row = rows_[x];
+        const double value = lists.value(k);
+        if (row.n == kDenseRow) {
+            kernels().axpy(value, dense_rows_.data() + static_cast<std::size_t>(row.begin) * stride_, stride_, s);
+        } else {
+            for (std::uint32_t i = row.begin; i < row.begin + row.n; ++i) s[labels_[i]] += value * weights_[i];
+        }
+    }
+    std::fill(s + n_labels_, s + stride_, -kInfinity);
+}
+
+void Potentials::tabulate_unigrams(int threads) {
+    const std::int64_t n = corpus_.unigram_lists.size();
+    if (4 * n > corpus_.n_tokens()) return;
+    score_table_.resize(static_cast<std::size_t>(n * stride_));
+    exp_table_.resize(score_table_.size());
+    low_.resize(static_cast<std::size_t>(n));
+    high_.resize(static_cast<std::size_t>(n));
+    parallel_for(n, threads, 64, [&](int, std::int64_t list) {
+        double* s = score_table_.data() + list * stride_;
+        add_scores(static_cast<std::uint32_t>(list), s);
+        kernels().range(s, stride_, &low_[list], &high_[list]);
+        kernels().exp_shifted(s, high_[list], stride_, exp_table_.data() + list * stride_);
+    });
+}
+
+const double* Potentials::scores(std::int64_t position, double* scratch) const {
+    const std::uint32_t list = corpus_.unigram[position];
+    if (!score_table_.empty()) return score_table_.data() + static_cast<std::int64_t>(list) * stride_;
+    add_scores(list, scratch);
+    return scratch;
+}
+
+const double* Potentials::exp_scores(std::int64_t position, double* low, double* high) const {
+    if (exp_table_.empty()) return nullptr;
+    const std::uint32_t list = corpus_.unigram[position];
+    *low = low_[list];
+    *high = high_[list];
+    return exp_table_.data() + static_cast<std::int64_t>(list) * stride_;
+}
+
+void Potentials::gather(const ListPool& lists, std::uint32_t list, Pairs pairs, bool keep_zeros,
+                        PairScores& out) const {
+    thread_local PairScores scratch;
+    out.clear();
+    const auto inner = static_cast<std::uint32_t>(n_labels_) * static_cast<std::uint32_t>(n_labels_);
+    const double* w = w_.data() + features_.n_unigram();
+    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+        const std::uint32_t x = lists.id(k);
+        std::int64_t begin = features_.bigram_ptr[x], end = features_.bigram_ptr[x + 1];
+        if (begin == end) continue;
+        if (pairs != Pairs::all) {
+            const std::uint32_t* first = features_.bigram_pair.data();
+            const std::int64_t split = std::lower_bound(first + begin, first + end, inner) - first;
+            (pairs == Pairs::start ? begin : end) = split;
+        }
+        merge(out, {features_.bigram_pair.data() + begin, static_cast<std::size_t>(end - begin)}, w + begin,
+              lists.value(k), keep_zeros, scratch);
+    }
+}
+
+void Potentials::rest(std::int64_t position, Pairs pairs, bool keep_zeros, PairScores& out) const {
+    gather(corpus_.rest_lists, corpus_.rest[position], pairs, keep_zeros, out);
+}
+
+void Potentials::gather_base(std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const {
+    gather(corpus_.base_lists, list, pairs, keep_zeros, out);
+}
+
+void Potentials::tabulate_transitions(int threads) {
+    PairScores forbidden;
+    if (forbidden_ != nullptr) {
+        const auto cells = static_cast<std::uint32_t>(n_labels_ + 1) * static_cast<std::uint32_t>(n_labels_);
+        for (std::uint32_t pair = 0; pair < cells; ++pair) {
+            if (forbidden_[pair] == 0) continue;
+            forbidden.pair.push_back(pair);
+            forbidden.score.push_back(-kInfinity);
+        }
+    }
+    transitions_.resize(corpus_.base_lists.size());
+    parallel_for(corpus_.base_lists.size(), threads, 1, [&](int, std::int64_t list) {
+        PairScores scores, scratch;
+        gather_base(static_cast<std::uint32_t>(list), Pairs::all, false, scores);
+        if (forbidden_ != nullptr) merge(scores, forbidden.pair, forbidden.score.data(), 1.0, true, scratch);
+        transitions_[static_cast<std::size_t>(list)].assign(n_labels_, std::move(scores), kernel_);
+    });
+}
+
+}  // namespace sparsecrf

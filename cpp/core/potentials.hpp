@@ -1,0 +1,77 @@
+// A model's weights laid out for one corpus: scores of unigram lists, matrices of base lists, and the sparse
+// corrections of rest lists.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "aligned.hpp"
+#include "corpus.hpp"
+#include "features.hpp"
+#include "transition.hpp"
+
+namespace sparsecrf {
+
+// Which label pairs: all, those after the start label, those after another label.
+enum class Pairs { all, start, inner };
+
+class Potentials {
+   public:
+    // `forbidden`: [Y + 1, Y] non-zero where a label pair must not occur, or null. References are kept, not copied.
+    Potentials(const Corpus& corpus, const FeatureSet& features, std::span<const double> w, Kernel kernel, int threads,
+               const std::uint8_t* forbidden = nullptr);
+
+    int n_labels() const { return n_labels_; }
+    int stride() const { return stride_; }
+    Kernel kernel() const { return kernel_; }
+    const Corpus& corpus() const { return corpus_; }
+    bool forbids() const { return forbidden_ != nullptr; }
+
+    // Unigram scores of a position, [Yp], padding -infinity. Either a pointer into a table or `scratch`, filled.
+    const double* scores(std::int64_t position, double* scratch) const;
+    // exp(score - high) of a position and the range of its scores, if tabulated; else null.
+    const double* exp_scores(std::int64_t position, double* low, double* high) const;
+
+    const Transition& transition(std::int64_t position) const { return transitions_[corpus_.base[position]]; }
+    const Transition& transition_of_list(std::uint32_t list) const { return transitions_[list]; }
+
+    bool has_rest(std::int64_t position) const { return corpus_.rest[position] != 0; }
+    // delta(y', y) = sum of lambda over the rest list of a position. With keep_zeros every pair of the feature set's
+    // rows is listed, otherwise only those with a non-zero weight.
+    void rest(std::int64_t position, Pairs pairs, bool keep_zeros, PairScores& out) const;
+    // The same sum over a base list.
+    void gather_base(std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
+
+   private:
+    void lay_unigram_rows();
+    void tabulate_unigrams(int threads);
+    void tabulate_transitions(int threads);
+    void add_scores(std::uint32_t list, double* s) const;
+    void gather(const ListPool& lists, std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
+
+    const Corpus& corpus_;
+    const FeatureSet& features_;
+    std::span<const double> w_;
+    Kernel kernel_;
+    int n_labels_, stride_;                       // Y, Yp
+    const std::uint8_t* forbidden_;
+
+    // Non-zero unigram weights by attribute: short rows as (label, weight), long ones as [Yp] vectors.
+    struct Row {
+        std::uint32_t begin;                      // into labels_ and weights_, or the number of a dense row
+        std::uint32_t n;                          // entries; kDenseRow for a dense row
+    };
+    std::vector<std::uint64_t> has_row_;          // one bit per attribute
+    std::vector<Row> rows_;                       // [X]
+    std::vector<std::uint16_t> labels_;
+    std::vector<double> weights_;
+    AlignedVector<double> dense_rows_;            // [dense rows, Yp]
+
+    // One row per unigram list where lists are shared by enough positions; else empty.
+    AlignedVector<double> score_table_, exp_table_;  // [lists, Yp]
+    std::vector<double> low_, high_;                 // [lists]
+    std::vector<Transition> transitions_;            // [base lists]
+};
+
+}  // namespace sparsecrf

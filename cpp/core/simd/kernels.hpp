@@ -1,0 +1,65 @@
+// The hot loops, one clone per instruction set, chosen at run time.
+//
+// Every clone gives bit-identical results: sums run in the same order whatever the vector width (column sums over rows
+// in row order, horizontal sums over eight fixed lanes), and no multiply-add is contracted.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace sparsecrf {
+
+// Label counts are padded to a multiple of this many doubles; padded cells hold zeros.
+inline constexpr int kLanes = 8;
+
+inline int padded(int n_labels) { return (n_labels + kLanes - 1) / kLanes * kLanes; }
+
+struct Kernels {
+    const char* name;
+
+    // out[j] = sum_i a[i] m[i, j]                  a: [rows], m: [rows, stride], out: [stride]
+    void (*matvec)(const double* a, const double* m, int rows, int stride, double* out);
+
+    // out[j] = max_i (a[i] + m[i, j])              same shapes
+    void (*maxplus)(const double* a, const double* m, int rows, int stride, double* out);
+
+    // g[i, j] += sum_r a[r][i] v[r][j]             for i0 <= i < i1, j < stride;  a, v: n row pointers
+    void (*rank_update)(const double* const* a, const double* const* v, std::size_t n, int i0, int i1, int stride,
+                        double* g);
+
+    // out[j] = exp(x[j] - shift), 0 below the smallest normal number, infinity above the largest;  j < n
+    void (*exp_shifted)(const double* x, double shift, int n, double* out);
+
+    // alpha = e o u / c, ebar = e / c;  returns c = sum_j e[j] u[j]   (0 leaves alpha and ebar undefined)
+    double (*forward_finish)(const double* e, const double* u, int n, double* alpha, double* ebar);
+
+    // v = beta o v (v holds ebar on entry), p = alpha o beta;  returns sum_j v[j]
+    double (*backward_finish)(const double* alpha, const double* beta, int n, double* v, double* p);
+
+    // The largest of s[0..n) and the smallest that is not -infinity (infinity if there is none).
+    void (*range)(const double* s, int n, double* low, double* high);
+
+    // x[j] += f y[j];   h[j] += f y[j] (1 - y[j])
+    void (*axpy)(double f, const double* y, int n, double* x);
+    void (*axpy_variance)(double f, const double* y, int n, double* h);
+};
+
+// The clone in use: the best the processor has, unless SPARSECRF_ISA or set_instruction_set chose another.
+const Kernels& kernels();
+std::vector<std::string> instruction_sets();
+void set_instruction_set(const std::string& name);
+
+namespace baseline {
+const Kernels& table();
+}
+#ifdef SPARSECRF_X86
+namespace avx2 {
+const Kernels& table();
+}
+namespace avx512 {
+const Kernels& table();
+}
+#endif
+
+}  // namespace sparsecrf

@@ -1,0 +1,248 @@
+// The body of every clone: included once by each simd/kernels_*.cpp, after SPARSECRF_CLONE, SPARSECRF_LANES and
+// SPARSECRF_TILE (native vectors of accumulators that fit the registers twice) are defined. Standard headers with
+// inline code are kept out: compiled here they could end up in a binary's baseline path.
+#include <limits>
+
+#include "kernels.hpp"
+#include "vec.hpp"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define SPARSECRF_UNROLL _Pragma("GCC unroll 8")
+#elif defined(__clang__)
+#define SPARSECRF_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define SPARSECRF_UNROLL
+#endif
+
+namespace sparsecrf::SPARSECRF_CLONE {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int kParts = kLanes / L;  // native vectors in one group of eight fixed lanes
+
+// Sum of the eight lanes, in one fixed tree.
+double reduce(const Vec (&acc)[kParts]) {
+    double x[kLanes];
+    for (int k = 0; k < kParts; ++k) store(x + k * L, acc[k]);
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+
+// Even and odd rows have accumulators of their own, which hides the latency of the additions.
+template <int NV>
+void matvec_tile(const double* a, const double* m, int rows, int stride, double* out) {
+    Vec even[NV], odd[NV];
+    SPARSECRF_UNROLL
+    for (int j = 0; j < NV; ++j) even[j] = odd[j] = broadcast(0.0);
+    int i = 0;
+    for (; i + 2 <= rows; i += 2) {
+        const double* row = m + static_cast<std::ptrdiff_t>(i) * stride;
+        const Vec a0 = broadcast(a[i]), a1 = broadcast(a[i + 1]);
+        SPARSECRF_UNROLL
+        for (int j = 0; j < NV; ++j) even[j] += a0 * load(row + j * L);
+        SPARSECRF_UNROLL
+        for (int j = 0; j < NV; ++j) odd[j] += a1 * load(row + stride + j * L);
+    }
+    if (i < rows) {
+        const double* row = m + static_cast<std::ptrdiff_t>(i) * stride;
+        const Vec a0 = broadcast(a[i]);
+        SPARSECRF_UNROLL
+        for (int j = 0; j < NV; ++j) even[j] += a0 * load(row + j * L);
+    }
+    SPARSECRF_UNROLL
+    for (int j = 0; j < NV; ++j) store(out + j * L, even[j] + odd[j]);
+}
+
+template <int NV>
+void maxplus_tile(const double* a, const double* m, int rows, int stride, double* out) {
+    Vec best[NV];
+    SPARSECRF_UNROLL
+    for (int j = 0; j < NV; ++j) best[j] = broadcast(-kInfinity);
+    for (int i = 0; i < rows; ++i) {
+        const double* row = m + static_cast<std::ptrdiff_t>(i) * stride;
+        const Vec a0 = broadcast(a[i]);
+        SPARSECRF_UNROLL
+        for (int j = 0; j < NV; ++j) {
+            const Vec x = a0 + load(row + j * L);
+            best[j] = select(x > best[j], x, best[j]);
+        }
+    }
+    SPARSECRF_UNROLL
+    for (int j = 0; j < NV; ++j) store(out + j * L, best[j]);
+}
+
+using Product = void (*)(const double*, const double*, int, int, double*);
+
+// Tiles of SPARSECRF_TILE vectors, then one narrower tile for the rest: `tiles[n - 1]` is the body for n vectors.
+void tiled(const Product* tiles, const double* a, const double* m, int rows, int stride, double* out) {
+    int j = 0;
+    for (; j + SPARSECRF_TILE * L <= stride; j += SPARSECRF_TILE * L)
+        tiles[SPARSECRF_TILE - 1](a, m + j, rows, stride, out + j);
+    if (j < stride) tiles[(stride - j) / L - 1](a, m + j, rows, stride, out + j);
+}
+
+#if SPARSECRF_TILE == 8
+constexpr Product kMatvec[] = {matvec_tile<1>, matvec_tile<2>, matvec_tile<3>, matvec_tile<4>,
+                               matvec_tile<5>, matvec_tile<6>, matvec_tile<7>, matvec_tile<8>};
+constexpr Product kMaxplus[] = {maxplus_tile<1>, maxplus_tile<2>, maxplus_tile<3>, maxplus_tile<4>,
+                                maxplus_tile<5>, maxplus_tile<6>, maxplus_tile<7>, maxplus_tile<8>};
+#else
+constexpr Product kMatvec[] = {matvec_tile<1>, matvec_tile<2>, matvec_tile<3>, matvec_tile<4>};
+constexpr Product kMaxplus[] = {maxplus_tile<1>, maxplus_tile<2>, maxplus_tile<3>, maxplus_tile<4>};
+#endif
+
+void matvec(const double* a, const double* m, int rows, int stride, double* out) {
+    tiled(kMatvec, a, m, rows, stride, out);
+}
+
+void maxplus(const double* a, const double* m, int rows, int stride, double* out) {
+    tiled(kMaxplus, a, m, rows, stride, out);
+}
+
+// A tile of NI rows x NJ vectors of g stays in registers while all n outer products are added to it.
+template <int NI, int NJ>
+void rank_tile(const double* const* a, const double* const* v, std::size_t n, int i, int j, int stride, double* g) {
+    Vec acc[NI][NJ];
+    SPARSECRF_UNROLL
+    for (int r = 0; r < NI; ++r) {
+        SPARSECRF_UNROLL
+        for (int c = 0; c < NJ; ++c) acc[r][c] = load(g + static_cast<std::ptrdiff_t>(i + r) * stride + j + c * L);
+    }
+    for (std::size_t k = 0; k < n; ++k) {
+        Vec x[NJ];
+        SPARSECRF_UNROLL
+        for (int c = 0; c < NJ; ++c) x[c] = load(v[k] + j + c * L);
+        SPARSECRF_UNROLL
+        for (int r = 0; r < NI; ++r) {
+            const Vec y = broadcast(a[k][i + r]);
+            SPARSECRF_UNROLL
+            for (int c = 0; c < NJ; ++c) acc[r][c] += y * x[c];
+        }
+    }
+    SPARSECRF_UNROLL
+    for (int r = 0; r < NI; ++r) {
+        SPARSECRF_UNROLL
+        for (int c = 0; c < NJ; ++c) store(g + static_cast<std::ptrdiff_t>(i + r) * stride + j + c * L, acc[r][c]);
+    }
+}
+
+template <int NI>
+void rank_rows(const double* const* a, const double* const* v, std::size_t n, int i, int stride, double* g) {
+    int j = 0;
+    for (; j + SPARSECRF_RANK_TILE * L <= stride; j += SPARSECRF_RANK_TILE * L)
+        rank_tile<NI, SPARSECRF_RANK_TILE>(a, v, n, i, j, stride, g);
+    for (; j < stride; j += L) rank_tile<NI, 1>(a, v, n, i, j, stride, g);
+}
+
+void rank_update(const double* const* a, const double* const* v, std::size_t n, int i0, int i1, int stride, double* g) {
+    int i = i0;
+    for (; i + 4 <= i1; i += 4) rank_rows<4>(a, v, n, i, stride, g);
+    for (; i < i1; ++i) rank_rows<1>(a, v, n, i, stride, g);
+}
+
+// exp(x) = 2^k exp(r), k = round(x / ln 2), |r| <= ln 2 / 2, with exp(r) by its Taylor polynomial of degree 13
+// (truncation below 4e-18). ln 2 is split so that k ln2_high is exact for |k| < 2^11.
+SPARSECRF_INLINE Vec exp_vec(Vec x) {
+    const double round_bias = 0x1.8p52;  // adding it leaves round(x) in the low bits of the mantissa
+    const Vec low = broadcast(-708.0), high = broadcast(709.0);
+    const IntVec under = x < low, over = x > high;
+    x = select(under, low, select(over, high, x));
+    const Vec shifted = x * broadcast(0x1.71547652b82fep0) + broadcast(round_bias);
+    const Vec k = shifted - broadcast(round_bias);
+    const Vec r = (x - k * broadcast(0x1.62e42fefa3800p-1)) - k * broadcast(0x1.ef35793c76730p-45);
+    static constexpr double c[] = {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320,
+                                   1.0 / 5040,      1.0 / 720,      1.0 / 120,     1.0 / 24,     1.0 / 6,
+                                   0.5,             1.0,            1.0};
+    Vec y = broadcast(1.0 / 6227020800.0);
+    SPARSECRF_UNROLL
+    for (int i = 0; i < 13; ++i) y = y * r + broadcast(c[i]);
+    const IntVec exponent = bits(shifted) << 52;  // k * 2^52 modulo 2^64: the bias's own bits are shifted out
+    y = from_bits(bits(y) + exponent);
+    return select(under, broadcast(0.0), select(over, broadcast(kInfinity), y));
+}
+
+void exp_shifted(const double* x, double shift, int n, double* out) {
+    const Vec s = broadcast(shift);
+    for (int j = 0; j < n; j += L) store(out + j, exp_vec(load(x + j) - s));
+}
+
+double forward_finish(const double* e, const double* u, int n, double* alpha, double* ebar) {
+    Vec acc[kParts];
+    SPARSECRF_UNROLL
+    for (int k = 0; k < kParts; ++k) acc[k] = broadcast(0.0);
+    for (int j = 0; j < n; j += kLanes) {
+        SPARSECRF_UNROLL
+        for (int k = 0; k < kParts; ++k) {
+            const Vec x = load(e + j + k * L) * load(u + j + k * L);
+            store(alpha + j + k * L, x);
+            acc[k] += x;
+        }
+    }
+    const double c = reduce(acc);
+    const Vec scale = broadcast(1.0 / c);
+    for (int j = 0; j < n; j += L) {
+        store(alpha + j, load(alpha + j) * scale);
+        store(ebar + j, load(e + j) * scale);
+    }
+    return c;
+}
+
+double backward_finish(const double* alpha, const double* beta, int n, double* v, double* p) {
+    Vec acc[kParts];
+    SPARSECRF_UNROLL
+    for (int k = 0; k < kParts; ++k) acc[k] = broadcast(0.0);
+    for (int j = 0; j < n; j += kLanes) {
+        SPARSECRF_UNROLL
+        for (int k = 0; k < kParts; ++k) {
+            const Vec b = load(beta + j + k * L);
+            const Vec x = b * load(v + j + k * L);
+            store(v + j + k * L, x);
+            store(p + j + k * L, b * load(alpha + j + k * L));
+            acc[k] += x;
+        }
+    }
+    return reduce(acc);
+}
+
+void range(const double* s, int n, double* low, double* high) {
+    const Vec infinity = broadcast(kInfinity), minus_infinity = broadcast(-kInfinity);
+    Vec lo = infinity, hi = minus_infinity;
+    for (int j = 0; j < n; j += L) {
+        const Vec x = load(s + j);
+        const Vec finite = select(x > minus_infinity, x, infinity);
+        lo = select(finite < lo, finite, lo);
+        hi = select(x > hi, x, hi);
+    }
+    *low = lo[0];
+    *high = hi[0];
+    for (int i = 1; i < L; ++i) {
+        if (lo[i] < *low) *low = lo[i];
+        if (hi[i] > *high) *high = hi[i];
+    }
+}
+
+void axpy(double f, const double* y, int n, double* x) {
+    const Vec s = broadcast(f);
+    for (int j = 0; j < n; j += L) store(x + j, load(x + j) + s * load(y + j));
+}
+
+void axpy_variance(double f, const double* y, int n, double* h) {
+    const Vec s = broadcast(f), one = broadcast(1.0);
+    for (int j = 0; j < n; j += L) {
+        const Vec q = load(y + j);
+        store(h + j, load(h + j) + s * (q * (one - q)));
+    }
+}
+
+}  // namespace
+
+#define SPARSECRF_STRING_(x) #x
+#define SPARSECRF_STRING(x) SPARSECRF_STRING_(x)
+
+const Kernels& table() {
+    static constexpr Kernels kernels{SPARSECRF_STRING(SPARSECRF_CLONE), matvec,         maxplus,         rank_update,
+                                     exp_shifted,                       forward_finish, backward_finish, range,
+                                     axpy,                              axpy_variance};
+    return kernels;
+}
+
+}  // namespace sparsecrf::SPARSECRF_CLONE

@@ -1,0 +1,93 @@
+// One native vector of doubles. The including file defines SPARSECRF_LANES (2, 4 or 8) and SPARSECRF_CLONE, the
+// namespace of its clone: nothing here may have a name that another clone's object file could share.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace sparsecrf::SPARSECRF_CLONE {
+
+inline constexpr int L = SPARSECRF_LANES;
+
+#if defined(__GNUC__) || defined(__clang__)
+typedef double Vec __attribute__((vector_size(L * 8)));
+typedef std::int64_t IntVec __attribute__((vector_size(L * 8)));
+#define SPARSECRF_INLINE inline __attribute__((always_inline))
+
+SPARSECRF_INLINE Vec select(IntVec mask, Vec yes, Vec no) { return mask ? yes : no; }
+SPARSECRF_INLINE IntVec bits(Vec x) { return reinterpret_cast<IntVec>(x); }
+SPARSECRF_INLINE Vec from_bits(IntVec x) { return reinterpret_cast<Vec>(x); }
+#else
+// Compilers without vector extensions get small arrays with the same operators; their optimiser does what it can.
+#define SPARSECRF_INLINE __forceinline
+template <class T>
+struct Lanes {
+    T x[L];
+    SPARSECRF_INLINE T& operator[](int i) { return x[i]; }
+    SPARSECRF_INLINE T operator[](int i) const { return x[i]; }
+};
+using Vec = Lanes<double>;
+using IntVec = Lanes<std::int64_t>;
+template <class T, class F>
+SPARSECRF_INLINE Lanes<T> zip(const Lanes<T>& a, const Lanes<T>& b, F f) {
+    Lanes<T> r;
+    for (int i = 0; i < L; ++i) r[i] = f(a[i], b[i]);
+    return r;
+}
+template <class F>
+SPARSECRF_INLINE IntVec compare(const Vec& a, const Vec& b, F f) {
+    IntVec r;
+    for (int i = 0; i < L; ++i) r[i] = f(a[i], b[i]) ? -1 : 0;
+    return r;
+}
+template <class T>
+SPARSECRF_INLINE Lanes<T> operator+(Lanes<T> a, Lanes<T> b) {
+    return zip(a, b, [](T x, T y) { return x + y; });
+}
+template <class T>
+SPARSECRF_INLINE Lanes<T> operator-(Lanes<T> a, Lanes<T> b) {
+    return zip(a, b, [](T x, T y) { return x - y; });
+}
+SPARSECRF_INLINE Vec operator*(Vec a, Vec b) {
+    return zip(a, b, [](double x, double y) { return x * y; });
+}
+SPARSECRF_INLINE Vec& operator+=(Vec& a, Vec b) { return a = a + b; }
+SPARSECRF_INLINE IntVec operator<<(IntVec a, int s) {
+    for (int i = 0; i < L; ++i) a[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(a[i]) << s);
+    return a;
+}
+SPARSECRF_INLINE IntVec operator>(Vec a, Vec b) {
+    return compare(a, b, [](double x, double y) { return x > y; });
+}
+SPARSECRF_INLINE IntVec operator<(Vec a, Vec b) {
+    return compare(a, b, [](double x, double y) { return x < y; });
+}
+SPARSECRF_INLINE Vec select(IntVec mask, Vec yes, Vec no) {
+    for (int i = 0; i < L; ++i) no[i] = mask[i] ? yes[i] : no[i];
+    return no;
+}
+SPARSECRF_INLINE IntVec bits(Vec x) {
+    IntVec r;
+    std::memcpy(&r, &x, sizeof r);
+    return r;
+}
+SPARSECRF_INLINE Vec from_bits(IntVec x) {
+    Vec r;
+    std::memcpy(&r, &x, sizeof r);
+    return r;
+}
+#endif
+
+SPARSECRF_INLINE Vec load(const double* p) {
+    Vec v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+}
+SPARSECRF_INLINE void store(double* p, Vec v) { std::memcpy(p, &v, sizeof v); }
+SPARSECRF_INLINE Vec broadcast(double x) {
+    Vec v;
+    for (int i = 0; i < L; ++i) v[i] = x;
+    return v;
+}
+
+}  // namespace sparsecrf::SPARSECRF_CLONE

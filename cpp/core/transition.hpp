@@ -1,0 +1,81 @@
+// The matrix of one bigram list: E(y', y) = exp(lambda(y', y)), M = E - 1, as sparse rows and columns or as dense
+// arrays, whichever is cheaper.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "aligned.hpp"
+#include "simd/kernels.hpp"
+
+namespace sparsecrf {
+
+enum class Kernel { automatic, sparse, dense, log };
+
+// Scores of some label pairs, ascending in pair = y' Y + y.
+struct PairScores {
+    std::vector<std::uint32_t> pair;
+    std::vector<double> score;
+    void clear() {
+        pair.clear();
+        score.clear();
+    }
+};
+
+class Transition {
+   public:
+    // `scores` of this list, start row included; -infinity forbids a pair.
+    void assign(int n_labels, PairScores scores, Kernel kernel);
+
+    // u(y) = sum_{y'} alpha(y') E(y', y), for alpha that sums to one (the paper's forward equation when sparse)
+    void forward(const double* alpha, double* u) const;
+    // beta(y') = sum_y E(y', y) v(y), total = sum_y v(y)
+    void backward(const double* v, double total, double* beta) const;
+    // best(y) = max_{y'} epsilon(y') + lambda(y', y); `order`: scratch for Y labels
+    void best(const double* epsilon, double* best, std::vector<int>& order) const;
+
+    double weight(int previous, int y) const;  // E(y', y)
+    double score(int previous, int y) const;   // lambda(y', y)
+    void column_scores(int y, double* out) const;  // out(y') = lambda(y', y), [Y]
+    // One cell of u or beta as a sum of non-negative terms, nothing cancelled.
+    double column_sum(const double* alpha, int y) const;
+    double row_sum(const double* v, int previous) const;
+
+    const double* start_weight() const { return start_weight_.data(); }  // [Yp] E(start, y), padding 0
+    const double* start_score() const { return start_score_.data(); }    // [Yp] lambda(start, y), padding -infinity
+    // All finite lambda lie in [low, high], which holds 0.
+    double low() const { return low_; }
+    double high() const { return high_; }
+    bool forbids() const { return forbids_; }
+    bool dense() const { return dense_; }
+    std::size_t n_scores() const { return scores_.pair.size(); }
+
+    // sums(y', y) *= E(y', y);  sums: [Y + 1, Yp], last row for the start label
+    void multiply(double* sums) const;
+    // lambda as a dense matrix [Y, Yp], padding -infinity.
+    void fill_scores(double* out) const;
+
+   private:
+    void make_sparse();
+    void make_dense();
+
+    int n_labels_ = 0, stride_ = 0;              // Y, Yp
+    bool dense_ = false, forbids_ = false;
+    double low_ = 0.0, high_ = 0.0;
+    PairScores scores_;                          // y' < Y
+    AlignedVector<double> start_score_, start_weight_;
+
+    // Sparse: only rows and columns that have entries are listed.
+    struct Lines {
+        std::vector<std::uint16_t> line;         // rows (columns) with entries
+        std::vector<std::uint32_t> ptr;          // [lines + 1]
+        std::vector<std::uint16_t> cell;         // column (row) of each entry, ascending within a line
+        std::vector<double> score, weight, m;    // lambda, E, M of each entry
+    };
+    Lines rows_, columns_;
+    std::vector<std::uint32_t> column_of_;       // [Y] index into columns_.line, or none
+    // Dense: E [Y, Yp], its transpose, and lambda, padding 0 / 0 / -infinity.
+    AlignedVector<double> e_, et_, lambda_;
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,1 @@
+"""Sparse linear-chain conditional random fields."""
