@@ -195,7 +195,10 @@ def make_weights(rng, n_labels: int, n_attributes: int, density: float, kind: st
     mu = rng.normal(size=(n_attributes, n_labels)) * 1.5
     lam = rng.normal(size=(n_attributes, n_labels + 1, n_labels)) * 1.5
     if kind == "integer":
-        mu, lam = np.round(mu), np.round(lam)
+        mu, lam = (
+            np.sign(np.round(mu)),
+            np.sign(np.round(lam)),
+        )  # -1, 0, 1: so few values that most scores tie
     elif kind == "thousand":
         for array in (mu, lam):
             extreme = rng.random(array.shape) < 0.3

@@ -57,7 +57,7 @@ def entry_errors():
     yield "lengths", np.array([6, -1]), r"sequence 1\b"
 
 
-@pytest.mark.parametrize("name, array, where", entry_errors())
+@pytest.mark.parametrize(("name", "array", "where"), list(entry_errors()))
 def test_wrong_entry_is_named(name, array, where):
     with pytest.raises(_core.InputError, match=where):
         _core.Corpus.from_arrays(**{**good_arrays(), name: array})
@@ -86,14 +86,14 @@ def shape_errors():
     yield "token_weight", np.ones(4)
 
 
-@pytest.mark.parametrize("name, array", shape_errors())
+@pytest.mark.parametrize(("name", "array"), list(shape_errors()))
 def test_ragged_arrays(name, array):
     with pytest.raises(_core.InputError, match=r"expected.*found"):
         _core.Corpus.from_arrays(**{**good_arrays(), name: array})
 
 
 @pytest.mark.parametrize(
-    "name, array",
+    ("name", "array"),
     [
         ("unigram_id", np.zeros(6)),
         ("unigram_id", np.array(["a"] * 6)),
@@ -115,7 +115,7 @@ def test_wrong_types(name, array):
         _core.Corpus.from_arrays(**{**good_arrays(), name: array})
 
 
-@pytest.mark.parametrize("name, value", [("n_labels", 0), ("n_labels", -3), ("n_attributes", -1)])
+@pytest.mark.parametrize(("name", "value"), [("n_labels", 0), ("n_labels", -3), ("n_attributes", -1)])
 def test_wrong_counts(name, value):
     with pytest.raises((_core.InputError, TypeError, OverflowError)):
         _core.Corpus.from_arrays(**{**good_arrays(), name: value})
@@ -131,7 +131,7 @@ def test_empty_corpus():
 
 
 @pytest.mark.parametrize(
-    "columns, found",
+    ("columns", "found"),
     [
         (([0, 0], [1, 1], [], [], []), "distinct|duplicate|twice"),
         (([], [], [1, 1], [3, 3], [0, 0]), "distinct|duplicate|twice"),
@@ -196,7 +196,7 @@ def test_unknown_options(problem):
 
 
 @pytest.mark.parametrize(
-    "limits, found",
+    ("limits", "found"),
     [
         ({"allowed": np.ones((4, 3), bool)}, "allowed"),
         ({"allowed": np.ones((5, 4), bool)}, "allowed"),
@@ -218,7 +218,7 @@ def test_constraints_of_another_number_of_labels(problem):
 
 
 @pytest.mark.parametrize(
-    "sequence, start, labels",
+    ("sequence", "start", "labels"),
     [
         (2, 0, [0]),
         (-1, 0, [0]),

@@ -94,7 +94,7 @@ def test_span(kernel, problem, data):
 
 @every_kernel
 @pytest.mark.parametrize("density", [0.0, 0.01, 0.1, 0.5, 1.0])
-@pytest.mark.parametrize("n_labels, length", [(2, 60), (17, 60), (60, 200)])
+@pytest.mark.parametrize(("n_labels", "length"), [(2, 60), (17, 60), (60, 200)])
 def test_larger(kernel, n_labels, length, density):
     problem = make_problem(
         seed=n_labels,

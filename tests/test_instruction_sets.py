@@ -48,7 +48,7 @@ def on_each_set(problem, kernel):
 
 @pytest.mark.usefixtures("restore_instruction_set")
 @pytest.mark.parametrize("n_labels", [1, 3, 8, 13, 51, 70])
-@pytest.mark.parametrize("weights, density", [("moderate", 0.05), ("moderate", 1.0), ("thousand", 0.3)])
+@pytest.mark.parametrize(("weights", "density"), [("moderate", 0.05), ("moderate", 1.0), ("thousand", 0.3)])
 class TestEqual:
     """Label counts on both sides of every vector width; weights within and beyond the range of exp."""
 

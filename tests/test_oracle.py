@@ -42,7 +42,7 @@ def test_tiny(kernel, problem):
 
 
 @every_kernel
-@pytest.mark.parametrize("n_labels, density", [(9, 0.0), (9, 1.0), (33, 0.02), (33, 0.4)])
+@pytest.mark.parametrize(("n_labels", "density"), [(9, 0.0), (9, 1.0), (33, 0.02), (33, 0.4)])
 @pytest.mark.parametrize("extras", [{}, {"missing": 0.4, "sequence_weights": True, "token_weights": True}])
 def test_larger(kernel, n_labels, density, extras):
     problem = make_problem(

@@ -27,6 +27,24 @@ def split_scores(problem, i):
     return reference.unigram_scores(sequence, problem.mu), pairs
 
 
+def test_potentials_by_hand():
+    """One attribute of value 2 everywhere; every entry of psi written out from the model's definition."""
+    mu, lam = np.array([[1.0, 5.0]]), np.array([[[10.0, 20.0], [30.0, 40.0], [50.0, 60.0]]])
+    lists = (((0, 2.0),),) * 2
+    psi = reference.potentials(SequenceData(lists, lists), mu, lam)
+    none = -math.inf
+    assert_array_equal(psi[0], [[none, none], [none, none], [102.0, 130.0]])
+    assert_array_equal(psi[1], [[22.0, 50.0], [62.0, 90.0], [none, none]])
+    forbidden = np.array([[False, True], [False, False], [True, False]])
+    allowed, fixed = np.array([[True, True], [True, False]]), np.array([1, reference.MISSING], dtype=np.int32)
+    psi = reference.potentials(SequenceData(lists, lists), mu, lam, forbidden=forbidden)
+    assert_array_equal(psi[:, 2, 0], [none, none])
+    assert_array_equal(psi[1, :2], [[22.0, none], [62.0, 90.0]])
+    psi = reference.potentials(SequenceData(lists, lists), mu, lam, allowed=allowed, fixed=fixed)
+    assert_array_equal(psi[0, 2], [none, 130.0])
+    assert_array_equal(psi[1, :2], [[22.0, none], [62.0, none]])
+
+
 @given(problems(limits=True, missing=True))
 def test_forward_backward(problem):
     for i, psi in enumerate(lattices(problem)):
@@ -176,6 +194,20 @@ def test_counts_are_what_the_gradient_subtracts(problem):
 def _expectation(sequence: SequenceData, problem: Problem):
     paths = enumeration.all_paths(reference.potentials(sequence, problem.mu, problem.lam))
     return enumeration.expected_features(sequence, paths, problem.mu, problem.lam)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_larger_decoding_with_ties(seed):
+    """Enough labels and non-zeros that active and inactive predecessors tie in the sparse walk."""
+    problem = make_problem(
+        seed=seed, n_labels=8, lengths=[12], n_attributes=3, list_size=3, density=0.4, weights="integer"
+    )
+    psi = problem.psi(0)
+    path, score = reference.viterbi(psi)
+    sparse_path, sparse_score = reference.sparse_viterbi(*split_scores(problem, 0))
+    assert_array_equal(sparse_path, path)
+    assert sparse_score == score
+    assert_array_equal(reference.n_best(psi, 3)[0][0], path)
 
 
 def test_unsatisfiable():

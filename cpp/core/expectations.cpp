@@ -40,7 +40,8 @@ Expectations::Expectations(const Potentials& potentials, const FeatureSet& featu
         }
         const auto inner = static_cast<std::size_t>(
             std::lower_bound(pairs.pair.begin(), pairs.pair.end(), Y * Y) - pairs.pair.begin());
-        sums.all_pairs = !pairs_are_cheaper(inner, n_labels_);
+        sums.all_pairs = potentials.kernel() == Kernel::dense ||
+                         (potentials.kernel() == Kernel::automatic && !pairs_are_cheaper(inner, n_labels_));
         for (std::size_t k = 0; k < inner && !sums.all_pairs; ++k) {
             sums.previous.push_back(static_cast<std::uint16_t>(pairs.pair[k] / Y));
             sums.y.push_back(static_cast<std::uint16_t>(pairs.pair[k] % Y));

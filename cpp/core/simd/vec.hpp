@@ -17,6 +17,7 @@ typedef std::int64_t IntVec __attribute__((vector_size(L * 8)));
 SPARSECRF_INLINE Vec select(IntVec mask, Vec yes, Vec no) { return mask ? yes : no; }
 SPARSECRF_INLINE IntVec bits(Vec x) { return reinterpret_cast<IntVec>(x); }
 SPARSECRF_INLINE Vec from_bits(IntVec x) { return reinterpret_cast<Vec>(x); }
+SPARSECRF_INLINE Vec broadcast(double x) { return x - Vec{}; }  // x - 0 is x, also for -0: no subtraction is left
 #else
 // Compilers without vector extensions get small arrays with the same operators; their optimiser does what it can.
 #define SPARSECRF_INLINE __forceinline
@@ -76,6 +77,11 @@ SPARSECRF_INLINE Vec from_bits(IntVec x) {
     std::memcpy(&r, &x, sizeof r);
     return r;
 }
+SPARSECRF_INLINE Vec broadcast(double x) {
+    Vec v;
+    for (int i = 0; i < L; ++i) v[i] = x;
+    return v;
+}
 #endif
 
 SPARSECRF_INLINE Vec load(const double* p) {
@@ -84,10 +90,4 @@ SPARSECRF_INLINE Vec load(const double* p) {
     return v;
 }
 SPARSECRF_INLINE void store(double* p, Vec v) { std::memcpy(p, &v, sizeof v); }
-SPARSECRF_INLINE Vec broadcast(double x) {
-    Vec v;
-    for (int i = 0; i < L; ++i) v[i] = x;
-    return v;
-}
-
 }  // namespace sparsecrf::SPARSECRF_CLONE
