@@ -21,6 +21,7 @@ NB_MODULE(_core, m) {
 
     bindings::bind_strings(m);
     bindings::bind_corpus(m);
+    bindings::bind_encoder(m);
     bindings::bind_features(m);
     bindings::bind_inference(m);
 }

@@ -29,6 +29,11 @@ void check_sequence(const Corpus& corpus, std::int64_t i) {
     }
 }
 
+const FeatureSet& checked(const FeatureSet& features, std::span<const double> w) {
+    features.check_weights(w);
+    return features;
+}
+
 // One recursion and one lattice per thread.
 struct Workers {
     Workers(const Potentials& potentials, int threads) {
@@ -60,14 +65,16 @@ double log_partition_with(const Corpus& corpus, std::int64_t i, std::span<const 
 }  // namespace
 
 Chain::Chain(std::shared_ptr<const FeatureSet> features, std::vector<double> w, Kernel kernel, int threads)
-    : features_(std::move(features)), w_(std::move(w)), kernel_(kernel), threads_(resolve_threads(threads)) {
-    features_->check_weights(w_);
-}
+    : features_(std::move(features)),
+      w_(std::move(w)),
+      rows_(checked(*features_, w_), w_),
+      kernel_(kernel),
+      threads_(resolve_threads(threads)) {}
 
 Potentials Chain::potentials(const Corpus& corpus, const Constraints& constraints) const {
     features_->check_fits(corpus);
     constraints.check(corpus);
-    return Potentials(corpus, *features_, w_, kernel_, threads_, constraints.forbidden_pairs());
+    return Potentials(corpus, *features_, w_, rows_, kernel_, threads_, constraints.forbidden_pairs());
 }
 
 void Chain::log_partition(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {

@@ -50,6 +50,7 @@ class Chain {
 
     std::shared_ptr<const FeatureSet> features_;
     std::vector<double> w_;
+    UnigramRows rows_;
     Kernel kernel_;
     int threads_;
 };

@@ -59,6 +59,15 @@ void CorpusBuilder::end_sequence() {
     corpus_.offsets.push_back(n_tokens());
 }
 
+void CorpusBuilder::abandon_sequence() {
+    const auto kept = static_cast<std::size_t>(corpus_.offsets.back());
+    corpus_.unigram.resize(kept);
+    bigram_.resize(kept);
+    corpus_.labels.resize(kept);
+    corpus_.token_weight.resize(kept);
+    corpus_.sequence_weight.resize(static_cast<std::size_t>(corpus_.n_sequences()));
+}
+
 Corpus CorpusBuilder::build(std::int64_t n_labels, std::int64_t n_attributes) {
     if (n_labels < 1 || n_labels > kMaxLabels) {
         throw InputError(message("expected 1 to ", kMaxLabels, " labels, found ", n_labels));

@@ -45,6 +45,8 @@ class CorpusBuilder {
     void add_position(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram, std::int32_t label,
                       double weight = 1.0);
     void end_sequence();
+    // Forgets the positions since begin_sequence.
+    void abandon_sequence();
 
     // Checks labels and ids against the given counts and closes the corpus.
     Corpus build(std::int64_t n_labels, std::int64_t n_attributes);

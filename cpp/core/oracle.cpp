@@ -59,7 +59,8 @@ const std::vector<double>& Oracle::counts(const FeatureSet& features) {
 
 double Oracle::pass(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
                     bool only_positive) const {
-    const Potentials potentials(corpus_, features, w, kernel_, threads_);
+    const UnigramRows unigram_rows(features, w);
+    const Potentials potentials(corpus_, features, w, unigram_rows, kernel_, threads_);
     const bool derivatives = !g.empty();
     const auto stride = static_cast<std::size_t>(potentials.stride());
     std::vector<Recursion> recursions;

@@ -9,7 +9,6 @@ namespace sparsecrf {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::uint32_t kDenseRow = 0xffffffffu;
 
 // a += value * (pairs, w), both ascending; `scratch` holds the result before the swap.
 void merge(PairScores& a, std::span<const std::uint32_t> pairs, const double* w, double value, bool keep_zeros,
@@ -34,61 +33,18 @@ void merge(PairScores& a, std::span<const std::uint32_t> pairs, const double* w,
 
 }  // namespace
 
-Potentials::Potentials(const Corpus& corpus, const FeatureSet& features, std::span<const double> w, Kernel kernel,
-                       int threads, const std::uint8_t* forbidden)
+Potentials::Potentials(const Corpus& corpus, const FeatureSet& features, std::span<const double> w,
+                       const UnigramRows& rows, Kernel kernel, int threads, const std::uint8_t* forbidden)
     : corpus_(corpus),
       features_(features),
       w_(w),
+      rows_(rows),
       kernel_(kernel),
       n_labels_(corpus.n_labels),
       stride_(padded(corpus.n_labels)),
       forbidden_(forbidden) {
-    lay_unigram_rows();
     tabulate_unigrams(threads);
     tabulate_transitions(threads);
-}
-
-void Potentials::lay_unigram_rows() {
-    has_row_.assign((corpus_.n_attributes + 63u) / 64u, 0);
-    rows_.assign(corpus_.n_attributes, Row{0, 0});
-    for (std::uint32_t x = 0; x < corpus_.n_attributes; ++x) {
-        const std::int64_t begin = features_.unigram_ptr[x], end = features_.unigram_ptr[x + 1];
-        const auto n = std::count_if(w_.begin() + begin, w_.begin() + end, [](double v) { return v != 0.0; });
-        if (n == 0) continue;
-        has_row_[x / 64] |= std::uint64_t{1} << (x % 64);
-        if (3 * n >= n_labels_) {
-            rows_[x] = {static_cast<std::uint32_t>(dense_rows_.size() / static_cast<std::size_t>(stride_)), kDenseRow};
-            dense_rows_.resize(dense_rows_.size() + static_cast<std::size_t>(stride_), 0.0);
-            double* row = dense_rows_.data() + dense_rows_.size() - stride_;
-            for (std::int64_t k = begin; k < end; ++k) row[features_.unigram_label[k]] = w_[k];
-        } else {
-            rows_[x] = {static_cast<std::uint32_t>(labels_.size()), static_cast<std::uint32_t>(n)};
-            for (std::int64_t k = begin; k < end; ++k) {
-                if (w_[k] == 0.0) continue;
-                labels_.push_back(features_.unigram_label[k]);
-                weights_.push_back(w_[k]);
-            }
-        }
-    }
-}
-
-// s(y) = sum_{x in list} v mu[x, y]
-void Potentials::add_scores(std::uint32_t list, double* s) const {
-    std::fill_n(s, n_labels_, 0.0);
-    std::fill(s + n_labels_, s + stride_, 0.0);
-    const ListPool& lists = corpus_.unigram_lists;
-    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
-        const std::uint32_t x = lists.id(k);
-        if ((has_row_[x / 64] >> (x % 64) & 1u) == 0) continue;
-        const Row row = rows_[x];
-        const double value = lists.value(k);
-        if (row.n == kDenseRow) {
-            kernels().axpy(value, dense_rows_.data() + static_cast<std::size_t>(row.begin) * stride_, stride_, s);
-        } else {
-            for (std::uint32_t i = row.begin; i < row.begin + row.n; ++i) s[labels_[i]] += value * weights_[i];
-        }
-    }
-    std::fill(s + n_labels_, s + stride_, -kInfinity);
 }
 
 void Potentials::tabulate_unigrams(int threads) {
@@ -100,7 +56,7 @@ void Potentials::tabulate_unigrams(int threads) {
     high_.resize(static_cast<std::size_t>(n));
     parallel_for(n, threads, 64, [&](int, std::int64_t list) {
         double* s = score_table_.data() + list * stride_;
-        add_scores(static_cast<std::uint32_t>(list), s);
+        rows_.score(corpus_.unigram_lists, static_cast<std::uint32_t>(list), s);
         kernels().range(s, stride_, &low_[list], &high_[list]);
         kernels().exp_shifted(s, high_[list], stride_, exp_table_.data() + list * stride_);
     });
@@ -109,7 +65,7 @@ void Potentials::tabulate_unigrams(int threads) {
 const double* Potentials::scores(std::int64_t position, double* scratch) const {
     const std::uint32_t list = corpus_.unigram[position];
     if (!score_table_.empty()) return score_table_.data() + static_cast<std::int64_t>(list) * stride_;
-    add_scores(list, scratch);
+    rows_.score(corpus_.unigram_lists, list, scratch);
     return scratch;
 }
 

@@ -10,6 +10,7 @@
 #include "corpus.hpp"
 #include "features.hpp"
 #include "transition.hpp"
+#include "unigram_rows.hpp"
 
 namespace sparsecrf {
 
@@ -19,8 +20,8 @@ enum class Pairs { all, start, inner };
 class Potentials {
    public:
     // `forbidden`: [Y + 1, Y] non-zero where a label pair must not occur, or null. References are kept, not copied.
-    Potentials(const Corpus& corpus, const FeatureSet& features, std::span<const double> w, Kernel kernel, int threads,
-               const std::uint8_t* forbidden = nullptr);
+    Potentials(const Corpus& corpus, const FeatureSet& features, std::span<const double> w, const UnigramRows& rows,
+               Kernel kernel, int threads, const std::uint8_t* forbidden = nullptr);
 
     int n_labels() const { return n_labels_; }
     int stride() const { return stride_; }
@@ -44,29 +45,17 @@ class Potentials {
     void gather_base(std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
 
    private:
-    void lay_unigram_rows();
     void tabulate_unigrams(int threads);
     void tabulate_transitions(int threads);
-    void add_scores(std::uint32_t list, double* s) const;
     void gather(const ListPool& lists, std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
 
     const Corpus& corpus_;
     const FeatureSet& features_;
     std::span<const double> w_;
+    const UnigramRows& rows_;
     Kernel kernel_;
     int n_labels_, stride_;                       // Y, Yp
     const std::uint8_t* forbidden_;
-
-    // Non-zero unigram weights by attribute: short rows as (label, weight), long ones as [Yp] vectors.
-    struct Row {
-        std::uint32_t begin;                      // into labels_ and weights_, or the number of a dense row
-        std::uint32_t n;                          // entries; kDenseRow for a dense row
-    };
-    std::vector<std::uint64_t> has_row_;          // one bit per attribute
-    std::vector<Row> rows_;                       // [X]
-    std::vector<std::uint16_t> labels_;
-    std::vector<double> weights_;
-    AlignedVector<double> dense_rows_;            // [dense rows, Yp]
 
     // One row per unigram list where lists are shared by enough positions; else empty.
     AlignedVector<double> score_table_, exp_table_;  // [lists, Yp]

@@ -1,0 +1,217 @@
+// Python tokens to a corpus, one sequence at a time: strings are interned on the way and no Python object is kept.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/corpus.hpp"
+#include "core/string_table.hpp"
+#include "module.hpp"
+
+namespace sparsecrf::bindings {
+namespace nb = nanobind;
+namespace {
+
+// "int 3": type and the first 80 characters.
+std::string described(nb::handle x) {
+    const nb::object start = nb::repr(x)[nb::slice(nb::int_(0), nb::int_(80), nb::int_(1))];
+    return nb::cast<std::string>(x.type().attr("__name__")) + " " + nb::cast<std::string>(start);
+}
+
+class Encoder {
+   public:
+    // grow: unknown attributes and labels get an id; otherwise attributes are left out and labels are an error.
+    // bigram: None (no attribute of a token conditions label pairs), True (all do), or a predicate on the attribute,
+    // called once for each. bias: an attribute that conditions label pairs at every position, or empty.
+    // start: whether bigram attributes of the first position condition the pair (start, label).
+    Encoder(std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels, nb::object bigram,
+            const std::string& bias, bool start, bool grow)
+        : attributes_(std::move(attributes)),
+          labels_(std::move(labels)),
+          bigram_(std::move(bigram)),
+          start_(start),
+          grow_(grow) {
+        if (bias.empty()) return;
+        if (grow_) attributes_->intern(bias);
+        if (const auto id = attributes_->find(bias)) bias_.push_back({*id, 1.0});
+    }
+
+    // Returns the number of positions.
+    std::int64_t add(nb::handle tokens, nb::handle labels, double weight, nb::handle token_weights) {
+        const std::int64_t before = builder_.n_tokens();
+        sequence_ = builder_.n_sequences();
+        builder_.begin_sequence(weight);
+        try {
+            add_positions(tokens, labels, token_weights);
+            builder_.end_sequence();
+        } catch (...) {
+            builder_.abandon_sequence();
+            throw;
+        }
+        return builder_.n_tokens() - before;
+    }
+
+    std::shared_ptr<Corpus> build() {
+        const nb::gil_scoped_release unlocked;
+        return std::make_shared<Corpus>(builder_.build(labels_->size(), attributes_->size()));
+    }
+
+   private:
+    [[noreturn]] void fail(const std::string& expected, nb::handle found) const {
+        throw InputError(message(here(), ": expected ", expected, ", found ", described(found)));
+    }
+    std::string here() const { return message("sequence ", sequence_, ", position ", position_); }
+
+    std::string_view text(nb::handle x) const {
+        Py_ssize_t size = 0;
+        const char* data = PyUnicode_AsUTF8AndSize(x.ptr(), &size);
+        if (data == nullptr) {
+            PyErr_Clear();
+            fail("text that UTF-8 can encode", x);
+        }
+        return {data, static_cast<std::size_t>(size)};
+    }
+
+    void add_positions(nb::handle tokens, nb::handle labels, nb::handle token_weights) {
+        position_ = 0;
+        nb::iterator label, label_end, token_weight, token_weight_end;
+        if (!labels.is_none()) label = nb::iter(labels), label_end = nb::iterator::sentinel();
+        if (!token_weights.is_none()) token_weight = nb::iter(token_weights), token_weight_end = nb::iterator::sentinel();
+        for (const nb::handle token : nb::iter(tokens)) {
+            std::int32_t y = kMissing;
+            double w = 1.0;
+            if (!labels.is_none()) {
+                if (label == label_end) throw InputError(message(here(), ": expected a label for every token, found no more"));
+                y = label_id(*label);
+                ++label;
+            }
+            if (!token_weights.is_none()) {
+                if (token_weight == token_weight_end) throw InputError(message(here(), ": expected a weight for every token, found no more"));
+                w = number(*token_weight, "a token weight");
+                ++token_weight;
+            }
+            add_token(token);
+            if (position_ == 0 && !start_) b_.clear();
+            builder_.add_position(u_, b_, y, w);
+            ++position_;
+        }
+        if (!labels.is_none() && label != label_end) throw InputError(message(here(), ": expected no token beyond the last label, found more labels than tokens"));
+        if (!token_weights.is_none() && token_weight != token_weight_end) throw InputError(message(here(), ": expected one weight a token, found more"));
+    }
+
+    std::int32_t label_id(nb::handle label) {
+        if (label.is_none()) return kMissing;
+        if (!PyUnicode_Check(label.ptr())) fail("a label (text, or None where it is missing)", label);
+        const std::string_view name = text(label);
+        if (grow_) return static_cast<std::int32_t>(labels_->intern(name));
+        if (const auto id = labels_->find(name)) return static_cast<std::int32_t>(*id);
+        fail("a label of the model", label);
+    }
+
+    double number(nb::handle x, const char* what) const {
+        const double value = PyFloat_AsDouble(x.ptr());
+        if (value == -1.0 && PyErr_Occurred()) {
+            PyErr_Clear();
+            fail(what, x);
+        }
+        return value;
+    }
+
+    // str: one attribute. Mapping: name -> number, text ("name:text"), or nested. Iterable: attributes, or pairs
+    // (attribute, value).
+    void add_token(nb::handle token) {
+        u_.clear();
+        b_ = bias_;
+        if (PyUnicode_Check(token.ptr())) {
+            add_attribute(text(token), 1.0);
+        } else if (nb::isinstance<nb::dict>(token) || nb::hasattr(token, "items")) {
+            add_mapping(token, "");
+        } else if (nb::hasattr(token, "__iter__") && !PyBytes_Check(token.ptr())) {
+            for (const nb::handle item : nb::iter(token)) add_item(item);
+        } else {
+            fail("a token (text, a mapping, or a list of attributes)", token);
+        }
+    }
+
+    void add_item(nb::handle item) {
+        if (PyUnicode_Check(item.ptr())) return add_attribute(text(item), 1.0);
+        if (!nb::isinstance<nb::tuple>(item) || nb::len(item) != 2 || !PyUnicode_Check(nb::handle(item[0]).ptr())) {
+            fail("an attribute (text) or a pair (attribute, value)", item);
+        }
+        const nb::object name = item[0], value = item[1];
+        add_attribute(text(name), number(value, "an attribute's value to be a number"));
+    }
+
+    void add_mapping(nb::handle mapping, const std::string& prefix) {
+        const nb::object items = mapping.attr("items")();
+        for (const nb::handle pair : nb::iter(items)) {
+            const nb::object key = pair[0], value = pair[1];
+            if (!PyUnicode_Check(key.ptr())) fail("an attribute's name to be text", key);
+            add_value(prefix + std::string(text(key)), value);
+        }
+    }
+
+    void add_value(const std::string& name, nb::handle value) {
+        if (PyUnicode_Check(value.ptr())) {
+            add_attribute(name + ":" + std::string(text(value)), 1.0);
+        } else if (nb::hasattr(value, "items")) {
+            add_mapping(value, name + ":");
+        } else if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value) || nb::isinstance<nb::set>(value)) {
+            for (const nb::handle item : nb::iter(value)) {
+                if (!PyUnicode_Check(item.ptr())) fail("a list of text as an attribute's value", item);
+                add_attribute(name + ":" + std::string(text(item)), 1.0);
+            }
+        } else {
+            add_attribute(name, number(value, "an attribute's value (number, text, list of text, or mapping)"));
+        }
+    }
+
+    void add_attribute(std::string_view name, double value) {
+        std::uint32_t id;
+        if (grow_) {
+            id = attributes_->intern(name);
+        } else if (const auto known = attributes_->find(name)) {
+            id = *known;
+        } else {
+            return;
+        }
+        u_.push_back({id, value});
+        if (conditions_pairs(id)) b_.push_back({id, value});
+    }
+
+    bool conditions_pairs(std::uint32_t id) {
+        if (bigram_.is_none()) return false;
+        if (bigram_.ptr() == Py_True) return true;
+        if (id >= pairs_.size()) pairs_.resize(std::max<std::size_t>(id + 1, attributes_->size()), kUnknown);
+        if (pairs_[id] == kUnknown) pairs_[id] = nb::cast<bool>(nb::bool_(bigram_((*attributes_)[id]))) ? kYes : kNo;
+        return pairs_[id] == kYes;
+    }
+
+    enum Answer : char { kUnknown, kYes, kNo };
+    std::shared_ptr<StringTable> attributes_, labels_;
+    nb::object bigram_;
+    bool start_, grow_;
+    std::vector<Attribute> bias_, u_, b_;
+    std::vector<Answer> pairs_;  // the predicate's answers by attribute
+    CorpusBuilder builder_;
+    std::int64_t sequence_ = 0, position_ = 0;
+};
+
+}  // namespace
+
+void bind_encoder(nb::module_& m) {
+    nb::class_<Encoder>(m, "Encoder", "Builds a corpus from Python tokens, keeping none of them.")
+        .def(nb::init<std::shared_ptr<StringTable>, std::shared_ptr<StringTable>, nb::object, const std::string&, bool, bool>(),
+             nb::kw_only(), nb::arg("attributes"), nb::arg("labels"), nb::arg("bigram").none(), nb::arg("bias"),
+             nb::arg("start"), nb::arg("grow"))
+        .def("add", &Encoder::add, nb::arg("tokens"), nb::arg("labels").none() = nb::none(), nb::arg("weight") = 1.0,
+             nb::arg("token_weights").none() = nb::none(), "Append a sequence; returns its length.")
+        .def("build", &Encoder::build, "The corpus of all sequences added; the encoder is empty again.");
+}
+
+}  // namespace sparsecrf::bindings

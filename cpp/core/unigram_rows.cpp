@@ -1,0 +1,57 @@
+#include "unigram_rows.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "simd/kernels.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr std::uint32_t kDenseRow = 0xffffffffu;
+
+}  // namespace
+
+UnigramRows::UnigramRows(const FeatureSet& features, std::span<const double> w)
+    : n_labels_(features.n_labels),
+      stride_(padded(features.n_labels)),
+      has_row_((features.n_attributes + 63u) / 64u, 0),
+      rows_(features.n_attributes, Row{0, 0}) {
+    for (std::uint32_t x = 0; x < features.n_attributes; ++x) {
+        const std::int64_t begin = features.unigram_ptr[x], end = features.unigram_ptr[x + 1];
+        const auto n = std::count_if(w.begin() + begin, w.begin() + end, [](double v) { return v != 0.0; });
+        if (n == 0) continue;
+        has_row_[x / 64] |= std::uint64_t{1} << (x % 64);
+        if (3 * n >= n_labels_) {
+            rows_[x] = {static_cast<std::uint32_t>(dense_rows_.size() / static_cast<std::size_t>(stride_)), kDenseRow};
+            dense_rows_.resize(dense_rows_.size() + static_cast<std::size_t>(stride_), 0.0);
+            double* row = dense_rows_.data() + dense_rows_.size() - stride_;
+            for (std::int64_t k = begin; k < end; ++k) row[features.unigram_label[k]] = w[k];
+        } else {
+            rows_[x] = {static_cast<std::uint32_t>(labels_.size()), static_cast<std::uint32_t>(n)};
+            for (std::int64_t k = begin; k < end; ++k) {
+                if (w[k] == 0.0) continue;
+                labels_.push_back(features.unigram_label[k]);
+                weights_.push_back(w[k]);
+            }
+        }
+    }
+}
+
+void UnigramRows::score(const ListPool& lists, std::uint32_t list, double* s) const {
+    std::fill_n(s, stride_, 0.0);
+    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+        const std::uint32_t x = lists.id(k);
+        if ((has_row_[x / 64] >> (x % 64) & 1u) == 0) continue;
+        const Row row = rows_[x];
+        const double value = lists.value(k);
+        if (row.n == kDenseRow) {
+            kernels().axpy(value, dense_rows_.data() + static_cast<std::size_t>(row.begin) * stride_, stride_, s);
+        } else {
+            for (std::uint32_t i = row.begin; i < row.begin + row.n; ++i) s[labels_[i]] += value * weights_[i];
+        }
+    }
+    std::fill(s + n_labels_, s + stride_, -std::numeric_limits<double>::infinity());
+}
+
+}  // namespace sparsecrf

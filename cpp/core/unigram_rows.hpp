@@ -1,0 +1,34 @@
+// Non-zero unigram weights by attribute, laid out once per weight vector.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "aligned.hpp"
+#include "features.hpp"
+
+namespace sparsecrf {
+
+class UnigramRows {
+   public:
+    UnigramRows(const FeatureSet& features, std::span<const double> w);
+
+    // s(y) = sum_{x in list} v mu[x, y];  s: [Yp], padding -infinity
+    void score(const ListPool& lists, std::uint32_t list, double* s) const;
+
+   private:
+    // Short rows are (label, weight) entries, long ones vectors of Yp weights.
+    struct Row {
+        std::uint32_t begin;  // into labels_ and weights_, or the number of a dense row
+        std::uint32_t n;      // entries; kDenseRow for a dense row
+    };
+    int n_labels_, stride_;               // Y, Yp
+    std::vector<std::uint64_t> has_row_;  // one bit per attribute
+    std::vector<Row> rows_;               // [X]
+    std::vector<std::uint16_t> labels_;
+    std::vector<double> weights_;
+    AlignedVector<double> dense_rows_;    // [dense rows, Yp]
+};
+
+}  // namespace sparsecrf

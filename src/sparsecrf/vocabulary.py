@@ -1,0 +1,82 @@
+"""From Python tokens to encoded corpora: the strings of a model and which attributes condition label pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any, TypeAlias
+
+from sparsecrf._core import Corpus, Encoder, InputError, StringTable
+
+#: The attribute that stands at every position: with it alone, the model has plain transitions.
+BIAS = "[bias]"
+
+#: "bias": plain transitions; "all": every attribute conditions label pairs too; or the attributes that do, by
+#: collection or predicate. The bias always does.
+Bigrams: TypeAlias = str | Collection[str] | Callable[[str], bool]
+
+#: Text, a mapping (name to number, text or list of text), or attributes and (attribute, value) pairs.
+Token: TypeAlias = Any
+
+_END = object()
+
+
+@dataclass
+class Vocabulary:
+    """Labels and attributes by id. `encode` with grow=True adds what is new."""
+
+    bigrams: Bigrams = "bias"
+    start: bool = True  #: the first position has the start label before it; False: it has no label pair at all
+    labels: StringTable = field(default_factory=StringTable)
+    attributes: StringTable = field(default_factory=StringTable)
+
+    def encode(
+        self,
+        X: Iterable[Iterable[Token]],
+        y: Iterable[Iterable[str | None]] | None = None,
+        *,
+        sequence_weight: Iterable[float] | None = None,
+        token_weight: Iterable[Iterable[float]] | None = None,
+        grow: bool = False,
+    ) -> Corpus:
+        """Encode sequences of tokens, one pass, holding one sequence at a time.
+
+        A label of None is missing. Without `grow`, attributes the vocabulary does not have are left out and labels
+        it does not have are an error.
+        """
+        encoder = Encoder(
+            attributes=self.attributes,
+            labels=self.labels,
+            bigram=_predicate(self.bigrams),
+            bias=BIAS,
+            start=self.start,
+            grow=grow,
+        )
+        extra = {"label sequences": y, "sequence weights": sequence_weight, "token weights": token_weight}
+        for tokens, labels, weight, weights in _in_step(X, extra):
+            encoder.add(tokens, labels, 1.0 if weight is None else weight, weights)
+        return encoder.build()
+
+
+def _in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterator[tuple[Any, ...]]:
+    """Items of X with those of each of `extra` (None where it is None); one that is shorter or longer is named."""
+    given = {name: values for name, values in extra.items() if values is not None}
+    for i, (tokens, *rest) in enumerate(zip_longest(X, *given.values(), fillvalue=_END)):
+        item = dict(zip(given, rest, strict=True))
+        for name, value in item.items():
+            if tokens is _END or value is _END:
+                short, long = ("X", name) if tokens is _END else (name, "X")
+                raise InputError(f"sequence {i}: expected as many sequences in X as {name}, found {long} to have more than {short}")
+        yield (tokens, *(item.get(name) for name in extra))
+
+
+def _predicate(bigrams: Bigrams) -> Callable[[str], bool] | bool | None:
+    """What the encoder takes: None for the bias alone, True for every attribute, else a function."""
+    if isinstance(bigrams, str):
+        if bigrams not in ("bias", "all"):
+            raise InputError(f"bigrams: expected 'bias', 'all', a collection or a function, found {bigrams!r}")
+        return None if bigrams == "bias" else True
+    if callable(bigrams):
+        return bigrams
+    return frozenset(bigrams).__contains__
