@@ -38,6 +38,13 @@ void bind_features(nb::module_& m) {
              nb::arg("n_labels"), nb::arg("n_attributes"), nb::arg("unigram_attribute").noconvert(),
              nb::arg("unigram_label").noconvert(), nb::arg("bigram_attribute").noconvert(),
              nb::arg("bigram_previous").noconvert(), nb::arg("bigram_label").noconvert())
+        .def_static("from_numbers",
+                    [](std::int64_t n_labels, std::int64_t n_attributes, Array1<std::int64_t> numbers) {
+                        return FeatureSet::from_numbers(n_labels, n_attributes, view(numbers));
+                    },
+                    nb::arg("n_labels"), nb::arg("n_attributes"), nb::arg("numbers").noconvert(),
+                    "The set of these numbers (ascending): x Y + y, then X Y + x (Y + 1) Y + y' Y + y.")
+        .def_prop_ro("numbers", [](const FeatureSet& f) { return copy<std::int64_t>(f.numbers()); }, nb::rv_policy::move)
         .def_static("observed", &FeatureSet::observed, nb::arg("corpus"), nb::call_guard<nb::gil_scoped_release>(),
                     "The features that occur on the labelled paths.")
         .def_static("virtual", &FeatureSet::everything, nb::arg("corpus"), nb::call_guard<nb::gil_scoped_release>(),

@@ -39,17 +39,28 @@ void bind_oracle(nb::module_& m) {
              },
              nb::arg("features"), nb::arg("w").noconvert(), "sum_i w_i (log Z - score of the labels)")
         .def("loss_grad",
-             [](Oracle& o, const FeatureSet& f, Weights w) {
+             [](Oracle& o, const FeatureSet& f, Weights w, std::optional<Weights> counts) {
                  Doubles g = make<double, 1>({static_cast<std::size_t>(f.size())});
                  double loss;
                  {
                      const nb::gil_scoped_release unlocked;
-                     loss = o.gradient(f, view(w), span_of(g), {});
+                     loss = o.gradient(f, view(w), span_of(g), {}, counts ? view(*counts) : std::span<const double>());
                  }
                  return nb::make_tuple(loss, g);
              },
-             nb::arg("features"), nb::arg("w").noconvert(), nb::sig("def loss_grad(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64]) -> tuple[float, numpy.typing.NDArray[numpy.float64]]"),
+             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("counts").noconvert() = nb::none(), nb::sig("def loss_grad(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], counts: numpy.typing.NDArray[numpy.float64] | None = None) -> tuple[float, numpy.typing.NDArray[numpy.float64]]"),
              "Loss and its gradient on every feature of the set, zero weights included.")
+        .def("candidates",
+             [](const Oracle& o, const FeatureSet& f, Weights w, double bound) {
+                 std::vector<std::int64_t> numbers;
+                 {
+                     const nb::gil_scoped_release unlocked;
+                     numbers = o.candidates(f, view(w), bound);
+                 }
+                 return copy<std::int64_t>(numbers);
+             },
+             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("bound"),
+             "Numbers of all virtual features whose expectation at w could exceed the bound; every other one is below it.")
         .def("loss_grad_curvature",
              [](Oracle& o, const FeatureSet& f, Weights w) {
                  Doubles g = make<double, 1>({static_cast<std::size_t>(f.size())});

@@ -29,13 +29,13 @@ const Costs& costs() {
 
 }  // namespace
 
-bool sparse_is_cheaper(std::size_t entries, int n_labels) {
+bool sparse_is_cheaper(std::size_t entries, int n_labels, std::size_t) {
     const double cells = static_cast<double>(n_labels) * padded(n_labels);
     const double sparse = costs().sparse_entry * static_cast<double>(entries) + costs().sparse_label * n_labels;
     return sparse < costs().dense_cell * cells;
 }
 
-bool pairs_are_cheaper(std::size_t candidates, int n_labels) {
+bool pairs_are_cheaper(std::size_t candidates, int n_labels, std::size_t) {
     const double cells = static_cast<double>(n_labels) * padded(n_labels);
     return costs().outer_pair * static_cast<double>(candidates) < costs().outer_cell * cells;
 }

@@ -1,7 +1,6 @@
 #include "expectations.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "cost_model.hpp"
 #include "parallel.hpp"
@@ -11,6 +10,39 @@ namespace sparsecrf {
 namespace {
 
 constexpr std::size_t kRowsAtATime = 32;  // their alpha and v stay in the first-level cache
+
+// x^T of the n rows for some labels, rows padded with zeros to a multiple of four: out[k, r] = x[r][label[k]].
+void gather_columns(const double* const* x, std::size_t n, std::span<const std::uint16_t> label, double* out) {
+    const std::size_t end = (n + 3) / 4 * 4;
+    for (const std::uint16_t y : label) {
+        for (std::size_t r = 0; r < n; ++r) out[r] = x[r][y];
+        for (std::size_t r = n; r < end; ++r) out[r] = 0.0;
+        out += kRowsAtATime;
+    }
+}
+
+// sum_r a[r] v[r] in four running sums, which fill a vector of any instruction set twice.
+double dot(const double* a, const double* v, std::size_t n) {
+    double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+    for (std::size_t r = 0; r < n; r += 4) {
+        s0 += a[r] * v[r];
+        s1 += a[r + 1] * v[r + 1];
+        s2 += a[r + 2] * v[r + 2];
+        s3 += a[r + 3] * v[r + 3];
+    }
+    return (s0 + s2) + (s1 + s3);
+}
+
+// Distinct values of x, ascending, and the index of each of x among them.
+std::vector<std::uint16_t> compress(std::vector<std::uint16_t>& x) {
+    std::vector<std::uint16_t> distinct = x;
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    for (std::uint16_t& k : x) {
+        k = static_cast<std::uint16_t>(std::lower_bound(distinct.begin(), distinct.end(), k) - distinct.begin());
+    }
+    return distinct;
+}
 
 }  // namespace
 
@@ -31,22 +63,36 @@ Expectations::Expectations(const Potentials& potentials, const FeatureSet& featu
         potentials.gather_base(static_cast<std::uint32_t>(list), Pairs::all, true, pairs);
         if (pairs.pair.empty()) return;
         ListSums& sums = lists_[static_cast<std::size_t>(list)];
-        const auto cells = static_cast<std::size_t>(n_labels_ + 1) * static_cast<std::size_t>(stride_);
+        const auto inner = static_cast<std::size_t>(
+            std::lower_bound(pairs.pair.begin(), pairs.pair.end(), Y * Y) - pairs.pair.begin());
+        sums.all_pairs = potentials.kernel() == Kernel::dense ||
+                         (potentials.kernel() == Kernel::automatic && !pairs_are_cheaper(inner, n_labels_, lists_.size()));
+        if (!sums.all_pairs) {
+            for (std::size_t k = 0; k < inner; ++k) {
+                sums.left.push_back(static_cast<std::uint16_t>(pairs.pair[k] / Y));
+                sums.right.push_back(static_cast<std::uint16_t>(pairs.pair[k] % Y));
+            }
+            sums.previous = compress(sums.left);
+            sums.y = compress(sums.right);
+            sums.pair = std::move(pairs.pair);
+        }
+        const std::size_t cells = sums.all_pairs ? static_cast<std::size_t>(n_labels_ + 1) * static_cast<std::size_t>(stride_)
+                                                 : sums.pair.size();
         sums.product.assign(cells, 0.0);
         sums.direct.assign(cells, 0.0);
         if (!h_.empty()) {
             sums.product2.assign(cells, 0.0);
             sums.direct2.assign(cells, 0.0);
         }
-        const auto inner = static_cast<std::size_t>(
-            std::lower_bound(pairs.pair.begin(), pairs.pair.end(), Y * Y) - pairs.pair.begin());
-        sums.all_pairs = potentials.kernel() == Kernel::dense ||
-                         (potentials.kernel() == Kernel::automatic && !pairs_are_cheaper(inner, n_labels_));
-        for (std::size_t k = 0; k < inner && !sums.all_pairs; ++k) {
-            sums.previous.push_back(static_cast<std::uint16_t>(pairs.pair[k] / Y));
-            sums.y.push_back(static_cast<std::uint16_t>(pairs.pair[k] % Y));
-        }
     });
+}
+
+std::optional<std::size_t> Expectations::cell(const ListSums& of, std::uint32_t pair) const {
+    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    if (of.all_pairs) return static_cast<std::size_t>(pair / Y) * static_cast<std::size_t>(stride_) + pair % Y;
+    const auto found = std::lower_bound(of.pair.begin(), of.pair.end(), pair);
+    if (found == of.pair.end() || *found != pair) return std::nullopt;
+    return static_cast<std::size_t>(found - of.pair.begin());
 }
 
 void Expectations::add(const Block& block, BlockRows& rows) {
@@ -122,8 +168,6 @@ void Expectations::add_rest(const Block& block, const BlockRows& rows) {
 void Expectations::add_products(std::uint32_t list, std::span<const std::uint32_t> all, const BlockRows& rows, int y0,
                                 int y1, double* sums) const {
     const ListSums& of = lists_[list];
-    const auto first = static_cast<std::size_t>(std::lower_bound(of.previous.begin(), of.previous.end(), y0) - of.previous.begin());
-    const auto last = static_cast<std::size_t>(std::lower_bound(of.previous.begin(), of.previous.end(), y1) - of.previous.begin());
     const double* a[kRowsAtATime];
     const double* v[kRowsAtATime];
     std::size_t n = 0;
@@ -132,12 +176,7 @@ void Expectations::add_products(std::uint32_t list, std::span<const std::uint32_
             if (of.all_pairs) {
                 kernels().rank_update(a, v, n, y0, y1, stride_, sums);
             } else {
-                for (std::size_t k = first; k < last; ++k) {
-                    const std::size_t i = of.previous[k], j = of.y[k];
-                    double sum = sums[i * static_cast<std::size_t>(stride_) + j];
-                    for (std::size_t r = 0; r < n; ++r) sum += a[r][i] * v[r][j];
-                    sums[i * static_cast<std::size_t>(stride_) + j] = sum;
-                }
+                add_pairs(list, a, v, n, y0, y1, sums);
             }
             n = 0;
         }
@@ -147,6 +186,29 @@ void Expectations::add_products(std::uint32_t list, std::span<const std::uint32_
         a[n] = rows.alpha.data() + static_cast<std::size_t>(r - 1) * stride_;
         v[n] = rows.v.data() + static_cast<std::size_t>(r) * stride_;
         ++n;
+    }
+}
+
+// sums[k] += sum_r a[r](y') v[r](y) for the candidates k = (y', y) with y0 <= y' < y1. With the columns of a and v that
+// occur laid side by side, a candidate is a product of two short contiguous vectors.
+void Expectations::add_pairs(std::uint32_t list, const double* const* a, const double* const* v, std::size_t n, int y0,
+                             int y1, double* sums) const {
+    const ListSums& of = lists_[list];
+    const auto index = [&](int y) {
+        return static_cast<std::size_t>(std::lower_bound(of.previous.begin(), of.previous.end(), y) - of.previous.begin());
+    };
+    const std::size_t i0 = index(y0), i1 = index(y1);
+    thread_local AlignedVector<double> left, right;
+    left.resize((i1 - i0) * kRowsAtATime);
+    right.resize(of.y.size() * kRowsAtATime);
+    gather_columns(a, n, std::span(of.previous).subspan(i0, i1 - i0), left.data());
+    gather_columns(v, n, of.y, right.data());
+    const auto first = static_cast<std::size_t>(std::lower_bound(of.left.begin(), of.left.end(), i0) - of.left.begin());
+    const auto last = static_cast<std::size_t>(std::lower_bound(of.left.begin(), of.left.end(), i1) - of.left.begin());
+    const double* x = left.data();
+    const double* y = right.data();
+    for (std::size_t k = first; k < last; ++k) {
+        sums[k] += dot(x + (of.left[k] - i0) * kRowsAtATime, y + of.right[k] * kRowsAtATime, n);
     }
 }
 
@@ -162,9 +224,10 @@ void Expectations::add_direct(std::uint32_t list, std::span<const std::uint32_t>
         const auto t = static_cast<std::int64_t>(r) - rows.first_row[rows.item[r]];
         const double weight = rows.weight[r];
         const auto add = [&](std::uint32_t pair, double p, double p2) {
-            const std::size_t cell = static_cast<std::size_t>(pair / Y) * stride_ + pair % Y;
-            sums.direct[cell] += weight * p;
-            if (!h_.empty()) sums.direct2[cell] += weight * p2;
+            const std::optional<std::size_t> at = cell(sums, pair);
+            if (!at) return;
+            sums.direct[*at] += weight * p;
+            if (!h_.empty()) sums.direct2[*at] += weight * p2;
         };
         if (lattice.logarithmic) {
             edges.resize(static_cast<std::size_t>(Y + 1) * Y);
@@ -202,6 +265,7 @@ void Expectations::add_base(const Block& block, BlockRows& rows) {
     const auto n_inner = static_cast<std::int64_t>(block.inner.keys.size());
     const auto n_start = static_cast<std::int64_t>(block.start.keys.size());
     const auto used = [&](std::uint32_t list) { return !lists_[list].product.empty(); };
+    const auto inner = static_cast<std::uint32_t>(n_labels_) * static_cast<std::uint32_t>(n_labels_);
 
     for (const auto* all : {&block.inner, &block.start}) {
         parallel_for(static_cast<std::int64_t>(all->keys.size()), threads_, 1, [&](int, std::int64_t k) {
@@ -226,10 +290,16 @@ void Expectations::add_base(const Block& block, BlockRows& rows) {
         parallel_for(n_start, threads_, 1, [&](int, std::int64_t k) {
             const std::uint32_t list = block.start.keys[k];
             if (!used(list)) return;
-            double* sums = target(list) + static_cast<std::size_t>(n_labels_) * stride_;
+            const ListSums& of = lists_[list];
+            double* sums = target(list) + (of.all_pairs ? static_cast<std::size_t>(n_labels_) * stride_ : 0);
             for (const std::uint32_t r : keys(block.start, k)) {
                 if (rows.lattices[rows.item[r]].logarithmic) continue;
-                kernels().axpy(1.0, rows.v.data() + static_cast<std::size_t>(r) * stride_, stride_, sums);
+                const double* v = rows.v.data() + static_cast<std::size_t>(r) * stride_;
+                if (of.all_pairs) {
+                    kernels().axpy(1.0, v, stride_, sums);
+                } else {
+                    for (std::size_t c = of.left.size(); c < of.pair.size(); ++c) sums[c] += v[of.pair[c] - inner];
+                }
             }
         });
     }
@@ -244,21 +314,26 @@ void Expectations::finish() {
         ListSums& sums = lists_[list];
         if (sums.product.empty()) continue;
         const Transition& transition = potentials_.transition_of_list(list);
-        transition.multiply(sums.product.data());
+        const auto multiply = [&](AlignedVector<double>& x) {
+            sums.all_pairs ? transition.multiply(x.data()) : transition.multiply(sums.pair, x.data());
+        };
+        multiply(sums.product);
         for (std::size_t c = 0; c < sums.product.size(); ++c) sums.product[c] += sums.direct[c];
         if (!h_.empty()) {
-            transition.multiply(sums.product2.data());
-            transition.multiply(sums.product2.data());
+            multiply(sums.product2);
+            multiply(sums.product2);
             for (std::size_t c = 0; c < sums.product2.size(); ++c) sums.product2[c] += sums.direct2[c];
         }
         for (std::int64_t k = pool.begin(list); k < pool.end(list); ++k) {
             const std::uint32_t x = pool.id(k);
             const double value = pool.value(k);
+            std::size_t next = 0;  // pair by pair: both the features and the candidates ascend
             for (std::int64_t f = features_.bigram_ptr[x]; f < features_.bigram_ptr[x + 1]; ++f) {
                 const std::uint32_t pair = features_.bigram_pair[f];
-                const std::size_t cell = static_cast<std::size_t>(pair / Y) * stride_ + pair % Y;
-                g_[offset + f] += value * sums.product[cell];
-                if (!h_.empty()) h_[offset + f] += value * value * (sums.product[cell] - sums.product2[cell]);
+                while (!sums.all_pairs && sums.pair[next] < pair) ++next;
+                const std::size_t c = sums.all_pairs ? static_cast<std::size_t>(pair / Y) * stride_ + pair % Y : next;
+                g_[offset + f] += value * sums.product[c];
+                if (!h_.empty()) h_[offset + f] += value * value * (sums.product[c] - sums.product2[c]);
             }
         }
     }

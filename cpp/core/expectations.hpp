@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -37,6 +38,8 @@ class Expectations {
     void add_base(const Block& block, BlockRows& rows);
     void add_products(std::uint32_t list, std::span<const std::uint32_t> rows, const BlockRows& block, int y0, int y1,
                       double* sums) const;
+    void add_pairs(std::uint32_t list, const double* const* a, const double* const* v, std::size_t n, int y0, int y1,
+                   double* sums) const;
     void add_direct(std::uint32_t list, std::span<const std::uint32_t> rows, const BlockRows& block);
     void square(BlockRows& rows) const;
 
@@ -47,12 +50,17 @@ class Expectations {
     const int threads_, n_labels_, stride_;  // Y, Yp
 
     // By base list: sum_t w alpha(y') v(y) before E is multiplied in, the same of squares, and what does not have
-    // that form (log rows, corrections), each [Y + 1, Yp] (last row: start). Empty for lists without features.
+    // that form (log rows, corrections). All pairs: each [Y + 1, Yp] (last row: start). Pair by pair: parallel to
+    // `pair`. Empty for lists without features.
     struct ListSums {
         bool all_pairs = false;                      // outer products of all pairs, or pair by pair
-        std::vector<std::uint16_t> previous, y;      // pair by pair: the pairs, y' < Y
+        std::vector<std::uint32_t> pair;             // pair by pair: y' Y + y of the candidates, ascending
+        std::vector<std::uint16_t> previous, y;      // the labels y' < Y and y that occur in them, ascending
+        std::vector<std::uint16_t> left, right;      // index of each pair with y' < Y into these
         AlignedVector<double> product, product2, direct, direct2;
     };
+    // Index of a pair in the sums of a list; pairs that are no candidates have none.
+    std::optional<std::size_t> cell(const ListSums& of, std::uint32_t pair) const;
     std::vector<ListSums> lists_;
 };
 

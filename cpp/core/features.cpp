@@ -59,19 +59,59 @@ std::uint64_t FeatureSet::next_serial() {
     return ++last;
 }
 
-FeatureSet::FeatureSet(int labels, std::uint32_t attributes)
-    : n_labels(labels), n_attributes(attributes), serial(next_serial()) {}
-
-FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::span<const std::int32_t> unigram_attribute,
-                       std::span<const std::int32_t> unigram_y, std::span<const std::int32_t> bigram_attribute,
-                       std::span<const std::int32_t> bigram_previous, std::span<const std::int32_t> bigram_y)
-    : serial(next_serial()) {
+FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes) : serial(next_serial()) {
     if (labels < 1 || labels > kMaxLabels) {
         throw InputError(message("expected 1 to ", kMaxLabels, " labels, found ", labels));
     }
     if (attributes < 0 || attributes > 0x7fffffff) {
         throw InputError(message("expected 0 to 2^31 - 1 attributes, found ", attributes));
     }
+    n_labels = static_cast<int>(labels);
+    n_attributes = static_cast<std::uint32_t>(attributes);
+}
+
+FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes,
+                                    std::span<const std::int64_t> numbers) {
+    FeatureSet made(labels, attributes);
+    const std::int64_t pairs = (labels + 1) * labels, unigrams = attributes * labels, limit = unigrams + attributes * pairs;
+    made.unigram_ptr.assign(static_cast<std::size_t>(attributes) + 1, 0);
+    made.bigram_ptr.assign(static_cast<std::size_t>(attributes) + 1, 0);
+    std::int64_t last = -1;
+    for (const std::int64_t n : numbers) {
+        if (n <= last || n >= limit) {
+            throw InputError(message("expected ascending feature numbers below ", limit, ", found ", n, " after ", last));
+        }
+        last = n;
+        if (n < unigrams) {
+            ++made.unigram_ptr[static_cast<std::size_t>(n / labels) + 1];
+            made.unigram_label.push_back(static_cast<std::uint16_t>(n % labels));
+        } else {
+            ++made.bigram_ptr[static_cast<std::size_t>((n - unigrams) / pairs) + 1];
+            made.bigram_pair.push_back(static_cast<std::uint32_t>((n - unigrams) % pairs));
+        }
+    }
+    std::partial_sum(made.unigram_ptr.begin(), made.unigram_ptr.end(), made.unigram_ptr.begin());
+    std::partial_sum(made.bigram_ptr.begin(), made.bigram_ptr.end(), made.bigram_ptr.begin());
+    return made;
+}
+
+std::vector<std::int64_t> FeatureSet::numbers() const {
+    const std::int64_t Y = n_labels, X = n_attributes;
+    std::vector<std::int64_t> out;
+    out.reserve(static_cast<std::size_t>(size()));
+    for (std::int64_t x = 0; x < X; ++x) {
+        for (std::int64_t k = unigram_ptr[x]; k < unigram_ptr[x + 1]; ++k) out.push_back(x * Y + unigram_label[k]);
+    }
+    for (std::int64_t x = 0; x < X; ++x) {
+        for (std::int64_t k = bigram_ptr[x]; k < bigram_ptr[x + 1]; ++k) out.push_back(X * Y + x * (Y + 1) * Y + bigram_pair[k]);
+    }
+    return out;
+}
+
+FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::span<const std::int32_t> unigram_attribute,
+                       std::span<const std::int32_t> unigram_y, std::span<const std::int32_t> bigram_attribute,
+                       std::span<const std::int32_t> bigram_previous, std::span<const std::int32_t> bigram_y)
+    : FeatureSet(labels, attributes) {
     if (unigram_attribute.size() != unigram_y.size()) {
         throw InputError(message("unigram features: expected arrays of one length, found ", unigram_attribute.size(),
                                  " attributes and ", unigram_y.size(), " labels"));
@@ -81,8 +121,6 @@ FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::span<c
                                  " attributes, ", bigram_previous.size(), " previous labels and ", bigram_y.size(),
                                  " labels"));
     }
-    n_labels = static_cast<int>(labels);
-    n_attributes = static_cast<std::uint32_t>(attributes);
     std::vector<std::uint64_t> keys(unigram_y.size());
     for (std::size_t k = 0; k < keys.size(); ++k) {
         const std::uint64_t x = in_range(unigram_attribute[k], attributes, "an attribute", k);

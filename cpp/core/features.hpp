@@ -24,6 +24,11 @@ struct FeatureSet {
                std::span<const std::int32_t> unigram_label, std::span<const std::int32_t> bigram_attribute,
                std::span<const std::int32_t> bigram_previous, std::span<const std::int32_t> bigram_label);
 
+    // A feature's number among all virtual ones: x Y + y, then X Y + x (Y + 1) Y + y' Y + y. Ascending numbers are the
+    // canonical order.
+    static FeatureSet from_numbers(std::int64_t n_labels, std::int64_t n_attributes, std::span<const std::int64_t> numbers);
+    std::vector<std::int64_t> numbers() const;
+
     // The features with a non-zero empirical count in some sequence (missing labels count for nothing).
     static FeatureSet observed(const Corpus& corpus);
     // Every label of every unigram attribute that occurs, every pair (start included) of every bigram attribute.
@@ -38,7 +43,7 @@ struct FeatureSet {
     void check_fits(const Corpus& corpus) const;
 
    private:
-    FeatureSet(int n_labels, std::uint32_t n_attributes);
+    FeatureSet(std::int64_t n_labels, std::int64_t n_attributes);
     static std::uint64_t next_serial();
 };
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "error.hpp"
 #include "expectations.hpp"
 #include "parallel.hpp"
 #include "potentials.hpp"
 #include "recursion.hpp"
+#include "screen.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -57,16 +59,11 @@ const std::vector<double>& Oracle::counts(const FeatureSet& features) {
     return counts_;
 }
 
-double Oracle::pass(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
-                    bool only_positive) const {
-    const UnigramRows unigram_rows(features, w);
-    const Potentials potentials(corpus_, features, w, unigram_rows, kernel_, threads_);
-    const bool derivatives = !g.empty();
+double Oracle::pass(const Potentials& potentials, bool only_positive, const Visit& visit) const {
+    const bool derivatives = static_cast<bool>(visit);
     const auto stride = static_cast<std::size_t>(potentials.stride());
     std::vector<Recursion> recursions;
     for (int k = 0; k < threads_; ++k) recursions.emplace_back(potentials, derivatives);
-    Expectations expectations(potentials, features, g, h, threads_);
-
     BlockRows rows;
     for (AlignedVector<double>* x : {&rows.alpha, &rows.v, &rows.p}) x->resize(static_cast<std::size_t>(plan_.max_rows) * stride);
     rows.lattices.resize(static_cast<std::size_t>(plan_.max_items));
@@ -104,30 +101,53 @@ double Oracle::pass(const FeatureSet& features, std::span<const double> w, std::
             if (weights[k] == 1.0 || lattice.logarithmic) return;
             for (std::size_t c = 0; c < static_cast<std::size_t>(lattice.length) * stride; ++c) lattice.v[c] *= weights[k];
         });
-        if (derivatives) expectations.add(block, rows);
+        if (visit) visit(block, rows);
     }
-    if (derivatives) expectations.finish();
     return dot(weights, log_z);
+}
+
+double Oracle::expectations(const FeatureSet& features, std::span<const double> w, std::span<double> g,
+                            std::span<double> h, bool only_positive) const {
+    const UnigramRows unigram_rows(features, w);
+    const Potentials potentials(corpus_, features, w, unigram_rows, kernel_, threads_);
+    Expectations sums(potentials, features, g, h, threads_);
+    const double log_z = pass(potentials, only_positive, [&](const Block& block, BlockRows& rows) { sums.add(block, rows); });
+    sums.finish();
+    return log_z;
+}
+
+std::vector<std::int64_t> Oracle::candidates(const FeatureSet& features, std::span<const double> w, double bound) const {
+    features.check_fits(corpus_);
+    features.check_weights(w);
+    if (!(bound > 0.0)) throw InputError(message("screening: expected a bound > 0, found ", bound));
+    const UnigramRows unigram_rows(features, w);
+    const Potentials potentials(corpus_, features, w, unigram_rows, kernel_, threads_);
+    Screen screen(corpus_, plan_, bound, threads_);
+    pass(potentials, false, [&](const Block& block, BlockRows& rows) { screen.add(block, rows); });
+    return screen.candidates();
 }
 
 double Oracle::loss(const FeatureSet& features, std::span<const double> w) {
     features.check_fits(corpus_);
     features.check_weights(w);
-    return pass(features, w, {}, {}, false) - dot(w, counts(features));
+    const UnigramRows unigram_rows(features, w);
+    const Potentials potentials(corpus_, features, w, unigram_rows, kernel_, threads_);
+    return pass(potentials, false, {}) - dot(w, counts(features));
 }
 
 double Oracle::gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g,
-                        std::span<double> h) {
+                        std::span<double> h, std::span<const double> given) {
     features.check_fits(corpus_);
     features.check_weights(w);
-    const std::vector<double>& count = counts(features);
+    if (!given.empty()) features.check_weights(given);
+    const std::span<const double> count = given.empty() ? std::span<const double>(counts(features)) : given;
     for (std::size_t k = 0; k < g.size(); ++k) g[k] = -count[k];
     std::fill(h.begin(), h.end(), 0.0);
     const bool mixed = std::any_of(plan_.items.begin(), plan_.items.end(), [](const Item& i) { return i.weight < 0.0; });
-    const double sum = pass(features, w, g, mixed ? std::span<double>() : h, false);
+    const double sum = expectations(features, w, g, mixed ? std::span<double>() : h, false);
     if (mixed && !h.empty()) {
         std::vector<double> unused(g.size());
-        pass(features, w, unused, h, true);
+        expectations(features, w, unused, h, true);
     }
     return sum - dot(w, count);
 }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
+#include "expectations.hpp"
 #include "features.hpp"
 #include "plan.hpp"
 #include "transition.hpp"
@@ -25,13 +27,20 @@ class Oracle {
     double loss(const FeatureSet& features, std::span<const double> w);
 
     // The same, with gradient g = E - C and, if not empty, curvature h = sum_t w v^2 p (1 - p).  g, h: [K]
-    double gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h);
+    // `counts`: C, if the caller has it; otherwise it is counted, and kept for the next call with the same set.
+    double gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
+                    std::span<const double> counts = {});
+
+    // Numbers of all features, in the set or not, whose expectation at w could exceed `bound` > 0; ascending.
+    std::vector<std::int64_t> candidates(const FeatureSet& features, std::span<const double> w, double bound) const;
 
    private:
-    // sum of weight * log Z over the items. Expectations are added to g and h; with `only_positive` the items of
-    // negative weight count for nothing.
-    double pass(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
-                bool only_positive) const;
+    // Runs all items block by block; after each block, visit(block, rows), if there is one. Returns the sum of
+    // weight * log Z. With `only_positive` the items of negative weight count for nothing.
+    using Visit = std::function<void(const Block&, BlockRows&)>;
+    double pass(const Potentials& potentials, bool only_positive, const Visit& visit) const;
+    double expectations(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
+                        bool only_positive) const;
 
     const Corpus& corpus_;
     const Kernel kernel_;

@@ -29,9 +29,12 @@ double sparse_dot(const std::uint16_t* cell, const double* m, std::uint32_t n, c
     return (s0 + s1) + (s2 + s3);
 }
 
+// A sum of zero stays zero: E may have overflowed where only the log domain was used.
+double times(double sum, double weight) { return sum == 0.0 ? 0.0 : sum * weight; }
+
 }  // namespace
 
-void Transition::assign(int n_labels, PairScores scores, Kernel kernel) {
+void Transition::assign(int n_labels, PairScores scores, Kernel kernel, std::size_t n_matrices) {
     n_labels_ = n_labels;
     stride_ = padded(n_labels);
     const auto Y = static_cast<std::uint32_t>(n_labels);
@@ -56,7 +59,7 @@ void Transition::assign(int n_labels, PairScores scores, Kernel kernel) {
     scores.score.resize(first);
     scores_ = std::move(scores);
 
-    dense_ = kernel == Kernel::dense || (kernel == Kernel::automatic && !sparse_is_cheaper(first, n_labels));
+    dense_ = kernel == Kernel::dense || (kernel == Kernel::automatic && !sparse_is_cheaper(first, n_labels, n_matrices));
     if (dense_) {
         make_dense();
     } else {
@@ -75,6 +78,37 @@ void Transition::make_dense() {
         for (int j = 0; j < n_labels_; ++j) et_[static_cast<std::size_t>(j) * stride_ + i] = e_[static_cast<std::size_t>(i) * stride_ + j];
     }
     rows_ = columns_ = Lines();
+    weight_.clear();
+}
+
+// Entries come in ascending order of their pair; counting sorts by line and by length of line keep that order.
+void Transition::lay_lines(Lines& lines, std::span<const std::uint16_t> line, std::span<const std::uint16_t> cell,
+                           std::span<const double> weight, int n_labels) {
+    const auto Y = static_cast<std::size_t>(n_labels);
+    std::vector<std::uint32_t> length(Y, 0), by_length(Y + 2, 0), start(Y, 0);
+    for (const std::uint16_t i : line) ++length[i];
+    for (const std::uint32_t n : length) ++by_length[n + 1];
+    for (std::size_t n = 0; n <= Y; ++n) by_length[n + 1] += by_length[n];
+    const std::uint32_t empty = by_length[1];
+    lines = Lines();
+    lines.line.resize(Y - empty);
+    for (std::size_t i = 0; i < Y; ++i) {
+        if (length[i] > 0) lines.line[by_length[length[i]]++ - empty] = static_cast<std::uint16_t>(i);
+    }
+    lines.ptr.push_back(0);
+    for (const std::uint16_t i : lines.line) {
+        start[i] = lines.ptr.back();
+        lines.ptr.push_back(start[i] + length[i]);
+    }
+    lines.cell.resize(line.size());
+    lines.m.resize(line.size());
+    lines.entry.resize(line.size());
+    for (std::size_t k = 0; k < line.size(); ++k) {
+        const std::uint32_t at = start[line[k]]++;
+        lines.cell[at] = cell[k];
+        lines.m[at] = weight[k] - 1.0;
+        lines.entry[at] = static_cast<std::uint32_t>(k);
+    }
 }
 
 void Transition::make_sparse() {
@@ -84,27 +118,15 @@ void Transition::make_sparse() {
     lambda.resize(static_cast<std::size_t>(padded(static_cast<int>(n))), 0.0);
     weight.resize(lambda.size());
     kernels().exp_shifted(lambda.data(), 0.0, static_cast<int>(lambda.size()), weight.data());
+    weight_.assign(weight.begin(), weight.begin() + static_cast<std::ptrdiff_t>(n));
 
-    const auto push = [&](Lines& lines, std::uint32_t line, std::uint32_t cell, std::size_t k) {
-        if (lines.line.empty() || lines.line.back() != line) {
-            lines.line.push_back(static_cast<std::uint16_t>(line));
-            lines.ptr.push_back(static_cast<std::uint32_t>(lines.cell.size()));
-        }
-        lines.cell.push_back(static_cast<std::uint16_t>(cell));
-        lines.score.push_back(lambda[k]);
-        lines.weight.push_back(weight[k]);
-        lines.m.push_back(weight[k] - 1.0);
-    };
-    rows_ = columns_ = Lines();
-    for (std::size_t k = 0; k < n; ++k) push(rows_, scores_.pair[k] / Y, scores_.pair[k] % Y, k);
-    rows_.ptr.push_back(static_cast<std::uint32_t>(n));
-
-    std::vector<std::uint32_t> start(Y + 1, 0), by_column(n);  // counting sort by column keeps rows ascending
-    for (const std::uint16_t y : rows_.cell) ++start[y + 1u];
-    for (std::uint32_t y = 0; y < Y; ++y) start[y + 1] += start[y];
-    for (std::size_t k = 0; k < n; ++k) by_column[start[rows_.cell[k]]++] = static_cast<std::uint32_t>(k);
-    for (const std::uint32_t k : by_column) push(columns_, scores_.pair[k] % Y, scores_.pair[k] / Y, k);
-    columns_.ptr.push_back(static_cast<std::uint32_t>(n));
+    std::vector<std::uint16_t> row(n), column(n);
+    for (std::size_t k = 0; k < n; ++k) {
+        row[k] = static_cast<std::uint16_t>(scores_.pair[k] / Y);
+        column[k] = static_cast<std::uint16_t>(scores_.pair[k] % Y);
+    }
+    lay_lines(rows_, row, column, weight_, n_labels_);
+    lay_lines(columns_, column, row, weight_, n_labels_);
     column_of_.assign(Y, kNone);
     for (std::uint32_t c = 0; c < columns_.line.size(); ++c) column_of_[columns_.line[c]] = c;
     e_.clear();
@@ -125,18 +147,33 @@ void Transition::fill_scores(double* out) const {
 }
 
 void Transition::multiply(double* sums) const {
-    // A sum of zero stays zero: E may have overflowed where only the log domain was used.
-    const auto times = [](double sum, double weight) { return sum == 0.0 ? 0.0 : sum * weight; };
+    const auto Y = static_cast<std::uint32_t>(n_labels_);
     if (dense_) {
         for (std::size_t k = 0; k < e_.size(); ++k) sums[k] = times(sums[k], e_[k]);
     } else {
-        for (std::size_t r = 0; r < rows_.line.size(); ++r) {
-            double* row = sums + static_cast<std::size_t>(rows_.line[r]) * stride_;
-            for (std::uint32_t k = rows_.ptr[r]; k < rows_.ptr[r + 1]; ++k) row[rows_.cell[k]] = times(row[rows_.cell[k]], rows_.weight[k]);
+        for (std::size_t k = 0; k < scores_.pair.size(); ++k) {
+            double& sum = sums[static_cast<std::size_t>(scores_.pair[k] / Y) * stride_ + scores_.pair[k] % Y];
+            sum = times(sum, weight_[k]);
         }
     }
     double* start = sums + static_cast<std::size_t>(n_labels_) * stride_;
     for (int y = 0; y < n_labels_; ++y) start[y] = times(start[y], start_weight_[y]);
+}
+
+void Transition::multiply(std::span<const std::uint32_t> pairs, double* sums) const {
+    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    std::size_t entry = 0;
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+        const std::uint32_t pair = pairs[k];
+        if (pair >= Y * Y) {
+            sums[k] = times(sums[k], start_weight_[pair - Y * Y]);
+        } else if (dense_) {
+            sums[k] = times(sums[k], e_[static_cast<std::size_t>(pair / Y) * stride_ + pair % Y]);
+        } else {
+            while (entry < scores_.pair.size() && scores_.pair[entry] < pair) ++entry;
+            if (entry < scores_.pair.size() && scores_.pair[entry] == pair) sums[k] = times(sums[k], weight_[entry]);
+        }
+    }
 }
 
 // alpha_{t+1}(y) / e_{t+1}(y) = 1 + sum_{y' in A(y)} alpha_t(y') M(y', y)
@@ -170,7 +207,7 @@ double Transition::weight(int previous, int y) const {
     const auto begin = columns_.cell.begin() + columns_.ptr[c], end = columns_.cell.begin() + columns_.ptr[c + 1];
     const auto found = std::lower_bound(begin, end, static_cast<std::uint16_t>(previous));
     if (found == end || *found != previous) return 1.0;
-    return columns_.weight[static_cast<std::size_t>(found - columns_.cell.begin())];
+    return weight_[columns_.entry[static_cast<std::size_t>(found - columns_.cell.begin())]];
 }
 
 double Transition::score(int previous, int y) const {
@@ -188,7 +225,7 @@ void Transition::column_scores(int y, double* out) const {
     std::fill_n(out, n_labels_, 0.0);
     const std::uint32_t c = column_of_[y];
     if (c == kNone) return;
-    for (std::uint32_t k = columns_.ptr[c]; k < columns_.ptr[c + 1]; ++k) out[columns_.cell[k]] = columns_.score[k];
+    for (std::uint32_t k = columns_.ptr[c]; k < columns_.ptr[c + 1]; ++k) out[columns_.cell[k]] = scores_.score[columns_.entry[k]];
 }
 
 double Transition::column_sum(const double* alpha, int y) const {
@@ -201,7 +238,7 @@ double Transition::column_sum(const double* alpha, int y) const {
     std::uint32_t k = c == kNone ? 0 : columns_.ptr[c];
     const std::uint32_t end = c == kNone ? 0 : columns_.ptr[c + 1];
     for (int i = 0; i < n_labels_; ++i) {
-        sum += k < end && columns_.cell[k] == i ? alpha[i] * columns_.weight[k++] : alpha[i];
+        sum += k < end && columns_.cell[k] == i ? alpha[i] * weight_[columns_.entry[k++]] : alpha[i];
     }
     return sum;
 }
@@ -212,13 +249,11 @@ double Transition::row_sum(const double* v, int previous) const {
         for (int j = 0; j < n_labels_; ++j) sum += v[j] * e_[static_cast<std::size_t>(previous) * stride_ + j];
         return sum;
     }
-    const auto found = std::lower_bound(rows_.line.begin(), rows_.line.end(), static_cast<std::uint16_t>(previous));
-    const bool listed = found != rows_.line.end() && *found == previous;
-    const auto r = static_cast<std::size_t>(found - rows_.line.begin());
-    std::uint32_t k = listed ? rows_.ptr[r] : 0;
-    const std::uint32_t end = listed ? rows_.ptr[r + 1] : 0;
+    const auto first = static_cast<std::uint32_t>(previous) * static_cast<std::uint32_t>(n_labels_);
+    auto k = static_cast<std::size_t>(std::lower_bound(scores_.pair.begin(), scores_.pair.end(), first) - scores_.pair.begin());
     for (int j = 0; j < n_labels_; ++j) {
-        sum += k < end && rows_.cell[k] == j ? v[j] * rows_.weight[k++] : v[j];
+        const bool entry = k < scores_.pair.size() && scores_.pair[k] == first + static_cast<std::uint32_t>(j);
+        sum += entry ? v[j] * weight_[k++] : v[j];
     }
     return sum;
 }
@@ -247,7 +282,7 @@ void Transition::best(const double* epsilon, double* best, std::vector<int>& ord
             }
         }
         for (std::uint32_t k = columns_.ptr[c]; k < columns_.ptr[c + 1]; ++k) {
-            outside = std::max(outside, epsilon[columns_.cell[k]] + columns_.score[k]);
+            outside = std::max(outside, epsilon[columns_.cell[k]] + scores_.score[columns_.entry[k]]);
         }
         best[columns_.line[c]] = outside;
     }

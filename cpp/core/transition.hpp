@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "aligned.hpp"
@@ -24,8 +25,8 @@ struct PairScores {
 
 class Transition {
    public:
-    // `scores` of this list, start row included; -infinity forbids a pair.
-    void assign(int n_labels, PairScores scores, Kernel kernel);
+    // `scores` of this list, start row included; -infinity forbids a pair. `n_matrices`: how many take turns.
+    void assign(int n_labels, PairScores scores, Kernel kernel, std::size_t n_matrices = 1);
 
     // u(y) = sum_{y'} alpha(y') E(y', y), for alpha that sums to one (the paper's forward equation when sparse)
     void forward(const double* alpha, double* u) const;
@@ -52,6 +53,8 @@ class Transition {
 
     // sums(y', y) *= E(y', y);  sums: [Y + 1, Yp], last row for the start label
     void multiply(double* sums) const;
+    // The same for some pairs, ascending, start row included: sums[k] *= E(pairs[k])
+    void multiply(std::span<const std::uint32_t> pairs, double* sums) const;
     // lambda as a dense matrix [Y, Yp], padding -infinity.
     void fill_scores(double* out) const;
 
@@ -65,14 +68,19 @@ class Transition {
     PairScores scores_;                          // y' < Y
     AlignedVector<double> start_score_, start_weight_;
 
-    // Sparse: only rows and columns that have entries are listed.
+    // Sparse: only rows and columns that have entries are listed, the shortest first: a loop over lines of one length
+    // after the other ends where the processor expects it.
     struct Lines {
         std::vector<std::uint16_t> line;         // rows (columns) with entries
         std::vector<std::uint32_t> ptr;          // [lines + 1]
         std::vector<std::uint16_t> cell;         // column (row) of each entry, ascending within a line
-        std::vector<double> score, weight, m;    // lambda, E, M of each entry
+        std::vector<double> m;                   // M of each entry
+        std::vector<std::uint32_t> entry;        // index of each entry in scores_
     };
+    static void lay_lines(Lines& lines, std::span<const std::uint16_t> line, std::span<const std::uint16_t> cell,
+                          std::span<const double> weight, int n_labels);
     Lines rows_, columns_;
+    std::vector<double> weight_;                 // E of each entry, parallel to scores_
     std::vector<std::uint32_t> column_of_;       // [Y] index into columns_.line, or none
     // Dense: E [Y, Yp], its transpose, and lambda, padding 0 / 0 / -infinity.
     AlignedVector<double> e_, et_, lambda_;

@@ -1,0 +1,44 @@
+// Which features outside a working set could violate their optimality condition at weight zero.
+//
+// For non-negative values p_t(y', y) <= min(p_{t-1}(y'), p_t(y)), so
+//     E[x, y', y] <= min(A_x(y'), B_x(y)),   A_x(y') = sum_t |w v| p_{t-1}(y'),   B_x(y) = sum_t |w v| p_t(y),
+// and only pairs for which both exceed the bound need to be looked at. O(Y) a position, exact.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "aligned.hpp"
+#include "expectations.hpp"
+#include "plan.hpp"
+
+namespace sparsecrf {
+
+class Screen {
+   public:
+    // Candidates are the features whose expectation could exceed `bound` > 0.
+    Screen(const Corpus& corpus, const Plan& plan, double bound, int threads);
+
+    void add(const Block& block, const BlockRows& rows);
+    // Numbers of the candidates (FeatureSet::from_numbers), ascending.
+    std::vector<std::int64_t> candidates() const;
+
+   private:
+    // Sums by attribute, for those with enough mass to exceed the bound at all: others have no row.
+    struct Rows {
+        std::vector<std::uint32_t> row_of;   // [X] or kNoRow
+        std::vector<std::uint32_t> keys;     // attribute of each row
+        AlignedVector<double> sums;          // [rows, Yp]
+    };
+    static Rows make_rows(const std::vector<double>& mass, double bound, int stride);
+
+    const Corpus& corpus_;
+    const double bound_;
+    const int threads_, n_labels_, stride_;      // Y, Yp
+    Rows unigram_;                               // sum |w v| p_t(y)
+    Rows previous_, label_;                      // bigram attributes: A_x and B_x at inner positions
+    Rows start_;                                 // bigram attributes: B_x at first positions
+    std::vector<AlignedVector<double>> list_previous_, list_label_, list_start_;  // the same by base list, [Yp]
+};
+
+}  // namespace sparsecrf
