@@ -61,5 +61,5 @@ SANITIZE_LIBS = $(foreach lib,libasan.so libubsan.so libstdc++.so,$(shell $(CXX)
 
 sanitize: .venv-sanitize/installed
 	LD_PRELOAD="$(SANITIZE_LIBS)" PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 \
-		UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 \
+		UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 HYPOTHESIS_PROFILE=brief \
 		.venv-sanitize/bin/python -m pytest --capture=sys $(PYTEST_ARGS)

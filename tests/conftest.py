@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 
 _common = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeatable", parent=_common, max_examples=60, derandomize=True)
-settings.register_profile(
-    "explore", parent=_common, max_examples=2000
-)  # HYPOTHESIS_PROFILE=explore pytest ...
+settings.register_profile("brief", parent=_common, max_examples=20, derandomize=True)  # for `make sanitize`
+settings.register_profile("explore", parent=_common, max_examples=2000)
+# HYPOTHESIS_PROFILE=explore pytest ...
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))

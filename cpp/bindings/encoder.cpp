@@ -23,6 +23,16 @@ std::string described(nb::handle x) {
     return nb::cast<std::string>(x.type().attr("__name__")) + " " + nb::cast<std::string>(start);
 }
 
+// One level of a recursion over Python objects: too deep, or a mapping within itself, is Python's RecursionError.
+struct Deeper {
+    explicit Deeper(const char* where) {
+        if (Py_EnterRecursiveCall(where) != 0) throw nb::python_error();
+    }
+    ~Deeper() { Py_LeaveRecursiveCall(); }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+};
+
 class Encoder {
    public:
     // grow: unknown attributes and labels get an id; otherwise attributes are left out and labels are an error.
@@ -42,10 +52,11 @@ class Encoder {
     }
 
     // Returns the number of positions.
-    std::int64_t add(nb::handle tokens, nb::handle labels, double weight, nb::handle token_weights) {
+    std::int64_t add(nb::handle tokens, nb::handle labels, nb::handle weight, nb::handle token_weights) {
         const std::int64_t before = builder_.n_tokens();
         sequence_ = builder_.n_sequences();
-        builder_.begin_sequence(weight);
+        position_ = kWholeSequence;
+        builder_.begin_sequence(number(weight, "a sequence weight to be a number"));
         try {
             add_positions(tokens, labels, token_weights);
             builder_.end_sequence();
@@ -65,7 +76,20 @@ class Encoder {
     [[noreturn]] void fail(const std::string& expected, nb::handle found) const {
         throw InputError(message(here(), ": expected ", expected, ", found ", described(found)));
     }
-    std::string here() const { return message("sequence ", sequence_, ", position ", position_); }
+    std::string here() const {
+        if (position_ == kWholeSequence) return message("sequence ", sequence_);
+        return message("sequence ", sequence_, ", position ", position_);
+    }
+
+    nb::iterator iterate(nb::handle x, const char* expected) const {
+        PyObject* iterator = PyObject_GetIter(x.ptr());
+        if (iterator == nullptr) {
+            if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
+            PyErr_Clear();
+            fail(expected, x);
+        }
+        return nb::steal<nb::iterator>(iterator);
+    }
 
     std::string_view text(nb::handle x) const {
         Py_ssize_t size = 0;
@@ -78,11 +102,15 @@ class Encoder {
     }
 
     void add_positions(nb::handle tokens, nb::handle labels, nb::handle token_weights) {
-        position_ = 0;
         nb::iterator label, label_end, token_weight, token_weight_end;
-        if (!labels.is_none()) label = nb::iter(labels), label_end = nb::iterator::sentinel();
-        if (!token_weights.is_none()) token_weight = nb::iter(token_weights), token_weight_end = nb::iterator::sentinel();
-        for (const nb::handle token : nb::iter(tokens)) {
+        if (!labels.is_none()) label = iterate(labels, "an iterable of labels"), label_end = nb::iterator::sentinel();
+        if (!token_weights.is_none()) {
+            token_weight = iterate(token_weights, "an iterable of token weights");
+            token_weight_end = nb::iterator::sentinel();
+        }
+        const nb::iterator all = iterate(tokens, "an iterable of tokens");
+        position_ = 0;
+        for (const nb::handle token : all) {
             std::int32_t y = kMissing;
             double w = 1.0;
             if (!labels.is_none()) {
@@ -92,7 +120,7 @@ class Encoder {
             }
             if (!token_weights.is_none()) {
                 if (token_weight == token_weight_end) throw InputError(message(here(), ": expected a weight for every token, found no more"));
-                w = number(*token_weight, "a token weight");
+                w = number(*token_weight, "a token weight to be a number");
                 ++token_weight;
             }
             add_token(token);
@@ -148,6 +176,7 @@ class Encoder {
     }
 
     void add_mapping(nb::handle mapping, const std::string& prefix) {
+        const Deeper level("reading a token's nested mappings");
         const nb::object items = mapping.attr("items")();
         for (const nb::handle pair : nb::iter(items)) {
             const nb::object key = pair[0], value = pair[1];
@@ -161,7 +190,7 @@ class Encoder {
             add_attribute(name + ":" + std::string(text(value)), 1.0);
         } else if (nb::hasattr(value, "items")) {
             add_mapping(value, name + ":");
-        } else if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value) || nb::isinstance<nb::set>(value)) {
+        } else if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value) || PyAnySet_Check(value.ptr())) {
             for (const nb::handle item : nb::iter(value)) {
                 if (!PyUnicode_Check(item.ptr())) fail("a list of text as an attribute's value", item);
                 add_attribute(name + ":" + std::string(text(item)), 1.0);
@@ -181,7 +210,8 @@ class Encoder {
             return;
         }
         u_.push_back({id, value});
-        if (conditions_pairs(id)) b_.push_back({id, value});
+        const bool is_bias = !bias_.empty() && bias_.front().id == id;  // it is in b_ already
+        if (!is_bias && conditions_pairs(id)) b_.push_back({id, value});
     }
 
     bool conditions_pairs(std::uint32_t id) {
@@ -192,6 +222,7 @@ class Encoder {
         return pairs_[id] == kYes;
     }
 
+    static constexpr std::int64_t kWholeSequence = -1;
     enum Answer : char { kUnknown, kYes, kNo };
     std::shared_ptr<StringTable> attributes_, labels_;
     nb::object bigram_;
@@ -209,7 +240,7 @@ void bind_encoder(nb::module_& m) {
         .def(nb::init<std::shared_ptr<StringTable>, std::shared_ptr<StringTable>, nb::object, const std::string&, bool, bool>(),
              nb::kw_only(), nb::arg("attributes"), nb::arg("labels"), nb::arg("bigram").none(), nb::arg("bias"),
              nb::arg("start"), nb::arg("grow"))
-        .def("add", &Encoder::add, nb::arg("tokens"), nb::arg("labels").none() = nb::none(), nb::arg("weight") = 1.0,
+        .def("add", &Encoder::add, nb::arg("tokens").none(), nb::arg("labels").none() = nb::none(), nb::arg("weight").none() = 1.0,
              nb::arg("token_weights").none() = nb::none(), "Append a sequence; returns its length.")
         .def("build", &Encoder::build, "The corpus of all sequences added; the encoder is empty again.");
 }

@@ -20,8 +20,9 @@ std::string CorpusBuilder::here() const {
 
 void CorpusBuilder::check(const std::vector<Attribute>& list, const char* kind) const {
     for (const Attribute& a : list) {
-        if (!std::isfinite(a.value)) {
-            throw InputError(message(here(), ": expected a finite ", kind, " attribute value, found ", a.value));
+        if (!(std::abs(a.value) <= kLargest)) {
+            throw InputError(message(here(), ": expected a finite ", kind, " attribute value (at most ", kLargest,
+                                     " in size), found ", a.value));
         }
     }
 }
@@ -69,13 +70,13 @@ void CorpusBuilder::abandon_sequence() {
 }
 
 Corpus CorpusBuilder::build(std::int64_t n_labels, std::int64_t n_attributes) {
+    if (corpus_.n_sequences() == 0) throw InputError("empty corpus: expected at least one sequence, found none");
     if (n_labels < 1 || n_labels > kMaxLabels) {
         throw InputError(message("expected 1 to ", kMaxLabels, " labels, found ", n_labels));
     }
     if (n_attributes < 0 || n_attributes > 0x7fffffff) {
         throw InputError(message("expected 0 to 2^31 - 1 attributes, found ", n_attributes));
     }
-    if (corpus_.n_sequences() == 0) throw InputError("empty corpus: expected at least one sequence, found none");
     corpus_.n_labels = static_cast<int>(n_labels);
     corpus_.n_attributes = static_cast<std::uint32_t>(n_attributes);
     for (std::int64_t t = 0; t < n_tokens(); ++t) {

@@ -15,6 +15,9 @@ namespace sparsecrf {
 
 inline constexpr std::int32_t kMissing = -1;     // a label that is not known
 inline constexpr int kMaxLabels = 32767;         // pairs (y', y) fit a signed 32-bit integer
+// Largest size of a value and of a weight. Scores, sums of their products, are then finite: an infinite score always
+// means a constraint.
+inline constexpr double kLargest = 1e100;
 
 struct Corpus {
     int n_labels = 0;                            // Y

@@ -199,7 +199,10 @@ void FeatureSet::check_weights(std::span<const double> w) const {
         throw InputError(message("expected ", size(), " weights, one per feature, found ", w.size()));
     }
     for (std::size_t k = 0; k < w.size(); ++k) {
-        if (!std::isfinite(w[k])) throw InputError(message("weight of feature ", k, ": expected a finite number, found ", w[k]));
+        if (!(std::abs(w[k]) <= kLargest)) {
+            throw InputError(message("weight of feature ", k, ": expected a finite number (at most ", kLargest,
+                                     " in size), found ", w[k]));
+        }
     }
 }
 

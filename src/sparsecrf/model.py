@@ -39,8 +39,8 @@ class Model:
     ) -> Model:
         """Make a model from weights by name: unigram[attribute, label], bigram[attribute, previous, label].
 
-        The previous label None is the start of the sequence. `bigrams` says which attributes condition label pairs;
-        left out, those that have a bigram weight do.
+        The previous label None is the start of the sequence. `bigrams` says which attributes condition label
+        pairs; left out, those that have a bigram weight do.
         """
         bigram = bigram or {}
         conditioning = frozenset(x for x, _, _ in bigram)
@@ -87,14 +87,17 @@ class Model:
         forbidden: Collection[Pair] | None = None,
         fixed: Sequence[str | None] | None = None,
     ) -> list[str]:
-        """Best labels. `allowed`: labels that may stand at each position (None: any); `forbidden`: label pairs
-        (previous, label) that must not occur, None for the start; `fixed`: labels already known (None: free)."""
+        """Best labels.
+
+        `allowed`: labels that may stand at each position (None: any); `forbidden`: pairs (previous, label)
+        that must not occur, None for the start; `fixed`: labels already known (None: free).
+        """
         corpus = self.encode([sequence])
         path, _ = self._single.viterbi(corpus, self._constraints(corpus, allowed, forbidden, fixed))
         return [self.labels[k] for k in path]
 
     def marginals(self, sequence: Iterable[Token], **constraints: Any) -> NDArray[np.float64]:
-        """P(y_t = y): one row a token, one column a label, in the order of `labels`. Constraints as for `label`."""
+        """P(y_t = y): a row for each token, a column for each of `labels`. Constraints as for `label`."""
         corpus = self.encode([sequence])
         return self._single.marginals(corpus, self._constraints(corpus, **constraints))
 
@@ -148,7 +151,9 @@ class Model:
                 pairs[row, _label_id(self.vocabulary, y)] = True
         known = None
         if fixed is not None:
-            known = np.array([-1 if y is None else _label_id(self.vocabulary, y) for y in fixed], dtype=np.int32)
+            known = np.array(
+                [-1 if y is None else _label_id(self.vocabulary, y) for y in fixed], dtype=np.int32
+            )
         return Constraints(n_labels, masks, pairs, known)
 
 

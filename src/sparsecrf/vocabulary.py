@@ -1,4 +1,4 @@
-"""From Python tokens to encoded corpora: the strings of a model and which attributes condition label pairs."""
+"""From Python tokens to encoded corpora: a model's strings, and which attributes condition label pairs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ class Vocabulary:
     """Labels and attributes by id. `encode` with grow=True adds what is new."""
 
     bigrams: Bigrams = "bias"
-    start: bool = True  #: the first position has the start label before it; False: it has no label pair at all
+    start: bool = (
+        True  #: the first position has the start label before it; False: it has no label pair at all
+    )
     labels: StringTable = field(default_factory=StringTable)
     attributes: StringTable = field(default_factory=StringTable)
 
@@ -40,10 +42,10 @@ class Vocabulary:
         token_weight: Iterable[Iterable[float]] | None = None,
         grow: bool = False,
     ) -> Corpus:
-        """Encode sequences of tokens, one pass, holding one sequence at a time.
+        """Encode sequences of tokens in one pass; Python objects are let go sequence by sequence.
 
-        A label of None is missing. Without `grow`, attributes the vocabulary does not have are left out and labels
-        it does not have are an error.
+        A label of None is missing. Without `grow`, attributes the vocabulary does not have are left out and
+        labels it does not have are an error.
         """
         encoder = Encoder(
             attributes=self.attributes,
@@ -55,19 +57,22 @@ class Vocabulary:
         )
         extra = {"label sequences": y, "sequence weights": sequence_weight, "token weights": token_weight}
         for tokens, labels, weight, weights in _in_step(X, extra):
-            encoder.add(tokens, labels, 1.0 if weight is None else weight, weights)
+            encoder.add(tokens, labels, 1.0 if sequence_weight is None else weight, weights)
         return encoder.build()
 
 
 def _in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterator[tuple[Any, ...]]:
-    """Items of X with those of each of `extra` (None where it is None); one that is shorter or longer is named."""
+    """Items of X with those of each of `extra` (None where it is None); one of another length is named."""
     given = {name: values for name, values in extra.items() if values is not None}
     for i, (tokens, *rest) in enumerate(zip_longest(X, *given.values(), fillvalue=_END)):
         item = dict(zip(given, rest, strict=True))
         for name, value in item.items():
             if tokens is _END or value is _END:
                 short, long = ("X", name) if tokens is _END else (name, "X")
-                raise InputError(f"sequence {i}: expected as many sequences in X as {name}, found {long} to have more than {short}")
+                raise InputError(
+                    f"sequence {i}: expected as many sequences in X as {name}, "
+                    f"found {long} to have more than {short}"
+                )
         yield (tokens, *(item.get(name) for name in extra))
 
 
@@ -75,7 +80,9 @@ def _predicate(bigrams: Bigrams) -> Callable[[str], bool] | bool | None:
     """What the encoder takes: None for the bias alone, True for every attribute, else a function."""
     if isinstance(bigrams, str):
         if bigrams not in ("bias", "all"):
-            raise InputError(f"bigrams: expected 'bias', 'all', a collection or a function, found {bigrams!r}")
+            raise InputError(
+                f"bigrams: expected 'bias', 'all', a collection or a function, found {bigrams!r}"
+            )
         return None if bigrams == "bias" else True
     if callable(bigrams):
         return bigrams

@@ -1,0 +1,149 @@
+"""`sparsecrf demo`: the whole way on simulated data, in seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from sparsecrf import Model
+    from sparsecrf.simulate import HMM
+
+MEASURED_S = 0.2  # how long each speed is measured
+
+
+def demo(
+    sequences: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many sequences to label.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the simulation.")] = 1,
+) -> None:
+    """Simulate a hidden Markov model, label its output, and compare with the exact Bayes error."""
+    from numpy.random import default_rng
+
+    from sparsecrf.simulate import paper_hmm
+
+    console = Console(highlight=False)
+    hmm = paper_hmm()
+    task = Task(hmm, *hmm.sample(sequences, default_rng(seed)))
+    model = hmm.as_model()
+    console.print(_task_text(task))
+    console.print(_errors(task, {"the task's own model": model}))
+    console.print(_sparsity(task, model))
+    console.print(_examples(task, model))
+    console.print(_speeds(task, model))
+
+
+@dataclass(frozen=True)
+class Task:
+    """Simulated test sequences and where they come from."""
+
+    hmm: HMM
+    X: list[list[str]]
+    y: list[list[str]]
+
+    @property
+    def n_tokens(self) -> int:
+        return sum(map(len, self.y))
+
+
+def _task_text(task: Task) -> Text:
+    hmm = task.hmm
+    return Text.assemble(
+        ("sparsecrf demo\n", "bold"),
+        f"{len(task.X):,} sequences of {hmm.length} symbols ({' '.join(hmm.symbols)}), ",
+        f"each with a hidden label\n({' '.join(hmm.labels)}). ",
+        "E and F both mostly emit e: only an A before tells them apart.\n",
+    )
+
+
+def _table(title: str, *columns: str) -> Table:
+    """A table whose first column is text and whose others are numbers."""
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="dim")
+    for k, name in enumerate(columns):
+        table.add_column(name, justify="left" if k == 0 else "right")
+    return table
+
+
+def _errors(task: Task, models: dict[str, Model]) -> Table:
+    """Token errors of both decodings; a trained model is one more entry of `models`."""
+    table = _table("Token error", "model", "active weights", "Viterbi", "posterior")
+    for name, model in models.items():
+        corpus = model.encode(task.X, task.y)
+        viterbi, _ = model.chain.viterbi(corpus)
+        errors = [(labels != corpus.labels).mean() for labels in (viterbi, model.chain.posterior(corpus))]
+        table.add_row(name, str(model.n_active), *(f"{100 * error:.2f} %" for error in errors))
+    bayes = task.hmm.bayes_error()
+    table.add_section()
+    table.add_row("the best possible, exactly", "", "", f"[bold green]{100 * bayes:.2f} %")
+    chance = 100 * (bayes * (1 - bayes) / task.n_tokens) ** 0.5
+    table.caption = f"{task.n_tokens:,} tokens: chance moves an error by about {chance:.1f} %"
+    return table
+
+
+def _sparsity(task: Task, model: Model) -> Table:
+    """What the model could have and what it has."""
+    from sparsecrf._core import FeatureSet
+
+    possible = FeatureSet.virtual(model.encode(task.X))
+    features = model.features
+    table = _table("Features", "kind", "possible", "active")
+    table.add_row("symbol, label", str(possible.n_unigram), str(features.n_unigram))
+    table.add_row("label, label", str(possible.n_bigram), str(features.n_bigram))
+    return table
+
+
+def _examples(task: Task, model: Model) -> Table:
+    """A few sequences of different kinds, with confidences and the next best answers."""
+    table = _table("Some answers", "symbols", "true", "labelled", "confidence in %", "3 best (probability)")
+    kinds: list[Callable[[str], bool]] = [
+        lambda x: x.count("e") == 1 and "ae" in x,  # the label before tells E from F
+        lambda x: x.count("e") == 1 and "ae" not in x and x[0] != "e",  # nothing does
+        lambda x: "e" not in x,  # nothing needs to
+    ]
+    for kind in kinds:
+        found = next(((x, y) for x, y in zip(task.X, task.y, strict=True) if kind("".join(x))), None)
+        if found is None:
+            continue
+        x, truth = found
+        labels, marginals = model.label(x), model.marginals(x)
+        confidence = [marginals[t, model.labels.index(y)] for t, y in enumerate(labels)]
+        style = ["green" if y == right else "bold red" for y, right in zip(labels, truth, strict=True)]
+        best = (f"{' '.join(path)}  {100 * p:5.2f} %" for path, p in model.nbest(x, 3))
+        table.add_row(
+            " ".join(x),
+            " ".join(truth),
+            Text(" ").join(map(Text, labels, style)),
+            " ".join(f"{100 * p:3.0f}" for p in confidence),
+            "\n".join(best),
+            end_section=True,
+        )
+    table.caption = "green: right; red: wrong"
+    return table
+
+
+def _speeds(task: Task, model: Model) -> Table:
+    """Tokens per second of each step, here and now; the best run counts, since others were disturbed."""
+    from sparsecrf._core import Chain
+
+    corpus = model.encode(task.X)
+    chain = Chain(model.features, model.w, threads=1)
+    steps: dict[str, Callable[[], Any]] = {
+        "encode Python strings": lambda: model.encode(task.X),
+        "label (Viterbi)": lambda: chain.viterbi(corpus),
+        "marginals": lambda: chain.marginals(corpus),
+    }
+    table = _table("Speed", "step", "tokens per second")
+    for name, step in steps.items():
+        best, end = float("inf"), time.perf_counter() + MEASURED_S
+        while (start := time.perf_counter()) < end:
+            step()
+            best = min(best, time.perf_counter() - start)
+        table.add_row(name, f"{task.n_tokens / best:,.0f}")
+    table.caption = "best of many runs, one core"
+    return table

@@ -1,0 +1,428 @@
+"""A model asked by name, against enumeration of all paths."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compare import assert_logs, assert_probabilities, magnitude
+from sparsecrf import BIAS, InputError, Model, UnsatisfiableError, Vocabulary, _core, reference
+from strategies import seeds
+
+enumeration = reference.enumeration
+
+
+@dataclass
+class Named:
+    """A random model by name, and as dense arrays for the reference. The bias is the last attribute."""
+
+    labels: list[str]
+    attributes: list[str]
+    mu: Any  # float64[X+1,Y]
+    lam: Any  # float64[X+1,Y+1,Y]
+    conditioning: set[str]  # attributes that condition label pairs, besides the bias
+    start: bool
+    tokens: list[list[tuple[str, float]]]
+    limits: dict[str, Any] = field(default_factory=dict)  # by name, as Model takes them
+
+    @property
+    def model(self) -> Model:
+        previous = [*self.labels, None]
+        names = [*self.attributes, BIAS]
+        unigram = {
+            (names[x], self.labels[y]): w
+            for (x, y), w in np.ndenumerate(self.mu)
+            if w != 0.0 and names[x] != BIAS
+        }
+        bigram = {
+            (names[x], previous[p], self.labels[y]): w
+            for (x, p, y), w in np.ndenumerate(self.lam)
+            if w != 0.0 and (names[x] == BIAS or names[x] in self.conditioning)
+        }
+        return Model.from_weights(self.labels, unigram, bigram, bigrams=self.conditioning, start=self.start)
+
+    @property
+    def psi(self):
+        """The lattice float64[T,Y+1,Y], by the definition."""
+        names = {name: x for x, name in enumerate(self.attributes)}
+        unigram = tuple(tuple((names[x], v) for x, v in token) for token in self.tokens)
+        bias = (len(names), 1.0)
+        bigram = [
+            (bias, *((names[x], v) for x, v in token if x in self.conditioning)) for token in self.tokens
+        ]
+        if not self.start:
+            bigram[0] = ()
+        Y, ids = len(self.labels), {y: k for k, y in enumerate(self.labels)}
+        allowed = forbidden = fixed = None
+        if self.limits.get("allowed") is not None:
+            allowed = np.array(
+                [[names is None or y in names for y in self.labels] for names in self.limits["allowed"]]
+            )
+        if self.limits.get("forbidden") is not None:
+            forbidden = np.zeros((Y + 1, Y), dtype=bool)
+            for p, y in self.limits["forbidden"]:
+                forbidden[Y if p is None else ids[p], ids[y]] = True
+        if self.limits.get("fixed") is not None:
+            fixed = np.array([-1 if y is None else ids[y] for y in self.limits["fixed"]], dtype=np.int32)
+        sequence = reference.SequenceData(unigram, tuple(bigram))
+        return reference.potentials(sequence, self.mu, self.lam, allowed, forbidden, fixed)
+
+
+@st.composite
+def named_models(draw, limits: bool = False) -> Named:
+    Y, X = draw(st.integers(1, 4), label="labels"), draw(st.integers(1, 4), label="attributes")
+    T = draw(st.integers(1, 5), label="length")
+    density = draw(st.sampled_from([0.0, 0.3, 1.0]), label="density")
+    rng = np.random.default_rng(draw(seeds, label="seed"))
+    # Names are interned in another order than the labels of the reference are numbered.
+    attributes = [f"x{k}" for k in range(X)]
+    mu = rng.normal(size=(X + 1, Y))
+    lam = rng.normal(size=(X + 1, Y + 1, Y)) * (rng.random((X + 1, Y + 1, Y)) < density)
+    named = Named(
+        labels=[f"label {k}" for k in rng.permutation(Y)],
+        attributes=attributes,
+        mu=mu,
+        lam=lam,
+        conditioning=set(draw(st.sets(st.sampled_from(attributes)), label="conditioning")),
+        start=draw(st.booleans(), label="start"),
+        tokens=[
+            [
+                (str(x), float(rng.choice([1.0, 0.5, -2.0])))
+                for x in rng.choice(attributes, rng.integers(0, 3))
+            ]
+            for _ in range(T)
+        ],
+    )
+    if not limits:
+        return named
+    path = [str(y) for y in rng.choice(named.labels, T)]  # always possible
+    kinds = draw(st.sets(st.sampled_from(["allowed", "forbidden", "fixed"]), min_size=1), label="limits")
+    if "allowed" in kinds:
+        named.limits["allowed"] = [
+            None if rng.random() < 0.3 else {y, *(z for z in named.labels if rng.random() < 0.5)}
+            for y in path
+        ]
+    if "forbidden" in kinds:
+        taken = set(zip([None, *path], path, strict=False))
+        pairs = [(p, y) for p in (None, *named.labels) for y in named.labels]
+        named.limits["forbidden"] = [pair for pair in pairs if pair not in taken and rng.random() < 0.4]
+    if "fixed" in kinds:
+        named.limits["fixed"] = [y if rng.random() < 0.4 else None for y in path]
+    return named
+
+
+def check_decodings(named: Named) -> None:
+    model, psi = named.model, named.psi
+    paths = enumeration.all_paths(psi)
+
+    def probability(labels):
+        wanted = np.array([named.labels.index(y) for y in labels])
+        return paths.probability[(paths.labels == wanted).all(axis=1)][0]
+
+    assert_probabilities(model.marginals(named.tokens, **named.limits), enumeration.node_marginals(psi))
+    best = np.sort(paths.probability[np.isfinite(paths.score)])[::-1]
+    assert_probabilities(probability(model.label(named.tokens, **named.limits)), best[0])
+    k = 5
+    found = model.nbest(named.tokens, k, **named.limits)
+    assert len(found) == min(k, len(best))
+    assert len({tuple(labels) for labels, _ in found}) == len(found)
+    assert_probabilities([p for _, p in found], best[:k])
+    assert_probabilities([p for _, p in found], [probability(labels) for labels, _ in found])
+
+
+@given(named_models())
+def test_decodings_and_marginals(named):
+    check_decodings(named)
+
+
+@given(named_models(limits=True))
+def test_the_same_under_constraints_by_name(named):
+    check_decodings(named)
+
+
+@given(named_models(), seeds)
+def test_probabilities_of_labels(named, seed):
+    model, psi = named.model, named.psi
+    rng = np.random.default_rng(seed)
+    ids = rng.integers(0, len(named.labels), len(psi)).astype(np.int32)
+    missing = rng.random(len(psi)) < 0.5
+    labels = [named.labels[y] for y in ids]
+    assert_logs(model.log_prob(named.tokens, labels), enumeration.log_prob(psi, ids), magnitude(psi))
+    known = [None if m else y for y, m in zip(labels, missing, strict=True)]
+    assert_logs(
+        model.log_prob(named.tokens, known),
+        enumeration.log_prob(psi, np.where(missing, -1, ids).astype(np.int32)),
+        magnitude(psi),
+    )
+    start = int(rng.integers(len(psi)))
+    stop = int(rng.integers(start, len(psi))) + 1
+    assert_probabilities(
+        model.span_prob(named.tokens, start, labels[start:stop]),
+        np.exp(enumeration.span_log_prob(psi, start, ids[start:stop])),
+    )
+
+
+def weather(**options) -> Model:
+    """A small model with every kind of weight."""
+    return Model.from_weights(
+        ["sun", "rain", "fog"],
+        {("dry", "sun"): 2.0, ("wet", "rain"): 3.0, ("wet", "fog"): 0.5, ("grey", "fog"): 1.0},
+        {(BIAS, "rain", "rain"): 1.0, (BIAS, None, "sun"): 0.7, ("grey", "rain", "fog"): 2.0},
+        **options,
+    )
+
+
+class TestFromWeights:
+    def test_labels_keep_their_order(self):
+        assert weather().labels == ["sun", "rain", "fog"]
+
+    def test_order_of_the_weights_does_not_matter(self):
+        model = weather()
+        unigram = {("dry", "sun"): 2.0, ("wet", "rain"): 3.0, ("wet", "fog"): 0.5, ("grey", "fog"): 1.0}
+        bigram = {(BIAS, "rain", "rain"): 1.0, (BIAS, None, "sun"): 0.7, ("grey", "rain", "fog"): 2.0}
+        other = Model.from_weights(
+            model.labels, dict(reversed(unigram.items())), dict(reversed(bigram.items()))
+        )
+        tokens = ["dry", ["wet", "grey"], "grey"]
+        assert model.marginals(tokens).tobytes() == other.marginals(tokens).tobytes()
+
+    def test_zero_weights_are_not_active(self):
+        model = Model.from_weights("AB", {("x", "A"): 0.0, ("x", "B"): 1.0}, {(BIAS, "A", "B"): 0.0})
+        assert (len(model.features), model.n_active) == (3, 1)
+
+    def test_no_weights_at_all(self):
+        model = Model.from_weights("AB", {})
+        np.testing.assert_array_equal(model.marginals(["x", "y"]), np.full((2, 2), 0.5))
+
+    def test_attributes_condition_pairs_if_they_have_a_pair_weight(self):
+        # lambda is exp(2) : 1 : 1 for the pairs (rain, .) where grey holds, before fog's unigram weight.
+        model = Model.from_weights(["rain", "fog"], {("wet", "rain"): 500.0}, {("grey", "rain", "fog"): 2.0})
+        expected = np.exp(2.0) / (1.0 + np.exp(2.0))
+        assert_probabilities(model.marginals(["wet", "grey"])[1, 1], expected)
+        assert_probabilities(model.marginals(["wet", "nothing"])[1, 1], 0.5)
+
+    @pytest.mark.parametrize("start", [True, False])
+    def test_the_start_of_the_sequence(self, start):
+        model = Model.from_weights("AB", {}, {(BIAS, None, "A"): np.log(3.0)}, start=start)
+        assert_probabilities(model.marginals(["x", "y"])[:, 0], [0.75 if start else 0.5, 0.5])
+
+    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e101, -1e101])
+    def test_weights_are_finite(self, bad):
+        with pytest.raises(InputError, match="finite"):
+            Model.from_weights("AB", {("x", "A"): bad})
+        with pytest.raises(InputError, match="finite"):
+            Model.from_weights("AB", {("x", "A"): 1.0}, {(BIAS, "A", "B"): bad})
+
+    @pytest.mark.parametrize(
+        ("unigram", "bigram"),
+        [({("x", "C"): 1.0}, {}), ({}, {("x", "C", "A"): 1.0}), ({}, {("x", "A", "C"): 1.0})],
+    )
+    def test_label_of_a_weight_is_known(self, unigram, bigram):
+        with pytest.raises(InputError, match=r"expected a label of the model \(A, B\), found 'C'"):
+            Model.from_weights("AB", unigram, bigram)
+
+    def test_at_least_one_label(self):
+        with pytest.raises(InputError, match="label"):
+            Model.from_weights([], {})
+
+
+def test_unknown_attributes_are_ignored():
+    model = weather()
+    known = model.marginals(["dry", ["wet", "grey"], []])
+    unknown = model.marginals(["dry", ["wet", "never seen", "grey"], {"never": 3.0}])
+    assert known.tobytes() == unknown.tobytes()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_largest_weights_and_values(sign):
+    # Scores of 1e200: all the mass is on one path, and nothing is infinite or not a number.
+    model = Model.from_weights("AB", {("x", "A"): sign * 1e100}, {("b", "A", "A"): sign * 1e100})
+    for x, b in [(1e100, 0.0), (0.0, 1e100), (-1e100, 1e99), (1e100, 1e100)]:
+        tokens = [[("x", x), ("b", b)]] * 2
+        score = {
+            labels: sign * 1e100 * (x * labels.count("A") + b * (labels == "AA"))
+            for labels in ("AA", "AB", "BA", "BB")
+        }
+        best = [labels for labels in score if score[labels] == max(score.values())]
+        assert "".join(model.label(tokens)) in best
+        expected = [[sum(labels[t] == y for labels in best) / len(best) for y in "AB"] for t in range(2)]
+        assert_probabilities(model.marginals(tokens), expected)
+        assert np.isfinite(model.log_prob(tokens, "AA"))
+
+
+def test_forms_of_tokens():
+    model = Model.from_weights("AB", {("w:x", "A"): 1.0, ("n", "B"): 0.5})
+    as_mapping = model.marginals([{"w": "x", "n": 2}, {"n": 1}])
+    as_pairs = model.marginals([["w:x", ("n", 2.0)], [("n", 1.0)]])
+    one_at_a_time = model.marginals(token for token in ({"w": ["x"], "n": 2}, "n"))
+    assert as_mapping.tobytes() == as_pairs.tobytes() == one_at_a_time.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda m: m.log_prob(["dry"], ["snow"]),
+            "sequence 0, position 0: expected a label of the model, found str 'snow'",
+        ),
+        (
+            lambda m: m.log_prob(["dry"], []),
+            "sequence 0, position 0: expected a label for every token",
+        ),
+        (
+            lambda m: m.log_prob([], []),
+            "sequence 0: expected at least one position",
+        ),
+        (
+            lambda m: m.label([]),
+            "sequence 0: expected at least one position",
+        ),
+        (
+            lambda m: m.label(["dry", 3]),
+            "sequence 0, position 1: expected a token",
+        ),
+        (
+            lambda m: m.label(["dry"], fixed=["snow"]),
+            r"expected a label of the model \(sun, rain, fog\), found 'snow'",
+        ),
+        (
+            lambda m: m.label(["dry"], allowed=[["snow"]]),
+            "expected a label of the model .* found 'snow'",
+        ),
+        (
+            lambda m: m.label(["dry"], forbidden=[("snow", "sun")]),
+            "expected a label of the model .* found 'snow'",
+        ),
+        (
+            lambda m: m.label(["dry"], fixed=["sun", "sun"]),
+            "fixed: expected 1 entries, one per token, found 2",
+        ),
+        (
+            lambda m: m.marginals(["dry", "wet"], allowed=[None]),
+            "allowed: expected 2 entries, one per token, found 1",
+        ),
+        (
+            lambda m: m.span_prob(["dry", "wet"], 1, ["sun", "sun"]),
+            "expected a span within its 2 positions",
+        ),
+        (
+            lambda m: m.span_prob(["dry", "wet"], -1, ["sun"]),
+            "expected a span within its 2 positions",
+        ),
+        (
+            lambda m: m.span_prob(["dry"], 0, []),
+            "expected a span of labels, found none",
+        ),
+        (
+            lambda m: m.span_prob(["dry"], 0, ["snow"]),
+            "expected a label of the model .* found 'snow'",
+        ),
+        (
+            lambda m: m.nbest(["dry"], 0),
+            "n-best: expected k >= 1, found 0",
+        ),
+    ],
+)
+def test_errors(call, message):
+    with pytest.raises(InputError, match=message):
+        call(weather())
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"allowed": [None, [], None]},
+        {"fixed": ["sun", "sun", None], "forbidden": [("sun", "sun")]},
+        {"fixed": [None, "sun", None], "allowed": [None, ["rain"], None]},
+        {"forbidden": [(p, y) for p in ("sun", "rain", "fog") for y in ("sun", "rain", "fog")]},
+        {"forbidden": [(None, y) for y in ("sun", "rain", "fog")]},
+    ],
+)
+@pytest.mark.parametrize("question", ["label", "marginals", "nbest"])
+def test_constraints_that_nothing_meets(limits, question):
+    model = weather()
+    extra = (2,) if question == "nbest" else ()
+    with pytest.raises(UnsatisfiableError, match=r"sequence 0, position [012]: no label sequence"):
+        getattr(model, question)(["dry", "wet", "grey"], *extra, **limits)
+
+
+def test_empty_constraints_change_nothing():
+    model = weather()
+    tokens = ["dry", "wet"]
+    for limits in ({"allowed": [None, None]}, {"forbidden": []}, {"fixed": [None, None]}):
+        assert_probabilities(model.marginals(tokens, **limits), model.marginals(tokens))
+
+
+def test_a_corpus_at_once_and_one_by_one():
+    model = weather()
+    rng = np.random.default_rng(0)
+    words = ["dry", "wet", "grey", "new"]
+    X = [
+        [[str(x) for x in rng.choice(words, rng.integers(0, 4))] for _ in range(n)]
+        for n in rng.integers(1, 30, 50)
+    ]
+    corpus = model.encode(X)
+    assert_probabilities(model.chain.marginals(corpus), np.concatenate([model.marginals(x) for x in X]))
+    labels, _ = model.chain.viterbi(corpus)
+    assert [model.labels[y] for y in labels] == [y for x in X for y in model.label(x)]
+
+
+def test_a_vocabulary_that_grew_no_longer_fits_its_model():
+    model = weather()
+    model.vocabulary.encode([["brand new"]], grow=True)
+    with pytest.raises(InputError, match="attributes"):
+        model.label(["dry"])
+
+
+def test_vocabulary_and_model_together():
+    # What a trained model is made of: a vocabulary that grew over labelled data, and weights.
+    vocabulary = Vocabulary(bigrams="all")
+    corpus = vocabulary.encode([["dry", "wet"], ["wet"]], [["sun", "rain"], ["rain"]], grow=True)
+    features = _core.FeatureSet.observed(corpus)
+    w = np.linspace(-1.0, 1.0, len(features))
+    model = Model(vocabulary, features, w)
+    log_probs = model.log_prob(["dry", "wet"], ["sun", "rain"]) + model.log_prob(["wet"], ["rain"])
+    assert_logs(-log_probs, _core.Oracle(corpus, threads=1).loss(features, w), magnitude=10.0)
+
+
+def test_many_threads_share_one_model():
+    rng = np.random.default_rng(1)
+    labels = [f"y{k}" for k in range(20)]
+    names = [f"x{k}" for k in range(50)]
+    model = Model.from_weights(
+        labels,
+        {(x, y): float(rng.normal()) for x in names for y in rng.choice(labels, 3, replace=False)},
+        {(BIAS, y, z): float(rng.normal()) for y in labels for z in rng.choice(labels, 4, replace=False)},
+    )
+    X = [[list(rng.choice(names, 3)) for _ in range(n)] for n in rng.integers(1, 40, 30)]
+    forbidden = [("y0", "y1"), (None, "y3")]
+
+    def answers(x):
+        return (
+            model.label(x, forbidden=forbidden),
+            model.marginals(x).tobytes(),
+            model.nbest(x, 3),
+            model.log_prob(x, model.label(x)),
+            model.chain.marginals(model.encode([x, x])).tobytes(),
+        )
+
+    serial = [answers(x) for x in X]
+    wrong, together = [], threading.Barrier(8)
+
+    def work(k):
+        order = np.random.default_rng(k).permutation(len(X))
+        together.wait()
+        wrong.extend(int(i) for i in order if answers(X[i]) != serial[i])
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
