@@ -50,6 +50,13 @@ void bind_oracle(nb::module_& m) {
              },
              nb::arg("features"), nb::arg("w").noconvert(), nb::arg("counts").noconvert() = nb::none(), nb::sig("def loss_grad(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], counts: numpy.typing.NDArray[numpy.float64] | None = None) -> tuple[float, numpy.typing.NDArray[numpy.float64]]"),
              "Loss and its gradient on every feature of the set, zero weights included.")
+        .def("masses",
+             [](const Oracle& o) {
+                 const Masses mass = o.masses();
+                 return nb::make_tuple(copy<double>(mass.unigram), copy<double>(mass.start), copy<double>(mass.inner));
+             },
+             nb::sig("def masses(self) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
+             "sum |w v| of every attribute over unigram lists, and over bigram lists of first and of other positions.")
         .def("candidates",
              [](const Oracle& o, const FeatureSet& f, Weights w, double bound) {
                  std::vector<std::int64_t> numbers;
@@ -62,17 +69,17 @@ void bind_oracle(nb::module_& m) {
              nb::arg("features"), nb::arg("w").noconvert(), nb::arg("bound"),
              "Numbers of all virtual features whose expectation at w could exceed the bound; every other one is below it.")
         .def("loss_grad_curvature",
-             [](Oracle& o, const FeatureSet& f, Weights w) {
+             [](Oracle& o, const FeatureSet& f, Weights w, std::optional<Weights> counts) {
                  Doubles g = make<double, 1>({static_cast<std::size_t>(f.size())});
                  Doubles h = make<double, 1>({static_cast<std::size_t>(f.size())});
                  double loss;
                  {
                      const nb::gil_scoped_release unlocked;
-                     loss = o.gradient(f, view(w), span_of(g), span_of(h));
+                     loss = o.gradient(f, view(w), span_of(g), span_of(h), counts ? view(*counts) : std::span<const double>());
                  }
                  return nb::make_tuple(loss, g, h);
              },
-             nb::arg("features"), nb::arg("w").noconvert(), nb::sig("def loss_grad_curvature(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64]) -> tuple[float, numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
+             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("counts").noconvert() = nb::none(), nb::sig("def loss_grad_curvature(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], counts: numpy.typing.NDArray[numpy.float64] | None = None) -> tuple[float, numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
              "Loss, gradient and the approximate second derivatives sum_t w v^2 p (1 - p).");
 }
 

@@ -24,4 +24,5 @@ NB_MODULE(_core, m) {
     bindings::bind_encoder(m);
     bindings::bind_features(m);
     bindings::bind_inference(m);
+    bindings::bind_solvers(m);
 }

@@ -71,16 +71,23 @@ Chain::Chain(std::shared_ptr<const FeatureSet> features, std::vector<double> w, 
       kernel_(kernel),
       threads_(resolve_threads(threads)) {}
 
+// Small corpora are not worth waking other threads for.
+int Chain::threads_for(const Corpus& corpus) const {
+    constexpr std::int64_t kCells = 1 << 17;
+    return corpus.n_tokens() * corpus.n_labels < kCells ? 1 : threads_;
+}
+
 Potentials Chain::potentials(const Corpus& corpus, const Constraints& constraints) const {
     features_->check_fits(corpus);
     constraints.check(corpus);
-    return Potentials(corpus, *features_, w_, rows_, kernel_, threads_, constraints.forbidden_pairs());
+    return Potentials(corpus, *features_, w_, rows_, kernel_, threads_for(corpus), constraints.forbidden_pairs());
 }
 
 void Chain::log_partition(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {
     const Potentials tables = potentials(corpus, constraints);
-    Workers workers(tables, threads_);
-    parallel_for(corpus.n_sequences(), threads_, 8, [&](int thread, std::int64_t i) {
+    const int threads = threads_for(corpus);
+    Workers workers(tables, threads);
+    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
         OwnedLattice& lattice = workers.lattices[thread];
         prepare(lattice, corpus, i, constraints, tables.stride());
         workers.recursions[thread].forward(lattice);
@@ -90,13 +97,14 @@ void Chain::log_partition(const Corpus& corpus, const Constraints& constraints, 
 
 void Chain::score(const Corpus& corpus, std::span<double> out) const {
     const Potentials tables = potentials(corpus, {});
-    parallel_for(corpus.n_sequences(), threads_, 8, [&](int, std::int64_t i) { out[i] = path_score(tables, i); });
+    parallel_for(corpus.n_sequences(), threads_for(corpus), 8, [&](int, std::int64_t i) { out[i] = path_score(tables, i); });
 }
 
 void Chain::log_prob(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {
     const Potentials tables = potentials(corpus, constraints);
-    Workers workers(tables, threads_);
-    parallel_for(corpus.n_sequences(), threads_, 8, [&](int thread, std::int64_t i) {
+    const int threads = threads_for(corpus);
+    Workers workers(tables, threads);
+    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
         Recursion& recursion = workers.recursions[thread];
         OwnedLattice& lattice = workers.lattices[thread];
         prepare(lattice, corpus, i, constraints, tables.stride());
@@ -119,9 +127,10 @@ void Chain::log_prob(const Corpus& corpus, const Constraints& constraints, std::
 
 void Chain::marginals(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {
     const Potentials tables = potentials(corpus, constraints);
-    Workers workers(tables, threads_);
+    const int threads = threads_for(corpus);
+    Workers workers(tables, threads);
     const int Y = corpus.n_labels;
-    parallel_for(corpus.n_sequences(), threads_, 8, [&](int thread, std::int64_t i) {
+    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
         OwnedLattice& lattice = workers.lattices[thread];
         prepare(lattice, corpus, i, constraints, tables.stride());
         workers.recursions[thread].forward(lattice);
@@ -175,8 +184,9 @@ double Chain::span_log_prob(const Corpus& corpus, std::int64_t sequence, std::in
 void Chain::viterbi(const Corpus& corpus, const Constraints& constraints, std::span<std::int32_t> labels,
                     std::span<double> scores) const {
     const Potentials tables = potentials(corpus, constraints);
-    Workers workers(tables, threads_);
-    parallel_for(corpus.n_sequences(), threads_, 8, [&](int thread, std::int64_t i) {
+    const int threads = threads_for(corpus);
+    Workers workers(tables, threads);
+    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
         OwnedLattice& lattice = workers.lattices[thread];
         prepare(lattice, corpus, i, constraints, tables.stride());
         scores[i] = best_path(tables, workers.recursions[thread], lattice, labels.data() + lattice.first);

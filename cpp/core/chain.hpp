@@ -46,6 +46,7 @@ class Chain {
                             const Constraints& constraints) const;
 
    private:
+    int threads_for(const Corpus& corpus) const;
     Potentials potentials(const Corpus& corpus, const Constraints& constraints) const;
 
     std::shared_ptr<const FeatureSet> features_;

@@ -1,5 +1,7 @@
 #include "cost_model.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "simd/kernels.hpp"
@@ -7,37 +9,60 @@
 namespace sparsecrf {
 namespace {
 
-// Nanoseconds on the machine of benchmarks/record; only their ratios matter. They are constants, not measured at run
-// time, so that a run can be repeated to the bit.
-struct Costs {
-    double dense_cell;     // one multiply-add of a dense product
-    double sparse_entry;   // one multiply-add of a sparse one
-    double sparse_label;   // the share of a row or column in a sparse product
-    double outer_cell;     // one multiply-add of a rank update
-    double outer_pair;     // one multiply-add of a single pair's expectation
+// Both sides are counted in sparse entries. A sparse product costs its entries, and something for its lines and for
+// itself; a dense one costs `product` entries a cell. That price rises with the bytes that the dense matrices (E and its
+// transpose) occupy together: from the first and second-level cache a cell costs its arithmetic, from farther away its
+// transfer, and the entries of a sparse matrix, being fewer, are still near.
+// Expectations are counted in candidate pairs: laying out the columns of their labels costs something too, and all pairs
+// together cost `pair` candidates a cell, from whatever cache, because they are added in tiles.
+//
+// The numbers are the crossings of benchmarks/micro on the machine of benchmarks/record. They are constants, not
+// measured at run time, so that a run can be repeated to the bit.
+constexpr int kSizes = 7;
+constexpr double kBytes[kSizes] = {64e3, 256e3, 512e3, 1.25e6, 2.5e6, 4e6, 16e6};
+
+struct Prices {
+    double product[kSizes];  // at kBytes; between them linear in the logarithm of the bytes
+    double pair;
 };
 
-const Costs& costs() {
-    static constexpr Costs baseline{0.35, 0.8, 0.3, 0.3, 0.6};
-    static constexpr Costs avx2{0.15, 0.8, 0.3, 0.12, 0.6};
-    static constexpr Costs avx512{0.08, 0.8, 0.3, 0.06, 0.6};
+constexpr double kLine = 1.0;      // entries that a row or column is worth, whatever it holds
+constexpr double kProduct = 10.0;  // entries that a product is worth
+constexpr double kColumns = 2.0;   // candidates that the columns of a label in alpha and v are worth
+
+const Prices& prices() {
+    static constexpr Prices baseline{{0.33, 0.335, 0.345, 0.43, 0.56, 0.93, 1.0}, 0.55};
+    static constexpr Prices avx2{{0.16, 0.175, 0.19, 0.24, 0.35, 0.57, 0.75}, 0.25};
+    static constexpr Prices avx512{{0.112, 0.12, 0.13, 0.158, 0.275, 0.45, 0.53}, 0.15};
     const char* name = kernels().name;
     if (std::strcmp(name, "avx512") == 0) return avx512;
     if (std::strcmp(name, "avx2") == 0) return avx2;
     return baseline;
 }
 
-}  // namespace
-
-bool sparse_is_cheaper(std::size_t entries, int n_labels, std::size_t) {
-    const double cells = static_cast<double>(n_labels) * padded(n_labels);
-    const double sparse = costs().sparse_entry * static_cast<double>(entries) + costs().sparse_label * n_labels;
-    return sparse < costs().dense_cell * cells;
+double at(const double (&price)[kSizes], double bytes) {
+    if (bytes <= kBytes[0]) return price[0];
+    for (int k = 1; k < kSizes; ++k) {
+        if (bytes > kBytes[k]) continue;
+        const double share = std::log(bytes / kBytes[k - 1]) / std::log(kBytes[k] / kBytes[k - 1]);
+        return price[k - 1] + share * (price[k] - price[k - 1]);
+    }
+    return price[kSizes - 1];
 }
 
-bool pairs_are_cheaper(std::size_t candidates, int n_labels, std::size_t) {
-    const double cells = static_cast<double>(n_labels) * padded(n_labels);
-    return costs().outer_pair * static_cast<double>(candidates) < costs().outer_cell * cells;
+double cells(int n_labels) { return static_cast<double>(n_labels) * padded(n_labels); }
+
+}  // namespace
+
+bool sparse_is_cheaper(std::size_t entries, int n_labels, std::size_t n_matrices) {
+    const double bytes = 2.0 * sizeof(double) * cells(n_labels) * static_cast<double>(n_matrices);
+    const double sparse = static_cast<double>(entries) + kLine * n_labels + kProduct;
+    return sparse < at(prices().product, bytes) * cells(n_labels);
+}
+
+bool pairs_are_cheaper(std::size_t candidates, int n_labels) {
+    const auto n = static_cast<double>(candidates);
+    return n + kColumns * std::min(n, static_cast<double>(n_labels)) < prices().pair * cells(n_labels);
 }
 
 }  // namespace sparsecrf

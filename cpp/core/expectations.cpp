@@ -33,14 +33,16 @@ double dot(const double* a, const double* v, std::size_t n) {
     return (s0 + s2) + (s1 + s3);
 }
 
-// Distinct values of x, ascending, and the index of each of x among them.
-std::vector<std::uint16_t> compress(std::vector<std::uint16_t>& x) {
-    std::vector<std::uint16_t> distinct = x;
-    std::sort(distinct.begin(), distinct.end());
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-    for (std::uint16_t& k : x) {
-        k = static_cast<std::uint16_t>(std::lower_bound(distinct.begin(), distinct.end(), k) - distinct.begin());
+// Distinct values of x < n, ascending; x becomes the index of each among them.
+std::vector<std::uint16_t> compress(std::vector<std::uint16_t>& x, int n) {
+    std::vector<std::uint16_t> index(static_cast<std::size_t>(n), 0), distinct;
+    for (const std::uint16_t k : x) index[k] = 1;
+    for (std::size_t k = 0; k < index.size(); ++k) {
+        if (index[k] == 0) continue;
+        index[k] = static_cast<std::uint16_t>(distinct.size());
+        distinct.push_back(static_cast<std::uint16_t>(k));
     }
+    for (std::uint16_t& k : x) k = index[k];
     return distinct;
 }
 
@@ -63,21 +65,22 @@ Expectations::Expectations(const Potentials& potentials, const FeatureSet& featu
         potentials.gather_base(static_cast<std::uint32_t>(list), Pairs::all, true, pairs);
         if (pairs.pair.empty()) return;
         ListSums& sums = lists_[static_cast<std::size_t>(list)];
-        const auto inner = static_cast<std::size_t>(
-            std::lower_bound(pairs.pair.begin(), pairs.pair.end(), Y * Y) - pairs.pair.begin());
+        const auto inner = static_cast<std::size_t>(std::lower_bound(pairs.pair.begin(), pairs.pair.end(), Y * Y) -
+                                                    pairs.pair.begin());
         sums.all_pairs = potentials.kernel() == Kernel::dense ||
-                         (potentials.kernel() == Kernel::automatic && !pairs_are_cheaper(inner, n_labels_, lists_.size()));
+                         (potentials.kernel() == Kernel::automatic && !pairs_are_cheaper(inner, n_labels_));
         if (!sums.all_pairs) {
             for (std::size_t k = 0; k < inner; ++k) {
                 sums.left.push_back(static_cast<std::uint16_t>(pairs.pair[k] / Y));
                 sums.right.push_back(static_cast<std::uint16_t>(pairs.pair[k] % Y));
             }
-            sums.previous = compress(sums.left);
-            sums.y = compress(sums.right);
+            sums.previous = compress(sums.left, n_labels_);
+            sums.y = compress(sums.right, n_labels_);
             sums.pair = std::move(pairs.pair);
         }
-        const std::size_t cells = sums.all_pairs ? static_cast<std::size_t>(n_labels_ + 1) * static_cast<std::size_t>(stride_)
-                                                 : sums.pair.size();
+        const std::size_t cells = sums.all_pairs
+                                      ? static_cast<std::size_t>(n_labels_ + 1) * static_cast<std::size_t>(stride_)
+                                      : sums.pair.size();
         sums.product.assign(cells, 0.0);
         sums.direct.assign(cells, 0.0);
         if (!h_.empty()) {
@@ -115,7 +118,8 @@ void Expectations::add_unigrams(const Block& block, const BlockRows& rows) {
             sum.assign(static_cast<std::size_t>(stride_), 0.0);
             sum2.assign(static_cast<std::size_t>(stride_), 0.0);
         }
-        for (std::uint32_t o = all.ptr[static_cast<std::size_t>(key)]; o < all.ptr[static_cast<std::size_t>(key) + 1]; ++o) {
+        for (std::uint32_t o = all.ptr[static_cast<std::size_t>(key)]; o < all.ptr[static_cast<std::size_t>(key) + 1];
+             ++o) {
             const std::uint32_t r = all.rows[o];
             const double value = all.value(o), weight = rows.weight[r];
             const double* p = rows.p.data() + static_cast<std::size_t>(r) * stride_;
@@ -148,7 +152,8 @@ void Expectations::add_rest(const Block& block, const BlockRows& rows) {
         if (begin == end) return;
         const std::uint32_t* pairs = features_.bigram_pair.data();
         const std::int64_t split = std::lower_bound(pairs + begin, pairs + end, inner) - pairs;
-        for (std::uint32_t o = all.ptr[static_cast<std::size_t>(key)]; o < all.ptr[static_cast<std::size_t>(key) + 1]; ++o) {
+        for (std::uint32_t o = all.ptr[static_cast<std::size_t>(key)]; o < all.ptr[static_cast<std::size_t>(key) + 1];
+             ++o) {
             const std::uint32_t r = all.rows[o], item = rows.item[r];
             const RestPairs& rest = rows.lattices[item].rest;
             const std::int64_t t = r - rows.first_row[item];
@@ -195,7 +200,8 @@ void Expectations::add_pairs(std::uint32_t list, const double* const* a, const d
                              int y1, double* sums) const {
     const ListSums& of = lists_[list];
     const auto index = [&](int y) {
-        return static_cast<std::size_t>(std::lower_bound(of.previous.begin(), of.previous.end(), y) - of.previous.begin());
+        return static_cast<std::size_t>(std::lower_bound(of.previous.begin(), of.previous.end(), y) -
+                                        of.previous.begin());
     };
     const std::size_t i0 = index(y0), i1 = index(y1);
     thread_local AlignedVector<double> left, right;

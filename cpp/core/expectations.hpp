@@ -15,11 +15,11 @@ namespace sparsecrf {
 
 // The rows of a block after forward-backward. Row r of item k is lattice k's position r - first row of k.
 struct BlockRows {
-    AlignedVector<double> alpha, v, p;       // [rows, Yp]; v scaled by the item's weight unless logarithmic
-    std::vector<double> weight;              // [rows] of the item
-    std::vector<std::uint32_t> item;         // [rows] index into lattices
-    std::vector<Lattice> lattices;           // [items of the block]
-    std::vector<std::int64_t> first_row;     // [items of the block]
+    AlignedVector<double> alpha, v, p;    // [rows, Yp]; v scaled by the item's weight unless logarithmic
+    std::vector<double> weight;           // [rows] of the item
+    std::vector<std::uint32_t> item;      // [rows] index into lattices
+    std::vector<Lattice> lattices;        // [items of the block]
+    std::vector<std::int64_t> first_row;  // [items of the block]
 };
 
 class Expectations {
@@ -53,10 +53,10 @@ class Expectations {
     // that form (log rows, corrections). All pairs: each [Y + 1, Yp] (last row: start). Pair by pair: parallel to
     // `pair`. Empty for lists without features.
     struct ListSums {
-        bool all_pairs = false;                      // outer products of all pairs, or pair by pair
-        std::vector<std::uint32_t> pair;             // pair by pair: y' Y + y of the candidates, ascending
-        std::vector<std::uint16_t> previous, y;      // the labels y' < Y and y that occur in them, ascending
-        std::vector<std::uint16_t> left, right;      // index of each pair with y' < Y into these
+        bool all_pairs = false;                  // outer products of all pairs, or pair by pair
+        std::vector<std::uint32_t> pair;         // pair by pair: y' Y + y of the candidates, ascending
+        std::vector<std::uint16_t> previous, y;  // the labels y' < Y and y that occur in them, ascending
+        std::vector<std::uint16_t> left, right;  // index of each pair with y' < Y into these
         AlignedVector<double> product, product2, direct, direct2;
     };
     // Index of a pair in the sums of a list; pairs that are no candidates have none.

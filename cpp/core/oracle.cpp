@@ -7,7 +7,6 @@
 #include "parallel.hpp"
 #include "potentials.hpp"
 #include "recursion.hpp"
-#include "screen.hpp"
 
 namespace sparsecrf {
 namespace {

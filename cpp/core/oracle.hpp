@@ -9,6 +9,7 @@
 #include "expectations.hpp"
 #include "features.hpp"
 #include "plan.hpp"
+#include "screen.hpp"
 #include "transition.hpp"
 
 namespace sparsecrf {
@@ -30,6 +31,8 @@ class Oracle {
     // `counts`: C, if the caller has it; otherwise it is counted, and kept for the next call with the same set.
     double gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
                     std::span<const double> counts = {});
+
+    Masses masses() const { return attribute_masses(corpus_, plan_); }
 
     // Numbers of all features, in the set or not, whose expectation at w could exceed `bound` > 0; ascending.
     std::vector<std::int64_t> candidates(const FeatureSet& features, std::span<const double> w, double bound) const;

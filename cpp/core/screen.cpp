@@ -18,6 +18,23 @@ void add_mass(const ListPool& lists, std::uint32_t list, double weight, std::vec
 
 }  // namespace
 
+Masses attribute_masses(const Corpus& corpus, const Plan& plan) {
+    std::vector<double> weight(static_cast<std::size_t>(corpus.n_sequences()), 0.0);
+    for (const Item& item : plan.items) weight[static_cast<std::size_t>(item.sequence)] += std::fabs(item.weight);
+    const std::vector<double> zero(corpus.n_attributes, 0.0);
+    Masses mass{zero, zero, zero};
+    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
+        const double w = weight[static_cast<std::size_t>(i)];
+        for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
+            std::vector<double>& bigram = t == corpus.offsets[i] ? mass.start : mass.inner;
+            add_mass(corpus.unigram_lists, corpus.unigram[t], w, mass.unigram);
+            add_mass(corpus.base_lists, corpus.base[t], w, bigram);
+            add_mass(corpus.rest_lists, corpus.rest[t], w, bigram);
+        }
+    }
+    return mass;
+}
+
 Screen::Rows Screen::make_rows(const std::vector<double>& mass, double bound, int stride) {
     Rows made;
     made.row_of.assign(mass.size(), kNoRow);
@@ -32,22 +49,11 @@ Screen::Rows Screen::make_rows(const std::vector<double>& mass, double bound, in
 
 Screen::Screen(const Corpus& corpus, const Plan& plan, double bound, int threads)
     : corpus_(corpus), bound_(bound), threads_(threads), n_labels_(corpus.n_labels), stride_(padded(corpus.n_labels)) {
-    std::vector<double> weight(static_cast<std::size_t>(corpus.n_sequences()), 0.0);
-    for (const Item& item : plan.items) weight[static_cast<std::size_t>(item.sequence)] += std::fabs(item.weight);
-    std::vector<double> unigram(corpus.n_attributes, 0.0), inner(unigram), start(unigram);
-    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
-        for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
-            const double w = weight[static_cast<std::size_t>(i)];
-            std::vector<double>& bigram = t == corpus.offsets[i] ? start : inner;
-            add_mass(corpus.unigram_lists, corpus.unigram[t], w, unigram);
-            add_mass(corpus.base_lists, corpus.base[t], w, bigram);
-            add_mass(corpus.rest_lists, corpus.rest[t], w, bigram);
-        }
-    }
-    unigram_ = make_rows(unigram, bound, stride_);
-    previous_ = make_rows(inner, bound, stride_);
-    label_ = make_rows(inner, bound, stride_);
-    start_ = make_rows(start, bound, stride_);
+    const Masses mass = attribute_masses(corpus, plan);
+    unigram_ = make_rows(mass.unigram, bound, stride_);
+    previous_ = make_rows(mass.inner, bound, stride_);
+    label_ = make_rows(mass.inner, bound, stride_);
+    start_ = make_rows(mass.start, bound, stride_);
     for (auto* lists : {&list_previous_, &list_label_, &list_start_}) {
         lists->assign(corpus.base_lists.size(), AlignedVector<double>(static_cast<std::size_t>(stride_), 0.0));
     }

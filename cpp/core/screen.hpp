@@ -14,6 +14,13 @@
 
 namespace sparsecrf {
 
+// sum |w v| of every attribute over the positions where it occurs: unigram lists, bigram lists of first and of other
+// positions. Under uniform labels a feature's expectation is 1/Y, 1/Y, 1/Y^2 of it (for values and weights >= 0).
+struct Masses {
+    std::vector<double> unigram, start, inner;  // [X]
+};
+Masses attribute_masses(const Corpus& corpus, const Plan& plan);
+
 class Screen {
    public:
     // Candidates are the features whose expectation could exceed `bound` > 0.

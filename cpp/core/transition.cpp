@@ -10,24 +10,9 @@ namespace sparsecrf {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::uint32_t kNone = 0xffffffffu;
 
 // 1 + sum alpha M keeps at least 53 - 10 bits above this share of the sum without M; below, the cell is summed again.
 constexpr double kCancelled = 0x1p-10;
-
-// sum_k m[k] x[cell[k]]; four running sums hide the latency of the additions in long lines.
-double sparse_dot(const std::uint16_t* cell, const double* m, std::uint32_t n, const double* x) {
-    double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
-    std::uint32_t k = 0;
-    for (; k + 4 <= n; k += 4) {
-        s0 += m[k] * x[cell[k]];
-        s1 += m[k + 1] * x[cell[k + 1]];
-        s2 += m[k + 2] * x[cell[k + 2]];
-        s3 += m[k + 3] * x[cell[k + 3]];
-    }
-    for (; k < n; ++k) s0 += m[k] * x[cell[k]];
-    return (s0 + s1) + (s2 + s3);
-}
 
 // A sum of zero stays zero: E may have overflowed where only the log domain was used.
 double times(double sum, double weight) { return sum == 0.0 ? 0.0 : sum * weight; }
@@ -51,15 +36,16 @@ void Transition::assign(int n_labels, PairScores scores, Kernel kernel, std::siz
     start_score_.assign(stride_, -kInfinity);
     start_weight_.assign(stride_, 0.0);
     std::fill_n(start_score_.begin(), n_labels, 0.0);
-    const auto first = static_cast<std::size_t>(
-        std::lower_bound(scores.pair.begin(), scores.pair.end(), Y * Y) - scores.pair.begin());
+    const auto first =
+        static_cast<std::size_t>(std::lower_bound(scores.pair.begin(), scores.pair.end(), Y * Y) - scores.pair.begin());
     for (std::size_t k = first; k < scores.pair.size(); ++k) start_score_[scores.pair[k] - Y * Y] = scores.score[k];
     kernels().exp_shifted(start_score_.data(), 0.0, stride_, start_weight_.data());
     scores.pair.resize(first);
     scores.score.resize(first);
     scores_ = std::move(scores);
 
-    dense_ = kernel == Kernel::dense || (kernel == Kernel::automatic && !sparse_is_cheaper(first, n_labels, n_matrices));
+    dense_ =
+        kernel == Kernel::dense || (kernel == Kernel::automatic && !sparse_is_cheaper(first, n_labels, n_matrices));
     if (dense_) {
         make_dense();
     } else {
@@ -75,39 +61,46 @@ void Transition::make_dense() {
     kernels().exp_shifted(lambda_.data(), 0.0, static_cast<int>(cells), e_.data());
     et_.assign(cells, 0.0);
     for (int i = 0; i < n_labels_; ++i) {
-        for (int j = 0; j < n_labels_; ++j) et_[static_cast<std::size_t>(j) * stride_ + i] = e_[static_cast<std::size_t>(i) * stride_ + j];
+        for (int j = 0; j < n_labels_; ++j)
+            et_[static_cast<std::size_t>(j) * stride_ + i] = e_[static_cast<std::size_t>(i) * stride_ + j];
     }
-    rows_ = columns_ = Lines();
+    rows_ = columns_ = Bundles();
     weight_.clear();
+    column_ptr_.clear();
+    column_row_.clear();
+    column_entry_.clear();
 }
 
-// Entries come in ascending order of their pair; counting sorts by line and by length of line keep that order.
-void Transition::lay_lines(Lines& lines, std::span<const std::uint16_t> line, std::span<const std::uint16_t> cell,
-                           std::span<const double> weight, int n_labels) {
-    const auto Y = static_cast<std::size_t>(n_labels);
-    std::vector<std::uint32_t> length(Y, 0), by_length(Y + 2, 0), start(Y, 0);
-    for (const std::uint16_t i : line) ++length[i];
-    for (const std::uint32_t n : length) ++by_length[n + 1];
-    for (std::size_t n = 0; n <= Y; ++n) by_length[n + 1] += by_length[n];
-    const std::uint32_t empty = by_length[1];
-    lines = Lines();
-    lines.line.resize(Y - empty);
-    for (std::size_t i = 0; i < Y; ++i) {
-        if (length[i] > 0) lines.line[by_length[length[i]]++ - empty] = static_cast<std::uint16_t>(i);
+// Lines in ascending order of length, four at a time: little is filled up, and consecutive loops are equally long.
+void Transition::lay_bundles(Bundles& bundles, bool by_column) const {
+    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    std::vector<std::uint32_t> start(Y + 1, 0);
+    for (const std::uint32_t pair : scores_.pair) ++start[(by_column ? pair % Y : pair / Y) + 1];
+    for (std::uint32_t i = 0; i < Y; ++i) start[i + 1] += start[i];
+    const auto length = [&](std::uint32_t i) { return start[i + 1] - start[i]; };
+    std::vector<std::uint32_t> lines;
+    for (std::uint32_t i = 0; i < Y; ++i) {
+        if (length(i) > 0) lines.push_back(i);
     }
-    lines.ptr.push_back(0);
-    for (const std::uint16_t i : lines.line) {
-        start[i] = lines.ptr.back();
-        lines.ptr.push_back(start[i] + length[i]);
-    }
-    lines.cell.resize(line.size());
-    lines.m.resize(line.size());
-    lines.entry.resize(line.size());
-    for (std::size_t k = 0; k < line.size(); ++k) {
-        const std::uint32_t at = start[line[k]]++;
-        lines.cell[at] = cell[k];
-        lines.m[at] = weight[k] - 1.0;
-        lines.entry[at] = static_cast<std::uint32_t>(k);
+    std::stable_sort(lines.begin(), lines.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return length(a) < length(b); });
+    while (lines.size() % 4 != 0) lines.push_back(lines.back());
+
+    bundles = Bundles();
+    bundles.ptr.push_back(0);
+    for (std::size_t k = 0; k < lines.size(); k += 4) bundles.ptr.push_back(bundles.ptr.back() + length(lines[k + 3]));
+    bundles.line.assign(lines.begin(), lines.end());
+    bundles.cell.assign(4 * static_cast<std::size_t>(bundles.ptr.back()), 0);
+    bundles.m.assign(bundles.cell.size(), 0.0);
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+        const std::uint32_t i = lines[k];
+        std::size_t at = 4 * static_cast<std::size_t>(bundles.ptr[k / 4]) + k % 4;
+        for (std::uint32_t e = start[i]; e < start[i + 1]; ++e, at += 4) {
+            const std::uint32_t entry = by_column ? column_entry_[e] : e;
+            const std::uint32_t pair = scores_.pair[entry];
+            bundles.cell[at] = static_cast<std::uint16_t>(by_column ? pair / Y : pair % Y);
+            bundles.m[at] = weight_[entry] - 1.0;
+        }
     }
 }
 
@@ -120,15 +113,19 @@ void Transition::make_sparse() {
     kernels().exp_shifted(lambda.data(), 0.0, static_cast<int>(lambda.size()), weight.data());
     weight_.assign(weight.begin(), weight.begin() + static_cast<std::ptrdiff_t>(n));
 
-    std::vector<std::uint16_t> row(n), column(n);
+    column_ptr_.assign(Y + 1, 0);  // counting sort by column keeps rows ascending
+    for (const std::uint32_t pair : scores_.pair) ++column_ptr_[pair % Y + 1];
+    for (std::uint32_t y = 0; y < Y; ++y) column_ptr_[y + 1] += column_ptr_[y];
+    std::vector<std::uint32_t> next(column_ptr_.begin(), column_ptr_.end() - 1);
+    column_row_.resize(n);
+    column_entry_.resize(n);
     for (std::size_t k = 0; k < n; ++k) {
-        row[k] = static_cast<std::uint16_t>(scores_.pair[k] / Y);
-        column[k] = static_cast<std::uint16_t>(scores_.pair[k] % Y);
+        const std::uint32_t at = next[scores_.pair[k] % Y]++;
+        column_row_[at] = static_cast<std::uint16_t>(scores_.pair[k] / Y);
+        column_entry_[at] = static_cast<std::uint32_t>(k);
     }
-    lay_lines(rows_, row, column, weight_, n_labels_);
-    lay_lines(columns_, column, row, weight_, n_labels_);
-    column_of_.assign(Y, kNone);
-    for (std::uint32_t c = 0; c < columns_.line.size(); ++c) column_of_[columns_.line[c]] = c;
+    lay_bundles(columns_, true);
+    lay_bundles(rows_, false);
     e_.clear();
     et_.clear();
     lambda_.clear();
@@ -176,42 +173,57 @@ void Transition::multiply(std::span<const std::uint32_t> pairs, double* sums) co
     }
 }
 
+// out(i) = base + sum_k m(i, k) x(k) for the lines in bundles; `again` sums a cell that lost digits another way.
+template <class Again>
+void Transition::sparse_product(const Bundles& bundles, const double* x, double base, double* out, Again again) {
+    const double least = kCancelled * base;
+    const std::uint16_t* cell = bundles.cell.data();
+    const double* m = bundles.m.data();
+    const std::uint16_t* line = bundles.line.data();
+    for (std::size_t b = 0; b + 1 < bundles.ptr.size(); ++b, line += 4) {
+        double s0 = base, s1 = base, s2 = base, s3 = base;
+        for (std::uint32_t k = bundles.ptr[b]; k < bundles.ptr[b + 1]; ++k, cell += 4, m += 4) {
+            s0 += m[0] * x[cell[0]];
+            s1 += m[1] * x[cell[1]];
+            s2 += m[2] * x[cell[2]];
+            s3 += m[3] * x[cell[3]];
+        }
+        out[line[0]] = s0;
+        out[line[1]] = s1;
+        out[line[2]] = s2;
+        out[line[3]] = s3;
+        if (std::min(std::min(s0, s1), std::min(s2, s3)) >= least) continue;
+        for (int l = 0; l < 4; ++l) {
+            if (!(out[line[l]] >= least)) out[line[l]] = again(line[l]);
+        }
+    }
+}
+
 // alpha_{t+1}(y) / e_{t+1}(y) = 1 + sum_{y' in A(y)} alpha_t(y') M(y', y)
 void Transition::forward(const double* alpha, double* u) const {
     if (dense_) return kernels().matvec(alpha, e_.data(), n_labels_, stride_, u);
     std::fill_n(u, stride_, 1.0);
-    for (std::size_t c = 0; c < columns_.line.size(); ++c) {
-        const std::uint32_t first = columns_.ptr[c];
-        const int y = columns_.line[c];
-        u[y] = 1.0 + sparse_dot(columns_.cell.data() + first, columns_.m.data() + first, columns_.ptr[c + 1] - first, alpha);
-        if (u[y] < kCancelled) u[y] = column_sum(alpha, y);
-    }
+    sparse_product(columns_, alpha, 1.0, u, [&](int y) { return column_sum(alpha, y); });
 }
 
 // beta_{t-1}(y') = sum_y v_t(y) + sum_{y: lambda != 0} M(y', y) v_t(y)
 void Transition::backward(const double* v, double total, double* beta) const {
     if (dense_) return kernels().matvec(v, et_.data(), n_labels_, stride_, beta);
     std::fill_n(beta, stride_, total);
-    for (std::size_t r = 0; r < rows_.line.size(); ++r) {
-        const std::uint32_t first = rows_.ptr[r];
-        const int y = rows_.line[r];
-        beta[y] = total + sparse_dot(rows_.cell.data() + first, rows_.m.data() + first, rows_.ptr[r + 1] - first, v);
-        if (beta[y] < kCancelled * total) beta[y] = row_sum(v, y);
-    }
+    sparse_product(rows_, v, total, beta, [&](int previous) { return row_sum(v, previous); });
 }
 
 double Transition::weight(int previous, int y) const {
     if (dense_) return e_[static_cast<std::size_t>(previous) * stride_ + y];
-    const std::uint32_t c = column_of_[y];
-    if (c == kNone) return 1.0;
-    const auto begin = columns_.cell.begin() + columns_.ptr[c], end = columns_.cell.begin() + columns_.ptr[c + 1];
+    const auto begin = column_row_.begin() + column_ptr_[y], end = column_row_.begin() + column_ptr_[y + 1];
     const auto found = std::lower_bound(begin, end, static_cast<std::uint16_t>(previous));
     if (found == end || *found != previous) return 1.0;
-    return weight_[columns_.entry[static_cast<std::size_t>(found - columns_.cell.begin())]];
+    return weight_[column_entry_[static_cast<std::size_t>(found - column_row_.begin())]];
 }
 
 double Transition::score(int previous, int y) const {
-    const std::uint32_t pair = static_cast<std::uint32_t>(previous) * static_cast<std::uint32_t>(n_labels_) + static_cast<std::uint32_t>(y);
+    const std::uint32_t pair =
+        static_cast<std::uint32_t>(previous) * static_cast<std::uint32_t>(n_labels_) + static_cast<std::uint32_t>(y);
     const auto found = std::lower_bound(scores_.pair.begin(), scores_.pair.end(), pair);
     if (found == scores_.pair.end() || *found != pair) return 0.0;
     return scores_.score[static_cast<std::size_t>(found - scores_.pair.begin())];
@@ -223,9 +235,8 @@ void Transition::column_scores(int y, double* out) const {
         return;
     }
     std::fill_n(out, n_labels_, 0.0);
-    const std::uint32_t c = column_of_[y];
-    if (c == kNone) return;
-    for (std::uint32_t k = columns_.ptr[c]; k < columns_.ptr[c + 1]; ++k) out[columns_.cell[k]] = scores_.score[columns_.entry[k]];
+    for (std::uint32_t k = column_ptr_[y]; k < column_ptr_[y + 1]; ++k)
+        out[column_row_[k]] = scores_.score[column_entry_[k]];
 }
 
 double Transition::column_sum(const double* alpha, int y) const {
@@ -234,11 +245,10 @@ double Transition::column_sum(const double* alpha, int y) const {
         for (int i = 0; i < n_labels_; ++i) sum += alpha[i] * e_[static_cast<std::size_t>(i) * stride_ + y];
         return sum;
     }
-    const std::uint32_t c = column_of_[y];
-    std::uint32_t k = c == kNone ? 0 : columns_.ptr[c];
-    const std::uint32_t end = c == kNone ? 0 : columns_.ptr[c + 1];
+    std::uint32_t k = column_ptr_[y];
     for (int i = 0; i < n_labels_; ++i) {
-        sum += k < end && columns_.cell[k] == i ? alpha[i] * weight_[columns_.entry[k++]] : alpha[i];
+        const bool entry = k < column_ptr_[y + 1] && column_row_[k] == i;
+        sum += entry ? alpha[i] * weight_[column_entry_[k++]] : alpha[i];
     }
     return sum;
 }
@@ -250,7 +260,8 @@ double Transition::row_sum(const double* v, int previous) const {
         return sum;
     }
     const auto first = static_cast<std::uint32_t>(previous) * static_cast<std::uint32_t>(n_labels_);
-    auto k = static_cast<std::size_t>(std::lower_bound(scores_.pair.begin(), scores_.pair.end(), first) - scores_.pair.begin());
+    auto k = static_cast<std::size_t>(std::lower_bound(scores_.pair.begin(), scores_.pair.end(), first) -
+                                      scores_.pair.begin());
     for (int j = 0; j < n_labels_; ++j) {
         const bool entry = k < scores_.pair.size() && scores_.pair[k] == first + static_cast<std::uint32_t>(j);
         sum += entry ? v[j] * weight_[k++] : v[j];
@@ -265,9 +276,10 @@ void Transition::best(const double* epsilon, double* best, std::vector<int>& ord
     order.clear();
     const int top = static_cast<int>(std::max_element(epsilon, epsilon + n_labels_) - epsilon);
     std::fill_n(best, stride_, epsilon[top]);
-    for (std::size_t c = 0; c < columns_.line.size(); ++c) {
-        const std::uint16_t* begin = columns_.cell.data() + columns_.ptr[c];
-        const std::uint16_t* end = columns_.cell.data() + columns_.ptr[c + 1];
+    for (int column = 0; column < n_labels_; ++column) {
+        const std::uint16_t* begin = column_row_.data() + column_ptr_[column];
+        const std::uint16_t* end = column_row_.data() + column_ptr_[column + 1];
+        if (begin == end) continue;
         double outside = epsilon[top];
         if (std::binary_search(begin, end, static_cast<std::uint16_t>(top))) {
             if (order.empty()) {
@@ -281,10 +293,10 @@ void Transition::best(const double* epsilon, double* best, std::vector<int>& ord
                 break;
             }
         }
-        for (std::uint32_t k = columns_.ptr[c]; k < columns_.ptr[c + 1]; ++k) {
-            outside = std::max(outside, epsilon[columns_.cell[k]] + scores_.score[columns_.entry[k]]);
+        for (std::uint32_t k = column_ptr_[column]; k < column_ptr_[column + 1]; ++k) {
+            outside = std::max(outside, epsilon[column_row_[k]] + scores_.score[column_entry_[k]]);
         }
-        best[columns_.line[c]] = outside;
+        best[column] = outside;
     }
 }
 

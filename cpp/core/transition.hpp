@@ -35,8 +35,8 @@ class Transition {
     // best(y) = max_{y'} epsilon(y') + lambda(y', y); `order`: scratch for Y labels
     void best(const double* epsilon, double* best, std::vector<int>& order) const;
 
-    double weight(int previous, int y) const;  // E(y', y)
-    double score(int previous, int y) const;   // lambda(y', y)
+    double weight(int previous, int y) const;      // E(y', y)
+    double score(int previous, int y) const;       // lambda(y', y)
     void column_scores(int y, double* out) const;  // out(y') = lambda(y', y), [Y]
     // One cell of u or beta as a sum of non-negative terms, nothing cancelled.
     double column_sum(const double* alpha, int y) const;
@@ -62,26 +62,29 @@ class Transition {
     void make_sparse();
     void make_dense();
 
-    int n_labels_ = 0, stride_ = 0;              // Y, Yp
+    int n_labels_ = 0, stride_ = 0;  // Y, Yp
     bool dense_ = false, forbids_ = false;
     double low_ = 0.0, high_ = 0.0;
-    PairScores scores_;                          // y' < Y
+    PairScores scores_;  // y' < Y
     AlignedVector<double> start_score_, start_weight_;
 
-    // Sparse: only rows and columns that have entries are listed, the shortest first: a loop over lines of one length
-    // after the other ends where the processor expects it.
-    struct Lines {
-        std::vector<std::uint16_t> line;         // rows (columns) with entries
-        std::vector<std::uint32_t> ptr;          // [lines + 1]
-        std::vector<std::uint16_t> cell;         // column (row) of each entry, ascending within a line
-        std::vector<double> m;                   // M of each entry
-        std::vector<std::uint32_t> entry;        // index of each entry in scores_
+    // Sparse, for lookups: E of each entry, parallel to scores_, and the entries by column.
+    std::vector<double> weight_;
+    std::vector<std::uint32_t> column_ptr_;    // [Y + 1]
+    std::vector<std::uint16_t> column_row_;    // y' of each entry, ascending within a column
+    std::vector<std::uint32_t> column_entry_;  // its index in scores_
+
+    // Sparse, for products: lines (columns or rows) with entries, four of about equal length side by side.
+    struct Bundles {
+        std::vector<std::uint16_t> line;  // [bundles, 4]; the last line may stand there more than once
+        std::vector<std::uint32_t> ptr;   // [bundles + 1] into cell and m, in steps of four
+        std::vector<std::uint16_t> cell;  // [depth, 4] a bundle: where in the line; shorter lines are filled up
+        std::vector<double> m;            // M of each entry, 0 where filled up
     };
-    static void lay_lines(Lines& lines, std::span<const std::uint16_t> line, std::span<const std::uint16_t> cell,
-                          std::span<const double> weight, int n_labels);
-    Lines rows_, columns_;
-    std::vector<double> weight_;                 // E of each entry, parallel to scores_
-    std::vector<std::uint32_t> column_of_;       // [Y] index into columns_.line, or none
+    void lay_bundles(Bundles& bundles, bool by_column) const;
+    template <class Again>
+    static void sparse_product(const Bundles& bundles, const double* x, double base, double* out, Again again);
+    Bundles columns_, rows_;
     // Dense: E [Y, Yp], its transpose, and lambda, padding 0 / 0 / -infinity.
     AlignedVector<double> e_, et_, lambda_;
 };

@@ -1,0 +1,60 @@
+#include "quadratic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace sparsecrf {
+
+int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int max_sweeps, std::span<double> d) {
+    const std::size_t n = q.w.size(), m = q.rank;
+    std::vector<double> r(m, 0.0);  // M U^T d
+    std::vector<double> curvature(n), coupled(n, 0.0);  // coupled: sum of coupling * d over the children
+    for (std::size_t k = 0; k < n; ++k) {
+        double c = q.diagonal[k];
+        for (std::size_t j = 0; j < m; ++j) c -= q.u[k * m + j] * q.v[k * m + j];
+        curvature[k] = std::max(c, 1e-6 * q.diagonal[k]);
+    }
+    // z = argmin of (slope)(z - z0) + curvature (z - z0)^2 / 2 + rho2 z^2 / 2 + rho1 |z|: soft thresholding.
+    const auto step = [&](std::size_t k) {
+        const double* u = q.u.data() + k * m;
+        const std::int32_t parent = q.parent[k];
+        double slope = q.g[k] + q.diagonal[k] * d[k] + (parent < 0 ? coupled[k] : q.coupling[k] * d[static_cast<std::size_t>(parent)]);
+        for (std::size_t j = 0; j < m; ++j) slope -= u[j] * r[j];
+        const double z0 = q.w[k] + d[k], target = curvature[k] * z0 - slope;
+        double z = 0.0;
+        if (target > q.rho1) z = (target - q.rho1) / (curvature[k] + q.rho2);
+        if (target < -q.rho1) z = (target + q.rho1) / (curvature[k] + q.rho2);
+        z = std::clamp(z, q.w[k] - radius, q.w[k] + radius);
+        const double change = z - z0;
+        if (change == 0.0) return 0.0;
+        d[k] = z - q.w[k];
+        if (parent >= 0) coupled[static_cast<std::size_t>(parent)] += q.coupling[k] * change;
+        const double* v = q.v.data() + k * m;
+        for (std::size_t j = 0; j < m; ++j) r[j] += change * v[j];
+        return std::fabs(change) * curvature[k];
+    };
+    // Full sweeps find what moves; in between only those coordinates are visited.
+    std::vector<std::size_t> moving;
+    double first = 0.0;
+    int sweeps = 0;
+    while (sweeps < max_sweeps) {
+        moving.clear();
+        double total = 0.0;
+        for (std::size_t k = 0; k < n; ++k) {
+            const double moved = step(k);
+            total += moved;
+            if (moved > 0.0 || q.w[k] + d[k] != 0.0) moving.push_back(k);
+        }
+        ++sweeps;
+        if (first == 0.0) first = total;
+        if (total <= tolerance * first) break;
+        for (int inner = 0; inner < 5 && sweeps < max_sweeps && total > tolerance * first; ++inner, ++sweeps) {
+            total = 0.0;
+            for (const std::size_t k : moving) total += step(k);
+        }
+    }
+    return sweeps;
+}
+
+}  // namespace sparsecrf

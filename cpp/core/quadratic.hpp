@@ -1,0 +1,28 @@
+// The inner problem of the proximal quasi-Newton solver: an elastic net over a quadratic model.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace sparsecrf {
+
+struct Quadratic {
+    std::span<const double> g;         // [K] gradient of the loss at w
+    std::span<const double> w;         // [K]
+    std::span<const double> diagonal;  // [K] D > 0
+    // A feature may be coupled to one other, its parent (-1: none), with curvature `coupling` between the two. Parents
+    // have no parent themselves. B0 is D with these couplings.
+    std::span<const std::int32_t> parent;  // [K]
+    std::span<const double> coupling;      // [K]
+    // B = B0 - U V^T, rows of length rank; V = U M with M symmetric (compact quasi-Newton form).
+    std::span<const double> u, v;      // [K, rank]
+    std::size_t rank;
+    double rho1, rho2;
+};
+
+// Minimises  g . d + d' B d / 2 + rho1 |w + d|_1 + rho2 |w + d|^2 / 2  over |d_k| <= radius by coordinate descent,
+// until the sum of |change| * curvature of a sweep falls to `tolerance` times that of the first. d: [K], zero on entry.
+// Returns the number of sweeps.
+int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int max_sweeps, std::span<double> d);
+
+}  // namespace sparsecrf

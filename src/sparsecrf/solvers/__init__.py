@@ -1,0 +1,1 @@
+"""One algorithm a file, all on the same objective; `working_set` is the loop around them."""

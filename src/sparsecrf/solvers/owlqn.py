@@ -1,0 +1,74 @@
+"""`owlqn`: orthant-wise limited-memory quasi-Newton (Andrew & Gao 2007).
+
+    v  = the smallest subgradient of P at w                         (pseudo-gradient)
+    d  = -H v, H from the pairs (s, y) of the smooth part; d_k = 0 where d_k v_k >= 0, and where v_k = 0
+    w' = w + t d, with weights that would leave the orthant of w (of -v where w = 0) set to zero
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsecrf.objective import Floats, Objective, WorkingSet
+from sparsecrf.solvers.working_set import Point
+
+_SUFFICIENT = 1e-4
+_SHORTEST = 2.0**-30
+
+
+class Owlqn:
+    """OWL-QN with `memory` pairs (s, y). With rho1 = 0 it is plain L-BFGS with backtracking."""
+
+    def __init__(self, objective: Objective, memory: int = 10) -> None:
+        self.objective, self.memory = objective, memory
+        self.s: list[Floats] = []
+        self.y: list[Floats] = []
+
+    def move(self, new: WorkingSet, old: WorkingSet) -> None:
+        self.s = [new.carry(s, old) for s in self.s]
+        self.y = [new.carry(y, old) for y in self.y]
+
+    def step(self, point: Point) -> Point:
+        v = self.objective.subgradient(point.w, point.g)
+        d = -self._inverse_hessian_times(v)
+        d[d * v >= 0] = 0.0  # a coordinate whose pseudo-gradient is zero does not move, or sparsity is lost
+        if not d.any():
+            return point
+        # The first step knows no scale: one of unit length.
+        t = 1.0 if self.s else 1.0 / float(np.sqrt(d @ d))
+        new = self._search(point, v, d, t)
+        if new is not point:
+            s = new.w - point.w
+            y = new.g - point.g + self.objective.rho2 * s
+            if s @ y > 1e-12 * np.sqrt((s @ s) * (y @ y)):
+                self.s, self.y = [*self.s, s][-self.memory :], [*self.y, y][-self.memory :]
+        return new
+
+    def _inverse_hessian_times(self, v: Floats) -> Floats:
+        """The two-loop recursion."""
+        q = v.copy()
+        first = []
+        for s, y in zip(reversed(self.s), reversed(self.y), strict=True):
+            rho = 1.0 / float(s @ y)
+            a = rho * float(s @ q)
+            q -= a * y
+            first.append((rho, a))
+        if self.s:
+            q *= float(self.s[-1] @ self.y[-1]) / float(self.y[-1] @ self.y[-1])
+        for s, y, (rho, a) in zip(self.s, self.y, reversed(first), strict=True):
+            q += (a - rho * float(y @ q)) * s
+        return q
+
+    def _search(self, point: Point, v: Floats, d: Floats, t: float) -> Point:
+        objective = self.objective
+        orthant = np.where(point.w != 0, np.sign(point.w), -np.sign(v))
+        value = point.loss + objective.penalty(point.w)
+        while t >= _SHORTEST:
+            w = point.w + t * d
+            if objective.rho1 > 0:
+                w[w * orthant < 0] = 0.0
+            loss, g = objective.loss_grad(point.known, w)
+            if loss + objective.penalty(w) <= value + _SUFFICIENT * float(v @ (w - point.w)):
+                return Point(point.known, w, loss, g)
+            t /= 2
+        return point

@@ -1,0 +1,189 @@
+"""The outer loop of every solver: a working set of features, screening, certificate, stopping.
+
+A solver improves P over the features it is given. Around it, this loop adds what violates its condition of
+optimality anywhere in the virtual space, drops what stays at zero, and stops when the whole space is optimal enough.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from sparsecrf.objective import Floats, Objective, WorkingSet
+
+
+@dataclass(frozen=True)
+class Point:
+    """Weights on a working set, with the loss and its gradient there."""
+
+    known: WorkingSet
+    w: Floats
+    loss: float
+    g: Floats
+
+
+class Solver(Protocol):
+    """One algorithm on a fixed set of features."""
+
+    def step(self, point: Point) -> Point:
+        """One iteration. Returns `point` itself if it found nothing better."""
+
+    def move(self, new: WorkingSet, old: WorkingSet) -> None:
+        """The working set changes: carry over what was learnt."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One iteration, as `--log` writes it. None where not computed."""
+
+    iter: int
+    time_s: float
+    passes: int
+    objective: float
+    loss: float
+    gap: float | None
+    kkt: float | None
+    active_unigram: int
+    active_bigram: int
+    dev_error: float | None = None
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When to stop: relative KKT residual, or gap relative to the objective, or a limit."""
+
+    tol: float = 1e-3
+    gap: float | None = None
+    max_iter: int | None = None
+    time_limit: float | None = None
+
+
+@dataclass
+class Result:
+    """Where a run ended: the best point seen, its certificate, and how it went."""
+
+    point: Point
+    objective: float
+    kkt: float
+    gap: float
+    stopped_by: str
+    history: list[Record] = field(default_factory=list)
+
+
+Callback = Callable[[dict[str, Any]], None]
+
+# The first screening waits until the model is peaked: at w = 0 almost every feature looks like a violation.
+_FIRST_SCREENING = 5
+_SCREEN_EVERY = 10
+# A feature at zero whose |gradient| is below this share of rho1 leaves the working set.
+_KEEP = 0.8
+
+
+def run(
+    objective: Objective, solver: Solver, start: Point | None, stopping: Stopping, callback: Callback | None = None
+) -> Result:
+    """Minimise P with `solver`; interrupted by Ctrl-C, return the best point so far."""
+    return _Run(objective, solver, stopping, callback).run(start)
+
+
+class _Run:
+    def __init__(
+        self, objective: Objective, solver: Solver, stopping: Stopping, callback: Callback | None
+    ) -> None:
+        self.objective, self.solver, self.stopping, self.callback = objective, solver, stopping, callback
+        self.began = time.perf_counter()
+        self.residual_at_zero = objective.start_residual()
+        self.history: list[Record] = []
+
+    def run(self, start: Point | None) -> Result:
+        point = start or self._at_zero()
+        best, iteration, screened, stopped_by = point, 0, 0, "max_iter"
+        kkt, gap = np.inf, np.inf
+        try:
+            while True:
+                settled = self._relative_kkt(point) <= self.stopping.tol
+                due = iteration - screened >= _SCREEN_EVERY or iteration == _FIRST_SCREENING
+                limit = self._limit_reached(iteration)
+                if settled or due or limit:
+                    point, kkt, gap = self._screen(point)
+                    screened = iteration
+                    self._record(iteration, point, kkt, gap)
+                    if self._optimal(point, kkt, gap):
+                        stopped_by = "gap" if self.stopping.gap is not None else "tol"
+                        break
+                    if limit:
+                        stopped_by = limit
+                        break
+                else:
+                    self._record(iteration, point, None, None)
+                before = point
+                point = self.solver.step(point)
+                iteration += 1
+                if self._value(point) <= self._value(best):
+                    best = point
+                if point is before and settled:
+                    stopped_by = "precision"
+                    break
+        except KeyboardInterrupt:
+            stopped_by = "interrupt"
+            point, kkt, gap = self._screen(best)
+        return Result(point, self._value(point), kkt, gap, stopped_by, self.history)
+
+    def _at_zero(self) -> Point:
+        known = self.objective.hopeful()
+        w = np.zeros(known.size)
+        return Point(known, w, *self.objective.loss_grad(known, w))
+
+    def _value(self, point: Point) -> float:
+        return point.loss + self.objective.penalty(point.w)
+
+    def _relative_kkt(self, point: Point) -> float:
+        """Over the working set alone: a lower bound on the certificate."""
+        residual = float(np.abs(self.objective.subgradient(point.w, point.g)).sum())
+        return residual / self.residual_at_zero if self.residual_at_zero > 0 else residual
+
+    def _screen(self, point: Point) -> tuple[Point, float, float]:
+        """The same weights on a working set that holds every violation, with KKT residual and gap over all features."""
+        wide = self.objective.outside(point.known, point.w)
+        w = wide.carry(point.w, point.known)
+        loss, g = self.objective.loss_grad(wide, w)
+        everything = Point(wide, w, loss, g)
+        kkt, gap = self._relative_kkt(everything), self.objective.gap(w, loss, g)
+        keep = (w != 0) | (np.abs(g) > _KEEP * self.objective.rho1)
+        known = self.objective.working_set(wide.numbers[keep])
+        self.solver.move(known, point.known)
+        return Point(known, w[keep], loss, g[keep]), kkt, gap
+
+    def _optimal(self, point: Point, kkt: float, gap: float) -> bool:
+        if self.stopping.gap is not None:
+            return gap <= self.stopping.gap * abs(self._value(point))
+        return kkt <= self.stopping.tol
+
+    def _limit_reached(self, iteration: int) -> str | None:
+        limits = self.stopping
+        if limits.max_iter is not None and iteration >= limits.max_iter:
+            return "max_iter"
+        if limits.time_limit is not None and time.perf_counter() - self.began >= limits.time_limit:
+            return "time_limit"
+        return None
+
+    def _record(self, iteration: int, point: Point, kkt: float | None, gap: float | None) -> None:
+        n_unigram = point.known.features.n_unigram
+        record = Record(
+            iter=iteration,
+            time_s=time.perf_counter() - self.began,
+            passes=self.objective.passes,
+            objective=self._value(point),
+            loss=point.loss,
+            gap=gap,
+            kkt=kkt,
+            active_unigram=int(np.count_nonzero(point.w[:n_unigram])),
+            active_bigram=int(np.count_nonzero(point.w[n_unigram:])),
+        )
+        self.history.append(record)
+        if self.callback is not None:
+            self.callback(asdict(record))
