@@ -56,7 +56,7 @@ void bind_oracle(nb::module_& m) {
                  return nb::make_tuple(copy<double>(mass.unigram), copy<double>(mass.start), copy<double>(mass.inner));
              },
              nb::sig("def masses(self) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
-             "sum |w v| of every attribute over unigram lists, and over bigram lists of first and of other positions.")
+             "sum w v of every attribute over unigram lists, and over bigram lists of first and of other positions.")
         .def("candidates",
              [](const Oracle& o, const FeatureSet& f, Weights w, double bound) {
                  std::vector<std::int64_t> numbers;

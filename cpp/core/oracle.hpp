@@ -32,7 +32,8 @@ class Oracle {
     double gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
                     std::span<const double> counts = {});
 
-    Masses masses() const { return attribute_masses(corpus_, plan_); }
+    // Sums of w v by attribute: what expectations are under uniform labels.
+    Masses masses() const { return attribute_masses(corpus_, plan_, false); }
 
     // Numbers of all features, in the set or not, whose expectation at w could exceed `bound` > 0; ascending.
     std::vector<std::int64_t> candidates(const FeatureSet& features, std::span<const double> w, double bound) const;

@@ -11,25 +11,29 @@ namespace {
 
 constexpr std::uint32_t kNoRow = 0xffffffffu;
 
-// mass[x] += weight * |v| for the attributes of a list.
-void add_mass(const ListPool& lists, std::uint32_t list, double weight, std::vector<double>& mass) {
-    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) mass[lists.id(k)] += weight * std::fabs(lists.value(k));
+// mass[x] += weight * v, or weight * |v|, for the attributes of a list.
+void add_mass(const ListPool& lists, std::uint32_t list, double weight, bool absolute, std::vector<double>& mass) {
+    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+        mass[lists.id(k)] += weight * (absolute ? std::fabs(lists.value(k)) : lists.value(k));
+    }
 }
 
 }  // namespace
 
-Masses attribute_masses(const Corpus& corpus, const Plan& plan) {
+Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute) {
     std::vector<double> weight(static_cast<std::size_t>(corpus.n_sequences()), 0.0);
-    for (const Item& item : plan.items) weight[static_cast<std::size_t>(item.sequence)] += std::fabs(item.weight);
+    for (const Item& item : plan.items) {
+        weight[static_cast<std::size_t>(item.sequence)] += absolute ? std::fabs(item.weight) : std::max(item.weight, 0.0);
+    }
     const std::vector<double> zero(corpus.n_attributes, 0.0);
     Masses mass{zero, zero, zero};
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
         const double w = weight[static_cast<std::size_t>(i)];
         for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
             std::vector<double>& bigram = t == corpus.offsets[i] ? mass.start : mass.inner;
-            add_mass(corpus.unigram_lists, corpus.unigram[t], w, mass.unigram);
-            add_mass(corpus.base_lists, corpus.base[t], w, bigram);
-            add_mass(corpus.rest_lists, corpus.rest[t], w, bigram);
+            add_mass(corpus.unigram_lists, corpus.unigram[t], w, absolute, mass.unigram);
+            add_mass(corpus.base_lists, corpus.base[t], w, absolute, bigram);
+            add_mass(corpus.rest_lists, corpus.rest[t], w, absolute, bigram);
         }
     }
     return mass;
@@ -49,7 +53,7 @@ Screen::Rows Screen::make_rows(const std::vector<double>& mass, double bound, in
 
 Screen::Screen(const Corpus& corpus, const Plan& plan, double bound, int threads)
     : corpus_(corpus), bound_(bound), threads_(threads), n_labels_(corpus.n_labels), stride_(padded(corpus.n_labels)) {
-    const Masses mass = attribute_masses(corpus, plan);
+    const Masses mass = attribute_masses(corpus, plan, true);
     unigram_ = make_rows(mass.unigram, bound, stride_);
     previous_ = make_rows(mass.inner, bound, stride_);
     label_ = make_rows(mass.inner, bound, stride_);

@@ -14,12 +14,12 @@
 
 namespace sparsecrf {
 
-// sum |w v| of every attribute over the positions where it occurs: unigram lists, bigram lists of first and of other
-// positions. Under uniform labels a feature's expectation is 1/Y, 1/Y, 1/Y^2 of it (for values and weights >= 0).
+// Sums of w v of every attribute over the positions where it occurs: unigram lists, bigram lists of first and of other
+// positions. Under uniform labels a feature's expectation is 1/Y, 1/Y, 1/Y^2 of its attribute's. `absolute`: of |w v|.
 struct Masses {
     std::vector<double> unigram, start, inner;  // [X]
 };
-Masses attribute_masses(const Corpus& corpus, const Plan& plan);
+Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute);
 
 class Screen {
    public:

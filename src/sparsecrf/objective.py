@@ -121,7 +121,7 @@ class Objective:
         excess = 0.0
         if not self.observed_only:
             for mass, cells in ((unigram, n_labels), (start, n_labels), (inner, n_labels**2)):
-                excess += float((np.maximum(mass / cells - self.rho1, 0.0) * cells).sum())
+                excess += float((np.maximum(np.abs(mass) / cells - self.rho1, 0.0) * cells).sum())
         # Observed features: |E - C| instead of E.
         first_bigram = n_attributes * n_labels
         pairs = (n_labels + 1) * n_labels
@@ -132,7 +132,7 @@ class Objective:
         expected = np.where(after_start, start[attribute] / n_labels, expected)
         excess += float(np.maximum(np.abs(expected - self.observed_counts) - self.rho1, 0.0).sum())
         if not self.observed_only:
-            excess -= float(np.maximum(expected - self.rho1, 0.0).sum())
+            excess -= float(np.maximum(np.abs(expected) - self.rho1, 0.0).sum())
         return excess
 
     def gap(self, w: Floats, loss: float, g: Floats) -> float:

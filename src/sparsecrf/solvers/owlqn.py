@@ -28,6 +28,9 @@ class Owlqn:
         self.s = [new.carry(s, old) for s in self.s]
         self.y = [new.carry(y, old) for y in self.y]
 
+    def forget(self) -> None:
+        self.s, self.y = [], []
+
     def step(self, point: Point) -> Point:
         v = self.objective.subgradient(point.w, point.g)
         d = -self._inverse_hessian_times(v)

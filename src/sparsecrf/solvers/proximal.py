@@ -47,6 +47,9 @@ class Proximal:
         self.s = [new.carry(s, old) for s in self.s]
         self.y = [new.carry(y, old) for y in self.y]
 
+    def forget(self) -> None:
+        self.s, self.y = [], []
+
     def step(self, point: Point) -> Point:
         d = self._direction(point)
         self.steps += 1

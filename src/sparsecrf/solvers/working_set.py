@@ -35,6 +35,9 @@ class Solver(Protocol):
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         """The working set changes: carry over what was learnt."""
 
+    def forget(self) -> None:
+        """Drop what was learnt: it led to a step that did not improve."""
+
 
 @dataclass(frozen=True)
 class Record:
@@ -68,7 +71,7 @@ class Result:
 
     point: Point
     objective: float
-    kkt: float
+    kkt: float  #: relative, over the whole space
     gap: float
     stopped_by: str
     history: list[Record] = field(default_factory=list)
@@ -86,7 +89,7 @@ _KEEP = 0.8
 def run(
     objective: Objective, solver: Solver, start: Point | None, stopping: Stopping, callback: Callback | None = None
 ) -> Result:
-    """Minimise P with `solver`; interrupted by Ctrl-C, return the best point so far."""
+    """Minimise P with `solver`. No step makes P larger, so that Ctrl-C returns the best point so far."""
     return _Run(objective, solver, stopping, callback).run(start)
 
 
@@ -101,36 +104,33 @@ class _Run:
 
     def run(self, start: Point | None) -> Result:
         point = start or self._at_zero()
-        best, iteration, screened, stopped_by = point, 0, 0, "max_iter"
-        kkt, gap = np.inf, np.inf
+        iteration = screened = stalled = 0
+        stopped_by = None
         try:
-            while True:
-                settled = self._relative_kkt(point) <= self.stopping.tol
+            while stopped_by is None:
+                settled = stalled > 1 or self._relative_kkt(point) <= self._target(point)
                 due = iteration - screened >= _SCREEN_EVERY or iteration == _FIRST_SCREENING
                 limit = self._limit_reached(iteration)
+                kkt = gap = None
                 if settled or due or limit:
                     point, kkt, gap = self._screen(point)
                     screened = iteration
-                    self._record(iteration, point, kkt, gap)
                     if self._optimal(point, kkt, gap):
-                        stopped_by = "gap" if self.stopping.gap is not None else "tol"
-                        break
-                    if limit:
-                        stopped_by = limit
-                        break
-                else:
-                    self._record(iteration, point, None, None)
-                before = point
-                point = self.solver.step(point)
-                iteration += 1
-                if self._value(point) <= self._value(best):
-                    best = point
-                if point is before and settled:
-                    stopped_by = "precision"
-                    break
+                        stopped_by = "tol" if self.stopping.gap is None else "gap"
+                    elif limit or stalled > 1:
+                        stopped_by = limit or "precision"
+                self._record(iteration, point, kkt, gap)
+                if stopped_by is None:
+                    before, point = point, self.solver.step(point)
+                    stalled = stalled + 1 if point is before else 0
+                    if stalled:
+                        self.solver.forget()
+                    iteration += 1
         except KeyboardInterrupt:
             stopped_by = "interrupt"
-            point, kkt, gap = self._screen(best)
+            point, kkt, gap = self._screen(point)
+        assert kkt is not None
+        assert gap is not None
         return Result(point, self._value(point), kkt, gap, stopped_by, self.history)
 
     def _at_zero(self) -> Point:
@@ -157,6 +157,16 @@ class _Run:
         known = self.objective.working_set(wide.numbers[keep])
         self.solver.move(known, point.known)
         return Point(known, w[keep], loss, g[keep]), kkt, gap
+
+    def _target(self, point: Point) -> float:
+        """The KKT residual on the working set at which the whole space is worth a look."""
+        if self.stopping.gap is None:
+            return self.stopping.tol
+        # The gap is known at screenings only. It shrinks at least as fast as the residual.
+        last = next((r for r in reversed(self.history) if r.gap is not None and r.kkt is not None), None)
+        if last is None or last.gap is None or last.kkt is None:
+            return self.stopping.gap
+        return last.kkt * self.stopping.gap * abs(self._value(point)) / last.gap
 
     def _optimal(self, point: Point, kkt: float, gap: float) -> bool:
         if self.stopping.gap is not None:
