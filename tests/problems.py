@@ -117,9 +117,7 @@ class Problem:
         limits = self.limits
         if limits.allowed is None and limits.forbidden is None and limits.fixed is None:
             return None
-        return _core.Constraints(
-            self.n_labels, allowed=limits.allowed, forbidden=limits.forbidden, fixed=limits.fixed
-        )
+        return _core.Constraints(self.n_labels, allowed=limits.allowed, forbidden=limits.forbidden, fixed=limits.fixed)
 
 
 def _csr(name: str, lists: list[Any]) -> dict[str, Any]:
@@ -154,9 +152,7 @@ def make_problem(
 
     def attribute_lists(n_positions: int):
         return tuple(
-            tuple(
-                (int(x), values(rng)) for x in rng.integers(0, n_attributes, rng.integers(0, list_size + 1))
-            )
+            tuple((int(x), values(rng)) for x in rng.integers(0, n_attributes, rng.integers(0, list_size + 1)))
             for _ in range(n_positions)
         )
 

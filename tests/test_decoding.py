@@ -82,9 +82,7 @@ def test_posterior_tie_goes_to_the_smallest_label(kernel):
     excluded = np.ones((6, 5), dtype=bool)
     excluded[:, :2] = False
     problem = replace(problem, limits=Limits(allowed=excluded))
-    assert_array_equal(
-        problem.chain(kernel).posterior(problem.corpus(), problem.constraints()), np.full(6, 2)
-    )
+    assert_array_equal(problem.chain(kernel).posterior(problem.corpus(), problem.constraints()), np.full(6, 2))
 
 
 @every_kernel
@@ -145,9 +143,7 @@ def unsatisfiable_limits(kind):
 
 
 @every_kernel
-@pytest.mark.parametrize(
-    "kind", ["no label", "fixed label not allowed", "pair between fixed labels", "start"]
-)
+@pytest.mark.parametrize("kind", ["no label", "fixed label not allowed", "pair between fixed labels", "start"])
 def test_unsatisfiable_names_the_sequence(kernel, kind):
     problem = make_problem(seed=3, n_labels=3, lengths=[2, 3], n_attributes=2, density=1.0)
     problem = replace(problem, limits=unsatisfiable_limits(kind))

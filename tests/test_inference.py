@@ -132,17 +132,13 @@ def test_larger_under_constraints(kernel, kinds):
 
 @every_kernel
 def test_one_position(kernel):
-    check_against_enumeration(
-        make_problem(seed=2, n_labels=5, lengths=[1, 1], n_attributes=3, density=1.0), kernel
-    )
+    check_against_enumeration(make_problem(seed=2, n_labels=5, lengths=[1, 1], n_attributes=3, density=1.0), kernel)
 
 
 @every_kernel
 def test_one_label(kernel):
     """One path: probability one, whatever the weights."""
-    problem = make_problem(
-        seed=2, n_labels=1, lengths=[4, 1], n_attributes=3, density=1.0, weights="thousand"
-    )
+    problem = make_problem(seed=2, n_labels=1, lengths=[4, 1], n_attributes=3, density=1.0, weights="thousand")
     check_against_enumeration(problem, kernel)
     assert_array_equal(problem.chain(kernel).marginals(problem.corpus()), np.ones((5, 1)))
 
@@ -168,9 +164,7 @@ def test_repeated_attribute_adds_up(kernel):
     rng = np.random.default_rng(7)
     lists = (((0, 1.0), (0, -1.0), (1, 1.0)), ((1, 1.0), (1, 2.0)), ((1, 3.0),))
     sequence = SequenceData(unigram=lists, bigram=lists, labels=(0, 1, 1))
-    check_against_enumeration(
-        Problem((sequence,), rng.normal(size=(2, 3)), rng.normal(size=(2, 4, 3))), kernel
-    )
+    check_against_enumeration(Problem((sequence,), rng.normal(size=(2, 3)), rng.normal(size=(2, 4, 3))), kernel)
 
 
 @every_kernel

@@ -29,9 +29,7 @@ def check_first_sequence(problem, kernel):
 
 @pytest.fixture(scope="module")
 def long_problem():
-    return make_problem(
-        seed=0, n_labels=5, lengths=[100_000], n_attributes=12, density=0.3, weights="integer"
-    )
+    return make_problem(seed=0, n_labels=5, lengths=[100_000], n_attributes=12, density=0.3, weights="integer")
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +74,7 @@ def test_hundred_thousand_positions(kernel, long_problem, long_posterior, long_l
 
 @every_kernel
 def test_gradient_of_hundred_thousand_positions(kernel, long_problem, long_loss, long_gradient):
-    loss, g = _core.Oracle(long_problem.corpus(), kernel=kernel).loss_grad(
-        long_problem.features(), long_problem.w
-    )
+    loss, g = _core.Oracle(long_problem.corpus(), kernel=kernel).loss_grad(long_problem.features(), long_problem.w)
     assert_allclose(loss, long_loss, rtol=1e-10)
     assert_allclose(g, long_gradient, rtol=1e-10, atol=1e-8)
 
@@ -132,12 +128,8 @@ def test_shared_lists_and_rare_attributes(kernel, weights):
     corpus = problem.corpus()
     loss, g, h = _core.Oracle(corpus, kernel=kernel).loss_grad_curvature(problem.features(), problem.w)
     assert_allclose(loss, expected.loss, rtol=1e-10)
-    assert_allclose(
-        g, np.concatenate([expected.g_mu.ravel(), expected.g_lam.ravel()]), rtol=1e-10, atol=1e-11
-    )
-    assert_allclose(
-        h, np.concatenate([expected.h_mu.ravel(), expected.h_lam.ravel()]), rtol=1e-10, atol=1e-11
-    )
+    assert_allclose(g, np.concatenate([expected.g_mu.ravel(), expected.g_lam.ravel()]), rtol=1e-10, atol=1e-11)
+    assert_allclose(h, np.concatenate([expected.h_mu.ravel(), expected.h_lam.ravel()]), rtol=1e-10, atol=1e-11)
     node = np.concatenate([reference.forward_backward(problem.psi(i)).node for i in range(40)])
     assert_probabilities(problem.chain(kernel).marginals(corpus), node)
 

@@ -36,9 +36,7 @@ class Named:
         previous = [*self.labels, None]
         names = [*self.attributes, BIAS]
         unigram = {
-            (names[x], self.labels[y]): w
-            for (x, y), w in np.ndenumerate(self.mu)
-            if w != 0.0 and names[x] != BIAS
+            (names[x], self.labels[y]): w for (x, y), w in np.ndenumerate(self.mu) if w != 0.0 and names[x] != BIAS
         }
         bigram = {
             (names[x], previous[p], self.labels[y]): w
@@ -53,17 +51,13 @@ class Named:
         names = {name: x for x, name in enumerate(self.attributes)}
         unigram = tuple(tuple((names[x], v) for x, v in token) for token in self.tokens)
         bias = (len(names), 1.0)
-        bigram = [
-            (bias, *((names[x], v) for x, v in token if x in self.conditioning)) for token in self.tokens
-        ]
+        bigram = [(bias, *((names[x], v) for x, v in token if x in self.conditioning)) for token in self.tokens]
         if not self.start:
             bigram[0] = ()
         Y, ids = len(self.labels), {y: k for k, y in enumerate(self.labels)}
         allowed = forbidden = fixed = None
         if self.limits.get("allowed") is not None:
-            allowed = np.array(
-                [[names is None or y in names for y in self.labels] for names in self.limits["allowed"]]
-            )
+            allowed = np.array([[names is None or y in names for y in self.labels] for names in self.limits["allowed"]])
         if self.limits.get("forbidden") is not None:
             forbidden = np.zeros((Y + 1, Y), dtype=bool)
             for p, y in self.limits["forbidden"]:
@@ -92,10 +86,7 @@ def named_models(draw, limits: bool = False) -> Named:
         conditioning=set(draw(st.sets(st.sampled_from(attributes)), label="conditioning")),
         start=draw(st.booleans(), label="start"),
         tokens=[
-            [
-                (str(x), float(rng.choice([1.0, 0.5, -2.0])))
-                for x in rng.choice(attributes, rng.integers(0, 3))
-            ]
+            [(str(x), float(rng.choice([1.0, 0.5, -2.0]))) for x in rng.choice(attributes, rng.integers(0, 3))]
             for _ in range(T)
         ],
     )
@@ -105,8 +96,7 @@ def named_models(draw, limits: bool = False) -> Named:
     kinds = draw(st.sets(st.sampled_from(["allowed", "forbidden", "fixed"]), min_size=1), label="limits")
     if "allowed" in kinds:
         named.limits["allowed"] = [
-            None if rng.random() < 0.3 else {y, *(z for z in named.labels if rng.random() < 0.5)}
-            for y in path
+            None if rng.random() < 0.3 else {y, *(z for z in named.labels if rng.random() < 0.5)} for y in path
         ]
     if "forbidden" in kinds:
         taken = set(zip([None, *path], path, strict=False))
@@ -186,9 +176,7 @@ class TestFromWeights:
         model = weather()
         unigram = {("dry", "sun"): 2.0, ("wet", "rain"): 3.0, ("wet", "fog"): 0.5, ("grey", "fog"): 1.0}
         bigram = {(BIAS, "rain", "rain"): 1.0, (BIAS, None, "sun"): 0.7, ("grey", "rain", "fog"): 2.0}
-        other = Model.from_weights(
-            model.labels, dict(reversed(unigram.items())), dict(reversed(bigram.items()))
-        )
+        other = Model.from_weights(model.labels, dict(reversed(unigram.items())), dict(reversed(bigram.items())))
         tokens = ["dry", ["wet", "grey"], "grey"]
         assert model.marginals(tokens).tobytes() == other.marginals(tokens).tobytes()
 
@@ -246,8 +234,7 @@ def test_the_largest_weights_and_values(sign):
     for x, b in [(1e100, 0.0), (0.0, 1e100), (-1e100, 1e99), (1e100, 1e100)]:
         tokens = [[("x", x), ("b", b)]] * 2
         score = {
-            labels: sign * 1e100 * (x * labels.count("A") + b * (labels == "AA"))
-            for labels in ("AA", "AB", "BA", "BB")
+            labels: sign * 1e100 * (x * labels.count("A") + b * (labels == "AA")) for labels in ("AA", "AB", "BA", "BB")
         }
         best = [labels for labels in score if score[labels] == max(score.values())]
         assert "".join(model.label(tokens)) in best
@@ -363,10 +350,7 @@ def test_a_corpus_at_once_and_one_by_one():
     model = weather()
     rng = np.random.default_rng(0)
     words = ["dry", "wet", "grey", "new"]
-    X = [
-        [[str(x) for x in rng.choice(words, rng.integers(0, 4))] for _ in range(n)]
-        for n in rng.integers(1, 30, 50)
-    ]
+    X = [[[str(x) for x in rng.choice(words, rng.integers(0, 4))] for _ in range(n)] for n in rng.integers(1, 30, 50)]
     corpus = model.encode(X)
     assert_probabilities(model.chain.marginals(corpus), np.concatenate([model.marginals(x) for x in X]))
     labels, _ = model.chain.viterbi(corpus)

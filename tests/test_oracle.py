@@ -25,8 +25,7 @@ def check_against_reference(problem, kernel):
     oracle = _core.Oracle(problem.corpus(), threads=1, kernel=kernel)
     loss, g, h = oracle.loss_grad_curvature(problem.features(), problem.w)
     size = sum(
-        s.weight * max(s.token_weight or (1.0,)) * magnitude(problem.psi(i))
-        for i, s in enumerate(problem.sequences)
+        s.weight * max(s.token_weight or (1.0,)) * magnitude(problem.psi(i)) for i, s in enumerate(problem.sequences)
     )
     terms = total_value(problem.sequences)
     size += terms * np.abs(problem.w).max()  # w . counts is taken feature by feature
@@ -171,8 +170,6 @@ def test_weight_zero_leaves_a_sequence_out():
     problem = make_problem(seed=4, n_labels=4, lengths=[5, 6], n_attributes=4, list_size=3)
     silent = replace(problem, sequences=(problem.sequences[0], replace(problem.sequences[1], weight=0.0)))
     alone = replace(problem, sequences=problem.sequences[:1])
-    results = [
-        _core.Oracle(p.corpus()).loss_grad_curvature(problem.features(), problem.w) for p in (silent, alone)
-    ]
+    results = [_core.Oracle(p.corpus()).loss_grad_curvature(problem.features(), problem.w) for p in (silent, alone)]
     for with_it, without in zip(*results, strict=True):
         assert_allclose(with_it, without, rtol=1e-12, atol=1e-14)

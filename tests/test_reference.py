@@ -145,9 +145,7 @@ def test_gradient_against_finite_differences(problem):
     step = 1e-5
 
     def loss(shift):
-        return reference.objective(
-            problem.sequences, problem.mu + shift * d_mu, problem.lam + shift * d_lam
-        ).loss
+        return reference.objective(problem.sequences, problem.mu + shift * d_mu, problem.lam + shift * d_lam).loss
 
     derivatives = reference.objective(problem.sequences, problem.mu, problem.lam)
     slope = float((derivatives.g_mu * d_mu).sum() + (derivatives.g_lam * d_lam).sum())
@@ -211,9 +209,7 @@ def test_larger_decoding_with_ties(seed):
 
 
 def test_unsatisfiable():
-    psi = np.zeros((3, 3, 2)) + reference.constraint_scores(
-        3, 2, forbidden=np.array([[1, 1], [1, 1], [0, 0]], bool)
-    )
+    psi = np.zeros((3, 3, 2)) + reference.constraint_scores(3, 2, forbidden=np.array([[1, 1], [1, 1], [0, 0]], bool))
     assert reference.log_partition(psi) == enumeration.log_partition(psi) == -math.inf
     assert len(reference.n_best(psi, 3)[1]) == 0
     for call in (reference.forward_backward, reference.viterbi, enumeration.node_marginals):

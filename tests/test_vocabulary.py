@@ -207,9 +207,7 @@ def test_known_strings_only_unless_growing():
     assert corpus.labels.tolist() == [0, -1, 1]
     assert len(vocabulary.attributes) == known
     assert len(vocabulary.labels) == 2
-    with pytest.raises(
-        InputError, match=r"sequence 1, position 2: expected a label of the model, found str 'new'"
-    ):
+    with pytest.raises(InputError, match=r"sequence 1, position 2: expected a label of the model, found str 'new'"):
         vocabulary.encode([["a"], ["a", "a", "a"]], [["P"], ["P", "Q", "new"]])
 
 
@@ -377,9 +375,7 @@ def test_errors_of_the_caller_pass_through():
         Vocabulary().encode([["a", Unlucky()]], grow=True)
 
 
-@pytest.mark.parametrize(
-    "bad", [(["a", 3], "LL"), (["a"], "LL"), (["a", Unlucky()], "LL"), ([], "")], ids=repr
-)
+@pytest.mark.parametrize("bad", [(["a", 3], "LL"), (["a"], "LL"), (["a", Unlucky()], "LL"), ([], "")], ids=repr)
 def test_encoder_is_usable_after_a_failed_sequence(bad):
     def encoded(*sequences):
         attributes, labels = _core.StringTable(), _core.StringTable()
@@ -387,9 +383,7 @@ def test_encoder_is_usable_after_a_failed_sequence(bad):
             attributes.intern(x)
         for y in "LM":
             labels.intern(y)
-        encoder = _core.Encoder(
-            attributes=attributes, labels=labels, bigram=True, bias=BIAS, start=True, grow=False
-        )
+        encoder = _core.Encoder(attributes=attributes, labels=labels, bigram=True, bias=BIAS, start=True, grow=False)
         for tokens, own in sequences:
             try:
                 encoder.add(tokens, own, 2.0)
@@ -403,10 +397,7 @@ def test_encoder_is_usable_after_a_failed_sequence(bad):
     assert with_failure.labels.tolist() == without.labels.tolist()
     features = _core.FeatureSet.virtual(without)
     assert len(features) == len(_core.FeatureSet.virtual(with_failure))
-    losses = [
-        _core.Oracle(c, threads=1).loss_grad(features, np.zeros(len(features)))
-        for c in (with_failure, without)
-    ]
+    losses = [_core.Oracle(c, threads=1).loss_grad(features, np.zeros(len(features))) for c in (with_failure, without)]
     assert losses[0][0] == losses[1][0]
     assert losses[0][1].tolist() == losses[1][1].tolist()
 
@@ -420,9 +411,7 @@ def test_encoder_is_usable_after_a_failed_sequence(bad):
     missing=st.sampled_from([0.0, 0.4]),
     weighted=st.booleans(),
 )
-def test_same_corpus_from_tokens_and_from_arrays(
-    seed, n_labels, lengths, n_attributes, real_values, missing, weighted
-):
+def test_same_corpus_from_tokens_and_from_arrays(seed, n_labels, lengths, n_attributes, real_values, missing, weighted):
     problem = make_problem(
         seed, n_labels, lengths, n_attributes, 3, 0.7, "moderate", real_values, missing, weighted, weighted
     )

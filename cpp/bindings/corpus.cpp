@@ -116,13 +116,17 @@ void bind_corpus(nb::module_& m) {
         .def_prop_ro("n_tokens", &Corpus::n_tokens)
         .def_ro("n_labels", &Corpus::n_labels)
         .def_ro("n_attributes", &Corpus::n_attributes)
-        .def_prop_ro("n_unigram_lists", [](const Corpus& c) { return c.unigram_lists.size(); },
-                     "Distinct unigram lists, the empty one included.")
-        .def_prop_ro("n_base_lists", [](const Corpus& c) { return c.base_lists.size(); },
-                     "Distinct shared parts of bigram lists, the empty one included.")
-        .def_prop_ro("n_rest_lists", [](const Corpus& c) { return c.rest_lists.size(); },
-                     "Distinct rare parts of bigram lists, the empty one included.")
-        .def_prop_ro("offsets", [](const Corpus& c) { return copy<std::int64_t>(c.offsets); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "n_unigram_lists", [](const Corpus& c) { return c.unigram_lists.size(); },
+            "Distinct unigram lists, the empty one included.")
+        .def_prop_ro(
+            "n_base_lists", [](const Corpus& c) { return c.base_lists.size(); },
+            "Distinct shared parts of bigram lists, the empty one included.")
+        .def_prop_ro(
+            "n_rest_lists", [](const Corpus& c) { return c.rest_lists.size(); },
+            "Distinct rare parts of bigram lists, the empty one included.")
+        .def_prop_ro(
+            "offsets", [](const Corpus& c) { return copy<std::int64_t>(c.offsets); }, nb::rv_policy::move)
         .def_prop_ro("labels", [](const Corpus& c) { return copy<std::int32_t>(c.labels); }, nb::rv_policy::move);
 }
 

@@ -1,8 +1,8 @@
 // Python tokens to a corpus, one sequence at a time: strings are interned on the way and no Python object is kept.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include <memory>
 #include <string>
@@ -114,12 +114,14 @@ class Encoder {
             std::int32_t y = kMissing;
             double w = 1.0;
             if (!labels.is_none()) {
-                if (label == label_end) throw InputError(message(here(), ": expected a label for every token, found no more"));
+                if (label == label_end)
+                    throw InputError(message(here(), ": expected a label for every token, found no more"));
                 y = label_id(*label);
                 ++label;
             }
             if (!token_weights.is_none()) {
-                if (token_weight == token_weight_end) throw InputError(message(here(), ": expected a weight for every token, found no more"));
+                if (token_weight == token_weight_end)
+                    throw InputError(message(here(), ": expected a weight for every token, found no more"));
                 w = number(*token_weight, "a token weight to be a number");
                 ++token_weight;
             }
@@ -128,8 +130,11 @@ class Encoder {
             builder_.add_position(u_, b_, y, w);
             ++position_;
         }
-        if (!labels.is_none() && label != label_end) throw InputError(message(here(), ": expected no token beyond the last label, found more labels than tokens"));
-        if (!token_weights.is_none() && token_weight != token_weight_end) throw InputError(message(here(), ": expected one weight a token, found more"));
+        if (!labels.is_none() && label != label_end)
+            throw InputError(
+                message(here(), ": expected no token beyond the last label, found more labels than tokens"));
+        if (!token_weights.is_none() && token_weight != token_weight_end)
+            throw InputError(message(here(), ": expected one weight a token, found more"));
     }
 
     std::int32_t label_id(nb::handle label) {
@@ -237,11 +242,13 @@ class Encoder {
 
 void bind_encoder(nb::module_& m) {
     nb::class_<Encoder>(m, "Encoder", "Builds a corpus from Python tokens, keeping none of them.")
-        .def(nb::init<std::shared_ptr<StringTable>, std::shared_ptr<StringTable>, nb::object, const std::string&, bool, bool>(),
+        .def(nb::init<std::shared_ptr<StringTable>, std::shared_ptr<StringTable>, nb::object, const std::string&, bool,
+                      bool>(),
              nb::kw_only(), nb::arg("attributes"), nb::arg("labels"), nb::arg("bigram").none(), nb::arg("bias"),
              nb::arg("start"), nb::arg("grow"))
-        .def("add", &Encoder::add, nb::arg("tokens").none(), nb::arg("labels").none() = nb::none(), nb::arg("weight").none() = 1.0,
-             nb::arg("token_weights").none() = nb::none(), "Append a sequence; returns its length.")
+        .def("add", &Encoder::add, nb::arg("tokens").none(), nb::arg("labels").none() = nb::none(),
+             nb::arg("weight").none() = 1.0, nb::arg("token_weights").none() = nb::none(),
+             "Append a sequence; returns its length.")
         .def("build", &Encoder::build, "The corpus of all sequences added; the encoder is empty again.");
 }
 

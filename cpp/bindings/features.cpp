@@ -19,7 +19,8 @@ template <class F>
 Result<std::int32_t, 1> pairs(const FeatureSet& features, F f) {
     Result<std::int32_t, 1> out = make<std::int32_t, 1>({features.bigram_pair.size()});
     for (std::size_t k = 0; k < features.bigram_pair.size(); ++k) {
-        out.data()[k] = static_cast<std::int32_t>(f(features.bigram_pair[k], static_cast<std::uint32_t>(features.n_labels)));
+        out.data()[k] =
+            static_cast<std::int32_t>(f(features.bigram_pair[k], static_cast<std::uint32_t>(features.n_labels)));
     }
     return out;
 }
@@ -28,23 +29,28 @@ Result<std::int32_t, 1> pairs(const FeatureSet& features, F f) {
 
 void bind_features(nb::module_& m) {
     using Ids = Array1<std::int32_t>;
-    nb::class_<FeatureSet>(m, "FeatureSet",
-                           "A set of features in canonical order: unigram (x, y), then bigram (x, y', y), lexicographic.\n"
-                           "The previous label n_labels is the start label.")
-        .def("__init__",
-             [](FeatureSet* self, std::int64_t n_labels, std::int64_t n_attributes, Ids ux, Ids uy, Ids bx, Ids bp, Ids by) {
-                 new (self) FeatureSet(n_labels, n_attributes, view(ux), view(uy), view(bx), view(bp), view(by));
-             },
-             nb::arg("n_labels"), nb::arg("n_attributes"), nb::arg("unigram_attribute").noconvert(),
-             nb::arg("unigram_label").noconvert(), nb::arg("bigram_attribute").noconvert(),
-             nb::arg("bigram_previous").noconvert(), nb::arg("bigram_label").noconvert())
-        .def_static("from_numbers",
-                    [](std::int64_t n_labels, std::int64_t n_attributes, Array1<std::int64_t> numbers) {
-                        return FeatureSet::from_numbers(n_labels, n_attributes, view(numbers));
-                    },
-                    nb::arg("n_labels"), nb::arg("n_attributes"), nb::arg("numbers").noconvert(),
-                    "The set of these numbers (ascending): x Y + y, then X Y + x (Y + 1) Y + y' Y + y.")
-        .def_prop_ro("numbers", [](const FeatureSet& f) { return copy<std::int64_t>(f.numbers()); }, nb::rv_policy::move)
+    nb::class_<FeatureSet>(
+        m, "FeatureSet",
+        "A set of features in canonical order: unigram (x, y), then bigram (x, y', y), lexicographic.\n"
+        "The previous label n_labels is the start label.")
+        .def(
+            "__init__",
+            [](FeatureSet* self, std::int64_t n_labels, std::int64_t n_attributes, Ids ux, Ids uy, Ids bx, Ids bp,
+               Ids by) {
+                new (self) FeatureSet(n_labels, n_attributes, view(ux), view(uy), view(bx), view(bp), view(by));
+            },
+            nb::arg("n_labels"), nb::arg("n_attributes"), nb::arg("unigram_attribute").noconvert(),
+            nb::arg("unigram_label").noconvert(), nb::arg("bigram_attribute").noconvert(),
+            nb::arg("bigram_previous").noconvert(), nb::arg("bigram_label").noconvert())
+        .def_static(
+            "from_numbers",
+            [](std::int64_t n_labels, std::int64_t n_attributes, Array1<std::int64_t> numbers) {
+                return FeatureSet::from_numbers(n_labels, n_attributes, view(numbers));
+            },
+            nb::arg("n_labels"), nb::arg("n_attributes"), nb::arg("numbers").noconvert(),
+            "The set of these numbers (ascending): x Y + y, then X Y + x (Y + 1) Y + y' Y + y.")
+        .def_prop_ro(
+            "numbers", [](const FeatureSet& f) { return copy<std::int64_t>(f.numbers()); }, nb::rv_policy::move)
         .def_static("observed", &FeatureSet::observed, nb::arg("corpus"), nb::call_guard<nb::gil_scoped_release>(),
                     "The features that occur on the labelled paths.")
         .def_static("virtual", &FeatureSet::everything, nb::arg("corpus"), nb::call_guard<nb::gil_scoped_release>(),
@@ -55,13 +61,21 @@ void bind_features(nb::module_& m) {
         .def_prop_ro("n_bigram", &FeatureSet::n_bigram)
         .def_prop_ro("size", &FeatureSet::size)
         .def("__len__", &FeatureSet::size)
-        .def_prop_ro("unigram_attribute", [](const FeatureSet& f) { return row_of_each(f.unigram_ptr); }, nb::rv_policy::move)
-        .def_prop_ro("unigram_label", [](const FeatureSet& f) { return copy<std::int32_t>(f.unigram_label); }, nb::rv_policy::move)
-        .def_prop_ro("bigram_attribute", [](const FeatureSet& f) { return row_of_each(f.bigram_ptr); }, nb::rv_policy::move)
-        .def_prop_ro("bigram_previous",
-                     [](const FeatureSet& f) { return pairs(f, [](std::uint32_t pair, std::uint32_t Y) { return pair / Y; }); }, nb::rv_policy::move)
-        .def_prop_ro("bigram_label",
-                     [](const FeatureSet& f) { return pairs(f, [](std::uint32_t pair, std::uint32_t Y) { return pair % Y; }); }, nb::rv_policy::move);
+        .def_prop_ro(
+            "unigram_attribute", [](const FeatureSet& f) { return row_of_each(f.unigram_ptr); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "unigram_label", [](const FeatureSet& f) { return copy<std::int32_t>(f.unigram_label); },
+            nb::rv_policy::move)
+        .def_prop_ro(
+            "bigram_attribute", [](const FeatureSet& f) { return row_of_each(f.bigram_ptr); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "bigram_previous",
+            [](const FeatureSet& f) { return pairs(f, [](std::uint32_t pair, std::uint32_t Y) { return pair / Y; }); },
+            nb::rv_policy::move)
+        .def_prop_ro(
+            "bigram_label",
+            [](const FeatureSet& f) { return pairs(f, [](std::uint32_t pair, std::uint32_t Y) { return pair % Y; }); },
+            nb::rv_policy::move);
 }
 
 }  // namespace sparsecrf::bindings

@@ -21,92 +21,112 @@ const Constraints kFree;
 const Constraints& given(const Constraints* constraints) { return constraints == nullptr ? kFree : *constraints; }
 
 void bind_oracle(nb::module_& m) {
-    nb::class_<Oracle>(m, "Oracle", "Loss and derivatives of a labelled corpus on any set of features. One call at a time.")
-        .def("__init__",
-             [](Oracle* self, const Corpus& corpus, int threads, const std::string& kernel) {
-                 const Kernel chosen = kernel_named(kernel);
-                 const int n = checked_threads(threads);
-                 const nb::gil_scoped_release unlocked;
-                 new (self) Oracle(corpus, chosen, n);
-             },
-             nb::arg("corpus"), nb::arg("threads") = 0, nb::arg("kernel") = "auto", nb::keep_alive<1, 2>())
-        .def("counts", [](Oracle& o, const FeatureSet& f) { return copy<double>(o.counts(f)); }, nb::arg("features"),
-             "Weighted empirical count of every feature.")
-        .def("loss",
-             [](Oracle& o, const FeatureSet& f, Weights w) {
-                 const nb::gil_scoped_release unlocked;
-                 return o.loss(f, view(w));
-             },
-             nb::arg("features"), nb::arg("w").noconvert(), "sum_i w_i (log Z - score of the labels)")
-        .def("loss_grad",
-             [](Oracle& o, const FeatureSet& f, Weights w, std::optional<Weights> counts) {
-                 Doubles g = make<double, 1>({static_cast<std::size_t>(f.size())});
-                 double loss;
-                 {
-                     const nb::gil_scoped_release unlocked;
-                     loss = o.gradient(f, view(w), span_of(g), {}, counts ? view(*counts) : std::span<const double>());
-                 }
-                 return nb::make_tuple(loss, g);
-             },
-             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("counts").noconvert() = nb::none(), nb::sig("def loss_grad(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], counts: numpy.typing.NDArray[numpy.float64] | None = None) -> tuple[float, numpy.typing.NDArray[numpy.float64]]"),
-             "Loss and its gradient on every feature of the set, zero weights included.")
-        .def("masses",
-             [](const Oracle& o) {
-                 const Masses mass = o.masses();
-                 return nb::make_tuple(copy<double>(mass.unigram), copy<double>(mass.start), copy<double>(mass.inner));
-             },
-             nb::sig("def masses(self) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
-             "sum w v of every attribute over unigram lists, and over bigram lists of first and of other positions.")
-        .def("candidates",
-             [](const Oracle& o, const FeatureSet& f, Weights w, double bound) {
-                 std::vector<std::int64_t> numbers;
-                 {
-                     const nb::gil_scoped_release unlocked;
-                     numbers = o.candidates(f, view(w), bound);
-                 }
-                 return copy<std::int64_t>(numbers);
-             },
-             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("bound"),
-             "Numbers of all virtual features whose expectation at w could exceed the bound; every other one is below it.")
-        .def("loss_grad_curvature",
-             [](Oracle& o, const FeatureSet& f, Weights w, std::optional<Weights> counts) {
-                 Doubles g = make<double, 1>({static_cast<std::size_t>(f.size())});
-                 Doubles h = make<double, 1>({static_cast<std::size_t>(f.size())});
-                 double loss;
-                 {
-                     const nb::gil_scoped_release unlocked;
-                     loss = o.gradient(f, view(w), span_of(g), span_of(h), counts ? view(*counts) : std::span<const double>());
-                 }
-                 return nb::make_tuple(loss, g, h);
-             },
-             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("counts").noconvert() = nb::none(), nb::sig("def loss_grad_curvature(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], counts: numpy.typing.NDArray[numpy.float64] | None = None) -> tuple[float, numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
-             "Loss, gradient and the approximate second derivatives sum_t w v^2 p (1 - p).");
+    nb::class_<Oracle>(m, "Oracle",
+                       "Loss and derivatives of a labelled corpus on any set of features. One call at a time.")
+        .def(
+            "__init__",
+            [](Oracle* self, const Corpus& corpus, int threads, const std::string& kernel) {
+                const Kernel chosen = kernel_named(kernel);
+                const int n = checked_threads(threads);
+                const nb::gil_scoped_release unlocked;
+                new (self) Oracle(corpus, chosen, n);
+            },
+            nb::arg("corpus"), nb::arg("threads") = 0, nb::arg("kernel") = "auto", nb::keep_alive<1, 2>())
+        .def(
+            "counts", [](Oracle& o, const FeatureSet& f) { return copy<double>(o.counts(f)); }, nb::arg("features"),
+            "Weighted empirical count of every feature.")
+        .def(
+            "loss",
+            [](Oracle& o, const FeatureSet& f, Weights w) {
+                const nb::gil_scoped_release unlocked;
+                return o.loss(f, view(w));
+            },
+            nb::arg("features"), nb::arg("w").noconvert(), "sum_i w_i (log Z - score of the labels)")
+        .def(
+            "loss_grad",
+            [](Oracle& o, const FeatureSet& f, Weights w, std::optional<Weights> counts) {
+                Doubles g = make<double, 1>({static_cast<std::size_t>(f.size())});
+                double loss;
+                {
+                    const nb::gil_scoped_release unlocked;
+                    loss = o.gradient(f, view(w), span_of(g), {}, counts ? view(*counts) : std::span<const double>());
+                }
+                return nb::make_tuple(loss, g);
+            },
+            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("counts").noconvert() = nb::none(),
+            nb::sig("def loss_grad(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], counts: "
+                    "numpy.typing.NDArray[numpy.float64] | None = None) -> tuple[float, "
+                    "numpy.typing.NDArray[numpy.float64]]"),
+            "Loss and its gradient on every feature of the set, zero weights included.")
+        .def(
+            "masses",
+            [](const Oracle& o) {
+                const Masses mass = o.masses();
+                return nb::make_tuple(copy<double>(mass.unigram), copy<double>(mass.start), copy<double>(mass.inner));
+            },
+            nb::sig("def masses(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                    "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
+            "sum w v of every attribute over unigram lists, and over bigram lists of first and of other positions.")
+        .def(
+            "candidates",
+            [](const Oracle& o, const FeatureSet& f, Weights w, double bound) {
+                std::vector<std::int64_t> numbers;
+                {
+                    const nb::gil_scoped_release unlocked;
+                    numbers = o.candidates(f, view(w), bound);
+                }
+                return copy<std::int64_t>(numbers);
+            },
+            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("bound"),
+            "Numbers of all virtual features whose expectation at w could exceed the bound; every other one is below "
+            "it.")
+        .def(
+            "loss_grad_curvature",
+            [](Oracle& o, const FeatureSet& f, Weights w, std::optional<Weights> counts) {
+                Doubles g = make<double, 1>({static_cast<std::size_t>(f.size())});
+                Doubles h = make<double, 1>({static_cast<std::size_t>(f.size())});
+                double loss;
+                {
+                    const nb::gil_scoped_release unlocked;
+                    loss = o.gradient(f, view(w), span_of(g), span_of(h),
+                                      counts ? view(*counts) : std::span<const double>());
+                }
+                return nb::make_tuple(loss, g, h);
+            },
+            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("counts").noconvert() = nb::none(),
+            nb::sig("def loss_grad_curvature(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
+                    "counts: numpy.typing.NDArray[numpy.float64] | None = None) -> tuple[float, "
+                    "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
+            "Loss, gradient and the approximate second derivatives sum_t w v^2 p (1 - p).");
 }
 
 void bind_constraints(nb::module_& m) {
-    nb::class_<Constraints>(m, "Constraints",
-                            "What label sequences are possible: allowed bool[P, Y], forbidden bool[Y+1, Y] (previous label\n"
-                            "by label, last row the start), fixed int32[P] with -1 where free.")
-        .def("__init__",
-             [](Constraints* self, std::int64_t n_labels, std::optional<Array2<bool>> allowed,
-                std::optional<Array2<bool>> forbidden, std::optional<Labels> fixed) {
-                 const auto Y = static_cast<std::size_t>(n_labels);
-                 if (n_labels < 1) throw InputError(message("constraints: expected at least 1 label, found ", n_labels));
-                 if (allowed && allowed->shape(1) != Y) {
-                     throw InputError(message("allowed: expected ", Y, " columns, one per label, found ", allowed->shape(1)));
-                 }
-                 if (forbidden && (forbidden->shape(0) != Y + 1 || forbidden->shape(1) != Y)) {
-                     throw InputError(message("forbidden: expected shape (", Y + 1, ", ", Y, "), found (",
-                                              forbidden->shape(0), ", ", forbidden->shape(1), ")"));
-                 }
-                 new (self) Constraints();
-                 self->n_labels = n_labels;
-                 if (allowed) self->allowed.assign(allowed->data(), allowed->data() + allowed->size());
-                 if (forbidden) self->forbidden.assign(forbidden->data(), forbidden->data() + forbidden->size());
-                 if (fixed) self->fixed.assign(fixed->data(), fixed->data() + fixed->size());
-             },
-             nb::arg("n_labels"), nb::arg("allowed").noconvert() = nb::none(),
-             nb::arg("forbidden").noconvert() = nb::none(), nb::arg("fixed").noconvert() = nb::none());
+    nb::class_<Constraints>(
+        m, "Constraints",
+        "What label sequences are possible: allowed bool[P, Y], forbidden bool[Y+1, Y] (previous label\n"
+        "by label, last row the start), fixed int32[P] with -1 where free.")
+        .def(
+            "__init__",
+            [](Constraints* self, std::int64_t n_labels, std::optional<Array2<bool>> allowed,
+               std::optional<Array2<bool>> forbidden, std::optional<Labels> fixed) {
+                const auto Y = static_cast<std::size_t>(n_labels);
+                if (n_labels < 1) throw InputError(message("constraints: expected at least 1 label, found ", n_labels));
+                if (allowed && allowed->shape(1) != Y) {
+                    throw InputError(
+                        message("allowed: expected ", Y, " columns, one per label, found ", allowed->shape(1)));
+                }
+                if (forbidden && (forbidden->shape(0) != Y + 1 || forbidden->shape(1) != Y)) {
+                    throw InputError(message("forbidden: expected shape (", Y + 1, ", ", Y, "), found (",
+                                             forbidden->shape(0), ", ", forbidden->shape(1), ")"));
+                }
+                new (self) Constraints();
+                self->n_labels = n_labels;
+                if (allowed) self->allowed.assign(allowed->data(), allowed->data() + allowed->size());
+                if (forbidden) self->forbidden.assign(forbidden->data(), forbidden->data() + forbidden->size());
+                if (fixed) self->fixed.assign(fixed->data(), fixed->data() + fixed->size());
+            },
+            nb::arg("n_labels"), nb::arg("allowed").noconvert() = nb::none(),
+            nb::arg("forbidden").noconvert() = nb::none(), nb::arg("fixed").noconvert() = nb::none());
 }
 
 // An array of one double per sequence, filled without the GIL.
@@ -119,7 +139,8 @@ Doubles per_sequence(const Corpus& corpus, Fill fill) {
 }
 
 Result<double, 2> marginals(const Chain& chain, const Corpus& corpus, const Constraints* constraints) {
-    auto out = make<double, 2>({static_cast<std::size_t>(corpus.n_tokens()), static_cast<std::size_t>(corpus.n_labels)});
+    auto out =
+        make<double, 2>({static_cast<std::size_t>(corpus.n_tokens()), static_cast<std::size_t>(corpus.n_labels)});
     const nb::gil_scoped_release unlocked;
     chain.marginals(corpus, given(constraints), span_of(out));
     return out;
@@ -128,91 +149,102 @@ Result<double, 2> marginals(const Chain& chain, const Corpus& corpus, const Cons
 void bind_chain(nb::module_& m) {
     nb::class_<Chain> chain(m, "Chain", "A CRF with fixed weights; may be shared by threads.");
     chain
-        .def("__init__",
-             [](Chain* self, std::shared_ptr<FeatureSet> features, Weights w, const std::string& kernel, int threads) {
-                 const auto all = view(w);
-                 new (self) Chain(std::move(features), std::vector<double>(all.begin(), all.end()), kernel_named(kernel),
-                                  checked_threads(threads));
-             },
-             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("kernel") = "auto", nb::arg("threads") = 0)
-        .def("log_partition",
-             [](const Chain& c, const Corpus& corpus, const Constraints* k) {
-                 return per_sequence(corpus, [&](std::span<double> out) { c.log_partition(corpus, given(k), out); });
-             },
-             nb::arg("corpus"), nb::arg("constraints").none() = nb::none(), "log Z of every sequence.")
-        .def("score",
-             [](const Chain& c, const Corpus& corpus) {
-                 return per_sequence(corpus, [&](std::span<double> out) { c.score(corpus, out); });
-             },
-             nb::arg("corpus"), "Score of every sequence's own labels.")
-        .def("log_prob",
-             [](const Chain& c, const Corpus& corpus, const Constraints* k) {
-                 return per_sequence(corpus, [&](std::span<double> out) { c.log_prob(corpus, given(k), out); });
-             },
-             nb::arg("corpus"), nb::arg("constraints").none() = nb::none(),
-             "Log-probability of every sequence's known labels; missing ones are summed over.")
+        .def(
+            "__init__",
+            [](Chain* self, std::shared_ptr<FeatureSet> features, Weights w, const std::string& kernel, int threads) {
+                const auto all = view(w);
+                new (self) Chain(std::move(features), std::vector<double>(all.begin(), all.end()), kernel_named(kernel),
+                                 checked_threads(threads));
+            },
+            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("kernel") = "auto", nb::arg("threads") = 0)
+        .def(
+            "log_partition",
+            [](const Chain& c, const Corpus& corpus, const Constraints* k) {
+                return per_sequence(corpus, [&](std::span<double> out) { c.log_partition(corpus, given(k), out); });
+            },
+            nb::arg("corpus"), nb::arg("constraints").none() = nb::none(), "log Z of every sequence.")
+        .def(
+            "score",
+            [](const Chain& c, const Corpus& corpus) {
+                return per_sequence(corpus, [&](std::span<double> out) { c.score(corpus, out); });
+            },
+            nb::arg("corpus"), "Score of every sequence's own labels.")
+        .def(
+            "log_prob",
+            [](const Chain& c, const Corpus& corpus, const Constraints* k) {
+                return per_sequence(corpus, [&](std::span<double> out) { c.log_prob(corpus, given(k), out); });
+            },
+            nb::arg("corpus"), nb::arg("constraints").none() = nb::none(),
+            "Log-probability of every sequence's known labels; missing ones are summed over.")
         .def("marginals", &marginals, nb::arg("corpus"), nb::arg("constraints").none() = nb::none(),
              "P(y_t = y), one row per position.")
-        .def("edge_marginals",
-             [](const Chain& c, const Corpus& corpus, std::int64_t i, const Constraints* k) {
-                 const auto Y = static_cast<std::size_t>(corpus.n_labels);
-                 const bool known = i >= 0 && i < corpus.n_sequences();
-                 auto out = make<double, 3>({known ? static_cast<std::size_t>(corpus.length(i)) : 0, Y + 1, Y});
-                 const nb::gil_scoped_release unlocked;
-                 c.edge_marginals(corpus, i, given(k), span_of(out));
-                 return out;
-             },
-             nb::arg("corpus"), nb::arg("sequence"), nb::arg("constraints").none() = nb::none(),
-             "P(y_{t-1} = y', y_t = y) of one sequence, [T, Y+1, Y]; at t = 0 only the start row is non-zero.")
-        .def("span_log_prob",
-             [](const Chain& c, const Corpus& corpus, std::int64_t i, std::int64_t start, Labels labels, const Constraints* k) {
-                 const nb::gil_scoped_release unlocked;
-                 return c.span_log_prob(corpus, i, start, view(labels), given(k));
-             },
-             nb::arg("corpus"), nb::arg("sequence"), nb::arg("start"), nb::arg("labels").noconvert(),
-             nb::arg("constraints").none() = nb::none(), "Log-probability that the labels from `start` on are these.")
-        .def("viterbi",
-             [](const Chain& c, const Corpus& corpus, const Constraints* k) {
-                 auto labels = make<std::int32_t, 1>({static_cast<std::size_t>(corpus.n_tokens())});
-                 Doubles scores = per_sequence(corpus, [&](std::span<double> out) {
-                     c.viterbi(corpus, given(k), span_of(labels), out);
-                 });
-                 return nb::make_tuple(labels, scores);
-             },
-             nb::arg("corpus"), nb::arg("constraints").none() = nb::none(),
-             nb::sig("def viterbi(self, corpus: Corpus, constraints: Constraints | None = None) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64]]"),
-             "Best labels of all positions and the score of each sequence; ties go to the smaller label.")
-        .def("posterior",
-             [](const Chain& c, const Corpus& corpus, const Constraints* k) {
-                 const Result<double, 2> p = marginals(c, corpus, k);
-                 auto out = make<std::int32_t, 1>({static_cast<std::size_t>(corpus.n_tokens())});
-                 const auto Y = static_cast<std::size_t>(corpus.n_labels);
-                 for (std::size_t t = 0; t < out.size(); ++t) {
-                     const double* row = p.data() + t * Y;
-                     out.data()[t] = static_cast<std::int32_t>(std::max_element(row, row + Y) - row);
-                 }
-                 return out;
-             },
-             nb::arg("corpus"), nb::arg("constraints").none() = nb::none(), "The most probable label of every position.")
-        .def("nbest",
-             [](const Chain& c, const Corpus& corpus, std::int64_t i, std::int64_t k, const Constraints* constraints) {
-                 std::vector<Path> paths;
-                 {
-                     const nb::gil_scoped_release unlocked;
-                     paths = c.nbest(corpus, i, k, given(constraints));
-                 }
-                 const auto T = static_cast<std::size_t>(corpus.length(i));
-                 auto labels = make<std::int32_t, 2>({paths.size(), T});
-                 Doubles scores = make<double, 1>({paths.size()});
-                 for (std::size_t r = 0; r < paths.size(); ++r) {
-                     std::copy(paths[r].labels.begin(), paths[r].labels.end(), labels.data() + r * T);
-                     scores.data()[r] = paths[r].score;
-                 }
-                 return nb::make_tuple(labels, scores);
-             },
-             nb::arg("corpus"), nb::arg("sequence"), nb::arg("k"), nb::arg("constraints").none() = nb::none(),
-             nb::sig("def nbest(self, corpus: Corpus, sequence: int, k: int, constraints: Constraints | None = None) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64]]"),
-             "The k best paths of one sequence and their scores, best first; fewer if there are fewer.");
+        .def(
+            "edge_marginals",
+            [](const Chain& c, const Corpus& corpus, std::int64_t i, const Constraints* k) {
+                const auto Y = static_cast<std::size_t>(corpus.n_labels);
+                const bool known = i >= 0 && i < corpus.n_sequences();
+                auto out = make<double, 3>({known ? static_cast<std::size_t>(corpus.length(i)) : 0, Y + 1, Y});
+                const nb::gil_scoped_release unlocked;
+                c.edge_marginals(corpus, i, given(k), span_of(out));
+                return out;
+            },
+            nb::arg("corpus"), nb::arg("sequence"), nb::arg("constraints").none() = nb::none(),
+            "P(y_{t-1} = y', y_t = y) of one sequence, [T, Y+1, Y]; at t = 0 only the start row is non-zero.")
+        .def(
+            "span_log_prob",
+            [](const Chain& c, const Corpus& corpus, std::int64_t i, std::int64_t start, Labels labels,
+               const Constraints* k) {
+                const nb::gil_scoped_release unlocked;
+                return c.span_log_prob(corpus, i, start, view(labels), given(k));
+            },
+            nb::arg("corpus"), nb::arg("sequence"), nb::arg("start"), nb::arg("labels").noconvert(),
+            nb::arg("constraints").none() = nb::none(), "Log-probability that the labels from `start` on are these.")
+        .def(
+            "viterbi",
+            [](const Chain& c, const Corpus& corpus, const Constraints* k) {
+                auto labels = make<std::int32_t, 1>({static_cast<std::size_t>(corpus.n_tokens())});
+                Doubles scores = per_sequence(
+                    corpus, [&](std::span<double> out) { c.viterbi(corpus, given(k), span_of(labels), out); });
+                return nb::make_tuple(labels, scores);
+            },
+            nb::arg("corpus"), nb::arg("constraints").none() = nb::none(),
+            nb::sig("def viterbi(self, corpus: Corpus, constraints: Constraints | None = None) -> "
+                    "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64]]"),
+            "Best labels of all positions and the score of each sequence; ties go to the smaller label.")
+        .def(
+            "posterior",
+            [](const Chain& c, const Corpus& corpus, const Constraints* k) {
+                const Result<double, 2> p = marginals(c, corpus, k);
+                auto out = make<std::int32_t, 1>({static_cast<std::size_t>(corpus.n_tokens())});
+                const auto Y = static_cast<std::size_t>(corpus.n_labels);
+                for (std::size_t t = 0; t < out.size(); ++t) {
+                    const double* row = p.data() + t * Y;
+                    out.data()[t] = static_cast<std::int32_t>(std::max_element(row, row + Y) - row);
+                }
+                return out;
+            },
+            nb::arg("corpus"), nb::arg("constraints").none() = nb::none(), "The most probable label of every position.")
+        .def(
+            "nbest",
+            [](const Chain& c, const Corpus& corpus, std::int64_t i, std::int64_t k, const Constraints* constraints) {
+                std::vector<Path> paths;
+                {
+                    const nb::gil_scoped_release unlocked;
+                    paths = c.nbest(corpus, i, k, given(constraints));
+                }
+                const auto T = static_cast<std::size_t>(corpus.length(i));
+                auto labels = make<std::int32_t, 2>({paths.size(), T});
+                Doubles scores = make<double, 1>({paths.size()});
+                for (std::size_t r = 0; r < paths.size(); ++r) {
+                    std::copy(paths[r].labels.begin(), paths[r].labels.end(), labels.data() + r * T);
+                    scores.data()[r] = paths[r].score;
+                }
+                return nb::make_tuple(labels, scores);
+            },
+            nb::arg("corpus"), nb::arg("sequence"), nb::arg("k"), nb::arg("constraints").none() = nb::none(),
+            nb::sig("def nbest(self, corpus: Corpus, sequence: int, k: int, constraints: Constraints | None = None) -> "
+                    "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64]]"),
+            "The k best paths of one sequence and their scores, best first; fewer if there are fewer.");
 }
 
 }  // namespace

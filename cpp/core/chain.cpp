@@ -97,7 +97,8 @@ void Chain::log_partition(const Corpus& corpus, const Constraints& constraints, 
 
 void Chain::score(const Corpus& corpus, std::span<double> out) const {
     const Potentials tables = potentials(corpus, {});
-    parallel_for(corpus.n_sequences(), threads_for(corpus), 8, [&](int, std::int64_t i) { out[i] = path_score(tables, i); });
+    parallel_for(corpus.n_sequences(), threads_for(corpus), 8,
+                 [&](int, std::int64_t i) { out[i] = path_score(tables, i); });
 }
 
 void Chain::log_prob(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {
@@ -177,7 +178,8 @@ double Chain::span_log_prob(const Corpus& corpus, std::int64_t sequence, std::in
     prepare(lattice, corpus, sequence, constraints, tables.stride());
     recursion.forward(lattice);
     const double log_z = lattice.log_z;
-    const double numerator = log_partition_with(corpus, sequence, known, constraints, recursion, lattice, tables.stride());
+    const double numerator =
+        log_partition_with(corpus, sequence, known, constraints, recursion, lattice, tables.stride());
     return std::min(numerator - log_z, 0.0);
 }
 

@@ -7,7 +7,8 @@ namespace sparsecrf {
 void Constraints::check(const Corpus& corpus) const {
     const auto expect = [](std::size_t found, std::int64_t expected, const char* what) {
         if (found != 0 && static_cast<std::int64_t>(found) != expected) {
-            throw InputError(message("constraints: expected ", expected, " entries of '", what, "' for this corpus, found ", found));
+            throw InputError(
+                message("constraints: expected ", expected, " entries of '", what, "' for this corpus, found ", found));
         }
     };
     const std::int64_t Y = corpus.n_labels, P = corpus.n_tokens();

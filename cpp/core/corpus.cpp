@@ -81,8 +81,8 @@ Corpus CorpusBuilder::build(std::int64_t n_labels, std::int64_t n_attributes) {
     corpus_.n_attributes = static_cast<std::uint32_t>(n_attributes);
     for (std::int64_t t = 0; t < n_tokens(); ++t) {
         if (corpus_.labels[t] >= n_labels) {
-            throw InputError(message(corpus_.where(t), ": expected a label below ", n_labels, ", found ",
-                                     corpus_.labels[t]));
+            throw InputError(
+                message(corpus_.where(t), ": expected a label below ", n_labels, ", found ", corpus_.labels[t]));
         }
     }
     const auto check_ids = [&](const ListPool& lists, const std::vector<std::uint32_t>& of, const char* kind) {
@@ -92,8 +92,8 @@ Corpus CorpusBuilder::build(std::int64_t n_labels, std::int64_t n_attributes) {
         for (std::int64_t t = 0; t < n_tokens(); ++t) {
             for (std::int64_t k = lists.begin(of[t]); k < lists.end(of[t]); ++k) {
                 if (lists.id(k) >= n_attributes) {
-                    throw InputError(message(corpus_.where(t), ": expected a ", kind, " attribute below ",
-                                             n_attributes, ", found ", lists.id(k)));
+                    throw InputError(message(corpus_.where(t), ": expected a ", kind, " attribute below ", n_attributes,
+                                             ", found ", lists.id(k)));
                 }
             }
         }
@@ -118,9 +118,9 @@ void CorpusBuilder::split_bigrams() {
     const auto room = static_cast<std::size_t>(
         std::max<double>(kFewLists, std::min(kTableBytes / bytes_per_list, static_cast<double>(n_tokens()) / 4)));
 
-    std::vector<std::int64_t> positions(bigram_lists_.size(), 0);         // of each full list
+    std::vector<std::int64_t> positions(bigram_lists_.size(), 0);  // of each full list
     for (const std::uint32_t list : bigram_) ++positions[list];
-    std::vector<std::int64_t> frequency(corpus_.n_attributes, 0);         // of each attribute
+    std::vector<std::int64_t> frequency(corpus_.n_attributes, 0);  // of each attribute
     for (std::uint32_t list = 0; list < bigram_lists_.size(); ++list) {
         for (std::int64_t k = bigram_lists_.begin(list); k < bigram_lists_.end(list); ++k) {
             frequency[bigram_lists_.id(k)] += positions[list];

@@ -13,22 +13,22 @@
 
 namespace sparsecrf {
 
-inline constexpr std::int32_t kMissing = -1;     // a label that is not known
-inline constexpr int kMaxLabels = 32767;         // pairs (y', y) fit a signed 32-bit integer
+inline constexpr std::int32_t kMissing = -1;  // a label that is not known
+inline constexpr int kMaxLabels = 32767;      // pairs (y', y) fit a signed 32-bit integer
 // Largest size of a value and of a weight. Scores, sums of their products, are then finite: an infinite score always
 // means a constraint.
 inline constexpr double kLargest = 1e100;
 
 struct Corpus {
-    int n_labels = 0;                            // Y
-    std::uint32_t n_attributes = 0;              // X
-    std::vector<std::int64_t> offsets{0};        // [N + 1] first position of each sequence
-    std::vector<std::int32_t> labels;            // [P] kMissing where unknown
-    std::vector<std::uint32_t> unigram;          // [P] list id in unigram_lists
-    std::vector<std::uint32_t> base;             // [P] list id in base_lists
-    std::vector<std::uint32_t> rest;             // [P] list id in rest_lists
-    std::vector<double> sequence_weight;         // [N], or empty: all 1
-    std::vector<double> token_weight;            // [P], or empty: all 1
+    int n_labels = 0;                      // Y
+    std::uint32_t n_attributes = 0;        // X
+    std::vector<std::int64_t> offsets{0};  // [N + 1] first position of each sequence
+    std::vector<std::int32_t> labels;      // [P] kMissing where unknown
+    std::vector<std::uint32_t> unigram;    // [P] list id in unigram_lists
+    std::vector<std::uint32_t> base;       // [P] list id in base_lists
+    std::vector<std::uint32_t> rest;       // [P] list id in rest_lists
+    std::vector<double> sequence_weight;   // [N], or empty: all 1
+    std::vector<double> token_weight;      // [P], or empty: all 1
     ListPool unigram_lists, base_lists, rest_lists;
 
     std::int64_t n_sequences() const { return static_cast<std::int64_t>(offsets.size()) - 1; }

@@ -50,7 +50,8 @@ double path_score(const Potentials& potentials, std::int64_t i) {
             potentials.rest(t, first ? Pairs::start : Pairs::inner, false, rest);
             const auto pair = static_cast<std::uint32_t>(previous * corpus.n_labels + y);
             const auto found = std::lower_bound(rest.pair.begin(), rest.pair.end(), pair);
-            if (found != rest.pair.end() && *found == pair) add(rest.score[static_cast<std::size_t>(found - rest.pair.begin())]);
+            if (found != rest.pair.end() && *found == pair)
+                add(rest.score[static_cast<std::size_t>(found - rest.pair.begin())]);
         }
         previous = y;
     }
@@ -128,7 +129,8 @@ std::vector<Path> best_paths(const Potentials& potentials, Recursion& recursion,
                 const auto* before = prefixes.data() + (t - 1) * Y;
                 std::priority_queue<Prefix, std::vector<Prefix>, decltype(worse)> queue(worse);
                 for (int i = 0; i < Y; ++i) {
-                    if (!before[i].empty() && column[i] > -kInfinity) queue.push({before[i][0].score + column[i], i, 0});
+                    if (!before[i].empty() && column[i] > -kInfinity)
+                        queue.push({before[i][0].score + column[i], i, 0});
                 }
                 while (!queue.empty() && static_cast<std::int64_t>(out.size()) < k) {
                     const Prefix next = queue.top();

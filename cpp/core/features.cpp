@@ -27,7 +27,8 @@ void lay_rows(std::vector<std::uint64_t>& keys, std::uint32_t n_attributes, std:
 void reject_duplicates(const std::vector<std::uint64_t>& keys, const char* kind) {
     const auto twice = std::adjacent_find(keys.begin(), keys.end());
     if (twice != keys.end()) {
-        throw InputError(message("expected distinct ", kind, " features, found one of attribute ", *twice >> 32, " twice"));
+        throw InputError(
+            message("expected distinct ", kind, " features, found one of attribute ", *twice >> 32, " twice"));
     }
 }
 
@@ -73,13 +74,15 @@ FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes) : serial(ne
 FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes,
                                     std::span<const std::int64_t> numbers) {
     FeatureSet made(labels, attributes);
-    const std::int64_t pairs = (labels + 1) * labels, unigrams = attributes * labels, limit = unigrams + attributes * pairs;
+    const std::int64_t pairs = (labels + 1) * labels, unigrams = attributes * labels,
+                       limit = unigrams + attributes * pairs;
     made.unigram_ptr.assign(static_cast<std::size_t>(attributes) + 1, 0);
     made.bigram_ptr.assign(static_cast<std::size_t>(attributes) + 1, 0);
     std::int64_t last = -1;
     for (const std::int64_t n : numbers) {
         if (n <= last || n >= limit) {
-            throw InputError(message("expected ascending feature numbers below ", limit, ", found ", n, " after ", last));
+            throw InputError(
+                message("expected ascending feature numbers below ", limit, ", found ", n, " after ", last));
         }
         last = n;
         if (n < unigrams) {
@@ -103,7 +106,8 @@ std::vector<std::int64_t> FeatureSet::numbers() const {
         for (std::int64_t k = unigram_ptr[x]; k < unigram_ptr[x + 1]; ++k) out.push_back(x * Y + unigram_label[k]);
     }
     for (std::int64_t x = 0; x < X; ++x) {
-        for (std::int64_t k = bigram_ptr[x]; k < bigram_ptr[x + 1]; ++k) out.push_back(X * Y + x * (Y + 1) * Y + bigram_pair[k]);
+        for (std::int64_t k = bigram_ptr[x]; k < bigram_ptr[x + 1]; ++k)
+            out.push_back(X * Y + x * (Y + 1) * Y + bigram_pair[k]);
     }
     return out;
 }
@@ -183,7 +187,8 @@ FeatureSet FeatureSet::everything(const Corpus& corpus) {
         ptr.assign(1, 0);
         out.reserve(rows * cells);
         for (const char used : seen) {
-            for (std::uint32_t c = 0; used && c < cells; ++c) out.push_back(static_cast<typename std::decay_t<decltype(out)>::value_type>(c));
+            for (std::uint32_t c = 0; used && c < cells; ++c)
+                out.push_back(static_cast<typename std::decay_t<decltype(out)>::value_type>(c));
             ptr.push_back(static_cast<std::int64_t>(out.size()));
         }
     };

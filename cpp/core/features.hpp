@@ -11,13 +11,13 @@
 namespace sparsecrf {
 
 struct FeatureSet {
-    int n_labels = 0;                         // Y
-    std::uint32_t n_attributes = 0;           // X
-    std::vector<std::int64_t> unigram_ptr;    // [X + 1] rows of the attributes
-    std::vector<std::uint16_t> unigram_label; // [unigram features] y
-    std::vector<std::int64_t> bigram_ptr;     // [X + 1]
-    std::vector<std::uint32_t> bigram_pair;   // [bigram features] y' Y + y, y' = Y for the start label
-    std::uint64_t serial;                     // no two sets made in this process have the same
+    int n_labels = 0;                          // Y
+    std::uint32_t n_attributes = 0;            // X
+    std::vector<std::int64_t> unigram_ptr;     // [X + 1] rows of the attributes
+    std::vector<std::uint16_t> unigram_label;  // [unigram features] y
+    std::vector<std::int64_t> bigram_ptr;      // [X + 1]
+    std::vector<std::uint32_t> bigram_pair;    // [bigram features] y' Y + y, y' = Y for the start label
+    std::uint64_t serial;                      // no two sets made in this process have the same
 
     // Features in any order; a repeated one is an error. All five arrays are parallel within their kind.
     FeatureSet(std::int64_t n_labels, std::int64_t n_attributes, std::span<const std::int32_t> unigram_attribute,
@@ -26,7 +26,8 @@ struct FeatureSet {
 
     // A feature's number among all virtual ones: x Y + y, then X Y + x (Y + 1) Y + y' Y + y. Ascending numbers are the
     // canonical order.
-    static FeatureSet from_numbers(std::int64_t n_labels, std::int64_t n_attributes, std::span<const std::int64_t> numbers);
+    static FeatureSet from_numbers(std::int64_t n_labels, std::int64_t n_attributes,
+                                   std::span<const std::int64_t> numbers);
     std::vector<std::int64_t> numbers() const;
 
     // The features with a non-zero empirical count in some sequence (missing labels count for nothing).

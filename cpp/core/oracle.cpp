@@ -49,8 +49,10 @@ const std::vector<double>& Oracle::counts(const FeatureSet& features) {
             const auto y = static_cast<std::uint32_t>(corpus_.labels[t]);
             const std::uint32_t pair = previous * Y + y;
             add(features.unigram_ptr, features.unigram_label, 0, corpus_.unigram_lists, corpus_.unigram[t], y, weight);
-            add(features.bigram_ptr, features.bigram_pair, features.n_unigram(), corpus_.base_lists, corpus_.base[t], pair, weight);
-            add(features.bigram_ptr, features.bigram_pair, features.n_unigram(), corpus_.rest_lists, corpus_.rest[t], pair, weight);
+            add(features.bigram_ptr, features.bigram_pair, features.n_unigram(), corpus_.base_lists, corpus_.base[t],
+                pair, weight);
+            add(features.bigram_ptr, features.bigram_pair, features.n_unigram(), corpus_.rest_lists, corpus_.rest[t],
+                pair, weight);
             previous = y;
         }
     }
@@ -64,7 +66,8 @@ double Oracle::pass(const Potentials& potentials, bool only_positive, const Visi
     std::vector<Recursion> recursions;
     for (int k = 0; k < threads_; ++k) recursions.emplace_back(potentials, derivatives);
     BlockRows rows;
-    for (AlignedVector<double>* x : {&rows.alpha, &rows.v, &rows.p}) x->resize(static_cast<std::size_t>(plan_.max_rows) * stride);
+    for (AlignedVector<double>* x : {&rows.alpha, &rows.v, &rows.p})
+        x->resize(static_cast<std::size_t>(plan_.max_rows) * stride);
     rows.lattices.resize(static_cast<std::size_t>(plan_.max_items));
     std::vector<double> weights(plan_.items.size()), log_z(plan_.items.size());
     for (const Block& block : plan_.blocks) {
@@ -84,7 +87,8 @@ double Oracle::pass(const Potentials& potentials, bool only_positive, const Visi
             const auto k = static_cast<std::size_t>(block.first_item + local);
             const Item& item = plan_.items[k];
             Lattice& lattice = rows.lattices[static_cast<std::size_t>(local)];
-            const std::size_t first_cell = static_cast<std::size_t>(rows.first_row[static_cast<std::size_t>(local)]) * stride;
+            const std::size_t first_cell =
+                static_cast<std::size_t>(rows.first_row[static_cast<std::size_t>(local)]) * stride;
             lattice.sequence = item.sequence;
             lattice.first = corpus_.offsets[item.sequence];
             lattice.length = corpus_.length(item.sequence);
@@ -98,7 +102,8 @@ double Oracle::pass(const Potentials& potentials, bool only_positive, const Visi
             if (!derivatives) return;
             recursion.backward(lattice);
             if (weights[k] == 1.0 || lattice.logarithmic) return;
-            for (std::size_t c = 0; c < static_cast<std::size_t>(lattice.length) * stride; ++c) lattice.v[c] *= weights[k];
+            for (std::size_t c = 0; c < static_cast<std::size_t>(lattice.length) * stride; ++c)
+                lattice.v[c] *= weights[k];
         });
         if (visit) visit(block, rows);
     }
@@ -110,12 +115,14 @@ double Oracle::expectations(const FeatureSet& features, std::span<const double> 
     const UnigramRows unigram_rows(features, w);
     const Potentials potentials(corpus_, features, w, unigram_rows, kernel_, threads_);
     Expectations sums(potentials, features, g, h, threads_);
-    const double log_z = pass(potentials, only_positive, [&](const Block& block, BlockRows& rows) { sums.add(block, rows); });
+    const double log_z =
+        pass(potentials, only_positive, [&](const Block& block, BlockRows& rows) { sums.add(block, rows); });
     sums.finish();
     return log_z;
 }
 
-std::vector<std::int64_t> Oracle::candidates(const FeatureSet& features, std::span<const double> w, double bound) const {
+std::vector<std::int64_t> Oracle::candidates(const FeatureSet& features, std::span<const double> w,
+                                             double bound) const {
     features.check_fits(corpus_);
     features.check_weights(w);
     if (!(bound > 0.0)) throw InputError(message("screening: expected a bound > 0, found ", bound));
@@ -134,15 +141,16 @@ double Oracle::loss(const FeatureSet& features, std::span<const double> w) {
     return pass(potentials, false, {}) - dot(w, counts(features));
 }
 
-double Oracle::gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g,
-                        std::span<double> h, std::span<const double> given) {
+double Oracle::gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
+                        std::span<const double> given) {
     features.check_fits(corpus_);
     features.check_weights(w);
     if (!given.empty()) features.check_weights(given);
     const std::span<const double> count = given.empty() ? std::span<const double>(counts(features)) : given;
     for (std::size_t k = 0; k < g.size(); ++k) g[k] = -count[k];
     std::fill(h.begin(), h.end(), 0.0);
-    const bool mixed = std::any_of(plan_.items.begin(), plan_.items.end(), [](const Item& i) { return i.weight < 0.0; });
+    const bool mixed =
+        std::any_of(plan_.items.begin(), plan_.items.end(), [](const Item& i) { return i.weight < 0.0; });
     const double sum = expectations(features, w, g, mixed ? std::span<double>() : h, false);
     if (mixed && !h.empty()) {
         std::vector<double> unused(g.size());

@@ -50,7 +50,7 @@ class Oracle {
     const Kernel kernel_;
     const int threads_;
     const Plan plan_;
-    std::vector<double> counts_;         // of the feature set counts_of_
+    std::vector<double> counts_;  // of the feature set counts_of_
     std::uint64_t counts_of_ = 0;
 };
 

@@ -13,7 +13,8 @@ struct Occurrence {
 };
 
 Occurrences collect(std::vector<Occurrence>& found) {
-    std::stable_sort(found.begin(), found.end(), [](const Occurrence& a, const Occurrence& b) { return a.key < b.key; });
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Occurrence& a, const Occurrence& b) { return a.key < b.key; });
     Occurrences made;
     const bool valued = std::any_of(found.begin(), found.end(), [](const Occurrence& o) { return o.value != 1.0; });
     made.rows.reserve(found.size());
@@ -82,8 +83,7 @@ void Plan::add_numerator(const Corpus& corpus, std::int64_t i, double weight) {
 // wait for each other between blocks.
 void Plan::cut(const Corpus& corpus) {
     constexpr std::int64_t kBlockBytes = 3 << 20;
-    const std::int64_t target =
-        std::clamp<std::int64_t>(kBlockBytes / (24 * padded(corpus.n_labels)), 256, 16384);
+    const std::int64_t target = std::clamp<std::int64_t>(kBlockBytes / (24 * padded(corpus.n_labels)), 256, 16384);
     for (std::size_t k = 0; k < items.size(); ++k) {
         if (blocks.empty() || blocks.back().n_rows >= target) {
             blocks.emplace_back();
@@ -102,7 +102,8 @@ void Plan::cut(const Corpus& corpus) {
 void Plan::index(const Corpus& corpus, Block& block) const {
     std::vector<Occurrence> unigram, rest, inner, start;
     const auto add = [](std::vector<Occurrence>& out, const ListPool& lists, std::uint32_t list, std::uint32_t row) {
-        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) out.push_back({lists.id(k), row, lists.value(k)});
+        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k)
+            out.push_back({lists.id(k), row, lists.value(k)});
     };
     std::uint32_t row = 0;
     for (std::int64_t k = block.first_item; k < block.last_item; ++k) {

@@ -54,7 +54,7 @@ class Potentials {
     std::span<const double> w_;
     const UnigramRows& rows_;
     Kernel kernel_;
-    int n_labels_, stride_;                       // Y, Yp
+    int n_labels_, stride_;  // Y, Yp
     const std::uint8_t* forbidden_;
 
     // One row per unigram list where lists are shared by enough positions; else empty.

@@ -8,7 +8,7 @@ namespace sparsecrf {
 
 int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int max_sweeps, std::span<double> d) {
     const std::size_t n = q.w.size(), m = q.rank;
-    std::vector<double> r(m, 0.0);  // M U^T d
+    std::vector<double> r(m, 0.0);                      // M U^T d
     std::vector<double> curvature(n), coupled(n, 0.0);  // coupled: sum of coupling * d over the children
     for (std::size_t k = 0; k < n; ++k) {
         double c = q.diagonal[k];
@@ -19,7 +19,8 @@ int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int 
     const auto step = [&](std::size_t k) {
         const double* u = q.u.data() + k * m;
         const std::int32_t parent = q.parent[k];
-        double slope = q.g[k] + q.diagonal[k] * d[k] + (parent < 0 ? coupled[k] : q.coupling[k] * d[static_cast<std::size_t>(parent)]);
+        double slope = q.g[k] + q.diagonal[k] * d[k] +
+                       (parent < 0 ? coupled[k] : q.coupling[k] * d[static_cast<std::size_t>(parent)]);
         for (std::size_t j = 0; j < m; ++j) slope -= u[j] * r[j];
         const double z0 = q.w[k] + d[k], target = curvature[k] * z0 - slope;
         double z = 0.0;

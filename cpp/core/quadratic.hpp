@@ -15,7 +15,7 @@ struct Quadratic {
     std::span<const std::int32_t> parent;  // [K]
     std::span<const double> coupling;      // [K]
     // B = B0 - U V^T, rows of length rank; V = U M with M symmetric (compact quasi-Newton form).
-    std::span<const double> u, v;      // [K, rank]
+    std::span<const double> u, v;  // [K, rank]
     std::size_t rank;
     double rho1, rho2;
 };

@@ -103,8 +103,7 @@ bool Recursion::forward_linear(Lattice& lattice) {
             kernels_.exp_shifted(s, high, stride_, exp_scores_.data());
             e = exp_scores_.data();
         }
-        const double spread =
-            (high - low) + (transition.high() - transition.low()) + (rest_high_[t] - rest_low_[t]);
+        const double spread = (high - low) + (transition.high() - transition.low()) + (rest_high_[t] - rest_low_[t]);
         if (!(spread <= (forbids ? kSafeForbiddenSpread : kSafeSpread))) return false;
 
         const double* u = u_.data();
@@ -199,8 +198,8 @@ void Recursion::pair_probabilities(Lattice& lattice, std::int64_t t) {
     RestPairs& rest = lattice.rest;
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
         const int previous = static_cast<int>(rest.pair[k]) / n_labels_, y = static_cast<int>(rest.pair[k]) % n_labels_;
-        const double base = t == 0 ? transition.start_weight()[y] * v[y]
-                                   : alpha[previous] * transition.weight(previous, y) * v[y];
+        const double base =
+            t == 0 ? transition.start_weight()[y] * v[y] : alpha[previous] * transition.weight(previous, y) * v[y];
         const double factor = rest.delta[k] == 0.0 ? 0.0 : std::expm1(rest.delta[k]);
         rest.extra[k] = base * factor;
         rest.p[k] = rest.delta[k] == 0.0 ? base : base * std::exp(rest.delta[k]);
@@ -233,7 +232,8 @@ void Recursion::edge_marginals(const Lattice& lattice, std::int64_t t, double* o
         const double* lambda = t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
         for (std::size_t i = t == 0 ? Y : 0; i < (t == 0 ? Y + 1 : Y); ++i) {
             for (std::size_t y = 0; y < Y; ++y) {
-                out[i * Y + y] = t == 0 ? std::exp(lambda[y] + v[y]) : std::exp(alpha[i] + lambda[i * stride_ + y] + v[y]);
+                out[i * Y + y] =
+                    t == 0 ? std::exp(lambda[y] + v[y]) : std::exp(alpha[i] + lambda[i * stride_ + y] + v[y]);
             }
         }
         return;
@@ -247,7 +247,8 @@ void Recursion::edge_marginals(const Lattice& lattice, std::int64_t t, double* o
             }
         }
     }
-    for (std::int64_t k = lattice.rest.ptr[t]; k < lattice.rest.ptr[t + 1]; ++k) out[lattice.rest.pair[k]] = lattice.rest.p[k];
+    for (std::int64_t k = lattice.rest.ptr[t]; k < lattice.rest.ptr[t + 1]; ++k)
+        out[lattice.rest.pair[k]] = lattice.rest.p[k];
 }
 
 }  // namespace sparsecrf

@@ -43,12 +43,12 @@ class Recursion {
     const Potentials& potentials_;
     const Kernels& kernels_;
     const bool keep_zero_pairs_;
-    const int n_labels_, stride_;                                       // Y, Yp
+    const int n_labels_, stride_;                                        // Y, Yp
     AlignedVector<double> scores_, exp_scores_, u_, beta_, row_, ones_;  // [Yp]
-    AlignedVector<double> matrix_;                                      // [Y, Yp] for the log domain
+    AlignedVector<double> matrix_;                                       // [Y, Yp] for the log domain
     PairScores pairs_;
-    std::vector<double> rest_low_, rest_high_;                          // [T] range of delta, 0 included
-    std::vector<double> touched_;                                       // [Yp] cells of u or beta before correction
+    std::vector<double> rest_low_, rest_high_;  // [T] range of delta, 0 included
+    std::vector<double> touched_;               // [Yp] cells of u or beta before correction
 };
 
 }  // namespace sparsecrf

@@ -28,7 +28,8 @@ double log_sum_exp(const Kernels& k, const double* x, int n, double* exp_x) {
 const double* Recursion::start_scores(const Lattice& lattice) {
     std::copy_n(potentials_.transition(lattice.first).start_score(), stride_, row_.data());
     const RestPairs& rest = lattice.rest;
-    for (std::int64_t k = rest.ptr[0]; k < rest.ptr[1]; ++k) row_[rest.pair[k] % static_cast<std::uint32_t>(n_labels_)] += rest.delta[k];
+    for (std::int64_t k = rest.ptr[0]; k < rest.ptr[1]; ++k)
+        row_[rest.pair[k] % static_cast<std::uint32_t>(n_labels_)] += rest.delta[k];
     return row_.data();
 }
 
@@ -110,8 +111,9 @@ void Recursion::backward_log(Lattice& lattice) {
         const auto Y = static_cast<std::uint32_t>(n_labels_);
         for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
             const std::uint32_t i = rest.pair[k] / Y, y = rest.pair[k] % Y;
-            rest.p[k] = t == 0 ? std::exp(lambda[y] + v[y])
-                               : std::exp((alpha - stride_)[i] + lambda[static_cast<std::size_t>(i) * stride_ + y] + v[y]);
+            rest.p[k] = t == 0
+                            ? std::exp(lambda[y] + v[y])
+                            : std::exp((alpha - stride_)[i] + lambda[static_cast<std::size_t>(i) * stride_ + y] + v[y]);
             rest.extra[k] = 0.0;
         }
         if (t == 0) break;

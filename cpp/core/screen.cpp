@@ -23,7 +23,8 @@ void add_mass(const ListPool& lists, std::uint32_t list, double weight, bool abs
 Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute) {
     std::vector<double> weight(static_cast<std::size_t>(corpus.n_sequences()), 0.0);
     for (const Item& item : plan.items) {
-        weight[static_cast<std::size_t>(item.sequence)] += absolute ? std::fabs(item.weight) : std::max(item.weight, 0.0);
+        weight[static_cast<std::size_t>(item.sequence)] +=
+            absolute ? std::fabs(item.weight) : std::max(item.weight, 0.0);
     }
     const std::vector<double> zero(corpus.n_attributes, 0.0);
     Masses mass{zero, zero, zero};
@@ -91,7 +92,8 @@ void Screen::add(const Block& block, const BlockRows& rows) {
         k.axpy(f, row(r - 1), stride_, list_previous_[list].data());
         k.axpy(f, row(r), stride_, list_label_[list].data());
     });
-    each(block.start, [&](std::uint32_t list, std::uint32_t r, double f) { k.axpy(f, row(r), stride_, list_start_[list].data()); });
+    each(block.start,
+         [&](std::uint32_t list, std::uint32_t r, double f) { k.axpy(f, row(r), stride_, list_start_[list].data()); });
 }
 
 std::vector<std::int64_t> Screen::candidates() const {
@@ -103,7 +105,8 @@ std::vector<std::int64_t> Screen::candidates() const {
             const auto add = [&](Rows& to, const AlignedVector<double>& from) {
                 const std::uint32_t row = to.row_of[lists.id(e)];
                 if (row == kNoRow) return;
-                kernels().axpy(std::fabs(lists.value(e)), from.data(), stride_, to.sums.data() + static_cast<std::size_t>(row) * stride_);
+                kernels().axpy(std::fabs(lists.value(e)), from.data(), stride_,
+                               to.sums.data() + static_cast<std::size_t>(row) * stride_);
             };
             add(previous, list_previous_[list]);
             add(label, list_label_[list]);

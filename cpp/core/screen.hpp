@@ -33,18 +33,18 @@ class Screen {
    private:
     // Sums by attribute, for those with enough mass to exceed the bound at all: others have no row.
     struct Rows {
-        std::vector<std::uint32_t> row_of;   // [X] or kNoRow
-        std::vector<std::uint32_t> keys;     // attribute of each row
-        AlignedVector<double> sums;          // [rows, Yp]
+        std::vector<std::uint32_t> row_of;  // [X] or kNoRow
+        std::vector<std::uint32_t> keys;    // attribute of each row
+        AlignedVector<double> sums;         // [rows, Yp]
     };
     static Rows make_rows(const std::vector<double>& mass, double bound, int stride);
 
     const Corpus& corpus_;
     const double bound_;
-    const int threads_, n_labels_, stride_;      // Y, Yp
-    Rows unigram_;                               // sum |w v| p_t(y)
-    Rows previous_, label_;                      // bigram attributes: A_x and B_x at inner positions
-    Rows start_;                                 // bigram attributes: B_x at first positions
+    const int threads_, n_labels_, stride_;  // Y, Yp
+    Rows unigram_;                           // sum |w v| p_t(y)
+    Rows previous_, label_;                  // bigram attributes: A_x and B_x at inner positions
+    Rows start_;                             // bigram attributes: B_x at first positions
     std::vector<AlignedVector<double>> list_previous_, list_label_, list_start_;  // the same by base list, [Yp]
 };
 

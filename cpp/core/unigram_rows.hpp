@@ -28,7 +28,7 @@ class UnigramRows {
     std::vector<Row> rows_;               // [X]
     std::vector<std::uint16_t> labels_;
     std::vector<double> weights_;
-    AlignedVector<double> dense_rows_;    // [dense rows, Yp]
+    AlignedVector<double> dense_rows_;  // [dense rows, Yp]
 };
 
 }  // namespace sparsecrf

@@ -151,9 +151,7 @@ class Model:
                 pairs[row, _label_id(self.vocabulary, y)] = True
         known = None
         if fixed is not None:
-            known = np.array(
-                [-1 if y is None else _label_id(self.vocabulary, y) for y in fixed], dtype=np.int32
-            )
+            known = np.array([-1 if y is None else _label_id(self.vocabulary, y) for y in fixed], dtype=np.int32)
         return Constraints(n_labels, masks, pairs, known)
 
 

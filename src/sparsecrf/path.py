@@ -26,7 +26,13 @@ def rho_max(corpus: Corpus, *, threads: int = 0) -> float:
 
 
 def path(
-    corpus: Corpus, *, n_rho: int = 20, rho_min_ratio: float = 1e-3, rho2: float = 0.01, threads: int = 0, **options: Any
+    corpus: Corpus,
+    *,
+    n_rho: int = 20,
+    rho_min_ratio: float = 1e-3,
+    rho2: float = 0.01,
+    threads: int = 0,
+    **options: Any,
 ) -> list[Fit]:
     """Fits on a geometric grid of `n_rho` values from rho_max to rho_min_ratio times it, each from the last."""
     if n_rho < 1:

@@ -48,11 +48,7 @@ class HMM:
         y = np.empty((n, self.length), dtype=np.intp)
         x = np.empty_like(y)
         for t in range(self.length):
-            p = (
-                np.broadcast_to(self.initial, (n, len(self.labels)))
-                if t == 0
-                else self.transition[y[:, t - 1]]
-            )
+            p = np.broadcast_to(self.initial, (n, len(self.labels))) if t == 0 else self.transition[y[:, t - 1]]
             y[:, t] = _draw(p, rng)
             x[:, t] = _draw(self.emission[y[:, t]], rng)
         return _named(x, self.symbols), _named(y, self.labels)
@@ -90,8 +86,7 @@ class HMM:
         }
         pairs = product(self.labels, repeat=2)
         lam: dict[tuple[str, str | None, str], float] = {
-            (BIAS, previous, y): w
-            for (previous, y), w in zip(pairs, _relative(np.log(self.transition)), strict=True)
+            (BIAS, previous, y): w for (previous, y), w in zip(pairs, _relative(np.log(self.transition)), strict=True)
         }
         first = zip(self.labels, _relative(np.log(self.initial)), strict=True)
         lam |= {(BIAS, None, y): w for y, w in first}

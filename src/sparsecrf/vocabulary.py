@@ -27,9 +27,7 @@ class Vocabulary:
     """Labels and attributes by id. `encode` with grow=True adds what is new."""
 
     bigrams: Bigrams = "bias"
-    start: bool = (
-        True  #: the first position has the start label before it; False: it has no label pair at all
-    )
+    start: bool = True  #: the first position has the start label before it; False: it has no label pair at all
     labels: StringTable = field(default_factory=StringTable)
     attributes: StringTable = field(default_factory=StringTable)
 
@@ -70,8 +68,7 @@ def _in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterat
             if tokens is _END or value is _END:
                 short, long = ("X", name) if tokens is _END else (name, "X")
                 raise InputError(
-                    f"sequence {i}: expected as many sequences in X as {name}, "
-                    f"found {long} to have more than {short}"
+                    f"sequence {i}: expected as many sequences in X as {name}, found {long} to have more than {short}"
                 )
         yield (tokens, *(item.get(name) for name in extra))
 
@@ -80,9 +77,7 @@ def _predicate(bigrams: Bigrams) -> Callable[[str], bool] | bool | None:
     """What the encoder takes: None for the bias alone, True for every attribute, else a function."""
     if isinstance(bigrams, str):
         if bigrams not in ("bias", "all"):
-            raise InputError(
-                f"bigrams: expected 'bias', 'all', a collection or a function, found {bigrams!r}"
-            )
+            raise InputError(f"bigrams: expected 'bias', 'all', a collection or a function, found {bigrams!r}")
         return None if bigrams == "bias" else True
     if callable(bigrams):
         return bigrams

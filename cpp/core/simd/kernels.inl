@@ -144,14 +144,14 @@ void rank_update(const double* const* a, const double* const* v, std::size_t n, 
 SPARSECRF_INLINE Vec exp_vec(Vec x) {
     const double round_bias = 0x1.8p52;  // adding it leaves round(x) in the low bits of the mantissa
     const Vec low = broadcast(-708.0), high = broadcast(709.0);
-    const IntVec under = x < low, over = x > high;
+    const IntVec under = x<low, over = x> high;
     x = select(under, low, select(over, high, x));
     const Vec shifted = x * broadcast(0x1.71547652b82fep0) + broadcast(round_bias);
     const Vec k = shifted - broadcast(round_bias);
     const Vec r = (x - k * broadcast(0x1.62e42fefa3800p-1)) - k * broadcast(0x1.ef35793c76730p-45);
-    static constexpr double c[] = {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320,
-                                   1.0 / 5040,      1.0 / 720,      1.0 / 120,     1.0 / 24,     1.0 / 6,
-                                   0.5,             1.0,            1.0};
+    static constexpr double c[] = {
+        1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
+        1.0 / 120,       1.0 / 24,       1.0 / 6,       0.5,          1.0,         1.0};
     Vec y = broadcast(1.0 / 6227020800.0);
     SPARSECRF_UNROLL
     for (int i = 0; i < 13; ++i) y = y * r + broadcast(c[i]);
@@ -239,9 +239,16 @@ void axpy_variance(double f, const double* y, int n, double* h) {
 #define SPARSECRF_STRING(x) SPARSECRF_STRING_(x)
 
 const Kernels& table() {
-    static constexpr Kernels kernels{SPARSECRF_STRING(SPARSECRF_CLONE), matvec,         maxplus,         rank_update,
-                                     exp_shifted,                       forward_finish, backward_finish, range,
-                                     axpy,                              axpy_variance};
+    static constexpr Kernels kernels{SPARSECRF_STRING(SPARSECRF_CLONE),
+                                     matvec,
+                                     maxplus,
+                                     rank_update,
+                                     exp_shifted,
+                                     forward_finish,
+                                     backward_finish,
+                                     range,
+                                     axpy,
+                                     axpy_variance};
     return kernels;
 }
 

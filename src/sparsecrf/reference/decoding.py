@@ -42,9 +42,7 @@ def sparse_viterbi(u: FloatArray, scores: FloatArray) -> tuple[IntArray, float]:
         reached = np.full(n_labels + 1, NEG_INF)
         for y in range(n_labels):
             active = scores[t, :, y] != 0.0
-            candidates = [
-                (epsilon[previous] + scores[t, previous, y], previous) for previous in np.flatnonzero(active)
-            ]
+            candidates = [(epsilon[previous] + scores[t, previous, y], previous) for previous in np.flatnonzero(active)]
             for previous in ranked:
                 if not active[previous]:
                     candidates.append((epsilon[previous], previous))

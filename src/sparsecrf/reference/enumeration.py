@@ -118,9 +118,7 @@ def expected_features(
     return mean_mu, mean_lam
 
 
-def loss_gradient(
-    sequence: SequenceData, mu: FloatArray, lam: FloatArray
-) -> tuple[float, FloatArray, FloatArray]:
+def loss_gradient(sequence: SequenceData, mu: FloatArray, lam: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     """The loss of one sequence and its gradient in mu and lam, layer by layer of token weights.
 
         loss = w sum_j (s_j - s_{j-1}) { log Z(y_t fixed where w_t < s_j) - log Z(all known y_t fixed) }
@@ -129,9 +127,7 @@ def loss_gradient(
     """
     paths = all_paths(potentials(sequence, mu, lam))
     labels = np.array(sequence.labels, dtype=np.int32)
-    token_weight = (
-        np.ones(len(sequence)) if sequence.token_weight is None else np.array(sequence.token_weight)
-    )
+    token_weight = np.ones(len(sequence)) if sequence.token_weight is None else np.array(sequence.token_weight)
     numerator = paths.restricted(paths.agreeing(labels))
     observed_mu, observed_lam = expected_features(sequence, numerator, mu, lam)
     loss, g_mu, g_lam = 0.0, np.zeros_like(mu), np.zeros_like(lam)
@@ -148,9 +144,7 @@ def loss_gradient(
     return loss, g_mu, g_lam
 
 
-def feature_variances(
-    sequence: SequenceData, mu: FloatArray, lam: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def feature_variances(sequence: SequenceData, mu: FloatArray, lam: FloatArray) -> tuple[FloatArray, FloatArray]:
     """sum_t Var f_k(y_{t-1}, y_t, x_t) under P, the paper's eq. 2ndorder_approx; shaped like mu and lam."""
     paths = all_paths(potentials(sequence, mu, lam))
     n_labels, p = mu.shape[1], paths.probability

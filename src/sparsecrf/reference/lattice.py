@@ -35,9 +35,7 @@ class SequenceData:
     bigram: tuple[AttributeList, ...]  # [T] the lists B_t
     labels: tuple[int, ...] = ()  # [T] labels, MISSING where unknown; () stands for all of them missing
     weight: float = 1.0  # weight of the sequence in the objective, >= 0
-    token_weight: tuple[float, ...] | None = (
-        None  # [T] weights of the tokens in the objective, >= 0; None: all 1
-    )
+    token_weight: tuple[float, ...] | None = None  # [T] weights of the tokens in the objective, >= 0; None: all 1
 
     def __post_init__(self) -> None:
         if not self.labels:

@@ -38,9 +38,7 @@ class Derivatives:
 def layers(sequence: SequenceData) -> Iterator[tuple[float, IntArray]]:
     """For every layer j: w (s_j - s_{j-1}), and the labels [T] that are given there (MISSING: free)."""
     labels = np.array(sequence.labels, dtype=np.int32)
-    token_weight = (
-        np.ones(len(sequence)) if sequence.token_weight is None else np.array(sequence.token_weight)
-    )
+    token_weight = np.ones(len(sequence)) if sequence.token_weight is None else np.array(sequence.token_weight)
     below = 0.0
     for threshold in np.unique(token_weight[token_weight > 0.0]):
         given = np.where(token_weight < threshold, labels, MISSING).astype(np.int32)
@@ -60,9 +58,7 @@ def objective(sequences: Iterable[SequenceData], mu: FloatArray, lam: FloatArray
     g_mu, g_lam = np.zeros_like(mu), np.zeros_like(lam)
     h_mu, h_lam = np.zeros_like(mu), np.zeros_like(lam)
     for sequence in sequences:
-        numerator = forward_backward(
-            potentials(sequence, mu, lam, fixed=np.array(sequence.labels, dtype=np.int32))
-        )
+        numerator = forward_backward(potentials(sequence, mu, lam, fixed=np.array(sequence.labels, dtype=np.int32)))
         for weight, given in layers(sequence):
             denominator = forward_backward(potentials(sequence, mu, lam, fixed=given))
             loss += weight * (denominator.log_z - numerator.log_z)
@@ -106,9 +102,7 @@ def _add_expectation(
             to_lam[x] += weight * v * edge[t]
 
 
-def _add_curvature(
-    sequence: SequenceData, p: Posterior, weight: float, to_mu: FloatArray, to_lam: FloatArray
-) -> None:
+def _add_curvature(sequence: SequenceData, p: Posterior, weight: float, to_mu: FloatArray, to_lam: FloatArray) -> None:
     """Add weight * sum_t V_t^2 p_t (1 - p_t) to arrays shaped like mu and lam."""
     node, edge = p.node, p.edge
     for t in range(len(sequence)):

@@ -1,8 +1,8 @@
 """`owlqn`: orthant-wise limited-memory quasi-Newton (Andrew & Gao 2007).
 
-    v  = the smallest subgradient of P at w                         (pseudo-gradient)
-    d  = -H v, H from the pairs (s, y) of the smooth part; d_k = 0 where d_k v_k >= 0, and where v_k = 0
-    w' = w + t d, with weights that would leave the orthant of w (of -v where w = 0) set to zero
+v  = the smallest subgradient of P at w                         (pseudo-gradient)
+d  = -H v, H from the pairs (s, y) of the smooth part; d_k = 0 where d_k v_k >= 0, and where v_k = 0
+w' = w + t d, with weights that would leave the orthant of w (of -v where w = 0) set to zero
 """
 
 from __future__ import annotations

@@ -25,7 +25,10 @@ from sparsecrf.solvers.working_set import Point
 
 _RIDGE = 0.1  # added to the curvature of every feature
 _SCALES = 0.3, 30.0  # how far the last step may scale B0
-_EVERY_STEP, _EVERY = 8, 5  # h is computed at each of the first steps, then every few: it costs part of a pass
+_EVERY_STEP, _EVERY = (
+    8,
+    5,
+)  # h is computed at each of the first steps, then every few: it costs part of a pass
 _RADIUS = 1.0  # no weight moves further in one step
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20

@@ -87,16 +87,18 @@ _KEEP = 0.8
 
 
 def run(
-    objective: Objective, solver: Solver, start: Point | None, stopping: Stopping, callback: Callback | None = None
+    objective: Objective,
+    solver: Solver,
+    start: Point | None,
+    stopping: Stopping,
+    callback: Callback | None = None,
 ) -> Result:
     """Minimise P with `solver`. No step makes P larger, so that Ctrl-C returns the best point so far."""
     return _Run(objective, solver, stopping, callback).run(start)
 
 
 class _Run:
-    def __init__(
-        self, objective: Objective, solver: Solver, stopping: Stopping, callback: Callback | None
-    ) -> None:
+    def __init__(self, objective: Objective, solver: Solver, stopping: Stopping, callback: Callback | None) -> None:
         self.objective, self.solver, self.stopping, self.callback = objective, solver, stopping, callback
         self.began = time.perf_counter()
         self.residual_at_zero = objective.start_residual()
