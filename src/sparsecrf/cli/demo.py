@@ -13,9 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from sparsecrf import Model
+    from sparsecrf import Model, Vocabulary
     from sparsecrf.simulate import HMM
+    from sparsecrf.training import Fit
 
+TRAINING_SEQUENCES = 500
 MEASURED_S = 0.2  # how long each speed is measured
 
 
@@ -23,20 +25,29 @@ def demo(
     sequences: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many sequences to label.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Of the simulation.")] = 1,
 ) -> None:
-    """Simulate a hidden Markov model, label its output, and compare with the exact Bayes error."""
+    """Simulate a hidden Markov model, train on some of its output, label the rest, compare with the Bayes error."""
     from numpy.random import default_rng
 
+    from sparsecrf import Vocabulary
+    from sparsecrf.path import path
     from sparsecrf.simulate import paper_hmm
 
     console = Console(highlight=False)
-    hmm = paper_hmm()
-    task = Task(hmm, *hmm.sample(sequences, default_rng(seed)))
-    model = hmm.as_model()
+    hmm, rng = paper_hmm(), default_rng(seed)
+    task = Task(hmm, *hmm.sample(sequences, rng))
+    vocabulary = Vocabulary(bigrams="all")
+    corpus = vocabulary.encode(*hmm.sample(TRAINING_SEQUENCES, rng), grow=True)
+    dev = Task(hmm, *hmm.sample(TRAINING_SEQUENCES, rng))
     console.print(_task_text(task))
-    console.print(_errors(task, {"the task's own model": model}))
-    console.print(_sparsity(task, model))
-    console.print(_examples(task, model))
-    console.print(_speeds(task, model))
+    with console.status(f"Training on {TRAINING_SEQUENCES} sequences ..."):
+        fits = path(corpus, n_rho=12, rho_min_ratio=1e-3, rho2=0.01, gap=1e-3, threads=1)
+    console.print(_path(dev, vocabulary, fits))
+    best = min(fits, key=lambda fit: dev.error(fit.model(vocabulary)))
+    trained = best.model(vocabulary)
+    console.print(_errors(task, {"trained, best of the path": trained, "the task's own model": hmm.as_model()}))
+    console.print(_sparsity(task, trained))
+    console.print(_examples(task, trained))
+    console.print(_speeds(task, trained))
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,11 @@ class Task:
     hmm: HMM
     X: list[list[str]]
     y: list[list[str]]
+
+    def error(self, model: Model) -> float:
+        """Token error of posterior decoding."""
+        corpus = model.encode(self.X, self.y)
+        return float((model.chain.posterior(corpus) != corpus.labels).mean())
 
     @property
     def n_tokens(self) -> int:
@@ -67,6 +83,20 @@ def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", header_style="dim")
     for k, name in enumerate(columns):
         table.add_column(name, justify="left" if k == 0 else "right")
+    return table
+
+
+def _path(task: Task, vocabulary: Vocabulary, fits: list[Fit]) -> Table:
+    """The regularisation path: less penalty, more weights; the error falls and rises again."""
+    columns = ("rho1", "active weights", "objective", "gap", "dev error", "")
+    table = _table("Regularisation path, each solution starting the next", *columns)
+    errors = [task.error(fit.model(vocabulary)) for fit in fits]
+    for fit, error in zip(fits, errors, strict=True):
+        bar = Text("\u2588" * round(60 * error), "bold green" if error == min(errors) else "blue")
+        row = (f"{fit.rho1:.3g}", str(len(fit.w)), f"{fit.objective:.2f}", f"{fit.gap:.1g}", f"{100 * error:.2f} %")
+        table.add_row(*row, bar)
+    table.columns[-1].justify = "left"
+    table.caption = "gap: how far the objective is from the optimum, at most"
     return table
 
 
