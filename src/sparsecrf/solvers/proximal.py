@@ -70,13 +70,13 @@ class Proximal:
         promised = float(point.g @ d) + objective.penalty(point.w + d) - penalty
         if not promised < 0:
             return point
-        t = 1.0
+        t, h = 1.0, self.h
         while t >= _SHORTEST:
             w = point.w + t * d
             if self.steps < _EVERY_STEP or self.steps % _EVERY == 0:
                 loss, g, h = objective.loss_grad_curvature(point.known, w)
             else:
-                (loss, g), h = objective.loss_grad(point.known, w), self.h
+                loss, g = objective.loss_grad(point.known, w)
             if loss + objective.penalty(w) <= point.loss + penalty + _SUFFICIENT * t * promised:
                 self.h = h
                 return Point(point.known, w, loss, g)
