@@ -1,5 +1,8 @@
+#include <nanobind/stl/string.h>
+
 #include "arrays.hpp"
 #include "core/quadratic.hpp"
+#include "core/sbcd.hpp"
 #include "module.hpp"
 
 namespace sparsecrf::bindings {
@@ -31,6 +34,34 @@ void bind_solvers(nb::module_& m) {
           nb::arg("u").noconvert(), nb::arg("v").noconvert(), nb::kw_only(), nb::arg("rho1"), nb::arg("rho2"),
           nb::arg("radius"), nb::arg("tolerance"), nb::arg("max_sweeps"),
           "The step d that minimises g.d + d'(diag - u v')d/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius.");
+    nb::class_<Sbcd>(m, "Sbcd", "Blockwise coordinate descent over a labelled corpus.")
+        .def(
+            "__init__",
+            [](Sbcd* self, const Corpus& corpus, int threads, const std::string& kernel) {
+                const Kernel chosen = kernel_named(kernel);
+                const int n = checked_threads(threads);
+                const nb::gil_scoped_release unlocked;
+                new (self) Sbcd(corpus, chosen, n);
+            },
+            nb::arg("corpus"), nb::arg("threads") = 0, nb::arg("kernel") = "auto", nb::keep_alive<1, 2>())
+        .def(
+            "sweep",
+            [](Sbcd& self, const FeatureSet& features, Array1<double> w, Array1<double> counts, double rho1,
+               double rho2, double as_printed) {
+                Result<double, 1> out = copy<double>(view(w));
+                double passes;
+                {
+                    const nb::gil_scoped_release unlocked;
+                    passes = self.sweep(features, span_of(out), view(counts), {rho1, rho2, as_printed});
+                }
+                return nb::make_tuple(out, passes);
+            },
+            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("counts").noconvert(), nb::kw_only(),
+            nb::arg("rho1"), nb::arg("rho2"), nb::arg("as_printed"),
+            nb::sig("def sweep(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
+                    "counts: numpy.typing.NDArray[numpy.float64], *, rho1: float, rho2: float, "
+                    "as_printed: float) -> tuple[numpy.typing.NDArray[numpy.float64], float]"),
+            "One sweep: the new weights, and the forward-backwards it took in units of a pass.");
 }
 
 }  // namespace sparsecrf::bindings

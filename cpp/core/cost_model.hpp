@@ -10,6 +10,6 @@ namespace sparsecrf {
 bool sparse_is_cheaper(std::size_t entries, int n_labels, std::size_t n_matrices);
 
 // Expectations of `candidates` label pairs one by one, against all of them by outer products.
-bool pairs_are_cheaper(std::size_t candidates, int n_labels);
+bool pairs_are_cheaper(std::size_t candidates, int n_labels, std::size_t n_matrices);
 
 }  // namespace sparsecrf

@@ -67,8 +67,9 @@ Expectations::Expectations(const Potentials& potentials, const FeatureSet& featu
         ListSums& sums = lists_[static_cast<std::size_t>(list)];
         const auto inner = static_cast<std::size_t>(std::lower_bound(pairs.pair.begin(), pairs.pair.end(), Y * Y) -
                                                     pairs.pair.begin());
-        sums.all_pairs = potentials.kernel() == Kernel::dense ||
-                         (potentials.kernel() == Kernel::automatic && !pairs_are_cheaper(inner, n_labels_));
+        sums.all_pairs =
+            potentials.kernel() == Kernel::dense ||
+            (potentials.kernel() == Kernel::automatic && !pairs_are_cheaper(inner, n_labels_, lists_.size() - 1));
         if (!sums.all_pairs) {
             for (std::size_t k = 0; k < inner; ++k) {
                 sums.left.push_back(static_cast<std::uint16_t>(pairs.pair[k] / Y));

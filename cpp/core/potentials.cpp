@@ -54,12 +54,21 @@ void Potentials::tabulate_unigrams(int threads) {
     exp_table_.resize(score_table_.size());
     low_.resize(static_cast<std::size_t>(n));
     high_.resize(static_cast<std::size_t>(n));
-    parallel_for(n, threads, 64, [&](int, std::int64_t list) {
-        double* s = score_table_.data() + list * stride_;
-        rows_.score(corpus_.unigram_lists, static_cast<std::uint32_t>(list), s);
-        kernels().range(s, stride_, &low_[list], &high_[list]);
-        kernels().exp_shifted(s, high_[list], stride_, exp_table_.data() + list * stride_);
-    });
+    parallel_for(n, threads, 64, [&](int, std::int64_t list) { tabulate_unigram(list); });
+}
+
+void Potentials::tabulate_unigram(std::int64_t list) {
+    double* s = score_table_.data() + list * stride_;
+    rows_.score(corpus_.unigram_lists, static_cast<std::uint32_t>(list), s);
+    kernels().range(s, stride_, &low_[list], &high_[list]);
+    kernels().exp_shifted(s, high_[list], stride_, exp_table_.data() + list * stride_);
+}
+
+void Potentials::refresh(std::span<const std::uint32_t> unigram_lists, std::span<const std::uint32_t> base_lists) {
+    if (!score_table_.empty()) {
+        for (const std::uint32_t list : unigram_lists) tabulate_unigram(list);
+    }
+    for (const std::uint32_t list : base_lists) tabulate_transition(list);
 }
 
 const double* Potentials::scores(std::int64_t position, double* scratch) const {
@@ -106,22 +115,26 @@ void Potentials::gather_base(std::uint32_t list, Pairs pairs, bool keep_zeros, P
 }
 
 void Potentials::tabulate_transitions(int threads) {
-    PairScores forbidden;
     if (forbidden_ != nullptr) {
         const auto cells = static_cast<std::uint32_t>(n_labels_ + 1) * static_cast<std::uint32_t>(n_labels_);
         for (std::uint32_t pair = 0; pair < cells; ++pair) {
             if (forbidden_[pair] == 0) continue;
-            forbidden.pair.push_back(pair);
-            forbidden.score.push_back(-kInfinity);
+            forbidden_scores_.pair.push_back(pair);
+            forbidden_scores_.score.push_back(-kInfinity);
         }
     }
     transitions_.resize(corpus_.base_lists.size());
-    parallel_for(corpus_.base_lists.size(), threads, 1, [&](int, std::int64_t list) {
-        PairScores scores, scratch;
-        gather_base(static_cast<std::uint32_t>(list), Pairs::all, false, scores);
-        if (forbidden_ != nullptr) merge(scores, forbidden.pair, forbidden.score.data(), 1.0, true, scratch);
-        transitions_[static_cast<std::size_t>(list)].assign(n_labels_, std::move(scores), kernel_);
-    });
+    parallel_for(corpus_.base_lists.size(), threads, 1, [&](int, std::int64_t list) { tabulate_transition(list); });
+}
+
+void Potentials::tabulate_transition(std::int64_t list) {
+    PairScores scores, scratch;
+    gather_base(static_cast<std::uint32_t>(list), Pairs::all, false, scores);
+    if (forbidden_ != nullptr) {
+        merge(scores, forbidden_scores_.pair, forbidden_scores_.score.data(), 1.0, true, scratch);
+    }
+    transitions_[static_cast<std::size_t>(list)].assign(n_labels_, std::move(scores), kernel_,
+                                                        corpus_.base_lists.size());
 }
 
 }  // namespace sparsecrf

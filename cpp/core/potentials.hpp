@@ -44,9 +44,14 @@ class Potentials {
     // The same sum over a base list.
     void gather_base(std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
 
+    // Weights changed, in the arrays this was made from: renew what was computed from these lists.
+    void refresh(std::span<const std::uint32_t> unigram_lists, std::span<const std::uint32_t> base_lists);
+
    private:
     void tabulate_unigrams(int threads);
     void tabulate_transitions(int threads);
+    void tabulate_unigram(std::int64_t list);
+    void tabulate_transition(std::int64_t list);
     void gather(const ListPool& lists, std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
 
     const Corpus& corpus_;
@@ -56,6 +61,7 @@ class Potentials {
     Kernel kernel_;
     int n_labels_, stride_;  // Y, Yp
     const std::uint8_t* forbidden_;
+    PairScores forbidden_scores_;  // -infinity for every forbidden pair
 
     // One row per unigram list where lists are shared by enough positions; else empty.
     AlignedVector<double> score_table_, exp_table_;  // [lists, Yp]

@@ -77,11 +77,11 @@ void Recursion::forward(Lattice& lattice) {
     if (lattice.logarithmic) forward_log(lattice);
 }
 
-void Recursion::backward(Lattice& lattice) {
+void Recursion::backward(Lattice& lattice, std::int64_t first) {
     if (lattice.logarithmic) {
-        backward_log(lattice);
+        backward_log(lattice, first);
     } else {
-        backward_linear(lattice);
+        backward_linear(lattice, first);
     }
 }
 
@@ -207,15 +207,15 @@ void Recursion::pair_probabilities(Lattice& lattice, std::int64_t t) {
 }
 
 // v_t = beta_t e_t / c_t,  p_t = alpha_t beta_t,  beta_{t-1}(y') = sum_y E_t(y', y) v_t(y)
-void Recursion::backward_linear(Lattice& lattice) {
+void Recursion::backward_linear(Lattice& lattice, std::int64_t first) {
     const double* beta = ones_.data();
-    for (std::int64_t t = lattice.length - 1; t >= 0; --t) {
+    for (std::int64_t t = lattice.length - 1; t >= first; --t) {
         double* v = lattice.v + t * stride_;
         const double total =
             kernels_.backward_finish(lattice.alpha + t * stride_, beta, stride_, v, lattice.p + t * stride_);
         const bool corrected = lattice.rest.ptr[t] < lattice.rest.ptr[t + 1];
         if (corrected) pair_probabilities(lattice, t);
-        if (t == 0) break;
+        if (t == first) break;
         potentials_.transition(lattice.first + t).backward(v, total, beta_.data());
         if (corrected) correct_backward(lattice, t, v, beta_.data());
         beta = beta_.data();

@@ -92,10 +92,10 @@ void Recursion::forward_log(Lattice& lattice) {
 
 // v_t = log beta_t + s_t - log c_t,  p_t = exp(log alpha_t + log beta_t),
 // log beta_{t-1}(y') = log sum_y exp(lambda(y', y) + v_t(y))
-void Recursion::backward_log(Lattice& lattice) {
+void Recursion::backward_log(Lattice& lattice, std::int64_t first) {
     RestPairs& rest = lattice.rest;
     std::fill_n(beta_.data(), stride_, 0.0);
-    for (std::int64_t t = lattice.length - 1; t >= 0; --t) {
+    for (std::int64_t t = lattice.length - 1; t >= first; --t) {
         const double* alpha = lattice.alpha + t * stride_;
         double* v = lattice.v + t * stride_;
         double* p = lattice.p + t * stride_;
@@ -116,7 +116,7 @@ void Recursion::backward_log(Lattice& lattice) {
                             : std::exp((alpha - stride_)[i] + lambda[static_cast<std::size_t>(i) * stride_ + y] + v[y]);
             rest.extra[k] = 0.0;
         }
-        if (t == 0) break;
+        if (t == first) break;
         for (int i = 0; i < n_labels_; ++i) {
             const double* row = lambda + static_cast<std::size_t>(i) * stride_;
             for (int y = 0; y < stride_; ++y) row_[y] = row[y] + v[y];

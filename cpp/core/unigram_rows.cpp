@@ -12,14 +12,15 @@ constexpr std::uint32_t kDenseRow = 0xffffffffu;
 
 }  // namespace
 
-UnigramRows::UnigramRows(const FeatureSet& features, std::span<const double> w)
+UnigramRows::UnigramRows(const FeatureSet& features, std::span<const double> w, bool keep_zeros)
     : n_labels_(features.n_labels),
       stride_(padded(features.n_labels)),
       has_row_((features.n_attributes + 63u) / 64u, 0),
       rows_(features.n_attributes, Row{0, 0}) {
     for (std::uint32_t x = 0; x < features.n_attributes; ++x) {
         const std::int64_t begin = features.unigram_ptr[x], end = features.unigram_ptr[x + 1];
-        const auto n = std::count_if(w.begin() + begin, w.begin() + end, [](double v) { return v != 0.0; });
+        const auto n =
+            std::count_if(w.begin() + begin, w.begin() + end, [&](double v) { return keep_zeros || v != 0.0; });
         if (n == 0) continue;
         has_row_[x / 64] |= std::uint64_t{1} << (x % 64);
         if (3 * n >= n_labels_) {
@@ -30,11 +31,23 @@ UnigramRows::UnigramRows(const FeatureSet& features, std::span<const double> w)
         } else {
             rows_[x] = {static_cast<std::uint32_t>(labels_.size()), static_cast<std::uint32_t>(n)};
             for (std::int64_t k = begin; k < end; ++k) {
-                if (w[k] == 0.0) continue;
+                if (w[k] == 0.0 && !keep_zeros) continue;
                 labels_.push_back(features.unigram_label[k]);
                 weights_.push_back(w[k]);
             }
         }
+    }
+}
+
+void UnigramRows::update(const FeatureSet& features, std::span<const double> w, std::uint32_t x) {
+    const Row row = rows_[x];
+    if (row.n == 0) return;
+    const std::int64_t begin = features.unigram_ptr[x], end = features.unigram_ptr[x + 1];
+    if (row.n == kDenseRow) {
+        double* dense = dense_rows_.data() + static_cast<std::size_t>(row.begin) * stride_;
+        for (std::int64_t k = begin; k < end; ++k) dense[features.unigram_label[k]] = w[k];
+    } else {
+        std::copy(w.begin() + begin, w.begin() + end, weights_.begin() + row.begin);
     }
 }
 

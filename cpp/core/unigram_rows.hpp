@@ -12,7 +12,11 @@ namespace sparsecrf {
 
 class UnigramRows {
    public:
-    UnigramRows(const FeatureSet& features, std::span<const double> w);
+    // keep_zeros: give every feature of the set a place, so that `update` can change its weight.
+    UnigramRows(const FeatureSet& features, std::span<const double> w, bool keep_zeros = false);
+
+    // The weights of attribute x changed; made with keep_zeros.
+    void update(const FeatureSet& features, std::span<const double> w, std::uint32_t x);
 
     // s(y) = sum_{x in list} v mu[x, y];  s: [Yp], padding -infinity
     void score(const ListPool& lists, std::uint32_t list, double* s) const;

@@ -62,7 +62,8 @@ class Objective:
         self.corpus = corpus
         self.rho1, self.rho2 = float(rho1), float(rho2)
         self.observed_only = observed_only
-        self.passes = 0
+        self.passes = 0.0
+        self.threads = threads
         self._oracle = Oracle(corpus, threads, kernel)
         observed = FeatureSet.observed(corpus)
         self.observed: Numbers = observed.numbers

@@ -13,10 +13,11 @@ from sparsecrf.objective import Floats, Numbers, Objective
 from sparsecrf.solvers.lbfgs import Lbfgs
 from sparsecrf.solvers.owlqn import Owlqn
 from sparsecrf.solvers.proximal import Proximal
+from sparsecrf.solvers.sbcd import Sbcd
 from sparsecrf.solvers.working_set import Callback, Point, Record, Solver, Stopping, run
 from sparsecrf.vocabulary import Vocabulary
 
-SOLVERS: dict[str, Callable[[Objective], Solver]] = {"auto": Proximal, "owlqn": Owlqn, "lbfgs": Lbfgs}
+SOLVERS: dict[str, Callable[[Objective], Solver]] = {"auto": Proximal, "sbcd": Sbcd, "owlqn": Owlqn, "lbfgs": Lbfgs}
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class Record:
 
     iter: int
     time_s: float
-    passes: int
+    passes: float
     objective: float
     loss: float
     gap: float | None
@@ -94,7 +94,11 @@ def run(
     callback: Callback | None = None,
 ) -> Result:
     """Minimise P with `solver`. No step makes P larger, so that Ctrl-C returns the best point so far."""
-    return _Run(objective, solver, stopping, callback).run(start)
+    from threadpoolctl import threadpool_limits
+
+    # The vector algebra of a step is small next to a pass, and its last bits would depend on the threads it uses.
+    with threadpool_limits(limits=1, user_api="blas"):
+        return _Run(objective, solver, stopping, callback).run(start)
 
 
 class _Run:
