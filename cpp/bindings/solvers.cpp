@@ -3,6 +3,7 @@
 #include "arrays.hpp"
 #include "core/quadratic.hpp"
 #include "core/sbcd.hpp"
+#include "core/simd/kernels.hpp"
 #include "module.hpp"
 
 namespace sparsecrf::bindings {
@@ -17,18 +18,23 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
         throw InputError(message("quadratic model: expected arrays of ", n, " rows, found ", g.size(), ", ",
                                  diagonal.size(), ", ", u.shape(0), " and ", v.shape(0)));
     }
+    if (u.shape(1) % kLanes != 0) {
+        throw InputError(
+            message("quadratic model: expected a rank that is a multiple of ", kLanes, ", found ", u.shape(1)));
+    }
     Result<double, 1> d = make<double, 1>({n});
     std::fill_n(d.data(), n, 0.0);
     const nb::gil_scoped_release unlocked;
-    minimize_quadratic(
-        {view(g), view(w), view(diagonal), view(parent), view(coupling), view(u), view(v), u.shape(1), rho1, rho2},
-        radius, tolerance, max_sweeps, span_of(d));
+    minimize_quadratic({view(g), view(w), view(diagonal), view(parent), view(coupling), view(u), view(v),
+                        static_cast<int>(u.shape(1)), rho1, rho2},
+                       radius, tolerance, max_sweeps, span_of(d));
     return d;
 }
 
 }  // namespace
 
 void bind_solvers(nb::module_& m) {
+    m.attr("LANES") = kLanes;
     m.def("minimize_quadratic", &minimize, nb::arg("g").noconvert(), nb::arg("w").noconvert(),
           nb::arg("diagonal").noconvert(), nb::arg("parent").noconvert(), nb::arg("coupling").noconvert(),
           nb::arg("u").noconvert(), nb::arg("v").noconvert(), nb::kw_only(), nb::arg("rho1"), nb::arg("rho2"),

@@ -36,7 +36,7 @@ const Prices& prices() {
                                      {0.55, 0.55, 0.55, 0.57, 0.62, 0.7, 0.75}};
     static constexpr Prices avx2{{0.16, 0.175, 0.19, 0.24, 0.35, 0.57, 0.75}, {0.25, 0.25, 0.26, 0.3, 0.33, 0.37, 0.4}};
     static constexpr Prices avx512{{0.117, 0.121, 0.13, 0.158, 0.275, 0.45, 0.53},
-                                   {0.15, 0.15, 0.16, 0.22, 0.25, 0.28, 0.3}};
+                                   {0.15, 0.15, 0.16, 0.22, 0.25, 0.33, 0.38}};
     const char* name = kernels().name;
     if (std::strcmp(name, "avx512") == 0) return avx512;
     if (std::strcmp(name, "avx2") == 0) return avx2;

@@ -134,7 +134,7 @@ void Potentials::tabulate_transition(std::int64_t list) {
         merge(scores, forbidden_scores_.pair, forbidden_scores_.score.data(), 1.0, true, scratch);
     }
     transitions_[static_cast<std::size_t>(list)].assign(n_labels_, std::move(scores), kernel_,
-                                                        corpus_.base_lists.size());
+                                                        corpus_.base_lists.size() - 1);  // without the empty list
 }
 
 }  // namespace sparsecrf

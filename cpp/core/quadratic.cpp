@@ -4,24 +4,25 @@
 #include <cmath>
 #include <vector>
 
+#include "simd/kernels.hpp"
+
 namespace sparsecrf {
 
 int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int max_sweeps, std::span<double> d) {
-    const std::size_t n = q.w.size(), m = q.rank;
+    const std::size_t n = q.w.size(), m = static_cast<std::size_t>(q.rank);
+    const Kernels& simd = kernels();
     std::vector<double> r(m, 0.0);                      // M U^T d
     std::vector<double> curvature(n), coupled(n, 0.0);  // coupled: sum of coupling * d over the children
     for (std::size_t k = 0; k < n; ++k) {
-        double c = q.diagonal[k];
-        for (std::size_t j = 0; j < m; ++j) c -= q.u[k * m + j] * q.v[k * m + j];
+        const double c = q.diagonal[k] - simd.dot(q.u.data() + k * m, q.v.data() + k * m, q.rank);
         curvature[k] = std::max(c, 1e-6 * q.diagonal[k]);
     }
     // z = argmin of (slope)(z - z0) + curvature (z - z0)^2 / 2 + rho2 z^2 / 2 + rho1 |z|: soft thresholding.
     const auto step = [&](std::size_t k) {
-        const double* u = q.u.data() + k * m;
         const std::int32_t parent = q.parent[k];
         double slope = q.g[k] + q.diagonal[k] * d[k] +
                        (parent < 0 ? coupled[k] : q.coupling[k] * d[static_cast<std::size_t>(parent)]);
-        for (std::size_t j = 0; j < m; ++j) slope -= u[j] * r[j];
+        slope -= simd.dot(q.u.data() + k * m, r.data(), q.rank);
         const double z0 = q.w[k] + d[k], target = curvature[k] * z0 - slope;
         double z = 0.0;
         if (target > q.rho1) z = (target - q.rho1) / (curvature[k] + q.rho2);
@@ -31,8 +32,7 @@ int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int 
         if (change == 0.0) return 0.0;
         d[k] = z - q.w[k];
         if (parent >= 0) coupled[static_cast<std::size_t>(parent)] += q.coupling[k] * change;
-        const double* v = q.v.data() + k * m;
-        for (std::size_t j = 0; j < m; ++j) r[j] += change * v[j];
+        simd.axpy(change, q.v.data() + k * m, q.rank, r.data());
         return std::fabs(change) * curvature[k];
     };
     // Full sweeps find what moves; in between only those coordinates are visited.

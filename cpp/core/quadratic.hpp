@@ -16,7 +16,7 @@ struct Quadratic {
     std::span<const double> coupling;      // [K]
     // B = B0 - U V^T, rows of length rank; V = U M with M symmetric (compact quasi-Newton form).
     std::span<const double> u, v;  // [K, rank]
-    std::size_t rank;
+    int rank;                      // a multiple of kLanes
     double rho1, rho2;
 };
 

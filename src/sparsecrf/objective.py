@@ -43,6 +43,15 @@ class WorkingSet:
         return out
 
 
+def union(a: Numbers, b: Numbers) -> Numbers:
+    """The numbers of either, ascending; for ascending a and b a merge, and much faster than np.union1d."""
+    both = np.concatenate([a, b])
+    both.sort(kind="stable")
+    first = np.ones(len(both), dtype=np.bool_)
+    first[1:] = both[1:] != both[:-1]
+    return both[first]
+
+
 class Objective:
     """P over one corpus. `passes` counts forward-backward passes over all data."""
 
@@ -93,8 +102,8 @@ class Objective:
         more = self.observed
         if not self.observed_only:
             self.passes += 1
-            more = np.union1d(more, self._oracle.candidates(known.features, w, self.rho1))
-        return self.working_set(np.union1d(known.numbers, more))
+            more = union(more, self._oracle.candidates(known.features, w, self.rho1))
+        return self.working_set(union(known.numbers, more))
 
     # ---- Values and derivatives
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.model import Model
-from sparsecrf.objective import Floats, Numbers, Objective
+from sparsecrf.objective import Floats, Numbers, Objective, union
 from sparsecrf.solvers.lbfgs import Lbfgs
 from sparsecrf.solvers.owlqn import Owlqn
 from sparsecrf.solvers.proximal import Proximal
@@ -97,6 +95,6 @@ def _start(objective: Objective, init: Fit) -> Point:
             f"init: expected {corpus.n_labels} labels and {corpus.n_attributes} attributes, "
             f"found {init.corpus.n_labels} and {init.corpus.n_attributes}"
         )
-    known = objective.working_set(np.union1d(objective.hopeful().numbers, init.numbers))
+    known = objective.working_set(union(objective.hopeful().numbers, init.numbers))
     w = known.carry(init.w, objective.working_set(init.numbers))
     return Point(known, w, *objective.loss_grad(known, w))

@@ -40,6 +40,9 @@ struct Kernels {
     // The largest of s[0..n) and the smallest that is not -infinity (infinity if there is none).
     void (*range)(const double* s, int n, double* low, double* high);
 
+    // sum_j x[j] y[j]
+    double (*dot)(const double* x, const double* y, int n);
+
     // x[j] += f y[j];   h[j] += f y[j] (1 - y[j])
     void (*axpy)(double f, const double* y, int n, double* x);
     void (*axpy_variance)(double f, const double* y, int n, double* h);

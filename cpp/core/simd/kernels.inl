@@ -220,6 +220,17 @@ void range(const double* s, int n, double* low, double* high) {
     }
 }
 
+double dot(const double* x, const double* y, int n) {
+    Vec acc[kParts];
+    SPARSECRF_UNROLL
+    for (int k = 0; k < kParts; ++k) acc[k] = broadcast(0.0);
+    for (int j = 0; j < n; j += kLanes) {
+        SPARSECRF_UNROLL
+        for (int k = 0; k < kParts; ++k) acc[k] += load(x + j + k * L) * load(y + j + k * L);
+    }
+    return reduce(acc);
+}
+
 void axpy(double f, const double* y, int n, double* x) {
     const Vec s = broadcast(f);
     for (int j = 0; j < n; j += L) store(x + j, load(x + j) + s * load(y + j));
@@ -247,6 +258,7 @@ const Kernels& table() {
                                      forward_finish,
                                      backward_finish,
                                      range,
+                                     dot,
                                      axpy,
                                      axpy_variance};
     return kernels;

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsecrf._core import minimize_quadratic
+from sparsecrf._core import LANES, minimize_quadratic
 from sparsecrf.objective import Floats, Objective, WorkingSet
 from sparsecrf.solvers.working_set import Point
 
@@ -105,8 +105,9 @@ class Proximal:
             s_y = s.T @ y
             lower = np.tril(s_y, -1)
             middle = np.block([[s.T @ b0_s, lower], [lower.T, -np.diag(np.diag(s_y))]])
-            u = np.concatenate([b0_s, y], axis=1)
-            v = np.ascontiguousarray(np.linalg.solve(middle, u.T).T)
+            padding = np.zeros((known.size, -2 * len(self.s) % LANES))
+            u = np.concatenate([b0_s, y, padding], axis=1)
+            v = np.concatenate([np.linalg.solve(middle, u[:, : len(middle)].T).T, padding], axis=1)
         return minimize_quadratic(
             point.g,
             point.w,
