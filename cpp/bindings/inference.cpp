@@ -60,16 +60,18 @@ void bind_oracle(nb::module_& m) {
             "Loss and its gradient on every feature of the set, zero weights included.")
         .def(
             "masses",
-            [](const Oracle& o) {
+            [](Oracle& o) {
                 const Masses mass = o.masses();
                 return nb::make_tuple(copy<double>(mass.unigram), copy<double>(mass.start), copy<double>(mass.inner));
             },
             nb::sig("def masses(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
             "sum w v of every attribute over unigram lists, and over bigram lists of first and of other positions.")
+        .def_prop_ro("signs_agree", &Oracle::signs_agree,
+                     "Whether |E - C| <= max(E, C) for every feature: no value is negative, no label is missing.")
         .def(
             "candidates",
-            [](const Oracle& o, const FeatureSet& f, Weights w, double bound) {
+            [](Oracle& o, const FeatureSet& f, Weights w, double bound) {
                 std::vector<std::int64_t> numbers;
                 {
                     const nb::gil_scoped_release unlocked;

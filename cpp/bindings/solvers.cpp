@@ -10,24 +10,24 @@ namespace sparsecrf::bindings {
 namespace {
 
 Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> diagonal, Array1<std::int32_t> parent,
-                           Array1<double> coupling, Array2<double> u, Array2<double> v, double rho1, double rho2,
+                           Array1<double> coupling, Array2<double> factors, int subtracted, double rho1, double rho2,
                            double radius, double tolerance, int max_sweeps) {
     const std::size_t n = w.size();
-    if (g.size() != n || diagonal.size() != n || parent.size() != n || coupling.size() != n || u.shape(0) != n ||
-        v.shape(0) != n || u.shape(1) != v.shape(1)) {
+    if (g.size() != n || diagonal.size() != n || parent.size() != n || coupling.size() != n || factors.shape(0) != n) {
         throw InputError(message("quadratic model: expected arrays of ", n, " rows, found ", g.size(), ", ",
-                                 diagonal.size(), ", ", u.shape(0), " and ", v.shape(0)));
+                                 diagonal.size(), " and ", factors.shape(0)));
     }
-    if (u.shape(1) % kLanes != 0) {
-        throw InputError(
-            message("quadratic model: expected a rank that is a multiple of ", kLanes, ", found ", u.shape(1)));
+    const int rank = static_cast<int>(factors.shape(1));
+    if (rank % kLanes != 0 || subtracted % kLanes != 0 || subtracted < 0 || subtracted > rank) {
+        throw InputError(message("quadratic model: expected ranks that are multiples of ", kLanes, ", found ",
+                                 subtracted, " of ", rank));
     }
     Result<double, 1> d = make<double, 1>({n});
     std::fill_n(d.data(), n, 0.0);
     const nb::gil_scoped_release unlocked;
-    minimize_quadratic({view(g), view(w), view(diagonal), view(parent), view(coupling), view(u), view(v),
-                        static_cast<int>(u.shape(1)), rho1, rho2},
-                       radius, tolerance, max_sweeps, span_of(d));
+    minimize_quadratic(
+        {view(g), view(w), view(diagonal), view(parent), view(coupling), view(factors), rank, subtracted, rho1, rho2},
+        radius, tolerance, max_sweeps, span_of(d));
     return d;
 }
 
@@ -37,9 +37,9 @@ void bind_solvers(nb::module_& m) {
     m.attr("LANES") = kLanes;
     m.def("minimize_quadratic", &minimize, nb::arg("g").noconvert(), nb::arg("w").noconvert(),
           nb::arg("diagonal").noconvert(), nb::arg("parent").noconvert(), nb::arg("coupling").noconvert(),
-          nb::arg("u").noconvert(), nb::arg("v").noconvert(), nb::kw_only(), nb::arg("rho1"), nb::arg("rho2"),
+          nb::arg("factors").noconvert(), nb::kw_only(), nb::arg("subtracted"), nb::arg("rho1"), nb::arg("rho2"),
           nb::arg("radius"), nb::arg("tolerance"), nb::arg("max_sweeps"),
-          "The step d that minimises g.d + d'(diag - u v')d/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius.");
+          "The step d that minimises g.d + d'Bd/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius.");
     nb::class_<Sbcd>(m, "Sbcd", "Blockwise coordinate descent over a labelled corpus.")
         .def(
             "__init__",

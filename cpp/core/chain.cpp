@@ -80,7 +80,8 @@ int Chain::threads_for(const Corpus& corpus) const {
 Potentials Chain::potentials(const Corpus& corpus, const Constraints& constraints) const {
     features_->check_fits(corpus);
     constraints.check(corpus);
-    return Potentials(corpus, *features_, w_, rows_, kernel_, threads_for(corpus), constraints.forbidden_pairs());
+    return Potentials(corpus, *features_, w_, rows_, corpus.unigram_lists, kernel_, threads_for(corpus),
+                      constraints.forbidden_pairs());
 }
 
 void Chain::log_partition(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {

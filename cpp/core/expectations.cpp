@@ -48,11 +48,12 @@ std::vector<std::uint16_t> compress(std::vector<std::uint16_t>& x, int n) {
 
 }  // namespace
 
-Expectations::Expectations(const Potentials& potentials, const FeatureSet& features, std::span<double> g,
-                           std::span<double> h, int threads)
+Expectations::Expectations(const Potentials& potentials, const FeatureSet& features, const UnigramIndex& index,
+                           std::span<double> g, std::span<double> h, int threads)
     : potentials_(potentials),
       corpus_(potentials.corpus()),
       features_(features),
+      index_(index),
       g_(g),
       h_(h),
       threads_(threads),
@@ -99,43 +100,47 @@ std::optional<std::size_t> Expectations::cell(const ListSums& of, std::uint32_t 
     return static_cast<std::size_t>(found - of.pair.begin());
 }
 
-void Expectations::add(const Block& block, BlockRows& rows) {
-    add_unigrams(block, rows);
+void Expectations::add(const Block& block, const Occurrences& unigrams, BlockRows& rows) {
+    add_unigrams(unigrams, rows);
     add_rest(block, rows);
     add_base(block, rows);
 }
 
 // E[x, y] += sum_t w v p_t(y);  h[x, y] += sum_t w v^2 p_t(y) (1 - p_t(y))
-void Expectations::add_unigrams(const Block& block, const BlockRows& rows) {
-    const Occurrences& all = block.unigram;
+void Expectations::add_unigrams(const Occurrences& all, const BlockRows& rows) {
     const Kernels& k = kernels();
     parallel_for(static_cast<std::int64_t>(all.keys.size()), threads_, 64, [&](int, std::int64_t key) {
-        const std::uint32_t x = all.keys[static_cast<std::size_t>(key)];
-        const std::int64_t begin = features_.unigram_ptr[x], end = features_.unigram_ptr[x + 1];
-        if (begin == end) return;
-        const bool whole_row = 3 * (end - begin) >= stride_;
+        const std::uint32_t row = all.keys[static_cast<std::size_t>(key)];
+        const auto [begin, end] = index_.features[row];
+        const std::size_t first = all.ptr[static_cast<std::size_t>(key)],
+                          last = all.ptr[static_cast<std::size_t>(key) + 1];
+        const auto p = [&](std::size_t o) { return rows.p.data() + static_cast<std::size_t>(all.rows[o]) * stride_; };
+        if (!worth_a_dense_row(end - begin, stride_)) {
+            for (std::size_t o = first; o < last; ++o) {
+                const double value = all.value(o), weight = rows.weight[all.rows[o]];
+                for (std::int64_t f = begin; f < end; ++f) {
+                    const double q = p(o)[features_.unigram_label[f]];
+                    g_[f] += weight * value * q;
+                    if (!h_.empty()) h_[f] += weight * value * value * q * (1.0 - q);
+                }
+            }
+            return;
+        }
         thread_local AlignedVector<double> sum, sum2;
-        if (whole_row) {
-            sum.assign(static_cast<std::size_t>(stride_), 0.0);
-            sum2.assign(static_cast<std::size_t>(stride_), 0.0);
-        }
-        for (std::uint32_t o = all.ptr[static_cast<std::size_t>(key)]; o < all.ptr[static_cast<std::size_t>(key) + 1];
-             ++o) {
-            const std::uint32_t r = all.rows[o];
-            const double value = all.value(o), weight = rows.weight[r];
-            const double* p = rows.p.data() + static_cast<std::size_t>(r) * stride_;
-            if (whole_row) {
-                k.axpy(weight * value, p, stride_, sum.data());
-                if (!h_.empty()) k.axpy_variance(weight * value * value, p, stride_, sum2.data());
-                continue;
+        sum.assign(static_cast<std::size_t>(stride_), 0.0);
+        sum2.assign(static_cast<std::size_t>(stride_), 0.0);
+        for (std::size_t o = first; o < last;) {
+            const double* x[kRowsAtATime];
+            double factor[kRowsAtATime];
+            int n = 0;
+            for (; o < last && n < static_cast<int>(kRowsAtATime); ++o, ++n) {
+                x[n] = p(o);
+                factor[n] = rows.weight[all.rows[o]] * all.value(o);
+                if (!h_.empty()) k.axpy_variance(factor[n] * all.value(o), x[n], stride_, sum2.data());
             }
-            for (std::int64_t f = begin; f < end; ++f) {
-                const double q = p[features_.unigram_label[f]];
-                g_[f] += weight * value * q;
-                if (!h_.empty()) h_[f] += weight * value * value * q * (1.0 - q);
-            }
+            k.sum_rows(factor, x, n, stride_, sum.data());
         }
-        for (std::int64_t f = begin; whole_row && f < end; ++f) {
+        for (std::int64_t f = begin; f < end; ++f) {
             g_[f] += sum[features_.unigram_label[f]];
             if (!h_.empty()) h_[f] += sum2[features_.unigram_label[f]];
         }

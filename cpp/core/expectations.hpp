@@ -10,6 +10,7 @@
 #include "lattice.hpp"
 #include "plan.hpp"
 #include "potentials.hpp"
+#include "unigram_index.hpp"
 
 namespace sparsecrf {
 
@@ -25,15 +26,16 @@ struct BlockRows {
 class Expectations {
    public:
     // g, h: [K] (h may be empty); values are added to what they hold. Curvature is for weights >= 0 only.
-    Expectations(const Potentials& potentials, const FeatureSet& features, std::span<double> g, std::span<double> h,
-                 int threads);
+    Expectations(const Potentials& potentials, const FeatureSet& features, const UnigramIndex& index,
+                 std::span<double> g, std::span<double> h, int threads);
 
-    void add(const Block& block, BlockRows& rows);
+    // `unigrams`: the block's part of the index.
+    void add(const Block& block, const Occurrences& unigrams, BlockRows& rows);
     // Distributes the sums of the base lists over their attributes; after the last block.
     void finish();
 
    private:
-    void add_unigrams(const Block& block, const BlockRows& rows);
+    void add_unigrams(const Occurrences& all, const BlockRows& rows);
     void add_rest(const Block& block, const BlockRows& rows);
     void add_base(const Block& block, BlockRows& rows);
     void add_products(std::uint32_t list, std::span<const std::uint32_t> rows, const BlockRows& block, int y0, int y1,
@@ -46,6 +48,7 @@ class Expectations {
     const Potentials& potentials_;
     const Corpus& corpus_;
     const FeatureSet& features_;
+    const UnigramIndex& index_;
     std::span<double> g_, h_;
     const int threads_, n_labels_, stride_;  // Y, Yp
 

@@ -72,6 +72,28 @@ std::uint32_t ListPool::intern(std::vector<Attribute>&& list) {
     return made;
 }
 
+ListPool ListPool::renamed(std::span<const std::uint32_t> name) const {
+    ListPool made;
+    made.freeze();
+    made.ptr_.reserve(ptr_.size());
+    std::vector<Attribute> entries;
+    for (std::uint32_t list = 1; list < size(); ++list) {
+        entries.clear();
+        for (std::int64_t k = begin(list); k < end(list); ++k) {
+            if (name[id_[k]] != kDropped) entries.push_back({name[id_[k]], value(k)});
+        }
+        std::sort(entries.begin(), entries.end(), [](const Attribute& a, const Attribute& b) { return a.id < b.id; });
+        for (const Attribute& entry : entries) {
+            made.id_.push_back(entry.id);
+            if (!value_.empty()) made.value_.push_back(entry.value);
+        }
+        made.ptr_.push_back(static_cast<std::int64_t>(made.id_.size()));
+    }
+    made.id_.shrink_to_fit();
+    made.value_.shrink_to_fit();
+    return made;
+}
+
 void ListPool::freeze() {
     slots_ = {};
     hashes_ = {};

@@ -25,6 +25,11 @@ class ListPool {
     std::int64_t end(std::uint32_t list) const { return ptr_[list + 1]; }
     std::uint32_t id(std::int64_t entry) const { return id_[entry]; }
     double value(std::int64_t entry) const { return value_.empty() ? 1.0 : value_[entry]; }
+    bool has_values() const { return !value_.empty(); }
+
+    // The same lists, attribute x called name[x], or left out where that is kDropped. Lists stay sorted.
+    static constexpr std::uint32_t kDropped = 0xffffffffu;
+    ListPool renamed(std::span<const std::uint32_t> name) const;
 
     // Drops the hash table and spare capacity; no list can be added afterwards.
     void freeze();

@@ -60,6 +60,15 @@ const std::vector<double>& Oracle::counts(const FeatureSet& features) {
     return counts_;
 }
 
+const UnigramIndex& Oracle::index(const FeatureSet& features) {
+    if (index_ == nullptr || index_of_ != features.serial) {
+        index_.reset();
+        index_ = std::make_unique<const UnigramIndex>(corpus_, plan_, features, threads_);
+        index_of_ = features.serial;
+    }
+    return *index_;
+}
+
 double Oracle::pass(const Potentials& potentials, bool only_positive, const Visit& visit) const {
     const bool derivatives = static_cast<bool>(visit);
     const auto stride = static_cast<std::size_t>(potentials.stride());
@@ -70,7 +79,8 @@ double Oracle::pass(const Potentials& potentials, bool only_positive, const Visi
         x->resize(static_cast<std::size_t>(plan_.max_rows) * stride);
     rows.lattices.resize(static_cast<std::size_t>(plan_.max_items));
     std::vector<double> weights(plan_.items.size()), log_z(plan_.items.size());
-    for (const Block& block : plan_.blocks) {
+    for (std::size_t b = 0; b < plan_.blocks.size(); ++b) {
+        const Block& block = plan_.blocks[b];
         rows.weight.clear();
         rows.item.clear();
         rows.first_row.clear();
@@ -105,39 +115,51 @@ double Oracle::pass(const Potentials& potentials, bool only_positive, const Visi
             for (std::size_t c = 0; c < static_cast<std::size_t>(lattice.length) * stride; ++c)
                 lattice.v[c] *= weights[k];
         });
-        if (visit) visit(block, rows);
+        if (visit) visit(b, rows);
     }
     return dot(weights, log_z);
 }
 
 double Oracle::expectations(const FeatureSet& features, std::span<const double> w, std::span<double> g,
-                            std::span<double> h, bool only_positive) const {
-    const UnigramRows unigram_rows(features, w);
-    const Potentials potentials(corpus_, features, w, unigram_rows, kernel_, threads_);
-    Expectations sums(potentials, features, g, h, threads_);
-    const double log_z =
-        pass(potentials, only_positive, [&](const Block& block, BlockRows& rows) { sums.add(block, rows); });
+                            std::span<double> h, bool only_positive) {
+    const UnigramIndex& unigrams = index(features);
+    const UnigramRows unigram_rows(features, w, unigrams.attributes);
+    const Potentials potentials(corpus_, features, w, unigram_rows, unigrams.lists, kernel_, threads_);
+    Expectations sums(potentials, features, unigrams, g, h, threads_);
+    const double log_z = pass(potentials, only_positive, [&](std::size_t b, BlockRows& rows) {
+        sums.add(plan_.blocks[b], unigrams.blocks[b], rows);
+    });
     sums.finish();
     return log_z;
 }
 
-std::vector<std::int64_t> Oracle::candidates(const FeatureSet& features, std::span<const double> w,
-                                             double bound) const {
+std::vector<std::int64_t> Oracle::candidates(const FeatureSet& features, std::span<const double> w, double bound) {
     features.check_fits(corpus_);
     features.check_weights(w);
     if (!(bound > 0.0)) throw InputError(message("screening: expected a bound > 0, found ", bound));
-    const UnigramRows unigram_rows(features, w);
-    const Potentials potentials(corpus_, features, w, unigram_rows, kernel_, threads_);
+    const UnigramIndex& unigrams = index(features);
+    const UnigramRows unigram_rows(features, w, unigrams.attributes);
+    const Potentials potentials(corpus_, features, w, unigram_rows, unigrams.lists, kernel_, threads_);
     Screen screen(corpus_, plan_, bound, threads_);
-    pass(potentials, false, [&](const Block& block, BlockRows& rows) { screen.add(block, rows); });
+    pass(potentials, false, [&](std::size_t b, BlockRows& rows) { screen.add(b, rows); });
     return screen.candidates();
+}
+
+bool Oracle::signs_agree() const {
+    for (const ListPool* lists : {&corpus_.unigram_lists, &corpus_.base_lists, &corpus_.rest_lists}) {
+        for (std::int64_t k = 0; lists->has_values() && k < lists->n_entries(); ++k) {
+            if (lists->value(k) < 0.0) return false;
+        }
+    }
+    return std::none_of(plan_.items.begin(), plan_.items.end(), [](const Item& i) { return i.weight < 0.0; });
 }
 
 double Oracle::loss(const FeatureSet& features, std::span<const double> w) {
     features.check_fits(corpus_);
     features.check_weights(w);
-    const UnigramRows unigram_rows(features, w);
-    const Potentials potentials(corpus_, features, w, unigram_rows, kernel_, threads_);
+    const UnigramIndex& unigrams = index(features);
+    const UnigramRows unigram_rows(features, w, unigrams.attributes);
+    const Potentials potentials(corpus_, features, w, unigram_rows, unigrams.lists, kernel_, threads_);
     return pass(potentials, false, {}) - dot(w, counts(features));
 }
 

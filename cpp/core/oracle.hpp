@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -32,19 +33,23 @@ class Oracle {
     double gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
                     std::span<const double> counts = {});
 
+    // Whether |E_k - C_k| <= max(E_k, C_k) for every feature: no value is negative, and no label is missing.
+    bool signs_agree() const;
+
     // Sums of w v by attribute: what expectations are under uniform labels.
     Masses masses() const { return attribute_masses(corpus_, plan_, false); }
 
     // Numbers of all features, in the set or not, whose expectation at w could exceed `bound` > 0; ascending.
-    std::vector<std::int64_t> candidates(const FeatureSet& features, std::span<const double> w, double bound) const;
+    std::vector<std::int64_t> candidates(const FeatureSet& features, std::span<const double> w, double bound);
 
    private:
-    // Runs all items block by block; after each block, visit(block, rows), if there is one. Returns the sum of
+    // Runs all items block by block; after block b, visit(b, rows), if there is one. Returns the sum of
     // weight * log Z. With `only_positive` the items of negative weight count for nothing.
-    using Visit = std::function<void(const Block&, BlockRows&)>;
+    using Visit = std::function<void(std::size_t, BlockRows&)>;
     double pass(const Potentials& potentials, bool only_positive, const Visit& visit) const;
+    const UnigramIndex& index(const FeatureSet& features);
     double expectations(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
-                        bool only_positive) const;
+                        bool only_positive);
 
     const Corpus& corpus_;
     const Kernel kernel_;
@@ -52,6 +57,8 @@ class Oracle {
     const Plan plan_;
     std::vector<double> counts_;  // of the feature set counts_of_
     std::uint64_t counts_of_ = 0;
+    std::unique_ptr<const UnigramIndex> index_;  // of the feature set index_of_
+    std::uint64_t index_of_ = 0;
 };
 
 }  // namespace sparsecrf

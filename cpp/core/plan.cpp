@@ -100,7 +100,7 @@ void Plan::cut(const Corpus& corpus) {
 }
 
 void Plan::index(const Corpus& corpus, Block& block) const {
-    std::vector<Occurrence> unigram, rest, inner, start;
+    std::vector<Occurrence> rest, inner, start;
     const auto add = [](std::vector<Occurrence>& out, const ListPool& lists, std::uint32_t list, std::uint32_t row) {
         for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k)
             out.push_back({lists.id(k), row, lists.value(k)});
@@ -109,12 +109,10 @@ void Plan::index(const Corpus& corpus, Block& block) const {
     for (std::int64_t k = block.first_item; k < block.last_item; ++k) {
         const std::int64_t i = items[static_cast<std::size_t>(k)].sequence;
         for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t, ++row) {
-            add(unigram, corpus.unigram_lists, corpus.unigram[t], row);
             add(rest, corpus.rest_lists, corpus.rest[t], row);
             if (corpus.base[t] != 0) (t == corpus.offsets[i] ? start : inner).push_back({corpus.base[t], row, 1.0});
         }
     }
-    block.unigram = collect(unigram);
     block.rest = collect(rest);
     block.inner = collect(inner);
     block.start = collect(start);

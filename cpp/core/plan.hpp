@@ -25,16 +25,15 @@ struct Occurrences {
     std::vector<std::uint32_t> ptr{0};
     std::vector<std::uint32_t> rows;  // rows of the block, ascending within a key
     std::vector<double> values;       // parallel to rows, or empty: all 1
-    double value(std::uint32_t k) const { return values.empty() ? 1.0 : values[k]; }
+    double value(std::size_t k) const { return values.empty() ? 1.0 : values[k]; }
 };
 
 struct Block {
     std::int64_t first_item = 0, last_item = 0;  // [first, last)
     std::int64_t n_rows = 0;
-    Occurrences unigram;  // by unigram attribute
-    Occurrences rest;     // by rest attribute
-    Occurrences inner;    // by base list: rows after the first of their item
-    Occurrences start;    // by base list: first rows
+    Occurrences rest;   // by rest attribute
+    Occurrences inner;  // by base list: rows after the first of their item
+    Occurrences start;  // by base list: first rows
 };
 
 class Plan {

@@ -34,11 +34,13 @@ void merge(PairScores& a, std::span<const std::uint32_t> pairs, const double* w,
 }  // namespace
 
 Potentials::Potentials(const Corpus& corpus, const FeatureSet& features, std::span<const double> w,
-                       const UnigramRows& rows, Kernel kernel, int threads, const std::uint8_t* forbidden)
+                       const UnigramRows& rows, const ListPool& lists, Kernel kernel, int threads,
+                       const std::uint8_t* forbidden)
     : corpus_(corpus),
       features_(features),
       w_(w),
       rows_(rows),
+      lists_(lists),
       kernel_(kernel),
       n_labels_(corpus.n_labels),
       stride_(padded(corpus.n_labels)),
@@ -48,7 +50,7 @@ Potentials::Potentials(const Corpus& corpus, const FeatureSet& features, std::sp
 }
 
 void Potentials::tabulate_unigrams(int threads) {
-    const std::int64_t n = corpus_.unigram_lists.size();
+    const std::int64_t n = lists_.size();
     if (4 * n > corpus_.n_tokens()) return;
     score_table_.resize(static_cast<std::size_t>(n * stride_));
     exp_table_.resize(score_table_.size());
@@ -59,7 +61,7 @@ void Potentials::tabulate_unigrams(int threads) {
 
 void Potentials::tabulate_unigram(std::int64_t list) {
     double* s = score_table_.data() + list * stride_;
-    rows_.score(corpus_.unigram_lists, static_cast<std::uint32_t>(list), s);
+    rows_.score(lists_, static_cast<std::uint32_t>(list), s);
     kernels().range(s, stride_, &low_[list], &high_[list]);
     kernels().exp_shifted(s, high_[list], stride_, exp_table_.data() + list * stride_);
 }
@@ -74,7 +76,7 @@ void Potentials::refresh(std::span<const std::uint32_t> unigram_lists, std::span
 const double* Potentials::scores(std::int64_t position, double* scratch) const {
     const std::uint32_t list = corpus_.unigram[position];
     if (!score_table_.empty()) return score_table_.data() + static_cast<std::int64_t>(list) * stride_;
-    rows_.score(corpus_.unigram_lists, list, scratch);
+    rows_.score(lists_, list, scratch);
     return scratch;
 }
 

@@ -19,9 +19,10 @@ enum class Pairs { all, start, inner };
 
 class Potentials {
    public:
-    // `forbidden`: [Y + 1, Y] non-zero where a label pair must not occur, or null. References are kept, not copied.
+    // `lists`: the corpus's unigram lists, entries named by row of `rows`. `forbidden`: [Y + 1, Y] non-zero where a
+    // label pair must not occur, or null. References are kept, not copied.
     Potentials(const Corpus& corpus, const FeatureSet& features, std::span<const double> w, const UnigramRows& rows,
-               Kernel kernel, int threads, const std::uint8_t* forbidden = nullptr);
+               const ListPool& lists, Kernel kernel, int threads, const std::uint8_t* forbidden = nullptr);
 
     int n_labels() const { return n_labels_; }
     int stride() const { return stride_; }
@@ -58,6 +59,7 @@ class Potentials {
     const FeatureSet& features_;
     std::span<const double> w_;
     const UnigramRows& rows_;
+    const ListPool& lists_;
     Kernel kernel_;
     int n_labels_, stride_;  // Y, Yp
     const std::uint8_t* forbidden_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "aligned.hpp"
 #include "simd/kernels.hpp"
 
 namespace sparsecrf {
@@ -11,10 +12,12 @@ namespace sparsecrf {
 int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int max_sweeps, std::span<double> d) {
     const std::size_t n = q.w.size(), m = static_cast<std::size_t>(q.rank);
     const Kernels& simd = kernels();
-    std::vector<double> r(m, 0.0);                      // M U^T d
+    const int n_p = q.subtracted, n_q = q.rank - q.subtracted;
+    AlignedVector<double> r(m, 0.0);                    // P^T d, then Q^T d
     std::vector<double> curvature(n), coupled(n, 0.0);  // coupled: sum of coupling * d over the children
     for (std::size_t k = 0; k < n; ++k) {
-        const double c = q.diagonal[k] - simd.dot(q.u.data() + k * m, q.v.data() + k * m, q.rank);
+        const double* row = q.factors.data() + k * m;
+        const double c = q.diagonal[k] - simd.dot(row, row, n_p) + simd.dot(row + n_p, row + n_p, n_q);
         curvature[k] = std::max(c, 1e-6 * q.diagonal[k]);
     }
     // z = argmin of (slope)(z - z0) + curvature (z - z0)^2 / 2 + rho2 z^2 / 2 + rho1 |z|: soft thresholding.
@@ -22,7 +25,8 @@ int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int 
         const std::int32_t parent = q.parent[k];
         double slope = q.g[k] + q.diagonal[k] * d[k] +
                        (parent < 0 ? coupled[k] : q.coupling[k] * d[static_cast<std::size_t>(parent)]);
-        slope -= simd.dot(q.u.data() + k * m, r.data(), q.rank);
+        const double* row = q.factors.data() + k * m;
+        slope += simd.dot(row + n_p, r.data() + n_p, n_q) - simd.dot(row, r.data(), n_p);
         const double z0 = q.w[k] + d[k], target = curvature[k] * z0 - slope;
         double z = 0.0;
         if (target > q.rho1) z = (target - q.rho1) / (curvature[k] + q.rho2);
@@ -32,7 +36,7 @@ int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int 
         if (change == 0.0) return 0.0;
         d[k] = z - q.w[k];
         if (parent >= 0) coupled[static_cast<std::size_t>(parent)] += q.coupling[k] * change;
-        simd.axpy(change, q.v.data() + k * m, q.rank, r.data());
+        simd.axpy(change, row, q.rank, r.data());
         return std::fabs(change) * curvature[k];
     };
     // Full sweeps find what moves; in between only those coordinates are visited.

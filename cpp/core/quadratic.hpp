@@ -14,9 +14,9 @@ struct Quadratic {
     // have no parent themselves. B0 is D with these couplings.
     std::span<const std::int32_t> parent;  // [K]
     std::span<const double> coupling;      // [K]
-    // B = B0 - U V^T, rows of length rank; V = U M with M symmetric (compact quasi-Newton form).
-    std::span<const double> u, v;  // [K, rank]
-    int rank;                      // a multiple of kLanes
+    // B = B0 - P P^T + Q Q^T; a row of `factors` is that of P, then that of Q.
+    std::span<const double> factors;  // [K, rank]
+    int rank, subtracted;             // columns of P and Q together, of P: multiples of kLanes
     double rho1, rho2;
 };
 

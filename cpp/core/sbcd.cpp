@@ -88,7 +88,7 @@ double Sbcd::sweep(const FeatureSet& features, std::span<double> w, std::span<co
     features.check_weights(w);
     features.check_weights(counts);
     UnigramRows rows(features, w, true);
-    Potentials potentials(corpus_, features, w, rows, kernel_, threads_);
+    Potentials potentials(corpus_, features, w, rows, corpus_.unigram_lists, kernel_, threads_);
     std::vector<Worker> workers;
     for (int k = 0; k < threads_; ++k) workers.push_back({Recursion(potentials), {}});
     double visited = 0.0;
@@ -245,7 +245,7 @@ std::vector<double> Sbcd::step(const FeatureSet& features, const Row& row, std::
         shared[found] += q[k];
     }
     for (std::size_t k = 0; k < n; ++k) diagonal[k] = std::max(q[k], shared[k]) + kRidge * damping;
-    const Quadratic model{g, block, diagonal, parent, coupling, {}, {}, 0, options.rho1, options.rho2};
+    const Quadratic model{g, block, diagonal, parent, coupling, {}, 0, 0, options.rho1, options.rho2};
     minimize_quadratic(model, kRadius, 1e-3, 50, d);
     return d;
 }

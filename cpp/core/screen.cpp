@@ -18,6 +18,12 @@ void add_mass(const ListPool& lists, std::uint32_t list, double weight, bool abs
     }
 }
 
+std::vector<bool> above(const std::vector<double>& mass, double bound) {
+    std::vector<bool> is(mass.size());
+    for (std::size_t x = 0; x < mass.size(); ++x) is[x] = mass[x] > bound;
+    return is;
+}
+
 }  // namespace
 
 Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute) {
@@ -53,9 +59,17 @@ Screen::Rows Screen::make_rows(const std::vector<double>& mass, double bound, in
 }
 
 Screen::Screen(const Corpus& corpus, const Plan& plan, double bound, int threads)
-    : corpus_(corpus), bound_(bound), threads_(threads), n_labels_(corpus.n_labels), stride_(padded(corpus.n_labels)) {
-    const Masses mass = attribute_masses(corpus, plan, true);
-    unigram_ = make_rows(mass.unigram, bound, stride_);
+    : Screen(corpus, plan, attribute_masses(corpus, plan, true), bound, threads) {}
+
+Screen::Screen(const Corpus& corpus, const Plan& plan, const Masses& mass, double bound, int threads)
+    : corpus_(corpus),
+      plan_(plan),
+      bound_(bound),
+      threads_(threads),
+      n_labels_(corpus.n_labels),
+      stride_(padded(corpus.n_labels)),
+      index_(corpus, plan, above(mass.unigram, bound), threads),
+      unigram_(index_.attributes.size() * static_cast<std::size_t>(stride_), 0.0) {
     previous_ = make_rows(mass.inner, bound, stride_);
     label_ = make_rows(mass.inner, bound, stride_);
     start_ = make_rows(mass.start, bound, stride_);
@@ -64,7 +78,8 @@ Screen::Screen(const Corpus& corpus, const Plan& plan, double bound, int threads
     }
 }
 
-void Screen::add(const Block& block, const BlockRows& rows) {
+void Screen::add(std::size_t b, const BlockRows& rows) {
+    const Block& block = plan_.blocks[b];
     const Kernels& k = kernels();
     const auto row = [&](std::uint32_t r) { return rows.p.data() + static_cast<std::size_t>(r) * stride_; };
     const auto each = [&](const Occurrences& all, auto visit) {
@@ -79,7 +94,9 @@ void Screen::add(const Block& block, const BlockRows& rows) {
         if (to.row_of[x] == kNoRow) return;
         k.axpy(f, row(r), stride_, to.sums.data() + static_cast<std::size_t>(to.row_of[x]) * stride_);
     };
-    each(block.unigram, [&](std::uint32_t x, std::uint32_t r, double f) { add_to(unigram_, x, r, f); });
+    each(index_.blocks[b], [&](std::uint32_t x, std::uint32_t r, double f) {
+        k.axpy(f, row(r), stride_, unigram_.data() + static_cast<std::size_t>(x) * stride_);
+    });
     each(block.rest, [&](std::uint32_t x, std::uint32_t r, double f) {
         if (r == rows.first_row[rows.item[r]]) {
             add_to(start_, x, r, f);
@@ -113,28 +130,28 @@ std::vector<std::int64_t> Screen::candidates() const {
             add(start, list_start_[list]);
         }
     }
-    const auto over = [&](const Rows& rows, std::uint32_t row) {
+    const auto over = [&](const AlignedVector<double>& sums, std::uint32_t row) {
         std::vector<std::int64_t> labels;
         for (int y = 0; y < n_labels_; ++y) {
-            if (rows.sums[static_cast<std::size_t>(row) * stride_ + y] > bound_) labels.push_back(y);
+            if (sums[static_cast<std::size_t>(row) * stride_ + y] > bound_) labels.push_back(y);
         }
         return labels;
     };
     const std::int64_t Y = n_labels_, X = corpus_.n_attributes;
     std::vector<std::int64_t> out;
-    for (std::uint32_t row = 0; row < unigram_.keys.size(); ++row) {
-        for (const std::int64_t y : over(unigram_, row)) out.push_back(unigram_.keys[row] * Y + y);
+    for (std::uint32_t row = 0; row < index_.attributes.size(); ++row) {
+        for (const std::int64_t y : over(unigram_, row)) out.push_back(index_.attributes[row] * Y + y);
     }
     for (std::int64_t x = 0; x < X; ++x) {
         const std::int64_t first = X * Y + x * (Y + 1) * Y;
         if (previous.row_of[x] != kNoRow) {
-            const auto ys = over(label, label.row_of[x]);
-            for (const std::int64_t before : over(previous, previous.row_of[x])) {
+            const auto ys = over(label.sums, label.row_of[x]);
+            for (const std::int64_t before : over(previous.sums, previous.row_of[x])) {
                 for (const std::int64_t y : ys) out.push_back(first + before * Y + y);
             }
         }
         if (start.row_of[x] != kNoRow) {
-            for (const std::int64_t y : over(start, start.row_of[x])) out.push_back(first + Y * Y + y);
+            for (const std::int64_t y : over(start.sums, start.row_of[x])) out.push_back(first + Y * Y + y);
         }
     }
     return out;

@@ -11,6 +11,7 @@
 #include "aligned.hpp"
 #include "expectations.hpp"
 #include "plan.hpp"
+#include "unigram_index.hpp"
 
 namespace sparsecrf {
 
@@ -26,7 +27,8 @@ class Screen {
     // Candidates are the features whose expectation could exceed `bound` > 0.
     Screen(const Corpus& corpus, const Plan& plan, double bound, int threads);
 
-    void add(const Block& block, const BlockRows& rows);
+    // Block b of the plan.
+    void add(std::size_t b, const BlockRows& rows);
     // Numbers of the candidates (FeatureSet::from_numbers), ascending.
     std::vector<std::int64_t> candidates() const;
 
@@ -37,12 +39,15 @@ class Screen {
         std::vector<std::uint32_t> keys;    // attribute of each row
         AlignedVector<double> sums;         // [rows, Yp]
     };
+    Screen(const Corpus& corpus, const Plan& plan, const Masses& mass, double bound, int threads);
     static Rows make_rows(const std::vector<double>& mass, double bound, int stride);
 
     const Corpus& corpus_;
+    const Plan& plan_;
     const double bound_;
     const int threads_, n_labels_, stride_;  // Y, Yp
-    Rows unigram_;                           // sum |w v| p_t(y)
+    const UnigramIndex index_;               // the unigram attributes with enough mass
+    AlignedVector<double> unigram_;          // [R, Yp] sum |w v| p_t(y)
     Rows previous_, label_;                  // bigram attributes: A_x and B_x at inner positions
     Rows start_;                             // bigram attributes: B_x at first positions
     std::vector<AlignedVector<double>> list_previous_, list_label_, list_start_;  // the same by base list, [Yp]

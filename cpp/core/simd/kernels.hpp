@@ -43,6 +43,9 @@ struct Kernels {
     // sum_j x[j] y[j]
     double (*dot)(const double* x, const double* y, int n);
 
+    // x[j] += sum_r f[r] y[r][j], in the order of r;  y: n row pointers, j < stride
+    void (*sum_rows)(const double* f, const double* const* y, int n, int stride, double* x);
+
     // x[j] += f y[j];   h[j] += f y[j] (1 - y[j])
     void (*axpy)(double f, const double* y, int n, double* x);
     void (*axpy_variance)(double f, const double* y, int n, double* h);

@@ -231,6 +231,30 @@ double dot(const double* x, const double* y, int n) {
     return reduce(acc);
 }
 
+// NV vectors of x stay in registers while all rows are added to them.
+template <int NV>
+void sum_rows_tile(const double* f, const double* const* y, int n, int j0, double* x) {
+    Vec acc[NV];
+    SPARSECRF_UNROLL
+    for (int j = 0; j < NV; ++j) acc[j] = load(x + j * L);
+    for (int r = 0; r < n; ++r) {
+        const Vec s = broadcast(f[r]);
+        SPARSECRF_UNROLL
+        for (int j = 0; j < NV; ++j) acc[j] += s * load(y[r] + j0 + j * L);
+    }
+    SPARSECRF_UNROLL
+    for (int j = 0; j < NV; ++j) store(x + j * L, acc[j]);
+}
+
+void sum_rows(const double* f, const double* const* y, int n, int stride, double* x) {
+    using Tile = void (*)(const double*, const double* const*, int, int, double*);
+    static constexpr Tile tiles[] = {sum_rows_tile<1>, sum_rows_tile<2>, sum_rows_tile<3>, sum_rows_tile<4>,
+                                     sum_rows_tile<5>, sum_rows_tile<6>, sum_rows_tile<7>, sum_rows_tile<8>};
+    int j = 0;
+    for (; j + 8 * L <= stride; j += 8 * L) sum_rows_tile<8>(f, y, n, j, x + j);
+    if (j < stride) tiles[(stride - j) / L - 1](f, y, n, j, x + j);
+}
+
 void axpy(double f, const double* y, int n, double* x) {
     const Vec s = broadcast(f);
     for (int j = 0; j < n; j += L) store(x + j, load(x + j) + s * load(y + j));
@@ -259,6 +283,7 @@ const Kernels& table() {
                                      backward_finish,
                                      range,
                                      dot,
+                                     sum_rows,
                                      axpy,
                                      axpy_variance};
     return kernels;
