@@ -3,9 +3,10 @@
     P(w) = sum_i w_i { log Z(x_i) - w . F(x_i, y_i) } + rho1 |w|_1 + rho2/2 |w|^2
 
 Every (attribute, label) and (attribute, label, label) feature is in the model; a working set names the few that are
-looked at. With g = E - C the gradient of the loss, weight 0 is optimal iff |g_k| <= rho1. A feature that was never
-observed has C = 0 and can only violate this if its expectation E exceeds rho1, which screening rules out for all but a
-few (`Oracle.candidates`), so the conditions are checked over the whole space.
+looked at. With g = E - C the gradient of the loss, weight 0 is optimal iff |g_k| <= rho1. A feature with C <= rho1, all
+that were never observed among them, can only violate this if its expectation E exceeds rho1 (as long as values are not
+negative), which screening rules out for all but a few (`Oracle.candidates`): the conditions are checked over the whole
+space.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ class WorkingSet:
         return len(self.numbers)
 
     def carry(self, values: Floats, other: WorkingSet) -> Floats:
-        """Values by feature of `other`, moved to this set: 0 where `other` has no such feature."""
-        out = np.zeros((self.size, *values.shape[1:]))
+        """Values by feature (last axis) of `other`, moved to this set: 0 where `other` has no such feature."""
+        out = np.zeros((*values.shape[:-1], self.size))
         place = np.searchsorted(self.numbers, other.numbers)
         place[place == self.size] = 0
         shared = self.numbers[place] == other.numbers if self.size else np.zeros(other.size, dtype=np.bool_)
-        out[place[shared]] = values[shared]
+        out[..., place[shared]] = values[..., shared]
         return out
 
 
@@ -77,6 +78,10 @@ class Objective:
         observed = FeatureSet.observed(corpus)
         self.observed: Numbers = observed.numbers
         self.observed_counts: Floats = self._oracle.counts(observed)
+        # Observed features that could violate their condition although E <= rho1.
+        self._suspects = self.observed[np.abs(self.observed_counts) > self.rho1]
+        if not self._oracle.signs_agree:
+            self._suspects = self.observed
 
     # ---- Working sets
 
@@ -99,11 +104,11 @@ class Objective:
         """`known` and every other feature that could violate its condition at w: nothing else can."""
         if self.rho1 == 0:
             return known
-        more = self.observed
-        if not self.observed_only:
-            self.passes += 1
-            more = union(more, self._oracle.candidates(known.features, w, self.rho1))
-        return self.working_set(union(known.numbers, more))
+        self.passes += 1
+        more = self._oracle.candidates(known.features, w, self.rho1)
+        if self.observed_only:
+            more = np.intersect1d(more, self.observed, assume_unique=True)
+        return self.working_set(union(known.numbers, union(more, self._suspects)))
 
     # ---- Values and derivatives
 

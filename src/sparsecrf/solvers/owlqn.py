@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsecrf.objective import Floats, Objective, WorkingSet
+from sparsecrf.solvers.pairs import Pairs
 from sparsecrf.solvers.working_set import Point
 
 _SUFFICIENT = 1e-4
@@ -20,16 +21,14 @@ class Owlqn:
     """OWL-QN with `memory` pairs (s, y). With rho1 = 0 it is plain L-BFGS with backtracking."""
 
     def __init__(self, objective: Objective, memory: int = 10) -> None:
-        self.objective, self.memory = objective, memory
-        self.s: list[Floats] = []
-        self.y: list[Floats] = []
+        self.objective = objective
+        self.pairs = Pairs(memory)
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        self.s = [new.carry(s, old) for s in self.s]
-        self.y = [new.carry(y, old) for y in self.y]
+        self.pairs.move(new, old)
 
     def forget(self) -> None:
-        self.s, self.y = [], []
+        self.pairs.forget()
 
     def step(self, point: Point) -> Point:
         v = self.objective.subgradient(point.w, point.g)
@@ -38,27 +37,26 @@ class Owlqn:
         if not d.any():
             return point
         # The first step knows no scale: one of unit length.
-        t = 1.0 if self.s else 1.0 / float(np.sqrt(d @ d))
+        t = 1.0 if len(self.pairs) else 1.0 / float(np.sqrt(d @ d))
         new = self._search(point, v, d, t)
         if new is not point:
             s = new.w - point.w
-            y = new.g - point.g + self.objective.rho2 * s
-            if s @ y > 1e-12 * np.sqrt((s @ s) * (y @ y)):
-                self.s, self.y = [*self.s, s][-self.memory :], [*self.y, y][-self.memory :]
+            self.pairs.add(s, new.g - point.g + self.objective.rho2 * s)
         return new
 
     def _inverse_hessian_times(self, v: Floats) -> Floats:
         """The two-loop recursion."""
         q = v.copy()
+        all_s, all_y = self.pairs.s, self.pairs.y
         first = []
-        for s, y in zip(reversed(self.s), reversed(self.y), strict=True):
+        for s, y in zip(all_s[::-1], all_y[::-1], strict=True):
             rho = 1.0 / float(s @ y)
             a = rho * float(s @ q)
             q -= a * y
             first.append((rho, a))
-        if self.s:
-            q *= float(self.s[-1] @ self.y[-1]) / float(self.y[-1] @ self.y[-1])
-        for s, y, (rho, a) in zip(self.s, self.y, reversed(first), strict=True):
+        if first:
+            q *= float(all_s[-1] @ all_y[-1]) / float(all_y[-1] @ all_y[-1])
+        for s, y, (rho, a) in zip(all_s, all_y, reversed(first), strict=True):
             q += (a - rho * float(y @ q)) * s
         return q
 

@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 
 from sparsecrf._core import LANES, minimize_quadratic
 from sparsecrf.objective import Floats, Objective, WorkingSet
+from sparsecrf.solvers.pairs import Pairs
 from sparsecrf.solvers.working_set import Point
 
 _RIDGE = 0.1  # added to the curvature of every feature
 _SCALES = 0.3, 30.0  # how far the last step may scale B0
-_EVERY_STEP, _EVERY = (
-    8,
-    5,
-)  # h is computed at each of the first steps, then every few: it costs part of a pass
+_EVERY_STEP, _EVERY = 8, 5  # h is computed at each of the first steps, then every few: it costs part of a pass
+_FREE = 0.9  # a weight at zero may move if its |gradient| exceeds this share of rho1
 _RADIUS = 1.0  # no weight moves further in one step
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20
@@ -38,29 +37,25 @@ class Proximal:
     """Proximal quasi-Newton steps with `memory` pairs (s, y)."""
 
     def __init__(self, objective: Objective, memory: int = 50) -> None:
-        self.objective, self.memory = objective, memory
-        self.s: list[Floats] = []
-        self.y: list[Floats] = []
+        self.objective = objective
+        self.pairs = Pairs(memory)
         self.h: Floats | None = None
         self.steps = 0
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         if self.h is not None:
             self.h = new.carry(self.h, old)
-        self.s = [new.carry(s, old) for s in self.s]
-        self.y = [new.carry(y, old) for y in self.y]
+        self.pairs.move(new, old)
 
     def forget(self) -> None:
-        self.s, self.y = [], []
+        self.pairs.forget()
 
     def step(self, point: Point) -> Point:
         d = self._direction(point)
         self.steps += 1
         new = self._search(point, d)
         if new is not point:
-            s, y = new.w - point.w, new.g - point.g
-            if s @ y > 1e-12 * np.sqrt((s @ s) * (y @ y)):
-                self.s, self.y = [*self.s, s][-self.memory :], [*self.y, y][-self.memory :]
+            self.pairs.add(new.w - point.w, new.g - point.g)
         return new
 
     def _search(self, point: Point, d: Floats) -> Point:
@@ -84,44 +79,62 @@ class Proximal:
         return point
 
     def _direction(self, point: Point) -> Floats:
-        known, expected = point.known, point.g + point.known.counts
+        known, s, y = point.known, self.pairs.s, self.pairs.y
+        expected = point.g + known.counts
         # A feature that is new to the working set has no h yet: E bounds it.
         h = expected if self.h is None else np.where(self.h > 0, self.h, expected)
-        q = np.maximum(np.abs(h), np.abs(point.g))
+        coupling = np.maximum(np.abs(h), np.abs(point.g))
         parent = _unigram_of_each(known)
-        child = parent >= 0
-        coupling = np.where(child, q, 0.0)
-        shared = np.bincount(parent[child], weights=q[child], minlength=known.size)
-        diagonal = np.maximum(q, shared) + _RIDGE
-        u = v = np.zeros((known.size, 0))
-        if self.s:
-            s, y = np.stack(self.s, axis=1), np.stack(self.y, axis=1)
-            scale = float(y[:, -1] @ (y[:, -1] / diagonal)) / float(s[:, -1] @ y[:, -1])
+        child = np.flatnonzero(parent >= 0)
+        shared = np.bincount(parent[child], weights=coupling[child], minlength=known.size)
+        diagonal = np.maximum(coupling, shared) + _RIDGE
+        if len(s):
+            scale = float(y[-1] @ (y[-1] / diagonal)) / float(s[-1] @ y[-1])
             scale = min(max(scale, _SCALES[0]), _SCALES[1])
             diagonal, coupling = scale * diagonal, scale * coupling
-            b0_s = diagonal[:, None] * s
-            b0_s[child] += coupling[child, None] * s[parent[child]]
-            np.add.at(b0_s, parent[child], coupling[child, None] * s[child])
-            s_y = s.T @ y
-            lower = np.tril(s_y, -1)
-            middle = np.block([[s.T @ b0_s, lower], [lower.T, -np.diag(np.diag(s_y))]])
-            padding = np.zeros((known.size, -2 * len(self.s) % LANES))
-            u = np.concatenate([b0_s, y, padding], axis=1)
-            v = np.concatenate([np.linalg.solve(middle, u[:, : len(middle)].T).T, padding], axis=1)
-        return minimize_quadratic(
-            point.g,
-            point.w,
-            diagonal,
-            parent,
-            coupling,
-            u,
-            v,
+        # Weights that rest at zero well within their bound stay there.
+        free = np.flatnonzero((point.w != 0) | (np.abs(point.g) > _FREE * self.objective.rho1))
+        place = np.full(known.size + 1, -1, dtype=np.int32)
+        place[free] = np.arange(len(free), dtype=np.int32)
+        subtracted = added = np.zeros((len(free), 0))
+        if len(s):
+            b0_s = diagonal * s
+            b0_s[:, child] += coupling[child] * s[:, parent[child]]
+            np.add.at(b0_s, (slice(None), parent[child]), coupling[child] * s[:, child])
+            subtracted, added = _factors(s, y, b0_s, free)
+        d = np.zeros(known.size)
+        d[free] = minimize_quadratic(
+            point.g[free],
+            point.w[free],
+            diagonal[free],
+            place[parent[free]],
+            coupling[free],
+            np.concatenate([subtracted, added], axis=1),
+            subtracted=subtracted.shape[1],
             rho1=self.objective.rho1,
             rho2=self.objective.rho2,
             radius=_RADIUS,
             tolerance=0.02,
             max_sweeps=60,
         )
+        return d
+
+
+def _factors(s: Floats, y: Floats, b0_s: Floats, free: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """P and Q with B = B0 - P P' + Q Q' on the free features, from the eigenvectors of the middle matrix."""
+    s_y = s @ y.T
+    lower = np.tril(s_y, -1)
+    middle = np.block([[s @ b0_s.T, lower], [lower.T, -np.diag(np.diag(s_y))]])
+    scale = 1.0 / np.sqrt(np.abs(np.diag(middle)))
+    values, vectors = np.linalg.eigh(scale[:, None] * middle * scale)
+    vectors *= scale[:, None] / np.sqrt(np.abs(values))
+    u = np.concatenate([b0_s[:, free], y[:, free]]).T
+    return _padded(u @ vectors[:, values > 0]), _padded(u @ vectors[:, values < 0])
+
+
+def _padded(x: Floats) -> Floats:
+    """Columns of zeros up to a multiple of LANES."""
+    return np.pad(x, ((0, 0), (0, -x.shape[1] % LANES)))
 
 
 def _unigram_of_each(known: WorkingSet) -> NDArray[np.int32]:

@@ -1,0 +1,32 @@
+"""The pairs (s, y) of a quasi-Newton method: the last steps, and how they changed the gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsecrf.objective import Floats, WorkingSet
+
+
+class Pairs:
+    """At most `memory` pairs over a working set, oldest first."""
+
+    def __init__(self, memory: int) -> None:
+        self.memory = memory
+        self.s: Floats = np.empty((0, 0))  #: [pairs, K]
+        self.y: Floats = np.empty((0, 0))
+
+    def __len__(self) -> int:
+        return len(self.s)
+
+    def add(self, s: Floats, y: Floats) -> None:
+        """Take a pair in, unless its curvature s . y is not clearly positive."""
+        if s @ y > 1e-12 * np.sqrt((s @ s) * (y @ y)):
+            self.s = np.concatenate([self.s[-self.memory + 1 :].reshape(-1, len(s)), s[None]])
+            self.y = np.concatenate([self.y[-self.memory + 1 :].reshape(-1, len(y)), y[None]])
+
+    def move(self, new: WorkingSet, old: WorkingSet) -> None:
+        if len(self):
+            self.s, self.y = new.carry(self.s, old), new.carry(self.y, old)
+
+    def forget(self) -> None:
+        self.s = self.y = np.empty((0, 0))
