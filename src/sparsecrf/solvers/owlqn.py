@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsecrf.objective import Floats, Objective, WorkingSet
+from sparsecrf.solvers.state import Arrays, in_order, numbered
 from sparsecrf.solvers.working_set import Point
 
 _SUFFICIENT = 1e-4
@@ -30,6 +31,12 @@ class Owlqn:
 
     def forget(self) -> None:
         self.s, self.y = [], []
+
+    def state(self) -> Arrays:
+        return {**numbered("s", self.s), **numbered("y", self.y)}
+
+    def restore(self, state: Arrays) -> None:
+        self.s, self.y = in_order("s", state), in_order("y", state)
 
     def step(self, point: Point) -> Point:
         v = self.objective.subgradient(point.w, point.g)

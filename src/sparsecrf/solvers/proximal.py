@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sparsecrf._core import LANES, minimize_quadratic
 from sparsecrf.objective import Floats, Objective, WorkingSet
+from sparsecrf.solvers.state import Arrays, in_order, numbered
 from sparsecrf.solvers.working_set import Point
 
 _RIDGE = 0.1  # added to the curvature of every feature
@@ -52,6 +53,14 @@ class Proximal:
 
     def forget(self) -> None:
         self.s, self.y = [], []
+
+    def state(self) -> Arrays:
+        h = {} if self.h is None else {"h": self.h}
+        return {"steps": np.array(self.steps), **h, **numbered("s", self.s), **numbered("y", self.y)}
+
+    def restore(self, state: Arrays) -> None:
+        self.steps, self.h = int(state["steps"]), state.get("h")
+        self.s, self.y = in_order("s", state), in_order("y", state)
 
     def step(self, point: Point) -> Point:
         d = self._direction(point)
