@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -57,6 +58,7 @@ def fit(
     max_iter: int | None = None,
     time_limit: float | None = None,
     observed_only: bool = False,
+    features: Numbers | None = None,
     init: Fit | None = None,
     dev: Corpus | None = None,
     patience: int | None = None,
@@ -69,8 +71,9 @@ def fit(
     """Minimise loss + rho1 |w|_1 + rho2/2 |w|^2 over all virtual features of a corpus.
 
     Stops at a relative KKT residual of `tol`, or, if `gap` is given, at a duality gap of `gap` times the objective;
-    or at a limit. `init` starts from another fit on the same corpus. `observed_only` leaves out features that never
-    occur. `callback` gets the fields of a `Record` at every iteration.
+    or at a limit. `observed_only` leaves out features that never occur, `features` all but those of the given numbers
+    (ascending). `init` starts from another fit for the same labels and attributes. `callback` gets the fields of a
+    `Record` at every iteration.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
     `patience`, training also stops when that error has not improved for so many iterations; unless the optimum is
@@ -85,7 +88,7 @@ def fit(
         raise InputError(f"solver: expected one of {', '.join(SOLVERS)}, found {solver!r}")
     if (corpus.labels < 0).all():
         raise InputError("training: expected labels, found none in the whole corpus")
-    objective = Objective(corpus, rho1, rho2, observed_only=observed_only, threads=threads)
+    objective = Objective(corpus, rho1, rho2, observed_only=observed_only, features=features, threads=threads)
     watch = _dev(corpus, dev, patience, threads)
     keeper = resumed = None
     if checkpoint is not None:
@@ -133,13 +136,13 @@ def _identity(objective: Objective, solver: str, dev: Corpus | None) -> dict[str
         "rho1": objective.rho1,
         "rho2": objective.rho2,
         "solver": solver,
-        "observed_only": objective.observed_only,
+        "features": None if objective.allowed is None else hashlib.sha256(objective.allowed.tobytes()).hexdigest()[:16],
     }
 
 
 def _start(objective: Objective, init: Fit) -> Point:
     """The weights of another fit, on them and on what can become positive."""
     check_same_vocabulary("init", init.corpus, objective.corpus)
-    known = objective.working_set(union(objective.hopeful().numbers, init.numbers))
+    known = objective.working_set(union(objective.hopeful().numbers, objective.only_allowed(init.numbers)))
     w = known.carry(init.w, objective.working_set(init.numbers))
     return Point(known, w, *objective.loss_grad(known, w))
