@@ -53,17 +53,18 @@ def test_dev_alone_only_reports(task):
     assert all(r.dev_error is None for r in plain.history)
 
 
-@pytest.mark.parametrize("patience", [2, 7])
-def test_patience_returns_the_best_point_with_its_certificate(task, patience):
+@pytest.mark.parametrize(("patience", "rho1"), [(2, 0.001), (7, 0.001), (7, 0.0)])
+def test_patience_returns_the_best_point_with_its_certificate(task, patience, rho1):
     _, train, dev = task
-    found = fit(train, dev=dev, patience=patience, **OPTIONS)
+    options = {**OPTIONS, "rho1": rho1, "rho2": 0.001}
+    found = fit(train, dev=dev, patience=patience, **options)
     errors = [r.dev_error for r in found.history]
     best = int(np.argmin(errors))
     assert found.stopped_by == "dev"
     assert found.history[-1].iter == best + patience
     assert token_error(dev, found.numbers, found.w) == errors[best] < errors[-1]
     # The certificate, from another run that ends at that point.
-    there = fit(train, **{**OPTIONS, "max_iter": best})
+    there = fit(train, **{**options, "max_iter": best})
     assert_array_equal(found.w, there.w)
     np.testing.assert_allclose(
         (found.objective, found.loss, found.kkt, found.gap),
@@ -78,6 +79,8 @@ def test_every_end_but_the_optimum_returns_the_best_point(task):
     errors = [r.dev_error for r in early.history]
     assert early.stopped_by == "max_iter"
     assert token_error(dev, early.numbers, early.w) == min(errors) < errors[-1]
+    there = fit(train, **{**OPTIONS, "max_iter": int(np.argmin(errors))})
+    np.testing.assert_allclose((early.kkt, early.gap), (there.kkt, there.gap), rtol=1e-9)
     optimum = fit(train, dev=dev, patience=1000, **{**OPTIONS, "rho1": 0.1, "tol": 1e-3, "max_iter": None})
     assert optimum.stopped_by == "tol"
     assert optimum.kkt <= 1e-3

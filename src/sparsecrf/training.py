@@ -12,12 +12,12 @@ from sparsecrf._core import Corpus, InputError
 from sparsecrf.checkpoint import Checkpoint
 from sparsecrf.heldout import Dev, check_same_vocabulary
 from sparsecrf.model import Model
-from sparsecrf.objective import Floats, Numbers, Objective, union
+from sparsecrf.objective import Floats, Numbers, Objective
 from sparsecrf.solvers.lbfgs import Lbfgs
 from sparsecrf.solvers.owlqn import Owlqn
 from sparsecrf.solvers.proximal import Proximal
 from sparsecrf.solvers.sbcd import Sbcd
-from sparsecrf.solvers.working_set import Callback, Point, Record, Solver, Stopping, run
+from sparsecrf.solvers.working_set import Callback, Record, Solver, Stopping, point_at, run
 from sparsecrf.vocabulary import Vocabulary
 
 SOLVERS: dict[str, Callable[[Objective], Solver]] = {"auto": Proximal, "sbcd": Sbcd, "owlqn": Owlqn, "lbfgs": Lbfgs}
@@ -89,6 +89,8 @@ def fit(
     if (corpus.labels < 0).all():
         raise InputError("training: expected labels, found none in the whole corpus")
     objective = Objective(corpus, rho1, rho2, observed_only=observed_only, features=features, threads=threads)
+    if init is not None:
+        check_same_vocabulary("init", init.corpus, corpus)
     watch = _dev(corpus, dev, patience, threads)
     keeper = resumed = None
     if checkpoint is not None:
@@ -96,7 +98,9 @@ def fit(
         resumed = keeper.load(objective) if resume else None
     elif resume:
         raise InputError("resume: expected the file of a checkpoint, found none")
-    start = None if init is None or resumed is not None else _start(objective, init)
+    start = None
+    if init is not None and resumed is None:
+        start = point_at(objective, init.numbers, init.w)
     stopping = Stopping(tol, gap, max_iter, time_limit)
     result = run(
         objective, SOLVERS[solver](objective), start, stopping, callback, dev=watch, keeper=keeper, resumed=resumed
@@ -136,13 +140,5 @@ def _identity(objective: Objective, solver: str, dev: Corpus | None) -> dict[str
         "rho1": objective.rho1,
         "rho2": objective.rho2,
         "solver": solver,
-        "features": None if objective.allowed is None else hashlib.sha256(objective.allowed.tobytes()).hexdigest()[:16],
+        "features": "all" if objective.allowed is None else hashlib.sha256(objective.allowed.tobytes()).hexdigest(),
     }
-
-
-def _start(objective: Objective, init: Fit) -> Point:
-    """The weights of another fit, on them and on what can become positive."""
-    check_same_vocabulary("init", init.corpus, objective.corpus)
-    known = objective.working_set(union(objective.hopeful().numbers, objective.only_allowed(init.numbers)))
-    w = known.carry(init.w, objective.working_set(init.numbers))
-    return Point(known, w, *objective.loss_grad(known, w))

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sparsecrf.heldout import Best, Dev
-from sparsecrf.objective import Floats, Objective, WorkingSet
+from sparsecrf.heldout import Dev
+from sparsecrf.objective import Floats, Numbers, Objective, WorkingSet, union
 from sparsecrf.solvers.state import Arrays, Keeper, State
 
 
@@ -96,6 +96,18 @@ _KEEP = 0.8
 _CONVERGED = "tol", "gap", "precision"
 
 
+def point_at(objective: Objective, numbers: Numbers | None = None, w: Floats | None = None) -> Point:
+    """These weights, on them and on what can become positive; zero if there are none."""
+    known = objective.hopeful()
+    if numbers is None or w is None:
+        w = np.zeros(known.size)
+    else:
+        given = objective.working_set(numbers)
+        known = objective.working_set(union(known.numbers, objective.only_allowed(numbers)))
+        w = known.carry(w, given)
+    return Point(known, w, *objective.loss_grad(known, w))
+
+
 def run(
     objective: Objective,
     solver: Solver,
@@ -139,7 +151,7 @@ class _Run:
         if resumed is not None:
             point, iteration, screened, stalled = self._resume(resumed)
         else:
-            point = start or self._at_zero()
+            point = start or point_at(self.objective)
         stopped_by = head = kkt = gap = None
         try:
             while stopped_by is None:
@@ -174,7 +186,7 @@ class _Run:
         if self.keeper is not None and head is not None:
             self.keeper.save(head)
         if stopped_by not in _CONVERGED and self.dev is not None and self.dev.patience is not None and self.dev.best:
-            point, kkt = self._point_of(self.dev.best), None
+            point, kkt = point_at(self.objective, self.dev.best.numbers, self.dev.best.w), None
         if kkt is None or gap is None:
             point, kkt, gap = self._screen(point)
         return Result(point, self._value(point), kkt, gap, stopped_by, self.history)
@@ -200,15 +212,6 @@ class _Run:
         if self.dev is not None:
             self.dev.best = state.best
         return state.point, state.iteration, state.screened, state.stalled
-
-    def _point_of(self, best: Best) -> Point:
-        known = self.objective.working_set(best.numbers)
-        return Point(known, best.w, *self.objective.loss_grad(known, best.w))
-
-    def _at_zero(self) -> Point:
-        known = self.objective.hopeful()
-        w = np.zeros(known.size)
-        return Point(known, w, *self.objective.loss_grad(known, w))
 
     def _value(self, point: Point) -> float:
         return point.loss + self.objective.penalty(point.w)
