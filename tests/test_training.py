@@ -12,7 +12,6 @@ from scipy.optimize import minimize
 from problems import make_problem
 from sparsecrf import InputError, Vocabulary, reference
 from sparsecrf.objective import Objective
-from sparsecrf.path import path, rho_max
 from sparsecrf.simulate import paper_hmm
 from sparsecrf.training import SOLVERS, fit
 from strategies import problems
@@ -181,25 +180,6 @@ def test_observed_only_has_no_other_feature():
     assert np.isin(some.numbers, observed).all()
     assert not np.isin(every.numbers, observed).all()
     assert every.objective < some.objective
-
-
-def test_rho_max_is_where_the_first_weight_appears():
-    problem = larger()
-    corpus = problem.corpus()
-    largest = rho_max(corpus)
-    g = Explicit(problem, 0.0, 0.0).loss_grad(np.zeros(problem.w.size))[1]
-    assert_allclose(largest, np.abs(g).max(), rtol=1e-12)
-    assert len(fit(corpus, rho1=largest * 1.0001, rho2=0.0).numbers) == 0
-    assert len(fit(corpus, rho1=largest * 0.999, rho2=0.0, tol=1e-9, max_iter=200).numbers) > 0
-
-
-def test_path_is_the_same_as_cold_starts_and_cheaper():
-    corpus = larger().corpus()
-    warm = path(corpus, n_rho=8, rho_min_ratio=0.02, rho2=0.01, tol=1e-5, threads=1)
-    cold = [fit(corpus, rho1=f.rho1, rho2=0.01, tol=1e-5, threads=1) for f in warm]
-    assert_allclose([f.objective for f in warm], [f.objective for f in cold], rtol=1e-6)
-    assert len(warm[0].numbers) == 0
-    assert sum(f.history[-1].passes for f in warm) < sum(f.history[-1].passes for f in cold)
 
 
 def test_limits():

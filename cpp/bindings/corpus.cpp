@@ -99,6 +99,39 @@ std::shared_ptr<Corpus> from_arrays(std::int64_t n_labels, std::int64_t n_attrib
     return std::make_shared<Corpus>(builder.build(n_labels, n_attributes));
 }
 
+// A list of attributes for every position as the three arrays of a CSR matrix: of(t) gives the list.
+template <class ListOf>
+void put_csr(nb::dict& out, const std::string& kind, std::int64_t n_positions, ListOf of) {
+    std::vector<std::int64_t> ptr{0};
+    std::vector<std::int32_t> id;
+    std::vector<double> value;
+    for (std::int64_t t = 0; t < n_positions; ++t) {
+        for (const Attribute& a : of(t)) {
+            id.push_back(static_cast<std::int32_t>(a.id));
+            value.push_back(a.value);
+        }
+        ptr.push_back(static_cast<std::int64_t>(id.size()));
+    }
+    out[(kind + "_ptr").c_str()] = nb::cast(copy<std::int64_t>(ptr));
+    out[(kind + "_id").c_str()] = nb::cast(copy<std::int32_t>(id));
+    out[(kind + "_value").c_str()] = nb::cast(copy<double>(value));
+}
+
+nb::dict to_arrays(const Corpus& c) {
+    nb::dict out;
+    out["n_labels"] = c.n_labels;
+    out["n_attributes"] = c.n_attributes;
+    auto lengths = make<std::int64_t, 1>({static_cast<std::size_t>(c.n_sequences())});
+    for (std::int64_t i = 0; i < c.n_sequences(); ++i) lengths.data()[i] = c.length(i);
+    out["lengths"] = nb::cast(lengths);
+    put_csr(out, "unigram", c.n_tokens(), [&](std::int64_t t) { return c.unigram_attributes(t); });
+    put_csr(out, "bigram", c.n_tokens(), [&](std::int64_t t) { return c.bigram_attributes(t); });
+    out["labels"] = nb::cast(copy<std::int32_t>(c.labels));
+    out["sequence_weight"] = c.sequence_weight.empty() ? nb::none() : nb::cast(copy<double>(c.sequence_weight));
+    out["token_weight"] = c.token_weight.empty() ? nb::none() : nb::cast(copy<double>(c.token_weight));
+    return out;
+}
+
 }  // namespace
 
 void bind_corpus(nb::module_& m) {
@@ -112,6 +145,18 @@ void bind_corpus(nb::module_& m) {
                     nb::arg("token_weight").noconvert() = nb::none(),
                     "Build from CSR arrays: lengths int64[N], *_ptr int64[P+1], *_id int32, *_value float64, labels\n"
                     "int32[P] with -1 where missing, sequence_weight float64[N], token_weight float64[P].")
+        .def("to_arrays", &to_arrays, nb::sig("def to_arrays(self) -> dict[str, typing.Any]"),
+             "The arguments of `from_arrays`; lists come back sorted, repeated attributes added up.")
+        .def(
+            "subset",
+            [](const Corpus& c, Array1<std::int64_t> sequences) {
+                const nb::gil_scoped_release unlocked;
+                return std::make_shared<Corpus>(c.subset(view(sequences)));
+            },
+            nb::arg("sequences").noconvert(),
+            "The sequences of these indices (int64), in this order; labels and attributes keep their ids.")
+        .def_prop_ro("fingerprint", &Corpus::fingerprint, nb::call_guard<nb::gil_scoped_release>(),
+                     "A 64-bit hash of all that is in the corpus.")
         .def_prop_ro("n_sequences", &Corpus::n_sequences)
         .def_prop_ro("n_tokens", &Corpus::n_tokens)
         .def_ro("n_labels", &Corpus::n_labels)

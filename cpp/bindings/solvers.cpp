@@ -50,6 +50,16 @@ void bind_solvers(nb::module_& m) {
                 new (self) Sbcd(corpus, chosen, n);
             },
             nb::arg("corpus"), nb::arg("threads") = 0, nb::arg("kernel") = "auto", nb::keep_alive<1, 2>())
+        .def_prop_rw(
+            "damping", [](const Sbcd& self) { return copy<double>(self.damping()); },
+            [](Sbcd& self, Array1<double> damping) {
+                if (damping.size() != self.damping().size()) {
+                    throw InputError(message("damping: expected ", self.damping().size(),
+                                             " entries, one per attribute, found ", damping.size()));
+                }
+                self.set_damping(view(damping));
+            },
+            nb::rv_policy::move, "What the sweeps so far have learnt, by attribute.")
         .def(
             "sweep",
             [](Sbcd& self, const FeatureSet& features, Array1<double> w, Array1<double> counts, double rho1,

@@ -1,17 +1,95 @@
 #include "corpus.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <type_traits>
 
 #include "error.hpp"
+#include "hash.hpp"
 #include "simd/kernels.hpp"
 
 namespace sparsecrf {
+namespace {
+
+void append(const ListPool& lists, std::uint32_t list, std::vector<Attribute>& out) {
+    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) out.push_back({lists.id(k), lists.value(k)});
+}
+
+}  // namespace
 
 std::string Corpus::where(std::int64_t position) const {
     const auto next = std::upper_bound(offsets.begin(), offsets.end(), position);
     const std::int64_t i = next - offsets.begin() - 1;
     return message("sequence ", i, ", position ", position - offsets[i]);
+}
+
+std::vector<Attribute> Corpus::unigram_attributes(std::int64_t position) const {
+    std::vector<Attribute> out;
+    append(unigram_lists, unigram[position], out);
+    return out;
+}
+
+std::vector<Attribute> Corpus::bigram_attributes(std::int64_t position) const {
+    std::vector<Attribute> out;
+    append(base_lists, base[position], out);
+    append(rest_lists, rest[position], out);
+    std::sort(out.begin(), out.end(), [](const Attribute& a, const Attribute& b) { return a.id < b.id; });
+    return out;
+}
+
+Corpus Corpus::subset(std::span<const std::int64_t> sequences) const {
+    CorpusBuilder builder;
+    std::vector<Attribute> u, b;
+    for (const std::int64_t i : sequences) {
+        if (i < 0 || i >= n_sequences()) {
+            throw InputError(message("subset: expected a sequence from 0 to ", n_sequences() - 1, ", found ", i));
+        }
+        builder.begin_sequence(weight(i));
+        for (std::int64_t t = offsets[i]; t < offsets[i + 1]; ++t) {
+            u = unigram_attributes(t);
+            b = bigram_attributes(t);
+            builder.add_position(u, b, labels[t], token_weight.empty() ? 1.0 : token_weight[t]);
+        }
+        builder.end_sequence();
+    }
+    return builder.build(n_labels, n_attributes);
+}
+
+// h <- mix(h ^ word) over every array, each after its length.
+std::uint64_t Corpus::fingerprint() const {
+    std::uint64_t h = 0;
+    const auto add = [&](std::uint64_t word) { h = mix(h ^ word); };
+    const auto add_all = [&](const auto& words) {
+        add(words.size());
+        for (const auto word : words) {
+            if constexpr (std::is_floating_point_v<std::remove_cv_t<decltype(word)>>) {
+                add(std::bit_cast<std::uint64_t>(word));
+            } else {
+                add(static_cast<std::uint64_t>(word));
+            }
+        }
+    };
+    add(static_cast<std::uint64_t>(n_labels));
+    add(n_attributes);
+    add_all(offsets);
+    add_all(labels);
+    add_all(unigram);
+    add_all(base);
+    add_all(rest);
+    add_all(sequence_weight);
+    add_all(token_weight);
+    for (const ListPool* lists : {&unigram_lists, &base_lists, &rest_lists}) {
+        add(lists->size());
+        for (std::uint32_t list = 0; list < lists->size(); ++list) {
+            add(static_cast<std::uint64_t>(lists->end(list)));
+            for (std::int64_t k = lists->begin(list); k < lists->end(list); ++k) {
+                add(lists->id(k));
+                add(std::bit_cast<std::uint64_t>(lists->value(k)));
+            }
+        }
+    }
+    return h;
 }
 
 std::string CorpusBuilder::here() const {

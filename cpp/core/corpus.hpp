@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,16 @@ struct Corpus {
 
     // "sequence 3, position 7" for a position of the corpus.
     std::string where(std::int64_t position) const;
+
+    // The attributes of a position, ascending; of a bigram list base and rest together.
+    std::vector<Attribute> unigram_attributes(std::int64_t position) const;
+    std::vector<Attribute> bigram_attributes(std::int64_t position) const;
+
+    // These sequences, in this order; labels and attributes keep their ids.
+    Corpus subset(std::span<const std::int64_t> sequences) const;
+
+    // A hash of all that is in the corpus, the same on every machine.
+    std::uint64_t fingerprint() const;
 };
 
 // Takes sequences one at a time; every check of the input is here.

@@ -30,6 +30,10 @@ class Sbcd {
     double sweep(const FeatureSet& features, std::span<double> w, std::span<const double> counts,
                  const Options& options);
 
+    // What sweeps have learnt: [X]. A copy that is given the same goes on alike.
+    const std::vector<double>& damping() const { return damping_; }
+    void set_damping(std::span<const double> damping) { damping_.assign(damping.begin(), damping.end()); }
+
    private:
     // The rows of one attribute in the feature set: unigram, then bigram.
     struct Row {

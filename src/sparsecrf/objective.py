@@ -6,7 +6,8 @@ Every (attribute, label) and (attribute, label, label) feature is in the model; 
 looked at. With g = E - C the gradient of the loss, weight 0 is optimal iff |g_k| <= rho1. A feature with C <= rho1, all
 that were never observed among them, can only violate this if its expectation E exceeds rho1 (as long as values are not
 negative), which screening rules out for all but a few (`Oracle.candidates`): the conditions are checked over the whole
-space.
+space. The space can be made smaller: to the observed features, or to a list of them; everything is then over that
+list.
 """
 
 from __future__ import annotations
@@ -53,6 +54,30 @@ def union(a: Numbers, b: Numbers) -> Numbers:
     return both[first]
 
 
+def shared(a: Numbers, b: Numbers) -> Numbers:
+    """The numbers of both, ascending, for ascending a and b."""
+    return a[_place(a, b) >= 0]
+
+
+def _place(numbers: Numbers, among: Numbers) -> Numbers:
+    """Where each number stands in the ascending `among`; -1 if it does not."""
+    if not len(among):
+        return np.full(len(numbers), -1)
+    place = np.minimum(np.searchsorted(among, numbers), len(among) - 1)
+    return np.where(among[place] == numbers, place, -1)
+
+
+def _checked(features: Numbers, corpus: Corpus) -> Numbers:
+    given = np.asarray(features)
+    if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
+        raise InputError(
+            f"features: expected one dimension of whole numbers, found shape {given.shape} of {given.dtype}"
+        )
+    numbers = np.ascontiguousarray(given, dtype=np.int64)
+    FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers)  # throws unless ascending and in range
+    return numbers
+
+
 class Objective:
     """P over one corpus. `passes` counts forward-backward passes over all data."""
 
@@ -63,6 +88,7 @@ class Objective:
         rho2: float,
         *,
         observed_only: bool = False,
+        features: Numbers | None = None,
         threads: int = 0,
         kernel: str = "auto",
     ) -> None:
@@ -71,7 +97,6 @@ class Objective:
                 raise InputError(f"{name}: expected a finite number >= 0, found {value}")
         self.corpus = corpus
         self.rho1, self.rho2 = float(rho1), float(rho2)
-        self.observed_only = observed_only
         self.passes = 0.0
         self.threads = threads
         self._oracle = Oracle(corpus, threads, kernel)
@@ -82,33 +107,42 @@ class Objective:
         self._suspects = self.observed[np.abs(self.observed_counts) > self.rho1]
         if not self._oracle.signs_agree:
             self._suspects = self.observed
+        #: The features of the model, ascending; None: all of the virtual space.
+        self.allowed: Numbers | None = self.observed if observed_only else None
+        if features is not None:
+            self.allowed = _checked(features, corpus)
+            if observed_only:
+                raise InputError("features: expected either a list of them or observed_only, found both")
 
     # ---- Working sets
 
     def working_set(self, numbers: Numbers) -> WorkingSet:
-        counts = np.zeros(len(numbers))
-        if len(self.observed) and len(numbers):
-            place = np.minimum(np.searchsorted(self.observed, numbers), len(self.observed) - 1)
-            known = self.observed[place] == numbers
-            counts[known] = self.observed_counts[place[known]]
+        counts = self._counts(numbers)
         features = FeatureSet.from_numbers(self.corpus.n_labels, self.corpus.n_attributes, numbers)
         return WorkingSet(numbers, features, counts)
 
+    def _counts(self, numbers: Numbers) -> Floats:
+        place = _place(numbers, self.observed)
+        counts = np.zeros(len(numbers))
+        counts[place >= 0] = self.observed_counts[place[place >= 0]]
+        return counts
+
+    def only_allowed(self, numbers: Numbers) -> Numbers:
+        return numbers if self.allowed is None else shared(numbers, self.allowed)
+
     def hopeful(self) -> WorkingSet:
         """The features that can become positive from 0: C > rho1 (g >= -C). All of the set when rho1 = 0."""
-        if self.rho1 == 0 and not self.observed_only:
-            return self.working_set(FeatureSet.virtual(self.corpus).numbers)
-        return self.working_set(self.observed[self.observed_counts > self.rho1])
+        if self.rho1 == 0:
+            return self.working_set(FeatureSet.virtual(self.corpus).numbers if self.allowed is None else self.allowed)
+        return self.working_set(self.only_allowed(self.observed[self.observed_counts > self.rho1]))
 
     def outside(self, known: WorkingSet, w: Floats) -> WorkingSet:
         """`known` and every other feature that could violate its condition at w: nothing else can."""
         if self.rho1 == 0:
             return known
         self.passes += 1
-        more = self._oracle.candidates(known.features, w, self.rho1)
-        if self.observed_only:
-            more = np.intersect1d(more, self.observed, assume_unique=True)
-        return self.working_set(union(known.numbers, union(more, self._suspects)))
+        more = union(self._oracle.candidates(known.features, w, self.rho1), self._suspects)
+        return self.working_set(union(known.numbers, self.only_allowed(more)))
 
     # ---- Values and derivatives
 
@@ -131,24 +165,29 @@ class Objective:
 
     def start_residual(self) -> float:
         """sum_k |subgradient| over the whole space at w = 0, where labels are uniform: E = mass/Y or mass/Y^2."""
-        n_labels, n_attributes = self.corpus.n_labels, self.corpus.n_attributes
-        unigram, start, inner = self._oracle.masses()
-        excess = 0.0
-        if not self.observed_only:
-            for mass, cells in ((unigram, n_labels), (start, n_labels), (inner, n_labels**2)):
-                excess += float((np.maximum(np.abs(mass) / cells - self.rho1, 0.0) * cells).sum())
+        n_labels = self.corpus.n_labels
+        masses = self._oracle.masses()
+        if self.allowed is not None:
+            return self._excess(self._at_uniform(self.allowed, *masses) - self._counts(self.allowed))
+        whole = 0.0
+        for mass, cells in zip(masses, (n_labels, n_labels, n_labels**2), strict=True):
+            whole += cells * self._excess(mass / cells)
         # Observed features: |E - C| instead of E.
-        first_bigram = n_attributes * n_labels
-        pairs = (n_labels + 1) * n_labels
-        is_bigram = self.observed >= first_bigram
-        attribute = np.where(is_bigram, (self.observed - first_bigram) // pairs, self.observed // n_labels)
-        after_start = is_bigram & ((self.observed - first_bigram) % pairs >= n_labels**2)
+        expected = self._at_uniform(self.observed, *masses)
+        return whole + self._excess(expected - self.observed_counts) - self._excess(expected)
+
+    def _excess(self, g: Floats) -> float:
+        return float(np.maximum(np.abs(g) - self.rho1, 0.0).sum())
+
+    def _at_uniform(self, numbers: Numbers, unigram: Floats, start: Floats, inner: Floats) -> Floats:
+        """E of these features under uniform labels, from the masses of the attributes."""
+        n_labels = self.corpus.n_labels
+        first_bigram, pairs = self.corpus.n_attributes * n_labels, (n_labels + 1) * n_labels
+        is_bigram = numbers >= first_bigram
+        attribute = np.where(is_bigram, (numbers - first_bigram) // pairs, numbers // n_labels)
+        after_start = is_bigram & ((numbers - first_bigram) % pairs >= n_labels**2)
         expected = np.where(is_bigram, inner[attribute] / n_labels**2, unigram[attribute] / n_labels)
-        expected = np.where(after_start, start[attribute] / n_labels, expected)
-        excess += float(np.maximum(np.abs(expected - self.observed_counts) - self.rho1, 0.0).sum())
-        if not self.observed_only:
-            excess -= float(np.maximum(np.abs(expected) - self.rho1, 0.0).sum())
-        return excess
+        return np.where(after_start, start[attribute] / n_labels, expected)
 
     def gap(self, w: Floats, loss: float, g: Floats) -> float:
         """P(w) - D(u) for the best dual point u = (1 - s) data + s model, 0 < s <= 1; g over all that could violate.

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 
 from sparsecrf._core import Corpus, InputError
+from sparsecrf.checkpoint import Checkpoint
+from sparsecrf.heldout import Dev, check_same_vocabulary
 from sparsecrf.model import Model
-from sparsecrf.objective import Floats, Numbers, Objective, union
+from sparsecrf.objective import Floats, Numbers, Objective
 from sparsecrf.solvers.lbfgs import Lbfgs
 from sparsecrf.solvers.owlqn import Owlqn
 from sparsecrf.solvers.proximal import Proximal
 from sparsecrf.solvers.sbcd import Sbcd
-from sparsecrf.solvers.working_set import Callback, Point, Record, Solver, Stopping, run
+from sparsecrf.solvers.working_set import Callback, Record, Solver, Stopping, point_at, run
 from sparsecrf.vocabulary import Vocabulary
 
 SOLVERS: dict[str, Callable[[Objective], Solver]] = {"auto": Proximal, "sbcd": Sbcd, "owlqn": Owlqn, "lbfgs": Lbfgs}
@@ -31,7 +36,7 @@ class Fit:
     loss: float
     kkt: float  #: sum of |smallest subgradient| over the virtual space, relative to that at w = 0
     gap: float  #: P(w) - P* is at most this
-    stopped_by: str  #: tol, gap, max_iter, time_limit, interrupt, or precision: no step improves any more
+    stopped_by: str  #: tol, gap, max_iter, time_limit, dev, interrupt, or precision: no step improves any more
     history: list[Record]
 
     def model(self, vocabulary: Vocabulary) -> Model:
@@ -53,23 +58,53 @@ def fit(
     max_iter: int | None = None,
     time_limit: float | None = None,
     observed_only: bool = False,
+    features: Numbers | None = None,
     init: Fit | None = None,
+    dev: Corpus | None = None,
+    patience: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float = 60.0,
+    resume: bool = False,
     threads: int = 0,
     callback: Callback | None = None,
 ) -> Fit:
     """Minimise loss + rho1 |w|_1 + rho2/2 |w|^2 over all virtual features of a corpus.
 
     Stops at a relative KKT residual of `tol`, or, if `gap` is given, at a duality gap of `gap` times the objective;
-    or at a limit. `init` starts from another fit on the same corpus. `observed_only` leaves out features that never
-    occur. `callback` gets the fields of a `Record` at every iteration.
+    or at a limit. `observed_only` leaves out features that never occur, `features` all but those of the given numbers
+    (ascending). `init` starts from another fit for the same labels and attributes. `callback` gets the fields of a
+    `Record` at every iteration.
+
+    `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
+    `patience`, training also stops when that error has not improved for so many iterations; unless the optimum is
+    found first, the weights with the smallest error are returned.
+
+    `checkpoint` names a file for the state of the run, written every `checkpoint_every` seconds and at the end, also
+    of a run that is interrupted or reaches a limit. With `resume`, the run in that file goes on as if it had never
+    stopped, under the limits given now (they count from its beginning); `init` is ignored. No such file: a new run
+    begins, so that one command can be repeated until it is done.
     """
     if solver not in SOLVERS:
         raise InputError(f"solver: expected one of {', '.join(SOLVERS)}, found {solver!r}")
     if (corpus.labels < 0).all():
         raise InputError("training: expected labels, found none in the whole corpus")
-    objective = Objective(corpus, rho1, rho2, observed_only=observed_only, threads=threads)
-    start = None if init is None else _start(objective, init)
-    result = run(objective, SOLVERS[solver](objective), start, Stopping(tol, gap, max_iter, time_limit), callback)
+    objective = Objective(corpus, rho1, rho2, observed_only=observed_only, features=features, threads=threads)
+    if init is not None:
+        check_same_vocabulary("init", init.corpus, corpus)
+    watch = _dev(corpus, dev, patience, threads)
+    keeper = resumed = None
+    if checkpoint is not None:
+        keeper = Checkpoint(checkpoint, checkpoint_every, _identity(objective, solver, dev))
+        resumed = keeper.load(objective) if resume else None
+    elif resume:
+        raise InputError("resume: expected the file of a checkpoint, found none")
+    start = None
+    if init is not None and resumed is None:
+        start = point_at(objective, init.numbers, init.w)
+    stopping = Stopping(tol, gap, max_iter, time_limit)
+    result = run(
+        objective, SOLVERS[solver](objective), start, stopping, callback, dev=watch, keeper=keeper, resumed=resumed
+    )
     point = result.point
     active = point.w != 0
     return Fit(
@@ -87,14 +122,23 @@ def fit(
     )
 
 
-def _start(objective: Objective, init: Fit) -> Point:
-    """The weights of another fit, on them and on what can become positive."""
-    corpus = objective.corpus
-    if (init.corpus.n_labels, init.corpus.n_attributes) != (corpus.n_labels, corpus.n_attributes):
-        raise InputError(
-            f"init: expected {corpus.n_labels} labels and {corpus.n_attributes} attributes, "
-            f"found {init.corpus.n_labels} and {init.corpus.n_attributes}"
-        )
-    known = objective.working_set(union(objective.hopeful().numbers, init.numbers))
-    w = known.carry(init.w, objective.working_set(init.numbers))
-    return Point(known, w, *objective.loss_grad(known, w))
+def _dev(corpus: Corpus, dev: Corpus | None, patience: int | None, threads: int) -> Dev | None:
+    if dev is None:
+        if patience is not None:
+            raise InputError(f"patience: expected a dev corpus with it, found patience {patience} alone")
+        return None
+    check_same_vocabulary("dev", dev, corpus)
+    return Dev(dev, patience, threads)
+
+
+def _identity(objective: Objective, solver: str, dev: Corpus | None) -> dict[str, str | float | bool | None]:
+    """What a run must share with the one whose checkpoint it continues."""
+    return {
+        "version": version("sparsecrf"),
+        "corpus": f"{objective.corpus.fingerprint:016x}",
+        "dev corpus": None if dev is None else f"{dev.fingerprint:016x}",
+        "rho1": objective.rho1,
+        "rho2": objective.rho2,
+        "solver": solver,
+        "features": "all" if objective.allowed is None else hashlib.sha256(objective.allowed.tobytes()).hexdigest(),
+    }

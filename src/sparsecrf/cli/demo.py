@@ -40,7 +40,7 @@ def demo(
     dev = Task(hmm, *hmm.sample(TRAINING_SEQUENCES, rng))
     console.print(_task_text(task))
     with console.status(f"Training on {TRAINING_SEQUENCES} sequences ..."):
-        fits = path(corpus, n_rho=12, rho_min_ratio=1e-3, rho2=0.01, gap=1e-3, threads=1)
+        fits = path(corpus, n_rho=12, rho_min_ratio=1e-3, rho2=0.01, gap=1e-3, threads=1).fits
     console.print(_path(dev, vocabulary, fits))
     best = min(fits, key=lambda fit: dev.error(fit.model(vocabulary)))
     trained = best.model(vocabulary)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsecrf.objective import Floats, Objective, WorkingSet
+from sparsecrf.solvers.state import Arrays
 from sparsecrf.solvers.working_set import Point
 
 _INNER_ITERATIONS = 50  # of one step: SciPy starts its memory anew at each
@@ -25,6 +26,12 @@ class Lbfgs:
         """Nothing is kept between steps."""
 
     def forget(self) -> None:
+        """Nothing is kept between steps."""
+
+    def state(self) -> Arrays:
+        return {}
+
+    def restore(self, state: Arrays) -> None:
         """Nothing is kept between steps."""
 
     def step(self, point: Point) -> Point:

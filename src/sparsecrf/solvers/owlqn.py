@@ -11,6 +11,7 @@ import numpy as np
 
 from sparsecrf.objective import Floats, Objective, WorkingSet
 from sparsecrf.solvers.pairs import Pairs
+from sparsecrf.solvers.state import Arrays
 from sparsecrf.solvers.working_set import Point
 
 _SUFFICIENT = 1e-4
@@ -29,6 +30,12 @@ class Owlqn:
 
     def forget(self) -> None:
         self.pairs.forget()
+
+    def state(self) -> Arrays:
+        return self.pairs.state()
+
+    def restore(self, state: Arrays) -> None:
+        self.pairs.restore(state)
 
     def step(self, point: Point) -> Point:
         v = self.objective.subgradient(point.w, point.g)

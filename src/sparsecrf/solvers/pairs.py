@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsecrf.objective import Floats, WorkingSet
+from sparsecrf.solvers.state import Arrays
 
 
 class Pairs:
@@ -30,3 +31,9 @@ class Pairs:
 
     def forget(self) -> None:
         self.s = self.y = np.empty((0, 0))
+
+    def state(self) -> Arrays:
+        return {"s": self.s, "y": self.y}
+
+    def restore(self, state: Arrays) -> None:
+        self.s, self.y = state["s"], state["y"]

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sparsecrf._core import LANES, minimize_quadratic
 from sparsecrf.objective import Floats, Objective, WorkingSet
 from sparsecrf.solvers.pairs import Pairs
+from sparsecrf.solvers.state import Arrays
 from sparsecrf.solvers.working_set import Point
 
 _RIDGE = 0.1  # added to the curvature of every feature
@@ -49,6 +50,14 @@ class Proximal:
 
     def forget(self) -> None:
         self.pairs.forget()
+
+    def state(self) -> Arrays:
+        h = {} if self.h is None else {"h": self.h}
+        return {"steps": np.array(self.steps), **h, **self.pairs.state()}
+
+    def restore(self, state: Arrays) -> None:
+        self.steps, self.h = int(state["steps"]), state.get("h")
+        self.pairs.restore(state)
 
     def step(self, point: Point) -> Point:
         d = self._direction(point)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from sparsecrf._core import Sbcd as Sweeper
 from sparsecrf.objective import Objective, WorkingSet
+from sparsecrf.solvers.state import Arrays
 from sparsecrf.solvers.working_set import Point
 
 
@@ -29,6 +30,12 @@ class Sbcd:
 
     def forget(self) -> None:
         """What is learnt, the damping of each block, corrects itself."""
+
+    def state(self) -> Arrays:
+        return {"damping": self.sweeper.damping}
+
+    def restore(self, state: Arrays) -> None:
+        self.sweeper.damping = state["damping"]
 
     def step(self, point: Point) -> Point:
         objective = self.objective

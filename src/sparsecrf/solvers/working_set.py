@@ -13,7 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sparsecrf.objective import Floats, Objective, WorkingSet
+from sparsecrf.heldout import Dev
+from sparsecrf.objective import Floats, Numbers, Objective, WorkingSet, union
+from sparsecrf.solvers.state import Arrays, Keeper, State
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,12 @@ class Solver(Protocol):
 
     def forget(self) -> None:
         """Drop what was learnt: it led to a step that did not improve."""
+
+    def state(self) -> Arrays:
+        """What was learnt, as arrays that no later step changes."""
+
+    def restore(self, state: Arrays) -> None:
+        """Go on as the solver that this is the state of would have."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ class Stopping:
 
 @dataclass
 class Result:
-    """Where a run ended: the best point seen, its certificate, and how it went."""
+    """Where a run ended: the point it chose, its certificate, and how it went."""
 
     point: Point
     objective: float
@@ -84,6 +92,20 @@ _FIRST_SCREENING = 5
 _SCREEN_EVERY = 10
 # A feature at zero whose |gradient| is below this share of rho1 leaves the working set.
 _KEEP = 0.8
+# What stopped a run that has the optimum.
+_CONVERGED = "tol", "gap", "precision"
+
+
+def point_at(objective: Objective, numbers: Numbers | None = None, w: Floats | None = None) -> Point:
+    """These weights, on them and on what can become positive; zero if there are none."""
+    known = objective.hopeful()
+    if numbers is None or w is None:
+        w = np.zeros(known.size)
+    else:
+        given = objective.working_set(numbers)
+        known = objective.working_set(union(known.numbers, objective.only_allowed(numbers)))
+        w = known.carry(w, given)
+    return Point(known, w, *objective.loss_grad(known, w))
 
 
 def run(
@@ -92,40 +114,66 @@ def run(
     start: Point | None,
     stopping: Stopping,
     callback: Callback | None = None,
+    *,
+    dev: Dev | None = None,
+    keeper: Keeper | None = None,
+    resumed: State | None = None,
 ) -> Result:
-    """Minimise P with `solver`. No step makes P larger, so that Ctrl-C returns the best point so far."""
+    """Minimise P with `solver`. No step makes P larger, so that Ctrl-C returns the best point so far.
+
+    With `dev` and its patience, a run that was not the first to converge returns the best point on the dev corpus.
+    """
     from threadpoolctl import threadpool_limits
 
     # The vector algebra of a step is small next to a pass, and its last bits would depend on the threads it uses.
     with threadpool_limits(limits=1, user_api="blas"):
-        return _Run(objective, solver, stopping, callback).run(start)
+        return _Run(objective, solver, stopping, callback, dev, keeper).run(start, resumed)
 
 
 class _Run:
-    def __init__(self, objective: Objective, solver: Solver, stopping: Stopping, callback: Callback | None) -> None:
+    def __init__(
+        self,
+        objective: Objective,
+        solver: Solver,
+        stopping: Stopping,
+        callback: Callback | None,
+        dev: Dev | None,
+        keeper: Keeper | None,
+    ) -> None:
         self.objective, self.solver, self.stopping, self.callback = objective, solver, stopping, callback
+        self.dev, self.keeper = dev, keeper
         self.began = time.perf_counter()
         self.residual_at_zero = objective.start_residual()
         self.history: list[Record] = []
 
-    def run(self, start: Point | None) -> Result:
-        point = start or self._at_zero()
+    def run(self, start: Point | None, resumed: State | None) -> Result:
         iteration = screened = stalled = 0
-        stopped_by = None
+        if resumed is not None:
+            point, iteration, screened, stalled = self._resume(resumed)
+        else:
+            point = start or point_at(self.objective)
+        stopped_by = head = kkt = gap = None
         try:
             while stopped_by is None:
+                if self.keeper is not None:
+                    head = self._state(point, iteration, screened, stalled)
+                    if self.keeper.due():
+                        self.keeper.save(head)
                 settled = stalled > 1 or self._relative_kkt(point) <= self._target(point)
                 due = iteration - screened >= _SCREEN_EVERY or iteration == _FIRST_SCREENING
                 limit = self._limit_reached(iteration)
                 kkt = gap = None
                 if settled or due or limit:
-                    point, kkt, gap = self._screen(point)
+                    narrow, (point, kkt, gap) = point, self._screen(point)
+                    self.solver.move(point.known, narrow.known)
                     screened = iteration
                     if self._optimal(point, kkt, gap):
                         stopped_by = "tol" if self.stopping.gap is None else "gap"
                     elif limit or stalled > 1:
                         stopped_by = limit or "precision"
                 self._record(iteration, point, kkt, gap)
+                if stopped_by is None and self.dev is not None and self.dev.exhausted(iteration):
+                    stopped_by = "dev"
                 if stopped_by is None:
                     before, point = point, self.solver.step(point)
                     stalled = stalled + 1 if point is before else 0
@@ -133,16 +181,37 @@ class _Run:
                         self.solver.forget()
                     iteration += 1
         except KeyboardInterrupt:
-            stopped_by = "interrupt"
+            stopped_by, kkt = "interrupt", None
+        # Not what is below: a later run with wider limits goes on as if this one had not stopped.
+        if self.keeper is not None and head is not None:
+            self.keeper.save(head)
+        if stopped_by not in _CONVERGED and self.dev is not None and self.dev.patience is not None and self.dev.best:
+            point, kkt = point_at(self.objective, self.dev.best.numbers, self.dev.best.w), None
+        if kkt is None or gap is None:
             point, kkt, gap = self._screen(point)
-        assert kkt is not None
-        assert gap is not None
         return Result(point, self._value(point), kkt, gap, stopped_by, self.history)
 
-    def _at_zero(self) -> Point:
-        known = self.objective.hopeful()
-        w = np.zeros(known.size)
-        return Point(known, w, *self.objective.loss_grad(known, w))
+    def _state(self, point: Point, iteration: int, screened: int, stalled: int) -> State:
+        return State(
+            point,
+            iteration,
+            screened,
+            stalled,
+            self.objective.passes,
+            time.perf_counter() - self.began,
+            list(self.history),
+            self.solver.state(),
+            None if self.dev is None else self.dev.best,
+        )
+
+    def _resume(self, state: State) -> tuple[Point, int, int, int]:
+        self.began -= state.elapsed
+        self.history = list(state.history)
+        self.objective.passes = state.passes
+        self.solver.restore(state.solver)
+        if self.dev is not None:
+            self.dev.best = state.best
+        return state.point, state.iteration, state.screened, state.stalled
 
     def _value(self, point: Point) -> float:
         return point.loss + self.objective.penalty(point.w)
@@ -161,7 +230,6 @@ class _Run:
         kkt, gap = self._relative_kkt(everything), self.objective.gap(w, loss, g)
         keep = (w != 0) | (np.abs(g) > _KEEP * self.objective.rho1)
         known = self.objective.working_set(wide.numbers[keep])
-        self.solver.move(known, point.known)
         return Point(known, w[keep], loss, g[keep]), kkt, gap
 
     def _target(self, point: Point) -> float:
@@ -189,6 +257,7 @@ class _Run:
 
     def _record(self, iteration: int, point: Point, kkt: float | None, gap: float | None) -> None:
         n_unigram = point.known.features.n_unigram
+        dev_error = None if self.dev is None else self.dev.look(iteration, point.known.numbers, point.w)
         record = Record(
             iter=iteration,
             time_s=time.perf_counter() - self.began,
@@ -199,6 +268,7 @@ class _Run:
             kkt=kkt,
             active_unigram=int(np.count_nonzero(point.w[:n_unigram])),
             active_bigram=int(np.count_nonzero(point.w[n_unigram:])),
+            dev_error=dev_error,
         )
         self.history.append(record)
         if self.callback is not None:

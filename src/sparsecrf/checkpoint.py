@@ -1,0 +1,133 @@
+"""The state of a training run in a file, so that a run that was stopped or killed goes on to the same bits.
+
+A safetensors file: arrays of the point and of the solver, and as metadata `run` (what the run is: corpus, penalties,
+solver; another run must not continue it), `state` (counters and history) and `digest` over all of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import InputError
+from sparsecrf.heldout import Best
+from sparsecrf.io.atomic import remove_leftovers, write_atomically
+from sparsecrf.objective import Objective
+from sparsecrf.solvers.state import State
+from sparsecrf.solvers.working_set import Point, Record
+
+_FORMAT = "sparsecrf checkpoint 1"
+_SOLVER = "solver."  # before the names of the solver's own arrays
+
+
+class Checkpoint:
+    """The file of one run. `run` says which: only a checkpoint with the same entries is continued."""
+
+    def __init__(self, path: str | os.PathLike[str], every: float, run: Mapping[str, Any]) -> None:
+        if not every >= 0:
+            raise InputError(f"checkpoint_every: expected a number of seconds >= 0, found {every}")
+        self.path, self.every, self.run = Path(path), every, dict(run)
+        if not os.access(self.path.parent, os.W_OK) or self.path.is_dir():
+            raise InputError(f"checkpoint: expected a file in a directory that can be written to, found {self.path}")
+        remove_leftovers(self.path)
+        self._last = time.perf_counter()
+
+    def due(self) -> bool:
+        return time.perf_counter() - self._last >= self.every
+
+    def save(self, state: State) -> None:
+        from safetensors.numpy import save
+
+        point = state.point
+        arrays = {"numbers": point.known.numbers, "w": point.w, "g": point.g}
+        arrays |= {_SOLVER + name: array for name, array in state.solver.items()}
+        counters: dict[str, Any] = {
+            "loss": point.loss,
+            "iteration": state.iteration,
+            "screened": state.screened,
+            "stalled": state.stalled,
+            "passes": state.passes,
+            "elapsed": state.elapsed,
+            "history": [asdict(record) for record in state.history],
+        }
+        if state.best is not None:
+            arrays |= {"best.numbers": state.best.numbers, "best.w": state.best.w}
+            counters["best"] = {"error": state.best.error, "iteration": state.best.iteration}
+        metadata = {"format": _FORMAT, "run": json.dumps(self.run), "state": json.dumps(counters)}
+        # safetensors takes an array as it lies in memory, whatever its strides.
+        arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+        metadata["digest"] = _digest(metadata, arrays)
+        write_atomically(self.path, save(arrays, metadata))
+        self._last = time.perf_counter()
+
+    def load(self, objective: Objective) -> State | None:
+        """The state in the file; None if there is no file yet."""
+        if not self.path.exists():
+            return None
+        metadata, arrays = self._read()
+        self._check_run(json.loads(metadata["run"]))
+        state = json.loads(metadata["state"])
+        known = objective.working_set(arrays["numbers"])
+        own = {name[len(_SOLVER) :]: array for name, array in arrays.items() if name.startswith(_SOLVER)}
+        best = None
+        if "best" in state:
+            best = Best(numbers=arrays["best.numbers"], w=arrays["best.w"], **state["best"])
+        return State(
+            Point(known, arrays["w"], state["loss"], arrays["g"]),
+            state["iteration"],
+            state["screened"],
+            state["stalled"],
+            state["passes"],
+            state["elapsed"],
+            [Record(**record) for record in state["history"]],
+            own,
+            best,
+        )
+
+    def _read(self) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
+        from safetensors import SafetensorError
+        from safetensors.numpy import load
+
+        data = self.path.read_bytes()
+        try:
+            arrays = load(data)
+            # load() checks the header but does not give its metadata: length in 8 bytes, then JSON.
+            header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        except (SafetensorError, ValueError, TypeError, KeyError) as error:
+            raise InputError(
+                f"{self.path}: expected a checkpoint, found {len(data)} bytes that are none ({error})"
+            ) from error
+        metadata: dict[str, str] = header.get("__metadata__", {})
+        found = metadata.get("format", "another kind of file")
+        if found != _FORMAT:
+            raise InputError(f"{self.path}: expected {_FORMAT!r}, found {found!r}")
+        digest = metadata.pop("digest", None)
+        if digest != _digest(metadata, arrays):
+            raise InputError(f"{self.path}: expected content with digest {digest}, found it damaged")
+        return metadata, arrays
+
+    def _check_run(self, found: dict[str, Any]) -> None:
+        for name in sorted(self.run.keys() | found.keys()):
+            expected, given = self.run.get(name), found.get(name)
+            if expected != given:
+                raise InputError(f"{self.path}: expected a checkpoint with {name} {expected}, found {name} {given}")
+
+
+def _digest(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """A hash of everything in the file but itself."""
+    h = hashlib.blake2b(digest_size=16)
+    h.update(json.dumps(metadata, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        h.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        h.update(array.data if array.size else b"")
+    return h.hexdigest()

@@ -1,0 +1,45 @@
+"""Files that are whole or not there: whatever happens, a reader finds the old content or the new one."""
+
+from __future__ import annotations
+
+import glob
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Put `data` into the file. It is on the disk under another name before it takes the place of the old file."""
+    target = Path(os.path.realpath(path))  # a link stays a link
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    _sync_directory(target.parent)
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Remove what a process that was killed while writing this file has left behind."""
+    target = Path(os.path.realpath(path))
+    for name in target.parent.glob(f".{glob.escape(target.name)}.????????.tmp"):
+        with suppress(OSError):
+            name.unlink()
+
+
+def _sync_directory(directory: Path) -> None:
+    """The new name is on the disk too. Windows has no such call and needs none."""
+    if os.name != "posix":
+        return
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,114 @@
+"""Feature selection without an l1 penalty, to compare with (the paper, section 6.3).
+
+`frequency_cutoff` and `mutual_information` choose before training: give the result to `fit(features=...)`.
+`threshold` drops the small weights of a trained model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import Corpus, FeatureSet, InputError, Oracle
+from sparsecrf.objective import Floats, Numbers
+from sparsecrf.training import Fit, fit
+
+
+def frequency_cutoff(corpus: Corpus, at_least: float) -> Numbers:
+    """Numbers of the features with an empirical count C >= at_least; counts are of values and sequence weights."""
+    if not at_least > 0:
+        raise InputError(f"at_least: expected a number above 0, found {at_least}")
+    observed = FeatureSet.observed(corpus)
+    return observed.numbers[Oracle(corpus, 0, "auto").counts(observed) >= at_least]
+
+
+def mutual_information(corpus: Corpus, top_n: int) -> Numbers:
+    """Numbers of the observed features of the `top_n` blocks that tell most about the label.
+
+    A block is one attribute with all labels, or one with all label pairs; it is ranked by the mutual information
+    between the presence of the attribute and the label (`information`). An attribute that is always there has none,
+    though its weights are the label frequencies or the plain transitions: its block is kept, beyond the `top_n`.
+    """
+    if top_n < 0:
+        raise InputError(f"top_n: expected at least 0, found {top_n}")
+    scores = np.concatenate(information(corpus))  # of the blocks: unigram, then bigram attributes
+    kept = np.isinf(scores)
+    ranked = np.argsort(-scores, kind="stable")
+    kept[ranked[kept.sum() :][:top_n]] = True
+    n_labels, n_attributes = corpus.n_labels, corpus.n_attributes
+    numbers: Numbers = FeatureSet.observed(corpus).numbers
+    bigram = numbers - n_attributes * n_labels
+    block = np.where(bigram < 0, numbers // n_labels, n_attributes + bigram // ((n_labels + 1) * n_labels))
+    chosen: Numbers = numbers[kept[block]]
+    return chosen
+
+
+def information(corpus: Corpus) -> tuple[Floats, Floats]:
+    """Mutual information of the label with each attribute of unigram and of bigram lists, in nats; [X] each.
+
+        I(x; y) = sum_y { n(x,y)/N log [n(x,y) N / (n(x) n(y))] + n(-x,y)/N log [n(-x,y) N / (n(-x) n(y))] }
+
+    over the N tokens with a known label and a list that is not empty: n(x,y) of them have attribute x and label y,
+    n(-x,y) = n(y) - n(x,y) have y without x (the information gain of Yang & Pedersen 1997). Infinite for an attribute
+    at all of these tokens. Weights play no part, nor does the value of an attribute unless it is 0.
+    """
+    arrays = corpus.to_arrays()
+    unigram, bigram = (
+        _information(corpus, *(arrays[f"{kind}_{part}"] for part in ("ptr", "id", "value")))
+        for kind in ("unigram", "bigram")
+    )
+    return unigram, bigram
+
+
+def _information(corpus: Corpus, ptr: Numbers, attribute: NDArray[np.int32], value: Floats) -> Floats:
+    """For one kind of list. With f(n) = n log n,
+
+    N I(x; y) = f(N) - f(n(x)) - f(n(-x)) + sum_y { f(n(x,y)) + f(n(-x,y)) - f(n(y)) }
+
+    where the last term is 0 if n(x,y) is.
+    """
+    n_labels, n_attributes = corpus.n_labels, corpus.n_attributes
+    size = np.diff(ptr)
+    counted = (corpus.labels >= 0) & (size > 0)
+    n_tokens = int(counted.sum())
+    if n_tokens == 0:
+        return np.zeros(n_attributes)
+    n_y = np.bincount(corpus.labels[counted], minlength=n_labels)
+    label = np.repeat(corpus.labels, size)
+    present = (label >= 0) & (value != 0)
+    cells, n_xy = np.unique(attribute[present] * np.int64(n_labels) + label[present], return_counts=True)
+    x, y = cells // n_labels, cells % n_labels
+    n_x = np.bincount(x, weights=n_xy, minlength=n_attributes)
+    by_cell = _n_log_n(n_xy) + _n_log_n(n_y[y] - n_xy) - _n_log_n(n_y[y])
+    total = np.bincount(x, weights=by_cell, minlength=n_attributes)
+    total = total - _n_log_n(n_x) - _n_log_n(n_tokens - n_x) + n_tokens * np.log(n_tokens)
+    return np.where(n_x == n_tokens, np.inf, np.maximum(total / n_tokens, 0.0))
+
+
+def _n_log_n(n: NDArray[Any]) -> Floats:
+    product: Floats = n * np.log(np.maximum(n, 1))
+    return product
+
+
+def threshold(
+    found: Fit, *, cut: float | None = None, keep: int | None = None, refit: bool = False, **options: Any
+) -> Fit:
+    """`found` without its weights of |w| < cut, or without all but the `keep` largest, as a model of the others alone.
+
+    Its objective and certificate are those of that model. With `refit` it is trained from there; `options` are those
+    of `fit`.
+    """
+    if (cut is None) == (keep is None):
+        raise InputError(f"threshold: expected one of cut and keep, found cut {cut} and keep {keep}")
+    if keep is not None and keep < 0:
+        raise InputError(f"keep: expected at least 0, found {keep}")
+    size = np.abs(found.w)
+    kept = np.sort(np.argsort(-size, kind="stable")[:keep]) if cut is None else np.flatnonzero(size >= cut)
+    start = replace(found, numbers=found.numbers[kept], w=found.w[kept])
+    options = {"rho1": found.rho1, "rho2": found.rho2, **options}
+    if not refit:
+        options["max_iter"] = 0
+    return fit(found.corpus, features=start.numbers, init=start, **options)

@@ -1,0 +1,39 @@
+"""What a run knows, so that it can be kept and gone on with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from numpy.typing import NDArray
+
+from sparsecrf.heldout import Best
+
+if TYPE_CHECKING:
+    from sparsecrf.solvers.working_set import Point, Record
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class State:
+    """A run at the head of an iteration, before its screening and its record: it goes on from here to the same bits."""
+
+    point: Point
+    iteration: int
+    screened: int  #: iteration of the last screening
+    stalled: int  #: steps in a row that did not improve
+    passes: float
+    elapsed: float  #: seconds of training
+    history: list[Record]
+    solver: Arrays
+    best: Best | None  #: on the dev corpus
+
+
+class Keeper(Protocol):
+    """Where states are kept."""
+
+    def due(self) -> bool:
+        """The last state kept is old enough for a new one."""
+
+    def save(self, state: State) -> None: ...
