@@ -27,8 +27,9 @@ from sparsecrf.solvers.working_set import Point
 
 _RIDGE = 0.1  # added to the curvature of every feature
 _SCALES = 0.3, 30.0  # how far the last step may scale B0
-_EVERY_STEP, _EVERY = 8, 5  # h is computed at each of the first steps, then every few: it costs part of a pass
+_EVERY_STEP, _EVERY = 8, 10  # h is computed at each of the first steps, then every few: it costs part of a pass
 _FREE = 0.9  # a weight at zero may move if its |gradient| exceeds this share of rho1
+_INNER_TOLERANCE = 0.1  # a tighter inner solution costs more and saves no step
 _RADIUS = 1.0  # no weight moves further in one step
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20
@@ -123,7 +124,7 @@ class Proximal:
             rho1=self.objective.rho1,
             rho2=self.objective.rho2,
             radius=_RADIUS,
-            tolerance=0.02,
+            tolerance=_INNER_TOLERANCE,
             max_sweeps=60,
         )
         return d

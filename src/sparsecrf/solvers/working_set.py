@@ -89,7 +89,7 @@ Callback = Callable[[dict[str, Any]], None]
 
 # The first screening waits until the model is peaked: at w = 0 almost every feature looks like a violation.
 _FIRST_SCREENING = 5
-_SCREEN_EVERY = 10
+_SCREEN_EVERY = 10  # iterations, more as the set settles: half as many as there were
 # A feature at zero whose |gradient| is below this share of rho1 leaves the working set.
 _KEEP = 0.8
 # What stopped a run that has the optimum.
@@ -160,7 +160,7 @@ class _Run:
                     if self.keeper.due():
                         self.keeper.save(head)
                 settled = stalled > 1 or self._relative_kkt(point) <= self._target(point)
-                due = iteration - screened >= _SCREEN_EVERY or iteration == _FIRST_SCREENING
+                due = iteration - screened >= max(_SCREEN_EVERY, iteration // 2) or iteration == _FIRST_SCREENING
                 limit = self._limit_reached(iteration)
                 kkt = gap = None
                 if settled or due or limit:
