@@ -1,6 +1,7 @@
 #include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
+#include "core/groups.hpp"
 #include "core/quadratic.hpp"
 #include "core/sbcd.hpp"
 #include "core/simd/kernels.hpp"
@@ -40,6 +41,14 @@ void bind_solvers(nb::module_& m) {
           nb::arg("factors").noconvert(), nb::kw_only(), nb::arg("subtracted"), nb::arg("rho1"), nb::arg("rho2"),
           nb::arg("radius"), nb::arg("tolerance"), nb::arg("max_sweeps"),
           "The step d that minimises g.d + d'Bd/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius.");
+    m.def(
+        "disjoint_groups", [](const Corpus& corpus) { return copy<std::uint8_t>(disjoint_groups(corpus)); },
+        nb::arg("corpus"),
+        "A group number for every attribute; no two attributes of a group stand at one position (but in the last).");
+    m.def(
+        "sequences_by_attribute",
+        [](const Corpus& corpus) { return copy<std::int64_t>(sequences_by_attribute(corpus)); }, nb::arg("corpus"),
+        "The number of sequences that hold each attribute.");
     nb::class_<Sbcd>(m, "Sbcd", "Blockwise coordinate descent over a labelled corpus.")
         .def(
             "__init__",
@@ -63,20 +72,20 @@ void bind_solvers(nb::module_& m) {
         .def(
             "sweep",
             [](Sbcd& self, const FeatureSet& features, Array1<double> w, Array1<double> counts, double rho1,
-               double rho2, double as_printed) {
+               double rho2, double as_printed, bool coordinatewise) {
                 Result<double, 1> out = copy<double>(view(w));
                 double passes;
                 {
                     const nb::gil_scoped_release unlocked;
-                    passes = self.sweep(features, span_of(out), view(counts), {rho1, rho2, as_printed});
+                    passes = self.sweep(features, span_of(out), view(counts), {rho1, rho2, as_printed, coordinatewise});
                 }
                 return nb::make_tuple(out, passes);
             },
             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("counts").noconvert(), nb::kw_only(),
-            nb::arg("rho1"), nb::arg("rho2"), nb::arg("as_printed"),
+            nb::arg("rho1"), nb::arg("rho2"), nb::arg("as_printed"), nb::arg("coordinatewise"),
             nb::sig("def sweep(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
                     "counts: numpy.typing.NDArray[numpy.float64], *, rho1: float, rho2: float, "
-                    "as_printed: float) -> tuple[numpy.typing.NDArray[numpy.float64], float]"),
+                    "as_printed: float, coordinatewise: bool) -> tuple[numpy.typing.NDArray[numpy.float64], float]"),
             "One sweep: the new weights, and the forward-backwards it took in units of a pass.");
 }
 

@@ -93,54 +93,68 @@ double Sbcd::sweep(const FeatureSet& features, std::span<double> w, std::span<co
     for (int k = 0; k < threads_; ++k) workers.push_back({Recursion(potentials), {}});
     double visited = 0.0;
     for (std::uint32_t x = 0; x < corpus_.n_attributes; ++x) {
-        const Row row{features.unigram_ptr[x], features.unigram_ptr[x + 1] - features.unigram_ptr[x],
+        const Row all{features.unigram_ptr[x], features.unigram_ptr[x + 1] - features.unigram_ptr[x],
                       features.bigram_ptr[x] + features.n_unigram(),
                       features.bigram_ptr[x + 1] - features.bigram_ptr[x]};
-        const auto n_unigram = static_cast<std::size_t>(row.n_unigram),
-                   n = n_unigram + static_cast<std::size_t>(row.n_bigram);
-        if (n == 0) continue;
-        const auto number = [&](std::size_t k) {
-            return k < n_unigram ? static_cast<std::size_t>(row.unigram) + k
-                                 : static_cast<std::size_t>(row.bigram) + k - n_unigram;
+        const auto visit_block = [&](const Row& row) {
+            visited += improve(features, x, row, workers, rows, potentials, w, counts, options);
         };
-        std::vector<double> g(n), h(n, 0.0), block(n);
-        for (std::size_t k = 0; k < n; ++k) {
-            g[k] = -counts[number(k)];
-            block[k] = w[number(k)];
+        if (!options.coordinatewise) {
+            if (all.n_unigram + all.n_bigram > 0) visit_block(all);
+            continue;
         }
-        const double log_z = visit(features, x, row, workers, g, h);
-        visited += static_cast<double>(items_.of(x).size());
-        const auto apply = [&](const std::vector<double>& d) {
-            for (std::size_t k = 0; k < n; ++k) w[number(k)] = block[k] + d[k];
-            rows.update(features, w, x);
-            potentials.refresh(unigram_lists_.of(x), base_lists_.of(x));
-        };
-        for (;;) {
-            const std::vector<double> d = step(features, row, block, g, h, options, damping_[x]);
-            if (std::all_of(d.begin(), d.end(), [](double change) { return change == 0.0; })) break;
-            apply(d);
-            if (options.as_printed > 0.0) break;
-            // The change of the objective: of log Z over the items of x, of the counts, of the penalty.
-            double change = visit(features, x, row, workers, {}, {}) - log_z;
-            visited += 0.5 * static_cast<double>(items_.of(x).size());
-            for (std::size_t k = 0; k < n; ++k) {
-                const double z = block[k] + d[k];
-                change += options.rho1 * (std::fabs(z) - std::fabs(block[k])) +
-                          0.5 * options.rho2 * (z * z - block[k] * block[k]) - d[k] * counts[number(k)];
-            }
-            if (change <= 1e-13 * std::fabs(log_z)) {
-                damping_[x] = std::max(1.0, kLessDamping * damping_[x]);
-                break;
-            }
-            apply(std::vector<double>(n, 0.0));
-            damping_[x] *= kMoreDamping;
-            if (damping_[x] > kMostDamping) {
-                damping_[x] = 1.0;
-                break;
-            }
-        }
+        for (std::int64_t k = 0; k < all.n_unigram; ++k) visit_block({all.unigram + k, 1, all.bigram, 0});
+        for (std::int64_t k = 0; k < all.n_bigram; ++k) visit_block({all.unigram, 0, all.bigram + k, 1});
     }
     return visited / static_cast<double>(plan_.items.size());
+}
+
+double Sbcd::improve(const FeatureSet& features, std::uint32_t x, const Row& row, std::vector<Worker>& workers,
+                     UnigramRows& rows, Potentials& potentials, std::span<double> w, std::span<const double> counts,
+                     const Options& options) {
+    const auto n_unigram = static_cast<std::size_t>(row.n_unigram),
+               n = n_unigram + static_cast<std::size_t>(row.n_bigram);
+    const auto number = [&](std::size_t k) {
+        return k < n_unigram ? static_cast<std::size_t>(row.unigram) + k
+                             : static_cast<std::size_t>(row.bigram) + k - n_unigram;
+    };
+    std::vector<double> g(n), h(n, 0.0), block(n);
+    for (std::size_t k = 0; k < n; ++k) {
+        g[k] = -counts[number(k)];
+        block[k] = w[number(k)];
+    }
+    const auto n_items = static_cast<double>(items_.of(x).size());
+    const double log_z = visit(features, x, row, workers, g, h);
+    double visited = n_items;
+    const auto apply = [&](const std::vector<double>& d) {
+        for (std::size_t k = 0; k < n; ++k) w[number(k)] = block[k] + d[k];
+        rows.update(features, w, x);
+        potentials.refresh(unigram_lists_.of(x), base_lists_.of(x));
+    };
+    for (;;) {
+        const std::vector<double> d = step(features, row, block, g, h, options, damping_[x]);
+        if (std::all_of(d.begin(), d.end(), [](double change) { return change == 0.0; })) return visited;
+        apply(d);
+        if (options.as_printed > 0.0) return visited;
+        // The change of the objective: of log Z over the items of x, of the counts, of the penalty.
+        double change = visit(features, x, row, workers, {}, {}) - log_z;
+        visited += 0.5 * n_items;
+        for (std::size_t k = 0; k < n; ++k) {
+            const double z = block[k] + d[k];
+            change += options.rho1 * (std::fabs(z) - std::fabs(block[k])) +
+                      0.5 * options.rho2 * (z * z - block[k] * block[k]) - d[k] * counts[number(k)];
+        }
+        if (change <= 1e-13 * std::fabs(log_z)) {
+            damping_[x] = std::max(1.0, kLessDamping * damping_[x]);
+            return visited;
+        }
+        apply(std::vector<double>(n, 0.0));
+        damping_[x] *= kMoreDamping;
+        if (damping_[x] > kMostDamping) {
+            damping_[x] = 1.0;
+            return visited;
+        }
+    }
 }
 
 void Sbcd::prepare(const Item& item, OwnedLattice& lattice) const {

@@ -1,5 +1,5 @@
-// Blockwise coordinate descent (the paper, Algorithm 2): the weights of one attribute after the other, each block with
-// a forward-backward of the sequences that hold its attribute.
+// Coordinate descent (the paper, Algorithms 1 and 2): one weight, or all weights of one attribute, after the other, each
+// block with a forward-backward of the sequences that hold its attribute.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,8 @@ class Sbcd {
         //   moving by more than 1; damping is the block's own, raised until the objective does not rise.
         // > 0: as printed, every weight by equation (coord_update) with this much times h as curvature, unchecked.
         double as_printed;
+        // Blocks of one weight instead of one attribute (Algorithm 1).
+        bool coordinatewise;
     };
     // One sweep over the attributes of `features`; w is changed in place. counts: C, [K]. Returns the number of
     // forward-backwards, in units of a pass over all data.
@@ -35,7 +37,7 @@ class Sbcd {
     void set_damping(std::span<const double> damping) { damping_.assign(damping.begin(), damping.end()); }
 
    private:
-    // The rows of one attribute in the feature set: unigram, then bigram.
+    // A block: some unigram features of an attribute, then some bigram features.
     struct Row {
         std::int64_t unigram, n_unigram, bigram, n_bigram;
     };
@@ -54,6 +56,10 @@ class Sbcd {
         Recursion recursion;
         OwnedLattice lattice;
     };
+    // Improves the weights of one block; returns the number of items that were run.
+    double improve(const FeatureSet& features, std::uint32_t x, const Row& row, std::vector<Worker>& workers,
+                   UnigramRows& rows, Potentials& potentials, std::span<double> w, std::span<const double> counts,
+                   const Options& options);
     void prepare(const Item& item, OwnedLattice& lattice) const;
     // weight * log Z of the items of x; with g, also E (added to g) and curvature (added to h) of its features.
     double visit(const FeatureSet& features, std::uint32_t x, const Row& row, std::vector<Worker>& workers,

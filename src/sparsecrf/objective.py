@@ -35,6 +35,10 @@ class WorkingSet:
     def size(self) -> int:
         return len(self.numbers)
 
+    def attributes(self) -> Numbers:
+        """The attribute of each feature."""
+        return _attributes(self.numbers, self.features.n_labels, self.features.n_attributes)
+
     def carry(self, values: Floats, other: WorkingSet) -> Floats:
         """Values by feature (last axis) of `other`, moved to this set: 0 where `other` has no such feature."""
         out = np.zeros((*values.shape[:-1], self.size))
@@ -43,6 +47,11 @@ class WorkingSet:
         shared = self.numbers[place] == other.numbers if self.size else np.zeros(other.size, dtype=np.bool_)
         out[..., place[shared]] = values[..., shared]
         return out
+
+
+def _attributes(numbers: Numbers, n_labels: int, n_attributes: int) -> Numbers:
+    first_bigram, pairs = n_attributes * n_labels, (n_labels + 1) * n_labels
+    return np.where(numbers >= first_bigram, (numbers - first_bigram) // pairs, numbers // n_labels)
 
 
 def union(a: Numbers, b: Numbers) -> Numbers:
@@ -184,7 +193,7 @@ class Objective:
         n_labels = self.corpus.n_labels
         first_bigram, pairs = self.corpus.n_attributes * n_labels, (n_labels + 1) * n_labels
         is_bigram = numbers >= first_bigram
-        attribute = np.where(is_bigram, (numbers - first_bigram) // pairs, numbers // n_labels)
+        attribute = _attributes(numbers, n_labels, self.corpus.n_attributes)
         after_start = is_bigram & ((numbers - first_bigram) % pairs >= n_labels**2)
         expected = np.where(is_bigram, inner[attribute] / n_labels**2, unigram[attribute] / n_labels)
         return np.where(after_start, start[attribute] / n_labels, expected)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
+from inspect import signature
+from typing import Any
 
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.checkpoint import Checkpoint
@@ -16,11 +18,17 @@ from sparsecrf.objective import Floats, Numbers, Objective
 from sparsecrf.solvers.lbfgs import Lbfgs
 from sparsecrf.solvers.owlqn import Owlqn
 from sparsecrf.solvers.proximal import Proximal
-from sparsecrf.solvers.sbcd import Sbcd
+from sparsecrf.solvers.sbcd import Cd, sbcd
 from sparsecrf.solvers.working_set import Callback, Record, Solver, Stopping, point_at, run
 from sparsecrf.vocabulary import Vocabulary
 
-SOLVERS: dict[str, Callable[[Objective], Solver]] = {"auto": Proximal, "sbcd": Sbcd, "owlqn": Owlqn, "lbfgs": Lbfgs}
+SOLVERS: dict[str, Callable[..., Solver]] = {
+    "auto": Proximal,
+    "sbcd": sbcd,
+    "cd": Cd,
+    "owlqn": Owlqn,
+    "lbfgs": Lbfgs,
+}
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,7 @@ def fit(
     rho1: float = 1.0,
     rho2: float = 0.01,
     solver: str = "auto",
+    solver_options: Mapping[str, Any] | None = None,
     tol: float = 1e-3,
     gap: float | None = None,
     max_iter: int | None = None,
@@ -73,7 +82,7 @@ def fit(
     Stops at a relative KKT residual of `tol`, or, if `gap` is given, at a duality gap of `gap` times the objective;
     or at a limit. `observed_only` leaves out features that never occur, `features` all but those of the given numbers
     (ascending). `init` starts from another fit for the same labels and attributes. `callback` gets the fields of a
-    `Record` at every iteration.
+    `Record` at every iteration. `solver_options` go to the solver (see its module).
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
     `patience`, training also stops when that error has not improved for so many iterations; unless the optimum is
@@ -84,8 +93,7 @@ def fit(
     stopped, under the limits given now (they count from its beginning); `init` is ignored. No such file: a new run
     begins, so that one command can be repeated until it is done.
     """
-    if solver not in SOLVERS:
-        raise InputError(f"solver: expected one of {', '.join(SOLVERS)}, found {solver!r}")
+    options = _checked_options(solver, solver_options or {})
     if (corpus.labels < 0).all():
         raise InputError("training: expected labels, found none in the whole corpus")
     objective = Objective(corpus, rho1, rho2, observed_only=observed_only, features=features, threads=threads)
@@ -94,7 +102,7 @@ def fit(
     watch = _dev(corpus, dev, patience, threads)
     keeper = resumed = None
     if checkpoint is not None:
-        keeper = Checkpoint(checkpoint, checkpoint_every, _identity(objective, solver, dev))
+        keeper = Checkpoint(checkpoint, checkpoint_every, _identity(objective, solver, options, dev))
         resumed = keeper.load(objective) if resume else None
     elif resume:
         raise InputError("resume: expected the file of a checkpoint, found none")
@@ -102,9 +110,8 @@ def fit(
     if init is not None and resumed is None:
         start = point_at(objective, init.numbers, init.w)
     stopping = Stopping(tol, gap, max_iter, time_limit)
-    result = run(
-        objective, SOLVERS[solver](objective), start, stopping, callback, dev=watch, keeper=keeper, resumed=resumed
-    )
+    algorithm = SOLVERS[solver](objective, **options)
+    result = run(objective, algorithm, start, stopping, callback, dev=watch, keeper=keeper, resumed=resumed)
     point = result.point
     active = point.w != 0
     return Fit(
@@ -122,6 +129,16 @@ def fit(
     )
 
 
+def _checked_options(solver: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    if solver not in SOLVERS:
+        raise InputError(f"solver: expected one of {', '.join(SOLVERS)}, found {solver!r}")
+    known = [name for name in signature(SOLVERS[solver]).parameters if name != "objective"]
+    for name in options:
+        if name not in known:
+            raise InputError(f"solver_options: expected for {solver} {' or '.join(known) or 'none'}, found {name!r}")
+    return dict(options)
+
+
 def _dev(corpus: Corpus, dev: Corpus | None, patience: int | None, threads: int) -> Dev | None:
     if dev is None:
         if patience is not None:
@@ -131,7 +148,9 @@ def _dev(corpus: Corpus, dev: Corpus | None, patience: int | None, threads: int)
     return Dev(dev, patience, threads)
 
 
-def _identity(objective: Objective, solver: str, dev: Corpus | None) -> dict[str, str | float | bool | None]:
+def _identity(
+    objective: Objective, solver: str, options: Mapping[str, Any], dev: Corpus | None
+) -> dict[str, str | float | bool | None]:
     """What a run must share with the one whose checkpoint it continues."""
     return {
         "version": version("sparsecrf"),
@@ -140,5 +159,6 @@ def _identity(objective: Objective, solver: str, dev: Corpus | None) -> dict[str
         "rho1": objective.rho1,
         "rho2": objective.rho2,
         "solver": solver,
+        "solver options": repr(sorted(options.items())),
         "features": "all" if objective.allowed is None else hashlib.sha256(objective.allowed.tobytes()).hexdigest(),
     }

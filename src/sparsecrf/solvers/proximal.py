@@ -8,10 +8,8 @@ B is the limited-memory BFGS matrix of the loss in its compact form (Byrd, Noced
     B = B0 - [B0 S, Y] [ S'B0 S   L  ]^-1 [ S'B0 ]        L_ij = s_i . y_j  for i > j, D_ii = s_i . y_i
                        [   L'    -D  ]    [  Y'  ]
 
-over a B0 that knows two things about CRFs. The curvature h = sum_t p (1 - p) is far too small where a feature's
-expectation E must still go a long way to its count C, so q = max(h, |E - C|) stands in its place. And mu[x, y] fires
-exactly when one of lambda[x, ., y] does, so the local model of the two is q (d_mu + d_lambda)^2 / 2 with the q of the
-lambda. Features that fire together add up: B0 is scaled to what the last step showed, y . D^-1 y / s . y.
+over the B0 of `local_model`. Features that fire together add up: B0 is scaled to what the last step showed,
+y . D^-1 y / s . y.
 """
 
 from __future__ import annotations
@@ -19,18 +17,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsecrf._core import LANES, minimize_quadratic
+from sparsecrf._core import LANES
 from sparsecrf.objective import Floats, Objective, WorkingSet
+from sparsecrf.solvers.local_model import LocalModel
 from sparsecrf.solvers.pairs import Pairs
 from sparsecrf.solvers.state import Arrays
 from sparsecrf.solvers.working_set import Point
 
-_RIDGE = 0.1  # added to the curvature of every feature
 _SCALES = 0.3, 30.0  # how far the last step may scale B0
 _EVERY_STEP, _EVERY = 8, 10  # h is computed at each of the first steps, then every few: it costs part of a pass
 _FREE = 0.9  # a weight at zero may move if its |gradient| exceeds this share of rho1
 _INNER_TOLERANCE = 0.1  # a tighter inner solution costs more and saves no step
-_RADIUS = 1.0  # no weight moves further in one step
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20
 
@@ -93,69 +90,30 @@ class Proximal:
         expected = point.g + known.counts
         # A feature that is new to the working set has no h yet: E bounds it.
         h = expected if self.h is None else np.where(self.h > 0, self.h, expected)
-        coupling = np.maximum(np.abs(h), np.abs(point.g))
-        parent = _unigram_of_each(known)
-        child = np.flatnonzero(parent >= 0)
-        shared = np.bincount(parent[child], weights=coupling[child], minlength=known.size)
-        diagonal = np.maximum(coupling, shared) + _RIDGE
-        if len(s):
-            scale = float(y[-1] @ (y[-1] / diagonal)) / float(s[-1] @ y[-1])
-            scale = min(max(scale, _SCALES[0]), _SCALES[1])
-            diagonal, coupling = scale * diagonal, scale * coupling
+        model = LocalModel.at(known, point.g, h)
         # Weights that rest at zero well within their bound stay there.
         free = np.flatnonzero((point.w != 0) | (np.abs(point.g) > _FREE * self.objective.rho1))
-        place = np.full(known.size + 1, -1, dtype=np.int32)
-        place[free] = np.arange(len(free), dtype=np.int32)
-        subtracted = added = np.zeros((len(free), 0))
-        if len(s):
-            b0_s = diagonal * s
-            b0_s[:, child] += coupling[child] * s[:, parent[child]]
-            np.add.at(b0_s, (slice(None), parent[child]), coupling[child] * s[:, child])
-            subtracted, added = _factors(s, y, b0_s, free)
-        d = np.zeros(known.size)
-        d[free] = minimize_quadratic(
-            point.g[free],
-            point.w[free],
-            diagonal[free],
-            place[parent[free]],
-            coupling[free],
-            np.concatenate([subtracted, added], axis=1),
-            subtracted=subtracted.shape[1],
-            rho1=self.objective.rho1,
-            rho2=self.objective.rho2,
-            radius=_RADIUS,
-            tolerance=_INNER_TOLERANCE,
-            max_sweeps=60,
-        )
-        return d
+        if not len(s):
+            return model.minimize(self.objective, point.w, point.g, free, tolerance=_INNER_TOLERANCE)
+        scale = float(y[-1] @ (y[-1] / model.diagonal)) / float(s[-1] @ y[-1])
+        model = model.scaled(min(max(scale, _SCALES[0]), _SCALES[1]))
+        factors, subtracted = _factors(s, y, model.times(s), free)
+        return model.minimize(self.objective, point.w, point.g, free, factors, subtracted, _INNER_TOLERANCE)
 
 
-def _factors(s: Floats, y: Floats, b0_s: Floats, free: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """P and Q with B = B0 - P P' + Q Q' on the free features, from the eigenvectors of the middle matrix."""
+def _factors(s: Floats, y: Floats, b0_s: Floats, free: NDArray[np.int64]) -> tuple[Floats, int]:
+    """[P, Q] with B = B0 - P P' + Q Q' on the free features, and the columns of P; by eigenvectors of the middle."""
     s_y = s @ y.T
     lower = np.tril(s_y, -1)
     middle = np.block([[s @ b0_s.T, lower], [lower.T, -np.diag(np.diag(s_y))]])
     scale = 1.0 / np.sqrt(np.abs(np.diag(middle)))
     values, vectors = np.linalg.eigh(scale[:, None] * middle * scale)
     vectors *= scale[:, None] / np.sqrt(np.abs(values))
+    positive, negative = _padded(vectors[:, values > 0]), _padded(vectors[:, values < 0])
     u = np.concatenate([b0_s[:, free], y[:, free]]).T
-    return _padded(u @ vectors[:, values > 0]), _padded(u @ vectors[:, values < 0])
+    return u @ np.concatenate([positive, negative], axis=1), positive.shape[1]
 
 
 def _padded(x: Floats) -> Floats:
     """Columns of zeros up to a multiple of LANES."""
     return np.pad(x, ((0, 0), (0, -x.shape[1] % LANES)))
-
-
-def _unigram_of_each(known: WorkingSet) -> NDArray[np.int32]:
-    """For every bigram feature (x, y', y) the place of (x, y) in the set; -1 if it is not there, or for a unigram."""
-    n_labels, n_attributes = known.features.n_labels, known.features.n_attributes
-    first, n_unigram = n_attributes * n_labels, known.features.n_unigram
-    parent = np.full(known.size, -1, dtype=np.int32)
-    bigram = known.numbers[n_unigram:] - first
-    unigram = bigram // ((n_labels + 1) * n_labels) * n_labels + bigram % n_labels
-    place = np.searchsorted(known.numbers[:n_unigram], unigram)
-    place[place == n_unigram] = 0
-    found = known.numbers[place] == unigram if n_unigram else np.zeros(len(unigram), dtype=np.bool_)
-    parent[n_unigram:][found] = place[found]
-    return parent
