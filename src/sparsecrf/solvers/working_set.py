@@ -30,7 +30,7 @@ class Solver(Protocol):
     """One algorithm on a fixed set of features."""
 
     def step(self, point: Point) -> Point:
-        """One iteration. Returns `point` itself if it found nothing better."""
+        """One iteration. Returns `point` itself if it found nothing better; a stochastic one may raise P."""
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         """The working set changes: carry over what was learnt."""
@@ -93,7 +93,7 @@ def run(
     stopping: Stopping,
     callback: Callback | None = None,
 ) -> Result:
-    """Minimise P with `solver`. No step makes P larger, so that Ctrl-C returns the best point so far."""
+    """Minimise P with `solver`. Returns the point that met the tolerance, else, Ctrl-C included, the best one seen."""
     from threadpoolctl import threadpool_limits
 
     # The vector algebra of a step is small next to a pass, and its last bits would depend on the threads it uses.
@@ -109,7 +109,7 @@ class _Run:
         self.history: list[Record] = []
 
     def run(self, start: Point | None) -> Result:
-        point = start or self._at_zero()
+        point = best = start or self._at_zero()
         iteration = screened = stalled = 0
         stopped_by = None
         try:
@@ -119,22 +119,26 @@ class _Run:
                 limit = self._limit_reached(iteration)
                 kkt = gap = None
                 if settled or due or limit:
+                    before = point = self._better(point, best) if limit else point
                     point, kkt, gap = self._screen(point)
                     screened = iteration
                     if self._optimal(point, kkt, gap):
                         stopped_by = "tol" if self.stopping.gap is None else "gap"
                     elif limit or stalled > 1:
                         stopped_by = limit or "precision"
+                    else:
+                        self.solver.move(point.known, before.known)
                 self._record(iteration, point, kkt, gap)
                 if stopped_by is None:
                     before, point = point, self.solver.step(point)
                     stalled = stalled + 1 if point is before else 0
+                    best = self._better(point, best)
                     if stalled:
                         self.solver.forget()
                     iteration += 1
         except KeyboardInterrupt:
             stopped_by = "interrupt"
-            point, kkt, gap = self._screen(point)
+            point, kkt, gap = self._screen(self._better(point, best))
         assert kkt is not None
         assert gap is not None
         return Result(point, self._value(point), kkt, gap, stopped_by, self.history)
@@ -146,6 +150,9 @@ class _Run:
 
     def _value(self, point: Point) -> float:
         return point.loss + self.objective.penalty(point.w)
+
+    def _better(self, point: Point, other: Point) -> Point:
+        return point if self._value(point) <= self._value(other) else other
 
     def _relative_kkt(self, point: Point) -> float:
         """Over the working set alone: a lower bound on the certificate."""
@@ -161,7 +168,6 @@ class _Run:
         kkt, gap = self._relative_kkt(everything), self.objective.gap(w, loss, g)
         keep = (w != 0) | (np.abs(g) > _KEEP * self.objective.rho1)
         known = self.objective.working_set(wide.numbers[keep])
-        self.solver.move(known, point.known)
         return Point(known, w[keep], loss, g[keep]), kkt, gap
 
     def _target(self, point: Point) -> float:
