@@ -12,10 +12,20 @@ from sparsecrf.solvers.lbfgs import Lbfgs
 from sparsecrf.solvers.owlqn import Owlqn
 from sparsecrf.solvers.proximal import Proximal
 from sparsecrf.solvers.sbcd import Sbcd
+from sparsecrf.solvers.sgd import EPOCHS, Sgd, SgdL1
 from sparsecrf.solvers.working_set import Callback, Point, Record, Solver, Stopping, run
 from sparsecrf.vocabulary import Vocabulary
 
-SOLVERS: dict[str, Callable[[Objective], Solver]] = {"auto": Proximal, "sbcd": Sbcd, "owlqn": Owlqn, "lbfgs": Lbfgs}
+#: The objective never rises, and any tolerance is reached.
+DETERMINISTIC: dict[str, Callable[[Objective], Solver]] = {
+    "auto": Proximal,
+    "sbcd": Sbcd,
+    "owlqn": Owlqn,
+    "lbfgs": Lbfgs,
+}
+#: Take a seed; come near the optimum, and stop after EPOCHS iterations if no other limit is given.
+STOCHASTIC: dict[str, Callable[[Objective, int], Solver]] = {"sgd": Sgd, "sgd-l1": SgdL1}
+SOLVERS = (*DETERMINISTIC, *STOCHASTIC)
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,7 @@ def fit(
     time_limit: float | None = None,
     observed_only: bool = False,
     init: Fit | None = None,
+    seed: int = 0,
     threads: int = 0,
     callback: Callback | None = None,
 ) -> Fit:
@@ -61,7 +72,8 @@ def fit(
 
     Stops at a relative KKT residual of `tol`, or, if `gap` is given, at a duality gap of `gap` times the objective;
     or at a limit. `init` starts from another fit on the same corpus. `observed_only` leaves out features that never
-    occur. `callback` gets the fields of a `Record` at every iteration.
+    occur. `seed` orders the sequences of the stochastic solvers, which stop after 50 epochs unless `max_iter` says
+    otherwise. `callback` gets the fields of a `Record` at every iteration.
     """
     if solver not in SOLVERS:
         raise InputError(f"solver: expected one of {', '.join(SOLVERS)}, found {solver!r}")
@@ -69,7 +81,12 @@ def fit(
         raise InputError("training: expected labels, found none in the whole corpus")
     objective = Objective(corpus, rho1, rho2, observed_only=observed_only, threads=threads)
     start = None if init is None else _start(objective, init)
-    result = run(objective, SOLVERS[solver](objective), start, Stopping(tol, gap, max_iter, time_limit), callback)
+    if solver in STOCHASTIC:
+        algorithm = STOCHASTIC[solver](objective, seed)
+        max_iter = EPOCHS if max_iter is None else max_iter
+    else:
+        algorithm = DETERMINISTIC[solver](objective)
+    result = run(objective, algorithm, start, Stopping(tol, gap, max_iter, time_limit), callback)
     point = result.point
     active = point.w != 0
     return Fit(
