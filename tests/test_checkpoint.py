@@ -24,6 +24,10 @@ every_solver = pytest.mark.parametrize("solver", SOLVERS)
 OPTIONS = {"rho1": 0.3, "rho2": 0.01, "tol": 1e-7, "threads": 1}
 
 
+def options_of(solver):
+    return {**OPTIONS, "solver": solver, "rho1": 0.0 if solver == "sgd" else OPTIONS["rho1"]}
+
+
 def small(seed=3, n_attributes=8):
     lengths = [6] * 20
     problem = make_problem(
@@ -54,9 +58,9 @@ def test_stopped_by_limits_and_resumed(solver, tmp_path):
     """After any number of iterations, screenings forced by the limit included, and many times over."""
     corpus, last = small(), 24
     path = tmp_path / "run"
-    whole = fit(corpus, solver=solver, max_iter=last, **OPTIONS)
+    whole = fit(corpus, max_iter=last, **options_of(solver))
     for n in range(last + 1):
-        found = fit(corpus, solver=solver, max_iter=n, checkpoint=path, resume=True, **OPTIONS)
+        found = fit(corpus, max_iter=n, checkpoint=path, resume=True, **options_of(solver))
     assert_same(found, whole)
     assert len(whole.history) > (3 if solver == "lbfgs" else 12)
     times = [record.time_s for record in found.history]
@@ -73,7 +77,7 @@ def test_interrupted_and_resumed(solver, at, tmp_path):
         if record["iter"] == at:
             raise KeyboardInterrupt
 
-    options = {**OPTIONS, "solver": solver, "max_iter": 24, "checkpoint": tmp_path / "run"}
+    options = {**options_of(solver), "max_iter": 24, "checkpoint": tmp_path / "run"}
     stopped = fit(corpus, callback=interrupt, **options)
     assert stopped.stopped_by == "interrupt"
     records = []
@@ -82,13 +86,13 @@ def test_interrupted_and_resumed(solver, at, tmp_path):
     assert_same(found, fit(corpus, **options))
 
 
-@pytest.mark.parametrize("solver", ["auto", "sbcd", "owlqn"])
+@pytest.mark.parametrize("solver", ["auto", "sbcd", "owlqn", "sgd-l1"])
 def test_a_state_that_is_not_restored_is_noticed(solver, tmp_path, monkeypatch):
     """The comparison above can fail."""
-    corpus, options = small(), {**OPTIONS, "solver": solver}
+    corpus, options = small(), options_of(solver)
     whole = fit(corpus, max_iter=20, **options)
     fit(corpus, max_iter=4, checkpoint=tmp_path / "run", **options)
-    algorithm = type(SOLVERS[solver](Objective(corpus, 1.0, 1.0)))
+    algorithm = type(SOLVERS[solver](Objective(corpus, options["rho1"], 1.0)))
     monkeypatch.setattr(algorithm, "restore", lambda self, state: None)
     found = fit(corpus, max_iter=20, checkpoint=tmp_path / "run", resume=True, **options)
     with pytest.raises(AssertionError):

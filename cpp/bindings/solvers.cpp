@@ -4,6 +4,7 @@
 #include "core/groups.hpp"
 #include "core/quadratic.hpp"
 #include "core/sbcd.hpp"
+#include "core/sgd.hpp"
 #include "core/simd/kernels.hpp"
 #include "module.hpp"
 
@@ -30,6 +31,57 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
         {view(g), view(w), view(diagonal), view(parent), view(coupling), view(factors), rank, subtracted, rho1, rho2},
         radius, tolerance, max_sweeps, span_of(d));
     return d;
+}
+
+void bind_sgd(nb::module_& m) {
+    nb::class_<Sgd>(m, "Sgd", "Stochastic gradient descent over a labelled corpus, one sequence at a time.")
+        .def(
+            "__init__",
+            [](Sgd* self, const Corpus& corpus, const std::string& kernel) {
+                const Kernel chosen = kernel_named(kernel);
+                const nb::gil_scoped_release unlocked;
+                new (self) Sgd(corpus, chosen);
+            },
+            nb::arg("corpus"), nb::arg("kernel") = "auto", nb::keep_alive<1, 2>())
+        .def(
+            "order",
+            [](const Sgd& self, std::uint64_t seed, std::uint64_t epoch) {
+                return copy<std::int64_t>(self.order(seed, epoch));
+            },
+            nb::arg("seed"), nb::arg("epoch"),
+            nb::sig("def order(self, seed: int, epoch: int) -> numpy.typing.NDArray[numpy.int64]"),
+            "The sequences of weight above 0 in the order of an epoch.")
+        .def(
+            "run",
+            [](const Sgd& self, const FeatureSet& features, Array1<double> w, Array1<double> q, double u,
+               Array1<std::int64_t> sequences, double rho1, double rho2, double eta0, double decay, double done) {
+                Result<double, 1> new_w = copy<double>(view(w)), new_q = copy<double>(view(q));
+                double new_u;
+                {
+                    const nb::gil_scoped_release unlocked;
+                    new_u = self.run(features, span_of(new_w), span_of(new_q), u, view(sequences),
+                                     {rho1, rho2, eta0, decay, done});
+                }
+                return nb::make_tuple(new_w, new_q, new_u);
+            },
+            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("q").noconvert(), nb::arg("u"),
+            nb::arg("sequences").noconvert(), nb::kw_only(), nb::arg("rho1"), nb::arg("rho2"), nb::arg("eta0"),
+            nb::arg("decay"), nb::arg("done"),
+            nb::sig("def run(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
+                    "q: numpy.typing.NDArray[numpy.float64], u: float, sequences: numpy.typing.NDArray[numpy.int64], "
+                    "*, rho1: float, rho2: float, eta0: float, decay: float, done: float) -> "
+                    "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]"),
+            "A step for each sequence: the new w, q and u.")
+        .def(
+            "loss",
+            [](const Sgd& self, const FeatureSet& features, Array1<double> w, Array1<std::int64_t> sequences) {
+                const nb::gil_scoped_release unlocked;
+                return self.loss(features, view(w), view(sequences));
+            },
+            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("sequences").noconvert(),
+            nb::sig("def loss(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
+                    "sequences: numpy.typing.NDArray[numpy.int64]) -> float"),
+            "The loss of some sequences.");
 }
 
 }  // namespace
@@ -87,6 +139,7 @@ void bind_solvers(nb::module_& m) {
                     "counts: numpy.typing.NDArray[numpy.float64], *, rho1: float, rho2: float, "
                     "as_printed: float, coordinatewise: bool) -> tuple[numpy.typing.NDArray[numpy.float64], float]"),
             "One sweep: the new weights, and the forward-backwards it took in units of a pass.");
+    bind_sgd(m);
 }
 
 }  // namespace sparsecrf::bindings

@@ -39,6 +39,13 @@ struct FeatureSet {
     std::int64_t n_bigram() const { return static_cast<std::int64_t>(bigram_pair.size()); }
     std::int64_t size() const { return n_unigram() + n_bigram(); }
 
+    // y' Y + y of the bigram features of attribute x.
+    std::span<const std::uint32_t> bigram_pairs_of(std::uint32_t x) const {
+        return std::span(bigram_pair)
+            .subspan(static_cast<std::size_t>(bigram_ptr[x]),
+                     static_cast<std::size_t>(bigram_ptr[x + 1] - bigram_ptr[x]));
+    }
+
     // Throws unless w has one finite weight per feature.
     void check_weights(std::span<const double> w) const;
     void check_fits(const Corpus& corpus) const;

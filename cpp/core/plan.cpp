@@ -31,12 +31,12 @@ Occurrences collect(std::vector<Occurrence>& found) {
 
 }  // namespace
 
-Plan::Plan(const Corpus& corpus) : count_weight(static_cast<std::size_t>(corpus.n_sequences()), 0.0) {
+Plan::Plan(const Corpus& corpus, bool cut_blocks) : count_weight(static_cast<std::size_t>(corpus.n_sequences()), 0.0) {
     items.reserve(static_cast<std::size_t>(corpus.n_sequences()));
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
         if (corpus.weight(i) > 0.0) add_items(corpus, i);
     }
-    cut(corpus);
+    if (cut_blocks) cut(corpus);
 }
 
 // Loss of a sequence: sum_j (s_j - s_{j-1}) { log Z(labels fixed where w_t < s_j) - numerator }, s_j the distinct

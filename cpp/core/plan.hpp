@@ -38,7 +38,8 @@ struct Block {
 
 class Plan {
    public:
-    explicit Plan(const Corpus& corpus);
+    // Without `cut_blocks`: the items alone.
+    explicit Plan(const Corpus& corpus, bool cut_blocks = true);
 
     std::vector<Item> items;
     std::vector<std::int32_t> fixed;  // label constraints of the items that have them, kMissing = free

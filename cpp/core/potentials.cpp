@@ -35,7 +35,7 @@ void merge(PairScores& a, std::span<const std::uint32_t> pairs, const double* w,
 
 Potentials::Potentials(const Corpus& corpus, const FeatureSet& features, std::span<const double> w,
                        const UnigramRows& rows, const ListPool& lists, Kernel kernel, int threads,
-                       const std::uint8_t* forbidden)
+                       const std::uint8_t* forbidden, bool keep_zeros)
     : corpus_(corpus),
       features_(features),
       w_(w),
@@ -44,7 +44,8 @@ Potentials::Potentials(const Corpus& corpus, const FeatureSet& features, std::sp
       kernel_(kernel),
       n_labels_(corpus.n_labels),
       stride_(padded(corpus.n_labels)),
-      forbidden_(forbidden) {
+      forbidden_(forbidden),
+      kept_(keep_zeros ? corpus.base_lists.size() : 0) {
     tabulate_unigrams(threads);
     tabulate_transitions(threads);
 }
@@ -70,7 +71,7 @@ void Potentials::refresh(std::span<const std::uint32_t> unigram_lists, std::span
     if (!score_table_.empty()) {
         for (const std::uint32_t list : unigram_lists) tabulate_unigram(list);
     }
-    for (const std::uint32_t list : base_lists) tabulate_transition(list);
+    for (const std::uint32_t list : base_lists) kept_.empty() ? tabulate_transition(list) : renew_transition(list);
 }
 
 const double* Potentials::scores(std::int64_t position, double* scratch) const {
@@ -131,12 +132,32 @@ void Potentials::tabulate_transitions(int threads) {
 
 void Potentials::tabulate_transition(std::int64_t list) {
     PairScores scores, scratch;
-    gather_base(static_cast<std::uint32_t>(list), Pairs::all, false, scores);
+    gather_base(static_cast<std::uint32_t>(list), Pairs::all, !kept_.empty(), scores);
+    if (!kept_.empty()) {
+        Kept& kept = kept_[static_cast<std::size_t>(list)];
+        kept.pair = scores.pair;
+        kept.score.assign(static_cast<std::size_t>(padded(static_cast<int>(scores.pair.size()))), 0.0);
+    }
     if (forbidden_ != nullptr) {
         merge(scores, forbidden_scores_.pair, forbidden_scores_.score.data(), 1.0, true, scratch);
     }
     transitions_[static_cast<std::size_t>(list)].assign(n_labels_, std::move(scores), kernel_,
                                                         corpus_.base_lists.size() - 1);  // without the empty list
+}
+
+void Potentials::renew_transition(std::uint32_t list) {
+    Kept& kept = kept_[list];
+    const ListPool& lists = corpus_.base_lists;
+    double* score = kept.score.data();
+    std::fill(kept.score.begin(), kept.score.end(), 0.0);
+    for (std::int64_t e = lists.begin(list); e < lists.end(list); ++e) {
+        const std::uint32_t x = lists.id(e);
+        const double value = lists.value(e);
+        const double* w = w_.data() + features_.n_unigram() + features_.bigram_ptr[x];
+        for_each_place(features_.bigram_pairs_of(x), kept.pair,
+                       [&](std::size_t k, std::size_t place) { score[place] += value * w[k]; });
+    }
+    transitions_[list].renew(kept.pair, kept.score.data());
 }
 
 }  // namespace sparsecrf

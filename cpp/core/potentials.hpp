@@ -21,8 +21,11 @@ class Potentials {
    public:
     // `lists`: the corpus's unigram lists, entries named by row of `rows`. `forbidden`: [Y + 1, Y] non-zero where a
     // label pair must not occur, or null. References are kept, not copied.
+    // keep_zeros: every feature has its place in the matrices, so that `refresh` only changes numbers; not with
+    // `forbidden`.
     Potentials(const Corpus& corpus, const FeatureSet& features, std::span<const double> w, const UnigramRows& rows,
-               const ListPool& lists, Kernel kernel, int threads, const std::uint8_t* forbidden = nullptr);
+               const ListPool& lists, Kernel kernel, int threads, const std::uint8_t* forbidden = nullptr,
+               bool keep_zeros = false);
 
     int n_labels() const { return n_labels_; }
     int stride() const { return stride_; }
@@ -30,6 +33,7 @@ class Potentials {
     const Corpus& corpus() const { return corpus_; }
     bool forbids() const { return forbidden_ != nullptr; }
 
+    bool tabulates_unigrams() const { return !score_table_.empty(); }
     // Unigram scores of a position, [Yp], padding -infinity. Either a pointer into a table or `scratch`, filled.
     const double* scores(std::int64_t position, double* scratch) const;
     // exp(score - high) of a position and the range of its scores, if tabulated; else null.
@@ -45,6 +49,9 @@ class Potentials {
     // The same sum over a base list.
     void gather_base(std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
 
+    // With keep_zeros: the pairs of a base list that have a feature, ascending.
+    std::span<const std::uint32_t> kept_pairs(std::uint32_t list) const { return kept_[list].pair; }
+
     // Weights changed, in the arrays this was made from: renew what was computed from these lists.
     void refresh(std::span<const std::uint32_t> unigram_lists, std::span<const std::uint32_t> base_lists);
 
@@ -53,6 +60,7 @@ class Potentials {
     void tabulate_transitions(int threads);
     void tabulate_unigram(std::int64_t list);
     void tabulate_transition(std::int64_t list);
+    void renew_transition(std::uint32_t list);
     void gather(const ListPool& lists, std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
 
     const Corpus& corpus_;
@@ -69,6 +77,11 @@ class Potentials {
     AlignedVector<double> score_table_, exp_table_;  // [lists, Yp]
     std::vector<double> low_, high_;                 // [lists]
     std::vector<Transition> transitions_;            // [base lists]
+    struct Kept {
+        std::vector<std::uint32_t> pair;
+        AlignedVector<double> score;  // padded with zeros to a multiple of kLanes
+    };
+    std::vector<Kept> kept_;  // [base lists] with keep_zeros: what each transition holds
 };
 
 }  // namespace sparsecrf

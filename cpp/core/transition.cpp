@@ -208,6 +208,13 @@ void Transition::forward(const double* alpha, double* u) const {
 
 // beta_{t-1}(y') = sum_y v_t(y) + sum_{y: lambda != 0} M(y', y) v_t(y)
 void Transition::backward(const double* v, double total, double* beta) const {
+    if (dense_ && et_.empty()) {
+        for (int i = 0; i < n_labels_; ++i) {
+            beta[i] = kernels().dot(e_.data() + static_cast<std::size_t>(i) * stride_, v, stride_);
+        }
+        std::fill(beta + n_labels_, beta + stride_, 0.0);
+        return;
+    }
     if (dense_) return kernels().matvec(v, et_.data(), n_labels_, stride_, beta);
     std::fill_n(beta, stride_, total);
     sparse_product(rows_, v, total, beta, [&](int previous) { return row_sum(v, previous); });

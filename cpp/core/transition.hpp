@@ -23,10 +23,43 @@ struct PairScores {
     }
 };
 
+// visit(k, y', y) for ascending pairs, with a division a row instead of one each.
+template <class Visit>
+void for_each_pair(std::span<const std::uint32_t> pairs, int n_labels, Visit visit) {
+    const auto Y = static_cast<std::uint32_t>(n_labels);
+    std::uint32_t i = 0, first = 0;  // y' and the first pair of its row
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+        if (pairs[k] - first >= Y) {
+            i = pairs[k] / Y;
+            first = i * Y;
+        }
+        visit(k, std::size_t{i}, std::size_t{pairs[k] - first});
+    }
+}
+
+// visit(k, place of row[k] among pairs) for ascending `row`, a part of ascending `pairs`.
+template <class Visit>
+void for_each_place(std::span<const std::uint32_t> row, std::span<const std::uint32_t> pairs, Visit visit) {
+    if (row.size() == pairs.size()) {
+        for (std::size_t k = 0; k < row.size(); ++k) visit(k, k);
+        return;
+    }
+    std::size_t place = 0;
+    for (std::size_t k = 0; k < row.size(); ++k) {
+        while (pairs[place] < row[k]) ++place;
+        visit(k, place);
+    }
+}
+
 class Transition {
    public:
     // `scores` of this list, start row included; -infinity forbids a pair. `n_matrices`: how many take turns.
     void assign(int n_labels, PairScores scores, Kernel kernel, std::size_t n_matrices = 1);
+    // The same pairs (all of them, start row included, ascending) with other finite scores: nothing is laid out anew.
+    // scores: as many as pairs, then zeros up to a multiple of kLanes. Decoding (best, column_scores) needs `assign`.
+    void renew(std::span<const std::uint32_t> pairs, const double* scores);
+    // E of each of these pairs, after `renew`.
+    const double* renewed() const { return renewed_.data(); }
 
     // u(y) = sum_{y'} alpha(y') E(y', y), for alpha that sums to one (the paper's forward equation when sparse)
     void forward(const double* alpha, double* u) const;
@@ -80,13 +113,22 @@ class Transition {
         std::vector<std::uint32_t> ptr;   // [bundles + 1] into cell and m, in steps of four
         std::vector<std::uint16_t> cell;  // [depth, 4] a bundle: where in the line; shorter lines are filled up
         std::vector<double> m;            // M of each entry, 0 where filled up
+        // What `renew` needs, laid out when it is first called: where the entries of scores_ stand in m.
+        struct Place {
+            std::uint32_t at, entry;
+        };
+        std::vector<Place> places;
     };
     void lay_bundles(Bundles& bundles, bool by_column) const;
+    void renew_bundles(Bundles& bundles, bool by_column);
+    void renew_dense();
     template <class Again>
     static void sparse_product(const Bundles& bundles, const double* x, double base, double* out, Again again);
     Bundles columns_, rows_;
-    // Dense: E [Y, Yp], its transpose, and lambda, padding 0 / 0 / -infinity.
+    // Dense: E [Y, Yp], its transpose, and lambda, padding 0 / 0 / -infinity. After `renew` there is E alone: the
+    // others would cost more than the few products until the next.
     AlignedVector<double> e_, et_, lambda_;
+    AlignedVector<double> renewed_;  // E of the pairs given to `renew`, then ones
 };
 
 }  // namespace sparsecrf

@@ -70,7 +70,7 @@ void UnigramRows::score(const ListPool& lists, std::uint32_t list, double* s) co
     std::fill_n(s, stride_, 0.0);
     for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
         const std::uint32_t x = lists.id(k);
-        if ((has_row_[x / 64] >> (x % 64) & 1u) == 0) continue;
+        if (!has(x)) continue;
         const Row row = rows_[x];
         const double value = lists.value(k);
         if (row.n == kDenseRow) {

@@ -24,6 +24,9 @@ class UnigramRows {
     // The weights of attribute x changed; made with keep_zeros.
     void update(const FeatureSet& features, std::span<const double> w, std::uint32_t x);
 
+    // Whether attribute x has a weight, or a place for one.
+    bool has(std::uint32_t x) const { return (has_row_[x / 64] >> (x % 64) & 1u) != 0; }
+
     // s(y) = sum_{x in list} v mu[x, y], the list's entries being rows;  s: [Yp], padding -infinity
     void score(const ListPool& lists, std::uint32_t list, double* s) const;
 

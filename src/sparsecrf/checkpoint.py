@@ -22,7 +22,7 @@ from sparsecrf._core import InputError
 from sparsecrf.heldout import Best
 from sparsecrf.io.atomic import remove_leftovers, write_atomically
 from sparsecrf.objective import Objective
-from sparsecrf.solvers.state import State
+from sparsecrf.solvers.state import Lowest, State
 from sparsecrf.solvers.working_set import Point, Record
 
 _FORMAT = "sparsecrf checkpoint 1"
@@ -62,6 +62,9 @@ class Checkpoint:
         if state.best is not None:
             arrays |= {"best.numbers": state.best.numbers, "best.w": state.best.w}
             counters["best"] = {"error": state.best.error, "iteration": state.best.iteration}
+        if state.lowest is not None:
+            arrays |= {"lowest.numbers": state.lowest.numbers, "lowest.w": state.lowest.w}
+            counters["lowest"] = state.lowest.value
         metadata = {"format": _FORMAT, "run": json.dumps(self.run), "state": json.dumps(counters)}
         # safetensors takes an array as it lies in memory, whatever its strides.
         arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
@@ -81,6 +84,9 @@ class Checkpoint:
         best = None
         if "best" in state:
             best = Best(numbers=arrays["best.numbers"], w=arrays["best.w"], **state["best"])
+        lowest = None
+        if "lowest" in state:
+            lowest = Lowest(arrays["lowest.numbers"], arrays["lowest.w"], state["lowest"])
         return State(
             Point(known, arrays["w"], state["loss"], arrays["g"]),
             state["iteration"],
@@ -91,6 +97,7 @@ class Checkpoint:
             [Record(**record) for record in state["history"]],
             own,
             best,
+            lowest,
         )
 
     def _read(self) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:

@@ -19,16 +19,21 @@ from sparsecrf.solvers.lbfgs import Lbfgs
 from sparsecrf.solvers.owlqn import Owlqn
 from sparsecrf.solvers.proximal import Proximal
 from sparsecrf.solvers.sbcd import Cd, sbcd
+from sparsecrf.solvers.sgd import EPOCHS, Sgd, SgdL1
 from sparsecrf.solvers.working_set import Callback, Record, Solver, Stopping, point_at, run
 from sparsecrf.vocabulary import Vocabulary
 
-SOLVERS: dict[str, Callable[..., Solver]] = {
+#: The objective never rises, and any tolerance is reached.
+DETERMINISTIC: dict[str, Callable[..., Solver]] = {
     "auto": Proximal,
     "sbcd": sbcd,
     "cd": Cd,
     "owlqn": Owlqn,
     "lbfgs": Lbfgs,
 }
+#: Take a seed; come near the optimum, and stop after EPOCHS iterations if no other limit is given.
+STOCHASTIC: dict[str, Callable[..., Solver]] = {"sgd": Sgd, "sgd-l1": SgdL1}
+SOLVERS = {**DETERMINISTIC, **STOCHASTIC}
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,7 @@ def fit(
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = 60.0,
     resume: bool = False,
+    seed: int = 0,
     threads: int = 0,
     callback: Callback | None = None,
 ) -> Fit:
@@ -82,7 +88,8 @@ def fit(
     Stops at a relative KKT residual of `tol`, or, if `gap` is given, at a duality gap of `gap` times the objective;
     or at a limit. `observed_only` leaves out features that never occur, `features` all but those of the given numbers
     (ascending). `init` starts from another fit for the same labels and attributes. `callback` gets the fields of a
-    `Record` at every iteration. `solver_options` go to the solver (see its module).
+    `Record` at every iteration. `solver_options` go to the solver (see its module). `seed` orders the sequences of the
+    stochastic solvers, which stop after 50 epochs unless `max_iter` says otherwise.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
     `patience`, training also stops when that error has not improved for so many iterations; unless the optimum is
@@ -94,6 +101,9 @@ def fit(
     begins, so that one command can be repeated until it is done.
     """
     options = _checked_options(solver, solver_options or {})
+    if solver in STOCHASTIC:
+        options = {"seed": seed, **options}
+        max_iter = EPOCHS if max_iter is None else max_iter
     if (corpus.labels < 0).all():
         raise InputError("training: expected labels, found none in the whole corpus")
     objective = Objective(corpus, rho1, rho2, observed_only=observed_only, features=features, threads=threads)

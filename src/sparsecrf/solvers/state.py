@@ -8,11 +8,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 from numpy.typing import NDArray
 
 from sparsecrf.heldout import Best
+from sparsecrf.objective import Floats, Numbers
 
 if TYPE_CHECKING:
     from sparsecrf.solvers.working_set import Point, Record
 
 Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Lowest:
+    """The weights with the smallest objective."""
+
+    numbers: Numbers
+    w: Floats
+    value: float
 
 
 @dataclass(frozen=True)
@@ -28,6 +38,7 @@ class State:
     history: list[Record]
     solver: Arrays
     best: Best | None  #: on the dev corpus
+    lowest: Lowest | None  #: better weights than those of `point`, if there were any
 
 
 class Keeper(Protocol):

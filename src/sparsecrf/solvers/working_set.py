@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sparsecrf.heldout import Dev
+from sparsecrf.heldout import Best, Dev
 from sparsecrf.objective import Floats, Numbers, Objective, WorkingSet, union
-from sparsecrf.solvers.state import Arrays, Keeper, State
+from sparsecrf.solvers.state import Arrays, Keeper, Lowest, State
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Solver(Protocol):
     """One algorithm on a fixed set of features."""
 
     def step(self, point: Point) -> Point:
-        """One iteration. Returns `point` itself if it found nothing better."""
+        """One iteration. Returns `point` itself if it found nothing better; a stochastic one may raise P."""
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         """The working set changes: carry over what was learnt."""
@@ -119,9 +119,9 @@ def run(
     keeper: Keeper | None = None,
     resumed: State | None = None,
 ) -> Result:
-    """Minimise P with `solver`. No step makes P larger, so that Ctrl-C returns the best point so far.
+    """Minimise P with `solver`. Returns the point that met the tolerance, else, Ctrl-C included, the best one seen.
 
-    With `dev` and its patience, a run that was not the first to converge returns the best point on the dev corpus.
+    With `dev` and its patience, a run that did not converge first returns the best point on the dev corpus.
     """
     from threadpoolctl import threadpool_limits
 
@@ -145,6 +145,8 @@ class _Run:
         self.began = time.perf_counter()
         self.residual_at_zero = objective.start_residual()
         self.history: list[Record] = []
+        self.lowest: Lowest | None = None  # better weights than those of the last point, if there were any
+        self.previous: Point | None = None
 
     def run(self, start: Point | None, resumed: State | None) -> Result:
         iteration = screened = stalled = 0
@@ -155,6 +157,7 @@ class _Run:
         stopped_by = head = kkt = gap = None
         try:
             while stopped_by is None:
+                self._watch(point)
                 if self.keeper is not None:
                     head = self._state(point, iteration, screened, stalled)
                     if self.keeper.due():
@@ -185,11 +188,24 @@ class _Run:
         # Not what is below: a later run with wider limits goes on as if this one had not stopped.
         if self.keeper is not None and head is not None:
             self.keeper.save(head)
-        if stopped_by not in _CONVERGED and self.dev is not None and self.dev.patience is not None and self.dev.best:
-            point, kkt = point_at(self.objective, self.dev.best.numbers, self.dev.best.w), None
+        if stopped_by not in _CONVERGED:
+            best: Best | Lowest | None = self.lowest
+            if self.dev is not None and self.dev.patience is not None and self.dev.best:
+                best = self.dev.best
+            if best is not None:
+                point, kkt = point_at(self.objective, best.numbers, best.w), None
         if kkt is None or gap is None:
             point, kkt, gap = self._screen(point)
         return Result(point, self._value(point), kkt, gap, stopped_by, self.history)
+
+    def _watch(self, point: Point) -> None:
+        """Remember the weights before `point` as long as they are better."""
+        value = self._value(point)
+        if self.lowest is not None and value <= self.lowest.value:
+            self.lowest = None
+        if self.lowest is None and self.previous is not None and self._value(self.previous) < value:
+            self.lowest = Lowest(self.previous.known.numbers, self.previous.w, self._value(self.previous))
+        self.previous = point
 
     def _state(self, point: Point, iteration: int, screened: int, stalled: int) -> State:
         return State(
@@ -202,6 +218,7 @@ class _Run:
             list(self.history),
             self.solver.state(),
             None if self.dev is None else self.dev.best,
+            self.lowest,
         )
 
     def _resume(self, state: State) -> tuple[Point, int, int, int]:
@@ -211,6 +228,7 @@ class _Run:
         self.solver.restore(state.solver)
         if self.dev is not None:
             self.dev.best = state.best
+        self.lowest = state.lowest
         return state.point, state.iteration, state.screened, state.stalled
 
     def _value(self, point: Point) -> float:

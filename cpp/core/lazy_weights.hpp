@@ -1,0 +1,86 @@
+// Weights under an elastic net, each row of them brought up to date only when it is looked at.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sparsecrf {
+
+// Every step t decays all weights, subtracts its gradient, and adds to the cumulative l1 penalty (Tsuruoka, Tsujii and
+// Ananiadou 2009), which each weight receives as far as it can without changing sign. With d = 1 - eta rho2/N,
+//
+//     w <- d w - eta g,   u <- d u + eta rho1/N,   q_k <- d q_k
+//     z = max(0, w_k - (u + q_k)) if w_k > 0,  min(0, w_k + (u - q_k)) if w_k < 0;   q_k += z - w_k;   w_k = z
+//
+// u: penalty that a weight could have received so far; q_k: what w_k did, with its sign. They decay with the weights,
+// so that in units of S = product of the d all of it is addition: a weight whose g is 0 for some steps may take their
+// penalty at once, and the result is the same.
+class LazyWeights {
+   public:
+    // w, q: [K], owner: the caller.
+    LazyWeights(std::span<double> w, std::span<double> q, double u, double rho1, double rho2, std::int64_t n_rows)
+        : w_(w), q_(q), u_(u), rho1_(rho1), rho2_(rho2), rows_(static_cast<std::size_t>(n_rows)) {}
+
+    // Brings the weights [begin, end), which are row `row`, up to date. False: they were since the last step.
+    bool settle(std::int64_t row, std::int64_t begin, std::int64_t end) {
+        Row& last = rows_[static_cast<std::size_t>(row)];
+        if (last.step == step_) return false;
+        if (last.scale != scale_) {
+            const double decay = scale_ / last.scale;
+            for (std::int64_t k = begin; k < end; ++k) w_[k] *= decay;
+        }
+        last = {scale_, step_};
+        if (rho1_ > 0.0) clip(begin, end);
+        return true;
+    }
+
+    // One step of size eta, penalties for a share 1/N of the data. A gradient g of the step is subtracted from settled
+    // weights as (returned factor) * g.
+    double advance(double eta, double n) {
+        const double decay = 1.0 - eta * rho2_ / n;
+        ++step_;
+        scale_ *= decay;
+        u_ += eta * rho1_ / n / scale_;
+        return eta / decay;
+    }
+
+    double scale() const { return scale_; }
+    double u() const { return u_; }
+    // After every row was settled: S = 1 again.
+    void rescale() {
+        for (double& q : q_) q *= scale_;
+        u_ *= scale_;
+        scale_ = 1.0;
+        for (Row& row : rows_) row.scale = 1.0;
+        ++step_;  // what settled rows were copied to may be out of date
+    }
+
+   private:
+    void clip(std::int64_t begin, std::int64_t end) {
+        const double S = scale_, per_S = 1.0 / scale_, u = S * u_;
+        for (std::int64_t k = begin; k < end; ++k) {
+            const double w = w_[k];
+            if (w == 0.0) continue;
+            const double z = w > 0.0 ? std::max(0.0, w - (u + S * q_[k])) : std::min(0.0, w + (u - S * q_[k]));
+            q_[k] += (z - w) * per_S;
+            w_[k] = z;
+        }
+    }
+
+    struct Row {
+        double scale = 1.0;      // S when it was last settled
+        std::int64_t step = -1;  // and the step
+    };
+
+    std::span<double> w_;  // [K] a row that was last settled at scale S' holds S'/S times its weights
+    std::span<double> q_;  // [K] in units of S
+    double u_;             // in units of S
+    const double rho1_, rho2_;
+    double scale_ = 1.0;  // S
+    std::int64_t step_ = 0;
+    std::vector<Row> rows_;
+};
+
+}  // namespace sparsecrf
