@@ -52,6 +52,7 @@ UnigramIndex::UnigramIndex(const Corpus& corpus, const Plan& plan, const std::ve
         if (keep[x]) attributes.push_back(x);
     }
     make(corpus, plan, threads);
+    lists = ListPool();
 }
 
 UnigramIndex::UnigramIndex(const Corpus& corpus, const Plan& plan, const FeatureSet& set, int threads) {

@@ -13,7 +13,7 @@
 namespace sparsecrf {
 
 struct UnigramIndex {
-    // The attributes x with keep[x].
+    // The attributes x with keep[x], without features and without lists.
     UnigramIndex(const Corpus& corpus, const Plan& plan, const std::vector<bool>& keep, int threads);
     // The attributes with a unigram feature, those with many first: the branches of a sum over a list then agree.
     UnigramIndex(const Corpus& corpus, const Plan& plan, const FeatureSet& features, int threads);
@@ -22,7 +22,7 @@ struct UnigramIndex {
         std::int64_t begin, end;
     };
     std::vector<std::uint32_t> attributes;  // [R] the attribute of each row
-    std::vector<Range> features;            // [R] the unigram features of each row; empty without a feature set
+    std::vector<Range> features;            // [R] the unigram features of each row
     ListPool lists;                         // the corpus's lists, entries named by row instead of attribute
     std::vector<Occurrences> blocks;        // [blocks of the plan] by row
 

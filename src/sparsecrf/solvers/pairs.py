@@ -8,6 +8,9 @@ from sparsecrf.objective import Floats, WorkingSet
 from sparsecrf.solvers.state import Arrays
 
 
+_FEWEST, _MOST_NUMBERS = 10, 2**20  # a large working set keeps fewer pairs, but not fewer than these
+
+
 class Pairs:
     """At most `memory` pairs over a working set, oldest first."""
 
@@ -21,9 +24,12 @@ class Pairs:
 
     def add(self, s: Floats, y: Floats) -> None:
         """Take a pair in, unless its curvature s . y is not clearly positive."""
-        if s @ y > 1e-12 * np.sqrt((s @ s) * (y @ y)):
-            self.s = np.concatenate([self.s[-self.memory + 1 :].reshape(-1, len(s)), s[None]])
-            self.y = np.concatenate([self.y[-self.memory + 1 :].reshape(-1, len(y)), y[None]])
+        if s @ y <= 1e-12 * np.sqrt((s @ s) * (y @ y)):
+            return
+        keep = min(self.memory, max(_FEWEST, _MOST_NUMBERS // len(s))) - 1
+        first = max(len(self) - keep, 0)
+        self.s = np.concatenate([self.s[first:].reshape(-1, len(s)), s[None]])
+        self.y = np.concatenate([self.y[first:].reshape(-1, len(y)), y[None]])
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         if len(self):
