@@ -89,15 +89,13 @@ def columns(rows: Rows, t: int) -> list[str]:
 
 
 # The offsets of the 19 unigram lines of the usual CRF++ template for chunking: (row, column) of each cell.
-_CHUNKING = [[(k, 0)] for k in range(-2, 3)] + [[(-1, 0), (0, 0)], [(0, 0), (1, 0)]]
-_CHUNKING += [[(k, 1)] for k in range(-2, 3)] + [[(k, 1), (k + 1, 1)] for k in range(-2, 2)]
-_CHUNKING += [[(k, 1), (k + 1, 1), (k + 2, 1)] for k in range(-2, 1)]
+CHUNKING = [[(k, 0)] for k in range(-2, 3)] + [[(-1, 0), (0, 0)], [(0, 0), (1, 0)]]
+CHUNKING += [[(k, 1)] for k in range(-2, 3)] + [[(k, 1), (k + 1, 1)] for k in range(-2, 2)]
+CHUNKING += [[(k, 1), (k + 1, 1), (k + 2, 1)] for k in range(-2, 1)]
 
 
 def chunking(rows: Rows, t: int) -> list[str]:
-    return [
-        f"{n}:{'/'.join(cell(rows, t + row, column) for row, column in cells)}" for n, cells in enumerate(_CHUNKING)
-    ]
+    return [f"{n}:{'/'.join(cell(rows, t + row, column) for row, column in cells)}" for n, cells in enumerate(CHUNKING)]
 
 
 TASKS = {

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sparsecrf._core import minimize_quadratic
 from sparsecrf.objective import Floats, Objective, WorkingSet
 
-_RIDGE = 0.1  # added to the curvature of every feature
+RIDGE = 0.1  # added to the curvature of every feature
 _RADIUS = 1.0  # no weight moves further in one step
 
 
@@ -27,12 +27,12 @@ class LocalModel(NamedTuple):
     coupling: Floats  #: [K] curvature between a feature and its parent
 
     @classmethod
-    def at(cls, known: WorkingSet, g: Floats, h: Floats) -> LocalModel:
+    def at(cls, known: WorkingSet, g: Floats, h: Floats, ridge: float = RIDGE) -> LocalModel:
         q = np.maximum(np.abs(h), np.abs(g))
         parent = _unigram_of_each(known)
         child = parent >= 0
         shared = np.bincount(parent[child], weights=q[child], minlength=known.size)
-        return cls(np.maximum(q, shared) + _RIDGE, parent, q)
+        return cls(np.maximum(q, shared) + ridge, parent, q)
 
     def scaled(self, factor: float) -> LocalModel:
         return LocalModel(factor * self.diagonal, self.parent, factor * self.coupling)

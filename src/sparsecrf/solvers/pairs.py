@@ -7,7 +7,6 @@ import numpy as np
 from sparsecrf.objective import Floats, WorkingSet
 from sparsecrf.solvers.state import Arrays
 
-
 _FEWEST, _MOST_NUMBERS = 10, 2**20  # a large working set keeps fewer pairs, but not fewer than these
 
 

@@ -9,7 +9,7 @@ B is the limited-memory BFGS matrix of the loss in its compact form (Byrd, Noced
                        [   L'    -D  ]    [  Y'  ]
 
 over the B0 of `local_model`. Features that fire together add up: B0 is scaled to what the last step showed,
-y . D^-1 y / s . y.
+y . D^-1 y / s . y, and more while steps have to be shortened.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 
 from sparsecrf._core import LANES
 from sparsecrf.objective import Floats, Objective, WorkingSet
-from sparsecrf.solvers.local_model import LocalModel
+from sparsecrf.solvers.local_model import RIDGE, LocalModel
 from sparsecrf.solvers.pairs import Pairs
 from sparsecrf.solvers.state import Arrays
 from sparsecrf.solvers.working_set import Point
 
 _SCALES = 0.3, 30.0  # how far the last step may scale B0
 _EVERY_STEP, _EVERY = 8, 10  # h is computed at each of the first steps, then every few: it costs part of a pass
+_DAMPING = 1.5, 0.9, 64.0  # of B0: factor after a shortened step, after a full one, and the most
 _FREE = 0.9  # a weight at zero may move if its |gradient| exceeds this share of rho1
 _INNER_TOLERANCE = 0.1  # a tighter inner solution costs more and saves no step
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
@@ -40,6 +41,7 @@ class Proximal:
         self.pairs = Pairs(memory)
         self.h: Floats | None = None
         self.steps = 0
+        self.damping = 1.0  # of B0, raised while its steps are too long
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         if self.h is not None:
@@ -51,10 +53,11 @@ class Proximal:
 
     def state(self) -> Arrays:
         h = {} if self.h is None else {"h": self.h}
-        return {"steps": np.array(self.steps), **h, **self.pairs.state()}
+        counters = {"steps": np.array(self.steps), "damping": np.array(self.damping)}
+        return {**counters, **h, **self.pairs.state()}
 
     def restore(self, state: Arrays) -> None:
-        self.steps, self.h = int(state["steps"]), state.get("h")
+        self.steps, self.damping, self.h = int(state["steps"]), float(state["damping"]), state.get("h")
         self.pairs.restore(state)
 
     def step(self, point: Point) -> Point:
@@ -81,6 +84,8 @@ class Proximal:
                 loss, g = objective.loss_grad(point.known, w)
             if loss + objective.penalty(w) <= point.loss + penalty + _SUFFICIENT * t * promised:
                 self.h = h
+                self.damping *= _DAMPING[0] if t < 1.0 else _DAMPING[1]
+                self.damping = min(max(self.damping, 1.0), _DAMPING[2])
                 return Point(point.known, w, loss, g)
             t /= 2
         return point
@@ -90,13 +95,14 @@ class Proximal:
         expected = point.g + known.counts
         # A feature that is new to the working set has no h yet: E bounds it.
         h = expected if self.h is None else np.where(self.h > 0, self.h, expected)
-        model = LocalModel.at(known, point.g, h)
+        # No feature is worth a weight whose counts are not well above rho1: curvature below that misleads.
+        model = LocalModel.at(known, point.g, h, max(RIDGE, 2 * self.objective.rho1))
         # Weights that rest at zero well within their bound stay there.
         free = np.flatnonzero((point.w != 0) | (np.abs(point.g) > _FREE * self.objective.rho1))
         if not len(s):
             return model.minimize(self.objective, point.w, point.g, free, tolerance=_INNER_TOLERANCE)
         scale = float(y[-1] @ (y[-1] / model.diagonal)) / float(s[-1] @ y[-1])
-        model = model.scaled(min(max(scale, _SCALES[0]), _SCALES[1]))
+        model = model.scaled(self.damping * min(max(scale, _SCALES[0]), _SCALES[1]))
         factors, subtracted = _factors(s, y, model.times(s), free)
         return model.minimize(self.objective, point.w, point.g, free, factors, subtracted, _INNER_TOLERANCE)
 

@@ -1,0 +1,114 @@
+"""Other tools on the same objective, where they are installed: `wapiti` on PATH, the module `pycrfsuite`.
+
+Each returns its history [[seconds, objective], ...], seconds without reading, and peak memory; or None if it is absent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+from benchmarks.training.sets import CHUNKING, DATA, TASKS, read
+
+Result = dict[str, Any]
+
+
+def _line(prefix: str, number: int, cells: list[tuple[int, int]]) -> str:
+    return f"{prefix}{number:02}:" + "/".join(f"%x[{row},{column}]" for row, column in cells)
+
+
+PATTERNS = {
+    "nettalk-letters": ["*:%x[0,0]"],
+    "nettalk-5gram": [
+        "*",
+        *(_line("*", n, [(k, 0) for k in range(-width, width + 1)]) for n, width in enumerate((0, 1, 2))),
+    ],
+    "conll2003": [_line("*", column, [(0, column)]) for column in range(3)],
+    "conll2000": ["B", *(_line("u", n, cells) for n, cells in enumerate(CHUNKING))],
+}
+
+
+def wapiti(name: str, iterations: int, algorithm: str = "l-bfgs", *, test_error: bool = False) -> Result | None:
+    """OWL-QN or sgd-l1 on one thread. Its time counts the decoding of a dev file: a small one, unless errors count."""
+    program, task = shutil.which("wapiti"), TASKS[name]
+    if program is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        pattern, dev = pathlib.Path(folder, "pattern"), pathlib.Path(folder, "dev")
+        pattern.write_text("\n".join(PATTERNS[name]) + "\n")
+        whole = (DATA / task.folder / "test.txt").read_text(encoding="utf-8")
+        dev.write_text(whole if test_error else whole.split("\n\n")[0] + "\n\n")
+        command = [program, "train", "-a", algorithm, "-1", str(task.rho1), "-2", str(task.rho2), "-e", "0", "-t", "1"]
+        command += [
+            "-i",
+            str(iterations),
+            "-d",
+            dev,
+            "-p",
+            pattern,
+            DATA / task.folder / "train.txt",
+            f"{folder}/model",
+        ]
+        text, peak_mb = _run([str(part) for part in command])
+    rows = re.findall(r"obj=(\S+)\s+act=(\d+)\s+err=\s*([\d.]+)%/\s*[\d.]+% time=[\d.]+s/([\d.]+)s", text)
+    return {
+        "history": [[float(seconds), float(value), float(error)] for value, _, error, seconds in rows],
+        "active": int(rows[-1][1]),
+        "peak_mb": peak_mb,
+    }
+
+
+def crfsuite(name: str, iterations: int) -> Result | None:
+    """CRFsuite's OWL-QN on observed features."""
+    try:
+        import pycrfsuite  # noqa: F401
+    except ImportError:
+        return None
+    text, peak_mb = _run([sys.executable, "-m", "benchmarks.training.peers", name, str(iterations)])
+    return {"history": json.loads(text.strip().splitlines()[-1]), "peak_mb": peak_mb}
+
+
+def _run(command: list[str]) -> tuple[str, float]:
+    with tempfile.TemporaryFile("w+") as out:
+        child = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=os.environ)
+        _, status, usage = os.wait4(child.pid, 0)
+        out.seek(0)
+        text = out.read()
+    if status != 0:
+        raise RuntimeError(f"{command[0]}: expected exit status 0, found {status}: {text[-2000:]}")
+    return text, usage.ru_maxrss / 1024
+
+
+def _crfsuite_alone(name: str, iterations: int) -> None:
+    import pycrfsuite
+
+    task, history = TASKS[name], []
+
+    class Trainer(pycrfsuite.Trainer):  # type: ignore[misc]
+        began = 0.0
+
+        def message(self, message: str) -> None:
+            if found := re.search(r"^Loss: ([\d.]+)", message, re.M):
+                history.append([time.perf_counter() - self.began, float(found.group(1))])
+
+    trainer = Trainer(verbose=True)
+    for rows in read(DATA / task.folder / "train.txt"):
+        trainer.append([task.both(rows, t) + task.unigram(rows, t) for t in range(len(rows))], [r[-1] for r in rows])
+    trainer.select("lbfgs")
+    trainer.set_params({"c1": task.rho1, "c2": task.rho2 / 2, "max_iterations": iterations, "epsilon": 0, "delta": 0})
+    Trainer.began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        trainer.train(f"{folder}/model")
+    print(json.dumps(history))
+
+
+if __name__ == "__main__":
+    _crfsuite_alone(sys.argv[1], int(sys.argv[2]))
