@@ -74,9 +74,10 @@ def ngrams(runs: Runs) -> list[str]:
         reached = seconds_to_error(ours, error)
         lowest = min(row[-1] for row in ours["history"])
         lines.append(
-            f"test error {error:.2f} %, Wapiti sgd-l1 after 30 epochs ({text(seconds)} s, {wapiti['peak_mb']:,.0f} MB): "
-            f"auto {text(reached)} s, {text(seconds / reached)} x (goal 10 x): {verdict(seconds / reached >= 10)}; auto's "
-            f"lowest is {lowest:.2f} %, {text(seconds_to_error(ours, error + 0.1))} s to {error + 0.1:.2f} %"
+            f"test error {error:.2f} %, Wapiti sgd-l1 after 30 epochs ({text(seconds)} s, "
+            f"{wapiti['peak_mb']:,.0f} MB): auto {text(reached)} s, {text(seconds / reached)} x (goal 10 x): "
+            f"{verdict(seconds / reached >= 10)}; auto's lowest is {lowest:.2f} %, "
+            f"{text(seconds_to_error(ours, error + 0.1))} s to {error + 0.1:.2f} %"
         )
     return lines
 
@@ -86,7 +87,8 @@ def entities(runs: Runs) -> list[str]:
     owlqn, sbcd, auto = (seconds_to(runs[name], value) for name in ("owlqn", "sbcd", "auto"))
     lines = [
         f"objective {value:,}: owlqn {text(owlqn)} s, sbcd with groups {text(sbcd)} s "
-        f"({sbcd / owlqn:.2f} x, goal 2 x): {verdict(sbcd <= 2 * owlqn)}; auto {text(auto)} s (goal: before both): {verdict(auto < min(owlqn, sbcd))}"
+        f"({sbcd / owlqn:.2f} x, goal 2 x): {verdict(sbcd <= 2 * owlqn)}; "
+        f"auto {text(auto)} s (goal: before both): {verdict(auto < min(owlqn, sbcd))}"
     ]
     if "wapiti" in runs:
         lines.append(f"Wapiti OWL-QN to {value:,}: {text(seconds_to(runs['wapiti'], value))} s")

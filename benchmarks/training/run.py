@@ -3,8 +3,8 @@
     PYTHONPATH=. python benchmarks/training/run.py [TASK ...] [--no-peers]
 
 Every run is a process of its own with one thread unless said, one after the other. Writes
-benchmarks/record/training.json (tasks that are not run again keep their record) and training.md. All tasks: an hour, half
-of it the peers'.
+benchmarks/record/training.json (tasks that are not run again keep their record) and training.md. All tasks: an hour,
+half of it the peers'.
 """
 
 from __future__ import annotations

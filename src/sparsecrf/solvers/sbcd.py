@@ -54,19 +54,24 @@ class Cd:
 
     def step(self, point: Point) -> Point:
         objective = self.objective
-        w, passes = self.sweeper.sweep(
-            point.known.features,
-            point.w,
-            point.known.counts,
-            rho1=objective.rho1,
-            rho2=objective.rho2,
-            as_printed=self.as_printed or 0.0,
-            coordinatewise=self.coordinatewise,
-        )
-        objective.passes += passes
-        if (w == point.w).all():
+        try:
+            w, passes = self.sweeper.sweep(
+                point.known.features,
+                point.w,
+                point.known.counts,
+                rho1=objective.rho1,
+                rho2=objective.rho2,
+                as_printed=self.as_printed or 0.0,
+                coordinatewise=self.coordinatewise,
+            )
+            objective.passes += passes
+            if (w == point.w).all():
+                return point
+            return Point(point.known, w, *objective.loss_grad(point.known, w))
+        except InputError:  # weights beyond all numbers: as printed, a sweep can diverge; it is not taken
+            if self.as_printed is None:
+                raise
             return point
-        return Point(point.known, w, *objective.loss_grad(point.known, w))
 
 
 class Blockwise(Cd):

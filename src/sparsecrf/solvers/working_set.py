@@ -92,8 +92,6 @@ _FIRST_SCREENING = 5
 _SCREEN_EVERY = 10  # iterations, more as the set settles: half as many as there were
 # A feature at zero whose |gradient| is below this share of rho1 leaves the working set.
 _KEEP = 0.8
-# What stopped a run that has the optimum.
-_CONVERGED = "tol", "gap", "precision"
 
 
 def point_at(objective: Objective, numbers: Numbers | None = None, w: Floats | None = None) -> Point:
@@ -188,12 +186,9 @@ class _Run:
         # Not what is below: a later run with wider limits goes on as if this one had not stopped.
         if self.keeper is not None and head is not None:
             self.keeper.save(head)
-        if stopped_by not in _CONVERGED:
-            best: Best | Lowest | None = self.lowest
-            if self.dev is not None and self.dev.patience is not None and self.dev.best:
-                best = self.dev.best
-            if best is not None:
-                point, kkt = point_at(self.objective, best.numbers, best.w), None
+        best = self._best(stopped_by)
+        if best is not None:
+            point, kkt = point_at(self.objective, best.numbers, best.w), None
         if kkt is None or gap is None:
             point, kkt, gap = self._screen(point)
         return Result(point, self._value(point), kkt, gap, stopped_by, self.history)
@@ -206,6 +201,14 @@ class _Run:
         if self.lowest is None and self.previous is not None and self._value(self.previous) < value:
             self.lowest = Lowest(self.previous.known.numbers, self.previous.w, self._value(self.previous))
         self.previous = point
+
+    def _best(self, stopped_by: str) -> Best | Lowest | None:
+        """The weights to return instead of the last ones. A tolerance that was met is a promise about the last."""
+        if stopped_by in ("tol", "gap"):
+            return None
+        if self.dev is not None and self.dev.patience is not None and stopped_by != "precision":
+            return self.dev.best
+        return self.lowest
 
     def _state(self, point: Point, iteration: int, screened: int, stalled: int) -> State:
         return State(
