@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import InputError
+from sparsecrf.dual import Mixture
 from sparsecrf.heldout import Best
 from sparsecrf.io.atomic import remove_leftovers, write_atomically
 from sparsecrf.objective import Objective
@@ -65,6 +66,9 @@ class Checkpoint:
         if state.lowest is not None:
             arrays |= {"lowest.numbers": state.lowest.numbers, "lowest.w": state.lowest.w}
             counters["lowest"] = state.lowest.value
+        if state.mixture is not None:
+            arrays |= {"mixture.numbers": state.mixture.numbers, "mixture.G": state.mixture.G}
+            counters["mixture"] = {"bound": state.mixture.bound, "entropy": state.mixture.entropy}
         metadata = {"format": _FORMAT, "run": json.dumps(self.run), "state": json.dumps(counters)}
         # safetensors takes an array as it lies in memory, whatever its strides.
         arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
@@ -87,6 +91,9 @@ class Checkpoint:
         lowest = None
         if "lowest" in state:
             lowest = Lowest(arrays["lowest.numbers"], arrays["lowest.w"], state["lowest"])
+        mixture = None
+        if "mixture" in state:
+            mixture = Mixture(numbers=arrays["mixture.numbers"], G=arrays["mixture.G"], **state["mixture"])
         return State(
             Point(known, arrays["w"], state["loss"], arrays["g"]),
             state["iteration"],
@@ -98,6 +105,7 @@ class Checkpoint:
             own,
             best,
             lowest,
+            mixture,
         )
 
     def _read(self) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:

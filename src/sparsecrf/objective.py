@@ -65,10 +65,10 @@ def union(a: Numbers, b: Numbers) -> Numbers:
 
 def shared(a: Numbers, b: Numbers) -> Numbers:
     """The numbers of both, ascending, for ascending a and b."""
-    return a[_place(a, b) >= 0]
+    return a[place_among(a, b) >= 0]
 
 
-def _place(numbers: Numbers, among: Numbers) -> Numbers:
+def place_among(numbers: Numbers, among: Numbers) -> Numbers:
     """Where each number stands in the ascending `among`; -1 if it does not."""
     if not len(among):
         return np.full(len(numbers), -1)
@@ -131,7 +131,7 @@ class Objective:
         return WorkingSet(numbers, features, counts)
 
     def _counts(self, numbers: Numbers) -> Floats:
-        place = _place(numbers, self.observed)
+        place = place_among(numbers, self.observed)
         counts = np.zeros(len(numbers))
         counts[place >= 0] = self.observed_counts[place[place >= 0]]
         return counts
@@ -197,25 +197,3 @@ class Objective:
         after_start = is_bigram & ((numbers - first_bigram) % pairs >= n_labels**2)
         expected = np.where(is_bigram, inner[attribute] / n_labels**2, unigram[attribute] / n_labels)
         return np.where(after_start, start[attribute] / n_labels, expected)
-
-    def gap(self, w: Floats, loss: float, g: Floats) -> float:
-        """P(w) - D(u) for the best dual point u = (1 - s) data + s model, 0 < s <= 1; g over all that could violate.
-
-        D = s H - sum_k max(s |g_k| - rho1, 0)^2 / (2 rho2), H = loss - w . g the entropy of the model. At the minimum
-        over s of the convex -D the derivative changes sign; it is found by bisection.
-        """
-        entropy = loss - float(w @ g)
-        size = np.abs(g[np.abs(g) > self.rho1])
-        value = loss + self.penalty(w)
-        largest = float(size.max(initial=0.0))
-        if largest == 0.0:
-            return value - entropy
-        if self.rho2 == 0:
-            return value - entropy * self.rho1 / largest
-        low, high = min(1.0, self.rho1 / largest), 1.0
-        for _ in range(60):
-            s = 0.5 * (low + high)
-            slope = entropy - float((np.maximum(s * size - self.rho1, 0.0) * size).sum()) / self.rho2
-            low, high = (s, high) if slope > 0 else (low, s)
-        excess = np.maximum(low * size - self.rho1, 0.0)
-        return value - (low * entropy - float(excess @ excess) / (2 * self.rho2))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
+from sparsecrf.dual import Mixture
 from sparsecrf.heldout import Best
 from sparsecrf.objective import Floats, Numbers
 
@@ -39,6 +40,7 @@ class State:
     solver: Arrays
     best: Best | None  #: on the dev corpus
     lowest: Lowest | None  #: better weights than those of `point`, if there were any
+    mixture: Mixture | None  #: the dual point of the gap
 
 
 class Keeper(Protocol):

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sparsecrf.dual import LowerBound
 from sparsecrf.heldout import Best, Dev
 from sparsecrf.objective import Floats, Numbers, Objective, WorkingSet, union
 from sparsecrf.solvers.state import Arrays, Keeper, Lowest, State
@@ -145,6 +146,7 @@ class _Run:
         self.history: list[Record] = []
         self.lowest: Lowest | None = None  # better weights than those of the last point, if there were any
         self.previous: Point | None = None
+        self.bound = LowerBound(objective)
 
     def run(self, start: Point | None, resumed: State | None) -> Result:
         iteration = screened = stalled = 0
@@ -222,6 +224,7 @@ class _Run:
             self.solver.state(),
             None if self.dev is None else self.dev.best,
             self.lowest,
+            self.bound.best,
         )
 
     def _resume(self, state: State) -> tuple[Point, int, int, int]:
@@ -231,7 +234,7 @@ class _Run:
         self.solver.restore(state.solver)
         if self.dev is not None:
             self.dev.best = state.best
-        self.lowest = state.lowest
+        self.lowest, self.bound.best = state.lowest, state.mixture
         return state.point, state.iteration, state.screened, state.stalled
 
     def _value(self, point: Point) -> float:
@@ -248,7 +251,7 @@ class _Run:
         w = wide.carry(point.w, point.known)
         loss, g = self.objective.loss_grad(wide, w)
         everything = Point(wide, w, loss, g)
-        kkt, gap = self._relative_kkt(everything), self.objective.gap(w, loss, g)
+        kkt, gap = self._relative_kkt(everything), self.bound.gap(wide.numbers, w, loss, g)
         keep = (w != 0) | (np.abs(g) > _KEEP * self.objective.rho1)
         known = self.objective.working_set(wide.numbers[keep])
         return Point(known, w[keep], loss, g[keep]), kkt, gap
