@@ -79,6 +79,19 @@ def test_base_and_rest_lists(kernel, weights):
     assert_allclose(found[0], replay(problem, *start, order, len(order), **options)[0], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_weights_that_outgrow_the_linear_domain(kernel):
+    """From 0, by steps so large that the scores of later sequences span many hundreds."""
+    problem = make_problem(seed=3, n_labels=3, lengths=[4] * 6, n_attributes=3, list_size=2)
+    stepper = Stepper(problem.corpus(), kernel)
+    order = stepper.order(0, 0)
+    options = {"rho1": 0.0, "rho2": 0.0, "eta0": 400.0, "decay": 0.0, "done": 0.0}
+    start = np.zeros(problem.w.size), np.zeros(problem.w.size), 0.0
+    found = stepper.run(problem.features(), *start, order, **options)
+    assert np.abs(found[0]).max() > 700
+    assert_allclose(found[0], replay(problem, *start, order, len(order), **options)[0], rtol=1e-9, atol=1e-9)
+
+
 @given(problem=problems(weights=("moderate",), missing=True, sequence_weights=True, token_weights=True))
 @settings(max_examples=20)
 def test_loss_of_a_sample(problem):
