@@ -82,7 +82,7 @@ void Plan::add_numerator(const Corpus& corpus, std::int64_t i, double weight) {
 // Blocks of about kBlockBytes of rows, three a position: small enough for a cache, large enough that threads seldom
 // wait for each other between blocks.
 void Plan::cut(const Corpus& corpus) {
-    constexpr std::int64_t kBlockBytes = 3 << 20;
+    constexpr std::int64_t kBlockBytes = 1 << 20;
     const std::int64_t target = std::clamp<std::int64_t>(kBlockBytes / (24 * padded(corpus.n_labels)), 256, 16384);
     for (std::size_t k = 0; k < items.size(); ++k) {
         if (blocks.empty() || blocks.back().n_rows >= target) {

@@ -8,6 +8,12 @@
 #include "simd/kernels.hpp"
 
 namespace sparsecrf {
+namespace {
+
+// Between full sweeps only coordinates are visited that moved more than this share of the average.
+constexpr double kWorthwhile = 0.3;
+
+}  // namespace
 
 int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int max_sweeps, std::span<double> d) {
     const std::size_t n = q.w.size(), m = static_cast<std::size_t>(q.rank);
@@ -39,17 +45,20 @@ int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int 
         simd.axpy(change, row, q.rank, r.data());
         return std::fabs(change) * curvature[k];
     };
-    // Full sweeps find what moves; in between only those coordinates are visited.
     std::vector<std::size_t> moving;
+    std::vector<double> moves(n);
     double first = 0.0;
     int sweeps = 0;
     while (sweeps < max_sweeps) {
         moving.clear();
         double total = 0.0;
         for (std::size_t k = 0; k < n; ++k) {
-            const double moved = step(k);
-            total += moved;
-            if (moved > 0.0 || q.w[k] + d[k] != 0.0) moving.push_back(k);
+            moves[k] = step(k);
+            total += moves[k];
+        }
+        const double least = kWorthwhile * total / static_cast<double>(n);
+        for (std::size_t k = 0; k < n; ++k) {
+            if (moves[k] > least) moving.push_back(k);
         }
         ++sweeps;
         if (first == 0.0) first = total;
