@@ -39,8 +39,10 @@ class LowerBound:
 
     def gap(self, numbers: Numbers, w: Floats, loss: float, g: Floats) -> float:
         """P(w) minus the bound, improved by the model at w; g over all features with |g| > rho1, and any others."""
-        value = loss + self.objective.penalty(w)
-        new = self._shrunk(loss - float(w @ g), numbers, g)
+        value, entropy = loss + self.objective.penalty(w), loss - float(w @ g)
+        if not (np.isfinite(entropy) and np.isfinite(value)):  # weights of a method that diverges
+            return np.inf
+        new = self._shrunk(entropy, numbers, g)
         if self.best is not None:
             new = max(new, self._mixed(self.best, new), self.best, key=lambda mixture: mixture.bound)
         keep = np.abs(new.G) > _KEEP * self.objective.rho1
