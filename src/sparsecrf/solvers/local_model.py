@@ -43,7 +43,7 @@ class LocalModel(NamedTuple):
         child = np.flatnonzero(self.parent >= 0)
         parent, coupling = self.parent[child], self.coupling[child]
         out[..., child] += coupling * s[..., parent]
-        np.add.at(out, (..., parent), coupling * s[..., child])
+        np.add.at(out.T, parent, (coupling * s[..., child]).T)
         return out
 
     def minimize(
