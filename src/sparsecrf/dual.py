@@ -6,7 +6,9 @@ For any distributions u_i, with G(u) = sum_i w_i (E_{u_i} F - F_i) and H(u) = su
 
 The model itself is such a u: G = g, the gradient of the loss, and H = loss - w . g. G is linear and the entropy concave
 in u, so mixtures can be rated without knowing more: (1 - s) data + s u has s G and at least s H (the data has neither),
-and (1 - c) u + c u' has (1 - c) G + c G' and at least (1 - c) H + c H'. A run keeps the best mixture of its points.
+and (1 - c) u + c u' has (1 - c) G + c G' and at least (1 - c) H + c H'. A run keeps the best mixture of its points. Of
+a feature that screening ruled out at one of them only |G| <= rho1 is known there, so a mixture has a range for each
+G_k, and its worse end counts.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ class Mixture:
     bound: float  #: D, a lower bound on min P
     entropy: float  #: at most H(u)
     numbers: Numbers
-    G: Floats
+    G: Floats  #: [2, K] the smallest and the largest that G can be
 
 
 class LowerBound:
@@ -42,15 +44,19 @@ class LowerBound:
         value, entropy = loss + self.objective.penalty(w), loss - float(w @ g)
         if not (np.isfinite(entropy) and np.isfinite(value)):  # weights of a method that diverges
             return np.inf
-        new = self._shrunk(entropy, numbers, g)
+        new = self._shrunk(entropy, numbers, np.stack([g, g]))
         if self.best is not None:
-            new = max(new, self._mixed(self.best, new), self.best, key=lambda mixture: mixture.bound)
-        keep = np.abs(new.G) > _KEEP * self.objective.rho1
-        self.best = Mixture(new.bound, new.entropy, new.numbers[keep], new.G[keep])
+            new = max(self.best, new, self._mixed(self.best, new), key=lambda mixture: mixture.bound)
+        keep = np.abs(new.G).max(axis=0) > _KEEP * self.objective.rho1
+        self.best = Mixture(new.bound, new.entropy, new.numbers[keep], new.G[:, keep])
         return value - new.bound
 
+    def _excess(self, G: Floats) -> Floats:
+        """max(|G_k| - rho1, 0) at the worse end of each range."""
+        return np.maximum(np.maximum(G[1], -G[0]) - self.objective.rho1, 0.0)
+
     def _value(self, entropy: float, G: Floats) -> float:
-        excess = np.maximum(np.abs(G) - self.objective.rho1, 0.0)
+        excess = self._excess(G)
         if self.objective.rho2 == 0:
             # Rounding of a product with s, not more, may exceed rho1.
             return entropy if excess.max(initial=0.0) <= 1e-12 * self.objective.rho1 else -np.inf
@@ -59,7 +65,8 @@ class LowerBound:
     def _shrunk(self, entropy: float, numbers: Numbers, G: Floats) -> Mixture:
         """The best (1 - s) data + s u, 0 < s <= 1."""
         rho1, rho2 = self.objective.rho1, self.objective.rho2
-        size = np.abs(G[np.abs(G) > rho1])
+        size = np.maximum(G[1], -G[0])
+        size = size[size > rho1]
         s = rho1 / float(size.max()) if size.size else 1.0
         if rho2 > 0 and size.size:
             s = _peak(lambda s: entropy - float((np.maximum(s * size - rho1, 0.0) * size).sum()) / rho2, s, 1.0)
@@ -67,30 +74,25 @@ class LowerBound:
 
     def _mixed(self, a: Mixture, b: Mixture) -> Mixture:
         """The best (1 - c) a + c b, 0 <= c <= 1. With rho2 = 0 the bound is linear in c: one of the two."""
-        rho1, rho2 = self.objective.rho1, self.objective.rho2
-        if rho2 == 0:
+        if self.objective.rho2 == 0:
             return max(a, b, key=lambda mixture: mixture.bound)
         numbers = union(a.numbers, b.numbers)
-        G_a, G_b = _spread(a, numbers), _spread(b, numbers)
-        # Where one of them is not listed, its |G| is at most rho1: the sign of the other is the worst case.
-        G_a = np.where(np.isnan(G_a), rho1 * np.sign(G_b), G_a)
-        G_b = np.where(np.isnan(G_b), rho1 * np.sign(G_a), G_b)
+        G_a, G_b = self._ranges(a, numbers), self._ranges(b, numbers)
 
         def slope(c: float) -> float:
-            G = (1 - c) * G_a + c * G_b
-            excess = np.sign(G) * np.maximum(np.abs(G) - rho1, 0.0)
-            return b.entropy - a.entropy - float(excess @ (G_b - G_a)) / rho2
+            G, change = (1 - c) * G_a + c * G_b, G_b - G_a
+            worse = np.where(G[1] >= -G[0], change[1], -change[0])
+            return b.entropy - a.entropy - float(self._excess(G) @ worse) / self.objective.rho2
 
         c = _peak(slope, 0.0, 1.0)
         return self._shrunk((1 - c) * a.entropy + c * b.entropy, numbers, (1 - c) * G_a + c * G_b)
 
-
-def _spread(mixture: Mixture, numbers: Numbers) -> Floats:
-    """G by number; NaN where it is not listed."""
-    place = place_among(numbers, mixture.numbers)
-    out = np.full(len(numbers), np.nan)
-    out[place >= 0] = mixture.G[place[place >= 0]]
-    return out
+    def _ranges(self, mixture: Mixture, numbers: Numbers) -> Floats:
+        """G by number, [-rho1, rho1] where it is not listed."""
+        place = place_among(numbers, mixture.numbers)
+        out = np.full((2, len(numbers)), self.objective.rho1) * np.array([[-1.0], [1.0]])
+        out[:, place >= 0] = mixture.G[:, place[place >= 0]]
+        return out
 
 
 def _peak(slope: Callable[[float], float], low: float, high: float) -> float:

@@ -1,0 +1,62 @@
+"""The lower bound against the best that any mixture could give."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from problems import make_problem
+from sparsecrf.dual import LowerBound
+from sparsecrf.objective import Objective
+
+
+def best_of_all_mixtures(entropies, G, rho1, rho2):
+    """max of c . H - sum_k max(|c . G_k| - rho1, 0)^2 / (2 rho2) over c in the simplex; the data has H = G = 0."""
+    H, G = np.append(entropies, 0.0), np.vstack([G, np.zeros(G.shape[1])])
+
+    def value(c):
+        excess = np.maximum(np.abs(c @ G) - rho1, 0.0)
+        return -(c @ H - excess @ excess / (2 * rho2))
+
+    starts = [*np.eye(len(H)), np.full(len(H), 1 / len(H))]
+    simplex = {"type": "eq", "fun": lambda c: c.sum() - 1}
+    found = [
+        minimize(value, c, method="SLSQP", bounds=[(0, 1)] * len(H), constraints=simplex, options={"ftol": 1e-12})
+        for c in starts
+    ]
+    return max(-one.fun for one in found)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    points=st.integers(1, 5),
+    rho2=st.sampled_from([0.01, 0.3, 3.0]),
+)
+def test_what_is_not_listed_is_taken_at_its_worst(seed, points, rho2):
+    """Features with |g| <= rho1 may be left out of any point: the bound is never better than with all of them known."""
+    rng = np.random.default_rng(seed)
+    problem = make_problem(seed=0, n_labels=2, lengths=[2], n_attributes=3)
+    objective = Objective(problem.corpus(), 1.0, rho2, threads=1)
+    numbers = np.arange(6)
+    G = rng.normal(size=(points, len(numbers))) * rng.choice([0.5, 1.0, 3.0], size=(points, 1))
+    entropies = rng.uniform(0.5, 3.0, size=points) / rho2
+    run = LowerBound(objective)
+    bounds = []
+    for entropy, g in zip(entropies, G, strict=True):
+        listed = (np.abs(g) > objective.rho1) | (rng.random(len(numbers)) < 0.3)
+        # At w = 0 the loss is the entropy, and the objective too.
+        gap = run.gap(numbers[listed], np.zeros(listed.sum()), entropy, g[listed])
+        bounds.append(run.best.bound)
+        np.testing.assert_allclose(entropy - gap, bounds[-1], rtol=1e-9, atol=1e-9)
+    best = best_of_all_mixtures(entropies, G, objective.rho1, rho2)
+    assert bounds[-1] <= best + 1e-6 * (1 + abs(best))
+    assert (np.diff(bounds) >= 0).all()
+
+
+@pytest.mark.parametrize("rho2", [0.0, 0.1])
+def test_a_diverging_method_has_no_bound(rho2):
+    objective = Objective(make_problem(seed=0, n_labels=2, lengths=[2], n_attributes=1).corpus(), 1.0, rho2)
+    run = LowerBound(objective)
+    assert run.gap(np.array([0]), np.array([np.inf]), np.inf, np.array([1.0])) == np.inf
+    assert run.best is None
