@@ -25,4 +25,5 @@ NB_MODULE(_core, m) {
     bindings::bind_features(m);
     bindings::bind_inference(m);
     bindings::bind_solvers(m);
+    bindings::bind_text(m);
 }

@@ -15,6 +15,7 @@ void bind_encoder(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
 void bind_inference(nanobind::module_& m);
 void bind_solvers(nanobind::module_& m);
+void bind_text(nanobind::module_& m);
 
 inline Kernel kernel_named(const std::string& name) {
     if (name == "auto") return Kernel::automatic;

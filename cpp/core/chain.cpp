@@ -29,6 +29,10 @@ void check_sequence(const Corpus& corpus, std::int64_t i) {
     }
 }
 
+void check_paths(std::int64_t k) {
+    if (k < 1) throw InputError(message("n-best: expected k >= 1, found ", k));
+}
+
 const FeatureSet& checked(const FeatureSet& features, std::span<const double> w) {
     features.check_weights(w);
     return features;
@@ -199,12 +203,27 @@ void Chain::viterbi(const Corpus& corpus, const Constraints& constraints, std::s
 std::vector<Path> Chain::nbest(const Corpus& corpus, std::int64_t sequence, std::int64_t k,
                                const Constraints& constraints) const {
     check_sequence(corpus, sequence);
-    if (k < 1) throw InputError(message("n-best: expected k >= 1, found ", k));
+    check_paths(k);
     const Potentials tables = potentials(corpus, constraints);
     Recursion recursion(tables);
     OwnedLattice lattice;
     prepare(lattice, corpus, sequence, constraints, tables.stride());
     return best_paths(tables, recursion, lattice, k);
+}
+
+std::vector<std::vector<Path>> Chain::nbest(const Corpus& corpus, std::int64_t k,
+                                            const Constraints& constraints) const {
+    check_paths(k);
+    const Potentials tables = potentials(corpus, constraints);
+    const int threads = threads_for(corpus);
+    Workers workers(tables, threads);
+    std::vector<std::vector<Path>> paths(static_cast<std::size_t>(corpus.n_sequences()));
+    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
+        OwnedLattice& lattice = workers.lattices[thread];
+        prepare(lattice, corpus, i, constraints, tables.stride());
+        paths[i] = best_paths(tables, workers.recursions[thread], lattice, k);
+    });
+    return paths;
 }
 
 }  // namespace sparsecrf

@@ -44,6 +44,8 @@ class Chain {
     // The k best paths of one sequence, best first; fewer if there are fewer.
     std::vector<Path> nbest(const Corpus& corpus, std::int64_t sequence, std::int64_t k,
                             const Constraints& constraints) const;
+    // The same of every sequence; out: [N]
+    std::vector<std::vector<Path>> nbest(const Corpus& corpus, std::int64_t k, const Constraints& constraints) const;
 
    private:
     int threads_for(const Corpus& corpus) const;

@@ -1,11 +1,58 @@
 """Sparse linear-chain conditional random fields: exact, certified, fast."""
 
-from importlib.metadata import version as _version
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Corpus, InputError, UnsatisfiableError
-from sparsecrf.model import Model
-from sparsecrf.training import Fit, fit
-from sparsecrf.vocabulary import BIAS, Vocabulary
 
-__version__ = _version("sparsecrf")
-__all__ = ["BIAS", "Corpus", "Fit", "InputError", "Model", "UnsatisfiableError", "Vocabulary", "__version__", "fit"]
+if TYPE_CHECKING:
+    from sparsecrf.features.template import Template
+    from sparsecrf.io.columns import read_columns
+    from sparsecrf.model import Model
+    from sparsecrf.training import Fit, fit
+    from sparsecrf.vocabulary import BIAS, Vocabulary
+
+    __version__: str
+
+#: Imported when first used, so that labelling does not wait for what only training needs.
+_HOME = {
+    "BIAS": "vocabulary",
+    "Fit": "training",
+    "Model": "model",
+    "Template": "features.template",
+    "Vocabulary": "vocabulary",
+    "fit": "training",
+    "read_columns": "io.columns",
+}
+
+__all__ = [
+    "BIAS",
+    "Corpus",
+    "Fit",
+    "InputError",
+    "Model",
+    "Template",
+    "UnsatisfiableError",
+    "Vocabulary",
+    "__version__",
+    "fit",
+    "read_columns",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("sparsecrf")
+    if name in _HOME:
+        found = getattr(import_module(f"sparsecrf.{_HOME[name]}"), name)
+        globals()[name] = found
+        return found
+    raise AttributeError(f"module 'sparsecrf' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

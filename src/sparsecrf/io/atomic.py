@@ -5,17 +5,27 @@ from __future__ import annotations
 import glob
 import os
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 
-def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Put `data` into the file. It is on the disk under another name before it takes the place of the old file."""
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write to. At the end it is on the disk under another name, then takes the place of the old file.
+
+    What is neither a file nor free to become one (a pipe, a device) is written to directly.
+    """
     target = Path(os.path.realpath(path))  # a link stays a link
+    if target.exists() and not target.is_file():
+        with open(target, "wb") as file:
+            yield file
+        return
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with open(temporary, "xb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
@@ -24,6 +34,12 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
             temporary.unlink()
         raise
     _sync_directory(target.parent)
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Put `data` into the file, whole or not at all."""
+    with replacing(path) as file:
+        file.write(data)
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:

@@ -1,0 +1,245 @@
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/variant.h>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "arrays.hpp"
+#include "core/labeller.hpp"
+#include "core/text_encoder.hpp"
+#include "module.hpp"
+
+namespace sparsecrf::bindings {
+namespace {
+
+std::string_view text_of(const nb::bytes& piece) { return {piece.c_str(), piece.size()}; }
+
+std::vector<std::uint8_t> flags_of(const nb::bytes& flags) {
+    const std::string_view view = text_of(flags);
+    return {view.begin(), view.end()};
+}
+
+nb::object text(std::string_view view) { return nb::str(view.data(), view.size()); }
+
+Dialect dialect_named(const std::string& name) {
+    if (name == "crf++") return Dialect::crfpp;
+    if (name == "wapiti") return Dialect::wapiti;
+    throw InputError(message("boundary: expected 'crf++' or 'wapiti', found '", name, "'"));
+}
+
+// Rows of Python text as the core sees them. The texts live as long as the Python objects.
+Rows rows_of(nb::sequence sequence) {
+    Rows rows;
+    rows.length = static_cast<std::int64_t>(nb::len(sequence));
+    for (std::int64_t t = 0; t < rows.length; ++t) {
+        nb::object row = sequence[t];
+        const auto fail = [&](const std::string& expected, nb::handle found) {
+            throw InputError(message("position ", t, ": expected ", expected, ", found ",
+                                     nb::cast<std::string>(nb::repr(found)).substr(0, 80)));
+        };
+        if (PyUnicode_Check(row.ptr())) row = nb::make_tuple(row);
+        if (!PySequence_Check(row.ptr())) fail("text or a sequence of columns", row);
+        const auto found = static_cast<std::int64_t>(nb::len(row));
+        if (t == 0) rows.n_columns = found;
+        if (found != rows.n_columns) fail(message(rows.n_columns, " columns as at position 0"), row);
+        for (std::int64_t k = 0; k < found; ++k) {
+            const nb::object cell = row[k];
+            if (!PyUnicode_Check(cell.ptr())) fail("text in every column", row);
+            Py_ssize_t size = 0;
+            const char* data = PyUnicode_AsUTF8AndSize(cell.ptr(), &size);
+            if (data == nullptr) {
+                PyErr_Clear();
+                fail("text that UTF-8 can encode", row);
+            }
+            rows.cells.emplace_back(data, static_cast<std::size_t>(size));
+        }
+    }
+    return rows;
+}
+
+nb::list attributes_of(const Template& lines, nb::sequence sequence) {
+    const Rows rows = rows_of(sequence);
+    if (rows.length > 0) lines.check_columns(rows.n_columns, "position 0");
+    nb::list all;
+    std::string made;
+    for (std::int64_t t = 0; t < rows.length; ++t) {
+        nb::list here;
+        for (std::int64_t k = 0; k < lines.size(); ++k) {
+            made.clear();
+            lines.expand(k, rows, t, made);
+            here.append(text(made));
+        }
+        all.append(here);
+    }
+    return all;
+}
+
+void bind_template(nb::module_& m) {
+    nb::class_<Template>(m, "Template", "Feature templates in the syntax of CRF++ and Wapiti.")
+        .def(
+            "__init__",
+            [](Template* self, std::variant<std::string, nb::bytes> lines, const std::string& boundary,
+               const std::string& source) {
+                const auto* bytes = std::get_if<nb::bytes>(&lines);
+                std::string content = bytes ? std::string(text_of(*bytes)) : std::get<std::string>(std::move(lines));
+                new (self) Template(std::move(content), dialect_named(boundary), source);
+            },
+            nb::arg("text"), nb::arg("boundary") = "crf++", nb::arg("source") = "template",
+            "boundary: whose cells stand beyond the ends of a sequence, 'crf++' (_B-1, _B+1) or 'wapiti' (_x-1, _x+1); "
+            "source: the name of the template in errors.")
+        .def_prop_ro("text", &Template::text)
+        .def_prop_ro("boundary", [](const Template& t) { return t.dialect() == Dialect::wapiti ? "wapiti" : "crf++"; })
+        .def_prop_ro("n_columns", &Template::n_columns, "How many columns of observations the macros need.")
+        .def("__len__", &Template::size)
+        .def(
+            "attributes", &attributes_of, nb::arg("rows"),
+            nb::sig("def attributes(self, rows: collections.abc.Sequence[collections.abc.Sequence[str] | str]) -> "
+                    "list[list[str]]"),
+            "The attributes at each position of a sequence, a row of columns for each token, in the template's order.");
+}
+
+void bind_readers(nb::module_& m) {
+    m.def(
+        "whole_sequences", [](nb::bytes piece) { return whole_sequences(text_of(piece)); }, nb::arg("piece"),
+        "Length of the part of the bytes that ends with a blank line; 0 if there is none.");
+    m.def(
+        "parse_columns",
+        [](nb::bytes piece, const std::string& source, std::int64_t n_columns, std::int64_t line) {
+            ColumnReader reader(source, n_columns, line);
+            reader.open(text_of(piece));
+            nb::list sequences;
+            Rows rows;
+            while (reader.next(rows)) {
+                nb::list sequence;
+                for (std::int64_t t = 0; t < rows.length; ++t) {
+                    nb::list row;
+                    for (std::int64_t k = 0; k < rows.n_columns; ++k) row.append(text(rows.cell(t, k)));
+                    sequence.append(row);
+                }
+                sequences.append(sequence);
+            }
+            return nb::make_tuple(sequences, reader.n_columns());
+        },
+        nb::arg("piece"), nb::arg("source"), nb::arg("n_columns"), nb::arg("line"),
+        nb::sig("def parse_columns(piece: bytes, source: str, n_columns: int, line: int) -> "
+                "tuple[list[list[list[str]]], int]"),
+        "The sequences of a piece of a column file, and its number of columns (0: as the first line).");
+    m.def(
+        "parse_crfsuite",
+        [](nb::bytes piece, const std::string& source, std::int64_t line) {
+            CrfsuiteReader reader(source, line);
+            reader.open(text_of(piece));
+            nb::list sequences;
+            Items items;
+            while (reader.next(items)) {
+                nb::list labels, tokens;
+                for (std::int64_t t = 0; t < items.length(); ++t) {
+                    labels.append(text(items.labels[t]));
+                    nb::list token;
+                    for (std::int64_t k = items.ptr[t]; k < items.ptr[t + 1]; ++k) {
+                        token.append(nb::make_tuple(text(items.attributes[k].name), items.attributes[k].value));
+                    }
+                    tokens.append(token);
+                }
+                sequences.append(nb::make_tuple(tokens, labels));
+            }
+            return sequences;
+        },
+        nb::arg("piece"), nb::arg("source"), nb::arg("line"),
+        nb::sig("def parse_crfsuite(piece: bytes, source: str, line: int) -> "
+                "list[tuple[list[list[tuple[str, float]]], list[str]]]"),
+        "The sequences of a piece of a CRFsuite file: attributes with values, and labels.");
+}
+
+void bind_text_encoder(nb::module_& m) {
+    nb::class_<TextEncoder>(m, "TextEncoder", "Text files to a corpus.")
+        .def(
+            "__init__",
+            [](TextEncoder* self, std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels,
+               bool start, bool grow, const std::string& missing) {
+                new (self)
+                    TextEncoder(Names(std::move(attributes), grow), Names(std::move(labels), grow), start, missing);
+            },
+            nb::arg("attributes"), nb::arg("labels"), nb::arg("start") = true, nb::arg("grow") = false,
+            nb::arg("missing") = "",
+            "grow: unknown attributes and labels get an id; otherwise attributes are left out, labels are missing.")
+        .def(
+            "add_columns",
+            [](TextEncoder& encoder, nb::bytes piece, const Template& lines, bool labelled, const std::string& source,
+               std::int64_t n_columns, std::int64_t line) {
+                const std::string_view view = text_of(piece);
+                const nb::gil_scoped_release unlocked;
+                ColumnReader reader(source, n_columns, line);
+                reader.open(view);
+                Rows rows;
+                while (reader.next(rows)) {
+                    lines.check_columns(rows.n_columns - (labelled ? 1 : 0), reader.where(rows.first_line));
+                    encoder.add(rows, lines, labelled);
+                }
+                return reader.n_columns();
+            },
+            nb::arg("piece"), nb::arg("template"), nb::arg("labelled"), nb::arg("source"), nb::arg("n_columns"),
+            nb::arg("line"), "Adds a piece of a column file; returns its number of columns (0: as the first line).")
+        .def(
+            "add_crfsuite",
+            [](TextEncoder& encoder, nb::bytes piece, const std::string& bias, const std::string& source,
+               std::int64_t line) {
+                const std::string_view view = text_of(piece);
+                const nb::gil_scoped_release unlocked;
+                CrfsuiteReader reader(source, line);
+                reader.open(view);
+                Items items;
+                while (reader.next(items)) encoder.add(items, bias);
+            },
+            nb::arg("piece"), nb::arg("bias"), nb::arg("source"), nb::arg("line"), "Adds a piece of a CRFsuite file.")
+        .def_prop_ro("n_sequences", &TextEncoder::n_sequences)
+        .def("build", [](TextEncoder& encoder) {
+            const nb::gil_scoped_release unlocked;
+            return std::make_shared<Corpus>(encoder.build());
+        });
+}
+
+void bind_labeller(nb::module_& m) {
+    nb::class_<Labeller>(m, "Labeller", "A model at work on text. Threads may share one.")
+        .def(nb::init<std::shared_ptr<const Template>, std::shared_ptr<const StringTable>,
+                      std::shared_ptr<const StringTable>, std::shared_ptr<const Chain>, bool, std::string,
+                      std::int64_t>(),
+             nb::arg("template").none(), nb::arg("attributes"), nb::arg("labels"), nb::arg("chain"), nb::arg("start"),
+             nb::arg("bias"), nb::arg("observed"))
+        .def(
+            "label",
+            [](const Labeller& labeller, nb::bytes piece, const std::string& source, std::int64_t n_columns,
+               std::int64_t line, std::int64_t nbest, bool headers, bool probability, bool distribution, bool force,
+               nb::bytes forbidden, nb::bytes forbidden_last) {
+                LabelOptions options{
+                    nbest, headers, probability, distribution, force, flags_of(forbidden), flags_of(forbidden_last)};
+                const std::string_view view = text_of(piece);
+                std::string out;
+                {
+                    const nb::gil_scoped_release unlocked;
+                    out = labeller.label(view, source, n_columns, line, options);
+                }
+                return nb::bytes(out.data(), out.size());
+            },
+            nb::arg("piece"), nb::arg("source"), nb::arg("n_columns"), nb::arg("line"), nb::kw_only(),
+            nb::arg("nbest") = 1, nb::arg("headers") = false, nb::arg("probability") = false,
+            nb::arg("distribution") = false, nb::arg("force") = false, nb::arg("forbidden") = nb::bytes("", 0),
+            nb::arg("forbidden_last") = nb::bytes("", 0),
+            "Labels whole sequences of a file; see the options of `sparsecrf label`. forbidden: a byte for each pair "
+            "[Y + 1, Y], not 0 where it must not occur; forbidden_last: a byte for each label, not 0 where it must not "
+            "end a sequence.");
+}
+
+}  // namespace
+
+void bind_text(nb::module_& m) {
+    bind_template(m);
+    bind_readers(m);
+    bind_text_encoder(m);
+    bind_labeller(m);
+}
+
+}  // namespace sparsecrf::bindings

@@ -1,0 +1,51 @@
+// CRFsuite's data files: label TAB attribute[:value] TAB ..., a blank line between sequences. A backslash takes the
+// meaning from the character after it, so that \: and \\ can stand in names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sparsecrf {
+
+// One sequence.
+struct Items {
+    struct Attribute {
+        std::string name;
+        double value;
+    };
+    std::vector<std::string> labels;   // [T]
+    std::vector<std::int64_t> ptr{0};  // [T + 1] attributes of each item
+    std::vector<Attribute> attributes;
+    std::int64_t first_line = 0;
+
+    std::int64_t length() const { return static_cast<std::int64_t>(labels.size()); }
+    void clear() {
+        labels.clear();
+        ptr.assign(1, 0);
+        attributes.clear();
+    }
+};
+
+// Takes whole lines of one file, in pieces that may be cut between any two sequences.
+class CrfsuiteReader {
+   public:
+    explicit CrfsuiteReader(std::string source, std::int64_t first_line = 1)
+        : source_(std::move(source)), line_(first_line) {}
+
+    // A piece to read from; it must outlive the reading. Throws where it is not text in UTF-8.
+    void open(std::string_view piece);
+    // The next sequence of the piece; false when there is none left.
+    bool next(Items& items);
+
+   private:
+    void add_item(Items& items, std::string_view line) const;
+    void add_attribute(Items& items, std::string_view field, std::size_t column) const;
+
+    std::string source_;
+    std::int64_t line_;
+    std::string_view rest_;
+};
+
+}  // namespace sparsecrf

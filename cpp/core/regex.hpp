@@ -1,0 +1,54 @@
+// The small regular expressions of Wapiti's templates.
+//
+//   .  any character         \d digit   \a letter   \w letter or digit   \l lower   \u upper   \p punctuation   \s blank
+//   x  the character x       \D \A \W \L \U \P \S   everything else      \x  the character x, whatever it means otherwise
+//   ^  at the beginning: the match starts the text    $  at the end: the match ends the text
+//   *  the character before it any number of times, as few as will do    ?  the character before it once if it can be
+//
+// Classes are those of ASCII; a character is one of UTF-8.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sparsecrf {
+
+class Regex {
+   public:
+    // What is wrong with an expression, and at which byte of it.
+    struct Error {
+        std::size_t at;
+        std::string what;
+    };
+
+    // Sets `error` if the expression is not one.
+    Regex(std::string_view expression, std::optional<Error>& error);
+
+    // The first match from the left, npos/0 if there is none.
+    struct Match {
+        std::size_t begin, length;
+        bool found;
+    };
+    Match search(std::string_view text) const;
+
+   private:
+    enum class Repeat : char { once, optional, any };
+    struct Item {
+        char kind;            // '.', a class letter after a backslash, or 0: the character itself
+        std::string literal;  // kind 0: one character of UTF-8
+        Repeat repeat;
+    };
+
+    // Length of the character at the start of `text` if the item matches it, else 0.
+    static std::size_t step(const Item& item, std::string_view text);
+    // End of the match of items [k, ...) that starts at `at`; npos if there is none.
+    std::size_t match(std::size_t k, std::string_view text, std::size_t at) const;
+
+    std::vector<Item> items_;
+    bool from_start_ = false, to_end_ = false;
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,45 @@
+#include "text_encoder.hpp"
+
+namespace sparsecrf {
+
+std::int32_t TextEncoder::label(std::string_view name) const {
+    if (!missing_.empty() && name == missing_) return kMissing;
+    return static_cast<std::int32_t>(labels_.id(name));  // Names::kUnknown is kMissing
+}
+static_assert(Names::kUnknown == kMissing);
+
+void TextEncoder::add(const Rows& rows, const Template& lines, bool labelled) {
+    builder_.begin_sequence();
+    for (std::int64_t t = 0; t < rows.length; ++t) {
+        const bool pairs = t > 0 || start_;
+        for (std::int64_t k = 0; k < lines.size(); ++k) {
+            const Template::Kind kind = lines.kind(k);
+            if (kind == Template::Kind::bigram && !pairs) continue;
+            text_.clear();
+            lines.expand(k, rows, t, text_);
+            const std::int64_t id = attributes_.id(text_);
+            if (id == Names::kUnknown) continue;
+            const Attribute attribute{static_cast<std::uint32_t>(id), 1.0};
+            if (kind != Template::Kind::bigram) unigram_.push_back(attribute);
+            if (kind != Template::Kind::unigram && pairs) bigram_.push_back(attribute);
+        }
+        builder_.add_position(unigram_, bigram_, labelled ? label(rows.cell(t, rows.n_columns - 1)) : kMissing);
+    }
+    builder_.end_sequence();
+}
+
+void TextEncoder::add(const Items& items, std::string_view bias) {
+    const std::int64_t plain = bias.empty() ? Names::kUnknown : attributes_.id(bias);
+    builder_.begin_sequence();
+    for (std::int64_t t = 0; t < items.length(); ++t) {
+        for (std::int64_t k = items.ptr[t]; k < items.ptr[t + 1]; ++k) {
+            const std::int64_t id = attributes_.id(items.attributes[k].name);
+            if (id != Names::kUnknown) unigram_.push_back({static_cast<std::uint32_t>(id), items.attributes[k].value});
+        }
+        if (plain != Names::kUnknown && (t > 0 || start_)) bigram_.push_back({static_cast<std::uint32_t>(plain), 1.0});
+        builder_.add_position(unigram_, bigram_, label(items.labels[t]));
+    }
+    builder_.end_sequence();
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,64 @@
+// From text files to a corpus, without Python strings.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "columns.hpp"
+#include "corpus.hpp"
+#include "crfsuite_text.hpp"
+#include "string_table.hpp"
+#include "template.hpp"
+
+namespace sparsecrf {
+
+// Looks names up, or gives new ones an id.
+class Names {
+   public:
+    Names(std::shared_ptr<const StringTable> table) : table_(std::move(table)) {}
+    Names(std::shared_ptr<StringTable> table, bool grow) : table_(table), growing_(grow ? table : nullptr) {}
+
+    static constexpr std::int64_t kUnknown = -1;
+    std::int64_t id(std::string_view name) const {
+        if (growing_) return growing_->intern(name);
+        const auto found = table_->find(name);
+        return found ? static_cast<std::int64_t>(*found) : kUnknown;
+    }
+    std::int64_t size() const { return table_->size(); }
+
+   private:
+    std::shared_ptr<const StringTable> table_;
+    std::shared_ptr<StringTable> growing_;  // null: look up only
+};
+
+class TextEncoder {
+   public:
+    // Unknown attributes are left out, unknown labels are missing, unless the names grow.
+    // start: whether bigram attributes of the first position condition the pair (start, label).
+    // missing: the text of a label that is not known; empty: there is none.
+    TextEncoder(Names attributes, Names labels, bool start, std::string missing = {})
+        : attributes_(std::move(attributes)), labels_(std::move(labels)), start_(start), missing_(std::move(missing)) {}
+
+    // labelled: the last column is the label.
+    void add(const Rows& rows, const Template& lines, bool labelled);
+    // Attributes of items condition labels; `bias`, if not empty, conditions label pairs at every position.
+    void add(const Items& items, std::string_view bias);
+
+    std::int64_t n_sequences() const { return builder_.n_sequences(); }
+    Corpus build() { return builder_.build(labels_.size(), attributes_.size()); }
+
+   private:
+    std::int32_t label(std::string_view name) const;
+
+    Names attributes_, labels_;
+    bool start_;
+    std::string missing_;
+    CorpusBuilder builder_;
+    std::vector<Attribute> unigram_, bigram_;  // of the current position
+    std::string text_;                         // the attribute being made
+};
+
+}  // namespace sparsecrf

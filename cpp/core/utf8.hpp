@@ -1,0 +1,19 @@
+// UTF-8, byte by byte.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace sparsecrf {
+
+// Where the first byte stands that is not part of well-formed UTF-8 (RFC 3629); npos if there is none.
+std::size_t utf8_error(std::string_view text);
+
+// Length in bytes of the character that starts at text[0]; 1 for a byte that starts none. `text` is not empty.
+std::size_t utf8_length(std::string_view text);
+
+// "0xC3"
+std::string hex_byte(char byte);
+
+}  // namespace sparsecrf

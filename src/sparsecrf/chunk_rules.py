@@ -1,0 +1,45 @@
+"""Which chunk tags may follow each other, as constraints on labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sparsecrf._core import InputError
+
+SCHEMES = ("iob1", "iob2", "iobes")
+
+
+def _split(label: str) -> tuple[str, str]:
+    """Prefix and type of a tag: B-NP is (B, NP), O is (O, "")."""
+    prefix, _, kind = label.partition("-")
+    return prefix, kind
+
+
+def _follows(previous: tuple[str, str], tag: tuple[str, str], scheme: str) -> bool:
+    """Whether a tag may come right after another one; ("", "") is the start of the sequence."""
+    (before, before_kind), (prefix, kind) = previous, tag
+    inside = before_kind == kind  # of a chunk of the same type
+    if scheme == "iob1":  # B only where a chunk of the same type ends right before
+        return prefix != "B" or (before in ("B", "I") and inside)
+    if scheme == "iob2":
+        return prefix != "I" or (before in ("B", "I") and inside)
+    if before in ("B", "I"):  # an open chunk goes on
+        return prefix in ("I", "E") and inside
+    return prefix not in ("I", "E")
+
+
+def forbidden_pairs(labels: Sequence[str], scheme: str) -> tuple[bytes, bytes]:
+    """What a scheme rules out: [Y + 1, Y] a byte for each pair (previous, label), the start last, 1 where it must not
+    occur; and [Y] a byte for each label, 1 where it must not end a sequence. Tags are O and B-, I-, E-, S- with a type.
+    """
+    if scheme not in SCHEMES:
+        raise InputError(f"constraints: expected one of {', '.join(SCHEMES)}, found {scheme!r}")
+    known = {"iob1": "BI", "iob2": "BI", "iobes": "BIES"}[scheme]
+    for label in labels:
+        prefix, kind = _split(label)
+        if label != "O" and not (prefix in tuple(known) and kind):
+            raise InputError(f"constraints {scheme}: expected labels O and {', '.join(known)}-TYPE, found {label!r}")
+    tags = [_split(label) for label in labels]
+    pairs = bytes(not _follows(previous, tag, scheme) for previous in [*tags, ("", "")] for tag in tags)
+    last = bytes(scheme == "iobes" and prefix in ("B", "I") for prefix, _ in tags)
+    return pairs, last

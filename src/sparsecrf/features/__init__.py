@@ -1,0 +1,1 @@
+"""What a position says: attributes made from columns."""

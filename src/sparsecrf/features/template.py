@@ -1,0 +1,28 @@
+"""Feature templates in the syntax of CRF++ and Wapiti."""
+
+from __future__ import annotations
+
+import os
+
+from sparsecrf import _core
+
+
+class Template(_core.Template):
+    """Lines that make attributes from the columns around a position.
+
+    `U...` conditions labels, `B...` label pairs, `*...` both. `%x[row,column]` stands for a cell, `%X` for the same
+    in lower case; `%t[row,column,"re"]` for true or false, `%m[row,column,"re"]` for what matches; `@row` counts
+    from the ends of the sequence. A bare `U`, `B` or `*` is the bias. `boundary` says whose cells stand beyond the
+    ends: 'crf++' or 'wapiti'.
+    """
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], boundary: str = "crf++") -> Template:
+        """Read a template file."""
+        with open(path, "rb") as file:
+            return cls(file.read(), boundary, os.fspath(path))
+
+    @classmethod
+    def of_columns(cls, n_columns: int) -> Template:
+        """Every column of the position itself and the bias, all of them conditioning labels and pairs."""
+        return cls("".join(f"*{k}:%x[0,{k}]\n" for k in range(n_columns)) + "*\n", source="columns")

@@ -1,0 +1,66 @@
+"""Text files in pieces: whole sequences, a bounded amount of memory, line numbers that errors can name."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, NamedTuple, TypeAlias
+
+from sparsecrf._core import whole_sequences
+
+#: A path, "-" for standard input, or a file open for bytes.
+Source: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
+
+PIECE_BYTES = 1 << 18
+
+
+class Piece(NamedTuple):
+    """Whole sequences of a file."""
+
+    data: bytes
+    line: int  #: number of its first line
+
+
+def name_of(source: Source) -> str:
+    """What errors call a source."""
+    if source == "-":
+        return "standard input"
+    if isinstance(source, (str, os.PathLike)):
+        return os.fspath(source)
+    return str(getattr(source, "name", "input"))
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[IO[bytes]]:
+    """The source, open for bytes; closed at the end if it was not open before."""
+    if source == "-":
+        # Without the buffer a read returns what has come, and no lock is held when the program ends while it waits.
+        yield getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+    elif isinstance(source, (str, os.PathLike)):
+        with open(source, "rb") as file:
+            yield file
+    else:
+        yield source
+
+
+def pieces(source: Source, size: int = PIECE_BYTES) -> Iterator[Piece]:
+    """Cut a file between sequences into pieces of about `size` bytes.
+
+    From a pipe or terminal a sequence is given as soon as its blank line has been read.
+    """
+    with opened(source) as file:
+        read = getattr(file, "read1", file.read)  # read would wait until all `size` bytes have come
+        rest, line, wanted = b"", 1, size
+        while block := read(wanted):
+            rest += block
+            end = whole_sequences(rest)
+            if end == 0:
+                wanted = max(size, len(rest))  # a long sequence: twice as much, so that it is scanned few times
+                continue
+            yield Piece(rest[:end], line)
+            line += rest.count(b"\n", 0, end)
+            rest, wanted = rest[end:], size
+        if rest:
+            yield Piece(rest, line)
