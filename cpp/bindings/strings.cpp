@@ -10,8 +10,10 @@ namespace sparsecrf::bindings {
 void bind_strings(nb::module_& m) {
     nb::class_<StringTable>(m, "StringTable", "Strings to consecutive ids and back.")
         .def(nb::init<>())
-        .def("intern", &StringTable::intern, nb::arg("text"), "The id of `text`, a new one if it is not there yet.")
-        .def("find", &StringTable::find, nb::arg("text"), "The id of `text`, or None.")
+        .def("intern", nb::overload_cast<std::string_view>(&StringTable::intern), nb::arg("text"),
+             "The id of `text`, a new one if it is not there yet.")
+        .def("find", nb::overload_cast<std::string_view>(&StringTable::find, nb::const_), nb::arg("text"),
+             "The id of `text`, or None.")
         .def("__len__", &StringTable::size)
         .def("__getitem__", [](const StringTable& table, std::int64_t id) {
             if (id < 0 || id >= table.size()) throw nb::index_error("string id out of range");

@@ -55,6 +55,7 @@ Rows rows_of(nb::sequence sequence) {
                 fail("text that UTF-8 can encode", row);
             }
             rows.cells.emplace_back(data, static_cast<std::size_t>(size));
+            rows.hashes.emplace_back(rows.cells.back());
         }
     }
     return rows;
@@ -64,13 +65,14 @@ nb::list attributes_of(const Template& lines, nb::sequence sequence) {
     const Rows rows = rows_of(sequence);
     if (rows.length > 0) lines.check_columns(rows.n_columns, "position 0");
     nb::list all;
-    std::string made;
+    Expansion made;
     for (std::int64_t t = 0; t < rows.length; ++t) {
         nb::list here;
         for (std::int64_t k = 0; k < lines.size(); ++k) {
-            made.clear();
             lines.expand(k, rows, t, made);
-            here.append(text(made));
+            std::string attribute;
+            for (const std::string_view part : made.parts) attribute += part;
+            here.append(text(attribute));
         }
         all.append(here);
     }

@@ -64,6 +64,7 @@ void ColumnReader::add_row(Rows& rows, std::string_view line) {
         const char* const start = p;
         while (p < end && !is_blank(*p)) ++p;
         rows.cells.emplace_back(start, static_cast<std::size_t>(p - start));
+        rows.hashes.emplace_back(rows.cells.back());
     }
     const auto found = static_cast<std::int64_t>(rows.cells.size() - before);
     if (n_columns_ == 0) {

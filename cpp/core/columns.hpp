@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text_hash.hpp"
+
 namespace sparsecrf {
 
 // One sequence, as views into the text it was read from.
@@ -13,6 +15,7 @@ struct Rows {
     std::int64_t length = 0;              // T
     std::int64_t n_columns = 0;           // of every row
     std::vector<std::string_view> cells;  // [T, n_columns]
+    std::vector<TextHash> hashes;         // [T, n_columns]
     std::vector<std::string_view> lines;  // [T] without their ends
     std::int64_t first_line = 0;          // number of the first row's line in the file
 
@@ -20,6 +23,7 @@ struct Rows {
     void clear() {
         length = 0;
         cells.clear();
+        hashes.clear();
         lines.clear();
     }
 };

@@ -9,13 +9,33 @@
 namespace sparsecrf {
 namespace {
 
+// Stable. Most lists are short, and for these insertion is fastest: std::stable_sort takes memory for itself.
+void sort_by_id(std::span<Attribute> list) {
+    constexpr std::size_t kShort = 48;
+    const auto by_id = [](const Attribute& a, const Attribute& b) { return a.id < b.id; };
+    if (list.size() > kShort) {
+        std::stable_sort(list.begin(), list.end(), by_id);
+        return;
+    }
+    for (std::size_t k = 1; k < list.size(); ++k) {
+        const Attribute moved = list[k];
+        std::size_t place = k;
+        for (; place > 0 && moved.id < list[place - 1].id; --place) list[place] = list[place - 1];
+        list[place] = moved;
+    }
+}
+
 std::uint64_t hash(std::span<const Attribute> list) {
     std::uint64_t h = list.size();
+    const auto add = [&](std::uint64_t word) {
+        h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+        h ^= h >> 32;
+    };
     for (const Attribute& a : list) {
-        h = mix(h ^ a.id);
-        if (a.value != 1.0) h = mix(h ^ std::bit_cast<std::uint64_t>(a.value));
+        add(a.id);
+        if (a.value != 1.0) add(std::bit_cast<std::uint64_t>(a.value));
     }
-    return h;
+    return mix(h);
 }
 
 }  // namespace
@@ -40,8 +60,7 @@ void ListPool::grow() {
 }
 
 std::uint32_t ListPool::intern(std::vector<Attribute>&& list) {
-    const auto by_id = [](const Attribute& a, const Attribute& b) { return a.id < b.id; };
-    if (!std::is_sorted(list.begin(), list.end(), by_id)) std::stable_sort(list.begin(), list.end(), by_id);
+    sort_by_id(list);
     std::size_t kept = 0;
     for (std::size_t k = 0; k < list.size(); ++k) {
         if (kept > 0 && list[kept - 1].id == list[k].id) {

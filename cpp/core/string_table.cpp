@@ -9,59 +9,54 @@
 namespace sparsecrf {
 namespace {
 
-std::uint64_t hash(std::string_view text) {
-    std::uint64_t h = text.size();
-    std::size_t k = 0;
-    for (; k + 8 <= text.size(); k += 8) {
-        std::uint64_t word;
-        std::memcpy(&word, text.data() + k, 8);
-        h = mix(h ^ word);
+// Whether the parts, one after the other, are `text`.
+bool equals(std::string_view text, std::span<const std::string_view> parts) {
+    for (const std::string_view part : parts) {
+        if (text.size() < part.size() || std::memcmp(text.data(), part.data(), part.size()) != 0) return false;
+        text.remove_prefix(part.size());
     }
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data() + k, text.size() - k);
-    return mix(h ^ word);
+    return text.empty();
 }
 
 }  // namespace
 
-std::size_t StringTable::slot_of(std::string_view text, std::uint64_t hash) const {
+std::size_t StringTable::slot_of(std::span<const std::string_view> parts, std::uint64_t hash) const {
     const auto high = static_cast<std::uint32_t>(hash >> 32);
     std::size_t slot = hash & (slots_.size() - 1);
-    for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
-        const std::uint32_t id = slots_[slot] - 1;
-        if (hashes_[id] == high && (*this)[id] == text) break;
+    for (; slots_[slot].id != 0; slot = (slot + 1) & (slots_.size() - 1)) {
+        if (slots_[slot].high == high && equals((*this)[slots_[slot].id - 1], parts)) break;
     }
     return slot;
 }
 
 void StringTable::grow() {
-    slots_.assign(std::max<std::size_t>(16, 2 * slots_.size()), 0);
+    slots_.assign(std::max<std::size_t>(16, 2 * slots_.size()), {});
     for (std::uint32_t id = 0; id < size(); ++id) {
-        std::size_t slot = hash((*this)[id]) & (slots_.size() - 1);
-        while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
-        slots_[slot] = id + 1;
+        const std::uint64_t h = mix(TextHash((*this)[id]).value);
+        std::size_t slot = h & (slots_.size() - 1);
+        while (slots_[slot].id != 0) slot = (slot + 1) & (slots_.size() - 1);
+        slots_[slot] = {id + 1, static_cast<std::uint32_t>(h >> 32)};
     }
 }
 
-std::uint32_t StringTable::intern(std::string_view text) {
+std::uint32_t StringTable::intern(std::span<const std::string_view> parts, const TextHash& hash) {
     if (2 * (static_cast<std::size_t>(size()) + 1) > slots_.size()) grow();
-    const std::uint64_t h = hash(text);
-    const std::size_t slot = slot_of(text, h);
-    if (slots_[slot] != 0) return slots_[slot] - 1;
+    const std::uint64_t h = mix(hash.value);
+    const std::size_t slot = slot_of(parts, h);
+    if (slots_[slot].id != 0) return slots_[slot].id - 1;
     if (size() == 0x7fffffffu) throw InputError("too many distinct strings: at most 2^31 - 1");
     const std::uint32_t id = size();
-    bytes_.insert(bytes_.end(), text.begin(), text.end());
+    for (const std::string_view part : parts) bytes_.insert(bytes_.end(), part.begin(), part.end());
     ptr_.push_back(static_cast<std::int64_t>(bytes_.size()));
-    hashes_.push_back(static_cast<std::uint32_t>(h >> 32));
-    slots_[slot] = id + 1;
+    slots_[slot] = {id + 1, static_cast<std::uint32_t>(h >> 32)};
     return id;
 }
 
-std::optional<std::uint32_t> StringTable::find(std::string_view text) const {
+std::optional<std::uint32_t> StringTable::find(std::span<const std::string_view> parts, const TextHash& hash) const {
     if (slots_.empty()) return std::nullopt;
-    const std::size_t slot = slot_of(text, hash(text));
-    if (slots_[slot] == 0) return std::nullopt;
-    return slots_[slot] - 1;
+    const std::size_t slot = slot_of(parts, mix(hash.value));
+    if (slots_[slot].id == 0) return std::nullopt;
+    return slots_[slot].id - 1;
 }
 
 }  // namespace sparsecrf

@@ -3,29 +3,38 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
+
+#include "text_hash.hpp"
 
 namespace sparsecrf {
 
 class StringTable {
    public:
-    std::uint32_t intern(std::string_view text);
-    std::optional<std::uint32_t> find(std::string_view text) const;
+    std::uint32_t intern(std::string_view text) { return intern({&text, 1}, TextHash(text)); }
+    std::optional<std::uint32_t> find(std::string_view text) const { return find({&text, 1}, TextHash(text)); }
+    // The same for a text in parts, whose hash is known.
+    std::uint32_t intern(std::span<const std::string_view> parts, const TextHash& hash);
+    std::optional<std::uint32_t> find(std::span<const std::string_view> parts, const TextHash& hash) const;
     std::string_view operator[](std::uint32_t id) const {
         return {bytes_.data() + ptr_[id], static_cast<std::size_t>(ptr_[id + 1] - ptr_[id])};
     }
     std::uint32_t size() const { return static_cast<std::uint32_t>(ptr_.size() - 1); }
 
    private:
-    // The slot that holds `text`, or the free one where it belongs.
-    std::size_t slot_of(std::string_view text, std::uint64_t hash) const;
+    // The slot that holds the text, or the free one where it belongs.
+    std::size_t slot_of(std::span<const std::string_view> parts, std::uint64_t hash) const;
     void grow();
 
     std::vector<char> bytes_;
     std::vector<std::int64_t> ptr_{0};   // [strings + 1] offsets into bytes_
-    std::vector<std::uint32_t> slots_;   // open addressing: id + 1, 0 = free; a power of two
-    std::vector<std::uint32_t> hashes_;  // [strings] upper half of the hash
+    struct Slot {
+        std::uint32_t id = 0;    // of the string, plus 1; 0: free
+        std::uint32_t high = 0;  // upper half of its hash, so that most others are told apart without a look at them
+    };
+    std::vector<Slot> slots_;  // open addressing; a power of two, at most half of it taken
 };
 
 }  // namespace sparsecrf

@@ -70,7 +70,9 @@ struct Template::Parser {
     Item macro() {
         const std::size_t start = at++;
         const char letter = at < line.size() ? line[at] : '\0';
-        Item item{lower(letter), lower(letter) != letter};
+        Item item;
+        item.macro = lower(letter);
+        item.lower = item.macro != letter;
         if (item.macro != 'x' && item.macro != 't' && item.macro != 'm') fail("x, t or m after '%'", at);
         ++at;
         take('[', "'['");
@@ -111,11 +113,12 @@ struct Template::Parser {
                 made.items.push_back(macro());
             } else {
                 const std::size_t end = std::min(line.find('%', at), line.size());
-                made.items.push_back({0, false, false, 0, 0, std::string(line.substr(at, end - at))});
+                made.items.push_back({0, false, false, 0, 0, std::string(line.substr(at, end - at)), {}, -1});
                 at = end;
             }
         }
         if (out.dialect_ == Dialect::wapiti) made.items[0].literal[0] = lower(line[0]);
+        for (Item& item : made.items) item.hash = TextHash(item.literal);
         out.lines_.push_back(std::move(made));
     }
 };
@@ -144,46 +147,37 @@ void Template::check_columns(std::int64_t available, const std::string& where) c
                              " of observations (", widest_, "), found ", available));
 }
 
-// The cell that an item points to; boundary cells are made in `scratch`.
-std::string_view Template::cell(const Item& item, const Rows& rows, std::int64_t t, std::string& scratch) const {
-    std::int64_t row = item.row;
-    if (!item.absolute) {
-        row += t;
-    } else {
-        row += row < 0 ? rows.length : -1;
-    }
-    if (row >= 0 && row < rows.length) return rows.cell(row, item.column);
+std::string Template::boundary(std::int64_t row, std::int64_t length) const {
     const bool before = row < 0;
-    const std::int64_t distance = before ? -row : row - rows.length + 1;
+    const std::int64_t distance = before ? -row : row - length + 1;
     if (dialect_ == Dialect::wapiti) {
-        scratch = before ? "_x-" : "_x+";
-        scratch += distance <= 4 ? static_cast<char>('0' + distance) : '#';
-    } else {
-        scratch = before ? "_B-" : "_B+";
-        scratch += std::to_string(distance);
+        return std::string(before ? "_x-" : "_x+") + (distance <= 4 ? static_cast<char>('0' + distance) : '#');
     }
-    return scratch;
+    return (before ? "_B-" : "_B+") + std::to_string(distance);
 }
 
-void Template::expand(std::int64_t line, const Rows& rows, std::int64_t t, std::string& out) const {
-    std::string scratch;
+void Template::expand(std::int64_t line, const Rows& rows, std::int64_t t, Expansion& out) const {
+    out.clear();
     for (const Item& item : lines_[line].items) {
         if (item.macro == 0) {
-            out += item.literal;
+            out.add(item.literal, item.hash);
             continue;
         }
-        std::string_view text = cell(item, rows, t, scratch);
-        if (item.macro != 'x') {
-            const Regex::Match match = regexes_[item.regex].search(text);
-            if (item.macro == 't') {
-                text = match.found ? "true" : "false";
-            } else {
-                text = text.substr(match.begin, match.length);
-            }
+        const std::int64_t row = item.row + (!item.absolute ? t : item.row < 0 ? rows.length : -1);
+        const bool inside = row >= 0 && row < rows.length;
+        if (inside && item.macro == 'x' && !item.lower) {
+            const std::int64_t cell = row * rows.n_columns + item.column;
+            out.add(rows.cells[cell], rows.hashes[cell]);
+            continue;
         }
-        const std::size_t start = out.size();
-        out += text;
-        if (item.lower) std::transform(out.begin() + start, out.end(), out.begin() + start, lower);
+        std::string& made =
+            out.made.emplace_back(inside ? std::string(rows.cell(row, item.column)) : boundary(row, rows.length));
+        if (item.macro != 'x') {
+            const Regex::Match match = regexes_[item.regex].search(made);
+            made = item.macro == 'm' ? made.substr(match.begin, match.length) : match.found ? "true" : "false";
+        }
+        if (item.lower) std::transform(made.begin(), made.end(), made.begin(), lower);
+        out.add(made, TextHash(made));
     }
 }
 

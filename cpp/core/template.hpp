@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,23 @@ namespace sparsecrf {
 // Whose boundary cells: _B-1, _B-2, ... and _B+1, ... (CRF++), or _x-1 to _x-4, _x-# and _x+1, ... (Wapiti). Wapiti also
 // turns the first letter of a line to lower case and takes any # for the beginning of a comment.
 enum class Dialect { crfpp, wapiti };
+
+// An attribute in parts, with the hash of the whole.
+struct Expansion {
+    std::vector<std::string_view> parts;  // views into the template, the rows, or `made`
+    TextHash hash;
+    std::deque<std::string> made;  // parts that stand nowhere else; a deque, so that they stay where they are
+
+    void clear() {
+        parts.clear();
+        hash = {};
+        if (!made.empty()) made.clear();
+    }
+    void add(std::string_view part, const TextHash& its_hash) {
+        parts.push_back(part);
+        hash += its_hash;
+    }
+};
 
 class Template {
    public:
@@ -38,16 +56,17 @@ class Template {
     // Throws if rows of `available` observed columns are too short, naming the macro; `where`: file and line of the rows.
     void check_columns(std::int64_t available, const std::string& where) const;
 
-    // Appends the attribute of a line at position t of a sequence.
-    void expand(std::int64_t line, const Rows& rows, std::int64_t t, std::string& out) const;
+    // The attribute of a line at position t of a sequence.
+    void expand(std::int64_t line, const Rows& rows, std::int64_t t, Expansion& out) const;
 
    private:
     struct Item {
-        char macro;             // 'x', 't', 'm', or 0: literal text
+        char macro = 0;         // 'x', 't', 'm', or 0: literal text
         bool lower = false;     // in lower case
         bool absolute = false;  // row counts from an end of the sequence
         std::int64_t row = 0, column = 0;
         std::string literal;      // macro 0
+        TextHash hash;            // of it
         std::int64_t regex = -1;  // t, m: index in regexes_
     };
     struct Line {
@@ -56,7 +75,8 @@ class Template {
     };
     struct Parser;
 
-    std::string_view cell(const Item& item, const Rows& rows, std::int64_t t, std::string& scratch) const;
+    // The cell that does not exist at `row`, before or after the rows.
+    std::string boundary(std::int64_t row, std::int64_t length) const;
 
     std::string text_;
     Dialect dialect_;

@@ -15,9 +15,8 @@ void TextEncoder::add(const Rows& rows, const Template& lines, bool labelled) {
         for (std::int64_t k = 0; k < lines.size(); ++k) {
             const Template::Kind kind = lines.kind(k);
             if (kind == Template::Kind::bigram && !pairs) continue;
-            text_.clear();
-            lines.expand(k, rows, t, text_);
-            const std::int64_t id = attributes_.id(text_);
+            lines.expand(k, rows, t, made_);
+            const std::int64_t id = attributes_.id(made_.parts, made_.hash);
             if (id == Names::kUnknown) continue;
             const Attribute attribute{static_cast<std::uint32_t>(id), 1.0};
             if (kind != Template::Kind::bigram) unigram_.push_back(attribute);

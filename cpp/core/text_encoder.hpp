@@ -22,11 +22,12 @@ class Names {
     Names(std::shared_ptr<StringTable> table, bool grow) : table_(table), growing_(grow ? table : nullptr) {}
 
     static constexpr std::int64_t kUnknown = -1;
-    std::int64_t id(std::string_view name) const {
-        if (growing_) return growing_->intern(name);
-        const auto found = table_->find(name);
+    std::int64_t id(std::span<const std::string_view> parts, const TextHash& hash) const {
+        if (growing_) return growing_->intern(parts, hash);
+        const auto found = table_->find(parts, hash);
         return found ? static_cast<std::int64_t>(*found) : kUnknown;
     }
+    std::int64_t id(std::string_view name) const { return id({&name, 1}, TextHash(name)); }
     std::int64_t size() const { return table_->size(); }
 
    private:
@@ -58,7 +59,7 @@ class TextEncoder {
     std::string missing_;
     CorpusBuilder builder_;
     std::vector<Attribute> unigram_, bigram_;  // of the current position
-    std::string text_;                         // the attribute being made
+    Expansion made_;                           // the attribute being made
 };
 
 }  // namespace sparsecrf
