@@ -1,0 +1,182 @@
+"""Chunks in label sequences: where they begin and end, by conlleval's rules or strictly by a scheme.
+
+A label is O or LETTER-TYPE; the type is all that follows the first hyphen and may be missing. B begins a chunk, I
+continues it, E ends it, S is a whole one; L, U and M are other names of E, S and I. Well-formed data of a scheme have
+one reading; the schemes differ in what they do with the labels that a model puts in impossible places:
+
+conlleval  Chunks begin and end by the two labels on either side, so that every label sequence has a reading: an I
+           after O or after another type begins a chunk. One table serves IOB1, IOB2, IOE1, IOE2, IOBES and BILOU, since
+           none of them needs a pair of labels to mean what another denies. The table is that of the script of the CoNLL
+           shared tasks (version 2004-01-26), which knows B, I, E, O, "." (as O) and the brackets (chunks of one token),
+           and here also S. In one place it departs: the script does not know that IOBES has a B after an E of the same
+           type, and reads one chunk where there are two.
+iob1       The same, for B, I and O only.
+iob2       A chunk is a B and all I of its type that follow. An I anywhere else is in no chunk.
+iobes      A chunk is an S, or a B, any number of I and an E, all of one type. Anything else is in no chunk.
+auto       conlleval if the labels are chunk labels, none if they are not: see `are_chunk_labels`.
+none       Labels are labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from itertools import chain
+
+from sparsecrf._core import InputError
+
+
+class Scheme(str, Enum):
+    """How labels encode chunks."""
+
+    AUTO = "auto"
+    CONLLEVAL = "conlleval"
+    IOB1 = "iob1"
+    IOB2 = "iob2"
+    IOBES = "iobes"
+    NONE = "none"
+
+    @classmethod
+    def of(cls, name: str | Scheme) -> Scheme:
+        try:
+            return cls(name)
+        except ValueError:
+            expected = ", ".join(scheme.value for scheme in cls)
+            raise InputError(f"scheme: expected one of {expected}, found {name!r}") from None
+
+
+# What happens at a boundary between two tokens, before the first one or after the last one. Bits of a mark.
+END, START = 1, 2
+
+OUTSIDE = frozenset("O.")
+SYNONYMS = {"L": "E", "U": "S", "M": "I"}
+# Letters on either side of a boundary that end or begin a chunk though the type is the same. The last group of each is
+# not in the CoNLL script: E then B, and all of S.
+ENDING = frozenset({"BB", "BO", "IB", "IO", "EE", "EI", "EO"} | {"EB", "BS", "IS", "ES"})
+STARTING = frozenset({"BB", "IB", "OB", "OI", "OE", "EE", "EI"} | {"EB", "SB", "SI", "SE"})
+WHOLE = frozenset("[]S")  # chunks of one token, whatever stands beside them
+
+# Letters that the other schemes are written in.
+ALPHABETS = {Scheme.IOB1: "BIO", Scheme.IOB2: "BIO", Scheme.IOBES: "BIESO"}
+
+
+def split_label(label: str) -> tuple[str, str]:
+    """The letter, with its usual name, and the type; a label without hyphen is all letter."""
+    letter, _, kind = label.partition("-")
+    return SYNONYMS.get(letter, letter), kind
+
+
+def are_chunk_labels(gold: Iterable[str], predicted: Iterable[str]) -> bool:
+    """What `auto` decides by: do these distinct labels encode chunks?
+
+    With types: every gold label is O or a letter of the schemes with a type, and not all labels are O. Without types:
+    every gold label is a letter of the schemes, and B is there with I or O; fewer could be labels in their own right,
+    as phonemes are. One gold label that fits no scheme, such as NN, and there are no chunks. Predicted labels decide
+    only where all gold labels are O.
+    """
+    gold = set(gold)
+    if all(_is_typed(label) for label in gold - OUTSIDE):
+        return any(_is_typed(label) for label in gold.union(predicted))
+    letters = {split_label(label)[0] for label in gold}
+    return gold <= set("BIMELSUO") and "B" in letters and not letters.isdisjoint("IO")
+
+
+def _is_typed(label: str) -> bool:
+    letter, kind = split_label(label)
+    return letter in {*"BIES[]"} and kind != ""
+
+
+class ChunkReader:
+    """Finds the chunks of label sequences. Keeps what it has found out about labels and pairs of them."""
+
+    def __init__(self, scheme: str | Scheme = Scheme.CONLLEVAL) -> None:
+        self.scheme = Scheme.of(scheme)
+        self._pairs = _Pairs()
+        self._split = _Split(self.scheme)
+
+    def type_of(self, label: str) -> str:
+        return self._split[label][1]
+
+    def marks(self, labels: Sequence[str]) -> list[int]:
+        """END and START at each of the T + 1 boundaries; the chunk that starts at t has the type of label t."""
+        if self.scheme in ALPHABETS:
+            self._check(labels)
+        if self.scheme is Scheme.IOB2:
+            return _iob2([self._split[label] for label in labels])
+        if self.scheme is Scheme.IOBES:
+            return _iobes([self._split[label] for label in labels])
+        if self.scheme is Scheme.NONE:
+            return [0] * (len(labels) + 1)
+        pairs = self._pairs
+        return [pairs[pair] for pair in zip(chain(("O",), labels), chain(labels, ("O",)), strict=True)]
+
+    def _check(self, labels: Sequence[str]) -> None:
+        try:
+            for label in labels:
+                self._split[label]
+        except InputError as error:
+            raise InputError(f"token {labels.index(label) + 1}: {error}") from None
+
+
+class _Split(dict[str, tuple[str, str]]):
+    """Labels and their parts. A label that is not of the scheme is an error."""
+
+    def __init__(self, scheme: Scheme) -> None:
+        self.scheme, self.alphabet = scheme, ALPHABETS.get(scheme)
+
+    def __missing__(self, label: str) -> tuple[str, str]:
+        parts = split_label(label)
+        if self.alphabet is not None and (len(parts[0]) != 1 or parts[0] not in self.alphabet):
+            expected = ", ".join(f"{letter}-TYPE" for letter in self.alphabet if letter != "O")
+            raise InputError(f"expected a label of the scheme {self.scheme.value} ({expected} or O), found {label!r}")
+        self[label] = parts
+        return parts
+
+
+class _Pairs(dict[tuple[str, str], int]):
+    """The mark between two labels, by conlleval's rules."""
+
+    def __missing__(self, pair: tuple[str, str]) -> int:
+        (before, type_before), (after, type_after) = map(split_label, pair)
+        changes = type_before != type_after
+        mark = 0
+        if before not in OUTSIDE and (changes or before in WHOLE or before + after in ENDING):
+            mark |= END
+        if after not in OUTSIDE and (changes or after in WHOLE or before + after in STARTING):
+            mark |= START
+        self[pair] = mark
+        return mark
+
+
+def _iob2(parts: list[tuple[str, str]]) -> list[int]:
+    marks = [0] * (len(parts) + 1)
+    current: str | None = None  # type of the chunk that the token before is in
+    for t, (letter, kind) in enumerate(parts):
+        if letter == "I" and kind == current:
+            continue
+        if current is not None:
+            marks[t] |= END
+        current = kind if letter == "B" else None
+        if current is not None:
+            marks[t] |= START
+    if current is not None:
+        marks[-1] |= END
+    return marks
+
+
+def _iobes(parts: list[tuple[str, str]]) -> list[int]:
+    marks = [0] * (len(parts) + 1)
+    begun: tuple[int, str] | None = None  # where a chunk would start if it ends well, and its type
+    for t, (letter, kind) in enumerate(parts):
+        if letter == "S":
+            marks[t] |= START
+            marks[t + 1] |= END
+        if letter == "B":
+            begun = t, kind
+        elif begun is None or letter not in "IE" or kind != begun[1]:
+            begun = None
+        elif letter == "E":
+            marks[begun[0]] |= START
+            marks[t + 1] |= END
+            begun = None
+    return marks
