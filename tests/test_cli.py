@@ -25,12 +25,13 @@ def test_version():
     assert (done.returncode, done.stdout, done.stderr) == (0, f"sparsecrf {sparsecrf.__version__}\n", "")
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("-h",), ("demo", "--help")])
+@pytest.mark.parametrize("arguments", [("--help",), ("-h",), ("demo", "--help"), ("eval", "--help")])
 def test_help_has_an_example(arguments):
     done = run(*arguments)
     assert done.returncode == 0
     assert "Usage: sparsecrf" in done.stdout
-    assert "Example: sparsecrf demo" in done.stdout
+    command = "demo" if arguments[0].startswith("-") else arguments[0]
+    assert f"Example: sparsecrf {command}" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sparsecrf.cli.demo import demo
+from sparsecrf.cli.evaluate import evaluate
 
 HELP = "Sparse linear-chain conditional random fields: exact and fast."
 EPILOG = "Example: [bold]sparsecrf demo[/bold] labels simulated sequences as well as anything can."
@@ -42,6 +43,7 @@ def _options(
 
 
 app.command(epilog="Example: [bold]sparsecrf demo --sequences 500 --seed 7[/bold]")(demo)
+app.command("eval", epilog="Example: [bold]sparsecrf eval labelled.txt --confusion 10[/bold]")(evaluate)
 
 
 def main() -> None:

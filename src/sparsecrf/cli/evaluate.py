@@ -1,0 +1,183 @@
+"""`sparsecrf eval`: scores of predicted labels. The report is the command's data: it goes to standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sparsecrf.chunks import Scheme
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from sparsecrf.metrics import ChunkScore, Evaluation
+
+
+def evaluate(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Column file; - is standard input.")],
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", help="Label FILE with this model first."),
+    ] = None,
+    scheme: Annotated[
+        Scheme,
+        typer.Option(
+            help="How labels encode chunks. auto: as conlleval, if they look like chunks at all; "
+            "conlleval and iob1 give impossible labels a meaning, iob2 and iobes leave them out."
+        ),
+    ] = Scheme.AUTO,
+    confusion: Annotated[int, typer.Option(min=0, metavar="N", help="Show the N most frequent confusions.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
+) -> None:
+    """Score predicted labels: errors by token and sequence; precision, recall and F1 of chunks, as conlleval has them.
+
+    The last two columns of FILE are the gold and the predicted label; with -m the last column is the gold label.
+    """
+    from rich.console import Console
+
+    notes = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    with notes.status(f"Evaluating {_name(file)} ..."):
+        evaluation = _evaluate(file, model, scheme)
+    if model is None and not _columns_share_labels(evaluation):
+        notes.print(
+            f"{_name(file)}: no label of the last column but one occurs in the last. Expected gold and predicted "
+            "labels there. If the file has no predicted labels yet, -m MODEL predicts them.",
+            soft_wrap=True,
+        )
+    if as_json:
+        typer.echo(json.dumps(_as_json(evaluation, confusion)))
+    else:
+        _print_report(evaluation, confusion)
+
+
+def _evaluate(file: str, model: str | None, scheme: Scheme) -> Evaluation:
+    from sparsecrf import InputError
+    from sparsecrf.metrics import Evaluation
+
+    evaluation, name = Evaluation(scheme), _name(file)
+    for gold, predicted in _label_sequences(file, model):
+        try:
+            evaluation.add(gold, predicted)
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
+    if not evaluation.tokens:
+        raise InputError(f"{name}: expected at least one line with labels, found none")
+    return evaluation
+
+
+def _label_sequences(file: str, model: str | None) -> Iterator[tuple[list[str], list[str]]]:
+    """Gold and predicted labels, sequence by sequence."""
+    if model is None:
+        for rows in _rows(file, "the last two: gold and predicted label; -m MODEL predicts them if there are none"):
+            yield [row[-2] for row in rows], [row[-1] for row in rows]
+        return
+
+    from sparsecrf import Model
+
+    loaded: Any = Model
+    loaded = loaded.load(model)
+    for rows in _rows(file, "attributes and, last, the gold label"):
+        yield [row[-1] for row in rows], loaded.label(loaded.template.attributes([row[:-1] for row in rows]))
+
+
+def _rows(file: str, meaning: str) -> Iterator[list[list[str]]]:
+    """The sequences of the file. All lines must have equally many columns: if one lacks a label, another column would
+    be taken for it."""
+    from sparsecrf import InputError
+    from sparsecrf.io.columns import read_columns
+
+    n_columns, tokens_before = 0, 0
+    for k, rows in enumerate(read_columns(file)):
+        n_columns = n_columns or max(2, len(rows[0]))
+        for t, row in enumerate(rows):
+            if len(row) != n_columns:
+                wanted = f"{n_columns} columns, as in the lines before" if k or t else "at least 2 columns"
+                where = _where(file, k, t, tokens_before + t)
+                raise InputError(f"{where}: expected {wanted} ({meaning}), found {len(row)}")
+        tokens_before += len(rows)
+        yield rows
+
+
+def _where(file: str, sequence: int, token: int, tokens_before: int) -> str:
+    """Name the line of a token. Lines are counted when an error asks for it; a pipe cannot be read again."""
+    if os.path.isfile(file):
+        with open(file, "rb") as lines:
+            numbers = (number for number, line in enumerate(lines, 1) if line.strip())
+            return f"{file}:{next(islice(numbers, tokens_before, None))}"
+    return f"{_name(file)}, sequence {sequence + 1}, token {token + 1}"
+
+
+def _name(file: str) -> str:
+    return "standard input" if file == "-" else file
+
+
+def _columns_share_labels(evaluation: Evaluation) -> bool:
+    return not {y for y, _ in evaluation.confusion}.isdisjoint(z for _, z in evaluation.confusion)
+
+
+def _as_json(evaluation: Evaluation, n_confusions: int) -> dict[str, Any]:
+    found = evaluation.as_dict()
+    if n_confusions:
+        rows = evaluation.confusions(n_confusions)
+        found["confusion"] = [{"gold": y, "predicted": z, "tokens": count} for y, z, count in rows]
+    return found
+
+
+def _print_report(evaluation: Evaluation, n_confusions: int) -> None:
+    from rich.console import Console
+
+    # Types and labels may look like markup.
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(_errors(evaluation))
+    if (chunks := evaluation.chunks) is not None:
+        console.print(_chunks(evaluation, chunks))
+    if n_confusions:
+        console.print(_confusions(evaluation, n_confusions))
+
+
+def _table(title: str, n_text: int, *columns: str) -> Table:
+    """A table whose first `n_text` columns are text and whose others are numbers."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="dim", box=SIMPLE_HEAD)
+    for k, name in enumerate(columns):
+        table.add_column(name, justify="left" if k < n_text else "right", overflow="fold", no_wrap=k >= n_text)
+    return table
+
+
+def _errors(evaluation: Evaluation) -> Table:
+    table = _table("Errors", 1, "", "all", "wrong", "error")
+    counts = {
+        "tokens": (evaluation.tokens, evaluation.wrong_tokens, evaluation.token_error),
+        "sequences": (evaluation.sequences, evaluation.wrong_sequences, evaluation.sequence_error),
+    }
+    for name, (everything, wrong, error) in counts.items():
+        table.add_row(name, f"{everything:,}", f"{wrong:,}", f"{error:.2f} %")
+    return table
+
+
+def _chunks(evaluation: Evaluation, overall: ChunkScore) -> Table:
+    """One line a type and one for all, as conlleval prints them."""
+    title = f"Chunks, read as {evaluation.scheme.value}"
+    table = _table(title, 1, "type", "precision", "recall", "F1", "gold", "predicted", "correct")
+    for name, score in [*evaluation.types.items(), ("all", overall)]:
+        if score is overall:
+            table.add_section()
+        rates = (f"{score.precision:.2f} %", f"{score.recall:.2f} %", f"{score.f1:.2f}")
+        counts = (f"{count:,}" for count in (score.gold, score.predicted, score.correct))
+        table.add_row(name or "(no type)", *rates, *counts, style="bold" if score is overall else None)
+    return table
+
+
+def _confusions(evaluation: Evaluation, n: int) -> Table:
+    wrong = evaluation.wrong_tokens
+    table = _table("Most frequent confusions", 2, "gold", "predicted", "tokens", "of all errors")
+    for gold, predicted, count in evaluation.confusions(n):
+        table.add_row(gold, predicted, f"{count:,}", f"{100 * count / wrong:.2f} %")
+    return table

@@ -1,0 +1,161 @@
+"""`sparsecrf eval`: output, messages, exit status."""
+
+import io
+import json
+import sys
+
+import pytest
+
+import sparsecrf
+from sparsecrf.cli import main
+
+LABELLED = "Ann NN B-PER B-PER\nLee NN I-PER O\n\nsees VB O O\nNew NN B-LOC-x B-LOC-x\nYork NN I-LOC-x I-LOC-x\n"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Runs `sparsecrf eval` in this process, on a file with this text, or on standard input if it is None.
+
+    Returns exit status, standard output and standard error.
+    """
+    monkeypatch.chdir(tmp_path)
+
+    def call(text, *options):
+        if text is not None:
+            (tmp_path / "labelled.txt").write_text(text, encoding="utf-8")
+        monkeypatch.setattr(sys, "argv", ["sparsecrf", "eval", "-" if text is None else "labelled.txt", *options])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        printed = capsys.readouterr()
+        return stopped.value.code or 0, printed.out, printed.err
+
+    return call
+
+
+def cells(line):
+    return line.replace("%", "").split()
+
+
+def test_json(run):
+    status, out, err = run(LABELLED, "--json", "--confusion", "5")
+    assert (status, err) == (0, "")
+    assert out.count("\n") == 1
+    found = json.loads(out)
+    types = found.pop("types")
+    assert found == {
+        "tokens": 5,
+        "sequences": 2,
+        "token_error": 20.0,
+        "sequence_error": 50.0,
+        "precision": 50.0,
+        "recall": 50.0,
+        "f1": 50.0,
+        "scheme": "conlleval",
+        "confusion": [{"gold": "I-PER", "predicted": "O", "tokens": 1}],
+    }
+    assert [(name, score["correct"]) for name, score in types.items()] == [("LOC-x", 1), ("PER", 0)]
+
+
+def test_json_without_chunks(run):
+    _, out, _ = run("a A A\nb B A\n", "--json")
+    found = json.loads(out)
+    assert [found[key] for key in ("precision", "recall", "f1", "scheme", "types")] == [None, None, None, "none", {}]
+    assert "confusion" not in found
+
+
+def test_report(run):
+    status, out, err = run(LABELLED, "--confusion", "1")
+    assert (status, err) == (0, "")
+    rows = [cells(line) for line in out.splitlines()]
+    assert ["tokens", "5", "1", "20.00"] in rows
+    assert ["sequences", "2", "1", "50.00"] in rows
+    assert ["PER", "0.00", "0.00", "0.00", "1", "1", "0"] in rows
+    assert ["LOC-x", "100.00", "100.00", "100.00", "1", "1", "1"] in rows
+    assert ["all", "50.00", "50.00", "50.00", "2", "2", "1"] in rows
+    assert ["I-PER", "O", "1", "100.00"] in rows
+
+
+def test_report_without_chunks(run):
+    _, out, _ = run(LABELLED, "--scheme", "none")
+    assert "Chunks" not in out
+    assert "confusions" not in out
+
+
+def test_labels_are_not_markup(run):
+    _, out, _ = run("a B-[red] O\nb O :smile:\nc O O\n", "--confusion", "5", "--scheme", "conlleval")
+    assert "B-[red]" in out
+    assert ":smile:" in out
+
+
+def test_scheme(run):
+    text = "a I-X I-X\nb I-X I-X\n"
+    assert json.loads(run(text, "--json")[1])["f1"] == 100.0
+    assert json.loads(run(text, "--json", "--scheme", "iob2")[1])["f1"] == 0.0
+
+
+def test_model(run, monkeypatch):
+    """The last column is the gold label, and the model does not see it."""
+
+    class Template:
+        def attributes(self, rows):
+            return ["+".join(row) for row in rows]
+
+    class Stub:
+        template = Template()
+
+        def label(self, sequence):
+            return ["NOUN" if token.endswith("+s") else "VERB" for token in sequence]
+
+    paths = []
+    monkeypatch.setattr(sparsecrf.Model, "load", lambda path: paths.append(path) or Stub(), raising=False)
+    status, out, err = run("dogs s NOUN\nbark k VERB\n\nyes s VERB\n", "-m", "m.safetensors", "--json")
+    assert (status, err, paths) == (0, "", ["m.safetensors"])
+    found = json.loads(out)
+    assert (found["tokens"], found["sequences"], found["sequence_error"]) == (3, 2, 50.0)
+    assert found["token_error"] == pytest.approx(100 / 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("\n\nA\n", (), "labelled.txt:3: expected at least 2 columns (the last two: gold and predicted label; "),
+        ("a A A\nb B A\n\n\nc B\n", (), "labelled.txt:5: expected 3 columns, as in the lines before (the last two: "),
+        ("a A A\nb x B A\n", (), "labelled.txt:2: expected 3 columns, as in the lines before (the last two: "),
+        ("\n", (), "labelled.txt: expected at least one line with labels, found none"),
+        ("a A B-X\n", ("--scheme", "iob2"), "labelled.txt: sequence 1, gold token 1: expected a label of the scheme"),
+    ],
+)
+def test_errors(run, text, options, message):
+    status, out, err = run(text, *options)
+    assert (status, out) == (1, "")
+    assert err.startswith(f"sparsecrf: {message}")
+    assert err.count("\n") == 1
+
+
+def test_missing_predicted_column(run):
+    """The columns before are taken for labels: the scores are given, and what may be wrong with them is said."""
+    status, out, err = run("Ann NN B-PER\nsees VB O\n", "--json")
+    assert (status, json.loads(out)["token_error"]) == (0, 100.0)
+    assert "no label of the last column but one occurs in the last" in err
+    assert "-m MODEL" in err
+
+
+def test_standard_input(run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LABELLED.encode())))
+    status, out, err = run(None, "--json")
+    assert (status, err, json.loads(out)["tokens"]) == (0, "", 5)
+
+
+def test_error_in_standard_input(run, monkeypatch):
+    """A pipe cannot be read again to find the line."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a A A\n\nb B B\nc C\n")))
+    status, out, err = run(None)
+    assert (status, out) == (1, "")
+    assert err.startswith("sparsecrf: standard input, sequence 2, token 2: expected 3 columns, as in the lines before")
+
+
+@pytest.mark.parametrize("options", [("--scheme", "iob3"), ("--confusion", "-1"), ("--nosuch",)])
+def test_wrong_usage(run, options):
+    status, out, err = run(LABELLED, *options)
+    assert (status, out) == (2, "")
+    assert "Usage: sparsecrf eval" in err
