@@ -53,7 +53,8 @@ class LowerBound:
 
     def _excess(self, G: Floats) -> Floats:
         """max(|G_k| - rho1, 0) at the worse end of each range."""
-        return np.maximum(np.maximum(G[1], -G[0]) - self.objective.rho1, 0.0)
+        excess: Floats = np.maximum(np.maximum(G[1], -G[0]) - self.objective.rho1, 0.0)
+        return excess
 
     def _value(self, entropy: float, G: Floats) -> float:
         excess = self._excess(G)
@@ -90,7 +91,7 @@ class LowerBound:
     def _ranges(self, mixture: Mixture, numbers: Numbers) -> Floats:
         """G by number, [-rho1, rho1] where it is not listed."""
         place = place_among(numbers, mixture.numbers)
-        out = np.full((2, len(numbers)), self.objective.rho1) * np.array([[-1.0], [1.0]])
+        out: Floats = np.full((2, len(numbers)), self.objective.rho1) * np.array([[-1.0], [1.0]])
         out[:, place >= 0] = mixture.G[:, place[place >= 0]]
         return out
 
