@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sparsecrf._core import InputError
+from sparsecrf.chunks import split_label
 
 SCHEMES = ("iob1", "iob2", "iobes")
-
-
-def _split(label: str) -> tuple[str, str]:
-    """Prefix and type of a tag: B-NP is (B, NP), O is (O, "")."""
-    prefix, _, kind = label.partition("-")
-    return prefix, kind
 
 
 def _follows(previous: tuple[str, str], tag: tuple[str, str], scheme: str) -> bool:
@@ -36,10 +31,10 @@ def forbidden_pairs(labels: Sequence[str], scheme: str) -> tuple[bytes, bytes]:
         raise InputError(f"constraints: expected one of {', '.join(SCHEMES)}, found {scheme!r}")
     known = {"iob1": "BI", "iob2": "BI", "iobes": "BIES"}[scheme]
     for label in labels:
-        prefix, kind = _split(label)
+        prefix, kind = split_label(label)
         if label != "O" and not (prefix in tuple(known) and kind):
             raise InputError(f"constraints {scheme}: expected labels O and {', '.join(known)}-TYPE, found {label!r}")
-    tags = [_split(label) for label in labels]
+    tags = [split_label(label) for label in labels]
     pairs = bytes(not _follows(previous, tag, scheme) for previous in [*tags, ("", "")] for tag in tags)
     last = bytes(scheme == "iobes" and prefix in ("B", "I") for prefix, _ in tags)
     return pairs, last

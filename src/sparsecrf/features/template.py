@@ -26,3 +26,8 @@ class Template(_core.Template):
     def of_columns(cls, n_columns: int) -> Template:
         """Every column of the position itself and the bias, all of them conditioning labels and pairs."""
         return cls("".join(f"*{k}:%x[0,{k}]\n" for k in range(n_columns)) + "*\n", source="columns")
+
+    @staticmethod
+    def conditions_pairs(attribute: str) -> bool:
+        """Whether an attribute that a template made conditions label pairs."""
+        return attribute[:1] in ("B", "b", "*")

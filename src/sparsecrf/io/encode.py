@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sparsecrf._core import Corpus, InputError, TextEncoder
 from sparsecrf.features.template import Template
-from sparsecrf.io.text import Source, name_of, pieces
+from sparsecrf.io.text import Source, name_of, pieces, width
 from sparsecrf.vocabulary import BIAS, Vocabulary
 
 
@@ -39,8 +39,7 @@ def encode_columns(
     for source in sources:
         for piece in pieces(source):
             if template is None:
-                width = len(next((row for row in map(bytes.split, piece.data.splitlines()) if row), ()))
-                template = Template.of_columns(max(0, width - 1))
+                template = Template.of_columns(max(0, width(piece) - 1))
             n_columns = encoder.add_columns(piece.data, template, True, name_of(source), n_columns, piece.line)
             if progress is not None:
                 progress(len(piece.data))

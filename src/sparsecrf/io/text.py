@@ -64,3 +64,8 @@ def pieces(source: Source, size: int = PIECE_BYTES) -> Iterator[Piece]:
             rest, wanted = rest[end:], size
         if rest:
             yield Piece(rest, line)
+
+
+def width(piece: Piece) -> int:
+    """The number of columns of its first line that is not blank; 0 if there is none."""
+    return len(next((row for row in map(bytes.split, piece.data.splitlines()) if row), ()))
