@@ -126,3 +126,17 @@ def test_dev_of_another_vocabulary(task):
     problem = larger()
     with pytest.raises(InputError, match=r"dev: expected.*found"):
         path(task[3], dev=replace(problem, sequences=problem.sequences[:1]).corpus())
+
+
+def test_interrupted_path_keeps_what_there_is():
+    corpus = larger().corpus()
+    done = []
+
+    def interrupt(record):
+        if len(done) == 2 and record["iter"] == 1:
+            raise KeyboardInterrupt
+
+    found = path(corpus, n_rho=6, callback=interrupt, each=lambda k, fit: done.append((k, fit.rho1)))
+    assert len(found) == 3
+    assert found[-1].stopped_by == "interrupt"
+    assert done == list(enumerate(fit.rho1 for fit in found))

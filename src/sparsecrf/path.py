@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,16 +77,19 @@ def path(
     rho2: float = 0.01,
     dev: Corpus | None = None,
     threads: int = 0,
+    each: Callable[[int, Fit], None] | None = None,
     **options: Any,
 ) -> Path:
     """Fits on a geometric grid of `n_rho` values from rho_max to rho_min_ratio times it, each from the last.
 
-    `dev`, encoded by the same vocabulary, gives every fit a token error. `options` are those of `fit`.
+    `dev`, encoded by the same vocabulary, gives every fit a token error. `options` are those of `fit`. `each` is told
+    of every fit when it is done, with its place on the grid. Ctrl-C ends the path with the fits that there are, the
+    last one as far as it came.
     """
     options |= {"rho2": rho2, "threads": threads}
     if dev is not None:
         check_same_vocabulary("dev", dev, corpus)
-    fits = _along(corpus, _grid(corpus, n_rho, rho_min_ratio, options), options)
+    fits = _along(corpus, _grid(corpus, n_rho, rho_min_ratio, options), options, each)
     return Path(fits, None if dev is None else _errors(dev, fits, threads))
 
 
@@ -116,7 +119,10 @@ def cross_validate(
     for k in range(folds):
         left_out = np.sort(order[k::folds])
         rest = np.setdiff1d(order, left_out)
-        errors[k] = _errors(corpus.subset(left_out), _along(corpus.subset(rest), grid, options), threads)
+        fits = _along(corpus.subset(rest), grid, options)
+        if fits[-1].stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        errors[k] = _errors(corpus.subset(left_out), fits, threads)
     spread = errors.std(axis=0, ddof=1) / np.sqrt(folds)
     return Path(_along(corpus, grid, options), errors.mean(axis=0), spread)
 
@@ -130,11 +136,17 @@ def _grid(corpus: Corpus, n_rho: int, rho_min_ratio: float, options: dict[str, A
     return rho_max(corpus, **space) * np.geomspace(1.0, rho_min_ratio, n_rho)
 
 
-def _along(corpus: Corpus, grid: Floats, options: dict[str, Any]) -> list[Fit]:
+def _along(
+    corpus: Corpus, grid: Floats, options: dict[str, Any], each: Callable[[int, Fit], None] | None = None
+) -> list[Fit]:
     """A fit for each rho1 of the grid, the first from zero, each other from the one before."""
     fits: list[Fit] = []
-    for rho1 in grid:
+    for k, rho1 in enumerate(grid):
         fits.append(fit(corpus, rho1=float(rho1), init=fits[-1] if fits else None, **options))
+        if each is not None:
+            each(k, fits[-1])
+        if fits[-1].stopped_by == "interrupt":
+            break
     return fits
 
 
