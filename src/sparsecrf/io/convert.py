@@ -1,0 +1,54 @@
+"""Data files from one format to another, sequence by sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sparsecrf._core import InputError
+from sparsecrf.features.template import Template
+from sparsecrf.io.columns import read_columns
+from sparsecrf.io.crfsuite import crfsuite_lines, read_crfsuite
+from sparsecrf.io.text import Source, name_of
+
+
+def columns_to_crfsuite(source: Source, template: Template | None = None) -> Iterator[str]:
+    """Lines of a CRFsuite file. A template's lines U and * make its attributes; its plain transitions need no mention.
+
+    Without a template the columns themselves are the attributes. Lines B with macros are an error: CRFsuite has no
+    attributes for label pairs.
+    """
+    if template is not None:
+        for number, line in enumerate(template.text.splitlines(), 1):
+            if line[:1] in ("B", "b") and "%" in line:
+                raise InputError(
+                    f"template, line {number}: expected no attributes of label pairs, which CRFsuite does not have, "
+                    f"found {line!r}"
+                )
+    for rows in read_columns(source):
+        observed = [row[:-1] for row in rows]
+        if template is None:
+            template = Template.of_columns(len(observed[0]))
+        made = ([name for name in names if name not in ("B", "b", "*")] for names in template.attributes(observed))
+        yield from crfsuite_lines(made, (row[-1] for row in rows))
+
+
+def crfsuite_to_columns(source: Source) -> Iterator[str]:
+    """Lines of a column file: a column for each attribute, the label last.
+
+    Every token must have as many attributes, without values and blanks: columns have no place for them.
+    """
+    width: int | None = None
+    for i, (tokens, labels) in enumerate(read_crfsuite(source)):
+        for t, (attributes, label) in enumerate(zip(tokens, labels, strict=True)):
+            where = f"{name_of(source)}, sequence {i}, position {t}"
+            width = len(attributes) if width is None else width
+            if len(attributes) != width:
+                raise InputError(f"{where}: expected {width} attributes as before, found {len(attributes)}")
+            for name, value in attributes:
+                if value != 1.0:
+                    raise InputError(f"{where}: expected attributes without values, found {name}:{value!r}")
+            for text in (*(name for name, _ in attributes), label):
+                if text.split() != [text]:
+                    raise InputError(f"{where}: expected text without blanks, found {text!r}")
+            yield " ".join([*(name for name, _ in attributes), label]) + "\n"
+        yield "\n"

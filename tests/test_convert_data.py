@@ -1,0 +1,49 @@
+"""Data files from columns to CRFsuite's format and back."""
+
+import io
+
+import pytest
+
+from sparsecrf import InputError, Template
+from sparsecrf.io.convert import columns_to_crfsuite, crfsuite_to_columns
+from sparsecrf.io.crfsuite import read_crfsuite
+
+COLUMNS = b"a:b D O\nc N B\n\nd\\ V O\n"
+
+
+def test_attributes_of_a_template():
+    template = Template("U0:%x[0,0]\nB\n*1:%x[1,1]")
+    text = "".join(columns_to_crfsuite(io.BytesIO(COLUMNS), template))
+    assert text == "O\tU0\\:a\\:b\t*1\\:N\nB\tU0\\:c\t*1\\:_B+1\n\nO\tU0\\:d\\\\\t*1\\:_B+1\n\n"
+    tokens, labels = next(read_crfsuite(io.BytesIO(text.encode())))
+    assert labels == ["O", "B"]
+    assert tokens[0] == [("U0:a:b", 1.0), ("*1:N", 1.0)]
+
+
+def test_columns_without_a_template():
+    text = "".join(columns_to_crfsuite(io.BytesIO(COLUMNS)))
+    assert text.splitlines()[0] == "O\t*0\\:a\\:b\t*1\\:D"
+
+
+def test_there_and_back():
+    columns = "".join(crfsuite_to_columns(io.BytesIO(b"O\ta\\:b\tD\nB\tc\tN\n\nO\td\tV\n")))
+    assert columns == "a:b D O\nc N B\n\nd V O\n\n"
+
+
+def test_attributes_of_pairs_have_no_place():
+    with pytest.raises(InputError, match=r"template, line 2: .* found 'B1:%x\[0,0\]'"):
+        list(columns_to_crfsuite(io.BytesIO(COLUMNS), Template("U\nB1:%x[0,0]")))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"O\ta\n\nO\ta\tb\n", "input, sequence 1, position 0: expected 1 attributes as before, found 2"),
+        (b"O\ta:2\n", "sequence 0, position 0: expected attributes without values, found a:2.0"),
+        (b"O\ta b\n", "sequence 0, position 0: expected text without blanks, found 'a b'"),
+        (b"a b\tx\n", "expected text without blanks, found 'a b'"),
+    ],
+)
+def test_what_columns_cannot_say(text, message):
+    with pytest.raises(InputError, match=message):
+        list(crfsuite_to_columns(io.BytesIO(text)))
