@@ -15,10 +15,27 @@ void bind_strings(nb::module_& m) {
         .def("find", nb::overload_cast<std::string_view>(&StringTable::find, nb::const_), nb::arg("text"),
              "The id of `text`, or None.")
         .def("__len__", &StringTable::size)
-        .def("__getitem__", [](const StringTable& table, std::int64_t id) {
-            if (id < 0 || id >= table.size()) throw nb::index_error("string id out of range");
-            return table[static_cast<std::uint32_t>(id)];
-        });
+        .def("__getitem__",
+             [](const StringTable& table, std::int64_t id) {
+                 if (id < 0 || id >= table.size()) throw nb::index_error("string id out of range");
+                 return table[static_cast<std::uint32_t>(id)];
+             })
+        .def_static(
+            "from_arrays",
+            [](Array1<std::uint8_t> bytes, Array1<std::int64_t> offsets) {
+                return StringTable(view(bytes), view(offsets));
+            },
+            nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert(),
+            "Distinct strings in order of id: UTF-8 one after the other, and where each begins; the last offset is "
+            "the end.")
+        .def(
+            "to_arrays",
+            [](const StringTable& table) {
+                return nb::make_tuple(copy<std::uint8_t>(table.bytes()), copy<std::int64_t>(table.ptr()));
+            },
+            nb::sig("def to_arrays(self) -> tuple[numpy.typing.NDArray[numpy.uint8], "
+                    "numpy.typing.NDArray[numpy.int64]]"),
+            "What `from_arrays` takes.");
 }
 
 }  // namespace sparsecrf::bindings

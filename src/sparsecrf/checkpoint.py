@@ -1,12 +1,11 @@
 """The state of a training run in a file, so that a run that was stopped or killed goes on to the same bits.
 
-A safetensors file: arrays of the point and of the solver, and as metadata `run` (what the run is: corpus, penalties,
-solver; another run must not continue it), `state` (counters and history) and `digest` over all of it.
+A safetensors file (io/container.py): arrays of the point and of the solver, and as metadata `run` (what the run is:
+corpus, penalties, solver; another run must not continue it) and `state` (counters and history).
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
@@ -22,11 +21,12 @@ from sparsecrf._core import InputError
 from sparsecrf.dual import Mixture
 from sparsecrf.heldout import Best
 from sparsecrf.io.atomic import remove_leftovers, write_atomically
+from sparsecrf.io.container import pack, unpack
 from sparsecrf.objective import Objective
 from sparsecrf.solvers.state import Lowest, State
 from sparsecrf.solvers.working_set import Point, Record
 
-_FORMAT = "sparsecrf checkpoint 1"
+_FORMAT, _VERSION = "sparsecrf checkpoint", 2
 _SOLVER = "solver."  # before the names of the solver's own arrays
 
 
@@ -46,8 +46,6 @@ class Checkpoint:
         return time.perf_counter() - self._last >= self.every
 
     def save(self, state: State) -> None:
-        from safetensors.numpy import save
-
         point = state.point
         arrays = {"numbers": point.known.numbers, "w": point.w, "g": point.g}
         arrays |= {_SOLVER + name: array for name, array in state.solver.items()}
@@ -69,11 +67,10 @@ class Checkpoint:
         if state.mixture is not None:
             arrays |= {"mixture.numbers": state.mixture.numbers, "mixture.G": state.mixture.G}
             counters["mixture"] = {"bound": state.mixture.bound, "entropy": state.mixture.entropy}
-        metadata = {"format": _FORMAT, "run": json.dumps(self.run), "state": json.dumps(counters)}
-        # safetensors takes an array as it lies in memory, whatever its strides.
+        metadata = {"run": json.dumps(self.run), "state": json.dumps(counters)}
+        # The container takes arrays as they lie in memory.
         arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-        metadata["digest"] = _digest(metadata, arrays)
-        write_atomically(self.path, save(arrays, metadata))
+        write_atomically(self.path, pack(_FORMAT, _VERSION, metadata, arrays))
         self._last = time.perf_counter()
 
     def load(self, objective: Objective) -> State | None:
@@ -109,40 +106,12 @@ class Checkpoint:
         )
 
     def _read(self) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
-        from safetensors import SafetensorError
-        from safetensors.numpy import load
-
-        data = self.path.read_bytes()
-        try:
-            arrays = load(data)
-            # load() checks the header but does not give its metadata: length in 8 bytes, then JSON.
-            header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        except (SafetensorError, ValueError, TypeError, KeyError) as error:
-            raise InputError(
-                f"{self.path}: expected a checkpoint, found {len(data)} bytes that are none ({error})"
-            ) from error
-        metadata: dict[str, str] = header.get("__metadata__", {})
-        found = metadata.get("format", "another kind of file")
-        if found != _FORMAT:
-            raise InputError(f"{self.path}: expected {_FORMAT!r}, found {found!r}")
-        digest = metadata.pop("digest", None)
-        if digest != _digest(metadata, arrays):
-            raise InputError(f"{self.path}: expected content with digest {digest}, found it damaged")
-        return metadata, arrays
+        metadata, found = unpack(memoryview(self.path.read_bytes()), str(self.path), _FORMAT, _VERSION)
+        # Copies: a solver may write to its arrays.
+        return metadata, {name: np.array(array.data).reshape(array.shape) for name, array in found.items()}
 
     def _check_run(self, found: dict[str, Any]) -> None:
         for name in sorted(self.run.keys() | found.keys()):
             expected, given = self.run.get(name), found.get(name)
             if expected != given:
                 raise InputError(f"{self.path}: expected a checkpoint with {name} {expected}, found {name} {given}")
-
-
-def _digest(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> str:
-    """A hash of everything in the file but itself."""
-    h = hashlib.blake2b(digest_size=16)
-    h.update(json.dumps(metadata, sort_keys=True).encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        h.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        h.update(array.data if array.size else b"")
-    return h.hexdigest()

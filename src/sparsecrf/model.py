@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+from sparsecrf._core import Chain, Constraints, Corpus, FeatureSet, InputError, Labeller, StringTable
+from sparsecrf.vocabulary import BIAS, Bigrams, Token, Vocabulary, bigrams_of
 
-from sparsecrf._core import Chain, Constraints, Corpus, FeatureSet, InputError
-from sparsecrf.vocabulary import Bigrams, Token, Vocabulary
+if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded without it
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sparsecrf.features.template import Template
 
 #: A label pair, None for the start of the sequence.
 Pair = tuple[str | None, str]
@@ -18,14 +23,28 @@ Pair = tuple[str | None, str]
 class Model:
     """A linear-chain CRF with fixed weights. Nothing changes after construction: threads may share one."""
 
-    def __init__(self, vocabulary: Vocabulary, features: FeatureSet, w: NDArray[np.float64]) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        features: FeatureSet,
+        w: Any,
+        *,
+        template: Template | None = None,
+        n_columns: int = 0,
+        training: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`w`: an array with a float64 for each feature. A file also keeps `template`, which makes the attributes from
+        columns, `n_columns`, the columns of observations (0: any number), and `training`: how the weights were found,
+        in JSON values (rho1, rho2, objective, loss, kkt, gap, ...).
+        """
         self.vocabulary = vocabulary
         self.features = features
-        self.w = w
+        self.template = template
+        self.n_columns = n_columns
+        self.training: dict[str, Any] = dict(training or {})
+        self._w = w
         self.labels = [vocabulary.labels[k] for k in range(len(vocabulary.labels))]
-        # One sequence at a time runs on the caller's thread; whole corpora use all cores.
         self.chain = Chain(features, w)
-        self._single = Chain(features, w, threads=1)
 
     @classmethod
     def from_weights(
@@ -57,27 +76,127 @@ class Model:
             )
             for x, previous, y in bigram
         ]
-        u = np.array(unigram_cells, dtype=np.int32).reshape(-1, 2)
-        b = np.array(bigram_cells, dtype=np.int32).reshape(-1, 3)
+        return cls.from_cells(vocabulary, unigram_cells, list(unigram.values()), bigram_cells, list(bigram.values()))
+
+    @classmethod
+    def from_cells(
+        cls,
+        vocabulary: Vocabulary,
+        unigram: Any,
+        unigram_w: Any,
+        bigram: Any,
+        bigram_w: Any,
+        *,
+        template: Template | None = None,
+        training: Mapping[str, Any] | None = None,
+    ) -> Model:
+        """Make a model from weights by id, in any order: of the cells (attribute, label) and (attribute, previous,
+        label), arrays of two and of three columns. The previous label `len(labels)` is the start.
+        """
+        import numpy as np
+
+        u = np.asarray(unigram, dtype=np.int32).reshape(-1, 2)
+        b = np.asarray(bigram, dtype=np.int32).reshape(-1, 3)
         # Weights follow the canonical order of features.
-        u_order, b_order = np.lexsort(u.T[::-1]), np.lexsort(b.T[::-1])
+        orders = (np.lexsort(u.T[::-1]), np.lexsort(b.T[::-1]))
         w = np.concatenate(
-            [
-                np.fromiter(unigram.values(), dtype=np.float64, count=len(u))[u_order],
-                np.fromiter(bigram.values(), dtype=np.float64, count=len(b))[b_order],
-            ]
+            [np.asarray(v, dtype=np.float64)[order] for v, order in zip((unigram_w, bigram_w), orders, strict=True)]
         )
         columns = [np.ascontiguousarray(column) for column in (*u.T, *b.T)]
-        return cls(vocabulary, FeatureSet(start_id, len(vocabulary.attributes), *columns), w)
+        features = FeatureSet(len(vocabulary.labels), len(vocabulary.attributes), *columns)
+        return cls(vocabulary, features, w, template=template, training=training)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Model:
+        """Read the file of a model."""
+        from sparsecrf.io.model_file import load
+
+        return load(path)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Model:
+        """The model in the content of a file."""
+        from sparsecrf.io.model_file import from_bytes
+
+        return from_bytes(data)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file: its weights that are not zero, and the attributes that have one."""
+        from sparsecrf.io.model_file import save
+
+        save(self, path)
+
+    def to_bytes(self) -> bytes:
+        """What `save` writes."""
+        from sparsecrf.io.model_file import to_bytes
+
+        return to_bytes(self)
+
+    def compacted(self) -> Model:
+        """The same model without weights that are zero and attributes that have none: what a file keeps.
+
+        Answers are the same, probabilities to rounding. Which attributes condition label pairs is now known from the
+        weights.
+        """
+        import numpy as np
+
+        X, Y = self.features.n_attributes, self.features.n_labels
+        n_unigram, active = self.features.n_unigram, np.flatnonzero(self.w)
+        attribute = np.concatenate([self.features.unigram_attribute, self.features.bigram_attribute])[active]
+        kept = np.unique(attribute)
+        # Numbers of the features that stay: x becomes the place of x among the attributes that do.
+        place = np.searchsorted(kept, attribute).astype(np.int64)
+        old, cells = self.features.numbers[active], np.where(active < n_unigram, Y, (Y + 1) * Y)
+        cell = (old - np.where(active < n_unigram, 0, X * Y)) - attribute.astype(np.int64) * cells
+        numbers = np.where(active < n_unigram, 0, len(kept) * Y) + place * cells + cell
+        old_names, names = self.vocabulary.attributes, StringTable()
+        for x in kept.tolist():
+            names.intern(old_names[x])
+        bigrams = bigrams_of(names, numbers, Y)
+        vocabulary = Vocabulary(bigrams, self.vocabulary.start, self.vocabulary.labels, names)
+        features = FeatureSet.from_numbers(Y, len(kept), numbers)
+        return Model(
+            vocabulary,
+            features,
+            self.w[active],
+            template=self.template,
+            n_columns=self.n_columns,
+            training=self.training,
+        )
+
+    @property
+    def w(self) -> NDArray[np.float64]:
+        """The weights, one for each of `features`."""
+        import numpy as np
+
+        return np.asarray(self._w)
+
+    @cached_property
+    def _single(self) -> Chain:
+        """One sequence at a time runs on the caller's thread; whole corpora use all cores."""
+        return Chain(self.features, self._w, threads=1)
 
     @property
     def n_active(self) -> int:
         """Number of non-zero weights."""
+        import numpy as np
+
         return int(np.count_nonzero(self.w))
 
     def encode(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str | None]] | None = None) -> Corpus:
-        """Encode sequences with this model's labels and attributes; unknown attributes are left out."""
+        """Encode sequences with this model's labels and attributes; unknown attributes are left out.
+
+        Tokens of a model with a template are rows of columns, without the label; else as for `Vocabulary.encode`.
+        """
+        if self.template is not None:
+            X = map(self.template.attributes, map(list, X))
         return self.vocabulary.encode(X, y)
+
+    def labeller(self) -> Labeller:
+        """What labels text files: column files if the model has a template, else those of CRFsuite."""
+        bias = BIAS if self.template is None else ""
+        tables = (self.vocabulary.attributes, self.vocabulary.labels)
+        return Labeller(self.template, *tables, self._single, self.vocabulary.start, bias, self.n_columns)
 
     def label(
         self,
@@ -103,12 +222,14 @@ class Model:
 
     def nbest(self, sequence: Iterable[Token], k: int, **constraints: Any) -> list[tuple[list[str], float]]:
         """The k best labellings with their probabilities, best first. Constraints as for `label`."""
+        from math import exp
+
         corpus = self.encode([sequence])
         known = self._constraints(corpus, **constraints)
         paths, scores = self._single.nbest(corpus, 0, k, known)
         log_z = self._single.log_partition(corpus, known)[0]
         return [
-            ([self.labels[y] for y in path], float(np.exp(min(0.0, score - log_z))))
+            ([self.labels[y] for y in path], exp(min(0.0, score - log_z)))
             for path, score in zip(paths, scores, strict=True)
         ]
 
@@ -118,9 +239,31 @@ class Model:
 
     def span_prob(self, sequence: Iterable[Token], start: int, labels: Sequence[str]) -> float:
         """Probability that the tokens from `start` on have exactly these labels, whatever the others have."""
+        import numpy as np
+
         corpus = self.encode([sequence])
         ids = np.array([_label_id(self.vocabulary, name) for name in labels], dtype=np.int32)
         return float(np.exp(self._single.span_log_prob(corpus, 0, start, ids)))
+
+    def transitions(self) -> NDArray[np.float64]:
+        """Plain transitions, weights that hold at every position: float64[Y + 1, Y], previous label by label.
+
+        The last row is the start. They are the bigram weights of the bias, and of bare lines of a template.
+        """
+        import numpy as np
+
+        Y, features = len(self.labels), self.features
+        matrix = np.zeros((Y + 1, Y))
+        weights = self.w[features.n_unigram :]
+        for name in self.plain_attributes():
+            here = features.bigram_attribute == self.vocabulary.attributes.find(name)
+            matrix[features.bigram_previous[here], features.bigram_label[here]] += weights[here]
+        return matrix
+
+    def plain_attributes(self) -> list[str]:
+        """The model's attributes that condition label pairs at every position."""
+        names = [BIAS] if self.template is None else [BIAS, "B", "b", "*"]
+        return [name for name in names if self.vocabulary.attributes.find(name) is not None]
 
     def _constraints(
         self,
@@ -132,6 +275,8 @@ class Model:
         """Constraints by name for a corpus of one sequence."""
         if allowed is None and forbidden is None and fixed is None:
             return None
+        import numpy as np
+
         n_labels, length = len(self.labels), corpus.n_tokens
         for name, given in (("allowed", allowed), ("fixed", fixed)):
             if given is not None and len(given) != length:

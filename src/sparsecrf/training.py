@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from inspect import signature
-from typing import Any
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
-from sparsecrf._core import Corpus, InputError
+from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.checkpoint import Checkpoint
 from sparsecrf.heldout import Dev, check_same_vocabulary
 from sparsecrf.model import Model
@@ -22,6 +23,9 @@ from sparsecrf.solvers.sbcd import Cd, sbcd
 from sparsecrf.solvers.sgd import EPOCHS, Sgd, SgdL1
 from sparsecrf.solvers.working_set import Callback, Record, Solver, Stopping, point_at, run
 from sparsecrf.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from sparsecrf.features.template import Template
 
 #: The objective never rises, and any tolerance is reached.
 DETERMINISTIC: dict[str, Callable[..., Solver]] = {
@@ -52,12 +56,62 @@ class Fit:
     stopped_by: str  #: tol, gap, max_iter, time_limit, dev, interrupt, or precision: no step improves any more
     history: list[Record]
 
-    def model(self, vocabulary: Vocabulary) -> Model:
-        """The model, for the vocabulary that encoded the corpus."""
+    def model(self, vocabulary: Vocabulary, *, template: Template | None = None, n_columns: int = 0) -> Model:
+        """The model, for the vocabulary that encoded the corpus (with this template, from so many columns)."""
         from sparsecrf._core import FeatureSet
 
         features = FeatureSet.from_numbers(self.corpus.n_labels, self.corpus.n_attributes, self.numbers)
-        return Model(vocabulary, features, self.w)
+        return Model(
+            vocabulary, features, self.w, template=template, n_columns=n_columns, training=self.training_record()
+        )
+
+    def training_record(self) -> dict[str, Any]:
+        """How the weights were found, in JSON values: None for what is not finite."""
+        numbers = {name: getattr(self, name) for name in ("rho1", "rho2", "objective", "loss", "kkt", "gap")}
+        counts = {
+            "iterations": self.history[-1].iter if self.history else 0,
+            "sequences": self.corpus.n_sequences,
+            "tokens": self.corpus.n_tokens,
+        }
+        finite = {name: float(value) if isfinite(value) else None for name, value in numbers.items()}
+        return {**finite, "stopped_by": self.stopped_by, **counts, "version": version("sparsecrf")}
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights to start from."""
+
+    numbers: Numbers  #: features by their number in the virtual space, ascending
+    w: Floats
+
+
+def weights_in(model: Model, vocabulary: Vocabulary) -> Weights:
+    """The weights of a model by the ids of another vocabulary, as far as it has the names."""
+    import numpy as np
+
+    Y, X = len(vocabulary.labels), len(vocabulary.attributes)
+    features, n_unigram = model.features, model.features.n_unigram
+    label = _ids([*model.labels], vocabulary.labels, start=Y)
+    names = model.vocabulary.attributes
+    attribute = _ids([names[k] for k in range(len(names))], vocabulary.attributes)
+    x = attribute[np.concatenate([features.unigram_attribute, features.bigram_attribute])]
+    y = label[np.concatenate([features.unigram_label, features.bigram_label])]
+    previous = label[features.bigram_previous]
+    numbers = x * Y + y
+    numbers[n_unigram:] = X * Y + (x[n_unigram:] * (Y + 1) + previous) * Y + y[n_unigram:]
+    known = (x >= 0) & (y >= 0)
+    known[n_unigram:] &= previous >= 0
+    order = np.argsort(numbers[known])
+    return Weights(numbers[known][order], model.w[known][order])
+
+
+def _ids(names: list[str], table: StringTable, start: int | None = None) -> Numbers:
+    """The ids of names in a table, -1 for those it does not have; `start` is added as that of the start label."""
+    import numpy as np
+
+    found = [table.find(name) for name in names]
+    ids = [-1 if k is None else k for k in found]
+    return np.array(ids if start is None else [*ids, start], dtype=np.int64)
 
 
 def fit(
@@ -73,7 +127,7 @@ def fit(
     time_limit: float | None = None,
     observed_only: bool = False,
     features: Numbers | None = None,
-    init: Fit | None = None,
+    init: Fit | Weights | None = None,
     dev: Corpus | None = None,
     patience: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -87,9 +141,9 @@ def fit(
 
     Stops at a relative KKT residual of `tol`, or, if `gap` is given, at a duality gap of `gap` times the objective;
     or at a limit. `observed_only` leaves out features that never occur, `features` all but those of the given numbers
-    (ascending). `init` starts from another fit for the same labels and attributes. `callback` gets the fields of a
-    `Record` at every iteration. `solver_options` go to the solver (see its module). `seed` orders the sequences of the
-    stochastic solvers, which stop after 50 epochs unless `max_iter` says otherwise.
+    (ascending). `init` starts from another fit for the same labels and attributes, or from `weights_in` of a model.
+    `callback` gets the fields of a `Record` at every iteration. `solver_options` go to the solver (see its module).
+    `seed` orders the sequences of the stochastic solvers, which stop after 50 epochs unless `max_iter` says otherwise.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
     `patience`, training also stops when that error has not improved for so many iterations; unless the optimum is
@@ -107,7 +161,7 @@ def fit(
     if (corpus.labels < 0).all():
         raise InputError("training: expected labels, found none in the whole corpus")
     objective = Objective(corpus, rho1, rho2, observed_only=observed_only, features=features, threads=threads)
-    if init is not None:
+    if isinstance(init, Fit):
         check_same_vocabulary("init", init.corpus, corpus)
     watch = _dev(corpus, dev, patience, threads)
     keeper = resumed = None

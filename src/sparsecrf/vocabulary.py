@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -82,3 +83,17 @@ def _predicate(bigrams: Bigrams) -> Callable[[str], bool] | bool | None:
     if callable(bigrams):
         return bigrams
     return frozenset(bigrams).__contains__
+
+
+def bigrams_of(attributes: StringTable, numbers: Any, n_labels: int) -> Bigrams:
+    """Which attributes have a bigram feature, by the numbers of all features (ascending)."""
+    unigrams, pairs = len(attributes) * n_labels, (n_labels + 1) * n_labels
+    conditioning = set()
+    at = bisect_left(numbers, unigrams)
+    while at < len(numbers):
+        x = (int(numbers[at]) - unigrams) // pairs
+        conditioning.add(attributes[x])
+        at = bisect_left(numbers, unigrams + (x + 1) * pairs, at)
+    if conditioning <= {BIAS}:
+        return "bias"
+    return "all" if len(conditioning) == len(attributes) else frozenset(conditioning)

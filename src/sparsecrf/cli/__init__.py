@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import os
+import signal
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
 from sparsecrf.cli.demo import demo
 from sparsecrf.cli.evaluate import evaluate
+from sparsecrf.cli.label import label
+from sparsecrf.cli.path import path
+from sparsecrf.cli.train import INTERRUPTED, train
 
 HELP = "Sparse linear-chain conditional random fields: exact and fast."
 EPILOG = "Example: [bold]sparsecrf demo[/bold] labels simulated sequences as well as anything can."
@@ -42,16 +49,59 @@ def _options(
     """Options before the command."""
 
 
-app.command(epilog="Example: [bold]sparsecrf demo --sequences 500 --seed 7[/bold]")(demo)
-app.command("eval", epilog="Example: [bold]sparsecrf eval labelled.txt --confusion 10[/bold]")(evaluate)
+def _command(function: Callable[..., None], name: str, *examples: str) -> None:
+    """Register a command. Ctrl-C in the middle of it is no error to report: it ends with status 130."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            function(*args, **kwargs)
+        except KeyboardInterrupt:
+            typer.echo("sparsecrf: interrupted", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+    heading = "Example:" if len(examples) == 1 else "Examples:"
+    epilog = "\n\n".join([heading + f" [bold]{examples[0]}[/bold]", *(f"[bold]{text}[/bold]" for text in examples[1:])])
+    app.command(name, epilog=epilog)(run)
+
+
+_command(
+    train,
+    "train",
+    "sparsecrf train train.txt -t template.txt -m model.safetensors --rho1 1 --dev dev.txt",
+    "sparsecrf train data.crfsuite -m model.safetensors",
+)
+_command(
+    label,
+    "label",
+    "sparsecrf label -m model.safetensors test.txt -o labelled.txt",
+    "tokenize < text | sparsecrf label -m model.safetensors --marginals",
+)
+_command(path, "path", "sparsecrf path train.txt -t template.txt --dev dev.txt -o models")
+_command(evaluate, "eval", "sparsecrf eval labelled.txt --confusion 10")
+_command(demo, "demo", "sparsecrf demo --sequences 500 --seed 7")
 
 
 def main() -> None:
     """Run the program. Exit status: 0 done, 1 an error in input or files, 2 wrong usage, 130 interrupted."""
     from sparsecrf import InputError
 
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         app(prog_name="sparsecrf")
-    except (InputError, OSError) as error:
+    except BrokenPipeError:
+        # Whoever read the output has gone. Nothing is left to be written, not even by the interpreter as it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        typer.echo(f"sparsecrf: {where}{error.strerror or error}", err=True)
+        sys.exit(1)
+    except InputError as error:
         typer.echo(f"sparsecrf: {error}", err=True)
         sys.exit(1)
+
+
+def _terminated(*_: object) -> None:
+    """SIGTERM is Ctrl-C: what was asked to be saved is saved."""
+    raise KeyboardInterrupt

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -71,45 +69,33 @@ def _evaluate(file: str, model: str | None, scheme: Scheme) -> Evaluation:
 
 
 def _label_sequences(file: str, model: str | None) -> Iterator[tuple[list[str], list[str]]]:
-    """Gold and predicted labels, sequence by sequence."""
-    if model is None:
-        for rows in _rows(file, "the last two: gold and predicted label; -m MODEL predicts them if there are none"):
-            yield [row[-2] for row in rows], [row[-1] for row in rows]
-        return
-
-    from sparsecrf import Model
-
-    loaded: Any = Model
-    loaded = loaded.load(model)
-    for rows in _rows(file, "attributes and, last, the gold label"):
-        yield [row[-1] for row in rows], loaded.label(loaded.template.attributes([row[:-1] for row in rows]))
-
-
-def _rows(file: str, meaning: str) -> Iterator[list[list[str]]]:
-    """The sequences of the file. All lines must have equally many columns: if one lacks a label, another column would
-    be taken for it."""
+    """Gold and predicted labels, sequence by sequence: the last two columns, of the file or of what `label` makes."""
     from sparsecrf import InputError
     from sparsecrf.io.columns import read_columns
 
-    n_columns, tokens_before = 0, 0
-    for k, rows in enumerate(read_columns(file)):
-        n_columns = n_columns or max(2, len(rows[0]))
-        for t, row in enumerate(rows):
-            if len(row) != n_columns:
-                wanted = f"{n_columns} columns, as in the lines before" if k or t else "at least 2 columns"
-                where = _where(file, k, t, tokens_before + t)
-                raise InputError(f"{where}: expected {wanted} ({meaning}), found {len(row)}")
-        tokens_before += len(rows)
-        yield rows
+    for rows in read_columns(file) if model is None else _predicted(file, model):
+        if len(rows[0]) < 2:
+            meaning = "the last two: gold and predicted label; -m MODEL predicts them if there are none"
+            raise InputError(f"{_name(file)}: expected at least 2 columns ({meaning}), found {len(rows[0])}")
+        yield [row[-2] for row in rows], [row[-1] for row in rows]
 
 
-def _where(file: str, sequence: int, token: int, tokens_before: int) -> str:
-    """Name the line of a token. Lines are counted when an error asks for it; a pipe cannot be read again."""
-    if os.path.isfile(file):
-        with open(file, "rb") as lines:
-            numbers = (number for number, line in enumerate(lines, 1) if line.strip())
-            return f"{file}:{next(islice(numbers, tokens_before, None))}"
-    return f"{_name(file)}, sequence {sequence + 1}, token {token + 1}"
+def _predicted(file: str, model: str) -> Iterator[list[list[str]]]:
+    """The sequences of the file with predicted labels as their last column."""
+    from sparsecrf import InputError, Model
+    from sparsecrf._core import parse_columns
+    from sparsecrf.io.text import pieces, width
+
+    loaded, n_columns = Model.load(model), 0
+    labeller = loaded.labeller()
+    for piece in pieces(file):
+        if n_columns == 0 and loaded.n_columns > 0:
+            n_columns = width(piece)
+            if n_columns == loaded.n_columns:
+                expected = f"{n_columns} columns of observations and, last, the gold label"
+                raise InputError(f"{_name(file)}, line {piece.line}: expected {expected}, found {n_columns} columns")
+        text = labeller.label(piece.data, _name(file), n_columns, piece.line)
+        yield from parse_columns(text, _name(file), 0, piece.line)[0]
 
 
 def _name(file: str) -> str:

@@ -1,0 +1,146 @@
+"""`sparsecrf label`: text in, labels out, sequence by sequence."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+from sparsecrf.cli.options import Quiet, Threads
+
+if TYPE_CHECKING:
+    from sparsecrf.cli.progress import Advance
+    from sparsecrf.io.text import Piece
+
+
+def label(
+    model: Annotated[str, typer.Option("--model", "-m", help="The model file.", metavar="FILE")],
+    data: Annotated[
+        str, typer.Argument(help="Data with or without labels; [bold]-[/bold] is standard input.", metavar="INPUT")
+    ] = "-",
+    output: Annotated[str, typer.Option("--output", "-o", help="Where to write; by default standard output.")] = "-",
+    nbest: Annotated[int, typer.Option(min=1, help="The so many best labellings of each sequence.")] = 1,
+    marginals: Annotated[
+        bool, typer.Option("--marginals", help="After each label the probability that it stands there.")
+    ] = False,
+    all_marginals: Annotated[
+        bool, typer.Option("--all-marginals", help="That, and every label:probability, likeliest first.")
+    ] = False,
+    score: Annotated[
+        bool, typer.Option("--score", help="Before each labelling a line: # rank, its probability, its score.")
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Keep the labels in the last column; those that the model does not know are free."
+        ),
+    ] = False,
+    constrain: Annotated[
+        str | None, typer.Option(help="Only valid chunk tags: iob1, iob2 or iobes.", metavar="SCHEME")
+    ] = None,
+    threads: Threads = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Label sequences: every line of the input with the label as one more column.
+
+    Input from a pipe is answered sequence by sequence, as soon as the blank line after one has been read. Words that
+    the model has never seen say nothing. Several labellings of a sequence follow each other, as --score shows them.
+    """
+    from sparsecrf.chunk_rules import forbidden_pairs
+    from sparsecrf.cli.files import check_readable, check_writable, total_bytes
+    from sparsecrf.cli.progress import progress
+    from sparsecrf.io.atomic import replacing
+    from sparsecrf.io.text import name_of, pieces, width
+    from sparsecrf.model import Model
+
+    check_readable(model, data)
+    check_writable(output)
+    known = Model.load(model)
+    labeller = known.labeller()
+    pairs, last = (b"", b"") if constrain is None else forbidden_pairs(known.labels, constrain)
+    source, n_columns = name_of(data), 0
+
+    def answer(piece: Piece) -> bytes:
+        return labeller.label(
+            piece.data,
+            source,
+            n_columns,
+            piece.line,
+            nbest=nbest,
+            headers=score or nbest > 1,
+            probability=marginals or all_marginals,
+            distribution=all_marginals,
+            force=force,
+            forbidden=pairs,
+            forbidden_last=last,
+        )
+
+    total = total_bytes([data])
+    with ExitStack() as stack:
+        advance = stack.enter_context(progress("labelling", total, quiet=quiet or total is None or total < 1 << 22))
+        out: IO[bytes] = sys.stdout.buffer if output == "-" else stack.enter_context(replacing(output))
+        incoming = pieces(data)
+        first = next(incoming, None)
+        if first is None:
+            return
+        n_columns = width(first)
+        _write(out, answer(first), advance, first)
+        for piece, text in in_order(incoming, answer, threads or os.cpu_count() or 1):
+            _write(out, text, advance, piece)
+
+
+def _write(out: IO[bytes], text: bytes, advance: Advance, piece: Piece) -> None:
+    out.write(text)
+    out.flush()
+    advance(len(piece.data))
+
+
+def in_order(
+    incoming: Iterator[Piece], answer: Callable[[Piece], bytes], threads: int
+) -> Iterator[tuple[Piece, bytes]]:
+    """Pieces with their answers, in the order of the pieces, several at work at a time.
+
+    A piece is read while earlier ones are at work; an answer is given as soon as it and all before it are done, however
+    long the next piece takes to come: reading has a thread of its own.
+    """
+    if threads == 1:
+        for piece in incoming:
+            yield piece, answer(piece)
+        return
+
+    from concurrent.futures import Future, ThreadPoolExecutor
+    from queue import SimpleQueue
+    from threading import Semaphore, Thread
+
+    done: SimpleQueue[tuple[Piece, Future[bytes]] | BaseException | None] = SimpleQueue()
+    room, left = Semaphore(2 * threads), False  # pieces that may still be taken in; whether nobody takes answers now
+    workers = ThreadPoolExecutor(threads)
+
+    def read() -> None:
+        try:
+            for piece in incoming:
+                room.acquire()
+                if left:
+                    return
+                done.put((piece, workers.submit(answer, piece)))
+            done.put(None)
+        except BaseException as error:  # raised again where the answers are taken
+            done.put(error)
+
+    # A daemon: if labelling fails while it waits for input, the program must not wait with it.
+    Thread(target=read, daemon=True).start()
+    try:
+        while (item := done.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            piece, future = item
+            yield piece, future.result()
+            room.release()
+    finally:
+        left = True
+        room.release()
+        workers.shutdown(cancel_futures=True)

@@ -1,0 +1,146 @@
+"""`sparsecrf path`: models for a range of penalties, and which of them labels other data best."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sparsecrf.cli.options import (
+    Boundary,
+    DataFiles,
+    Format,
+    Json,
+    Missing,
+    Quiet,
+    Rho2,
+    Start,
+    TemplateFile,
+    Threads,
+)
+from sparsecrf.cli.train import INTERRUPTED
+
+if TYPE_CHECKING:
+    from sparsecrf.training import Fit
+
+COLUMNS = ("rho1", "objective", "loss", "kkt", "gap", "active_unigram", "active_bigram", "dev_error", "model")
+
+
+def path(
+    data: DataFiles,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Directory for the models and path.tsv.", metavar="DIR")
+    ],
+    template: TemplateFile = None,
+    dev: Annotated[
+        str | None, typer.Option(help="Other labelled data: every model gets its token error on it.", metavar="FILE")
+    ] = None,
+    n_rho: Annotated[int, typer.Option(min=1, help="How many values of rho1.")] = 20,
+    rho_min_ratio: Annotated[
+        float, typer.Option(min=0, max=1, help="The smallest rho1, relative to the largest.")
+    ] = 1e-3,
+    rho2: Rho2 = 0.01,
+    solver: Annotated[str, typer.Option(help="As for train.", metavar="NAME")] = "auto",
+    tol: Annotated[float, typer.Option(min=0, help="Stop each fit at this relative KKT residual.")] = 1e-3,
+    threads: Threads = 0,
+    start: Start = True,
+    boundary: Boundary = "crf++",
+    format: Format = None,
+    missing: Missing = "",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fit models from the largest useful l1 penalty downwards, each starting from the one before.
+
+    Writes path.tsv, a model for each penalty, and best.safetensors: the one with the smallest error on --dev.
+    """
+    from sparsecrf.cli.files import check_readable, encode, format_of, total_bytes
+    from sparsecrf.cli.progress import progress, say
+    from sparsecrf.features.template import Template
+    from sparsecrf.heldout import token_error
+    from sparsecrf.io.atomic import write_atomically
+    from sparsecrf.path import path as fit_path
+    from sparsecrf.vocabulary import Vocabulary
+
+    check_readable(*data, dev, template)
+    os.makedirs(output, exist_ok=True)
+    kind = format_of(data[0], format)
+    lines = None if template is None else Template.load(template, boundary)
+    vocabulary = Vocabulary(bigrams="bias" if kind == "crfsuite" else Template.conditions_pairs, start=start)
+    with progress("reading", total_bytes([*data, *([dev] if dev else [])]), quiet=quiet) as advance:
+        encoded = encode(data, kind, vocabulary, lines, advance=advance, grow=True, missing=missing)
+        held_out = None
+        if dev is not None:
+            held_out = encode(
+                [dev], kind, vocabulary, encoded.template, advance=advance, n_columns=encoded.n_columns, missing=missing
+            ).corpus
+
+    rows: list[dict[str, Any]] = []
+    began = time.perf_counter()
+    with progress("path", n_rho, quiet=quiet) as advance:
+
+        def each(k: int, found: Fit) -> None:
+            error = None
+            if held_out is not None:
+                error = token_error(held_out, found.numbers, found.w, threads=threads)
+            name = f"model-{k:02d}.safetensors"
+            model = found.model(vocabulary, template=encoded.template, n_columns=max(0, encoded.n_columns - 1))
+            model.save(os.path.join(output, name))
+            rows.append(_row(found, error, name))
+            note = "" if error is None else f"  dev error {error:.2f} %"
+            advance(1, f"rho1 {found.rho1:.4g}  {len(found.w):,} active{note}")
+
+        fits = fit_path(
+            encoded.corpus,
+            n_rho=n_rho,
+            rho_min_ratio=rho_min_ratio,
+            rho2=rho2,
+            solver=solver,
+            tol=tol,
+            threads=threads,
+            each=each,
+        )
+    table = "".join("\t".join(map(_cell, row)) + "\n" for row in [COLUMNS, *(row.values() for row in rows)])
+    write_atomically(os.path.join(output, "path.tsv"), table.encode())
+    best = None
+    if dev is not None:
+        best = min(range(len(rows)), key=lambda k: rows[k]["dev_error"])
+        with open(os.path.join(output, rows[best]["model"]), "rb") as file:
+            write_atomically(os.path.join(output, "best.safetensors"), file.read())
+    say(_closing(rows, best, output, time.perf_counter() - began), quiet=quiet)
+    if as_json:
+        print(json.dumps({"path": rows, "best": best, "time_s": time.perf_counter() - began}))
+    if fits[-1].stopped_by == "interrupt":
+        raise typer.Exit(INTERRUPTED)
+
+
+def _row(found: Fit, error: float | None, name: str) -> dict[str, Any]:
+    last = found.history[-1]
+    values = (
+        found.rho1,
+        found.objective,
+        found.loss,
+        found.kkt,
+        found.gap,
+        last.active_unigram,
+        last.active_bigram,
+        error,
+        name,
+    )
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _closing(rows: list[dict[str, Any]], best: int | None, output: str, seconds: float) -> str:
+    text = f"{output}: {len(rows)} models in {seconds:.1f} s"
+    if best is None:
+        return text
+    row = rows[best]
+    active = row["active_unigram"] + row["active_bigram"]
+    return f"{text}; best: rho1 {row['rho1']:.4g}, {active:,} active features, dev error {row['dev_error']:.2f} %"

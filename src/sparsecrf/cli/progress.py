@@ -1,0 +1,84 @@
+"""Progress of long work, on standard error: a bar on a terminal, plain lines otherwise, nothing if asked so."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+LINE_EVERY_S = 2.0  # between two plain lines
+
+
+class Advance(Protocol):
+    """Told how much more has been done, and what to show beside it."""
+
+    def __call__(self, amount: float = 0, note: str = "") -> None: ...
+
+
+def say(text: str, *, quiet: bool = False) -> None:
+    """One line for people."""
+    if not quiet:
+        print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def progress(what: str, total: float | None, *, quiet: bool = False) -> Iterator[Advance]:
+    """Show how `what` goes on; `total` None: nobody knows how much there is."""
+    if quiet:
+        yield lambda amount=0, note="": None
+    elif sys.stderr.isatty():
+        with _bar() as bar:
+            yield _Bar(bar, bar.add_task(what, total=total, note=""))
+    else:
+        lines = _Lines(what, total)
+        yield lines
+        lines.finish()
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TaskProgressColumn(show_speed=False),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}", style="dim"),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+class _Bar:
+    def __init__(self, bar: Progress, task: TaskID) -> None:
+        self._bar, self._task = bar, task
+
+    def __call__(self, amount: float = 0, note: str = "") -> None:
+        self._bar.update(self._task, advance=amount, note=note)
+
+
+class _Lines:
+    def __init__(self, what: str, total: float | None) -> None:
+        self._what, self._total, self._done, self._note = what, total, 0.0, ""
+        self._shown = time.monotonic()
+
+    def __call__(self, amount: float = 0, note: str = "") -> None:
+        self._done += amount
+        self._note = note
+        if time.monotonic() - self._shown >= LINE_EVERY_S:
+            self.finish()
+
+    def finish(self) -> None:
+        """The last word: what came since the last line."""
+        self._shown = time.monotonic()
+        share = f"{100 * self._done / self._total:3.0f} %" if self._total else ""
+        text = "  ".join(part for part in (self._what, share, self._note) if part)
+        if self._note or self._done:
+            say(text)
