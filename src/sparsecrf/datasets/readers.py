@@ -1,0 +1,73 @@
+"""From the files of other projects to sequences of columns, label last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from sparsecrf._core import InputError
+
+Row = tuple[str, ...]
+#: Contents of the files of a set by name, to the sequences of its parts by name: train, dev, test.
+Reader = Callable[[Mapping[str, bytes]], Mapping[str, Sequence[Sequence[Row]]]]
+
+_CONLLU_FIELDS = {"form": 1, "lemma": 2, "upos": 3, "xpos": 4}
+_PARTS = ("train", "dev", "test")
+
+
+def conllu(*columns: str) -> Reader:
+    """A reader of train, dev and test in CoNLL-U, in that order: these fields of every syntactic word.
+
+    Comments, multiword tokens (1-2) and empty nodes (1.1) are left out. A blank within a form becomes `_`.
+    """
+    fields = [_CONLLU_FIELDS[name] for name in columns]
+
+    def row(place: str, line: str) -> Row | None:
+        values = line.split("\t")
+        if len(values) != 10:
+            raise InputError(f"{place}: expected 10 fields with tabs between them, found {len(values)}")
+        if not values[0].isdigit():
+            return None
+        return tuple(values[k].replace(" ", "_") for k in fields)
+
+    return _three_parts(row, comments=True)
+
+
+def token_and_label() -> Reader:
+    """A reader of train, dev and test in that order: token, tab, label; a line without a token ends a sequence."""
+
+    def row(place: str, line: str) -> Row | None:
+        values = tuple(line.split("\t"))
+        if len(values) != 2 or not all(values) or any(value != "".join(value.split()) for value in values):
+            raise InputError(f"{place}: expected a token, a tab and a label, found {line[:60]!r}")
+        return values
+
+    return _three_parts(row, comments=False)
+
+
+def column_text(sequences: Sequence[Sequence[Row]]) -> str:
+    """A column file: tabs between columns, a blank line after each sequence."""
+    return "".join("".join("\t".join(row) + "\n" for row in sequence) + "\n" for sequence in sequences)
+
+
+def _three_parts(row: Callable[[str, str], Row | None], *, comments: bool) -> Reader:
+    def read(files: Mapping[str, bytes]) -> dict[str, list[list[Row]]]:
+        return {
+            part: _sequences(name, data.decode("utf-8"), row, comments)
+            for part, (name, data) in zip(_PARTS, files.items(), strict=True)
+        }
+
+    return read
+
+
+def _sequences(name: str, text: str, row: Callable[[str, str], Row | None], comments: bool) -> list[list[Row]]:
+    sequences: list[list[Row]] = [[]]
+    # Not splitlines: form feeds and the like may stand in a token.
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line.removesuffix("\r")
+        if comments and line.startswith("#"):
+            continue
+        if not line.strip():
+            sequences.append([])
+        elif (found := row(f"{name}, line {number}", line)) is not None:
+            sequences[-1].append(found)
+    return [sequence for sequence in sequences if sequence]
