@@ -47,7 +47,7 @@ clean:
 	touch $@
 
 .venv/installed: .venv/tools $(SOURCES)
-	.venv/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/venv ".[test,plot]"
+	.venv/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/venv ".[test,plot,demo]"
 	touch $@
 
 .venv/linters: .venv/tools

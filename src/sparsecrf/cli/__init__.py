@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from sparsecrf.cli.data import data
 from sparsecrf.cli.demo import demo
 from sparsecrf.cli.evaluate import evaluate
 from sparsecrf.cli.label import label
 from sparsecrf.cli.path import path
-from sparsecrf.cli.train import INTERRUPTED, train
+from sparsecrf.cli.train import train
 
 HELP = "Sparse linear-chain conditional random fields: exact and fast."
-EPILOG = "Example: [bold]sparsecrf demo[/bold] labels simulated sequences as well as anything can."
+EPILOG = "Example: [bold]sparsecrf demo[/bold] learns to pronounce English words in a minute."
 
 app = typer.Typer(
     name="sparsecrf",
@@ -50,19 +50,9 @@ def _options(
 
 
 def _command(function: Callable[..., None], name: str, *examples: str) -> None:
-    """Register a command. Ctrl-C in the middle of it is no error to report: it ends with status 130."""
-
-    @functools.wraps(function)
-    def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            function(*args, **kwargs)
-        except KeyboardInterrupt:
-            typer.echo("sparsecrf: interrupted", err=True)
-            raise typer.Exit(INTERRUPTED) from None
-
-    heading = "Example:" if len(examples) == 1 else "Examples:"
-    epilog = "\n\n".join([heading + f" [bold]{examples[0]}[/bold]", *(f"[bold]{text}[/bold]" for text in examples[1:])])
-    app.command(name, epilog=epilog)(run)
+    lines = [f"[bold]{text}[/bold]" for text in examples]
+    lines[0] = f"{'Example' if len(lines) == 1 else 'Examples'}: {lines[0]}"
+    app.command(name, epilog="\n\n".join(lines))(function)
 
 
 _command(
@@ -77,9 +67,10 @@ _command(
     "sparsecrf label -m model.safetensors test.txt -o labelled.txt",
     "tokenize < text | sparsecrf label -m model.safetensors --marginals",
 )
+_command(evaluate, "eval", "sparsecrf eval labelled.txt --confusion 10", "sparsecrf eval test.txt -m model.safetensors")
 _command(path, "path", "sparsecrf path train.txt -t template.txt --dev dev.txt -o models")
-_command(evaluate, "eval", "sparsecrf eval labelled.txt --confusion 10")
-_command(demo, "demo", "sparsecrf demo --sequences 500 --seed 7")
+app.add_typer(data, name="data")
+_command(demo, "demo", "sparsecrf demo --words 4000 --plot path.svg")
 
 
 def main() -> None:

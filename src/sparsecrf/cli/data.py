@@ -1,0 +1,94 @@
+"""`sparsecrf data`: public data sets and simulated ones, as column files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+data = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+
+LIST_EXAMPLE = "Example: [bold]sparsecrf data list --json[/bold]"
+FETCH_EXAMPLE = "Example: [bold]sparsecrf data fetch wnut17 -o wnut17[/bold]"
+SIMULATE_EXAMPLE = "Example: [bold]sparsecrf data simulate -o simulated --sequences 1000[/bold]"
+
+
+@data.callback(epilog=FETCH_EXAMPLE)
+def _data() -> None:
+    """List and fetch public data sets; simulate one."""
+
+
+@data.command("list", epilog=LIST_EXAMPLE)
+def list_sets(
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a set.")] = False,
+) -> None:
+    """Show the public data sets that can be fetched: size, licence, content, source; `here`: no download needed."""
+    from sparsecrf.datasets.fetch import is_here
+    from sparsecrf.datasets.registry import REGISTRY
+
+    if json:
+        from json import dumps
+
+        for entry in REGISTRY:
+            fields = ("name", "what", "columns", "size", "licence", "home")
+            typer.echo(dumps({**{name: getattr(entry, name) for name in fields}, "fetched": is_here(entry)}))
+        return
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for entry in REGISTRY:
+        facts = f"{entry.size / 1e6:.1f} MB, {entry.licence}{', here' if is_here(entry) else ''}"
+        console.print(Text.assemble((f"{entry.name:24}", "bold"), facts))
+        console.print(
+            Padding(Text(f"{entry.what}\ncolumns: {entry.columns}\n{entry.home}"), (0, 0, 0, 4), expand=False)
+        )
+
+
+@data.command(epilog=FETCH_EXAMPLE)
+def fetch(
+    name: Annotated[str, typer.Argument(help="As `sparsecrf data list` shows it.", show_default=False)],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Where to write; left out, in the cache of downloads."),
+    ] = None,
+) -> None:
+    """Fetch a data set, verify it, and write train.txt, dev.txt, test.txt and a template that suits it."""
+    from sparsecrf.datasets.fetch import fetch, is_here
+    from sparsecrf.datasets.registry import find
+
+    entry = find(name)
+    how = "already here" if is_here(entry) else f"downloading {entry.size / 1e6:.1f} MB from {entry.home}"
+    typer.echo(f"{entry.name}: {entry.what} ({entry.licence}); {how}", err=True)
+    for path in fetch(entry, output):
+        typer.echo(path)
+    typer.echo(f"columns: {entry.columns}; the last one is the label", err=True)
+
+
+@data.command(epilog=SIMULATE_EXAMPLE)
+def simulate(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where to write.", show_default=False)],
+    sequences: Annotated[int, typer.Option(min=1, max=10_000_000, help="In each of the three files.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same files.")] = 1,
+) -> None:
+    """Write train.txt, dev.txt and test.txt from the paper's hidden Markov model, whose best error is known."""
+    from numpy.random import default_rng
+
+    from sparsecrf.datasets.fetch import write_all
+    from sparsecrf.datasets.readers import column_text
+    from sparsecrf.simulate import paper_hmm
+
+    hmm, rng = paper_hmm(), default_rng(seed)
+    texts = {}
+    for part in ("train", "dev", "test"):
+        drawn = zip(*hmm.sample(sequences, rng), strict=True)
+        texts[f"{part}.txt"] = column_text([list(zip(x, y, strict=True)) for x, y in drawn])
+    for path in write_all(output, texts):
+        typer.echo(path)
+    typer.echo(
+        f"three files of {sequences:,} sequences of {hmm.length}: a symbol and its hidden label\n"
+        f"Bayes error {100 * hmm.bayes_error():.2f} %: no rule labels tokens better than that",
+        err=True,
+    )

@@ -1,0 +1,95 @@
+"""`sparsecrf demo` on CMUdict: align, train along a path, label words that were not seen, and show all of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.rule import Rule
+
+from sparsecrf import Model, Vocabulary
+from sparsecrf._core import FeatureSet
+from sparsecrf.datasets.cmudict import parse
+from sparsecrf.datasets.fetch import contents
+from sparsecrf.datasets.registry import find
+from sparsecrf.demo import screen
+from sparsecrf.demo.letters import Task, answers, conditions_pairs, make_task
+from sparsecrf.demo.plot import save_plot
+from sparsecrf.demo.progress import path_progress
+from sparsecrf.path import Path, one_standard_error, path
+
+#: One thread: the task is small, and threads that wait for each other are slow where other programs run.
+#: A path for the eye needs no more digits than this tolerance gives.
+PATH_OPTIONS: dict[str, Any] = {"n_rho": 14, "rho_min_ratio": 1.5e-5, "rho2": 0.01, "tol": 1e-2, "threads": 1}
+
+#: Words that no dictionary has.
+INVENTED = ("frabjous", "slithy", "vorpal", "snickersnack", "gardish", "plonkation", "quivelry")
+
+NEXT = {
+    "the whole dictionary, aligned, as column files": "sparsecrf data fetch cmudict -o cmu",
+    "a model of all of it (minutes)": "sparsecrf train cmu/train.txt -t cmu/template.txt -m sounds.safetensors",
+    "its errors": "sparsecrf eval cmu/test.txt -m sounds.safetensors",
+}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The path and the model that was chosen from it."""
+
+    path: Path
+    errors: list[float]  #: percent of the letters of the dev words
+    chosen: int
+    model: Model
+    possible: int  #: features that could have a weight
+    seconds: float
+
+    @property
+    def active(self) -> list[int]:
+        return [len(found.w) for found in self.path]
+
+
+def run(n_words: int, seed: int, plot: FilePath | None) -> None:
+    """The whole demo; results on standard output, progress on standard error."""
+    console = Console(highlight=False)
+    dictionary = parse(contents(find("cmudict"))["cmudict.dict"].decode("utf-8"))
+    console.print(Rule("sparsecrf demo: letters to sounds", style="dim"), "")
+    began = time.perf_counter()
+    task = make_task(dictionary, n_words, seed)
+    console.print(screen.alignment(task, time.perf_counter() - began))
+    trained = train(task)
+    console.print(screen.path(trained.active, trained.errors, trained.path.rho1.tolist(), trained.chosen, console))
+    if plot is not None:
+        save_plot(plot, trained.active, trained.errors, trained.path.rho1.tolist(), trained.chosen)
+        console.print(f"  [dim]The same path as a picture: {plot}[/dim]\n")
+    found = list(answers(trained.model, task.test))
+    console.print(screen.errors(task.test, found, trained.model.n_active, trained.possible, trained.seconds))
+    console.print(screen.words(task.test, found))
+    console.print(screen.unsure(task.test, trained.model, console))
+    known = {spelling for spelling, _ in dictionary}
+    console.print(screen.invented(trained.model, [word for word in INVENTED if word not in known]))
+    console.print(screen.what_next(NEXT))
+
+
+def train(task: Task) -> Trained:
+    """Follow the path, and choose the sparsest model within one standard error of the best on the dev words."""
+    began = time.perf_counter()
+    vocabulary = Vocabulary(bigrams=conditions_pairs)
+    corpus = task.train.encode(vocabulary, grow=True)
+    dev = task.dev.encode(vocabulary)
+    with path_progress(PATH_OPTIONS["n_rho"]) as callback:
+        found = path(corpus, dev=dev, callback=callback, **PATH_OPTIONS)
+    errors = np.asarray(found.errors)
+    chosen = one_standard_error(errors, np.sqrt(errors * (100 - errors) / dev.n_tokens))
+    every = FeatureSet.virtual(corpus)
+    return Trained(
+        path=found,
+        errors=errors.tolist(),
+        chosen=chosen,
+        model=found[chosen].model(vocabulary),
+        possible=every.n_unigram + every.n_bigram,
+        seconds=time.perf_counter() - began,
+    )

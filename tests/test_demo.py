@@ -1,0 +1,149 @@
+"""The demo on both kinds of data, in small; its letters, its chart, its picture."""
+
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+from rich.cells import cell_len
+
+from sparsecrf import InputError, Model
+from sparsecrf.cli.demo import demo
+from sparsecrf.demo import letter_to_sound
+from sparsecrf.demo.chart import path_chart, round_numbers
+from sparsecrf.demo.letters import HELD_OUT, Part, attributes, conditions_pairs, make_task, phonemes, pronunciations
+from sparsecrf.demo.plot import check_plot, save_plot
+from sparsecrf.vocabulary import Vocabulary
+
+
+def run(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "sparsecrf", "demo", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={"PYTHONUTF8": "1", "COLUMNS": "80", **environment},
+    )
+
+
+# ---- The whole
+
+
+def test_letters_to_sounds(tmp_path):
+    pytest.importorskip("matplotlib")
+    plot = tmp_path / "path.svg"
+    done = run("--data", "cmudict", "--words", "150", "--plot", str(plot))
+    assert done.returncode == 0, done.stderr
+    steps = [line for line in done.stderr.splitlines() if line.startswith("path: step")]
+    assert len(steps) == letter_to_sound.PATH_OPTIONS["n_rho"]
+    for part in ("Alignment", "K+S", "chosen: rho1 =", "letters (tokens)", "words (any sound)", "what to do next"):
+        assert part in done.stdout
+    assert max(map(cell_len, done.stdout.splitlines())) <= 80
+    assert "<svg" in plot.read_text()
+
+
+@pytest.mark.parametrize("words", [["--words", "99"], ["--data", "nosuch"]])
+def test_wrong_usage(words):
+    assert run(*words).returncode == 2
+
+
+def test_without_the_dictionary_the_task_is_simulated(monkeypatch, capsys):
+    """`auto` is not an error on a machine that has only the package itself; asking for CMUdict is."""
+    monkeypatch.setattr("sparsecrf.datasets.fetch.is_here", lambda data_set: False)
+    demo(sequences=50)
+    printed = capsys.readouterr()
+    assert "pip install 'sparsecrf[demo]'" in printed.err
+    assert "15.40 %" in printed.out
+
+
+# ---- Letters
+
+
+def test_attributes_of_a_letter():
+    last = attributes("phoenix")[-1]
+    assert {"0:x", "-1:ix", "-3:eni", "1:$$", "-4:o", "4:$", "-2:nix$"} <= set(last)
+    assert len(set(last)) == len(last)
+    assert [name for name in last if conditions_pairs(name)] == ["0:x"]
+
+
+def test_phonemes_of_labels():
+    assert phonemes(["F", "_", "_", "IY", "N", "IH", "K+S"]) == ("F", "IY", "N", "IH", "K", "S")
+
+
+def test_pronunciations_add_up_labellings_that_sound_the_same():
+    """All four labellings of `ee` are equally probable; two of them sound alike."""
+    model = Model.from_weights(["E", "_"], {("0:e", "E"): 0.0})
+    found = dict(pronunciations(model, "ee"))
+    assert found == pytest.approx({("E",): 0.5, ("E", "E"): 0.25, (): 0.25})
+
+
+def test_parts_do_not_overlap():
+    words = [(f"{a}{b}{c}", [a.upper(), b.upper(), c.upper()]) for a in "abcdefgh" for b in "abcd" for c in "abcd"]
+    task = make_task(words, 20, seed=3)
+    parts = [{spelling for spelling, _ in part.words} for part in (task.train, task.dev, task.test)]
+    assert len(words) // 4 < HELD_OUT
+    assert [len(part) for part in parts] == [20, 32, 32]
+    assert not parts[0] & parts[1] | parts[0] & parts[2] | parts[1] & parts[2]
+    assert task.dev.labels[0] == list(task.dev.words[0][1])
+
+
+def test_a_label_that_training_does_not_have_counts_as_wrong():
+    vocabulary = Vocabulary()
+    Part([("a", ["A"])], [["A"]]).encode(vocabulary, grow=True)
+    assert Part([("ab", ["A", "B"])], [["A", "B"]]).encode(vocabulary).labels.tolist() == [0, -1]
+
+
+# ---- The path, drawn
+
+ACTIVE, ERRORS = [0, 3, 40, 500, 6000], [95.0, 70.0, 30.0, 12.0, 13.0]
+
+
+@pytest.mark.parametrize("ascii_only", [False, True])
+@pytest.mark.parametrize("width", [40, 72, 98])
+def test_chart(width, ascii_only):
+    rows = path_chart(ACTIVE, ERRORS, 3, width=width, ascii_only=ascii_only).plain.splitlines()
+    assert max(map(len, rows)) <= width
+    point, star = "o*" if ascii_only else "\u25cb\u25c6"
+    places = {(x, y): c for y, row in enumerate(rows[1:-3]) for x, c in enumerate(row) if c in (point, star)}
+    assert sorted(places.values()) == sorted([point] * 3 + [star])  # the model without weights has no place
+    columns = [x for x, _ in sorted(places)]
+    heights = [y for _, y in sorted(places)]
+    assert all(a < b for a, b in pairwise(columns))
+    assert heights[0] < heights[1] < heights[2]
+    assert places[columns[2], heights[2]] == star
+    assert all(name in rows[-2] for name in ("1", "10", "100", "1,000"))
+    assert ascii_only == "".join(rows).isascii()
+
+
+@pytest.mark.parametrize(("active", "errors"), [([1], [0.0]), ([7], [100.0]), ([5, 5], [3.0, 3.0])])
+def test_chart_of_hardly_anything(active, errors):
+    assert "\u25c6" in path_chart(active, errors, 0).plain
+
+
+def test_chart_of_a_model_without_weights():
+    assert "nothing to draw" in path_chart([0], [50.0], 0).plain
+
+
+def test_round_numbers():
+    assert round_numbers(9.1, 73) == [5, 10, 20, 50, 100]
+    assert round_numbers(100, 100) == [100, 200]
+
+
+@pytest.mark.parametrize("name", ["path.svg", "path.png", "path.pdf"])
+def test_picture_is_the_same_each_time(tmp_path, name):
+    pytest.importorskip("matplotlib")
+    files = [tmp_path / f"{k}-{name}" for k in range(2)]
+    for file in files:
+        save_plot(file, ACTIVE, ERRORS, [9.0, 3.0, 1.0, 0.5, 0.1], 3)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_picture_that_cannot_be_made_is_refused_before_work(tmp_path, monkeypatch):
+    with pytest.raises(InputError, match=r"expected a name that ends in \.svg, \.png, \.pdf, found '\.txt'"):
+        check_plot(tmp_path / "path.txt")
+    with pytest.raises(InputError, match="expected its directory to exist"):
+        check_plot(tmp_path / "nosuch" / "path.svg")
+    monkeypatch.setattr("sparsecrf.demo.plot.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"pip install 'sparsecrf\[plot\]'"):
+        check_plot(tmp_path / "path.svg")
