@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-import sparsecrf
+from sparsecrf import Model, Template
 from sparsecrf.cli import main
 
 LABELLED = "Ann NN B-PER B-PER\nLee NN I-PER O\n\nsees VB O O\nNew NN B-LOC-x B-LOC-x\nYork NN I-LOC-x I-LOC-x\n"
@@ -93,34 +93,27 @@ def test_scheme(run):
     assert json.loads(run(text, "--json", "--scheme", "iob2")[1])["f1"] == 0.0
 
 
-def test_model(run, monkeypatch):
+def test_model(run, tmp_path):
     """The last column is the gold label, and the model does not see it."""
-
-    class Template:
-        def attributes(self, rows):
-            return ["+".join(row) for row in rows]
-
-    class Stub:
-        template = Template()
-
-        def label(self, sequence):
-            return ["NOUN" if token.endswith("+s") else "VERB" for token in sequence]
-
-    paths = []
-    monkeypatch.setattr(sparsecrf.Model, "load", lambda path: paths.append(path) or Stub(), raising=False)
+    template = Template("U:%x[0,1]")
+    made = Model.from_weights(["NOUN", "VERB"], {("U:s", "NOUN"): 2.0, ("U:k", "VERB"): 2.0})
+    Model(made.vocabulary, made.features, made.w, template=template, n_columns=2).save(tmp_path / "m.safetensors")
     status, out, err = run("dogs s NOUN\nbark k VERB\n\nyes s VERB\n", "-m", "m.safetensors", "--json")
-    assert (status, err, paths) == (0, "", ["m.safetensors"])
+    assert (status, err) == (0, "")
     found = json.loads(out)
     assert (found["tokens"], found["sequences"], found["sequence_error"]) == (3, 2, 50.0)
     assert found["token_error"] == pytest.approx(100 / 3)
+    status, out, err = run("dogs s\n", "-m", "m.safetensors")
+    assert (status, out) == (1, "")
+    assert "line 1: expected 2 columns of observations and, last, the gold label, found 2 columns" in err
 
 
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("\n\nA\n", (), "labelled.txt:3: expected at least 2 columns (the last two: gold and predicted label; "),
-        ("a A A\nb B A\n\n\nc B\n", (), "labelled.txt:5: expected 3 columns, as in the lines before (the last two: "),
-        ("a A A\nb x B A\n", (), "labelled.txt:2: expected 3 columns, as in the lines before (the last two: "),
+        ("\n\nA\n", (), "labelled.txt: expected at least 2 columns (the last two: gold and predicted label; "),
+        ("a A A\nb B A\n\n\nc B\n", (), "labelled.txt, line 5: expected 3 columns, found 2"),
+        ("a A A\nb x B A\n", (), "labelled.txt, line 2: expected 3 columns as in line 1, found 4"),
         ("\n", (), "labelled.txt: expected at least one line with labels, found none"),
         ("a A B-X\n", ("--scheme", "iob2"), "labelled.txt: sequence 1, gold token 1: expected a label of the scheme"),
     ],
@@ -151,7 +144,7 @@ def test_error_in_standard_input(run, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a A A\n\nb B B\nc C\n")))
     status, out, err = run(None)
     assert (status, out) == (1, "")
-    assert err.startswith("sparsecrf: standard input, sequence 2, token 2: expected 3 columns, as in the lines before")
+    assert err.startswith("sparsecrf: standard input, line 4: expected 3 columns, found 2")
 
 
 @pytest.mark.parametrize("options", [("--scheme", "iob3"), ("--confusion", "-1"), ("--nosuch",)])

@@ -82,6 +82,8 @@ def train(task: Task) -> Trained:
     dev = task.dev.encode(vocabulary)
     with path_progress(PATH_OPTIONS["n_rho"]) as callback:
         found = path(corpus, dev=dev, callback=callback, **PATH_OPTIONS)
+    if found[-1].stopped_by == "interrupt":
+        raise KeyboardInterrupt
     errors = np.asarray(found.errors)
     chosen = one_standard_error(errors, np.sqrt(errors * (100 - errors) / dev.n_tokens))
     every = FeatureSet.virtual(corpus)

@@ -45,6 +45,8 @@ def run(sequences: int, seed: int, plot: Path | None) -> None:
     console.print(_task_text(task))
     with path_progress(N_RHO) as callback:
         fits = path(corpus, n_rho=N_RHO, rho_min_ratio=1e-3, rho2=0.01, gap=1e-3, threads=1, callback=callback).fits
+    if fits[-1].stopped_by == "interrupt":
+        raise KeyboardInterrupt
     models = [fit.model(vocabulary) for fit in fits]
     errors = [dev.error(model) for model in models]
     best = errors.index(min(errors))
