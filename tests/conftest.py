@@ -1,8 +1,11 @@
-"""Settings of the property-based tests: the same examples in every run, unless asked to explore."""
+"""Settings of the property-based tests: the same examples in every run, unless asked to explore. Shared fixtures."""
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from program import Program
 
 _common = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeatable", parent=_common, max_examples=60, derandomize=True)
@@ -10,3 +13,9 @@ settings.register_profile("brief", parent=_common, max_examples=20, derandomize=
 settings.register_profile("explore", parent=_common, max_examples=2000)
 # HYPOTHESIS_PROFILE=explore pytest ...
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch, capsys):
+    """Runs the program in this process."""
+    return Program(tmp_path, monkeypatch, capsys)

@@ -8,7 +8,7 @@ import typer
 
 DataFiles: TypeAlias = Annotated[
     list[str],
-    typer.Argument(help="Labelled data, one file or several; [bold]-[/bold] is standard input.", metavar="TRAIN..."),
+    typer.Argument(help="Labelled data, one file or several; [bold]-[/bold] is standard input.", metavar="TRAIN"),
 ]
 TemplateFile: TypeAlias = Annotated[
     str | None,

@@ -43,7 +43,7 @@ def encode_columns(
             n_columns = encoder.add_columns(piece.data, template, True, name_of(source), n_columns, piece.line)
             if progress is not None:
                 progress(len(piece.data))
-    return Encoded(_build(encoder, sources), template, n_columns)
+    return Encoded(_build(encoder, vocabulary, sources), template, n_columns)
 
 
 def encode_crfsuite(
@@ -61,10 +61,13 @@ def encode_crfsuite(
             encoder.add_crfsuite(piece.data, BIAS, name_of(source), piece.line)
             if progress is not None:
                 progress(len(piece.data))
-    return Encoded(_build(encoder, sources), None, 0)
+    return Encoded(_build(encoder, vocabulary, sources), None, 0)
 
 
-def _build(encoder: TextEncoder, sources: Sequence[Source]) -> Corpus:
+def _build(encoder: TextEncoder, vocabulary: Vocabulary, sources: Sequence[Source]) -> Corpus:
+    files = ", ".join(map(name_of, sources))
     if encoder.n_sequences == 0:
-        raise InputError(f"{', '.join(map(name_of, sources))}: expected at least one sequence, found none")
+        raise InputError(f"{files}: expected at least one sequence, found none")
+    if len(vocabulary.labels) == 0:
+        raise InputError(f"{files}: expected labels, found all of them to be missing")
     return encoder.build()

@@ -1,0 +1,296 @@
+"""The commands train, label and path: what they write, where, and what they say."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from sparsecrf import Model, Template, Vocabulary, fit
+from sparsecrf.io.encode import encode_columns
+from sparsecrf.simulate import paper_hmm
+
+TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\n*2:%x[0,0]\nB\n"
+FIELDS = [
+    "objective",
+    "loss",
+    "gap",
+    "kkt",
+    "active_unigram",
+    "active_bigram",
+    "virtual_features",
+    "observed_features",
+    "labels",
+    "attributes",
+    "sequences",
+    "tokens",
+    "iterations",
+    "passes",
+    "time_read_s",
+    "time_train_s",
+    "peak_rss_mb",
+    "stopped_by",
+]
+LOG = ["iter", "time_s", "passes", "objective", "loss", "gap", "kkt", "active_unigram", "active_bigram", "dev_error"]
+
+
+def simulated(n, seed):
+    """Column text of the paper's HMM."""
+    X, y = paper_hmm().sample(n, np.random.default_rng(seed))
+    return "\n".join("".join(f"{a} {b}\n" for a, b in zip(xs, ys, strict=True)) for xs, ys in zip(X, y, strict=True))
+
+
+@pytest.fixture
+def trained(program):
+    """A program in a directory with data and a model of it."""
+    program.write(train_txt=simulated(60, 1), dev_txt=simulated(20, 2), t_txt=TEMPLATE)
+    done = program("train", "train.txt", "-t", "t.txt", "-m", "m.safetensors", "--rho1", "0.5", "--json", "-q")
+    assert (done.status, done.err) == (0, "")
+    program.result = json.loads(done.out.splitlines()[-1])
+    return program
+
+
+def test_train_equals_fit(trained):
+    vocabulary = Vocabulary(bigrams=Template.conditions_pairs)
+    encoded = encode_columns(["train.txt"], vocabulary, Template(TEMPLATE), grow=True)
+    twin = fit(encoded.corpus, rho1=0.5)
+    result = trained.result
+    assert list(result) == FIELDS
+    assert result["objective"] == twin.objective
+    assert result["active_unigram"] + result["active_bigram"] == len(twin.w)
+    assert (result["labels"], result["sequences"], result["stopped_by"]) == (len(vocabulary.labels), 60, "tol")
+    # U lines have Y features an attribute, the line * (Y + 1) Y + Y, the bare B (Y + 1) Y.
+    Y, names = len(vocabulary.labels), [vocabulary.attributes[k] for k in range(len(vocabulary.attributes))]
+    unigram, bigram = sum(name != "B" for name in names), sum(name[0] in "B*" for name in names)
+    assert result["virtual_features"] == Y * unigram + (Y + 1) * Y * bigram
+    model = Model.load("m.safetensors")
+    assert model.training["objective"] == twin.objective
+    assert (model.template.text, model.n_columns) == (TEMPLATE, 1)
+
+
+def test_label_equals_model(trained):
+    done = trained("label", "-m", "m.safetensors", "dev.txt")
+    assert (done.status, done.err) == (0, "")
+    model, lines = Model.load("m.safetensors"), done.out.split("\n")
+    for sequence in trained.directory.joinpath("dev.txt").read_text(encoding="utf-8").strip().split("\n\n"):
+        rows = sequence.split("\n")
+        labels = model.label([line.split()[:-1] for line in rows])
+        assert [lines.pop(0) for _ in rows] == [f"{a}\t{b}" for a, b in zip(rows, labels, strict=True)]
+        assert lines.pop(0) == ""
+    assert lines == [""]
+
+
+def test_unlabelled_input_gets_the_same_labels(trained):
+    labelled = trained("label", "-m", "m.safetensors", "dev.txt").out
+    bare = "".join(line.split(" ")[0] + "\n" for line in simulated(20, 2).split("\n")).encode()
+    done = trained("label", "-m", "m.safetensors", "-", stdin=bare)
+    assert [line.split()[-1:] for line in done.out.split("\n")] == [line.split()[-1:] for line in labelled.split("\n")]
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "5"])
+def test_threads_keep_the_order(trained, threads, monkeypatch):
+    monkeypatch.setattr("sparsecrf.io.text.pieces.__defaults__", (200,))
+    expected = trained("label", "-m", "m.safetensors", "train.txt", "--threads", "1").out
+    assert trained("label", "-m", "m.safetensors", "train.txt", "--threads", threads).out == expected
+    assert trained("label", "-m", "m.safetensors", "train.txt", "-o", "o.txt", "--threads", threads).out == ""
+    assert trained.directory.joinpath("o.txt").read_text(encoding="utf-8") == expected
+
+
+def test_marginals_scores_and_nbest(trained):
+    model = Model.load("m.safetensors")
+    trained.write(one_txt="".join(simulated(1, 3).splitlines(keepends=True)[:4]))
+    rows = [line.split()[:-1] for line in trained.directory.joinpath("one.txt").read_text().splitlines()]
+    best = model.nbest(rows, 3)
+    p = model.marginals(rows)
+
+    done = trained("label", "-m", "m.safetensors", "one.txt", "--nbest", "3")
+    blocks = done.out.strip().split("\n\n")
+    assert len(blocks) == 3
+    for rank, (block, (labels, probability)) in enumerate(zip(blocks, best, strict=True)):
+        header, *lines = block.split("\n")
+        mark, number, found, _ = header.split()
+        assert (mark, int(number)) == ("#", rank)
+        assert float(found) == pytest.approx(probability, rel=1e-4)
+        assert [line.split("\t")[-1] for line in lines] == labels
+
+    lines = trained("label", "-m", "m.safetensors", "one.txt", "--score", "--all-marginals").out.split("\n")
+    assert float(lines[0].split()[2]) == pytest.approx(best[0][1], rel=1e-4)
+    for t, line in enumerate(lines[1:5]):
+        _, label, confidence, *rest = line.split("\t")
+        assert label == best[0][0][t]
+        assert float(confidence) == pytest.approx(p[t, model.labels.index(label)], abs=1e-6)
+        found = dict(pair.rsplit(":", 1) for pair in rest)
+        assert [float(v) for v in found.values()] == sorted(map(float, found.values()), reverse=True)
+        for y, name in enumerate(model.labels):
+            assert float(found[name]) == pytest.approx(p[t, y], abs=1e-6)
+
+
+def test_force_keeps_known_labels(trained):
+    model = Model.load("m.safetensors")
+    (trained.directory / "f.txt").write_text("A ?\nB X\nC ?\n".replace("X", model.labels[2]), encoding="utf-8")
+    done = trained("label", "-m", "m.safetensors", "f.txt", "--force")
+    found = [line.split("\t")[-1] for line in done.out.strip().split("\n")]
+    assert found == model.label([["A"], ["B"], ["C"]], fixed=[None, model.labels[2], None])
+    assert found[1] == model.labels[2]
+
+
+CHUNKS = "a O\nb B-X\nc I-X\n\nb B-Y\nc I-Y\na O\n\nc I-X\nd S-Z\n"
+
+
+def test_constraints(program):
+    weights = {("U:a", "I-X"): 3.0, ("U:b", "B-Y"): 1.0, ("U:b", "O"): 0.9, ("U:c", "I-X"): 2.0}
+    made = Model.from_weights(["O", "B-X", "I-X", "B-Y", "I-Y"], weights)
+    Model(made.vocabulary, made.features, made.w, template=Template("U:%x[0,0]"), n_columns=1).save("m.safetensors")
+    program.write(x_txt="a\nb\nc\n")
+    free = program("label", "-m", "m.safetensors", "x.txt").out.split()[1::2]
+    assert free == ["I-X", "B-Y", "I-X"]
+    valid = program("label", "-m", "m.safetensors", "x.txt", "--constrain", "iob2").out.split()[1::2]
+    assert valid == ["B-X", "O", "O"] or valid[0][0] != "I"
+    for previous, label in zip(["O", *valid], valid, strict=False):
+        assert label[0] != "I" or previous[1:] == label[1:]
+    done = program("label", "-m", "m.safetensors", "x.txt", "--constrain", "iobes")
+    assert done.status == 0
+
+
+def test_crfsuite_files(program):
+    program.write(d_crfsuite="A\tx\ty:2\nB\tz\n\nB\tz\nA\tx\n")
+    assert program("train", "d.crfsuite", "-m", "m.safetensors", "--rho1", "0.1", "-q").status == 0
+    done = program("label", "-m", "m.safetensors", "d.crfsuite")
+    assert done.out == "A\tA\nB\tB\n\nB\tB\nA\tA\n\n"
+    assert json.loads(program("eval", "-m", "m.safetensors", "d.crfsuite", "--json").out)["token_error"] == 0.0
+
+
+def test_log_dev_and_resume(trained):
+    options = [
+        "train",
+        "train.txt",
+        "-t",
+        "t.txt",
+        "-m",
+        "r.safetensors",
+        "--rho1",
+        "0.1",
+        "--tol",
+        "1e-6",
+        "-q",
+        "--json",
+    ]
+    options += ["--checkpoint", "c", "--resume", "--dev", "dev.txt", "--log", "l.jsonl"]
+    first = trained(*options, "--max-iter", "4")
+    assert json.loads(first.out)["stopped_by"] == "max_iter"
+    last = json.loads(trained(*options).out)
+    records = [json.loads(line) for line in trained.directory.joinpath("l.jsonl").read_text().splitlines()]
+    assert list(records[0]) == LOG
+    assert records[-1]["iter"] == last["iterations"]
+    assert records[-1]["dev_error"] is not None
+    whole = trained("train", "train.txt", "-t", "t.txt", "-m", "w.safetensors", "--rho1", "0.1", "--tol", "1e-6", "-q")
+    assert whole.status == 0
+    a, b = Model.load("r.safetensors"), Model.load("w.safetensors")
+    assert (a.w == b.w).all()
+
+
+def test_warm_start(trained):
+    cold = ["train", "train.txt", "-t", "t.txt", "-m", "n.safetensors", "--rho1", "0.5", "-q", "--json"]
+    done = json.loads(trained(*cold, "--init", "m.safetensors").out)
+    assert done["iterations"] <= 1 < trained.result["iterations"]
+    assert done["objective"] == pytest.approx(trained.result["objective"], rel=1e-6)
+
+
+def test_path(trained):
+    done = trained("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "p", "--n-rho", "4", "--json", "-q")
+    assert done.status == 0
+    found = json.loads(done.out)
+    assert [row["model"] for row in found["path"]] == [f"model-{k:02d}.safetensors" for k in range(4)]
+    errors = [row["dev_error"] for row in found["path"]]
+    assert errors[found["best"]] == min(errors)
+    lines = (trained.directory / "p" / "path.tsv").read_text(encoding="utf-8").splitlines()
+    assert lines[0].split("\t") == list(found["path"][0])
+    assert len(lines) == 5
+    best = json.loads(trained("eval", "dev.txt", "-m", "p/best.safetensors", "--json").out)
+    assert best["token_error"] == pytest.approx(min(errors))
+
+
+def test_progress_is_plain_lines_without_a_terminal(trained):
+    done = trained("train", "train.txt", "-t", "t.txt", "-m", "n.safetensors")
+    assert done.out == ""
+    assert "reading" in done.err
+    assert "objective" in done.err
+    assert "\x1b" not in done.err
+
+
+# ---- In a process of its own.
+def start(directory, *arguments, **options):
+    command = [sys.executable, "-m", "sparsecrf", *arguments]
+    return subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+def test_label_answers_a_pipe_sequence_by_sequence(trained):
+    process = start(trained.directory, "label", "-m", "m.safetensors", stdin=subprocess.PIPE)
+    try:
+        for word in ("A", "B"):
+            process.stdin.write(f"{word}\n\n".encode())
+            process.stdin.flush()
+            assert process.stdout.readline().decode().split("\t")[0] == word
+            assert process.stdout.readline() == b"\n"
+        process.stdin.close()
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.stdout.close()
+        process.stderr.close()
+
+
+def test_an_error_does_not_wait_for_more_input(trained):
+    process = start(trained.directory, "label", "-m", "m.safetensors", "--threads", "2", stdin=subprocess.PIPE)
+    try:
+        process.stdin.write(b"A\n\nA\n\nA b c d\n\n")
+        process.stdin.flush()
+        assert process.wait(20) == 1
+        assert b"standard input, line 5: expected 1 column" in process.stderr.read()
+    finally:
+        process.kill()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            pipe.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_training_saves_the_model(trained, number):
+    trained.write(long_txt=simulated(1500, 5))
+    arguments = ["train", "long.txt", "-t", "t.txt", "-m", "i.safetensors", "--checkpoint", "c", "--log", "l.jsonl"]
+    process = start(
+        trained.directory, *arguments, "--rho1", "1e-4", "--rho2", "1e-8", "--tol", "1e-12", "--solver", "owlqn"
+    )
+    log = trained.directory / "l.jsonl"
+    try:
+        began = time.monotonic()
+        while not log.exists() or log.read_text().count("\n") < 3:
+            assert process.poll() is None
+            assert time.monotonic() - began < 60
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert b"interrupted" in err
+    assert Model.load(trained.directory / "i.safetensors").training["stopped_by"] == "interrupt"
+    assert (trained.directory / "c").exists()
+    assert not [name for name in trained.files() if name.endswith(".tmp")]
+
+
+def test_label_needs_neither_numpy_nor_scipy_nor_sklearn(trained):
+    script = (
+        "import sys\nfrom sparsecrf.cli import main\n"
+        "sys.argv = ['sparsecrf', 'label', '-m', 'm.safetensors', 'dev.txt', '-o', 'o.txt']\n"
+        "try: main()\nexcept SystemExit as end: assert not end.code\n"
+        "print([m for m in ('numpy', 'scipy', 'sklearn', 'matplotlib', 'rich.console') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=trained.directory, check=False
+    )
+    assert done.stdout == "[]\n", done.stderr
