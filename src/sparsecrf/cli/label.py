@@ -23,7 +23,7 @@ def label(
         str, typer.Argument(help="Data with or without labels; [bold]-[/bold] is standard input.", metavar="INPUT")
     ] = "-",
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write; by default standard output.")] = "-",
-    nbest: Annotated[int, typer.Option(min=1, help="The so many best labellings of each sequence.")] = 1,
+    nbest: Annotated[int, typer.Option(metavar="N", min=1, help="The so many best labellings of each sequence.")] = 1,
     marginals: Annotated[
         bool, typer.Option("--marginals", help="After each label the probability that it stands there.")
     ] = False,

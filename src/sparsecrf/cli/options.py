@@ -22,6 +22,7 @@ TemplateFile: TypeAlias = Annotated[
 Boundary: TypeAlias = Annotated[
     str,
     typer.Option(
+        rich_help_panel="Data",
         help="Whose cells stand beyond the ends of a sequence: crf++ (_B-1, _B+1) or wapiti (_x-1, _x+1).",
         metavar="crf++|wapiti",
     ),
@@ -29,23 +30,31 @@ Boundary: TypeAlias = Annotated[
 Format: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Format of the data; by default what the name says (.crfsuite), else columns.", metavar="columns|crfsuite"
+        rich_help_panel="Data",
+        help="Format of the data; by default what the name says (.crfsuite), else columns.",
+        metavar="columns|crfsuite",
     ),
 ]
 Missing: TypeAlias = Annotated[
     str,
-    typer.Option("--missing", help="The label that stands where the label is not known, such as ?.", metavar="LABEL"),
+    typer.Option(
+        "--missing",
+        rich_help_panel="Data",
+        help="The label that stands where the label is not known, such as ?.",
+        metavar="LABEL",
+    ),
 ]
 Start: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--start/--no-start",
+        rich_help_panel="Data",
         help="Whether the first token of a sequence follows a start label (CRF++, Wapiti and CRFsuite have none).",
     ),
 ]
-Threads: TypeAlias = Annotated[int, typer.Option(min=0, help="Threads to use; 0: all cores.")]
+Threads: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, help="Threads to use; 0: all cores.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="The result as one JSON object, the last line of standard output.")
 ]
-Rho2: TypeAlias = Annotated[float, typer.Option(min=0, help="Squared (l2) penalty: rho2/2 |w|^2.")]
+Rho2: TypeAlias = Annotated[float, typer.Option(metavar="X", min=0, help="Squared (l2) penalty: rho2/2 |w|^2.")]

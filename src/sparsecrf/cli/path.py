@@ -38,13 +38,13 @@ def path(
     dev: Annotated[
         str | None, typer.Option(help="Other labelled data: every model gets its token error on it.", metavar="FILE")
     ] = None,
-    n_rho: Annotated[int, typer.Option(min=1, help="How many values of rho1.")] = 20,
+    n_rho: Annotated[int, typer.Option(metavar="N", min=1, help="How many values of rho1.")] = 20,
     rho_min_ratio: Annotated[
-        float, typer.Option(min=0, max=1, help="The smallest rho1, relative to the largest.")
+        float, typer.Option(metavar="X", min=0, max=1, help="The smallest rho1, relative to the largest.")
     ] = 1e-3,
     rho2: Rho2 = 0.01,
     solver: Annotated[str, typer.Option(help="As for train.", metavar="NAME")] = "auto",
-    tol: Annotated[float, typer.Option(min=0, help="Stop each fit at this relative KKT residual.")] = 1e-3,
+    tol: Annotated[float, typer.Option(metavar="X", min=0, help="Stop each fit at this relative KKT residual.")] = 1e-3,
     threads: Threads = 0,
     start: Start = True,
     boundary: Boundary = "crf++",

@@ -40,23 +40,39 @@ def train(
     ] = None,
     solver: Annotated[str, typer.Option(help="auto, sbcd, cd, owlqn, lbfgs, sgd or sgd-l1.", metavar="NAME")] = "auto",
     rho1: Annotated[
-        float, typer.Option(min=0, help="Absolute (l1) penalty: rho1 |w|_1. The larger, the sparser.")
+        float, typer.Option(metavar="X", min=0, help="Absolute (l1) penalty: rho1 |w|_1. The larger, the sparser.")
     ] = 1.0,
     rho2: Rho2 = 0.01,
-    max_iter: Annotated[int | None, typer.Option(min=1, help="Stop after so many iterations.")] = None,
-    tol: Annotated[float, typer.Option(min=0, help="Stop at this relative KKT residual.")] = 1e-3,
-    gap: Annotated[
-        float | None, typer.Option(min=0, help="Stop at a duality gap of this times the objective instead.")
+    max_iter: Annotated[
+        int | None, typer.Option(rich_help_panel="Stopping", metavar="N", min=1, help="Stop after so many iterations.")
     ] = None,
-    time_limit: Annotated[float | None, typer.Option(min=0, help="Stop after so many seconds of training.")] = None,
+    tol: Annotated[
+        float, typer.Option(rich_help_panel="Stopping", metavar="X", min=0, help="Stop at this relative KKT residual.")
+    ] = 1e-3,
+    gap: Annotated[
+        float | None,
+        typer.Option(
+            rich_help_panel="Stopping",
+            metavar="X",
+            min=0,
+            help="Stop at a duality gap of this times the objective instead.",
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(rich_help_panel="Stopping", metavar="X", min=0, help="Stop after so many seconds of training."),
+    ] = None,
     patience: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Stop when the error on --dev has not improved for so many iterations; keep the best."
+            rich_help_panel="Stopping",
+            metavar="N",
+            min=1,
+            help="Stop when the error on --dev has not improved for so many iterations; keep the best.",
         ),
     ] = None,
     threads: Threads = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Orders the sequences of sgd and sgd-l1.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Orders the sequences of sgd and sgd-l1.")] = 0,
     observed_only: Annotated[
         bool, typer.Option("--observed-only", help="Leave out features that never occur, as CRFsuite does.")
     ] = False,
@@ -64,15 +80,29 @@ def train(
     boundary: Boundary = "crf++",
     format: Format = None,
     missing: Missing = "",
-    init: Annotated[str | None, typer.Option(help="Start from the weights of this model.", metavar="MODEL")] = None,
+    init: Annotated[
+        str | None,
+        typer.Option(rich_help_panel="Long runs", help="Start from the weights of this model.", metavar="MODEL"),
+    ] = None,
     checkpoint: Annotated[
         str | None,
-        typer.Option(help="Keep the state of the run in this file, so that --resume can go on.", metavar="FILE"),
+        typer.Option(
+            rich_help_panel="Long runs",
+            help="Keep the state of the run in this file, so that --resume can go on.",
+            metavar="FILE",
+        ),
     ] = None,
-    checkpoint_every: Annotated[float, typer.Option(min=0, help="Seconds between two checkpoints.")] = 60.0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from --checkpoint if it is there.")] = False,
+    checkpoint_every: Annotated[
+        float, typer.Option(rich_help_panel="Long runs", metavar="X", min=0, help="Seconds between two checkpoints.")
+    ] = 60.0,
+    resume: Annotated[
+        bool, typer.Option("--resume", rich_help_panel="Long runs", help="Go on from --checkpoint if it is there.")
+    ] = False,
     log: Annotated[
-        str | None, typer.Option(help="Write one JSON object an iteration to this file.", metavar="FILE.jsonl")
+        str | None,
+        typer.Option(
+            rich_help_panel="Long runs", help="Write one JSON object an iteration to this file.", metavar="FILE.jsonl"
+        ),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
