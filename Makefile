@@ -6,7 +6,7 @@ PYTEST_ARGS ?=
 SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp src -not -name __pycache__ -not -name '*.pyc' 2>/dev/null)
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.inl')
 
-.PHONY: demo test lint bench bench-training sanitize format clean
+.PHONY: demo test lint bench bench-training bench-labelling sanitize format clean
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -21,6 +21,10 @@ bench: .venv/installed
 # Needs the data sets ($$SPARSECRF_DATA); an hour.
 bench-training: .venv/installed
 	PYTHONPATH=. .venv/bin/python benchmarks/training/run.py
+
+# Needs CoNLL-2000 there.
+bench-labelling: .venv/installed
+	PYTHONPATH=. .venv/bin/python benchmarks/labelling/run.py
 
 lint: .venv/installed .venv/linters
 	.venv/bin/ruff check .

@@ -16,24 +16,11 @@ import tempfile
 import time
 from typing import Any
 
-from benchmarks.training.sets import CHUNKING, DATA, TASKS, read
+from benchmarks.training.sets import DATA, TASKS
+
+from sparsecrf import Template, read_columns
 
 Result = dict[str, Any]
-
-
-def _line(prefix: str, number: int, cells: list[tuple[int, int]]) -> str:
-    return f"{prefix}{number:02}:" + "/".join(f"%x[{row},{column}]" for row, column in cells)
-
-
-PATTERNS = {
-    "nettalk-letters": ["*:%x[0,0]"],
-    "nettalk-5gram": [
-        "*",
-        *(_line("*", n, [(k, 0) for k in range(-width, width + 1)]) for n, width in enumerate((0, 1, 2))),
-    ],
-    "conll2003": [_line("*", column, [(0, column)]) for column in range(3)],
-    "conll2000": ["B", *(_line("u", n, cells) for n, cells in enumerate(CHUNKING))],
-}
 
 
 def wapiti(name: str, iterations: int, algorithm: str = "l-bfgs", *, test_error: bool = False) -> Result | None:
@@ -43,7 +30,7 @@ def wapiti(name: str, iterations: int, algorithm: str = "l-bfgs", *, test_error:
         return None
     with tempfile.TemporaryDirectory() as folder:
         pattern, dev = pathlib.Path(folder, "pattern"), pathlib.Path(folder, "dev")
-        pattern.write_text("\n".join(PATTERNS[name]) + "\n")
+        pattern.write_text(task.template)
         whole = (DATA / task.folder / "test.txt").read_text(encoding="utf-8")
         dev.write_text(whole if test_error else whole.split("\n\n")[0] + "\n\n")
         command = [program, "train", "-a", algorithm, "-1", str(task.rho1), "-2", str(task.rho2), "-e", "0", "-t", "1"]
@@ -101,8 +88,10 @@ def _crfsuite_alone(name: str, iterations: int) -> None:
                 history.append([time.perf_counter() - self.began, float(found.group(1))])
 
     trainer = Trainer(verbose=True)
-    for rows in read(DATA / task.folder / "train.txt"):
-        trainer.append([task.both(rows, t) + task.unigram(rows, t) for t in range(len(rows))], [r[-1] for r in rows])
+    template = Template(task.template)
+    for rows in read_columns(DATA / task.folder / "train.txt"):
+        made = template.attributes([row[:-1] for row in rows])
+        trainer.append([[name for name in names if name != "B"] for names in made], [row[-1] for row in rows])
     trainer.select("lbfgs")
     trainer.set_params({"c1": task.rho1, "c2": task.rho2 / 2, "max_iterations": iterations, "epsilon": 0, "delta": 0})
     Trainer.began = time.perf_counter()
