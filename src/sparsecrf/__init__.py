@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sparsecrf._core import Corpus, InputError, UnsatisfiableError
+# Threads that wait for each other sleep instead of spinning: where other programs need the cores too, spinning made
+# training with two threads ten times slower. OpenMP reads this once, when the core is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+from sparsecrf._core import Corpus, InputError, UnsatisfiableError  # noqa: E402
 
 if TYPE_CHECKING:
     from sparsecrf.features.template import Template
