@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 # training with two threads ten times slower. OpenMP reads this once, when the core is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-from sparsecrf._core import Corpus, InputError, UnsatisfiableError  # noqa: E402
+from sparsecrf._core import Corpus, InputError, UnsatisfiableError
 
 if TYPE_CHECKING:
     from sparsecrf.features.template import Template
