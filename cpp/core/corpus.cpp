@@ -122,8 +122,8 @@ void CorpusBuilder::add_position(std::vector<Attribute>& unigram, std::vector<At
     if (!(weight >= 0.0) || !std::isfinite(weight)) {
         throw InputError(message(here(), ": expected a finite token weight >= 0, found ", weight));
     }
-    corpus_.unigram.push_back(corpus_.unigram_lists.intern(std::move(unigram)));
-    bigram_.push_back(bigram_lists_.intern(std::move(bigram)));
+    corpus_.unigram.push_back(share_ ? corpus_.unigram_lists.intern(unigram) : corpus_.unigram_lists.append(unigram));
+    bigram_.push_back(bigram_lists_.intern(bigram));
     unigram.clear();
     bigram.clear();
     corpus_.labels.push_back(label);
@@ -183,7 +183,7 @@ Corpus CorpusBuilder::build(std::int64_t n_labels, std::int64_t n_attributes) {
     split_bigrams();
     for (ListPool* pool : {&corpus_.unigram_lists, &corpus_.base_lists, &corpus_.rest_lists}) pool->freeze();
     Corpus done = std::move(corpus_);
-    *this = CorpusBuilder();
+    *this = CorpusBuilder(share_);
     return done;
 }
 
@@ -215,8 +215,8 @@ void CorpusBuilder::split_bigrams() {
                 const Attribute a{bigram_lists_.id(k), bigram_lists_.value(k)};
                 (frequency[a.id] >= least ? shared : own).push_back(a);
             }
-            base_of[list] = base.intern(std::move(shared));
-            rest_of[list] = rest.intern(std::move(own));
+            base_of[list] = base.intern(shared);
+            rest_of[list] = rest.intern(own);
             fits = base.size() <= room + 1;  // the empty list is always there
         }
         if (!fits) continue;

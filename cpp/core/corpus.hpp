@@ -54,6 +54,9 @@ struct Corpus {
 // Takes sequences one at a time; every check of the input is here.
 class CorpusBuilder {
    public:
+    // share: positions with the same unigram list share it. Labelling looks at each list once and does without.
+    explicit CorpusBuilder(bool share = true) : share_(share) {}
+
     void begin_sequence(double weight = 1.0);
     // `label`: 0 <= label, or kMissing. The lists are emptied and can be filled again.
     void add_position(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram, std::int32_t label,
@@ -73,6 +76,7 @@ class CorpusBuilder {
     void check(const std::vector<Attribute>& list, const char* kind) const;
     void split_bigrams();
 
+    bool share_;
     Corpus corpus_;
     ListPool bigram_lists_;
     std::vector<std::uint32_t> bigram_;  // [P]

@@ -87,7 +87,7 @@ Labeller::Labeller(std::shared_ptr<const Template> lines, std::shared_ptr<const 
 Labeller::Batch Labeller::read(std::string_view piece, const std::string& source, std::int64_t n_columns,
                                std::int64_t line, const LabelOptions& options) const {
     Batch batch;
-    TextEncoder encoder(Names(attributes_), Names(labels_), start_);
+    TextEncoder encoder(Names(attributes_), Names(labels_), start_, {}, false);
     if (lines_) {
         ColumnReader reader(source, n_columns, line);
         reader.open(piece);

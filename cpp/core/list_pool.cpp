@@ -25,6 +25,20 @@ void sort_by_id(std::span<Attribute> list) {
     }
 }
 
+// Sorts by id and adds up the values of a repeated attribute.
+void normalise(std::vector<Attribute>& list) {
+    sort_by_id(list);
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < list.size(); ++k) {
+        if (kept > 0 && list[kept - 1].id == list[k].id) {
+            list[kept - 1].value += list[k].value;
+        } else {
+            list[kept++] = list[k];
+        }
+    }
+    list.resize(kept);
+}
+
 std::uint64_t hash(std::span<const Attribute> list) {
     std::uint64_t h = list.size();
     const auto add = [&](std::uint64_t word) {
@@ -59,18 +73,8 @@ void ListPool::grow() {
     }
 }
 
-std::uint32_t ListPool::intern(std::vector<Attribute>&& list) {
-    sort_by_id(list);
-    std::size_t kept = 0;
-    for (std::size_t k = 0; k < list.size(); ++k) {
-        if (kept > 0 && list[kept - 1].id == list[k].id) {
-            list[kept - 1].value += list[k].value;
-        } else {
-            list[kept++] = list[k];
-        }
-    }
-    list.resize(kept);
-
+std::uint32_t ListPool::intern(std::vector<Attribute>& list) {
+    normalise(list);
     if (2 * (hashes_.size() + 1) > slots_.size()) grow();
     const std::uint64_t h = hash(list);
     std::size_t slot = h & (slots_.size() - 1);
@@ -78,10 +82,20 @@ std::uint32_t ListPool::intern(std::vector<Attribute>&& list) {
         const std::uint32_t found = slots_[slot] - 1;
         if (hashes_[found] == h && equal(found, list)) return found;
     }
-    if (size() == 0xfffffffeu) throw InputError("too many distinct attribute lists: at most 2^32 - 2");
-    const std::uint32_t made = size();
+    const std::uint32_t made = push(list);
     slots_[slot] = made + 1;
     hashes_.push_back(h);
+    return made;
+}
+
+std::uint32_t ListPool::append(std::vector<Attribute>& list) {
+    normalise(list);
+    return list.empty() ? 0 : push(list);
+}
+
+std::uint32_t ListPool::push(std::span<const Attribute> list) {
+    if (size() == 0xfffffffeu) throw InputError("too many distinct attribute lists: at most 2^32 - 2");
+    const std::uint32_t made = size();
     for (const Attribute& a : list) {
         if (a.value != 1.0 && value_.empty()) value_.assign(id_.size(), 1.0);
         id_.push_back(a.id);

@@ -14,10 +14,15 @@ struct Attribute {
 
 class ListPool {
    public:
-    ListPool() { intern({}); }  // id 0 is the empty list
+    ListPool() {  // id 0 is the empty list
+        std::vector<Attribute> none;
+        intern(none);
+    }
 
     // Sorts by id, adds up the values of a repeated attribute, and returns the id of the resulting list.
-    std::uint32_t intern(std::vector<Attribute>&& list);
+    std::uint32_t intern(std::vector<Attribute>& list);
+    // The same, but every list that is not empty gets an id of its own; not to be mixed with `intern`.
+    std::uint32_t append(std::vector<Attribute>& list);
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(ptr_.size() - 1); }
     std::int64_t n_entries() const { return ptr_.back(); }
@@ -37,6 +42,7 @@ class ListPool {
    private:
     bool equal(std::uint32_t list, std::span<const Attribute> other) const;
     void grow();
+    std::uint32_t push(std::span<const Attribute> list);
 
     std::vector<std::int64_t> ptr_{0};   // [lists + 1]
     std::vector<std::uint32_t> id_;      // [entries] attribute ids, ascending within a list

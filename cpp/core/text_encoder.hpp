@@ -39,9 +39,13 @@ class TextEncoder {
    public:
     // Unknown attributes are left out, unknown labels are missing, unless the names grow.
     // start: whether bigram attributes of the first position condition the pair (start, label).
-    // missing: the text of a label that is not known; empty: there is none.
-    TextEncoder(Names attributes, Names labels, bool start, std::string missing = {})
-        : attributes_(std::move(attributes)), labels_(std::move(labels)), start_(start), missing_(std::move(missing)) {}
+    // missing: the text of a label that is not known; empty: there is none. share: as for CorpusBuilder.
+    TextEncoder(Names attributes, Names labels, bool start, std::string missing = {}, bool share = true)
+        : attributes_(std::move(attributes)),
+          labels_(std::move(labels)),
+          start_(start),
+          missing_(std::move(missing)),
+          builder_(share) {}
 
     // labelled: the last column is the label.
     void add(const Rows& rows, const Template& lines, bool labelled);
