@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hash.hpp"
 #include "text_hash.hpp"
 
 namespace sparsecrf {
@@ -18,6 +19,14 @@ class StringTable {
     // The same for a text in parts, whose hash is known.
     std::uint32_t intern(std::span<const std::string_view> parts, const TextHash& hash);
     std::optional<std::uint32_t> find(std::span<const std::string_view> parts, const TextHash& hash) const;
+    // Fetches the memory that a look-up of this hash begins with.
+    void prefetch(const TextHash& hash) const {
+#if defined(__GNUC__) || defined(__clang__)
+        if (!slots_.empty()) __builtin_prefetch(&slots_[mix(hash.value) & (slots_.size() - 1)]);
+#else
+        (void)hash;
+#endif
+    }
     std::string_view operator[](std::uint32_t id) const {
         return {bytes_.data() + ptr_[id], static_cast<std::size_t>(ptr_[id + 1] - ptr_[id])};
     }
@@ -36,7 +45,7 @@ class StringTable {
     void grow();
 
     std::vector<char> bytes_;
-    std::vector<std::int64_t> ptr_{0};   // [strings + 1] offsets into bytes_
+    std::vector<std::int64_t> ptr_{0};  // [strings + 1] offsets into bytes_
     struct Slot {
         std::uint32_t id = 0;    // of the string, plus 1; 0: free
         std::uint32_t high = 0;  // upper half of its hash, so that most others are told apart without a look at them

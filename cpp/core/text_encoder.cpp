@@ -9,14 +9,19 @@ std::int32_t TextEncoder::label(std::string_view name) const {
 static_assert(Names::kUnknown == kMissing);
 
 void TextEncoder::add(const Rows& rows, const Template& lines, bool labelled) {
+    made_.resize(static_cast<std::size_t>(lines.size()));
     builder_.begin_sequence();
     for (std::int64_t t = 0; t < rows.length; ++t) {
         const bool pairs = t > 0 || start_;
+        // All hashes before the first look-up: the memory that look-ups need is on its way when they come.
+        for (std::int64_t k = 0; k < lines.size(); ++k) {
+            lines.expand(k, rows, t, made_[k]);
+            attributes_.prefetch(made_[k].hash);
+        }
         for (std::int64_t k = 0; k < lines.size(); ++k) {
             const Template::Kind kind = lines.kind(k);
             if (kind == Template::Kind::bigram && !pairs) continue;
-            lines.expand(k, rows, t, made_);
-            const std::int64_t id = attributes_.id(made_.parts, made_.hash);
+            const std::int64_t id = attributes_.id(made_[k].parts, made_[k].hash);
             if (id == Names::kUnknown) continue;
             const Attribute attribute{static_cast<std::uint32_t>(id), 1.0};
             if (kind != Template::Kind::bigram) unigram_.push_back(attribute);

@@ -28,6 +28,7 @@ class Names {
         return found ? static_cast<std::int64_t>(*found) : kUnknown;
     }
     std::int64_t id(std::string_view name) const { return id({&name, 1}, TextHash(name)); }
+    void prefetch(const TextHash& hash) const { table_->prefetch(hash); }
     std::int64_t size() const { return table_->size(); }
 
    private:
@@ -63,7 +64,7 @@ class TextEncoder {
     std::string missing_;
     CorpusBuilder builder_;
     std::vector<Attribute> unigram_, bigram_;  // of the current position
-    Expansion made_;                           // the attribute being made
+    std::vector<Expansion> made_;              // its attributes, one a line of the template
 };
 
 }  // namespace sparsecrf
