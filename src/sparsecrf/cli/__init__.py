@@ -10,11 +10,13 @@ from typing import Annotated
 
 import typer
 
+from sparsecrf.cli.convert import convert
 from sparsecrf.cli.data import data
 from sparsecrf.cli.demo import demo
 from sparsecrf.cli.evaluate import evaluate
 from sparsecrf.cli.label import label
 from sparsecrf.cli.path import path
+from sparsecrf.cli.show import show
 from sparsecrf.cli.train import train
 
 HELP = "Sparse linear-chain conditional random fields: exact and fast."
@@ -69,6 +71,13 @@ _command(
 )
 _command(evaluate, "eval", "sparsecrf eval labelled.txt --confusion 10", "sparsecrf eval test.txt -m model.safetensors")
 _command(path, "path", "sparsecrf path train.txt -t template.txt --dev dev.txt -o models")
+_command(show, "show", "sparsecrf show model.safetensors --label B-NP --top 20")
+_command(
+    convert,
+    "convert",
+    "sparsecrf convert old.crfsuite model.safetensors --from crfsuite --to sparsecrf",
+    "sparsecrf convert train.txt train.crfsuite --from columns --to crfsuite -t template.txt",
+)
 app.add_typer(data, name="data")
 _command(demo, "demo", "sparsecrf demo --words 4000 --plot path.svg")
 

@@ -1,0 +1,104 @@
+"""`sparsecrf convert`: models and data to and from the formats of other tools."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from sparsecrf.cli.options import Boundary
+
+if TYPE_CHECKING:
+    from sparsecrf.features.template import Template
+
+#: Reads one file and writes the other. The template is for data only.
+Conversion: TypeAlias = "Callable[[str, str, Template | None], None]"
+
+
+def _model_from(tool: str) -> Conversion:
+    def convert(source: str, target: str, template: Template | None) -> None:
+        from sparsecrf.io.foreign_models import READERS
+
+        READERS[tool](source).save(target)
+
+    return convert
+
+
+def _model_to(tool: str) -> Conversion:
+    def convert(source: str, target: str, template: Template | None) -> None:
+        from sparsecrf.io.foreign_models import WRITERS
+        from sparsecrf.model import Model
+
+        WRITERS[tool](Model.load(source), target)
+
+    return convert
+
+
+def _columns_to_crfsuite(source: str, target: str, template: Template | None) -> None:
+    from sparsecrf.io.convert import columns_to_crfsuite
+
+    _write(target, columns_to_crfsuite(source, template))
+
+
+def _crfsuite_to_columns(source: str, target: str, template: Template | None) -> None:
+    from sparsecrf.io.convert import crfsuite_to_columns
+
+    _write(target, crfsuite_to_columns(source))
+
+
+def _write(target: str, lines: Iterable[str]) -> None:
+    from sparsecrf.io.atomic import replacing
+
+    encoded = (line.encode() for line in lines)
+    if target == "-":
+        sys.stdout.buffer.writelines(encoded)
+        return
+    with replacing(target) as file:
+        file.writelines(encoded)
+
+
+#: What can be converted, by --from and --to. The two together say what a file is: a crfsuite file that becomes a
+#: sparsecrf file is a model, one that becomes columns is data.
+CONVERSIONS: dict[tuple[str, str], Conversion] = {
+    ("crfsuite", "sparsecrf"): _model_from("crfsuite"),
+    ("wapiti", "sparsecrf"): _model_from("wapiti"),
+    ("crf++", "sparsecrf"): _model_from("crf++"),
+    ("sparsecrf", "crfsuite"): _model_to("crfsuite"),
+    ("columns", "crfsuite"): _columns_to_crfsuite,
+    ("crfsuite", "columns"): _crfsuite_to_columns,
+}
+
+
+def convert(
+    source: Annotated[str, typer.Argument(help="The file to convert.", metavar="IN", show_default=False)],
+    target: Annotated[str, typer.Argument(help="The file to write.", metavar="OUT", show_default=False)],
+    from_: Annotated[str, typer.Option("--from", help="What IN is.", metavar="F", show_default=False)],
+    to: Annotated[str, typer.Option("--to", help="What OUT is to be.", metavar="F", show_default=False)],
+    template: Annotated[
+        str | None,
+        typer.Option("--template", "-t", help="Makes attributes of columns for crfsuite.", metavar="FILE"),
+    ] = None,
+    boundary: Boundary = "crf++",
+) -> None:
+    """Convert models to and from sparsecrf's format, data between columns and crfsuite.
+
+    Models: crfsuite (a model file, or the text of `crfsuite dump`, which is also what is written), wapiti (a model
+    file, or the text of `wapiti dump`) and crf++ (the text model of `crf_learn -t`) to sparsecrf; sparsecrf to
+    crfsuite.
+    Data: columns to crfsuite and back; [bold]-[/bold] is standard input or output.
+    """
+    from sparsecrf.cli.files import check_readable, check_writable
+    from sparsecrf.features.template import Template
+
+    if (from_, to) not in CONVERSIONS:
+        known = ", ".join(f"{a} to {b}" for a, b in CONVERSIONS)
+        raise typer.BadParameter(f"expected one of {known}, found {from_} to {to}", param_hint="--from, --to")
+    if template is not None and from_ != "columns":
+        raise typer.BadParameter(f"expected none for a {from_} file", param_hint="--template")
+    if from_ != "columns" and to != "columns" and "-" in (source, target):
+        raise typer.BadParameter("expected files, found - for a model", param_hint="IN, OUT")
+    check_readable(source, template)
+    check_writable(target)
+    CONVERSIONS[from_, to](source, target, None if template is None else Template.load(template, boundary))

@@ -1,0 +1,158 @@
+"""`sparsecrf show` and `sparsecrf convert`, in this process."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from sparsecrf import BIAS, Model, Template
+
+
+@pytest.fixture
+def call(program, monkeypatch):
+    """Runs the program on a screen of 100 columns: exit status, standard output, standard error."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*arguments):
+        done = program(*arguments)
+        return done.status, done.out, done.err
+
+    return run
+
+
+@pytest.fixture
+def model(tmp_path):
+    made = Model.from_weights(
+        ["NOUN", "VERB"],
+        {("dogs", "NOUN"): 2.0, ("bark", "VERB"): 0.5, ("[red]bark[/red]", "NOUN"): -1.25},
+        {(BIAS, None, "NOUN"): 0.125, (BIAS, "NOUN", "VERB"): 1.5, ("dogs", "VERB", "VERB"): -3.0},
+    )
+    made = Model(
+        made.vocabulary,
+        made.features,
+        made.w,
+        template=Template("U:%x[0,0]\n"),
+        training={"rho1": 0.5, "gap": 1.25e-5, "kkt": None, "solver": "auto"},
+    )
+    made.save(tmp_path / "m.safetensors")
+    return made
+
+
+def test_text(call, model):
+    status, out, err = call("show", "m.safetensors")
+    assert (status, err) == (0, "")
+    for part in ("3 of labels, 3 of label pairs", "U:%x[0,0]", "1.25e-05", "not known", "Transitions", "[start]"):
+        assert part in out
+    assert "[red]bark[/red]" in out  # a name, no colour
+    assert out.index("Label NOUN") < out.index("+2.0000") < out.index("-1.2500") < out.index("Label VERB")
+    assert BIAS not in out  # its weights are in the matrix
+
+
+def test_text_of_a_label_and_an_attribute(call, model):
+    _, out, _ = call("show", "m.safetensors", "--label", "VERB", "--top", "2")
+    assert "Label NOUN" not in out
+    assert "-3.0000" in out
+    assert "+1.5000" in out
+    assert "+0.5000" not in out
+    _, out, _ = call("show", "m.safetensors", "--attribute", "dogs")
+    assert "+2.0000" in out
+    assert "-3.0000" in out
+    assert "bark" not in out
+
+
+def test_a_matrix_that_does_not_fit_is_a_list(call, tmp_path):
+    labels = [f"a rather long label {k}" for k in range(9)]
+    Model.from_weights(labels, {}, {(BIAS, labels[3], labels[7]): 1.0}).save(tmp_path / "m.safetensors")
+    _, out, _ = call("show", "m.safetensors")
+    assert "label 3" in out
+    assert "label 8" not in out
+
+
+def test_tsv(call, model):
+    status, out, err = call("show", "m.safetensors", "--format", "tsv")
+    rows = list(csv.DictReader(io.StringIO(out), delimiter="\t"))
+    assert (status, err) == (0, "")
+    assert [(r["attribute"], r["previous"], r["label"], float(r["weight"])) for r in rows] == [
+        ("dogs", "VERB", "VERB", -3.0),
+        ("dogs", "", "NOUN", 2.0),
+        (BIAS, "NOUN", "VERB", 1.5),
+        ("[red]bark[/red]", "", "NOUN", -1.25),
+        ("bark", "", "VERB", 0.5),
+        (BIAS, "[start]", "NOUN", 0.125),
+    ]
+    _, out, _ = call("show", "m.safetensors", "--format", "tsv", "--top", "2", "--label", "NOUN")
+    assert [line.split("\t")[3] for line in out.splitlines()] == ["weight", "2.0", "-1.25"]
+
+
+def test_json(call, model):
+    _, out, _ = call("show", "m.safetensors", "--format", "json", "--top", "1")
+    found = json.loads(out)
+    assert found["weights"] == [{"attribute": "dogs", "previous": "VERB", "label": "VERB", "weight": -3.0}]
+    assert found["training"] == model.training
+    assert (found["labels"], found["active_bigram"], found["template"]["text"]) == (2, 3, "U:%x[0,0]\n")
+
+
+def test_unknown_names(call, model):
+    status, out, err = call("show", "m.safetensors", "--label", "NUON")
+    assert (status, out) == (1, "")
+    assert "expected one of the model's 2 labels (such as 'NOUN'), found 'NUON'" in err
+    status, _, err = call("show", "m.safetensors", "--attribute", "dog")
+    assert status == 1
+    assert "(such as 'dogs')" in err
+
+
+def test_wrong_usage(call):
+    assert call("show", "nosuch")[0] == 1
+    assert call("show", "nosuch", "--format", "xml")[0] == 2
+    assert call("show", "nosuch", "--top", "0")[0] == 2
+
+
+# convert
+
+
+def test_convert_to_crfsuite_and_back(call, tmp_path):
+    made = Model.from_weights(["N", "V"], {("a", "N"): 1 / 3}, {(BIAS, "N", "V"): 1.5}, start=False)
+    made.save(tmp_path / "m.safetensors")
+    assert call("convert", "m.safetensors", "m.txt", "--from", "sparsecrf", "--to", "crfsuite") == (0, "", "")
+    assert call("convert", "m.txt", "back.safetensors", "--from", "crfsuite", "--to", "sparsecrf") == (0, "", "")
+    back = Model.load(tmp_path / "back.safetensors")
+    assert back.marginals(["a", "b"]).tolist() == made.marginals(["a", "b"]).tolist()
+
+
+def test_convert_errors(call, model):
+    status, _, err = call("convert", "m.safetensors", "m.txt", "--from", "sparsecrf", "--to", "crf++")
+    assert status == 2
+    assert "sparsecrf to crfsuite" in err
+    status, _, err = call("convert", "m.safetensors", "m.txt", "--from", "sparsecrf", "--to", "crfsuite")
+    assert status == 1
+    assert "plain transitions" in err
+    assert call("convert", "m.safetensors", "x", "--from", "crfsuite", "--to", "sparsecrf")[0] == 1
+    assert call("convert", "m.safetensors", "x")[0] == 2
+
+
+def test_convert_data(call, program):
+    program.write(a_txt="the D X\ndog N Y\n\n", t_txt="U0:%x[-1,0]\nB\n")
+    wanted = ("--from", "columns", "--to", "crfsuite", "-t", "t.txt", "--boundary", "wapiti")
+    assert call("convert", "a.txt", "a.crfsuite", *wanted) == (0, "", "")
+    assert (program.directory / "a.crfsuite").read_text() == "X\tu0\\:_x-1\nY\tu0\\:the\n\n"
+    assert call("convert", "a.crfsuite", "back.txt", "--from", "crfsuite", "--to", "columns") == (0, "", "")
+    assert (program.directory / "back.txt").read_text() == "u0:_x-1 X\nu0:the Y\n\n"
+
+
+def test_convert_data_errors(call, program):
+    program.write(a_txt="the D X\n\ndog N N Y\n", t_txt="U0:%x[-1,0]\nB\n")
+    status, _, err = call("convert", "a.txt", "b", "--from", "columns", "--to", "crfsuite")
+    assert (status, program.files()) == (1, ["a.txt", "t.txt"])
+    assert "a.txt, line 3: expected 3 columns" in err
+    data, model = ("--from", "crfsuite", "--to", "columns"), ("--from", "crfsuite", "--to", "sparsecrf")
+    assert call("convert", "a.txt", "b", *data, "-t", "t.txt")[0] == 2
+    assert call("convert", "-", "b", *model)[0] == 2
+    assert call("convert", "a.txt", "nosuch/b", *model)[0] == 1
+
+
+@pytest.mark.parametrize("command", ["show", "convert"])
+def test_help_has_an_example(call, command):
+    status, out, _ = call(command, "--help")
+    assert status == 0
+    assert f": sparsecrf {command}" in out
