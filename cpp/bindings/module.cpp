@@ -9,6 +9,10 @@ namespace nb = nanobind;
 using namespace sparsecrf;
 
 NB_MODULE(_core, m) {
+#ifdef NDEBUG
+    // Whatever is alive when the interpreter ends (an exception that somebody keeps is enough) is no news to a user.
+    nb::set_leak_warnings(false);
+#endif
     m.doc() = "Exact inference for sparse linear-chain conditional random fields.";
     nb::exception<InputError> input_error(m, "InputError", PyExc_ValueError);
     nb::exception<UnsatisfiableError>(m, "UnsatisfiableError", input_error.ptr());
