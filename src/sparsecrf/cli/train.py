@@ -175,7 +175,9 @@ def train(
             callback=watch,
         )
     result = summary(found, encoded, vocabulary, read_s)
-    found.model(vocabulary, template=encoded.template, n_columns=max(0, encoded.n_columns - 1)).save(model)
+    made = found.model(vocabulary, template=encoded.template, n_columns=max(0, encoded.n_columns - 1))
+    made.training["solver"] = solver
+    made.save(model)
     say(_closing(found, result, model), quiet=quiet)
     if as_json:
         print(json.dumps(result))
