@@ -89,7 +89,7 @@ CASES = [
         {"d_crfsuite": "X\ta:inf\n"},
         "train d.crfsuite -m m",
         1,
-        "expected a finite unigram attribute value",
+        "d.crfsuite, line 1, column 5",
     ),
     ("CRFsuite with a template", {"d_crfsuite": "X\ta\n"}, "train d.crfsuite -m m -t t.txt", 1, "--template"),
     ("CRFsuite in Latin-1", {"d_crfsuite": b"X\t\xe9\n"}, "train d.crfsuite -m m", 1, "d.crfsuite, line 1, byte 3"),
@@ -111,8 +111,8 @@ CASES = [
         "unknown constraints",
         {},
         f"label -m {GOOD} train.txt --constrain xyz -o o.txt",
-        1,
-        "constraints: expected one of",
+        2,
+        "--constrain",
     ),
     ("no directory for the output", {}, f"label -m {GOOD} train.txt -o none/o.txt", 1, "none/o.txt"),
     ("output is a directory", {}, f"label -m {GOOD} train.txt -o .", 1, ".: expected the name of a file"),
@@ -123,7 +123,25 @@ CASES = [
     ("a zip as model", {"m_st": b"PK\x03\x04" + bytes(100)}, "label -m m.st train.txt -o o.txt", 1, "m.st"),
     ("a header of 2^60 bytes", {"m_st": (1 << 60).to_bytes(8, "little") + b"{}"}, "label -m m.st train.txt", 1, "m.st"),
     ("a directory as model", {}, "label -m . train.txt", 1, "expected a file, found a directory"),
-    ("a checkpoint as model", {"c_txt": b"\x02" + bytes(7) + b"{}"}, "label -m c.txt train.txt", 1, "c.txt"),
+    ("a header without content", {"c_txt": b"\x08" + bytes(7) + b"{}      "}, "label -m c.txt train.txt", 1, "c.txt"),
+    (
+        "columns for a CRFsuite model",
+        {},
+        "label -m plain.safetensors train.txt -o o.txt",
+        1,
+        "train.txt, line 1: expected CRFsuite",
+    ),
+    ("too many threads", {}, f"label -m {GOOD} train.txt --threads 99999999999", 2, "--threads"),
+    ("a model to standard output", {}, "train train.txt -m -", 1, "-: expected the name of a file"),
+    (
+        "a gold label is missing",
+        {"x_txt": "a D\n"},
+        f"eval -m {GOOD} x.txt",
+        1,
+        "x.txt, line 1: expected 2 columns of observations",
+    ),
+    ("no label in CRFsuite", {"d_crfsuite": "A\ta\n\ta\n"}, "train d.crfsuite -m m", 1, "d.crfsuite, line 2"),
+    ("unknown solver of a path", {}, "path train.txt -o p --solver newton", 2, "--solver"),
     ("init is no model", {"m_st": DATA}, "train train.txt -m m --init m.st", 1, "m.st"),
     ("no directory for the model", {}, "train train.txt -m none/m", 1, "none/m"),
     ("model is a directory", {}, "train train.txt -m .", 1, ".: expected the name of a file"),
@@ -139,13 +157,45 @@ CASES = [
     ("no data", {}, "train -m m", 2, "TRAIN"),
     ("no model", {}, "train train.txt", 2, "--model"),
     ("unknown solver", {}, "train train.txt -m m --solver newton", 2, "--solver"),
+    ("infinite rho1", {}, "train train.txt -m m --rho1 inf", 2, "--rho1"),
+    ("a model over the data", {}, "train train.txt -m train.txt", 1, "train.txt: expected a file of its own to write"),
+    ("labels over the model", {}, f"label -m {GOOD} train.txt -o {GOOD}", 1, f"{GOOD}: expected a file of its own"),
+    (
+        "far too wide",
+        {"x_txt": "a b c d\n"},
+        f"label -m {GOOD} x.txt -o o.txt",
+        1,
+        "x.txt, line 1: expected 2 columns of observations",
+    ),
+    (
+        "labelled twice",
+        {"x_txt": "a D X X\n"},
+        f"eval -m {GOOD} x.txt",
+        1,
+        "x.txt, line 1: expected 2 columns of observations",
+    ),
+    ("a device as data", {}, "train /dev/null -m m", 1, "/dev/null: expected at least one sequence"),
+    (
+        "iob1 is not iob2",
+        {},
+        "label -m iob1.safetensors train.txt -o o.txt --constrain iob2",
+        1,
+        "constraints iob2: expected a label B-",
+    ),
+    (
+        "iob2 is not iobes",
+        {},
+        "label -m iob2.safetensors train.txt -o o.txt --constrain iobes",
+        1,
+        "constraints iobes: expected labels E-",
+    ),
     ("negative rho1", {}, "train train.txt -m m --rho1 -1", 2, "--rho1"),
     ("rho2 is no number", {}, "train train.txt -m m --rho2 x", 2, "--rho2"),
     ("rho1 is NaN", {}, "train train.txt -m m --rho1 nan", 2, "--rho1"),
     ("no iterations", {}, "train train.txt -m m --max-iter 0", 2, "--max-iter"),
     ("patience without dev", {}, "train train.txt -m m --patience 3", 2, "--patience"),
     ("resume without checkpoint", {}, "train train.txt -m m --resume", 2, "--resume"),
-    ("l1 for sgd", {}, "train train.txt -m m --solver sgd", 1, "rho1: solver sgd expected 0"),
+    ("l1 for sgd", {}, "train train.txt -m m --solver sgd", 2, "--rho1: expected 0 for sgd"),
     ("no labellings", {}, f"label -m {GOOD} train.txt --nbest 0", 2, "--nbest"),
     ("negative threads", {}, f"label -m {GOOD} train.txt --threads -2", 2, "--threads"),
     ("unknown scheme", {}, "eval train.txt --scheme bilbo", 2, "--scheme"),
@@ -165,6 +215,9 @@ def test_bad_input(program, files, command, status, message):
     program.write(train_txt=DATA, t_txt=TEMPLATE)
     made = Model.from_weights(["X", "Y"], {("U:a", "X"): 1.0, ("U:b", "Y"): 1.0})
     Model(made.vocabulary, made.features, made.w, template=Template("U:%x[0,0]\nU:%x[0,1]"), n_columns=2).save(GOOD)
+    made.save("plain.safetensors")
+    for name, labels in (("iob1", ["O", "I-X", "B-Y", "I-Y"]), ("iob2", ["O", "B-X", "I-X"])):
+        Model.from_weights(labels, {("U:a", "I-X"): 1.0}).save(f"{name}.safetensors")
     program.write(**files)
     before = program.files()
     done = program(*("train train.txt -t t.txt -m m" if command == "train" else command).split())
@@ -174,4 +227,4 @@ def test_bad_input(program, files, command, status, message):
     if status == 1:
         assert done.err.splitlines()[-1].startswith("sparsecrf: ")
     assert done.out == ""
-    assert [name for name in program.files() if name not in before] in ([], ["p"])
+    assert program.files() == before

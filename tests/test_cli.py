@@ -53,7 +53,7 @@ def test_wrong_usage(arguments):
 def test_demo():
     done = run("demo", "--data", "simulated", "--sequences", "300", "--seed", "3")
     assert done.returncode == 0, done.stderr
-    assert "path: step 12 of 12" in done.stderr
+    assert "path  100 %" in done.stderr
     assert "15.40 %" in done.stdout  # the exact Bayes error
     for part in ("Token error", "Features", "Some answers", "Speed"):
         assert part in done.stdout

@@ -12,17 +12,17 @@ COLUMNS = b"a:b D O\nc N B\n\nd\\ V O\n"
 
 
 def test_attributes_of_a_template():
-    template = Template("U0:%x[0,0]\nB\n*1:%x[1,1]")
+    template = Template("U0:%x[0,0]\nB\nB01\nU1:%x[1,1]")
     text = "".join(columns_to_crfsuite(io.BytesIO(COLUMNS), template))
-    assert text == "O\tU0\\:a\\:b\t*1\\:N\nB\tU0\\:c\t*1\\:_B+1\n\nO\tU0\\:d\\\\\t*1\\:_B+1\n\n"
+    assert text == "O\tU0\\:a\\:b\tU1\\:N\nB\tU0\\:c\tU1\\:_B+1\n\nO\tU0\\:d\\\\\tU1\\:_B+1\n\n"
     tokens, labels = next(read_crfsuite(io.BytesIO(text.encode())))
     assert labels == ["O", "B"]
-    assert tokens[0] == [("U0:a:b", 1.0), ("*1:N", 1.0)]
+    assert tokens[0] == [("U0:a:b", 1.0), ("U1:N", 1.0)]
 
 
 def test_columns_without_a_template():
     text = "".join(columns_to_crfsuite(io.BytesIO(COLUMNS)))
-    assert text.splitlines()[0] == "O\t*0\\:a\\:b\t*1\\:D"
+    assert text.splitlines()[0] == "O\tU0\\:a\\:b\tU1\\:D"
 
 
 def test_there_and_back():
@@ -30,9 +30,10 @@ def test_there_and_back():
     assert columns == "a:b D O\nc N B\n\nd V O\n\n"
 
 
-def test_attributes_of_pairs_have_no_place():
-    with pytest.raises(InputError, match=r"template, line 2: .* found 'B1:%x\[0,0\]'"):
-        list(columns_to_crfsuite(io.BytesIO(COLUMNS), Template("U\nB1:%x[0,0]")))
+@pytest.mark.parametrize("line", ["B1:%x[0,0]", "*", "*1:%x[0,0]"])
+def test_attributes_of_pairs_have_no_place(line):
+    with pytest.raises(InputError, match=r"template: expected no attribute that conditions label pairs"):
+        list(columns_to_crfsuite(io.BytesIO(COLUMNS), Template(f"U\n{line}")))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -13,7 +14,6 @@ import pytest
 
 from sparsecrf import InputError
 from sparsecrf.datasets import cmudict
-from sparsecrf.datasets import fetch as fetching
 from sparsecrf.datasets.fetch import cache, carried, contents, fetch, is_here
 from sparsecrf.datasets.readers import column_text, conllu, token_and_label
 from sparsecrf.datasets.registry import REGISTRY, DataSet, Source, find
@@ -190,10 +190,10 @@ def test_without_pooch_the_command_to_install_it_is_named(served, monkeypatch, t
 
 
 def test_nothing_is_half_written(served, tmp_path, monkeypatch):
-    def fail(path, data):
-        raise OSError(28, "No space left on device", str(path))
+    def fail(file):
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(fetching, "write_atomically", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="No space left"):
         fetch(served[0], tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,10 +125,8 @@ def test_attributes(lines, rows, boundary):
 @given(expressions, st.text(characters, max_size=6))
 def test_regular_expressions(expression, text):
     found = re.search(python_regex(expression), text, re.DOTALL)
-    rows = [(text or "-",)]
-    if text:
-        (made,) = Template(f'U%t[0,0,"{expression}"]/%m[0,0,"{expression}"]').attributes(rows)
-        assert made == [f"U{'true' if found else 'false'}/{found[0] if found else ''}"]
+    (made,) = Template(f'U%t[0,0,"{expression}"]/%m[0,0,"{expression}"]').attributes([(text,)])
+    assert made == [f"U{'true' if found else 'false'}/{found[0] if found else ''}"]
 
 
 def test_star_takes_as_little_as_will_do():
@@ -137,7 +136,15 @@ def test_star_takes_as_little_as_will_do():
 
 def test_many_stars_end():
     text = "a" * 300
-    assert Template('U%t[0,0,"^.*a.*a.*b$"]').attributes([[text]]) == [["Ufalse"]]
+    assert Template(f'U%t[0,0,"^{".*a" * 60}b$"]').attributes([[text]]) == [["Ufalse"]]
+    with pytest.raises(InputError, match="column 139: expected at most 64 of"):
+        Template('U%t[0,0,"' + "a*" * 300_000 + '"]')
+
+
+def test_rows_that_are_made_on_demand():
+    """A NumPy array makes a new object at every access: nothing may point into it afterwards."""
+    rows = np.array([[f"word-{k}-{'x' * 50}"] for k in range(50)])
+    assert Template("U%x[0,0]").attributes(rows) == [[f"U{row[0]}"] for row in rows]
 
 
 def test_boundaries():
@@ -147,11 +154,13 @@ def test_boundaries():
 
 
 def test_comments_blank_lines_and_line_ends():
-    text = "\ufeff# first\r\n\r\nU1:%x[0,0]  # a word\r\n   \r\n#B\nB#1"
+    text = "\ufeff# first\r\n\r\nU1:%x[0,0]\r\n   \r\n#B\nB#1"
     template = Template(text)
     assert template.attributes([["a#b"]]) == [["U1:a#b", "B#1"]]
     assert len(template) == 2
     assert Template("u1:%x[0,0]#c\nB #", "wapiti").attributes([["a"]]) == [["u1:a", "b"]]
+    # What CRF++ does with a comment or blanks behind a line: they are part of the attribute.
+    assert Template("U1:%x[0,0] # c\nB ").attributes([["a"]]) == [["U1:a # c", "B "]]
 
 
 def test_blanks_in_macros():
@@ -179,6 +188,7 @@ def test_of_columns():
             "template, line 2, column 1: expected a line that begins with U, B, * or #, found 'X:",
         ),
         (" U:%x[0,0]", "template, line 1, column 1: expected a line that begins"),
+        ("éééééééééé", "template, line 1, column 1: expected a line that begins with U, B, * or #, found 'éééééé'"),
         ("U:%y[0,0]", "template, line 1, column 4: expected x, t or m after '%', found 'y[0,0]'"),
         ("U:%", "template, line 1, column 4: expected x, t or m after '%', found the end of the line"),
         ("U:50%", "template, line 1, column 6: expected x, t or m after '%', found the end of the line"),

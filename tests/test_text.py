@@ -7,6 +7,7 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sparsecrf._core import TextEncoder, whole_sequences
 
 from sparsecrf import BIAS, InputError, Template, Vocabulary, read_columns
 from sparsecrf.io.crfsuite import crfsuite_lines, read_crfsuite
@@ -189,7 +190,7 @@ def test_too_few_columns_for_the_template():
 
 
 # ---- CRFsuite files.
-names = st.text(st.sampled_from("ab:\\é /="), min_size=1, max_size=5)
+names = st.text(st.sampled_from("ab:\\é/="), min_size=1, max_size=5)
 values = st.one_of(st.just(1.0), st.floats(-1e50, 1e50))
 items = st.lists(st.tuples(st.lists(st.tuples(names, values), max_size=3), names), min_size=1, max_size=3)
 
@@ -198,9 +199,7 @@ items = st.lists(st.tuples(st.lists(st.tuples(names, values), max_size=3), names
 def test_crfsuite_round_trip(sequences):
     lines = [line for sequence in sequences for line in crfsuite_lines(*zip(*sequence, strict=True))]
     found = list(read_crfsuite(io.BytesIO("".join(lines).encode())))
-    # A line of blanks alone would be the end of a sequence: such a label has no place in this format.
-    if all(label.strip() for sequence in sequences for _, label in sequence):
-        assert found == [([list(t) for t, _ in sequence], [y for _, y in sequence]) for sequence in sequences]
+    assert found == [([list(t) for t, _ in sequence], [y for _, y in sequence]) for sequence in sequences]
 
 
 def test_crfsuite_values_and_escapes():
@@ -228,6 +227,11 @@ def test_crfsuite_encoding_equals_that_of_python_tokens():
         (b"A\tx: 1\n", "expected a number after ':' .* found ' 1'"),
         (b"A\tx:1:2\n", "expected a number after ':' .* found '1:2'"),
         (b"A\t\xff\n", "line 1, byte 3: expected text in UTF-8, found byte 0xFF"),
+        (b"A\tx\n\nA\tx\tx:inf\n", "line 3, column 7: expected a number of at most 1e100 in size, found 'inf'"),
+        (b"A\tx:1e101\n", "line 1, column 5: expected a number of at most 1e100 in size, found '1e101'"),
+        (b"A\tx:nan\n", "line 1, column 5: expected a number of at most 1e100 in size, found 'nan'"),
+        (b"A\tx\n\tx\n", "line 2: expected a label first, found none"),
+        (b"@weight:x\nA\tx\n", "line 1, column 9: expected a number"),
     ],
 )
 def test_broken_crfsuite(text, message):
@@ -235,6 +239,57 @@ def test_broken_crfsuite(text, message):
         list(read_crfsuite(io.BytesIO(text)))
 
 
-def test_infinite_values_are_refused():
-    with pytest.raises(InputError, match="sequence 0, position 0: expected a finite unigram attribute value"):
-        encode_crfsuite([io.BytesIO(b"A\tx:inf\n")], Vocabulary(), grow=True)
+def test_crfsuite_weights():
+    corpus = encode_crfsuite([io.BytesIO(b"@weight:2.5\nA\tx\n\nB\tx\n")], Vocabulary(), grow=True).corpus
+    assert list(corpus.to_arrays()["sequence_weight"]) == [2.5, 1.0]
+
+
+def test_an_encoder_survives_an_error():
+    vocabulary = Vocabulary()
+    encoder = TextEncoder(vocabulary.attributes, vocabulary.labels, True, True)
+    with pytest.raises(InputError, match="expected a finite weight >= 0, found -1"):
+        encoder.add_crfsuite(b"@weight:-1\nA\tx\n", BIAS, "input", 1)
+    encoder.add_crfsuite(b"A\ty\n", BIAS, "input", 1)
+    assert named(encoder.build(), vocabulary) == [[("A", {("y", 1.0)}, set())]]
+
+
+@pytest.mark.parametrize("text", ["\ufeff\na b X\n", "\ufeff\n\na b X\nc d Y\n"])
+def test_a_mark_and_a_blank_line_first(text):
+    assert columns(text)[0][0] == ["a", "b", "X"]
+    found = encode_columns([io.BytesIO(text.encode())], Vocabulary(), grow=True)
+    assert (found.n_columns, found.template.n_columns) == (3, 2)
+
+
+def test_a_blank_file_first():
+    found = encode_columns([io.BytesIO(b"\n\n"), io.BytesIO(b"a b X\n")], Vocabulary(), grow=True)
+    assert found.template.n_columns == 2
+
+
+def test_positions_count_the_byte_order_mark():
+    with pytest.raises(InputError, match="line 1, byte 5: expected text in UTF-8, found byte 0xFF"):
+        columns(b"\xef\xbb\xbfa\xff\n")
+
+
+def test_a_long_sequence_in_small_blocks_is_not_read_again_and_again():
+    class Trickle(io.RawIOBase):
+        """Gives a line at a time, whatever is asked for."""
+
+        def __init__(self, n):
+            self.left = n
+
+        def read(self, size=-1):
+            self.left -= 1
+            return b"word LABEL\n" if self.left >= 0 else b""
+
+    scanned = 0
+
+    def counted(piece):
+        nonlocal scanned
+        scanned += len(piece)
+        return whole_sequences(piece)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sparsecrf.io.text.whole_sequences", counted)
+        (piece,) = pieces(Trickle(5000))
+    assert len(piece.data) == 5000 * 11
+    assert scanned <= 3 * len(piece.data)

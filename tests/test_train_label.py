@@ -1,5 +1,6 @@
 """The commands train, label and path: what they write, where, and what they say."""
 
+import itertools
 import json
 import os
 import signal
@@ -79,7 +80,7 @@ def test_label_equals_model(trained):
     for sequence in trained.directory.joinpath("dev.txt").read_text(encoding="utf-8").strip().split("\n\n"):
         rows = sequence.split("\n")
         labels = model.label([line.split()[:-1] for line in rows])
-        assert [lines.pop(0) for _ in rows] == [f"{a}\t{b}" for a, b in zip(rows, labels, strict=True)]
+        assert [lines.pop(0) for _ in rows] == [f"{a} {b}" for a, b in zip(rows, labels, strict=True)]
         assert lines.pop(0) == ""
     assert lines == [""]
 
@@ -115,12 +116,12 @@ def test_marginals_scores_and_nbest(trained):
         mark, number, found, _ = header.split()
         assert (mark, int(number)) == ("#", rank)
         assert float(found) == pytest.approx(probability, rel=1e-4)
-        assert [line.split("\t")[-1] for line in lines] == labels
+        assert [line.split()[-1] for line in lines] == labels
 
     lines = trained("label", "-m", "m.safetensors", "one.txt", "--score", "--all-marginals").out.split("\n")
     assert float(lines[0].split()[2]) == pytest.approx(best[0][1], rel=1e-4)
     for t, line in enumerate(lines[1:5]):
-        _, label, confidence, *rest = line.split("\t")
+        _, _, label, confidence, *rest = line.split()
         assert label == best[0][0][t]
         assert float(confidence) == pytest.approx(p[t, model.labels.index(label)], abs=1e-6)
         found = dict(pair.rsplit(":", 1) for pair in rest)
@@ -133,27 +134,117 @@ def test_force_keeps_known_labels(trained):
     model = Model.load("m.safetensors")
     (trained.directory / "f.txt").write_text("A ?\nB X\nC ?\n".replace("X", model.labels[2]), encoding="utf-8")
     done = trained("label", "-m", "m.safetensors", "f.txt", "--force")
-    found = [line.split("\t")[-1] for line in done.out.strip().split("\n")]
+    found = [line.split()[-1] for line in done.out.strip().split("\n")]
     assert found == model.label([["A"], ["B"], ["C"]], fixed=[None, model.labels[2], None])
     assert found[1] == model.labels[2]
 
 
-CHUNKS = "a O\nb B-X\nc I-X\n\nb B-Y\nc I-Y\na O\n\nc I-X\nd S-Z\n"
+@pytest.mark.parametrize(
+    ("scheme", "labels"),
+    [("iob1", "O B-X I-X B-Y I-Y"), ("iob2", "O B-X I-X B-Y I-Y"), ("iobes", "O B-X I-X E-X S-X S-Y")],
+)
+def test_constraints(program, scheme, labels):
+    """The best of all label sequences that the scheme allows, by enumeration."""
+    labels, words = labels.split(), "abcd"
+    rng = np.random.default_rng(5)
+    weights = {(f"U:{word}", label): float(rng.normal()) for word in words for label in labels}
+    pairs = {("B", None if a is None else a, b): float(rng.normal()) for a in [None, *labels] for b in labels}
+    made = Model.from_weights(labels, weights, pairs)
+    Model(made.vocabulary, made.features, made.w, template=Template("U:%x[0,0]\nB"), n_columns=1).save("m.safetensors")
+
+    def valid(path):
+        """By the letter: what may come after what, and at the end."""
+        for before, (prefix, kind) in zip([("O", ""), *path], path, strict=False):
+            inside = before[0] in "BI" and before[1] == kind
+            if scheme == "iob1" and prefix == "B" and not inside:
+                return False
+            if scheme == "iob2" and prefix == "I" and not inside:
+                return False
+            if scheme == "iobes" and (prefix in "IE") != (before[0] in "BI"):
+                return False
+            if scheme == "iobes" and prefix in "IE" and before[1] != kind:
+                return False
+        return scheme != "iobes" or path[-1][0] not in "BI"
+
+    split = {label: (label[0], label[2:]) for label in labels}
+    changed = 0
+    for x in itertools.product(words, repeat=3):
+        best, score = None, -np.inf
+        for path in itertools.product(labels, repeat=3):
+            total = sum(weights[f"U:{a}", y] for a, y in zip(x, path, strict=True))
+            total += sum(pairs["B", p, y] for p, y in zip([None, *path], path, strict=False))
+            if valid([split[y] for y in path]) and total > score:
+                best, score = list(path), total
+        program.write(x_txt="".join(f"{a}\n" for a in x))
+        done = program("label", "-m", "m.safetensors", "x.txt", "--constrain", scheme)
+        assert [line.split()[1] for line in done.out.split("\n")[:3]] == best
+        changed += best != made.label([[f"U:{a}", "B"] for a in x])
+        if changed > 5:
+            return
+    assert changed
 
 
-def test_constraints(program):
-    weights = {("U:a", "I-X"): 3.0, ("U:b", "B-Y"): 1.0, ("U:b", "O"): 0.9, ("U:c", "I-X"): 2.0}
-    made = Model.from_weights(["O", "B-X", "I-X", "B-Y", "I-Y"], weights)
-    Model(made.vocabulary, made.features, made.w, template=Template("U:%x[0,0]"), n_columns=1).save("m.safetensors")
-    program.write(x_txt="a\nb\nc\n")
-    free = program("label", "-m", "m.safetensors", "x.txt").out.split()[1::2]
-    assert free == ["I-X", "B-Y", "I-X"]
-    valid = program("label", "-m", "m.safetensors", "x.txt", "--constrain", "iob2").out.split()[1::2]
-    assert valid == ["B-X", "O", "O"] or valid[0][0] != "I"
-    for previous, label in zip(["O", *valid], valid, strict=False):
-        assert label[0] != "I" or previous[1:] == label[1:]
-    done = program("label", "-m", "m.safetensors", "x.txt", "--constrain", "iobes")
-    assert done.status == 0
+def test_new_columns_are_set_off_as_the_old_ones_are(trained):
+    trained.write(tab_txt="A\tx\n", blank_txt="A x\n")
+    found = {
+        name: trained("label", "-m", "m.safetensors", f"{name}.txt", "--marginals").out for name in ("tab", "blank")
+    }
+    assert found["tab"].startswith("A\tx\t")
+    assert found["tab"].replace("\t", " ") == found["blank"]
+
+
+def test_the_model_is_saved_whoever_listens(trained):
+    arguments = ["train", "train.txt", "-t", "t.txt", "--rho1", "0.5"]
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sparsecrf", *arguments, "-m", "a.safetensors"],
+            cwd=trained.directory,
+            stderr=full,
+            stdout=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 0
+    assert Model.load("a.safetensors").training["objective"] == trained.result["objective"]
+    done = trained(*arguments, "-m", "b.safetensors", "--log", "/dev/full")
+    assert done.status == 1
+    assert "/dev/full: No space left on device; the model was saved" in done.err
+    assert Model.load("b.safetensors").training["objective"] == trained.result["objective"]
+
+
+def test_lbfgs_keeps_to_limits(trained):
+    command = [
+        "train",
+        "train.txt",
+        "-t",
+        "t.txt",
+        "-m",
+        "l.safetensors",
+        "--solver",
+        "lbfgs",
+        "--rho1",
+        "0",
+        "--json",
+        "-q",
+    ]
+    done = json.loads(trained(*command, "--max-iter", "2", "--tol", "1e-12").out)
+    assert (done["iterations"], done["stopped_by"]) == (2, "max_iter")
+
+
+def test_huge_scores_are_written_whole(program):
+    made = Model.from_weights(["A", "B"], {("x", "A"): 1e99})
+    made.save("m.safetensors")
+    program.write(d_crfsuite="A\tx:1e50\n")
+    done = program("label", "-m", "m.safetensors", "d.crfsuite", "--score")
+    header, line, *_ = done.out.split("\n")
+    assert float(header.split()[3]) == pytest.approx(1e149)
+    assert line == "A\tA"
+
+
+def test_labels_with_blanks_are_evaluated_whole(program):
+    program.write(d_crfsuite="B NP\tx\nI NP\ty\n\nI NP\ty\n")
+    assert program("train", "d.crfsuite", "-m", "m.safetensors", "--rho1", "0.01", "-q").status == 0
+    found = json.loads(program("eval", "-m", "m.safetensors", "d.crfsuite", "--json").out)
+    assert (found["tokens"], found["token_error"]) == (3, 0.0)
 
 
 def test_crfsuite_files(program):
@@ -185,6 +276,7 @@ def test_log_dev_and_resume(trained):
     last = json.loads(trained(*options).out)
     records = [json.loads(line) for line in trained.directory.joinpath("l.jsonl").read_text().splitlines()]
     assert list(records[0]) == LOG
+    assert [record["iter"] for record in records] == list(range(last["iterations"] + 1))
     assert records[-1]["iter"] == last["iterations"]
     assert records[-1]["dev_error"] is not None
     whole = trained("train", "train.txt", "-t", "t.txt", "-m", "w.safetensors", "--rho1", "0.1", "--tol", "1e-6", "-q")
@@ -234,7 +326,7 @@ def test_label_answers_a_pipe_sequence_by_sequence(trained):
         for word in ("A", "B"):
             process.stdin.write(f"{word}\n\n".encode())
             process.stdin.flush()
-            assert process.stdout.readline().decode().split("\t")[0] == word
+            assert process.stdout.readline().decode().split()[0] == word
             assert process.stdout.readline() == b"\n"
         process.stdin.close()
         assert process.wait(20) == 0

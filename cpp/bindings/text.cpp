@@ -3,6 +3,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "arrays.hpp"
 #include "core/labeller.hpp"
 #include "core/text_encoder.hpp"
+#include "core/utf8.hpp"
 #include "module.hpp"
 
 namespace sparsecrf::bindings {
@@ -30,15 +32,15 @@ Dialect dialect_named(const std::string& name) {
     throw InputError(message("boundary: expected 'crf++' or 'wapiti', found '", name, "'"));
 }
 
-// Rows of Python text as the core sees them. The texts live as long as the Python objects.
-Rows rows_of(nb::sequence sequence) {
+// Rows of Python text as the core sees them: views of objects that `owners` keeps alive.
+Rows rows_of(nb::sequence sequence, nb::list& owners) {
     Rows rows;
     rows.length = static_cast<std::int64_t>(nb::len(sequence));
     for (std::int64_t t = 0; t < rows.length; ++t) {
         nb::object row = sequence[t];
         const auto fail = [&](const std::string& expected, nb::handle found) {
             throw InputError(message("position ", t, ": expected ", expected, ", found ",
-                                     nb::cast<std::string>(nb::repr(found)).substr(0, 80)));
+                                     utf8_prefix(nb::cast<std::string>(nb::repr(found)), 80)));
         };
         if (PyUnicode_Check(row.ptr())) row = nb::make_tuple(row);
         if (!PySequence_Check(row.ptr())) fail("text or a sequence of columns", row);
@@ -47,6 +49,7 @@ Rows rows_of(nb::sequence sequence) {
         if (found != rows.n_columns) fail(message(rows.n_columns, " columns as at position 0"), row);
         for (std::int64_t k = 0; k < found; ++k) {
             const nb::object cell = row[k];
+            owners.append(cell);
             if (!PyUnicode_Check(cell.ptr())) fail("text in every column", row);
             Py_ssize_t size = 0;
             const char* data = PyUnicode_AsUTF8AndSize(cell.ptr(), &size);
@@ -62,7 +65,8 @@ Rows rows_of(nb::sequence sequence) {
 }
 
 nb::list attributes_of(const Template& lines, nb::sequence sequence) {
-    const Rows rows = rows_of(sequence);
+    nb::list owners;
+    const Rows rows = rows_of(sequence, owners);
     if (rows.length > 0) lines.check_columns(rows.n_columns, "position 0");
     nb::list all;
     Expansion made;
@@ -95,6 +99,25 @@ void bind_template(nb::module_& m) {
         .def_prop_ro("text", &Template::text)
         .def_prop_ro("boundary", [](const Template& t) { return t.dialect() == Dialect::wapiti ? "wapiti" : "crf++"; })
         .def_prop_ro("n_columns", &Template::n_columns, "How many columns of observations the macros need.")
+        .def_prop_ro(
+            "kinds",
+            [](const Template& t) {
+                nb::list kinds;
+                for (std::int64_t k = 0; k < t.size(); ++k) {
+                    const Template::Kind kind = t.kind(k);
+                    kinds.append(kind == Template::Kind::unigram ? "U" : kind == Template::Kind::bigram ? "B" : "*");
+                }
+                return kinds;
+            },
+            nb::sig("def kinds(self) -> list[str]"), "U, B or * for each line.")
+        .def_prop_ro(
+            "varies",
+            [](const Template& t) {
+                nb::list varies;
+                for (std::int64_t k = 0; k < t.size(); ++k) varies.append(t.varies(k));
+                return varies;
+            },
+            nb::sig("def varies(self) -> list[bool]"), "Whether each line has a macro.")
         .def("__len__", &Template::size)
         .def(
             "attributes", &attributes_of, nb::arg("rows"),
@@ -107,6 +130,15 @@ void bind_readers(nb::module_& m) {
     m.def(
         "whole_sequences", [](nb::bytes piece) { return whole_sequences(text_of(piece)); }, nb::arg("piece"),
         "Length of the part of the bytes that ends with a blank line; 0 if there is none.");
+    m.def(
+        "count_columns",
+        [](nb::bytes piece) {
+            std::string_view rest = without_mark(text_of(piece));
+            std::vector<std::string_view> cells;
+            while (!rest.empty() && cells.empty()) split_columns(take_line(rest), cells);
+            return cells.size();
+        },
+        nb::arg("piece"), "The number of columns of its first line that is not blank; 0 if there is none.");
     m.def(
         "parse_columns",
         [](nb::bytes piece, const std::string& source, std::int64_t n_columns, std::int64_t line) {
@@ -156,6 +188,14 @@ void bind_readers(nb::module_& m) {
         "The sequences of a piece of a CRFsuite file: attributes with values, and labels.");
 }
 
+// Other Python threads may run meanwhile, unless the encoder changes tables that they can reach.
+struct Unlocked {
+    explicit Unlocked(const TextEncoder& encoder) {
+        if (!encoder.grows()) released.emplace();
+    }
+    std::optional<nb::gil_scoped_release> released;
+};
+
 void bind_text_encoder(nb::module_& m) {
     nb::class_<TextEncoder>(m, "TextEncoder", "Text files to a corpus.")
         .def(
@@ -173,7 +213,7 @@ void bind_text_encoder(nb::module_& m) {
             [](TextEncoder& encoder, nb::bytes piece, const Template& lines, bool labelled, const std::string& source,
                std::int64_t n_columns, std::int64_t line) {
                 const std::string_view view = text_of(piece);
-                const nb::gil_scoped_release unlocked;
+                const Unlocked unlocked(encoder);
                 ColumnReader reader(source, n_columns, line);
                 reader.open(view);
                 Rows rows;
@@ -190,7 +230,7 @@ void bind_text_encoder(nb::module_& m) {
             [](TextEncoder& encoder, nb::bytes piece, const std::string& bias, const std::string& source,
                std::int64_t line) {
                 const std::string_view view = text_of(piece);
-                const nb::gil_scoped_release unlocked;
+                const Unlocked unlocked(encoder);
                 CrfsuiteReader reader(source, line);
                 reader.open(view);
                 Items items;

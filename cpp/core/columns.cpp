@@ -33,9 +33,8 @@ void check_text(std::string_view piece, const std::string& source, std::int64_t 
 std::string ColumnReader::where(std::int64_t line) const { return message(source_, ", line ", line); }
 
 void ColumnReader::open(std::string_view piece) {
-    if (line_ == 1 && piece.starts_with("\xEF\xBB\xBF")) piece.remove_prefix(3);  // a byte order mark
     check_text(piece, source_, line_);
-    rest_ = piece;
+    rest_ = line_ == 1 ? without_mark(piece) : piece;
 }
 
 bool ColumnReader::next(Rows& rows) {
@@ -54,8 +53,7 @@ bool ColumnReader::next(Rows& rows) {
     return rows.length > 0;
 }
 
-void ColumnReader::add_row(Rows& rows, std::string_view line) {
-    const std::size_t before = rows.cells.size();
+void split_columns(std::string_view line, std::vector<std::string_view>& cells) {
     const char* p = line.data();
     const char* const end = p + line.size();
     for (;;) {
@@ -63,9 +61,14 @@ void ColumnReader::add_row(Rows& rows, std::string_view line) {
         if (p == end) break;
         const char* const start = p;
         while (p < end && !is_blank(*p)) ++p;
-        rows.cells.emplace_back(start, static_cast<std::size_t>(p - start));
-        rows.hashes.emplace_back(rows.cells.back());
+        cells.emplace_back(start, static_cast<std::size_t>(p - start));
     }
+}
+
+void ColumnReader::add_row(Rows& rows, std::string_view line) {
+    const std::size_t before = rows.cells.size();
+    split_columns(line, rows.cells);
+    for (std::size_t k = before; k < rows.cells.size(); ++k) rows.hashes.emplace_back(rows.cells[k]);
     const auto found = static_cast<std::int64_t>(rows.cells.size() - before);
     if (n_columns_ == 0) {
         n_columns_ = found;

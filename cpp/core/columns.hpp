@@ -64,6 +64,14 @@ void check_text(std::string_view piece, const std::string& source, std::int64_t 
 
 inline bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+// The text of a file without the byte order mark that it may begin with.
+inline std::string_view without_mark(std::string_view text) {
+    return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
+}
+
+// Appends the columns of a line.
+void split_columns(std::string_view line, std::vector<std::string_view>& cells);
+
 // The next line of `text`, which loses it and its end ("\n" or "\r\n").
 std::string_view take_line(std::string_view& text);
 

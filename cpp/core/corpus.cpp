@@ -198,7 +198,9 @@ void CorpusBuilder::split_bigrams() {
 
     std::vector<std::int64_t> positions(bigram_lists_.size(), 0);  // of each full list
     for (const std::uint32_t list : bigram_) ++positions[list];
-    std::vector<std::int64_t> frequency(corpus_.n_attributes, 0);  // of each attribute
+    std::uint32_t largest = 0;
+    for (std::int64_t k = 0; k < bigram_lists_.n_entries(); ++k) largest = std::max(largest, bigram_lists_.id(k));
+    std::vector<std::int64_t> frequency(std::size_t{largest} + 1, 0);  // of each attribute up to the last one here
     for (std::uint32_t list = 0; list < bigram_lists_.size(); ++list) {
         for (std::int64_t k = bigram_lists_.begin(list); k < bigram_lists_.end(list); ++k) {
             frequency[bigram_lists_.id(k)] += positions[list];

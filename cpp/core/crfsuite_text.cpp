@@ -1,10 +1,14 @@
 #include "crfsuite_text.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
+#include <optional>
 
 #include "columns.hpp"
+#include "corpus.hpp"
 #include "error.hpp"
+#include "number.hpp"
+#include "utf8.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -33,9 +37,15 @@ std::size_t find_colon(std::string_view field) {
 }  // namespace
 
 void CrfsuiteReader::open(std::string_view piece) {
-    if (line_ == 1 && piece.starts_with("\xEF\xBB\xBF")) piece.remove_prefix(3);
     check_text(piece, source_, line_);
-    rest_ = piece;
+    // A column file? Lines without attributes have no TAB either, but no blanks.
+    const bool blank = std::all_of(piece.begin(), piece.end(), is_blank);
+    if (!blank && piece.find('\t') == std::string_view::npos && piece.find(' ') != std::string_view::npos) {
+        throw InputError(
+            message(source_, ", line ", line_,
+                    ": expected CRFsuite's format, a label, a TAB and attributes, found blanks and no TAB"));
+    }
+    rest_ = line_ == 1 ? without_mark(piece) : piece;
 }
 
 bool CrfsuiteReader::next(Items& items) {
@@ -55,11 +65,18 @@ bool CrfsuiteReader::next(Items& items) {
 }
 
 void CrfsuiteReader::add_item(Items& items, std::string_view line) const {
+    constexpr std::string_view kWeight = "@weight:";
+    if (line.starts_with(kWeight)) {
+        items.weight = number(line.substr(kWeight.size()), kWeight.size() + 1);
+        return;
+    }
     std::size_t at = 0;
     for (bool first = true; at <= line.size(); first = false) {
         const std::size_t end = std::min(line.find('\t', at), line.size());
         const std::string_view field = line.substr(at, end - at);
         if (first) {
+            if (field.empty())
+                throw InputError(message(source_, ", line ", line_, ": expected a label first, found none"));
             items.labels.push_back(unescaped(field));
         } else if (!field.empty()) {
             add_attribute(items, field, at + 1);
@@ -72,17 +89,16 @@ void CrfsuiteReader::add_item(Items& items, std::string_view line) const {
 void CrfsuiteReader::add_attribute(Items& items, std::string_view field, std::size_t column) const {
     const std::size_t colon = find_colon(field);
     double value = 1.0;
-    if (colon != std::string_view::npos) {
-        const std::string number(field.substr(colon + 1));
-        char* end = nullptr;
-        value = std::strtod(number.c_str(), &end);
-        if (number.empty() || is_blank(number[0]) || end != number.c_str() + number.size()) {
-            throw InputError(message(source_, ", line ", line_, ", column ", column + colon + 1,
-                                     ": expected a number after ':' (write \\: for a colon in a name), found '", number,
-                                     "'"));
-        }
-    }
+    if (colon != std::string_view::npos) value = number(field.substr(colon + 1), column + colon + 1);
     items.attributes.push_back({unescaped(field.substr(0, colon)), value});
+}
+
+double CrfsuiteReader::number(std::string_view text, std::size_t column) const {
+    const std::optional<double> value = parse_number(text);
+    if (value && std::abs(*value) <= kLargest) return *value;
+    throw InputError(message(source_, ", line ", line_, ", column ", column, ": expected a number ",
+                             value ? "of at most 1e100 in size" : "after ':' (write \\: for a colon in a name)",
+                             ", found '", utf8_prefix(text, 40), "'"));
 }
 
 }  // namespace sparsecrf

@@ -1,5 +1,5 @@
 // CRFsuite's data files: label TAB attribute[:value] TAB ..., a blank line between sequences. A backslash takes the
-// meaning from the character after it, so that \: and \\ can stand in names.
+// meaning from the character after it, so that \: and \\ can stand in names. A line @weight:NUMBER weighs its sequence.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,14 @@ struct Items {
     std::vector<std::int64_t> ptr{0};  // [T + 1] attributes of each item
     std::vector<Attribute> attributes;
     std::int64_t first_line = 0;
+    double weight = 1.0;  // of the sequence: a line @weight:NUMBER
 
     std::int64_t length() const { return static_cast<std::int64_t>(labels.size()); }
     void clear() {
         labels.clear();
         ptr.assign(1, 0);
         attributes.clear();
+        weight = 1.0;
     }
 };
 
@@ -42,6 +44,7 @@ class CrfsuiteReader {
    private:
     void add_item(Items& items, std::string_view line) const;
     void add_attribute(Items& items, std::string_view field, std::size_t column) const;
+    double number(std::string_view text, std::size_t column) const;
 
     std::string source_;
     std::int64_t line_;

@@ -2,18 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 
 #include "error.hpp"
+#include "number.hpp"
 
 namespace sparsecrf {
 namespace {
-
-void append_number(std::string& out, const char* format, double value) {
-    char text[40];
-    out.append(text, static_cast<std::size_t>(std::snprintf(text, sizeof text, format, value)));
-}
 
 // What the options and, with `force`, the labels of the corpus leave possible.
 Constraints constraints(const Corpus& corpus, const LabelOptions& options) {
@@ -22,6 +17,9 @@ Constraints constraints(const Corpus& corpus, const LabelOptions& options) {
     if (options.force) made.fixed = corpus.labels;
     if (!options.forbidden_last.empty()) {
         const auto Y = static_cast<std::size_t>(corpus.n_labels);
+        if (options.forbidden_last.size() != Y) {
+            throw InputError(message("forbidden_last: expected ", Y, " flags, found ", options.forbidden_last.size()));
+        }
         made.allowed.assign(static_cast<std::size_t>(corpus.n_tokens()) * Y, 1);
         for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
             const std::size_t last = static_cast<std::size_t>(corpus.offsets[i + 1] - 1) * Y;
@@ -37,36 +35,48 @@ struct Writer {
     const std::vector<std::string_view>& lines;  // [P]
     const LabelOptions& options;
     const std::vector<double>& p;  // [P, Y] or empty
+    bool columns;                  // lines are those of a column file
     std::string out;
+
+    // New columns are set off as the line's own are.
+    char separator(std::string_view line) const {
+        return columns && line.find('\t') == std::string_view::npos ? ' ' : '\t';
+    }
 
     void header(std::size_t rank, double log_prob, double score) {
         out += "# " + std::to_string(rank);
-        append_number(out, " %.6g", std::exp(log_prob));
-        append_number(out, " %.6f\n", score);
+        out += ' ';
+        append_number(out, std::exp(log_prob), Digits::significant, 6);
+        out += ' ';
+        append_number(out, score, Digits::after_point, 6);
+        out += '\n';
     }
 
     void sequence(std::int64_t first, std::span<const std::int32_t> path) {
         for (std::size_t t = 0; t < path.size(); ++t) {
             const std::size_t position = static_cast<std::size_t>(first) + t;
             out += lines[position];
-            out += '\t';
+            const char between = separator(lines[position]);
+            out += between;
             out += labels[static_cast<std::uint32_t>(path[t])];
-            if (!p.empty()) distribution(&p[position * labels.size()], path[t]);
+            if (!p.empty()) distribution(&p[position * labels.size()], path[t], between);
             out += '\n';
         }
         out += '\n';
     }
 
-    void distribution(const double* row, std::int32_t chosen) {
-        append_number(out, "\t%.6f", row[chosen]);
+    void distribution(const double* row, std::int32_t chosen, char between) {
+        out += between;
+        append_number(out, row[chosen], Digits::after_point, 6);
         if (!options.distribution) return;
         std::vector<std::uint32_t> order(labels.size());
         std::iota(order.begin(), order.end(), 0u);
         std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return row[a] > row[b]; });
         for (const std::uint32_t y : order) {
-            out += '\t';
+            out += between;
             out += labels[y];
-            append_number(out, ":%.6f", row[y]);
+            out += ':';
+            append_number(out, row[y], Digits::after_point, 6);
         }
     }
 };
@@ -94,10 +104,17 @@ Labeller::Batch Labeller::read(std::string_view piece, const std::string& source
         Rows rows;
         while (reader.next(rows)) {
             lines_->check_columns(rows.n_columns, reader.where(rows.first_line));
+            if (observed_ > 0 && rows.n_columns != observed_ && rows.n_columns != observed_ + 1) {
+                throw InputError(message(reader.where(rows.first_line), ": expected ", observed_,
+                                         " columns of observations as in training, and perhaps a label, found ",
+                                         rows.n_columns, " columns"));
+            }
             const bool labelled = observed_ > 0 && rows.n_columns > observed_;
             if (options.force && !labelled) {
-                throw InputError(message(reader.where(rows.first_line), ": expected a column of labels after ",
-                                         observed_, " columns of observations, found ", rows.n_columns, " columns"));
+                throw InputError(
+                    message(reader.where(rows.first_line),
+                            ": expected a column of labels after the observations, found ", rows.n_columns,
+                            observed_ > 0 ? " columns" : " columns, and a model that does not say how many it needs"));
             }
             encoder.add(rows, *lines_, labelled);
             batch.first_line.push_back(rows.first_line);
@@ -151,7 +168,7 @@ std::string Labeller::write(const Batch& batch, const LabelOptions& options) con
     std::vector<double> log_z(options.headers ? sequences : 0);
     if (options.headers) chain_->log_partition(corpus, limits, log_z);
 
-    Writer writer{*labels_, batch.lines, options, p, {}};
+    Writer writer{*labels_, batch.lines, options, p, lines_ != nullptr, {}};
     const auto write_path = [&](std::size_t i, std::size_t rank, std::span<const std::int32_t> path, double score) {
         if (options.headers) writer.header(rank, std::min(0.0, score - log_z[i]), score);
         writer.sequence(corpus.offsets[i], path);

@@ -1,11 +1,13 @@
 #include "regex.hpp"
 
+#include "error.hpp"
 #include "utf8.hpp"
 
 namespace sparsecrf {
 namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
+constexpr std::size_t kMostRepeats = 64;
 constexpr std::string_view kClasses = "adlpsuwADLPSUW";
 
 // isalpha and its like in the C locale, whatever locale the program runs in.
@@ -62,6 +64,10 @@ Regex::Regex(std::string_view expression, std::optional<Error>& error) {
         at += length;
         if (at < expression.size() && (expression[at] == '*' || expression[at] == '?')) {
             item.repeat = expression[at] == '*' ? Repeat::any : Repeat::optional;
+            if (++repeats_ > kMostRepeats) {
+                error = Error{at, message("expected at most ", kMostRepeats, " of * and ?, found more")};
+                return;
+            }
             ++at;
         }
         items_.push_back(std::move(item));
@@ -78,34 +84,42 @@ std::size_t Regex::step(const Item& item, std::string_view text) {
     return 0;
 }
 
-// Backtracking: recursion is as deep as the expression is long, repetition is a loop.
-std::size_t Regex::match(std::size_t k, std::string_view text, std::size_t at) const {
+// Backtracking: recursion is as deep as there are repeats, and a star is a loop.
+std::size_t Regex::match(std::size_t k, std::string_view text, std::size_t at, std::vector<bool>& failed) const {
+    const std::size_t place = k * (text.size() + 1) + at;
+    const auto fail = [&] {
+        if (!failed.empty()) failed[place] = true;
+        return kNone;
+    };
+    if (!failed.empty() && failed[place]) return kNone;
     for (; k < items_.size(); ++k) {
         const Item& item = items_[k];
         const std::size_t length = step(item, text.substr(at));
         if (item.repeat == Repeat::once) {
-            if (length == 0) return kNone;
+            if (length == 0) return fail();
             at += length;
         } else if (item.repeat == Repeat::optional) {
             if (length == 0) continue;
-            const std::size_t end = match(k + 1, text, at + length);
+            const std::size_t end = match(k + 1, text, at + length, failed);
             if (end != kNone) return end;
         } else {
             for (;;) {
-                const std::size_t end = match(k + 1, text, at);
+                const std::size_t end = match(k + 1, text, at, failed);
                 if (end != kNone) return end;
                 const std::size_t more = step(item, text.substr(at));
-                if (more == 0) return kNone;
+                if (more == 0) return fail();
                 at += more;
             }
         }
     }
-    return to_end_ && at != text.size() ? kNone : at;
+    return to_end_ && at != text.size() ? fail() : at;
 }
 
 Regex::Match Regex::search(std::string_view text) const {
+    std::vector<bool> failed;
+    if (repeats_ > 1) failed.resize((items_.size() + 1) * (text.size() + 1));
     for (std::size_t begin = 0;; begin += utf8_length(text.substr(begin))) {
-        const std::size_t end = match(0, text, begin);
+        const std::size_t end = match(0, text, begin, failed);
         if (end != kNone) return {begin, end - begin, true};
         if (from_start_ || begin == text.size()) return {0, 0, false};
     }

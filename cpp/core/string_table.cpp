@@ -1,7 +1,6 @@
 #include "string_table.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "error.hpp"
 #include "hash.hpp"
@@ -13,7 +12,7 @@ namespace {
 // Whether the parts, one after the other, are `text`.
 bool equals(std::string_view text, std::span<const std::string_view> parts) {
     for (const std::string_view part : parts) {
-        if (text.size() < part.size() || std::memcmp(text.data(), part.data(), part.size()) != 0) return false;
+        if (!text.starts_with(part)) return false;
         text.remove_prefix(part.size());
     }
     return text.empty();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "error.hpp"
+#include "utf8.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -23,7 +24,7 @@ struct Template::Parser {
 
     [[noreturn]] void fail(const std::string& expected, std::size_t where) const {
         const std::string found =
-            where < line.size() ? message("'", line.substr(where, 12), "'") : "the end of the line";
+            where < line.size() ? message("'", utf8_prefix(line.substr(where), 12), "'") : "the end of the line";
         throw InputError(
             message(source, ", line ", number, ", column ", where + 1, ": expected ", expected, ", found ", found));
     }
@@ -126,15 +127,15 @@ struct Template::Parser {
 Template::Template(std::string text, Dialect dialect, const std::string& source)
     : text_(std::move(text)), dialect_(dialect) {
     check_text(text_, source, 1);
-    std::string_view rest = text_;
-    if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
+    std::string_view rest = without_mark(text_);
     for (std::int64_t number = 1; !rest.empty(); ++number) {
         std::string_view line = take_line(rest);
-        for (std::size_t k = 0; k < line.size(); ++k) {
-            const bool begins = k == 0 || is_blank(line[k - 1]) || dialect == Dialect::wapiti;
-            if (line[k] == '#' && begins) line = line.substr(0, k);
+        const bool wapiti = dialect == Dialect::wapiti;
+        const std::size_t comment = wapiti || line.starts_with('#') ? line.find('#') : line.npos;
+        line = line.substr(0, comment);
+        if (wapiti || std::all_of(line.begin(), line.end(), is_blank)) {
+            while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
         }
-        while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
         if (!line.empty()) Parser{*this, source, number, line}.parse();
     }
     if (lines_.empty())

@@ -1,5 +1,7 @@
 #include "text_encoder.hpp"
 
+#include <exception>
+
 namespace sparsecrf {
 
 std::int32_t TextEncoder::label(std::string_view name) const {
@@ -8,9 +10,26 @@ std::int32_t TextEncoder::label(std::string_view name) const {
 }
 static_assert(Names::kUnknown == kMissing);
 
+// One sequence being added. An error in the middle of it leaves no trace of it.
+struct TextEncoder::Sequence {
+    Sequence(TextEncoder& owner, double weight) : encoder(owner) {
+        encoder.unigram_.clear();
+        encoder.bigram_.clear();
+        encoder.builder_.begin_sequence(weight);
+    }
+    ~Sequence() {
+        if (std::uncaught_exceptions() > before) encoder.builder_.abandon_sequence();
+    }
+    Sequence(const Sequence&) = delete;
+    Sequence& operator=(const Sequence&) = delete;
+
+    TextEncoder& encoder;
+    int before = std::uncaught_exceptions();
+};
+
 void TextEncoder::add(const Rows& rows, const Template& lines, bool labelled) {
     made_.resize(static_cast<std::size_t>(lines.size()));
-    builder_.begin_sequence();
+    const Sequence sequence(*this, 1.0);
     for (std::int64_t t = 0; t < rows.length; ++t) {
         const bool pairs = t > 0 || start_;
         // All hashes before the first look-up: the memory that look-ups need is on its way when they come.
@@ -34,7 +53,7 @@ void TextEncoder::add(const Rows& rows, const Template& lines, bool labelled) {
 
 void TextEncoder::add(const Items& items, std::string_view bias) {
     const std::int64_t plain = bias.empty() ? Names::kUnknown : attributes_.id(bias);
-    builder_.begin_sequence();
+    const Sequence sequence(*this, items.weight);
     for (std::int64_t t = 0; t < items.length(); ++t) {
         for (std::int64_t k = items.ptr[t]; k < items.ptr[t + 1]; ++k) {
             const std::int64_t id = attributes_.id(items.attributes[k].name);

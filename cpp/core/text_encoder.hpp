@@ -30,6 +30,7 @@ class Names {
     std::int64_t id(std::string_view name) const { return id({&name, 1}, TextHash(name)); }
     void prefetch(const TextHash& hash) const { table_->prefetch(hash); }
     std::int64_t size() const { return table_->size(); }
+    bool grows() const { return growing_ != nullptr; }
 
    private:
     std::shared_ptr<const StringTable> table_;
@@ -54,9 +55,11 @@ class TextEncoder {
     void add(const Items& items, std::string_view bias);
 
     std::int64_t n_sequences() const { return builder_.n_sequences(); }
+    bool grows() const { return attributes_.grows() || labels_.grows(); }
     Corpus build() { return builder_.build(labels_.size(), attributes_.size()); }
 
    private:
+    struct Sequence;
     std::int32_t label(std::string_view name) const;
 
     Names attributes_, labels_;

@@ -59,6 +59,12 @@ std::size_t utf8_length(std::string_view text) {
     return length;
 }
 
+std::string_view utf8_prefix(std::string_view text, std::size_t most) {
+    if (text.size() <= most) return text;
+    while (most > 0 && continues(static_cast<unsigned char>(text[most]))) --most;
+    return text.substr(0, most);
+}
+
 std::string hex_byte(char byte) {
     constexpr char kDigits[] = "0123456789ABCDEF";
     const auto value = static_cast<unsigned char>(byte);

@@ -13,6 +13,9 @@ std::size_t utf8_error(std::string_view text);
 // Length in bytes of the character that starts at text[0]; 1 for a byte that starts none. `text` is not empty.
 std::size_t utf8_length(std::string_view text);
 
+// At most so many bytes from the beginning of `text`, no character cut in two.
+std::string_view utf8_prefix(std::string_view text, std::size_t most);
+
 // "0xC3"
 std::string hex_byte(char byte);
 

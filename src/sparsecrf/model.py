@@ -88,6 +88,7 @@ class Model:
         bigram_w: Any,
         *,
         template: Template | None = None,
+        n_columns: int = 0,
         training: Mapping[str, Any] | None = None,
     ) -> Model:
         """Make a model from weights by id, in any order: of the cells (attribute, label) and (attribute, previous,
@@ -104,7 +105,7 @@ class Model:
         )
         columns = [np.ascontiguousarray(column) for column in (*u.T, *b.T)]
         features = FeatureSet(len(vocabulary.labels), len(vocabulary.attributes), *columns)
-        return cls(vocabulary, features, w, template=template, training=training)
+        return cls(vocabulary, features, w, template=template, n_columns=n_columns, training=training)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
@@ -162,6 +163,14 @@ class Model:
             template=self.template,
             n_columns=self.n_columns,
             training=self.training,
+        )
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        return Model.from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Model: {len(self.labels)} labels, {len(self.vocabulary.attributes)} attributes, {self.n_active} weights>"
         )
 
     @property

@@ -53,6 +53,7 @@ class Fit:
     loss: float
     kkt: float  #: sum of |smallest subgradient| over the virtual space, relative to that at w = 0
     gap: float  #: P(w) - P* is at most this
+    solver: str
     stopped_by: str  #: tol, gap, max_iter, time_limit, dev, interrupt, or precision: no step improves any more
     history: list[Record]
 
@@ -74,7 +75,13 @@ class Fit:
             "tokens": self.corpus.n_tokens,
         }
         finite = {name: float(value) if isfinite(value) else None for name, value in numbers.items()}
-        return {**finite, "stopped_by": self.stopped_by, **counts, "version": version("sparsecrf")}
+        return {
+            **finite,
+            "solver": self.solver,
+            "stopped_by": self.stopped_by,
+            **counts,
+            "version": version("sparsecrf"),
+        }
 
 
 @dataclass(frozen=True)
@@ -188,6 +195,7 @@ def fit(
         point.loss,
         result.kkt,
         result.gap,
+        solver,
         result.stopped_by,
         result.history,
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Callable
+from inspect import getdoc
 from typing import Annotated
 
 import typer
@@ -52,9 +52,12 @@ def _options(
 
 
 def _command(function: Callable[..., None], name: str, *examples: str) -> None:
+    # A paragraph of the docstring is one line, for the terminal to break.
+    paragraphs = (getdoc(function) or "").split("\n\n")
+    described = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     lines = [f"[bold]{text}[/bold]" for text in examples]
     lines[0] = f"{'Example' if len(lines) == 1 else 'Examples'}: {lines[0]}"
-    app.command(name, epilog="\n\n".join(lines))(function)
+    app.command(name, help=described, epilog="\n\n".join(lines))(function)
 
 
 _command(
@@ -86,13 +89,11 @@ def main() -> None:
     """Run the program. Exit status: 0 done, 1 an error in input or files, 2 wrong usage, 130 interrupted."""
     from sparsecrf import InputError
 
-    signal.signal(signal.SIGTERM, _terminated)
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _terminated)
     try:
         app(prog_name="sparsecrf")
-    except BrokenPipeError:
-        # Whoever read the output has gone. Nothing is left to be written, not even by the interpreter as it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename is not None else ""
         typer.echo(f"sparsecrf: {where}{error.strerror or error}", err=True)
@@ -103,5 +104,5 @@ def main() -> None:
 
 
 def _terminated(*_: object) -> None:
-    """SIGTERM is Ctrl-C: what was asked to be saved is saved."""
+    """The end of a session is a Ctrl-C: what was asked to be saved is saved."""
     raise KeyboardInterrupt

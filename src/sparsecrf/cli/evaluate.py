@@ -38,12 +38,14 @@ def evaluate(
     """
     from rich.console import Console
 
+    from sparsecrf.io.text import name_of
+
     notes = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    with notes.status(f"Evaluating {_name(file)} ..."):
+    with notes.status(f"Evaluating {name_of(file)} ..."):
         evaluation = _evaluate(file, model, scheme)
     if model is None and not _columns_share_labels(evaluation):
         notes.print(
-            f"{_name(file)}: no label of the last column but one occurs in the last. Expected gold and predicted "
+            f"{name_of(file)}: no label of the last column but one occurs in the last. Expected gold and predicted "
             "labels there. If the file has no predicted labels yet, -m MODEL predicts them.",
             soft_wrap=True,
         )
@@ -55,9 +57,10 @@ def evaluate(
 
 def _evaluate(file: str, model: str | None, scheme: Scheme) -> Evaluation:
     from sparsecrf import InputError
+    from sparsecrf.io.text import name_of
     from sparsecrf.metrics import Evaluation
 
-    evaluation, name = Evaluation(scheme), _name(file)
+    evaluation, name = Evaluation(scheme), name_of(file)
     for gold, predicted in _label_sequences(file, model):
         try:
             evaluation.add(gold, predicted)
@@ -69,37 +72,40 @@ def _evaluate(file: str, model: str | None, scheme: Scheme) -> Evaluation:
 
 
 def _label_sequences(file: str, model: str | None) -> Iterator[tuple[list[str], list[str]]]:
-    """Gold and predicted labels, sequence by sequence: the last two columns, of the file or of what `label` makes."""
+    """Gold and predicted labels, sequence by sequence."""
     from sparsecrf import InputError
     from sparsecrf.io.columns import read_columns
+    from sparsecrf.io.text import name_of
 
-    for rows in read_columns(file) if model is None else _predicted(file, model):
+    if model is not None:
+        yield from _predicted(file, model)
+        return
+    for rows in read_columns(file):
         if len(rows[0]) < 2:
             meaning = "the last two: gold and predicted label; -m MODEL predicts them if there are none"
-            raise InputError(f"{_name(file)}: expected at least 2 columns ({meaning}), found {len(rows[0])}")
+            raise InputError(f"{name_of(file)}: expected at least 2 columns ({meaning}), found {len(rows[0])}")
         yield [row[-2] for row in rows], [row[-1] for row in rows]
 
 
-def _predicted(file: str, model: str) -> Iterator[list[list[str]]]:
-    """The sequences of the file with predicted labels as their last column."""
+def _predicted(file: str, model: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Gold and predicted labels of a file that the model labels."""
     from sparsecrf import InputError, Model
-    from sparsecrf._core import parse_columns
-    from sparsecrf.io.text import pieces, width
+    from sparsecrf.io.text import name_of, pieces, width
 
     loaded, n_columns = Model.load(model), 0
     labeller = loaded.labeller()
     for piece in pieces(file):
-        if n_columns == 0 and loaded.n_columns > 0:
+        if n_columns == 0 and loaded.template is not None:
             n_columns = width(piece)
-            if n_columns == loaded.n_columns:
-                expected = f"{n_columns} columns of observations and, last, the gold label"
-                raise InputError(f"{_name(file)}, line {piece.line}: expected {expected}, found {n_columns} columns")
-        text = labeller.label(piece.data, _name(file), n_columns, piece.line)
-        yield from parse_columns(text, _name(file), 0, piece.line)[0]
-
-
-def _name(file: str) -> str:
-    return "standard input" if file == "-" else file
+            needed = max(loaded.n_columns, loaded.template.n_columns)
+            if n_columns > 0 and (n_columns <= needed or n_columns > loaded.n_columns + 1 > 1):
+                expected = f"{needed} columns of observations and, last, the gold label"
+                raise InputError(f"{name_of(file)}, line {piece.line}: expected {expected}, found {n_columns} columns")
+        text = labeller.label(piece.data, name_of(file), n_columns, piece.line).decode()
+        for sequence in text.split("\n\n")[:-1]:
+            # Labels may have blanks in CRFsuite's format, where they are set off by a tab.
+            rows = [line.split("\t") if loaded.template is None else line.split() for line in sequence.split("\n")]
+            yield [row[-2] for row in rows], [row[-1] for row in rows]
 
 
 def _columns_share_labels(evaluation: Evaluation) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,18 +38,43 @@ def check_readable(*names: str | None) -> None:
                 pass
 
 
-def check_writable(*names: str | None) -> None:
-    """Raise for files that cannot be made, before anything else is done."""
+def check_writable(*names: str | None, inputs: Iterable[str | None] = ()) -> None:
+    """Raise for files that cannot be made, or that would replace an input, before anything else is done."""
+    read = [name for name in inputs if name is not None and name != "-" and os.path.exists(name)]
     for name in names:
-        if name is None or name == "-":
+        if name is None:
             continue
+        if name == "-":
+            raise InputError("-: expected the name of a file to write, found standard output")
         target = Path(os.path.realpath(name))
         if target.is_dir():
             raise InputError(f"{name}: expected the name of a file, found a directory")
         if not target.parent.is_dir():
             raise InputError(f"{name}: expected a directory {str(target.parent)!r} to write to, found none")
-        if not os.access(target.parent, os.W_OK) and not target.exists():
-            raise InputError(f"{name}: expected a directory that can be written to, found one that cannot")
+        if any(os.path.samefile(name, other) for other in read if target.exists()):
+            raise InputError(f"{name}: expected a file of its own to write, found one that is read")
+        if target.exists() and not target.is_file():
+            continue  # a device or a pipe
+        try:  # what `replacing` will do
+            trial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+            trial.touch(exist_ok=False)
+            trial.unlink()
+        except OSError as error:
+            raise InputError(f"{name}: expected a place that can be written to: {error.strerror}") from None
+
+
+def check_solver(name: str, rho1: float = 1.0) -> None:
+    """Raise for a solver that there is not, or that cannot do with an l1 penalty."""
+    import typer
+
+    from sparsecrf.training import SOLVERS
+
+    if name not in SOLVERS:
+        raise typer.BadParameter(f"expected one of {', '.join(SOLVERS)}, found {name!r}", param_hint="--solver")
+    if name == "sgd" and rho1 != 0:
+        raise typer.BadParameter(f"expected 0 for sgd, found {rho1:g}; sgd-l1 takes an l1 penalty", param_hint="--rho1")
+    if not isfinite(rho1):
+        raise typer.BadParameter(f"expected a finite number, found {rho1}", param_hint="--rho1")
 
 
 def total_bytes(names: Sequence[str]) -> int | None:

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
+from sparsecrf._core import InputError
 from sparsecrf.cli.options import Quiet, Threads
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ def label(
         str, typer.Argument(help="Data with or without labels; [bold]-[/bold] is standard input.", metavar="INPUT")
     ] = "-",
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write; by default standard output.")] = "-",
-    nbest: Annotated[int, typer.Option(metavar="N", min=1, help="The so many best labellings of each sequence.")] = 1,
+    nbest: Annotated[
+        int, typer.Option(metavar="N", min=1, max=10_000, help="The so many best labellings of each sequence.")
+    ] = 1,
     marginals: Annotated[
         bool, typer.Option("--marginals", help="After each label the probability that it stands there.")
     ] = False,
@@ -50,7 +53,7 @@ def label(
     Input from a pipe is answered sequence by sequence, as soon as the blank line after one has been read. Words that
     the model has never seen say nothing. Several labellings of a sequence follow each other, as --score shows them.
     """
-    from sparsecrf.chunk_rules import forbidden_pairs
+    from sparsecrf.chunk_rules import SCHEMES, forbidden_pairs
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
     from sparsecrf.cli.progress import progress
     from sparsecrf.io.atomic import replacing
@@ -58,9 +61,11 @@ def label(
     from sparsecrf.model import Model
 
     check_readable(model, data)
-    check_writable(output)
+    check_writable(None if output == "-" else output, inputs=[model])
     known = Model.load(model)
     labeller = known.labeller()
+    if constrain not in (None, *SCHEMES):
+        raise typer.BadParameter(f"expected one of {', '.join(SCHEMES)}, found {constrain!r}", param_hint="--constrain")
     pairs, last = (b"", b"") if constrain is None else forbidden_pairs(known.labels, constrain)
     source, n_columns = name_of(data), 0
 
@@ -82,6 +87,8 @@ def label(
     total = total_bytes([data])
     with ExitStack() as stack:
         advance = stack.enter_context(progress("labelling", total, quiet=quiet or total is None or total < 1 << 22))
+        if output == "-" and sys.stdout is None:
+            raise InputError("standard output: expected it open, found it closed")
         out: IO[bytes] = sys.stdout.buffer if output == "-" else stack.enter_context(replacing(output))
         incoming = pieces(data)
         first = next(incoming, None)

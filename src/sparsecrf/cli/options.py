@@ -52,9 +52,15 @@ Start: TypeAlias = Annotated[
         help="Whether the first token of a sequence follows a start label (CRF++, Wapiti and CRFsuite have none).",
     ),
 ]
-Threads: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, help="Threads to use; 0: all cores.")]
+Threads: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, max=1024, help="Threads to use; 0: all cores.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="The result as one JSON object, the last line of standard output.")
 ]
 Rho2: TypeAlias = Annotated[float, typer.Option(metavar="X", min=0, help="Squared (l2) penalty: rho2/2 |w|^2.")]
+
+#: As sparsecrf.training has them, which takes long to import.
+SOLVERS = ("auto", "sbcd", "cd", "owlqn", "lbfgs", "sgd", "sgd-l1")
+Solver: TypeAlias = Annotated[
+    str, typer.Option(help=f"One of {', '.join(SOLVERS)}.", metavar="NAME", autocompletion=lambda: list(SOLVERS))
+]

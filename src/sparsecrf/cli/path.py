@@ -17,6 +17,7 @@ from sparsecrf.cli.options import (
     Missing,
     Quiet,
     Rho2,
+    Solver,
     Start,
     TemplateFile,
     Threads,
@@ -43,7 +44,7 @@ def path(
         float, typer.Option(metavar="X", min=0, max=1, help="The smallest rho1, relative to the largest.")
     ] = 1e-3,
     rho2: Rho2 = 0.01,
-    solver: Annotated[str, typer.Option(help="As for train.", metavar="NAME")] = "auto",
+    solver: Solver = "auto",
     tol: Annotated[float, typer.Option(metavar="X", min=0, help="Stop each fit at this relative KKT residual.")] = 1e-3,
     threads: Threads = 0,
     start: Start = True,
@@ -57,7 +58,7 @@ def path(
 
     Writes path.tsv, a model for each penalty, and best.safetensors: the one with the smallest error on --dev.
     """
-    from sparsecrf.cli.files import check_readable, encode, format_of, total_bytes
+    from sparsecrf.cli.files import check_readable, check_solver, encode, format_of, total_bytes
     from sparsecrf.cli.progress import progress, say
     from sparsecrf.features.template import Template
     from sparsecrf.heldout import token_error
@@ -66,6 +67,7 @@ def path(
     from sparsecrf.vocabulary import Vocabulary
 
     check_readable(*data, dev, template)
+    check_solver(solver)
     os.makedirs(output, exist_ok=True)
     kind = format_of(data[0], format)
     lines = None if template is None else Template.load(template, boundary)

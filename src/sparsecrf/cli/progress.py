@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -21,9 +21,10 @@ class Advance(Protocol):
 
 
 def say(text: str, *, quiet: bool = False) -> None:
-    """One line for people."""
-    if not quiet:
-        print(text, file=sys.stderr, flush=True)
+    """One line for people. If nobody can read it, the work goes on."""
+    if not quiet and sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -31,8 +32,8 @@ def progress(what: str, total: float | None, *, quiet: bool = False) -> Iterator
     """Show how `what` goes on; `total` None: nobody knows how much there is."""
     if quiet:
         yield lambda amount=0, note="": None
-    elif sys.stderr.isatty():
-        with _bar() as bar:
+    elif sys.stderr is not None and sys.stderr.isatty():
+        with _bar(total) as bar:
             yield _Bar(bar, bar.add_task(what, total=total, note=""))
     else:
         lines = _Lines(what, total)
@@ -40,15 +41,14 @@ def progress(what: str, total: float | None, *, quiet: bool = False) -> Iterator
         lines.finish()
 
 
-def _bar() -> Progress:
+def _bar(total: float | None) -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     return Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TaskProgressColumn(show_speed=False),
+        *([BarColumn(bar_width=24), TaskProgressColumn()] if total is not None else []),
         TimeElapsedColumn(),
         TextColumn("{task.fields[note]}", style="dim"),
         console=Console(stderr=True),
@@ -68,17 +68,19 @@ class _Lines:
     def __init__(self, what: str, total: float | None) -> None:
         self._what, self._total, self._done, self._note = what, total, 0.0, ""
         self._shown = time.monotonic()
+        self._told = True  # nothing has come since the last line
 
     def __call__(self, amount: float = 0, note: str = "") -> None:
         self._done += amount
-        self._note = note
+        self._note, self._told = note, False
         if time.monotonic() - self._shown >= LINE_EVERY_S:
             self.finish()
 
     def finish(self) -> None:
         """The last word: what came since the last line."""
-        self._shown = time.monotonic()
+        if self._told:
+            return
+        self._shown, self._told = time.monotonic(), True
         share = f"{100 * self._done / self._total:3.0f} %" if self._total else ""
         text = "  ".join(part for part in (self._what, share, self._note) if part)
-        if self._note or self._done:
-            say(text)
+        say(text)

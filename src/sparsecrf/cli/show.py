@@ -49,7 +49,7 @@ def show(
 ) -> None:
     """Show a model: labels, weights, transitions, and how close to the optimum its training came.
 
-    As tsv, the previous label is empty for weights of single labels and [start] at the start of a sequence.
+    As tsv, the previous label is empty for weights of single labels and \\[start] at the start of a sequence.
     """
     from sparsecrf.cli.files import check_readable
     from sparsecrf.model import Model

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sparsecrf._core import InputError
 from sparsecrf.cli.options import (
     Boundary,
     DataFiles,
@@ -17,6 +21,7 @@ from sparsecrf.cli.options import (
     Missing,
     Quiet,
     Rho2,
+    Solver,
     Start,
     TemplateFile,
     Threads,
@@ -38,7 +43,7 @@ def train(
         str | None,
         typer.Option(help="Other labelled data: its token error is recorded at every iteration.", metavar="FILE"),
     ] = None,
-    solver: Annotated[str, typer.Option(help="auto, sbcd, cd, owlqn, lbfgs, sgd or sgd-l1.", metavar="NAME")] = "auto",
+    solver: Solver = "auto",
     rho1: Annotated[
         float, typer.Option(metavar="X", min=0, help="Absolute (l1) penalty: rho1 |w|_1. The larger, the sparser.")
     ] = 1.0,
@@ -112,17 +117,16 @@ def train(
     Minimises loss + rho1 |w|_1 + rho2/2 |w|^2 over all features that can be formed, and says how close to the optimum
     it came. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with status 130.
     """
-    from sparsecrf.cli.files import check_readable, check_writable, encode, format_of, total_bytes
+    from sparsecrf.cli.files import check_readable, check_solver, check_writable, encode, format_of, total_bytes
     from sparsecrf.cli.progress import progress, say
     from sparsecrf.features.template import Template
     from sparsecrf.model import Model
-    from sparsecrf.training import SOLVERS, fit, weights_in
+    from sparsecrf.training import fit, weights_in
     from sparsecrf.vocabulary import Vocabulary
 
     check_readable(*data, dev, init, template)
-    check_writable(model, checkpoint, log)
-    if solver not in SOLVERS:
-        raise typer.BadParameter(f"expected one of {', '.join(SOLVERS)}, found {solver!r}", param_hint="--solver")
+    check_writable(model, checkpoint, log, inputs=[*data, dev, init, template])
+    check_solver(solver, rho1)
     if patience is not None and dev is None:
         raise typer.BadParameter("expected --dev with it, found none", param_hint="--patience")
     if resume and checkpoint is None:
@@ -141,14 +145,15 @@ def train(
                 [dev], kind, vocabulary, encoded.template, advance=advance, n_columns=encoded.n_columns, missing=missing
             ).corpus
     read_s = time.perf_counter() - began
-    corpus = encoded.corpus
+    corpus, virtual = encoded.corpus, virtual_features(encoded, vocabulary)
     say(
         f"{corpus.n_sequences:,} sequences, {corpus.n_tokens:,} tokens, {len(vocabulary.labels):,} labels, "
-        f"{len(vocabulary.attributes):,} attributes: {virtual_features(encoded, vocabulary):,} features",
+        f"{len(vocabulary.attributes):,} attributes: {virtual:,} features",
         quiet=quiet,
     )
 
-    with progress("training", None, quiet=quiet) as advance, Log(log) as write:
+    signal.signal(signal.SIGINT, _stopping)
+    with progress("training", None, quiet=quiet) as advance, Log(log, resume) as write:
 
         def watch(record: dict[str, Any]) -> None:
             write(record)
@@ -174,33 +179,53 @@ def train(
             threads=threads,
             callback=watch,
         )
-    result = summary(found, encoded, vocabulary, read_s)
-    made = found.model(vocabulary, template=encoded.template, n_columns=max(0, encoded.n_columns - 1))
-    made.training["solver"] = solver
-    made.save(model)
+    # First of all: whoever interrupts once more must not lose it.
+    found.model(vocabulary, template=encoded.template, n_columns=max(0, encoded.n_columns - 1)).save(model)
+    result = summary(found, encoded, vocabulary, virtual, read_s)
     say(_closing(found, result, model), quiet=quiet)
     if as_json:
         print(json.dumps(result))
+    if write.error is not None:
+        raise InputError(f"{log}: {write.error.strerror}; the model was saved")
     if found.stopped_by == "interrupt":
         raise typer.Exit(INTERRUPTED)
 
 
-class Log:
-    """A file of JSON objects, one a line, written as they come; None: no file."""
+def _stopping(*_: object) -> None:
+    """The first Ctrl-C ends training, the next one the program."""
+    from sparsecrf.cli.progress import say
 
-    def __init__(self, path: str | None) -> None:
-        self._file = None if path is None else open(path, "w", encoding="utf-8")  # noqa: SIM115
+    say("\nstopping, and saving what there is; once more to give up")
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    raise KeyboardInterrupt
+
+
+class Log:
+    """A file of JSON objects, one a line, written as they come; None: no file. A resumed run goes on with its file."""
+
+    def __init__(self, path: str | None, resume: bool) -> None:
+        self.error: OSError | None = None  # what ended it early
+        self._next = 0  # iteration that is not in the file yet
+        if path is not None and resume and os.path.isfile(path):
+            with open(path, encoding="utf-8") as file:
+                self._next = 1 + max((json.loads(line)["iter"] for line in file), default=-1)
+        self._file = None if path is None else open(path, "a" if self._next else "w", encoding="utf-8")  # noqa: SIM115
 
     def __enter__(self) -> Log:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):
+                self._file.close()
 
     def __call__(self, record: dict[str, Any]) -> None:
-        if self._file is not None:
+        if self._file is None or record["iter"] < self._next:
+            return
+        try:
             print(json.dumps(record), file=self._file, flush=True)
+        except OSError as error:  # a full disk must not cost the model
+            self.error, self._file = error, None
 
 
 def virtual_features(encoded: Encoded, vocabulary: Vocabulary) -> int:
@@ -213,7 +238,7 @@ def virtual_features(encoded: Encoded, vocabulary: Vocabulary) -> int:
     return int((unigram > 0).sum()) * Y + int(((start > 0) | (inner > 0)).sum()) * pairs
 
 
-def summary(found: Fit, encoded: Encoded, vocabulary: Vocabulary, read_s: float) -> dict[str, Any]:
+def summary(found: Fit, encoded: Encoded, vocabulary: Vocabulary, virtual: int, read_s: float) -> dict[str, Any]:
     """What `--json` prints."""
     from sparsecrf._core import FeatureSet
 
@@ -227,7 +252,7 @@ def summary(found: Fit, encoded: Encoded, vocabulary: Vocabulary, read_s: float)
         "kkt": found.kkt,
         "active_unigram": n_unigram,
         "active_bigram": len(found.numbers) - n_unigram,
-        "virtual_features": virtual_features(encoded, vocabulary),
+        "virtual_features": virtual,
         "observed_features": len(FeatureSet.observed(encoded.corpus)),
         "labels": Y,
         "attributes": len(vocabulary.attributes),
@@ -274,12 +299,20 @@ REASONS = {
 }
 
 
+def _distance(found: Fit) -> str:
+    """What is known of the distance to the optimum."""
+    if found.gap > 0.1 * abs(found.objective):
+        return "a certificate of how far that is from the optimum costs more iterations: --gap 0.01"
+    return f"the optimum is at most {found.gap:.3g} below"
+
+
 def _closing(found: Fit, result: dict[str, Any], model: str) -> str:
     active = result["active_unigram"] + result["active_bigram"]
+    iterations = "1 iteration" if result["iterations"] == 1 else f"{result['iterations']} iterations"
     memory = "" if result["peak_rss_mb"] is None else f", {result['peak_rss_mb']:.0f} MB"
     return (
-        f"{model}: objective {found.objective:,.3f} (optimum at most {found.gap:.3g} below), kkt {found.kkt:.1e}, "
+        f"{model}: objective {found.objective:,.3f} ({_distance(found)}), kkt {found.kkt:.1e}, "
         f"{active:,} active features ({result['active_unigram']:,} unigram, {result['active_bigram']:,} bigram)\n"
-        f"{result['iterations']} iterations in {result['time_train_s']:.1f} s after {result['time_read_s']:.1f} s of "
+        f"{iterations} in {result['time_train_s']:.1f} s after {result['time_read_s']:.1f} s of "
         f"reading{memory}; stopped: {REASONS[found.stopped_by]}"
     )

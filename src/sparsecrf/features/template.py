@@ -20,7 +20,7 @@ class Template(_core.Template):
     def load(cls, path: str | os.PathLike[str], boundary: str = "crf++") -> Template:
         """Read a template file."""
         with open(path, "rb") as file:
-            return cls(file.read(), boundary, os.fspath(path))
+            return cls(file.read(), boundary, os.fsencode(path).decode("utf-8", "backslashreplace"))
 
     @classmethod
     def of_columns(cls, n_columns: int) -> Template:

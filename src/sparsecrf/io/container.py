@@ -104,6 +104,7 @@ def _header(data: memoryview, source: str, format: str) -> tuple[dict[str, Any],
         raise wrong(f"a header that begins with {text[:8]!r}")
     try:
         header = json.loads(text.rstrip(b" ").decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_refuse)
+        json.dumps(header, ensure_ascii=False).encode()  # an escape may have made half a character
     except (ValueError, RecursionError) as error:
         raise wrong(f"a header that is no JSON object ({error})") from error
     return header, 8 + length
@@ -149,8 +150,10 @@ def _entry(entry: Any, where: str) -> tuple[str, list[int], int, int]:
     if not isinstance(dtype, str) or dtype not in _TYPES:
         raise InputError(f"{where} a dtype of {', '.join(_TYPES)}, found {str(dtype)[:80]}")
     for name, numbers in (("shape", shape), ("data_offsets", offsets)):
-        if not isinstance(numbers, list) or not all(type(n) is int and n >= 0 for n in numbers):
-            raise InputError(f"{where} whole numbers as {name}, found {str(numbers)[:80]}")
+        if not isinstance(numbers, list) or not all(type(n) is int and 0 <= n < 2**63 for n in numbers):
+            raise InputError(f"{where} whole numbers below 2^63 as {name}, found something else")
+    if len(shape) > 8:
+        raise InputError(f"{where} at most 8 dimensions, found {len(shape)}")
     if len(offsets) != 2:
         raise InputError(f"{where} two data_offsets, found {len(offsets)}")
     return dtype, shape, offsets[0], offsets[1]

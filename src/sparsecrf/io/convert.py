@@ -12,23 +12,27 @@ from sparsecrf.io.text import Source, name_of
 
 
 def columns_to_crfsuite(source: Source, template: Template | None = None) -> Iterator[str]:
-    """Lines of a CRFsuite file. A template's lines U and * make its attributes; its plain transitions need no mention.
+    """Lines of a CRFsuite file. A template's lines U make its attributes; plain transitions (a bare B) need no mention.
 
-    Without a template the columns themselves are the attributes. Lines B with macros are an error: CRFsuite has no
-    attributes for label pairs.
+    Without a template the columns themselves are the attributes. Lines * and other lines B are an error: CRFsuite has
+    no attributes that condition label pairs.
     """
     if template is not None:
-        for number, line in enumerate(template.text.splitlines(), 1):
-            if line[:1] in ("B", "b") and "%" in line:
+        for kind, varies in zip(template.kinds, template.varies, strict=True):
+            if kind == "*" or (kind == "B" and varies):
                 raise InputError(
-                    f"template, line {number}: expected no attributes of label pairs, which CRFsuite does not have, "
-                    f"found {line!r}"
+                    "template: expected no attribute that conditions label pairs, which CRFsuite does not have, "
+                    f"found a line {kind}... with it"
                 )
     for rows in read_columns(source):
         observed = [row[:-1] for row in rows]
         if template is None:
-            template = Template.of_columns(len(observed[0]))
-        made = ([name for name in names if name not in ("B", "b", "*")] for names in template.attributes(observed))
+            template = Template("".join(f"U{k}:%x[0,{k}]\n" for k in range(len(observed[0]))), source="columns")
+        kinds = template.kinds
+        made = (
+            [name for name, kind in zip(names, kinds, strict=True) if kind == "U"]
+            for names in template.attributes(observed)
+        )
         yield from crfsuite_lines(made, (row[-1] for row in rows))
 
 

@@ -31,7 +31,7 @@ def from_text(data: bytes, source: str) -> Model:
         )
     parts = _parts(text_of(data, source).replace("\r\n", "\n").split("\n"), source)
     (_, header), (_, labels), (_, lines), (at_names, names), (at_weights, weights) = parts
-    cost_factor, n = _header(header, source)
+    cost_factor, n, n_columns = _header(header, source)
     if len(weights) != n:
         raise InputError(f"{source}: expected {n} weights (maxid), found {len(weights)}")
     w = cost_factor * np.array([number_of(text, f"{source}, line {at_weights + k}") for k, text in enumerate(weights)])
@@ -63,6 +63,7 @@ def from_text(data: bytes, source: str) -> Model:
         (bigram_cells, w[(b[:, 1] + within).ravel()]),
         tool="crf++",
         template=template,
+        n_columns=n_columns,
     )
 
 
@@ -81,13 +82,14 @@ def _parts(lines: list[str], source: str) -> list[tuple[int, list[str]]]:
     return [*parts, (at + 1, lines[at:])]
 
 
-def _header(lines: list[str], source: str) -> tuple[float, int]:
-    """Cost factor and number of weights."""
+def _header(lines: list[str], source: str) -> tuple[float, int, int]:
+    """Cost factor, number of weights, number of columns of observations."""
     header = dict(line.partition(": ")[::2] for line in lines)
-    version, n = header.get("version", ""), header.get("maxid", "")
-    if not _is_whole(version) or int(version) // 100 != 1 or not _is_whole(n):
-        raise InputError(f"{source}: expected version 1xx and maxid, found version {version!r} and maxid {n!r}")
-    return number_of(header.get("cost-factor", ""), f"{source}: cost-factor"), int(n)
+    version, n, columns = header.get("version", ""), header.get("maxid", ""), header.get("xsize", "")
+    if not _is_whole(version) or int(version) // 100 != 1 or not _is_whole(n) or not _is_whole(columns):
+        found = f"version {version!r}, maxid {n!r}, xsize {columns!r}"
+        raise InputError(f"{source}: expected version 1xx, maxid and xsize, found {found}")
+    return number_of(header.get("cost-factor", ""), f"{source}: cost-factor"), int(n), int(columns)
 
 
 def _is_whole(text: str) -> bool:

@@ -39,7 +39,9 @@ def encode_columns(
     for source in sources:
         for piece in pieces(source):
             if template is None:
-                template = Template.of_columns(max(0, width(piece) - 1))
+                if (columns := width(piece)) == 0:
+                    continue  # blank lines
+                template = Template.of_columns(columns - 1)
             n_columns = encoder.add_columns(piece.data, template, True, name_of(source), n_columns, piece.line)
             if progress is not None:
                 progress(len(piece.data))

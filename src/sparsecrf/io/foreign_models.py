@@ -88,6 +88,7 @@ def assemble(
     *,
     tool: str,
     template: Template | None = None,
+    n_columns: int = 0,
 ) -> Model:
     """A model from cells by id (as `Model.from_cells`) with their weights, without those that are zero."""
     import numpy as np
@@ -108,6 +109,7 @@ def assemble(
     training: Mapping[str, Any] = {"imported_from": tool}
     try:
         vocabulary = Vocabulary(bigrams=conditioning, start=False, labels=tables[0], attributes=tables[1])
-        return Model.from_cells(vocabulary, *kept, template=template, training=training).compacted()
+        made = Model.from_cells(vocabulary, *kept, template=template, n_columns=n_columns, training=training)
+        return made.compacted()
     except InputError as error:
         raise InputError(f"{source}: {error}") from error

@@ -18,6 +18,7 @@ import mmap
 import os
 import stat
 from collections.abc import Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import FeatureSet, InputError, StringTable
@@ -110,12 +111,22 @@ def _strings(arrays: Mapping[str, Array], name: str, source: str) -> StringTable
 
 def _json(metadata: Mapping[str, str], name: str, kind: type, source: str) -> Any:
     try:
-        value = json.loads(metadata[name])
+        value = json.loads(metadata[name], parse_constant=_refuse, parse_float=_finite)
+        json.dumps(value, ensure_ascii=False).encode()  # an escape may have made half a character
     except (ValueError, RecursionError) as error:
         raise InputError(f"{source}: expected JSON as {name}, found {metadata[name][:80]!r} ({error})") from error
-    if not isinstance(value, kind) or (kind is int and not (type(value) is int and value >= 0)):
+    if not isinstance(value, kind) or (kind is int and not (type(value) is int and 0 <= value < 2**31)):
         raise InputError(f"{source}: expected {kind.__name__} as {name}, found {metadata[name][:80]}")
     return value
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if isfinite(value) else _refuse(text)
 
 
 def _template_to_json(template: Template | None) -> dict[str, str] | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, NamedTuple, TypeAlias
 
-from sparsecrf._core import whole_sequences
+from sparsecrf._core import InputError, count_columns, whole_sequences
 
 #: A path, "-" for standard input, or a file open for bytes.
 Source: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
@@ -28,7 +28,7 @@ def name_of(source: Source) -> str:
     if source == "-":
         return "standard input"
     if isinstance(source, (str, os.PathLike)):
-        return os.fspath(source)
+        return os.fsencode(source).decode("utf-8", "backslashreplace")
     return str(getattr(source, "name", "input"))
 
 
@@ -36,6 +36,8 @@ def name_of(source: Source) -> str:
 def opened(source: Source) -> Iterator[IO[bytes]]:
     """The source, open for bytes; closed at the end if it was not open before."""
     if source == "-":
+        if sys.stdin is None:
+            raise InputError("standard input: expected it open, found it closed")
         # Without the buffer a read returns what has come, and no lock is held when the program ends while it waits.
         yield getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
     elif isinstance(source, (str, os.PathLike)):
@@ -52,20 +54,24 @@ def pieces(source: Source, size: int = PIECE_BYTES) -> Iterator[Piece]:
     """
     with opened(source) as file:
         read = getattr(file, "read1", file.read)  # read would wait until all `size` bytes have come
-        rest, line, wanted = b"", 1, size
+        # `begin`: of the line that was not finished when `rest` was last looked at; before it there is no blank line.
+        rest, line, wanted, begin = bytearray(), 1, size, 0
         while block := read(wanted):
+            looked_at = len(rest)
             rest += block
-            end = whole_sequences(rest)
+            end = whole_sequences(bytes(memoryview(rest)[begin:]))
             if end == 0:
-                wanted = max(size, len(rest))  # a long sequence: twice as much, so that it is scanned few times
+                begin = max(begin, rest.rfind(b"\n", looked_at) + 1)
+                wanted = max(size, len(rest))
                 continue
-            yield Piece(rest[:end], line)
-            line += rest.count(b"\n", 0, end)
-            rest, wanted = rest[end:], size
+            yield Piece(bytes(memoryview(rest)[: begin + end]), line)
+            line += rest.count(b"\n", 0, begin + end)
+            del rest[: begin + end]
+            wanted, begin = size, 0
         if rest:
-            yield Piece(rest, line)
+            yield Piece(bytes(rest), line)
 
 
 def width(piece: Piece) -> int:
     """The number of columns of its first line that is not blank; 0 if there is none."""
-    return len(next((row for row in map(bytes.split, piece.data.splitlines()) if row), ()))
+    return count_columns(piece.data)

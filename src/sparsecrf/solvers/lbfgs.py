@@ -13,7 +13,7 @@ from sparsecrf.objective import Floats, Objective, WorkingSet
 from sparsecrf.solvers.state import Arrays
 from sparsecrf.solvers.working_set import Point
 
-_INNER_ITERATIONS = 50  # of one step: SciPy starts its memory anew at each
+_INNER_ITERATIONS = 20  # of one step: SciPy starts its memory anew at each
 
 
 class Lbfgs:
@@ -21,6 +21,7 @@ class Lbfgs:
 
     def __init__(self, objective: Objective, memory: int = 10) -> None:
         self.objective, self.memory = objective, memory
+        self.interrupted = False
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         """Nothing is kept between steps."""
@@ -37,6 +38,8 @@ class Lbfgs:
     def step(self, point: Point) -> Point:
         from scipy.optimize import minimize
 
+        if self.interrupted:  # in the middle of the last step, whose best point was worth keeping
+            raise KeyboardInterrupt
         objective, known, n = self.objective, point.known, point.known.size
         best = point
         best_value = point.loss + objective.penalty(point.w)
@@ -55,10 +58,15 @@ class Lbfgs:
             return penalised, np.concatenate([g, -g]) + objective.rho1
 
         options = {"maxiter": _INNER_ITERATIONS, "maxcor": self.memory, "ftol": 0.0, "gtol": 0.0}
-        if objective.rho1 == 0:
-            minimize(smooth, point.w, jac=True, method="L-BFGS-B", options=options)
-        else:
-            start = np.concatenate([np.maximum(point.w, 0.0), np.maximum(-point.w, 0.0)])
-            bounds = [(0.0, None)] * (2 * n)
-            minimize(split, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        try:
+            if objective.rho1 == 0:
+                minimize(smooth, point.w, jac=True, method="L-BFGS-B", options=options)
+            else:
+                start = np.concatenate([np.maximum(point.w, 0.0), np.maximum(-point.w, 0.0)])
+                bounds = [(0.0, None)] * (2 * n)
+                minimize(split, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        except KeyboardInterrupt:
+            if best is point:
+                raise
+            self.interrupted = True
         return best
