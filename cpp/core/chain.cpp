@@ -84,8 +84,9 @@ int Chain::threads_for(const Corpus& corpus) const {
 Potentials Chain::potentials(const Corpus& corpus, const Constraints& constraints) const {
     features_->check_fits(corpus);
     constraints.check(corpus);
-    return Potentials(corpus, *features_, w_, rows_, corpus.unigram_lists, kernel_, threads_for(corpus),
-                      constraints.forbidden_pairs());
+    Potentials made(corpus, corpus.unigram_lists, kernel_, threads_for(corpus), nullptr, constraints.forbidden_pairs());
+    made.assign(*features_, w_, rows_);
+    return made;
 }
 
 void Chain::log_partition(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {

@@ -13,12 +13,16 @@ struct RestPairs {
     std::vector<std::int64_t> ptr;
     std::vector<std::uint32_t> pair;  // y' Y + y
     std::vector<double> delta;        // sum of lambda over the rest list
+    std::vector<double> weight;       // E of the base matrix, and
+    std::vector<double> growth;       // exp(delta) - 1: set by forward in the linear domain
     std::vector<double> p;            // probability of the pair
     std::vector<double> extra;        // p minus what the base matrix alone would give; 0 in the log domain
     void clear() {
         ptr.assign(1, 0);
         pair.clear();
         delta.clear();
+        weight.clear();
+        growth.clear();
         p.clear();
         extra.clear();
     }

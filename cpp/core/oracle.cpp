@@ -5,7 +5,6 @@
 #include "error.hpp"
 #include "expectations.hpp"
 #include "parallel.hpp"
-#include "potentials.hpp"
 #include "recursion.hpp"
 
 namespace sparsecrf {
@@ -60,21 +59,30 @@ const std::vector<double>& Oracle::counts(const FeatureSet& features) {
     return counts_;
 }
 
-const UnigramIndex& Oracle::index(const FeatureSet& features) {
-    if (index_ == nullptr || index_of_ != features.serial) {
-        index_.reset();
-        index_ = std::make_unique<const UnigramIndex>(corpus_, plan_, features, threads_);
-        index_of_ = features.serial;
+Oracle::Prepared::Prepared(const Corpus& corpus, const Plan& plan, const FeatureSet& features, Kernel kernel,
+                           int threads)
+    : serial(features.serial),
+      unigrams(corpus, plan, features, threads),
+      pairs(corpus, features),
+      potentials(corpus, unigrams.lists, kernel, threads, &pairs),
+      sums(corpus, pairs, kernel, threads) {}
+
+Oracle::Prepared& Oracle::prepare(const FeatureSet& features, std::span<const double> w) {
+    if (prepared_ == nullptr || prepared_->serial != features.serial) {
+        prepared_.reset();
+        prepared_ = std::make_unique<Prepared>(corpus_, plan_, features, kernel_, threads_);
     }
-    return *index_;
+    prepared_->rows = UnigramRows(features, w, prepared_->unigrams.attributes);
+    prepared_->potentials.assign(features, w, prepared_->rows);
+    return *prepared_;
 }
 
-double Oracle::pass(const Potentials& potentials, bool only_positive, const Visit& visit) const {
+double Oracle::pass(const Potentials& potentials, bool only_positive, const Visit& visit) {
     const bool derivatives = static_cast<bool>(visit);
     const auto stride = static_cast<std::size_t>(potentials.stride());
     std::vector<Recursion> recursions;
     for (int k = 0; k < threads_; ++k) recursions.emplace_back(potentials, derivatives);
-    BlockRows rows;
+    BlockRows& rows = rows_;
     for (AlignedVector<double>* x : {&rows.alpha, &rows.v, &rows.p})
         x->resize(static_cast<std::size_t>(plan_.max_rows) * stride);
     rows.lattices.resize(static_cast<std::size_t>(plan_.max_items));
@@ -122,14 +130,14 @@ double Oracle::pass(const Potentials& potentials, bool only_positive, const Visi
 
 double Oracle::expectations(const FeatureSet& features, std::span<const double> w, std::span<double> g,
                             std::span<double> h, bool only_positive) {
-    const UnigramIndex& unigrams = index(features);
-    const UnigramRows unigram_rows(features, w, unigrams.attributes);
-    const Potentials potentials(corpus_, features, w, unigram_rows, unigrams.lists, kernel_, threads_);
-    Expectations sums(potentials, features, unigrams, g, h, threads_);
-    const double log_z = pass(potentials, only_positive, [&](std::size_t b, BlockRows& rows) {
-        sums.add(plan_.blocks[b], unigrams.blocks[b], rows);
+    Prepared& of = prepare(features, w);
+    Expectations sums(features, of.unigrams, g, h, threads_);
+    of.sums.begin(!h.empty());
+    const double log_z = pass(of.potentials, only_positive, [&](std::size_t b, BlockRows& rows) {
+        sums.add(plan_.blocks[b], of.unigrams.blocks[b], rows);
+        of.sums.add(of.potentials, plan_.blocks[b], rows);
     });
-    sums.finish();
+    of.sums.finish(of.potentials, features, g, h);
     return log_z;
 }
 
@@ -137,9 +145,7 @@ std::vector<std::int64_t> Oracle::candidates(const FeatureSet& features, std::sp
     features.check_fits(corpus_);
     features.check_weights(w);
     if (!(bound > 0.0)) throw InputError(message("screening: expected a bound > 0, found ", bound));
-    const UnigramIndex& unigrams = index(features);
-    const UnigramRows unigram_rows(features, w, unigrams.attributes);
-    const Potentials potentials(corpus_, features, w, unigram_rows, unigrams.lists, kernel_, threads_);
+    const Potentials& potentials = prepare(features, w).potentials;
     Screen screen(corpus_, plan_, bound, threads_);
     pass(potentials, false, [&](std::size_t b, BlockRows& rows) { screen.add(b, rows); });
     return screen.candidates();
@@ -157,10 +163,7 @@ bool Oracle::signs_agree() const {
 double Oracle::loss(const FeatureSet& features, std::span<const double> w) {
     features.check_fits(corpus_);
     features.check_weights(w);
-    const UnigramIndex& unigrams = index(features);
-    const UnigramRows unigram_rows(features, w, unigrams.attributes);
-    const Potentials potentials(corpus_, features, w, unigram_rows, unigrams.lists, kernel_, threads_);
-    return pass(potentials, false, {}) - dot(w, counts(features));
+    return pass(prepare(features, w).potentials, false, {}) - dot(w, counts(features));
 }
 
 double Oracle::gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,

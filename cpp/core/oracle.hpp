@@ -7,11 +7,15 @@
 #include <span>
 #include <vector>
 
-#include "expectations.hpp"
+#include "base_expectations.hpp"
+#include "base_pairs.hpp"
+#include "block_rows.hpp"
 #include "features.hpp"
 #include "plan.hpp"
+#include "potentials.hpp"
 #include "screen.hpp"
-#include "transition.hpp"
+#include "unigram_index.hpp"
+#include "unigram_rows.hpp"
 
 namespace sparsecrf {
 
@@ -46,8 +50,20 @@ class Oracle {
     // Runs all items block by block; after block b, visit(b, rows), if there is one. Returns the sum of
     // weight * log Z. With `only_positive` the items of negative weight count for nothing.
     using Visit = std::function<void(std::size_t, BlockRows&)>;
-    double pass(const Potentials& potentials, bool only_positive, const Visit& visit) const;
-    const UnigramIndex& index(const FeatureSet& features);
+    double pass(const Potentials& potentials, bool only_positive, const Visit& visit);
+    // What passes over one feature set share: what depends on the set alone, and the storage of all that depends on the
+    // weights too. Solvers make many passes before they change the set.
+    struct Prepared {
+        Prepared(const Corpus& corpus, const Plan& plan, const FeatureSet& features, Kernel kernel, int threads);
+        const std::uint64_t serial;  // of the set
+        const UnigramIndex unigrams;
+        const BasePairs pairs;
+        UnigramRows rows;
+        Potentials potentials;
+        BaseExpectations sums;
+    };
+    // With the tables of these weights.
+    Prepared& prepare(const FeatureSet& features, std::span<const double> w);
     double expectations(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
                         bool only_positive);
 
@@ -57,8 +73,8 @@ class Oracle {
     const Plan plan_;
     std::vector<double> counts_;  // of the feature set counts_of_
     std::uint64_t counts_of_ = 0;
-    std::unique_ptr<const UnigramIndex> index_;  // of the feature set index_of_
-    std::uint64_t index_of_ = 0;
+    std::unique_ptr<Prepared> prepared_;
+    BlockRows rows_;
 };
 
 }  // namespace sparsecrf

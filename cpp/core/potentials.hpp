@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aligned.hpp"
+#include "base_pairs.hpp"
 #include "corpus.hpp"
 #include "features.hpp"
 #include "transition.hpp"
@@ -19,13 +20,17 @@ enum class Pairs { all, start, inner };
 
 class Potentials {
    public:
-    // `lists`: the corpus's unigram lists, entries named by row of `rows`. `forbidden`: [Y + 1, Y] non-zero where a
-    // label pair must not occur, or null. References are kept, not copied.
-    // keep_zeros: every feature has its place in the matrices, so that `refresh` only changes numbers; not with
-    // `forbidden`.
-    Potentials(const Corpus& corpus, const FeatureSet& features, std::span<const double> w, const UnigramRows& rows,
-               const ListPool& lists, Kernel kernel, int threads, const std::uint8_t* forbidden = nullptr,
-               bool keep_zeros = false);
+    // For any weights. `lists`: the corpus's unigram lists, entries named by row of the unigram rows. `pairs`: of the
+    // feature set, where weights change often; null: found anew for every matrix. `forbidden`: [Y + 1, Y] non-zero
+    // where a label pair must not occur, or null; not with `pairs`. References are kept, not copied.
+    Potentials(const Corpus& corpus, const ListPool& lists, Kernel kernel, int threads,
+               const BasePairs* pairs = nullptr, const std::uint8_t* forbidden = nullptr);
+
+    // Computes all tables for these weights; must come first. What was allocated is used again. References are kept
+    // until the next call.
+    // keep_zeros: every feature has its place in the matrices, so that `refresh` only changes numbers; with `pairs`.
+    void assign(const FeatureSet& features, std::span<const double> w, const UnigramRows& rows,
+                bool keep_zeros = false);
 
     int n_labels() const { return n_labels_; }
     int stride() const { return stride_; }
@@ -46,42 +51,46 @@ class Potentials {
     // delta(y', y) = sum of lambda over the rest list of a position. With keep_zeros every pair of the feature set's
     // rows is listed, otherwise only those with a non-zero weight.
     void rest(std::int64_t position, Pairs pairs, bool keep_zeros, PairScores& out) const;
-    // The same sum over a base list.
-    void gather_base(std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
 
-    // With keep_zeros: the pairs of a base list that have a feature, ascending.
-    std::span<const std::uint32_t> kept_pairs(std::uint32_t list) const { return kept_[list].pair; }
+    // With `pairs`: those of a base list that have a feature, ascending.
+    std::span<const std::uint32_t> pairs_of_list(std::uint32_t list) const { return pairs_->of(list); }
 
     // Weights changed, in the arrays this was made from: renew what was computed from these lists.
     void refresh(std::span<const std::uint32_t> unigram_lists, std::span<const std::uint32_t> base_lists);
 
    private:
-    void tabulate_unigrams(int threads);
-    void tabulate_transitions(int threads);
+    // A thread's own.
+    struct Scratch {
+        PairScores scores, merged;
+        AlignedVector<double> sums;
+    };
+    void tabulate_unigrams();
     void tabulate_unigram(std::int64_t list);
-    void tabulate_transition(std::int64_t list);
-    void renew_transition(std::uint32_t list);
+    void tabulate_transition(std::uint32_t list, Scratch& scratch);
+    void renew_transition(std::uint32_t list, Scratch& scratch);
+    // The sums of a list's pairs, then zeros up to a multiple of kLanes.
+    const double* sum_pairs(std::uint32_t list, Scratch& scratch) const;
     void gather(const ListPool& lists, std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
 
     const Corpus& corpus_;
-    const FeatureSet& features_;
-    std::span<const double> w_;
-    const UnigramRows& rows_;
     const ListPool& lists_;
+    const BasePairs* pairs_;
     Kernel kernel_;
-    int n_labels_, stride_;  // Y, Yp
+    int threads_, n_labels_, stride_;  // Y, Yp
     const std::uint8_t* forbidden_;
     PairScores forbidden_scores_;  // -infinity for every forbidden pair
+
+    // Of the weights that were assigned last.
+    const FeatureSet* features_ = nullptr;
+    std::span<const double> w_;
+    const UnigramRows* rows_ = nullptr;
+    bool keep_zeros_ = false;
 
     // One row per unigram list where lists are shared by enough positions; else empty.
     AlignedVector<double> score_table_, exp_table_;  // [lists, Yp]
     std::vector<double> low_, high_;                 // [lists]
     std::vector<Transition> transitions_;            // [base lists]
-    struct Kept {
-        std::vector<std::uint32_t> pair;
-        AlignedVector<double> score;  // padded with zeros to a multiple of kLanes
-    };
-    std::vector<Kept> kept_;  // [base lists] with keep_zeros: what each transition holds
+    std::vector<Scratch> scratch_;                   // [threads]
 };
 
 }  // namespace sparsecrf

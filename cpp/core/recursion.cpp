@@ -55,8 +55,7 @@ void Recursion::gather_rest(Lattice& lattice) {
         }
         rest.ptr.push_back(static_cast<std::int64_t>(rest.pair.size()));
     }
-    rest.p.resize(rest.pair.size());
-    rest.extra.resize(rest.pair.size());
+    for (std::vector<double>* x : {&rest.weight, &rest.growth, &rest.p, &rest.extra}) x->resize(rest.pair.size());
 }
 
 const double* Recursion::constrained_scores(const Lattice& lattice, std::int64_t t) {
@@ -134,20 +133,22 @@ bool Recursion::forward_linear(Lattice& lattice) {
 }
 
 // u(y) += alpha(y') E(y', y) (exp(delta) - 1) for the corrected pairs: E = E_base + E_base o (exp(delta) - 1).
-void Recursion::correct_forward(const Lattice& lattice, std::int64_t t, const double* alpha, double* u) {
+void Recursion::correct_forward(Lattice& lattice, std::int64_t t, const double* alpha, double* u) {
     const Transition& transition = potentials_.transition(lattice.first + t);
-    const RestPairs& rest = lattice.rest;
+    RestPairs& rest = lattice.rest;
     std::copy_n(u, stride_, touched_.data());
     bool cancelled = false;
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
         const double delta = rest.delta[k];
-        if (delta == 0.0) continue;
         const int previous = static_cast<int>(rest.pair[k]) / n_labels_, y = static_cast<int>(rest.pair[k]) % n_labels_;
+        rest.weight[k] = t == 0 ? transition.start_weight()[y] : transition.weight(previous, y);
+        rest.growth[k] = delta == 0.0 ? 0.0 : std::expm1(delta);
+        if (delta == 0.0) continue;
         if (t == 0) {
             u[y] *= std::exp(delta);
             continue;
         }
-        u[y] += alpha[previous] * transition.weight(previous, y) * std::expm1(delta);
+        u[y] += alpha[previous] * rest.weight[k] * rest.growth[k];
         cancelled |= u[y] < kCancelled * touched_[y];
     }
     if (!cancelled) return;
@@ -173,7 +174,7 @@ void Recursion::correct_backward(const Lattice& lattice, std::int64_t t, const d
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
         if (rest.delta[k] == 0.0) continue;
         const int previous = static_cast<int>(rest.pair[k]) / n_labels_, y = static_cast<int>(rest.pair[k]) % n_labels_;
-        beta[previous] += transition.weight(previous, y) * std::expm1(rest.delta[k]) * v[y];
+        beta[previous] += rest.weight[k] * rest.growth[k] * v[y];
         cancelled |= beta[previous] < kCancelled * touched_[previous];
     }
     if (!cancelled) return;
@@ -192,16 +193,13 @@ void Recursion::correct_backward(const Lattice& lattice, std::int64_t t, const d
 
 // p_t(y', y) = alpha_{t-1}(y') E(y', y) exp(delta) v_t(y)
 void Recursion::pair_probabilities(Lattice& lattice, std::int64_t t) {
-    const Transition& transition = potentials_.transition(lattice.first + t);
     const double* v = lattice.v + t * stride_;
     const double* alpha = lattice.alpha + (t - 1) * stride_;
     RestPairs& rest = lattice.rest;
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
         const int previous = static_cast<int>(rest.pair[k]) / n_labels_, y = static_cast<int>(rest.pair[k]) % n_labels_;
-        const double base =
-            t == 0 ? transition.start_weight()[y] * v[y] : alpha[previous] * transition.weight(previous, y) * v[y];
-        const double factor = rest.delta[k] == 0.0 ? 0.0 : std::expm1(rest.delta[k]);
-        rest.extra[k] = base * factor;
+        const double base = (t == 0 ? rest.weight[k] : alpha[previous] * rest.weight[k]) * v[y];
+        rest.extra[k] = base * rest.growth[k];
         rest.p[k] = rest.delta[k] == 0.0 ? base : base * std::exp(rest.delta[k]);
     }
 }

@@ -42,7 +42,7 @@ class Recursion {
     void forward_log(Lattice& lattice);
     void backward_log(Lattice& lattice, std::int64_t first);
 
-    void correct_forward(const Lattice& lattice, std::int64_t t, const double* alpha, double* u);
+    void correct_forward(Lattice& lattice, std::int64_t t, const double* alpha, double* u);
     void correct_backward(const Lattice& lattice, std::int64_t t, const double* v, double* beta);
     void pair_probabilities(Lattice& lattice, std::int64_t t);
 

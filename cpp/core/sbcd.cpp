@@ -88,7 +88,9 @@ double Sbcd::sweep(const FeatureSet& features, std::span<double> w, std::span<co
     features.check_weights(w);
     features.check_weights(counts);
     UnigramRows rows(features, w, true);
-    Potentials potentials(corpus_, features, w, rows, corpus_.unigram_lists, kernel_, threads_);
+    const BasePairs pairs(corpus_, features);
+    Potentials potentials(corpus_, corpus_.unigram_lists, kernel_, threads_, &pairs);
+    potentials.assign(features, w, rows);
     std::vector<Worker> workers;
     for (int k = 0; k < threads_; ++k) workers.push_back({Recursion(potentials), {}});
     double visited = 0.0;

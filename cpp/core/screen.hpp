@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "aligned.hpp"
-#include "expectations.hpp"
+#include "block_rows.hpp"
 #include "plan.hpp"
 #include "unigram_index.hpp"
 

@@ -12,11 +12,14 @@ SgdStep::SgdStep(const Corpus& corpus, const Plan& plan, const FeatureSet& featu
       n_labels_(corpus.n_labels),
       stride_(padded(corpus.n_labels)),
       rows_(features, w, true),
-      potentials_(corpus, features, w, rows_, corpus.unigram_lists, kernel, 1, nullptr, true),
+      pairs_(corpus, features),
+      potentials_(corpus, corpus.unigram_lists, kernel, 1, &pairs_),
       recursion_(potentials_, true),
       unigram_lists_(corpus.unigram_lists.size()),
       base_lists_(corpus.base_lists.size()),
-      products_(static_cast<std::size_t>(n_labels_) * static_cast<std::size_t>(stride_)) {}
+      products_(static_cast<std::size_t>(n_labels_) * static_cast<std::size_t>(stride_)) {
+    potentials_.assign(features, w, rows_, true);
+}
 
 void SgdStep::settle_all(LazyWeights& weights) const {
     const std::int64_t X = corpus_.n_attributes, n_unigram = features_.n_unigram();
@@ -136,7 +139,7 @@ void SgdStep::subtract_base(std::uint32_t list, double eta) {
         const std::uint32_t x = lists.id(e);
         const double factor = eta * lists.value(e);
         double* w = w_.data() + features_.n_unigram() + features_.bigram_ptr[x];
-        for_each_place(features_.bigram_pairs_of(x), potentials_.kept_pairs(list),
+        for_each_place(features_.bigram_pairs_of(x), potentials_.pairs_of_list(list),
                        [&](std::size_t k, std::size_t place) { w[k] -= factor * sums[place]; });
     }
 }
@@ -155,7 +158,7 @@ void SgdStep::sum_products(std::uint32_t list) {
         }
     }
     const auto Y = static_cast<std::size_t>(n_labels_), Yp = static_cast<std::size_t>(stride_);
-    const std::span<const std::uint32_t> pairs = potentials_.kept_pairs(list);
+    const std::span<const std::uint32_t> pairs = potentials_.pairs_of_list(list);
     const std::size_t inner =
         static_cast<std::size_t>(std::lower_bound(pairs.begin(), pairs.end(), Y * Y) - pairs.begin());
     const Transition& transition = potentials_.transition_of_list(list);
@@ -190,7 +193,7 @@ void SgdStep::sum_products(std::uint32_t list) {
 // whole positions in the log domain.
 void SgdStep::sum_direct(std::uint32_t list) {
     const auto Y = static_cast<std::uint32_t>(n_labels_);
-    const std::span<const std::uint32_t> pairs = potentials_.kept_pairs(list);
+    const std::span<const std::uint32_t> pairs = potentials_.pairs_of_list(list);
     const auto add = [&](std::uint32_t pair, double amount) {
         const auto found = std::lower_bound(pairs.begin(), pairs.end(), pair);
         if (found != pairs.end() && *found == pair) sums_[static_cast<std::size_t>(found - pairs.begin())] += amount;

@@ -66,6 +66,7 @@ class SgdStep {
     const std::span<double> w_;
     const int n_labels_, stride_;  // Y, Yp
     UnigramRows rows_;
+    const BasePairs pairs_;
     Potentials potentials_;
     Recursion recursion_;
 

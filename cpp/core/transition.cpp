@@ -1,10 +1,7 @@
 #include "transition.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-
-#include "cost_model.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -19,118 +16,6 @@ double times(double sum, double weight) { return sum == 0.0 ? 0.0 : sum * weight
 
 }  // namespace
 
-void Transition::assign(int n_labels, PairScores scores, Kernel kernel, std::size_t n_matrices) {
-    n_labels_ = n_labels;
-    stride_ = padded(n_labels);
-    const auto Y = static_cast<std::uint32_t>(n_labels);
-    low_ = high_ = 0.0;
-    forbids_ = false;
-    for (const double x : scores.score) {
-        if (x == -kInfinity) {
-            forbids_ = true;
-        } else {
-            low_ = std::min(low_, x);
-            high_ = std::max(high_, x);
-        }
-    }
-    start_score_.assign(stride_, -kInfinity);
-    start_weight_.assign(stride_, 0.0);
-    std::fill_n(start_score_.begin(), n_labels, 0.0);
-    const auto first =
-        static_cast<std::size_t>(std::lower_bound(scores.pair.begin(), scores.pair.end(), Y * Y) - scores.pair.begin());
-    for (std::size_t k = first; k < scores.pair.size(); ++k) start_score_[scores.pair[k] - Y * Y] = scores.score[k];
-    kernels().exp_shifted(start_score_.data(), 0.0, stride_, start_weight_.data());
-    scores.pair.resize(first);
-    scores.score.resize(first);
-    scores_ = std::move(scores);
-
-    dense_ =
-        kernel == Kernel::dense || (kernel == Kernel::automatic && !sparse_is_cheaper(first, n_labels, n_matrices));
-    if (dense_) {
-        make_dense();
-    } else {
-        make_sparse();
-    }
-}
-
-void Transition::make_dense() {
-    const auto cells = static_cast<std::size_t>(n_labels_) * stride_;
-    lambda_.resize(cells);
-    fill_scores(lambda_.data());
-    e_.resize(cells);
-    kernels().exp_shifted(lambda_.data(), 0.0, static_cast<int>(cells), e_.data());
-    et_.assign(cells, 0.0);
-    for (int i = 0; i < n_labels_; ++i) {
-        for (int j = 0; j < n_labels_; ++j)
-            et_[static_cast<std::size_t>(j) * stride_ + i] = e_[static_cast<std::size_t>(i) * stride_ + j];
-    }
-    rows_ = columns_ = Bundles();
-    weight_.clear();
-    column_ptr_.clear();
-    column_row_.clear();
-    column_entry_.clear();
-}
-
-// Lines in ascending order of length, four at a time: little is filled up, and consecutive loops are equally long.
-void Transition::lay_bundles(Bundles& bundles, bool by_column) const {
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
-    std::vector<std::uint32_t> start(Y + 1, 0);
-    for (const std::uint32_t pair : scores_.pair) ++start[(by_column ? pair % Y : pair / Y) + 1];
-    for (std::uint32_t i = 0; i < Y; ++i) start[i + 1] += start[i];
-    const auto length = [&](std::uint32_t i) { return start[i + 1] - start[i]; };
-    std::vector<std::uint32_t> lines;
-    for (std::uint32_t i = 0; i < Y; ++i) {
-        if (length(i) > 0) lines.push_back(i);
-    }
-    std::stable_sort(lines.begin(), lines.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return length(a) < length(b); });
-    while (lines.size() % 4 != 0) lines.push_back(lines.back());
-
-    bundles = Bundles();
-    bundles.ptr.push_back(0);
-    for (std::size_t k = 0; k < lines.size(); k += 4) bundles.ptr.push_back(bundles.ptr.back() + length(lines[k + 3]));
-    bundles.line.assign(lines.begin(), lines.end());
-    bundles.cell.assign(4 * static_cast<std::size_t>(bundles.ptr.back()), 0);
-    bundles.m.assign(bundles.cell.size(), 0.0);
-    for (std::size_t k = 0; k < lines.size(); ++k) {
-        const std::uint32_t i = lines[k];
-        std::size_t at = 4 * static_cast<std::size_t>(bundles.ptr[k / 4]) + k % 4;
-        for (std::uint32_t e = start[i]; e < start[i + 1]; ++e, at += 4) {
-            const std::uint32_t entry = by_column ? column_entry_[e] : e;
-            const std::uint32_t pair = scores_.pair[entry];
-            bundles.cell[at] = static_cast<std::uint16_t>(by_column ? pair / Y : pair % Y);
-            bundles.m[at] = weight_[entry] - 1.0;
-        }
-    }
-}
-
-void Transition::make_sparse() {
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
-    const std::size_t n = scores_.pair.size();
-    AlignedVector<double> lambda(scores_.score.begin(), scores_.score.end()), weight;
-    lambda.resize(static_cast<std::size_t>(padded(static_cast<int>(n))), 0.0);
-    weight.resize(lambda.size());
-    kernels().exp_shifted(lambda.data(), 0.0, static_cast<int>(lambda.size()), weight.data());
-    weight_.assign(weight.begin(), weight.begin() + static_cast<std::ptrdiff_t>(n));
-
-    column_ptr_.assign(Y + 1, 0);  // counting sort by column keeps rows ascending
-    for (const std::uint32_t pair : scores_.pair) ++column_ptr_[pair % Y + 1];
-    for (std::uint32_t y = 0; y < Y; ++y) column_ptr_[y + 1] += column_ptr_[y];
-    std::vector<std::uint32_t> next(column_ptr_.begin(), column_ptr_.end() - 1);
-    column_row_.resize(n);
-    column_entry_.resize(n);
-    for (std::size_t k = 0; k < n; ++k) {
-        const std::uint32_t at = next[scores_.pair[k] % Y]++;
-        column_row_[at] = static_cast<std::uint16_t>(scores_.pair[k] / Y);
-        column_entry_[at] = static_cast<std::uint32_t>(k);
-    }
-    lay_bundles(columns_, true);
-    lay_bundles(rows_, false);
-    e_.clear();
-    et_.clear();
-    lambda_.clear();
-}
-
 void Transition::fill_scores(double* out) const {
     const auto Y = static_cast<std::uint32_t>(n_labels_);
     for (int i = 0; i < n_labels_; ++i) {
@@ -144,14 +29,13 @@ void Transition::fill_scores(double* out) const {
 }
 
 void Transition::multiply(double* sums) const {
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
     if (dense_) {
         for (std::size_t k = 0; k < e_.size(); ++k) sums[k] = times(sums[k], e_[k]);
     } else {
-        for (std::size_t k = 0; k < scores_.pair.size(); ++k) {
-            double& sum = sums[static_cast<std::size_t>(scores_.pair[k] / Y) * stride_ + scores_.pair[k] % Y];
+        for_each_pair(scores_.pair, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
+            double& sum = sums[i * static_cast<std::size_t>(stride_) + y];
             sum = times(sum, weight_[k]);
-        }
+        });
     }
     double* start = sums + static_cast<std::size_t>(n_labels_) * stride_;
     for (int y = 0; y < n_labels_; ++y) start[y] = times(start[y], start_weight_[y]);
@@ -267,8 +151,7 @@ double Transition::row_sum(const double* v, int previous) const {
         return sum;
     }
     const auto first = static_cast<std::uint32_t>(previous) * static_cast<std::uint32_t>(n_labels_);
-    auto k = static_cast<std::size_t>(std::lower_bound(scores_.pair.begin(), scores_.pair.end(), first) -
-                                      scores_.pair.begin());
+    std::size_t k = row_ptr_[previous];
     for (int j = 0; j < n_labels_; ++j) {
         const bool entry = k < scores_.pair.size() && scores_.pair[k] == first + static_cast<std::uint32_t>(j);
         sum += entry ? v[j] * weight_[k++] : v[j];

@@ -53,8 +53,9 @@ void for_each_place(std::span<const std::uint32_t> row, std::span<const std::uin
 
 class Transition {
    public:
-    // `scores` of this list, start row included; -infinity forbids a pair. `n_matrices`: how many take turns.
-    void assign(int n_labels, PairScores scores, Kernel kernel, std::size_t n_matrices = 1);
+    // `scores` of this list, start row included; -infinity forbids a pair. `n_matrices`: how many take turns. Where the
+    // pairs are those of the last time, nothing is laid out anew; storage is kept in any case.
+    void assign(int n_labels, const PairScores& scores, Kernel kernel, std::size_t n_matrices = 1);
     // The same pairs (all of them, start row included, ascending) with other finite scores: nothing is laid out anew.
     // scores: as many as pairs, then zeros up to a multiple of kLanes. Decoding (best, column_scores) needs `assign`.
     void renew(std::span<const std::uint32_t> pairs, const double* scores);
@@ -92,8 +93,10 @@ class Transition {
     void fill_scores(double* out) const;
 
    private:
-    void make_sparse();
-    void make_dense();
+    void lay_dense();
+    void fill_dense(const double* weights);
+    void lay_sparse();
+    void fill_sparse(const double* weights);
 
     int n_labels_ = 0, stride_ = 0;  // Y, Yp
     bool dense_ = false, forbids_ = false;
@@ -103,6 +106,7 @@ class Transition {
 
     // Sparse, for lookups: E of each entry, parallel to scores_, and the entries by column.
     std::vector<double> weight_;
+    std::vector<std::uint32_t> row_ptr_;       // [Y + 1] into scores_
     std::vector<std::uint32_t> column_ptr_;    // [Y + 1]
     std::vector<std::uint16_t> column_row_;    // y' of each entry, ascending within a column
     std::vector<std::uint32_t> column_entry_;  // its index in scores_
@@ -118,8 +122,10 @@ class Transition {
             std::uint32_t at, entry;
         };
         std::vector<Place> places;
+        void clear();
     };
     void lay_bundles(Bundles& bundles, bool by_column) const;
+    void fill_bundles(Bundles& bundles, bool by_column) const;
     void renew_bundles(Bundles& bundles, bool by_column);
     void renew_dense();
     template <class Again>

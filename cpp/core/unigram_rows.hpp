@@ -16,6 +16,7 @@ inline bool worth_a_dense_row(std::int64_t n, int stride) { return 8 * n >= stri
 
 class UnigramRows {
    public:
+    UnigramRows() = default;  // no rows
     // One row an attribute. keep_zeros: give every feature of the set a place, so that `update` can change its weight.
     UnigramRows(const FeatureSet& features, std::span<const double> w, bool keep_zeros = false);
     // One row for each of some attributes.
@@ -39,7 +40,7 @@ class UnigramRows {
         std::uint32_t begin;  // into labels_ and weights_, or the number of a dense row
         std::uint32_t n;      // entries; kDenseRow for a dense row
     };
-    int n_labels_, stride_;               // Y, Yp
+    int n_labels_ = 0, stride_ = 0;       // Y, Yp
     std::vector<std::uint64_t> has_row_;  // one bit per row
     std::vector<Row> rows_;               // [R]
     std::vector<std::uint16_t> labels_;
