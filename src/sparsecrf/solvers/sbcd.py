@@ -83,9 +83,10 @@ class Blockwise(Cd):
 class Groupwise:
     """One step is one sweep over the groups of attributes that never meet, a pass each."""
 
-    def __init__(self, objective: Objective) -> None:
+    def __init__(self, objective: Objective, group: NDArray[np.uint8]) -> None:
+        """`group`: that of each attribute, [X]."""
         self.objective = objective
-        self.group = disjoint_groups(objective.corpus)  #: [X]
+        self.group = group
         self.damping = np.ones(int(self.group.max(initial=0)) + 1)
         self.h: Floats | None = None  #: curvature at the last point
 
@@ -136,11 +137,15 @@ class Groupwise:
 
 def sbcd(objective: Objective, as_printed: float | None = None, groups: bool | None = None) -> Blockwise | Groupwise:
     """Block by block, or group by group; by default whichever needs fewer passes a sweep."""
+    if as_printed is not None:
+        if groups:
+            raise InputError("groups: expected no groups with as_printed, found both")
+        return Blockwise(objective, as_printed)
+    if groups is False:
+        return Blockwise(objective)
+    group = disjoint_groups(objective.corpus)
     if groups is None:
         holders = sequences_by_attribute(objective.corpus)
         blockwise = 1.5 * float(holders.sum()) / max(objective.corpus.n_sequences, 1)
-        n_groups = int(disjoint_groups(objective.corpus).max(initial=0)) + 1
-        groups = as_printed is None and n_groups < blockwise
-    if groups and as_printed is not None:
-        raise InputError("groups: expected no groups with as_printed, found both")
-    return Groupwise(objective) if groups else Blockwise(objective, as_printed)
+        groups = int(group.max(initial=0)) + 1 < blockwise
+    return Groupwise(objective, group) if groups else Blockwise(objective)
