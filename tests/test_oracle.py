@@ -131,14 +131,15 @@ def test_candidates_only(kernel, n_labels):
 
 
 @every_kernel
-def test_bit_identical_for_any_number_of_threads(kernel):
+@pytest.mark.parametrize("real_values", [False, True])  # lists that repeat are base lists, others rest lists
+def test_bit_identical_for_any_number_of_threads(kernel, real_values):
     rng = np.random.default_rng(1)
     problem = make_problem(
         seed=11,
         n_labels=7,
         lengths=[int(n) for n in rng.integers(1, 30, 400)],
         n_attributes=20,
-        real_values=True,
+        real_values=real_values,
         missing=0.02,
         sequence_weights=True,
         token_weights=True,
@@ -155,6 +156,7 @@ def test_bit_identical_for_any_number_of_threads(kernel):
                 oracle.loss(features, w),
                 *oracle.loss_grad(features, w),
                 oracle.counts(features),
+                oracle.candidates(features, w, 2.0),
                 chain.log_partition(corpus, constraints),
                 chain.log_prob(corpus, constraints),
                 chain.marginals(corpus, constraints),
@@ -164,6 +166,32 @@ def test_bit_identical_for_any_number_of_threads(kernel):
     for other in results[1:]:
         for one, same in zip(results[0], other, strict=True):
             assert_array_equal(one, same)
+
+
+@every_kernel
+@pytest.mark.parametrize("extras", [{}, {"missing": 0.1}])
+def test_passes_leave_nothing_behind(kernel, extras):
+    """What a pass allocated and laid out is used by the next ones: each gives what a new oracle gives, to the bit."""
+    problem = make_problem(seed=6, n_labels=9, lengths=[60, 30, 1, 9], n_attributes=12, list_size=2, **extras)
+    rng = np.random.default_rng(0)
+    corpus, every, some = problem.corpus(), problem.features(), problem.features(rng.random(problem.w.size) < 0.4)
+    used = _core.Oracle(corpus, threads=1, kernel=kernel)
+
+    def check(features, w):
+        for call in ("loss_grad", "loss_grad_curvature", "loss", "loss_grad"):
+            new = _core.Oracle(corpus, threads=1, kernel=kernel)
+            one, same = (getattr(oracle, call)(features, w) for oracle in (used, new))
+            for a, b in zip(*((one, same) if call != "loss" else ((one,), (same,))), strict=True):
+                assert_array_equal(a, b)
+
+    for features in (every, some, every):
+        size = features.n_unigram + features.n_bigram
+        for density in (0.0, 1.0, 0.05, 0.6):  # matrices turn sparse and dense
+            zeros = rng.random(size) >= density
+            for scale in (1.0, 1000.0, 0.5):  # the same pairs have other scores; log domain and back
+                w = scale * rng.normal(size=size)
+                w[zeros] = 0.0
+                check(features, w)
 
 
 def test_weight_zero_leaves_a_sequence_out():
