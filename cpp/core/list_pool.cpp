@@ -109,6 +109,10 @@ ListPool ListPool::renamed(std::span<const std::uint32_t> name) const {
     ListPool made;
     made.freeze();
     made.ptr_.reserve(ptr_.size());
+    const auto kept = static_cast<std::size_t>(
+        std::count_if(id_.begin(), id_.end(), [&](std::uint32_t x) { return name[x] != kDropped; }));
+    made.id_.reserve(kept);
+    if (!value_.empty()) made.value_.reserve(kept);
     std::vector<Attribute> entries;
     for (std::uint32_t list = 1; list < size(); ++list) {
         entries.clear();
@@ -122,8 +126,6 @@ ListPool ListPool::renamed(std::span<const std::uint32_t> name) const {
         }
         made.ptr_.push_back(static_cast<std::int64_t>(made.id_.size()));
     }
-    made.id_.shrink_to_fit();
-    made.value_.shrink_to_fit();
     return made;
 }
 

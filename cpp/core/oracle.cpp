@@ -59,10 +59,9 @@ const std::vector<double>& Oracle::counts(const FeatureSet& features) {
     return counts_;
 }
 
-Oracle::Prepared::Prepared(const Corpus& corpus, const Plan& plan, const FeatureSet& features, Kernel kernel,
-                           int threads)
+Oracle::Prepared::Prepared(const Corpus& corpus, const FeatureSet& features, Kernel kernel, int threads)
     : serial(features.serial),
-      unigrams(corpus, plan, features, threads),
+      unigrams(corpus, features),
       pairs(corpus, features),
       potentials(corpus, unigrams.lists, kernel, threads, &pairs),
       sums(corpus, pairs, kernel, threads) {}
@@ -70,7 +69,7 @@ Oracle::Prepared::Prepared(const Corpus& corpus, const Plan& plan, const Feature
 Oracle::Prepared& Oracle::prepare(const FeatureSet& features, std::span<const double> w) {
     if (prepared_ == nullptr || prepared_->serial != features.serial) {
         prepared_.reset();
-        prepared_ = std::make_unique<Prepared>(corpus_, plan_, features, kernel_, threads_);
+        prepared_ = std::make_unique<Prepared>(corpus_, features, kernel_, threads_);
     }
     prepared_->rows = UnigramRows(features, w, prepared_->unigrams.attributes);
     prepared_->potentials.assign(features, w, prepared_->rows);
@@ -131,6 +130,7 @@ double Oracle::pass(const Potentials& potentials, bool only_positive, const Visi
 double Oracle::expectations(const FeatureSet& features, std::span<const double> w, std::span<double> g,
                             std::span<double> h, bool only_positive) {
     Prepared& of = prepare(features, w);
+    if (of.unigrams.blocks.empty()) of.unigrams.make_blocks(corpus_, plan_, threads_);
     Expectations sums(features, of.unigrams, g, h, threads_);
     of.sums.begin(!h.empty());
     const double log_z = pass(of.potentials, only_positive, [&](std::size_t b, BlockRows& rows) {
@@ -145,9 +145,10 @@ std::vector<std::int64_t> Oracle::candidates(const FeatureSet& features, std::sp
     features.check_fits(corpus_);
     features.check_weights(w);
     if (!(bound > 0.0)) throw InputError(message("screening: expected a bound > 0, found ", bound));
-    const Potentials& potentials = prepare(features, w).potentials;
+    Prepared& of = prepare(features, w);
+    of.unigrams.blocks = {};  // a screening ends the passes over a set: its index makes room for what is summed here
     Screen screen(corpus_, plan_, bound, threads_);
-    pass(potentials, false, [&](std::size_t b, BlockRows& rows) { screen.add(b, rows); });
+    pass(of.potentials, false, [&](std::size_t b, BlockRows& rows) { screen.add(b, rows); });
     return screen.candidates();
 }
 

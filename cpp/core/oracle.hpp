@@ -54,9 +54,9 @@ class Oracle {
     // What passes over one feature set share: what depends on the set alone, and the storage of all that depends on the
     // weights too. Solvers make many passes before they change the set.
     struct Prepared {
-        Prepared(const Corpus& corpus, const Plan& plan, const FeatureSet& features, Kernel kernel, int threads);
+        Prepared(const Corpus& corpus, const FeatureSet& features, Kernel kernel, int threads);
         const std::uint64_t serial;  // of the set
-        const UnigramIndex unigrams;
+        UnigramIndex unigrams;       // its blocks are made when a gradient needs them
         const BasePairs pairs;
         UnigramRows rows;
         Potentials potentials;

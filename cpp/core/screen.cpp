@@ -9,19 +9,14 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::uint32_t kNoRow = 0xffffffffu;
+constexpr std::uint32_t kNoRow = ListPool::kDropped;
+constexpr int kRowsAtATime = 32;
 
 // mass[x] += weight * v, or weight * |v|, for the attributes of a list.
 void add_mass(const ListPool& lists, std::uint32_t list, double weight, bool absolute, std::vector<double>& mass) {
     for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
         mass[lists.id(k)] += weight * (absolute ? std::fabs(lists.value(k)) : lists.value(k));
     }
-}
-
-std::vector<bool> above(const std::vector<double>& mass, double bound) {
-    std::vector<bool> is(mass.size());
-    for (std::size_t x = 0; x < mass.size(); ++x) is[x] = mass[x] > bound;
-    return is;
 }
 
 }  // namespace
@@ -68,8 +63,9 @@ Screen::Screen(const Corpus& corpus, const Plan& plan, const Masses& mass, doubl
       threads_(threads),
       n_labels_(corpus.n_labels),
       stride_(padded(corpus.n_labels)),
-      index_(corpus, plan, above(mass.unigram, bound), threads),
-      unigram_(index_.attributes.size() * static_cast<std::size_t>(stride_), 0.0) {
+      occurrences_(static_cast<std::size_t>(threads)),
+      sorters_(static_cast<std::size_t>(threads)) {
+    unigram_ = make_rows(mass.unigram, bound, stride_);
     previous_ = make_rows(mass.inner, bound, stride_);
     label_ = make_rows(mass.inner, bound, stride_);
     start_ = make_rows(mass.start, bound, stride_);
@@ -80,6 +76,16 @@ Screen::Screen(const Corpus& corpus, const Plan& plan, const Masses& mass, doubl
 
 void Screen::add(std::size_t b, const BlockRows& rows) {
     const Block& block = plan_.blocks[b];
+    const std::size_t turn = b % occurrences_.size();
+    if (turn == 0) {
+        const std::size_t n = std::min(occurrences_.size(), plan_.blocks.size() - b);
+        parallel_for(static_cast<std::int64_t>(n), threads_, 1, [&](int thread, std::int64_t i) {
+            const auto k = static_cast<std::size_t>(i);
+            occurrences_[k] = sorters_[static_cast<std::size_t>(thread)].sort(
+                corpus_, plan_, plan_.blocks[b + k], corpus_.unigram_lists, unigram_.row_of.data(),
+                unigram_.keys.size());
+        });
+    }
     const Kernels& k = kernels();
     const auto row = [&](std::uint32_t r) { return rows.p.data() + static_cast<std::size_t>(r) * stride_; };
     const auto each = [&](const Occurrences& all, auto visit) {
@@ -94,8 +100,19 @@ void Screen::add(std::size_t b, const BlockRows& rows) {
         if (to.row_of[x] == kNoRow) return;
         k.axpy(f, row(r), stride_, to.sums.data() + static_cast<std::size_t>(to.row_of[x]) * stride_);
     };
-    each(index_.blocks[b], [&](std::uint32_t x, std::uint32_t r, double f) {
-        k.axpy(f, row(r), stride_, unigram_.data() + static_cast<std::size_t>(x) * stride_);
+    const Occurrences& unigrams = occurrences_[turn];
+    parallel_for(static_cast<std::int64_t>(unigrams.keys.size()), threads_, 64, [&](int, std::int64_t key) {
+        double* sums = unigram_.sums.data() + static_cast<std::size_t>(unigrams.keys[key]) * stride_;
+        for (std::uint32_t o = unigrams.ptr[key]; o < unigrams.ptr[key + 1];) {
+            const double* p[kRowsAtATime];
+            double factor[kRowsAtATime];
+            int n = 0;
+            for (; o < unigrams.ptr[key + 1] && n < kRowsAtATime; ++o, ++n) {
+                p[n] = row(unigrams.rows[o]);
+                factor[n] = std::fabs(rows.weight[unigrams.rows[o]] * unigrams.value(o));
+            }
+            k.sum_rows(factor, p, n, stride_, sums);
+        }
     });
     each(block.rest, [&](std::uint32_t x, std::uint32_t r, double f) {
         if (r == rows.first_row[rows.item[r]]) {
@@ -113,9 +130,8 @@ void Screen::add(std::size_t b, const BlockRows& rows) {
          [&](std::uint32_t list, std::uint32_t r, double f) { k.axpy(f, row(r), stride_, list_start_[list].data()); });
 }
 
-std::vector<std::int64_t> Screen::candidates() const {
+std::vector<std::int64_t> Screen::candidates() {
     // Base attributes: their lists' sums, in the order of the lists.
-    Rows previous = previous_, label = label_, start = start_;
     const ListPool& lists = corpus_.base_lists;
     for (std::uint32_t list = 0; list < lists.size(); ++list) {
         for (std::int64_t e = lists.begin(list); e < lists.end(list); ++e) {
@@ -125,9 +141,9 @@ std::vector<std::int64_t> Screen::candidates() const {
                 kernels().axpy(std::fabs(lists.value(e)), from.data(), stride_,
                                to.sums.data() + static_cast<std::size_t>(row) * stride_);
             };
-            add(previous, list_previous_[list]);
-            add(label, list_label_[list]);
-            add(start, list_start_[list]);
+            add(previous_, list_previous_[list]);
+            add(label_, list_label_[list]);
+            add(start_, list_start_[list]);
         }
     }
     const auto over = [&](const AlignedVector<double>& sums, std::uint32_t row) {
@@ -139,19 +155,22 @@ std::vector<std::int64_t> Screen::candidates() const {
     };
     const std::int64_t Y = n_labels_, X = corpus_.n_attributes;
     std::vector<std::int64_t> out;
-    for (std::uint32_t row = 0; row < index_.attributes.size(); ++row) {
-        for (const std::int64_t y : over(unigram_, row)) out.push_back(index_.attributes[row] * Y + y);
+    for (std::size_t row = 0; row < unigram_.keys.size(); ++row) {
+        const double* sums = unigram_.sums.data() + row * static_cast<std::size_t>(stride_);
+        for (std::int64_t y = 0; y < Y; ++y) {
+            if (sums[y] > bound_) out.push_back(unigram_.keys[row] * Y + y);
+        }
     }
     for (std::int64_t x = 0; x < X; ++x) {
         const std::int64_t first = X * Y + x * (Y + 1) * Y;
-        if (previous.row_of[x] != kNoRow) {
-            const auto ys = over(label.sums, label.row_of[x]);
-            for (const std::int64_t before : over(previous.sums, previous.row_of[x])) {
+        if (previous_.row_of[x] != kNoRow) {
+            const auto ys = over(label_.sums, label_.row_of[x]);
+            for (const std::int64_t before : over(previous_.sums, previous_.row_of[x])) {
                 for (const std::int64_t y : ys) out.push_back(first + before * Y + y);
             }
         }
-        if (start.row_of[x] != kNoRow) {
-            for (const std::int64_t y : over(start.sums, start.row_of[x])) out.push_back(first + Y * Y + y);
+        if (start_.row_of[x] != kNoRow) {
+            for (const std::int64_t y : over(start_.sums, start_.row_of[x])) out.push_back(first + Y * Y + y);
         }
     }
     return out;

@@ -27,10 +27,10 @@ class Screen {
     // Candidates are the features whose expectation could exceed `bound` > 0.
     Screen(const Corpus& corpus, const Plan& plan, double bound, int threads);
 
-    // Block b of the plan.
+    // Block b of the plan, in the order of the plan.
     void add(std::size_t b, const BlockRows& rows);
-    // Numbers of the candidates (FeatureSet::from_numbers), ascending.
-    std::vector<std::int64_t> candidates() const;
+    // Numbers of the candidates (FeatureSet::from_numbers), ascending; after the last block, once.
+    std::vector<std::int64_t> candidates();
 
    private:
     // Sums by attribute, for those with enough mass to exceed the bound at all: others have no row.
@@ -46,10 +46,13 @@ class Screen {
     const Plan& plan_;
     const double bound_;
     const int threads_, n_labels_, stride_;  // Y, Yp
-    const UnigramIndex index_;               // the unigram attributes with enough mass
-    AlignedVector<double> unigram_;          // [R, Yp] sum |w v| p_t(y)
-    Rows previous_, label_;                  // bigram attributes: A_x and B_x at inner positions
-    Rows start_;                             // bigram attributes: B_x at first positions
+    Rows unigram_;                           // unigram attributes: sum |w v| p_t(y)
+    // Their occurrences in the block at hand and the next ones, a block for each thread. An index of all blocks would
+    // be as large as the corpus, and is needed only once.
+    std::vector<Occurrences> occurrences_;
+    std::vector<RowSorter> sorters_;  // [threads]
+    Rows previous_, label_;           // bigram attributes: A_x and B_x at inner positions
+    Rows start_;                      // bigram attributes: B_x at first positions
     std::vector<AlignedVector<double>> list_previous_, list_label_, list_start_;  // the same by base list, [Yp]
 };
 

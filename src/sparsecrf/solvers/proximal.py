@@ -116,8 +116,12 @@ def _factors(s: Floats, y: Floats, b0_s: Floats, free: NDArray[np.int64]) -> tup
     values, vectors = np.linalg.eigh(scale[:, None] * middle * scale)
     vectors *= scale[:, None] / np.sqrt(np.abs(values))
     positive, negative = _padded(vectors[:, values > 0]), _padded(vectors[:, values < 0])
-    u = np.concatenate([b0_s[:, free], y[:, free]]).T
-    return u @ np.concatenate([positive, negative], axis=1), positive.shape[1]
+    # Taken straight into place: copies of copies would be the most memory that a run uses.
+    u = np.empty((2 * len(s), len(free)))
+    np.take(b0_s, free, axis=1, out=u[: len(s)], mode="clip")
+    del b0_s
+    np.take(y, free, axis=1, out=u[len(s) :], mode="clip")
+    return u.T @ np.concatenate([positive, negative], axis=1), positive.shape[1]
 
 
 def _padded(x: Floats) -> Floats:

@@ -145,7 +145,7 @@ class _Run:
         self.residual_at_zero = objective.start_residual()
         self.history: list[Record] = []
         self.lowest: Lowest | None = None  # better weights than those of the last point, if there were any
-        self.previous: Point | None = None
+        self.previous: Lowest | None = None  # the weights of the last point that was watched
         self.bound = LowerBound(objective)
 
     def run(self, start: Point | None, resumed: State | None) -> Result:
@@ -169,6 +169,7 @@ class _Run:
                 if settled or due or limit:
                     narrow, (point, kkt, gap) = point, self._screen(point)
                     self.solver.move(point.known, narrow.known)
+                    del narrow  # `before`, below, too: megabytes that the next step needs
                     screened = iteration
                     if self._optimal(point, kkt, gap):
                         stopped_by = "tol" if self.stopping.gap is None else "gap"
@@ -180,6 +181,7 @@ class _Run:
                 if stopped_by is None:
                     before, point = point, self.solver.step(point)
                     stalled = stalled + 1 if point is before else 0
+                    del before
                     if stalled:
                         self.solver.forget()
                     iteration += 1
@@ -200,9 +202,9 @@ class _Run:
         value = self._value(point)
         if self.lowest is not None and value <= self.lowest.value:
             self.lowest = None
-        if self.lowest is None and self.previous is not None and self._value(self.previous) < value:
-            self.lowest = Lowest(self.previous.known.numbers, self.previous.w, self._value(self.previous))
-        self.previous = point
+        if self.lowest is None and self.previous is not None and self.previous.value < value:
+            self.lowest = self.previous
+        self.previous = Lowest(point.known.numbers, point.w, value)
 
     def _best(self, stopped_by: str) -> Best | Lowest | None:
         """The weights to return instead of the last ones. A tolerance that was met is a promise about the last."""
