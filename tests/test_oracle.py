@@ -192,6 +192,9 @@ def test_passes_leave_nothing_behind(kernel, extras):
                 w = scale * rng.normal(size=size)
                 w[zeros] = 0.0
                 check(features, w)
+            used.release_tables()
+            check(features, w)
+            used.candidates(features, w, 0.5)
 
 
 def test_weight_zero_leaves_a_sequence_out():

@@ -67,6 +67,8 @@ void bind_oracle(nb::module_& m) {
             nb::sig("def masses(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
             "sum w v of every attribute over unigram lists, and over bigram lists of first and of other positions.")
+        .def("release_tables", &Oracle::release_tables,
+             "Give back the memory that passes keep for the next ones, for a caller that needs it in between.")
         .def_prop_ro("signs_agree", &Oracle::signs_agree,
                      "Whether |E - C| <= max(E, C) for every feature: no value is negative, no label is missing.")
         .def(

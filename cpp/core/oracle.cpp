@@ -59,21 +59,27 @@ const std::vector<double>& Oracle::counts(const FeatureSet& features) {
     return counts_;
 }
 
-Oracle::Prepared::Prepared(const Corpus& corpus, const FeatureSet& features, Kernel kernel, int threads)
-    : serial(features.serial),
-      unigrams(corpus, features),
-      pairs(corpus, features),
-      potentials(corpus, unigrams.lists, kernel, threads, &pairs),
-      sums(corpus, pairs, kernel, threads) {}
+Oracle::Prepared::Prepared(const Corpus& corpus, const FeatureSet& features)
+    : serial(features.serial), unigrams(corpus, features), pairs(corpus, features) {}
 
 Oracle::Prepared& Oracle::prepare(const FeatureSet& features, std::span<const double> w) {
     if (prepared_ == nullptr || prepared_->serial != features.serial) {
         prepared_.reset();
-        prepared_ = std::make_unique<Prepared>(corpus_, features, kernel_, threads_);
+        prepared_ = std::make_unique<Prepared>(corpus_, features);
     }
-    prepared_->rows = UnigramRows(features, w, prepared_->unigrams.attributes);
-    prepared_->potentials.assign(features, w, prepared_->rows);
-    return *prepared_;
+    Prepared& of = *prepared_;
+    of.rows = UnigramRows(features, w, of.unigrams.attributes);
+    if (!of.potentials) of.potentials.emplace(corpus_, of.unigrams.lists, kernel_, threads_, &of.pairs);
+    of.potentials->assign(features, w, of.rows);
+    return of;
+}
+
+void Oracle::release_tables() {
+    rows_ = {};
+    if (prepared_ == nullptr) return;
+    prepared_->rows = {};
+    prepared_->potentials.reset();
+    prepared_->sums.reset();
 }
 
 double Oracle::pass(const Potentials& potentials, bool only_positive, const Visit& visit) {
@@ -131,13 +137,14 @@ double Oracle::expectations(const FeatureSet& features, std::span<const double> 
                             std::span<double> h, bool only_positive) {
     Prepared& of = prepare(features, w);
     if (of.unigrams.blocks.empty()) of.unigrams.make_blocks(corpus_, plan_, threads_);
+    if (!of.sums) of.sums.emplace(corpus_, of.pairs, kernel_, threads_);
     Expectations sums(features, of.unigrams, g, h, threads_);
-    of.sums.begin(!h.empty());
-    const double log_z = pass(of.potentials, only_positive, [&](std::size_t b, BlockRows& rows) {
+    of.sums->begin(!h.empty());
+    const double log_z = pass(*of.potentials, only_positive, [&](std::size_t b, BlockRows& rows) {
         sums.add(plan_.blocks[b], of.unigrams.blocks[b], rows);
-        of.sums.add(of.potentials, plan_.blocks[b], rows);
+        of.sums->add(*of.potentials, plan_.blocks[b], rows);
     });
-    of.sums.finish(of.potentials, features, g, h);
+    of.sums->finish(*of.potentials, features, g, h);
     return log_z;
 }
 
@@ -146,9 +153,10 @@ std::vector<std::int64_t> Oracle::candidates(const FeatureSet& features, std::sp
     features.check_weights(w);
     if (!(bound > 0.0)) throw InputError(message("screening: expected a bound > 0, found ", bound));
     Prepared& of = prepare(features, w);
-    of.unigrams.blocks = {};  // a screening ends the passes over a set: its index makes room for what is summed here
+    of.unigrams.blocks = {};  // a screening ends the gradients over a set: they make room for what is summed here
+    of.sums.reset();
     Screen screen(corpus_, plan_, bound, threads_);
-    pass(of.potentials, false, [&](std::size_t b, BlockRows& rows) { screen.add(b, rows); });
+    pass(*of.potentials, false, [&](std::size_t b, BlockRows& rows) { screen.add(b, rows); });
     return screen.candidates();
 }
 
@@ -164,7 +172,7 @@ bool Oracle::signs_agree() const {
 double Oracle::loss(const FeatureSet& features, std::span<const double> w) {
     features.check_fits(corpus_);
     features.check_weights(w);
-    return pass(prepare(features, w).potentials, false, {}) - dot(w, counts(features));
+    return pass(*prepare(features, w).potentials, false, {}) - dot(w, counts(features));
 }
 
 double Oracle::gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -46,6 +47,9 @@ class Oracle {
     // Numbers of all features, in the set or not, whose expectation at w could exceed `bound` > 0; ascending.
     std::vector<std::int64_t> candidates(const FeatureSet& features, std::span<const double> w, double bound);
 
+    // Gives back the memory that passes keep for the next ones, for a caller that needs it in between.
+    void release_tables();
+
    private:
     // Runs all items block by block; after block b, visit(b, rows), if there is one. Returns the sum of
     // weight * log Z. With `only_positive` the items of negative weight count for nothing.
@@ -54,13 +58,13 @@ class Oracle {
     // What passes over one feature set share: what depends on the set alone, and the storage of all that depends on the
     // weights too. Solvers make many passes before they change the set.
     struct Prepared {
-        Prepared(const Corpus& corpus, const FeatureSet& features, Kernel kernel, int threads);
+        Prepared(const Corpus& corpus, const FeatureSet& features);
         const std::uint64_t serial;  // of the set
         UnigramIndex unigrams;       // its blocks are made when a gradient needs them
         const BasePairs pairs;
         UnigramRows rows;
-        Potentials potentials;
-        BaseExpectations sums;
+        std::optional<Potentials> potentials;
+        std::optional<BaseExpectations> sums;  // made when a gradient needs them
     };
     // With the tables of these weights.
     Prepared& prepare(const FeatureSet& features, std::span<const double> w);

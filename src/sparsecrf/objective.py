@@ -164,6 +164,10 @@ class Objective:
         self.passes += 1
         return self._oracle.loss_grad_curvature(known.features, w, known.counts)
 
+    def release_tables(self) -> None:
+        """Give back what passes keep for the next ones: for solvers that have tables of their own."""
+        self._oracle.release_tables()
+
     def penalty(self, w: Floats) -> float:
         return self.rho1 * float(np.abs(w).sum()) + 0.5 * self.rho2 * float(w @ w)
 

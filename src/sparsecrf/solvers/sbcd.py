@@ -54,6 +54,7 @@ class Cd:
 
     def step(self, point: Point) -> Point:
         objective = self.objective
+        objective.release_tables()
         try:
             w, passes = self.sweeper.sweep(
                 point.known.features,

@@ -74,6 +74,7 @@ class _Stochastic:
     def step(self, point: Point) -> Point:
         if self.n == 0:
             return point
+        self.objective.release_tables()
         q = self._penalties_received(point)
         if self.eta0 is None:
             self.eta0 = self._calibrate(point)
