@@ -59,8 +59,7 @@ class Tool:
 
 def tools(models: pathlib.Path, template: pathlib.Path) -> list[Tool]:
     wapiti, learn, test = shutil.which("wapiti"), shutil.which("crf_learn"), shutil.which("crf_test")
-    head = models / "head.txt"  # Wapiti decodes a dev file at every iteration: a small one
-    head.write_text(TEST.read_text(encoding="utf-8").split("\n\n")[0] + "\n\n", encoding="utf-8")
+    head = models / "head.txt"
 
     def ours(model: pathlib.Path) -> None:
         command = [*PROGRAM, "train", str(TRAIN), "-t", str(template), "-m", str(model), "--no-start", "-q"]
@@ -171,6 +170,9 @@ def main() -> None:
         models.mkdir(parents=True, exist_ok=True)
         template = models / "template.txt"
         template.write_text(TASKS["conll2000"].template, encoding="utf-8")
+        # One sequence: to see how long it takes to start, and for Wapiti, which decodes a dev file at every iteration.
+        first = TEST.read_text(encoding="utf-8").split("\n\n")[0]
+        (models / "head.txt").write_text(first + "\n\n", encoding="utf-8")
         record = {
             "date": datetime.date.today().isoformat(),
             "machine": machine(),
