@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
@@ -95,8 +96,7 @@ def label(
         if first is None:
             return
         n_columns = width(first)
-        _write(out, answer(first), advance, first)
-        for piece, text in in_order(incoming, answer, threads or os.cpu_count() or 1):
+        for piece, text in in_order(chain([first], incoming), answer, threads or os.cpu_count() or 1):
             _write(out, text, advance, piece)
 
 

@@ -13,7 +13,7 @@ from sparsecrf._core import InputError, count_columns, whole_sequences
 #: A path, "-" for standard input, or a file open for bytes.
 Source: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
 
-PIECE_BYTES = 1 << 18
+PIECE_BYTES = 1 << 17
 
 
 class Piece(NamedTuple):
