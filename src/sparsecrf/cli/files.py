@@ -8,15 +8,8 @@ import stat
 from collections.abc import Iterable, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sparsecrf._core import InputError
-
-if TYPE_CHECKING:
-    from sparsecrf.cli.progress import Advance
-    from sparsecrf.features.template import Template
-    from sparsecrf.io.encode import Encoded
-    from sparsecrf.vocabulary import Vocabulary
 
 FORMATS = ("columns", "crfsuite")
 
@@ -88,26 +81,3 @@ def total_bytes(names: Sequence[str]) -> int | None:
             return None
         total += status.st_size
     return total
-
-
-def encode(
-    names: Sequence[str],
-    kind: str,
-    vocabulary: Vocabulary,
-    template: Template | None,
-    *,
-    advance: Advance,
-    n_columns: int = 0,
-    grow: bool = False,
-    missing: str = "",
-) -> Encoded:
-    """Read labelled files of one of FORMATS."""
-    from sparsecrf.io.encode import encode_columns, encode_crfsuite
-
-    if kind == "crfsuite":
-        if template is not None:
-            raise InputError("--template: expected none for CRFsuite files, which have attributes of their own")
-        return encode_crfsuite(names, vocabulary, grow=grow, missing=missing, progress=advance)
-    return encode_columns(
-        names, vocabulary, template, n_columns=n_columns, grow=grow, missing=missing, progress=advance
-    )

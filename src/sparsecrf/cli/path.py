@@ -58,27 +58,19 @@ def path(
 
     Writes path.tsv, a model for each penalty, and best.safetensors: the one with the smallest error on --dev.
     """
-    from sparsecrf.cli.files import check_readable, check_solver, encode, format_of, total_bytes
+    from sparsecrf.cli.files import check_readable, check_solver
+    from sparsecrf.cli.labelled import read_labelled
     from sparsecrf.cli.progress import progress, say
-    from sparsecrf.features.template import Template
     from sparsecrf.heldout import token_error
     from sparsecrf.io.atomic import write_atomically
     from sparsecrf.path import path as fit_path
-    from sparsecrf.vocabulary import Vocabulary
 
     check_readable(*data, dev, template)
     check_solver(solver)
     os.makedirs(output, exist_ok=True)
-    kind = format_of(data[0], format)
-    lines = None if template is None else Template.load(template, boundary)
-    vocabulary = Vocabulary(bigrams="bias" if kind == "crfsuite" else Template.conditions_pairs, start=start)
-    with progress("reading", total_bytes([*data, *([dev] if dev else [])]), quiet=quiet) as advance:
-        encoded = encode(data, kind, vocabulary, lines, advance=advance, grow=True, missing=missing)
-        held_out = None
-        if dev is not None:
-            held_out = encode(
-                [dev], kind, vocabulary, encoded.template, advance=advance, n_columns=encoded.n_columns, missing=missing
-            ).corpus
+    read = read_labelled(
+        data, dev, template, boundary=boundary, format=format, start=start, missing=missing, quiet=quiet
+    )
 
     rows: list[dict[str, Any]] = []
     began = time.perf_counter()
@@ -86,17 +78,16 @@ def path(
 
         def each(k: int, found: Fit) -> None:
             error = None
-            if held_out is not None:
-                error = token_error(held_out, found.numbers, found.w, threads=threads)
+            if read.dev is not None:
+                error = token_error(read.dev, found.numbers, found.w, threads=threads)
             name = f"model-{k:02d}.safetensors"
-            model = found.model(vocabulary, template=encoded.template, n_columns=max(0, encoded.n_columns - 1))
-            model.save(os.path.join(output, name))
+            read.model(found).save(os.path.join(output, name))
             rows.append(_row(found, error, name))
             note = "" if error is None else f"  dev error {error:.2f} %"
             advance(1, f"rho1 {found.rho1:.4g}  {len(found.w):,} active{note}")
 
         fits = fit_path(
-            encoded.corpus,
+            read.corpus,
             n_rho=n_rho,
             rho_min_ratio=rho_min_ratio,
             rho2=rho2,

@@ -1,0 +1,137 @@
+"""What `sparsecrf train` tells of a run: the log, the result in JSON, and words for people."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sparsecrf.cli.labelled import Labelled
+    from sparsecrf.training import Fit
+
+
+def as_json(record: dict[str, Any]) -> str:
+    """One line of JSON, null for what is not finite: it has no such numbers."""
+    return json.dumps({k: None if isinstance(v, float) and not isfinite(v) else v for k, v in record.items()})
+
+
+class Log:
+    """A file of JSON objects, one a line, written as they come; None: no file. A resumed run goes on with its file."""
+
+    def __init__(self, path: str | None, resume: bool) -> None:
+        self.error: OSError | None = None  # what ended it early
+        self._next = 0  # iteration that is not in the file yet
+        if path is not None and resume and os.path.isfile(path):
+            with open(path, encoding="utf-8") as file:
+                self._next = 1 + max((json.loads(line)["iter"] for line in file), default=-1)
+        self._file = None if path is None else open(path, "a" if self._next else "w", encoding="utf-8")  # noqa: SIM115
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.close()
+
+    def __call__(self, record: dict[str, Any]) -> None:
+        if self._file is None or record["iter"] < self._next:
+            return
+        try:
+            print(as_json(record), file=self._file, flush=True)
+        except OSError as error:  # a full disk must not cost the model
+            self.error, self._file = error, None
+
+
+def virtual_features(data: Labelled) -> int:
+    """How many features can be formed: labels of unigram attributes, pairs of bigram ones, those of the start too."""
+    from sparsecrf._core import Oracle
+
+    Y = len(data.vocabulary.labels)
+    unigram, start, inner = Oracle(data.corpus).masses()
+    pairs = Y * Y + (Y if data.vocabulary.start else 0)
+    return int((unigram > 0).sum()) * Y + int(((start > 0) | (inner > 0)).sum()) * pairs
+
+
+def summary(found: Fit, data: Labelled, virtual: int) -> dict[str, Any]:
+    """What `--json` prints."""
+    from sparsecrf._core import FeatureSet
+
+    last = found.history[-1] if found.history else None
+    Y, X = len(data.vocabulary.labels), len(data.vocabulary.attributes)
+    n_unigram = int((found.numbers < X * Y).sum())
+    return {
+        "objective": found.objective,
+        "loss": found.loss,
+        "gap": found.gap,
+        "kkt": found.kkt,
+        "active_unigram": n_unigram,
+        "active_bigram": len(found.numbers) - n_unigram,
+        "virtual_features": virtual,
+        "observed_features": len(FeatureSet.observed(data.corpus)),
+        "labels": Y,
+        "attributes": X,
+        "sequences": data.corpus.n_sequences,
+        "tokens": data.corpus.n_tokens,
+        "iterations": last.iter if last else 0,
+        "passes": last.passes if last else 0.0,
+        "time_read_s": data.read_s,
+        "time_train_s": last.time_s if last else 0.0,
+        "peak_rss_mb": peak_rss_mb(),
+        "stopped_by": found.stopped_by,
+    }
+
+
+def peak_rss_mb() -> float | None:
+    """Largest memory of the process so far; None where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+def note(record: dict[str, Any]) -> str:
+    """One iteration for people."""
+    active = record["active_unigram"] + record["active_bigram"]
+    parts = [f"iteration {record['iter']}", f"objective {record['objective']:,.2f}", f"{active:,} active"]
+    if record["kkt"] is not None:
+        parts.append(f"kkt {record['kkt']:.1e}")
+    if record["dev_error"] is not None:
+        parts.append(f"dev error {record['dev_error']:.2f} %")
+    return "  ".join(parts)
+
+
+REASONS = {
+    "tol": "the KKT residual is small enough",
+    "gap": "the gap is small enough",
+    "max_iter": "the iterations are used up",
+    "time_limit": "the time is used up",
+    "dev": "the dev error no longer improves",
+    "interrupt": "interrupted",
+    "precision": "no step improves the objective any more",
+}
+
+
+def _distance(found: Fit) -> str:
+    """What is known of the distance to the optimum."""
+    if found.gap > 0.1 * abs(found.objective):
+        return "a certificate of how far that is from the optimum costs more iterations: --gap 0.01"
+    return f"the optimum is at most {found.gap:.3g} below"
+
+
+def closing(found: Fit, result: dict[str, Any], model: str) -> str:
+    active = result["active_unigram"] + result["active_bigram"]
+    iterations = "1 iteration" if result["iterations"] == 1 else f"{result['iterations']} iterations"
+    memory = "" if result["peak_rss_mb"] is None else f", {result['peak_rss_mb']:.0f} MB"
+    return (
+        f"{model}: objective {found.objective:,.3f} ({_distance(found)}), kkt {found.kkt:.1e}, "
+        f"{active:,} active features ({result['active_unigram']:,} unigram, {result['active_bigram']:,} bigram)\n"
+        f"{iterations} in {result['time_train_s']:.1f} s after {result['time_read_s']:.1f} s of "
+        f"reading{memory}; stopped: {REASONS[found.stopped_by]}"
+    )
