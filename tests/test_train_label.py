@@ -292,6 +292,17 @@ def test_warm_start(trained):
     assert done["objective"] == pytest.approx(trained.result["objective"], rel=1e-6)
 
 
+def test_json_has_no_infinite_numbers(trained):
+    options = ["--rho2", "0", "--rho1", "0.01", "--max-iter", "1", "--json", "-q", "--log", "l.jsonl"]
+    done = trained("train", "train.txt", "-t", "t.txt", "-m", "n.safetensors", *options)
+
+    def refuse(constant):
+        raise ValueError(constant)
+
+    for line in [done.out, *trained.directory.joinpath("l.jsonl").read_text().splitlines()]:
+        json.loads(line, parse_constant=refuse)
+
+
 def test_path(trained):
     done = trained("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "p", "--n-rho", "4", "--json", "-q")
     assert done.status == 0

@@ -51,6 +51,7 @@ def ngrams(with_peers: bool) -> dict[str, Any]:
     for solver in ("auto", "sbcd"):
         found[f"{solver}, 2 threads"] = one("nettalk-5gram", solver=solver, threads=2, time_limit=300)
     found["auto, test error"] = one("nettalk-5gram", test_error=True, tol=5e-4, max_iter=60)
+    found["auto, test error, 2 threads"] = one("nettalk-5gram", test_error=True, threads=2, tol=5e-4, max_iter=60)
     return found
 
 
