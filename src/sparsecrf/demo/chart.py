@@ -87,7 +87,7 @@ def path_chart(
         canvas.mark(*place, point)
     canvas.mark(x, y, star, "bold green")
 
-    text = Text("dev error\n", "dim")
+    text = Text().append("dev error\n", "dim")
     ticks = {int(row(percent)): f"{percent:g} %" for percent in percents}
     for k, drawn in enumerate(canvas.rows(style="blue", ascii_only=ascii_only)):
         text.append(f"{ticks.get(k, ''):>{left - 1}} {vertical}", "dim").append_text(drawn).append("\n")
