@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from problems import make_problem
+from sparsecrf import InputError, fit
 from sparsecrf.dual import LowerBound
 from sparsecrf.objective import Objective
 
@@ -60,3 +61,14 @@ def test_a_diverging_method_has_no_bound(rho2):
     run = LowerBound(objective)
     assert run.gap(np.array([0]), np.array([np.inf]), np.inf, np.array([1.0])) == np.inf
     assert run.best is None
+
+
+def test_no_bound_where_the_loss_is_not_convex():
+    problem = make_problem(seed=2, n_labels=3, lengths=[4] * 5, n_attributes=4, density=0.5, missing=0.4)
+    corpus = problem.corpus()
+    assert (corpus.labels < 0).any()
+    found = fit(corpus, rho1=0.1, rho2=0.1, max_iter=20)
+    assert found.gap == np.inf
+    assert all(record.gap in (None, np.inf) for record in found.history)
+    with pytest.raises(InputError, match="gap: expected all labels to be known"):
+        fit(corpus, rho1=0.1, rho2=0.1, gap=1e-3)

@@ -293,14 +293,21 @@ def test_warm_start(trained):
 
 
 def test_json_has_no_infinite_numbers(trained):
-    options = ["--rho2", "0", "--rho1", "0.01", "--max-iter", "1", "--json", "-q", "--log", "l.jsonl"]
+    """With a missing label there is no certificate: the gap is infinite, and null in JSON."""
+    text = simulated(60, 1)
+    trained.write(train_txt=text.replace(text.split("\n")[2], text.split("\n")[2].split()[0] + " ?", 1))
+    options = ["--missing", "?", "--json", "--log", "l.jsonl"]
     done = trained("train", "train.txt", "-t", "t.txt", "-m", "n.safetensors", *options)
+    assert "no certificate" in done.err
 
     def refuse(constant):
         raise ValueError(constant)
 
-    for line in [done.out, *trained.directory.joinpath("l.jsonl").read_text().splitlines()]:
-        json.loads(line, parse_constant=refuse)
+    lines = [done.out, *trained.directory.joinpath("l.jsonl").read_text().splitlines()]
+    assert all(json.loads(line, parse_constant=refuse)["gap"] is None for line in lines)
+    asked = trained("train", "train.txt", "-t", "t.txt", "-m", "o.safetensors", "--missing", "?", "--gap", "0.1")
+    assert asked.status == 1
+    assert "gap: expected all labels to be known" in asked.err
 
 
 def test_path(trained):

@@ -38,11 +38,14 @@ class LowerBound:
 
     def __init__(self, objective: Objective, best: Mixture | None = None) -> None:
         self.objective, self.best = objective, best
+        # With missing labels the loss is not convex: nothing bounds its minimum from below.
+        self.convex = not bool((objective.corpus.labels < 0).any())
 
     def gap(self, numbers: Numbers, w: Floats, loss: float, g: Floats) -> float:
         """P(w) minus the bound, improved by the model at w; g over all features with |g| > rho1, and any others."""
         value, entropy = loss + self.objective.penalty(w), loss - float(w @ g)
-        if not (np.isfinite(entropy) and np.isfinite(value)):  # weights of a method that diverges
+        # Not finite: weights of a method that diverges.
+        if not (self.convex and np.isfinite(entropy) and np.isfinite(value)):
             return np.inf
         new = self._shrunk(entropy, numbers, np.stack([g, g]))
         if self.best is not None:

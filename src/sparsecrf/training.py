@@ -52,7 +52,7 @@ class Fit:
     objective: float
     loss: float
     kkt: float  #: sum of |smallest subgradient| over the virtual space, relative to that at w = 0
-    gap: float  #: P(w) - P* is at most this
+    gap: float  #: P(w) - P* is at most this; infinite if labels are missing
     solver: str
     stopped_by: str  #: tol, gap, max_iter, time_limit, dev, interrupt, or precision: no step improves any more
     history: list[Record]
@@ -167,6 +167,8 @@ def fit(
         max_iter = EPOCHS if max_iter is None else max_iter
     if (corpus.labels < 0).all():
         raise InputError("training: expected labels, found none in the whole corpus")
+    if gap is not None and (corpus.labels < 0).any():
+        raise InputError("gap: expected all labels to be known, found some missing: the loss is not convex then")
     objective = Objective(corpus, rho1, rho2, observed_only=observed_only, features=features, threads=threads)
     if isinstance(init, Fit):
         check_same_vocabulary("init", init.corpus, corpus)

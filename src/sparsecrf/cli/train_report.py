@@ -120,6 +120,8 @@ REASONS = {
 
 def _distance(found: Fit) -> str:
     """What is known of the distance to the optimum."""
+    if not isfinite(found.gap):
+        return "no certificate of how far that is from the optimum"
     if found.gap > 0.1 * abs(found.objective):
         return "a certificate of how far that is from the optimum costs more iterations: --gap 0.01"
     return f"the optimum is at most {found.gap:.3g} below"
