@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsecrf import reference
+from sparsecrf import BIAS, Model, reference
 from sparsecrf.reference import SequenceData
 
 
@@ -222,4 +222,14 @@ def make_limits(seed: int, problem: Problem, allowed: bool, forbidden: bool, fix
         allowed=may_stand if allowed else None,
         forbidden=may_not_follow if forbidden else None,
         fixed=np.where(is_fixed, path, reference.MISSING).astype(np.int32) if fixed else None,
+    )
+
+
+def weather(**options) -> Model:
+    """A small model with every kind of weight."""
+    return Model.from_weights(
+        ["sun", "rain", "fog"],
+        {("dry", "sun"): 2.0, ("wet", "rain"): 3.0, ("wet", "fog"): 0.5, ("grey", "fog"): 1.0},
+        {(BIAS, "rain", "rain"): 1.0, (BIAS, None, "sun"): 0.7, ("grey", "rain", "fog"): 2.0},
+        **options,
     )

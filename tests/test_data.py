@@ -130,7 +130,7 @@ def test_another_version_of_the_package_is_refused(tmp_path, monkeypatch):
 @pytest.fixture
 def served(tmp_path, monkeypatch):
     """A data set of three files on a local server; gives the set and the directory that is served."""
-    pytest.importorskip("pooch")
+    pytest.importorskip("pooch", reason="downloads need the extra `data`")
     directory = tmp_path / "served"
     directory.mkdir()
     handler = functools.partial(SimpleHTTPRequestHandler, directory=str(directory))

@@ -30,7 +30,7 @@ def run(*arguments, **environment):
 
 
 def test_letters_to_sounds(tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
     plot = tmp_path / "path.svg"
     done = run("--data", "cmudict", "--words", "150", "--plot", str(plot))
     assert done.returncode == 0, done.stderr
@@ -130,7 +130,7 @@ def test_round_numbers():
 
 @pytest.mark.parametrize("name", ["path.svg", "path.png", "path.pdf"])
 def test_picture_is_the_same_each_time(tmp_path, name):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
     files = [tmp_path / f"{k}-{name}" for k in range(2)]
     for file in files:
         save_plot(file, ACTIVE, ERRORS, [9.0, 3.0, 1.0, 0.5, 0.1], 3)
