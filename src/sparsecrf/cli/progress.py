@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -22,9 +23,13 @@ class Advance(Protocol):
 
 def say(text: str, *, quiet: bool = False) -> None:
     """One line for people. If nobody can read it, the work goes on."""
-    if not quiet and sys.stderr is not None:
-        with suppress(OSError, ValueError):
-            print(text, file=sys.stderr, flush=True)
+    if quiet or sys.stderr is None:
+        return
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        # What could not be written would be tried again at the end of the program, and fail it.
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 @contextmanager
