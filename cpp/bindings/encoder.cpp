@@ -4,17 +4,21 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <algorithm>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "arrays.hpp"
 #include "core/corpus.hpp"
 #include "core/string_table.hpp"
+#include "core/text_encoder.hpp"
 #include "module.hpp"
+#include "rows.hpp"
 
 namespace sparsecrf::bindings {
-namespace nb = nanobind;
 namespace {
 
 // "int 3": type and the first 80 characters.
@@ -39,36 +43,61 @@ class Encoder {
     // bigram: None (no attribute of a token conditions label pairs), True (all do), or a predicate on the attribute,
     // called once for each. bias: an attribute that conditions label pairs at every position, or empty.
     // start: whether bigram attributes of the first position condition the pair (start, label).
+    // lines: a template that makes the attributes, tokens being rows of columns; it also says which condition pairs.
     Encoder(std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels, nb::object bigram,
-            const std::string& bias, bool start, bool grow)
+            const std::string& bias, bool start, bool grow, std::shared_ptr<const Template> lines)
         : attributes_(std::move(attributes)),
           labels_(std::move(labels)),
           bigram_(std::move(bigram)),
           start_(start),
-          grow_(grow) {
-        if (bias.empty()) return;
+          grow_(grow),
+          lines_(std::move(lines)),
+          expander_(Names(attributes_, grow), start) {
+        if (bias.empty() || lines_) return;
         if (grow_) attributes_->intern(bias);
         if (const auto id = attributes_->find(bias)) bias_.push_back({*id, 1.0});
     }
 
     // Returns the number of positions.
     std::int64_t add(nb::handle tokens, nb::handle labels, nb::handle weight, nb::handle token_weights) {
-        const std::int64_t before = builder_.n_tokens();
-        sequence_ = builder_.n_sequences();
-        position_ = kWholeSequence;
-        builder_.begin_sequence(number(weight, "a sequence weight to be a number"));
-        try {
-            add_positions(tokens, labels, token_weights);
-            builder_.end_sequence();
-        } catch (...) {
-            builder_.abandon_sequence();
-            throw;
-        }
-        return builder_.n_tokens() - before;
+        return add_sequence(labels, weight, token_weights, [&](const auto& position) {
+            if (lines_) return add_rows(tokens, position);
+            const nb::iterator all = iterate(tokens, "an iterable of tokens");
+            position_ = 0;
+            for (const nb::handle token : all) {
+                add_token(token);
+                position();
+            }
+        });
     }
 
-    std::shared_ptr<Corpus> build() {
+    // The same for rows of a CSR matrix: ptr [T + 1], column and value [entries], id [columns] of the attribute that a
+    // column stands for, -1: none.
+    std::int64_t add_matrix(Array1<std::int64_t> ptr, Array1<std::int32_t> column, Array1<double> value,
+                            Array1<std::int64_t> id, nb::handle labels, nb::handle weight, nb::handle token_weights) {
+        return add_sequence(labels, weight, token_weights, [&](const auto& position) {
+            position_ = 0;
+            for (std::size_t t = 0; t + 1 < ptr.size(); ++t) {
+                b_ = bias_;
+                const std::int64_t begin = ptr.data()[t], end = ptr.data()[t + 1];
+                if (begin < 0 || end < begin || end > static_cast<std::int64_t>(std::min(column.size(), value.size())))
+                    throw InputError(message(here(), ": expected a CSR matrix, found rows that overlap its end"));
+                for (std::int64_t k = begin; k < end; ++k) {
+                    const std::int32_t c = column.data()[k];
+                    if (c < 0 || c >= static_cast<std::int64_t>(id.size()))
+                        throw InputError(message(here(), ": expected a column below ", id.size(), ", found ", c));
+                    const std::int64_t x = id.data()[c];
+                    if (x >= 0 && value.data()[k] != 0.0) add_known(static_cast<std::uint32_t>(x), value.data()[k]);
+                }
+                position();
+            }
+        });
+    }
+
+    // sort_labels: their ids become those of their order by name, so that the order of the data does not show.
+    std::shared_ptr<Corpus> build(bool sort_labels) {
         const nb::gil_scoped_release unlocked;
+        if (sort_labels) sort();
         return std::make_shared<Corpus>(builder_.build(labels_->size(), attributes_->size()));
     }
 
@@ -101,40 +130,82 @@ class Encoder {
         return {data, static_cast<std::size_t>(size)};
     }
 
-    void add_positions(nb::handle tokens, nb::handle labels, nb::handle token_weights) {
-        nb::iterator label, label_end, token_weight, token_weight_end;
-        if (!labels.is_none()) label = iterate(labels, "an iterable of labels"), label_end = nb::iterator::sentinel();
-        if (!token_weights.is_none()) {
-            token_weight = iterate(token_weights, "an iterable of token weights");
-            token_weight_end = nb::iterator::sentinel();
+    // `fill` fills u_ and b_ for a position and calls what it is given, once for each.
+    template <class Fill>
+    std::int64_t add_sequence(nb::handle labels, nb::handle weight, nb::handle token_weights, const Fill& fill) {
+        const std::int64_t before = builder_.n_tokens();
+        sequence_ = builder_.n_sequences();
+        position_ = kWholeSequence;
+        u_.clear();
+        builder_.begin_sequence(number(weight, "a sequence weight to be a number"));
+        try {
+            Beside label = beside(labels, "an iterable of labels");
+            Beside token_weight = beside(token_weights, "an iterable of token weights");
+            fill([&] {
+                const std::int32_t y = label.given ? label_id(next(label, "a label")) : kMissing;
+                const double w =
+                    token_weight.given ? number(next(token_weight, "a weight"), "a token weight to be a number") : 1.0;
+                if (position_ == 0 && !start_) b_.clear();
+                builder_.add_position(u_, b_, y, w);
+                ++position_;
+            });
+            if (label.given && label.at != nb::iterator::sentinel())
+                throw InputError(
+                    message(here(), ": expected no token beyond the last label, found more labels than tokens"));
+            if (token_weight.given && token_weight.at != nb::iterator::sentinel())
+                throw InputError(message(here(), ": expected one weight a token, found more"));
+            builder_.end_sequence();
+        } catch (...) {
+            builder_.abandon_sequence();
+            throw;
         }
-        const nb::iterator all = iterate(tokens, "an iterable of tokens");
+        return builder_.n_tokens() - before;
+    }
+
+    // What comes with the tokens, one for each.
+    struct Beside {
+        bool given;
+        nb::iterator at;
+    };
+    Beside beside(nb::handle values, const char* expected) const {
+        if (values.is_none()) return {false, {}};
+        return {true, iterate(values, expected)};
+    }
+    nb::object next(Beside& values, const char* what) const {
+        if (values.at == nb::iterator::sentinel())
+            throw InputError(message(here(), ": expected ", what, " for every token, found no more"));
+        const nb::object value = nb::borrow(*values.at);
+        ++values.at;
+        return value;
+    }
+
+    template <class Position>
+    void add_rows(nb::handle tokens, const Position& position) {
+        PyObject* list = PySequence_List(tokens.ptr());
+        if (list == nullptr) {
+            PyErr_Clear();
+            fail("an iterable of rows of columns", tokens);
+        }
+        nb::list owners;
+        const Rows rows = rows_of(nb::steal<nb::sequence>(list), owners, here() + ", ");
         position_ = 0;
-        for (const nb::handle token : all) {
-            std::int32_t y = kMissing;
-            double w = 1.0;
-            if (!labels.is_none()) {
-                if (label == label_end)
-                    throw InputError(message(here(), ": expected a label for every token, found no more"));
-                y = label_id(*label);
-                ++label;
-            }
-            if (!token_weights.is_none()) {
-                if (token_weight == token_weight_end)
-                    throw InputError(message(here(), ": expected a weight for every token, found no more"));
-                w = number(*token_weight, "a token weight to be a number");
-                ++token_weight;
-            }
-            add_token(token);
-            if (position_ == 0 && !start_) b_.clear();
-            builder_.add_position(u_, b_, y, w);
-            ++position_;
+        if (rows.length > 0) lines_->check_columns(rows.n_columns, here());
+        for (std::int64_t t = 0; t < rows.length; ++t) {
+            b_.clear();
+            expander_.expand(*lines_, rows, t, u_, b_);
+            position();
         }
-        if (!labels.is_none() && label != label_end)
-            throw InputError(
-                message(here(), ": expected no token beyond the last label, found more labels than tokens"));
-        if (!token_weights.is_none() && token_weight != token_weight_end)
-            throw InputError(message(here(), ": expected one weight a token, found more"));
+    }
+
+    void sort() {
+        std::vector<std::uint32_t> order(labels_->size());  // [Y] old ids by name
+        std::iota(order.begin(), order.end(), 0u);
+        std::sort(order.begin(), order.end(), [&](auto a, auto b) { return (*labels_)[a] < (*labels_)[b]; });
+        std::vector<std::int32_t> to(order.size());
+        StringTable sorted;
+        for (const std::uint32_t y : order) to[y] = static_cast<std::int32_t>(sorted.intern((*labels_)[y]));
+        builder_.rename_labels(to);
+        *labels_ = std::move(sorted);
     }
 
     std::int32_t label_id(nb::handle label) {
@@ -158,7 +229,6 @@ class Encoder {
     // str: one attribute. Mapping: name -> number, text ("name:text"), or nested. Iterable: attributes, or pairs
     // (attribute, value).
     void add_token(nb::handle token) {
-        u_.clear();
         b_ = bias_;
         if (PyUnicode_Check(token.ptr())) {
             add_attribute(text(token), 1.0);
@@ -214,6 +284,10 @@ class Encoder {
         } else {
             return;
         }
+        add_known(id, value);
+    }
+
+    void add_known(std::uint32_t id, double value) {
         u_.push_back({id, value});
         const bool is_bias = !bias_.empty() && bias_.front().id == id;  // it is in b_ already
         if (!is_bias && conditions_pairs(id)) b_.push_back({id, value});
@@ -232,6 +306,8 @@ class Encoder {
     std::shared_ptr<StringTable> attributes_, labels_;
     nb::object bigram_;
     bool start_, grow_;
+    std::shared_ptr<const Template> lines_;
+    Expander expander_;
     std::vector<Attribute> bias_, u_, b_;
     std::vector<Answer> pairs_;  // the predicate's answers by attribute
     CorpusBuilder builder_;
@@ -243,13 +319,18 @@ class Encoder {
 void bind_encoder(nb::module_& m) {
     nb::class_<Encoder>(m, "Encoder", "Builds a corpus from Python tokens, keeping none of them.")
         .def(nb::init<std::shared_ptr<StringTable>, std::shared_ptr<StringTable>, nb::object, const std::string&, bool,
-                      bool>(),
+                      bool, std::shared_ptr<const Template>>(),
              nb::kw_only(), nb::arg("attributes"), nb::arg("labels"), nb::arg("bigram").none(), nb::arg("bias"),
-             nb::arg("start"), nb::arg("grow"))
+             nb::arg("start"), nb::arg("grow"), nb::arg("template").none() = nb::none())
         .def("add", &Encoder::add, nb::arg("tokens").none(), nb::arg("labels").none() = nb::none(),
              nb::arg("weight").none() = 1.0, nb::arg("token_weights").none() = nb::none(),
              "Append a sequence; returns its length.")
-        .def("build", &Encoder::build, "The corpus of all sequences added; the encoder is empty again.");
+        .def("add_matrix", &Encoder::add_matrix, nb::arg("ptr").noconvert(), nb::arg("column").noconvert(),
+             nb::arg("value").noconvert(), nb::arg("id").noconvert(), nb::arg("labels").none() = nb::none(),
+             nb::arg("weight").none() = 1.0, nb::arg("token_weights").none() = nb::none(),
+             "Append the rows of a CSR matrix; id: the attribute of each column, -1: none.")
+        .def("build", &Encoder::build, nb::arg("sort_labels") = false,
+             "The corpus of all sequences added; the encoder is empty again. sort_labels: new ids by name.");
 }
 
 }  // namespace sparsecrf::bindings

@@ -147,6 +147,12 @@ void CorpusBuilder::abandon_sequence() {
     corpus_.sequence_weight.resize(static_cast<std::size_t>(corpus_.n_sequences()));
 }
 
+void CorpusBuilder::rename_labels(std::span<const std::int32_t> to) {
+    for (std::int32_t& y : corpus_.labels) {
+        if (y != kMissing) y = to[y];
+    }
+}
+
 Corpus CorpusBuilder::build(std::int64_t n_labels, std::int64_t n_attributes) {
     if (corpus_.n_sequences() == 0) throw InputError("empty corpus: expected at least one sequence, found none");
     if (n_labels < 1 || n_labels > kMaxLabels) {

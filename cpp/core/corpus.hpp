@@ -65,6 +65,9 @@ class CorpusBuilder {
     // Forgets the positions since begin_sequence.
     void abandon_sequence();
 
+    // Label y becomes to[y].
+    void rename_labels(std::span<const std::int32_t> to);
+
     // Checks labels and ids against the given counts and closes the corpus.
     Corpus build(std::int64_t n_labels, std::int64_t n_attributes);
 

@@ -37,15 +37,33 @@ class Names {
     std::shared_ptr<StringTable> growing_;  // null: look up only
 };
 
+// Makes the attributes of positions from a template.
+class Expander {
+   public:
+    // start: whether bigram attributes of the first position condition the pair (start, label).
+    Expander(Names attributes, bool start) : attributes_(std::move(attributes)), start_(start) {}
+
+    // Appends the attributes of position t that have an id.
+    void expand(const Template& lines, const Rows& rows, std::int64_t t, std::vector<Attribute>& unigram,
+                std::vector<Attribute>& bigram);
+
+    const Names& attributes() const { return attributes_; }
+    bool start() const { return start_; }
+
+   private:
+    Names attributes_;
+    bool start_;
+    std::vector<Expansion> made_;  // attributes of the current position, one a line of the template
+};
+
 class TextEncoder {
    public:
     // Unknown attributes are left out, unknown labels are missing, unless the names grow.
     // start: whether bigram attributes of the first position condition the pair (start, label).
     // missing: the text of a label that is not known; empty: there is none. share: as for CorpusBuilder.
     TextEncoder(Names attributes, Names labels, bool start, std::string missing = {}, bool share = true)
-        : attributes_(std::move(attributes)),
+        : expander_(std::move(attributes), start),
           labels_(std::move(labels)),
-          start_(start),
           missing_(std::move(missing)),
           builder_(share) {}
 
@@ -55,19 +73,18 @@ class TextEncoder {
     void add(const Items& items, std::string_view bias);
 
     std::int64_t n_sequences() const { return builder_.n_sequences(); }
-    bool grows() const { return attributes_.grows() || labels_.grows(); }
-    Corpus build() { return builder_.build(labels_.size(), attributes_.size()); }
+    bool grows() const { return expander_.attributes().grows() || labels_.grows(); }
+    Corpus build() { return builder_.build(labels_.size(), expander_.attributes().size()); }
 
    private:
     struct Sequence;
     std::int32_t label(std::string_view name) const;
 
-    Names attributes_, labels_;
-    bool start_;
+    Expander expander_;
+    Names labels_;
     std::string missing_;
     CorpusBuilder builder_;
     std::vector<Attribute> unigram_, bigram_;  // of the current position
-    std::vector<Expansion> made_;              // its attributes, one a line of the template
 };
 
 }  // namespace sparsecrf

@@ -197,9 +197,7 @@ class Model:
 
         Tokens of a model with a template are rows of columns, without the label; else as for `Vocabulary.encode`.
         """
-        if self.template is not None:
-            X = map(self.template.attributes, map(list, X))
-        return self.vocabulary.encode(X, y)
+        return self.vocabulary.encode(X, y, template=self.template)
 
     def labeller(self) -> Labeller:
         """What labels text files: column files if the model has a template, else those of CRFsuite."""

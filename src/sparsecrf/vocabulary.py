@@ -6,9 +6,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sparsecrf._core import Corpus, Encoder, InputError, StringTable
+from sparsecrf.features.matrix import Columns, Csr, is_matrix
+
+if TYPE_CHECKING:
+    from sparsecrf.features.template import Template
 
 #: The attribute that stands at every position: with it alone, the model has plain transitions.
 BIAS = "[bias]"
@@ -17,7 +21,8 @@ BIAS = "[bias]"
 #: collection or predicate. The bias always does.
 Bigrams: TypeAlias = str | Collection[str] | Callable[[str], bool]
 
-#: Text, a mapping (name to number, text or list of text), or attributes and (attribute, value) pairs.
+#: Text, a mapping (name to number, text or list of text), or attributes and (attribute, value) pairs; with a template
+#: a row of columns.
 Token: TypeAlias = Any
 
 _END = object()
@@ -40,11 +45,15 @@ class Vocabulary:
         sequence_weight: Iterable[float] | None = None,
         token_weight: Iterable[Iterable[float]] | None = None,
         grow: bool = False,
+        template: Template | None = None,
+        sort_labels: bool = False,
     ) -> Corpus:
         """Encode sequences of tokens in one pass; Python objects are let go sequence by sequence.
 
-        A label of None is missing. Without `grow`, attributes the vocabulary does not have are left out and
-        labels it does not have are an error.
+        A sequence may also be a matrix of numbers (NumPy, SciPy) with a row for each token. A label of None is missing.
+        Without `grow`, attributes the vocabulary does not have are left out and labels it does not have are an error. A
+        `template` makes the attributes from rows of columns and says which of them condition label pairs. `sort_labels`
+        gives the labels ids in the order of their names: for the first corpus of a vocabulary only.
         """
         encoder = Encoder(
             attributes=self.attributes,
@@ -53,11 +62,18 @@ class Vocabulary:
             bias=BIAS,
             start=self.start,
             grow=grow,
+            template=template,
         )
+        columns = Columns(self.attributes, grow)
         extra = {"label sequences": y, "sequence weights": sequence_weight, "token weights": token_weight}
         for tokens, labels, weight, weights in _in_step(X, extra):
-            encoder.add(tokens, labels, 1.0 if sequence_weight is None else weight, weights)
-        return encoder.build()
+            beside = (labels, 1.0 if sequence_weight is None else weight, weights)
+            if isinstance(tokens, Csr) or is_matrix(tokens):
+                rows = tokens if isinstance(tokens, Csr) else Csr(tokens)
+                encoder.add_matrix(rows.ptr, rows.column, rows.value, columns.ids(rows), *beside)
+            else:
+                encoder.add(tokens, *beside)
+        return encoder.build(sort_labels)
 
 
 def _in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterator[tuple[Any, ...]]:

@@ -1,0 +1,71 @@
+"""Tokens that are the rows of a matrix of numbers: column k is the attribute `xk`, an entry its value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import InputError, StringTable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_NOT_ASKED = -2
+
+
+def is_matrix(x: Any) -> bool:
+    """A two-dimensional NumPy array of numbers, or a sparse matrix or array of SciPy."""
+    return hasattr(x, "tocsr") or (getattr(x, "ndim", None) == 2 and getattr(x.dtype, "kind", "O") in "fiub")
+
+
+class Csr:
+    """A matrix as the core takes it. Zeros are no entries, or entries that do not count."""
+
+    def __init__(self, matrix: Any) -> None:
+        import numpy as np
+
+        if hasattr(matrix, "tocsr"):
+            sparse = matrix.tocsr()
+            ptr, column, value = sparse.indptr, sparse.indices, sparse.data
+        else:
+            row, column = np.nonzero(matrix)
+            ptr, value = np.searchsorted(row, np.arange(matrix.shape[0] + 1)), matrix[row, column]
+        self.ptr: NDArray[np.int64] = np.ascontiguousarray(ptr, dtype=np.int64)  #: [rows + 1]
+        self.column: NDArray[np.int32] = np.ascontiguousarray(column, dtype=np.int32)
+        self.value: NDArray[np.float64] = np.ascontiguousarray(value, dtype=np.float64)
+        self.shape: tuple[int, int] = matrix.shape
+
+    def __len__(self) -> int:
+        return len(self.ptr) - 1
+
+    def __getitem__(self, rows: slice) -> Csr:
+        """Consecutive rows, without a copy."""
+        begin, end, _ = rows.indices(len(self))
+        part = object.__new__(Csr)
+        part.ptr, part.column, part.value = self.ptr[begin : end + 1], self.column, self.value
+        part.shape = (end - begin, self.shape[1])
+        return part
+
+
+class Columns:
+    """The attributes that the columns of a matrix stand for."""
+
+    def __init__(self, attributes: StringTable, grow: bool) -> None:
+        self._attributes, self._grow = attributes, grow
+        self._ids: NDArray[np.int64] | None = None
+
+    def ids(self, matrix: Csr) -> NDArray[np.int64]:
+        """The id of every column that these rows have an entry in; -1: the vocabulary does not have it."""
+        import numpy as np
+
+        width = matrix.shape[1]
+        if self._ids is None:
+            self._ids = np.full(width, _NOT_ASKED, dtype=np.int64)
+        if len(self._ids) != width:
+            raise InputError(f"expected {len(self._ids)} columns in every matrix, found {width}")
+        here = matrix.column[matrix.ptr[0] : matrix.ptr[-1]]
+        for k in np.unique(here[self._ids[here] == _NOT_ASKED]).tolist():
+            name = f"x{k}"
+            found = self._attributes.intern(name) if self._grow else self._attributes.find(name)
+            self._ids[k] = -1 if found is None else found
+        return self._ids
