@@ -97,9 +97,9 @@ def test_every_sequence_is_left_out_once_and_never_trained_on_then(task, monkeyp
     corpus = task[3]
     parts, errors = [], sparsecrf.path._errors
 
-    def spy(part, fits, threads):
+    def spy(part, fits, *rest):
         parts.append((part.n_sequences, fits[0].corpus.n_sequences, part.labels))
-        return errors(part, fits, threads)
+        return errors(part, fits, *rest)
 
     monkeypatch.setattr(sparsecrf.path, "_errors", spy)
     cross_validate(corpus, folds=4, **{**GRID, "n_rho": 1})

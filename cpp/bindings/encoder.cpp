@@ -43,14 +43,16 @@ class Encoder {
     // bigram: None (no attribute of a token conditions label pairs), True (all do), or a predicate on the attribute,
     // called once for each. bias: an attribute that conditions label pairs at every position, or empty.
     // start: whether bigram attributes of the first position condition the pair (start, label).
+    // skip_empty: a sequence without tokens is left out instead of being an error.
     // lines: a template that makes the attributes, tokens being rows of columns; it also says which condition pairs.
     Encoder(std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels, nb::object bigram,
-            const std::string& bias, bool start, bool grow, std::shared_ptr<const Template> lines)
+            const std::string& bias, bool start, bool grow, bool skip_empty, std::shared_ptr<const Template> lines)
         : attributes_(std::move(attributes)),
           labels_(std::move(labels)),
           bigram_(std::move(bigram)),
           start_(start),
           grow_(grow),
+          skip_empty_(skip_empty),
           lines_(std::move(lines)),
           expander_(Names(attributes_, grow), start) {
         if (bias.empty() || lines_) return;
@@ -134,7 +136,7 @@ class Encoder {
     template <class Fill>
     std::int64_t add_sequence(nb::handle labels, nb::handle weight, nb::handle token_weights, const Fill& fill) {
         const std::int64_t before = builder_.n_tokens();
-        sequence_ = builder_.n_sequences();
+        sequence_ = builder_.n_seen();
         position_ = kWholeSequence;
         u_.clear();
         builder_.begin_sequence(number(weight, "a sequence weight to be a number"));
@@ -154,7 +156,11 @@ class Encoder {
                     message(here(), ": expected no token beyond the last label, found more labels than tokens"));
             if (token_weight.given && token_weight.at != nb::iterator::sentinel())
                 throw InputError(message(here(), ": expected one weight a token, found more"));
-            builder_.end_sequence();
+            if (position_ <= 0 && skip_empty_) {
+                builder_.skip_sequence();
+            } else {
+                builder_.end_sequence();
+            }
         } catch (...) {
             builder_.abandon_sequence();
             throw;
@@ -305,13 +311,13 @@ class Encoder {
     enum Answer : char { kUnknown, kYes, kNo };
     std::shared_ptr<StringTable> attributes_, labels_;
     nb::object bigram_;
-    bool start_, grow_;
+    bool start_, grow_, skip_empty_;
     std::shared_ptr<const Template> lines_;
     Expander expander_;
     std::vector<Attribute> bias_, u_, b_;
     std::vector<Answer> pairs_;  // the predicate's answers by attribute
     CorpusBuilder builder_;
-    std::int64_t sequence_ = 0, position_ = 0;
+    std::int64_t sequence_ = 0, position_ = 0;  // the current ones
 };
 
 }  // namespace
@@ -319,9 +325,9 @@ class Encoder {
 void bind_encoder(nb::module_& m) {
     nb::class_<Encoder>(m, "Encoder", "Builds a corpus from Python tokens, keeping none of them.")
         .def(nb::init<std::shared_ptr<StringTable>, std::shared_ptr<StringTable>, nb::object, const std::string&, bool,
-                      bool, std::shared_ptr<const Template>>(),
+                      bool, bool, std::shared_ptr<const Template>>(),
              nb::kw_only(), nb::arg("attributes"), nb::arg("labels"), nb::arg("bigram").none(), nb::arg("bias"),
-             nb::arg("start"), nb::arg("grow"), nb::arg("template").none() = nb::none())
+             nb::arg("start"), nb::arg("grow"), nb::arg("skip_empty") = false, nb::arg("template").none() = nb::none())
         .def("add", &Encoder::add, nb::arg("tokens").none(), nb::arg("labels").none() = nb::none(),
              nb::arg("weight").none() = 1.0, nb::arg("token_weights").none() = nb::none(),
              "Append a sequence; returns its length.")

@@ -93,7 +93,7 @@ std::uint64_t Corpus::fingerprint() const {
 }
 
 std::string CorpusBuilder::here() const {
-    return message("sequence ", corpus_.n_sequences(), ", position ", n_tokens() - corpus_.offsets.back());
+    return message("sequence ", n_seen(), ", position ", n_tokens() - corpus_.offsets.back());
 }
 
 void CorpusBuilder::check(const std::vector<Attribute>& list, const char* kind) const {
@@ -107,8 +107,7 @@ void CorpusBuilder::check(const std::vector<Attribute>& list, const char* kind) 
 
 void CorpusBuilder::begin_sequence(double weight) {
     if (!(weight >= 0.0) || !std::isfinite(weight)) {
-        throw InputError(
-            message("sequence ", corpus_.n_sequences(), ": expected a finite weight >= 0, found ", weight));
+        throw InputError(message("sequence ", n_seen(), ": expected a finite weight >= 0, found ", weight));
     }
     corpus_.sequence_weight.push_back(weight);
     weighted_sequences_ |= weight != 1.0;
@@ -133,7 +132,7 @@ void CorpusBuilder::add_position(std::vector<Attribute>& unigram, std::vector<At
 
 void CorpusBuilder::end_sequence() {
     if (n_tokens() == corpus_.offsets.back()) {
-        throw InputError(message("sequence ", corpus_.n_sequences(), ": expected at least one position, found none"));
+        throw InputError(message("sequence ", n_seen(), ": expected at least one position, found none"));
     }
     corpus_.offsets.push_back(n_tokens());
 }
@@ -145,6 +144,11 @@ void CorpusBuilder::abandon_sequence() {
     corpus_.labels.resize(kept);
     corpus_.token_weight.resize(kept);
     corpus_.sequence_weight.resize(static_cast<std::size_t>(corpus_.n_sequences()));
+}
+
+void CorpusBuilder::skip_sequence() {
+    abandon_sequence();
+    ++n_skipped_;
 }
 
 void CorpusBuilder::rename_labels(std::span<const std::int32_t> to) {

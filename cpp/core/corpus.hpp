@@ -64,6 +64,8 @@ class CorpusBuilder {
     void end_sequence();
     // Forgets the positions since begin_sequence.
     void abandon_sequence();
+    // The same for a sequence that has none, which counts all the same where errors name sequences by number.
+    void skip_sequence();
 
     // Label y becomes to[y].
     void rename_labels(std::span<const std::int32_t> to);
@@ -72,6 +74,7 @@ class CorpusBuilder {
     Corpus build(std::int64_t n_labels, std::int64_t n_attributes);
 
     std::int64_t n_sequences() const { return corpus_.n_sequences(); }
+    std::int64_t n_seen() const { return corpus_.n_sequences() + n_skipped_; }
     std::int64_t n_tokens() const { return static_cast<std::int64_t>(corpus_.labels.size()); }
 
    private:
@@ -83,6 +86,7 @@ class CorpusBuilder {
     Corpus corpus_;
     ListPool bigram_lists_;
     std::vector<std::uint32_t> bigram_;  // [P]
+    std::int64_t n_skipped_ = 0;
     bool weighted_sequences_ = false, weighted_tokens_ = false;
 };
 

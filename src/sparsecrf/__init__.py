@@ -13,6 +13,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 from sparsecrf._core import Corpus, InputError, UnsatisfiableError
 
 if TYPE_CHECKING:
+    from sparsecrf.estimator import CRF
+    from sparsecrf.estimator_cv import CRFCV
     from sparsecrf.features.template import Template
     from sparsecrf.io.columns import read_columns
     from sparsecrf.model import Model
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 #: Imported when first used, so that labelling does not wait for what only training needs.
 _HOME = {
     "BIAS": "vocabulary",
+    "CRF": "estimator",
+    "CRFCV": "estimator_cv",
     "Fit": "training",
     "Model": "model",
     "Template": "features.template",
@@ -34,6 +38,8 @@ _HOME = {
 
 __all__ = [
     "BIAS",
+    "CRF",
+    "CRFCV",
     "Corpus",
     "Fit",
     "InputError",

@@ -5,15 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsecrf._core import Chain, Corpus, FeatureSet, InputError
 from sparsecrf.objective import Floats, Numbers
 
+Labels = NDArray[np.int32]  #: [P] a label for each token
+
+
+def best_labels(corpus: Corpus, numbers: Numbers, w: Floats, *, threads: int = 0) -> Labels:
+    """The best labels (Viterbi) of all tokens, by id."""
+    chain = Chain(FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers), w, threads=threads)
+    return chain.viterbi(corpus)[0]
+
+
+def wrong_tokens(corpus: Corpus, predicted: Labels) -> float:
+    """Percentage of tokens whose predicted label is wrong; a token without a label counts as wrong."""
+    return 100.0 * float(np.mean(predicted != corpus.labels))
+
 
 def token_error(corpus: Corpus, numbers: Numbers, w: Floats, *, threads: int = 0) -> float:
-    """Percentage of tokens whose best label (Viterbi) is wrong; a token without a label counts as wrong."""
-    chain = Chain(FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers), w, threads=threads)
-    return 100.0 * float(np.mean(chain.viterbi(corpus)[0] != corpus.labels))
+    """Percentage of tokens whose best label is wrong."""
+    return wrong_tokens(corpus, best_labels(corpus, numbers, w, threads=threads))
 
 
 def check_same_vocabulary(what: str, found: Corpus, expected: Corpus) -> None:

@@ -185,6 +185,10 @@ class Model:
         """One sequence at a time runs on the caller's thread; whole corpora use all cores."""
         return Chain(self.features, self._w, threads=1)
 
+    def chain_with(self, threads: int) -> Chain:
+        """What answers for whole corpora on so many threads (0: all cores)."""
+        return {0: self.chain, 1: self._single}.get(threads) or Chain(self.features, self._w, threads=threads)
+
     @property
     def n_active(self) -> int:
         """Number of non-zero weights."""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from sparsecrf._core import Corpus, InputError
-from sparsecrf.heldout import check_same_vocabulary, token_error
+from sparsecrf.heldout import Labels, best_labels, check_same_vocabulary, wrong_tokens
 from sparsecrf.objective import Floats, Numbers, Objective
 from sparsecrf.training import Fit, fit
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
+
+#: Of a corpus and its predicted labels, in percent.
+ErrorRate: TypeAlias = Callable[[Corpus, Labels], float]
 
 
 @dataclass(frozen=True)
@@ -19,8 +25,9 @@ class Path:
     """Fits by falling rho1, with their errors on other data, if there are any."""
 
     fits: list[Fit]
-    errors: Floats | None = None  #: [fits] token error in percent: on the dev corpus, or the mean over the folds
+    errors: Floats | None = None  #: [fits] in percent: on the dev corpus, or the mean over the folds
     standard_errors: Floats | None = None  #: [fits] of the mean over the folds
+    make_model: Callable[[Fit], Model] | None = None  #: how a fit becomes a model, if that was said
 
     def __len__(self) -> int:
         return len(self.fits)
@@ -30,6 +37,12 @@ class Path:
 
     def __getitem__(self, k: int) -> Fit:
         return self.fits[k]
+
+    def model(self, k: int) -> Model:
+        """The model of the k-th fit."""
+        if self.make_model is None:
+            raise InputError("path: expected to be told how to make a model (make_model=), found nothing")
+        return self.make_model(self.fits[k])
 
     @property
     def rho1(self) -> Floats:
@@ -74,60 +87,81 @@ def path(
     *,
     n_rho: int = 20,
     rho_min_ratio: float = 1e-3,
+    rho1: Floats | None = None,
     rho2: float = 0.01,
     dev: Corpus | None = None,
+    error: ErrorRate = wrong_tokens,
     threads: int = 0,
     each: Callable[[int, Fit], None] | None = None,
+    make_model: Callable[[Fit], Model] | None = None,
     **options: Any,
 ) -> Path:
     """Fits on a geometric grid of `n_rho` values from rho_max to rho_min_ratio times it, each from the last.
 
-    `dev`, encoded by the same vocabulary, gives every fit a token error. `options` are those of `fit`. `each` is told
-    of every fit when it is done, with its place on the grid. Ctrl-C ends the path with the fits that there are, the
-    last one as far as it came.
+    `rho1` gives other values, falling. `dev`, encoded by the same vocabulary, gives every fit an `error`. `options` are
+    those of `fit`. `each` is told of every fit when it is done, with its place on the grid. Ctrl-C ends the path with
+    the fits that there are, the last one as far as it came. `make_model` is what `Path.model` calls.
     """
     options |= {"rho2": rho2, "threads": threads}
     if dev is not None:
         check_same_vocabulary("dev", dev, corpus)
-    fits = _along(corpus, _grid(corpus, n_rho, rho_min_ratio, options), options, each)
-    return Path(fits, None if dev is None else _errors(dev, fits, threads))
+    fits = _along(corpus, _grid(corpus, rho1, n_rho, rho_min_ratio, options), options, each)
+    return Path(fits, None if dev is None else _errors(dev, fits, error, threads), make_model=make_model)
 
 
 def cross_validate(
     corpus: Corpus,
     *,
-    folds: int = 5,
+    folds: int | Iterable[tuple[Numbers, Numbers]] = 5,
     seed: int = 0,
     n_rho: int = 20,
     rho_min_ratio: float = 1e-3,
+    rho1: Floats | None = None,
     rho2: float = 0.01,
+    error: ErrorRate = wrong_tokens,
     threads: int = 0,
+    make_model: Callable[[Fit], Model] | None = None,
     **options: Any,
 ) -> Path:
-    """The path of the whole corpus, with token errors from `folds` parts that are left out of training in turn.
+    """The path of the whole corpus, with errors from parts that are left out of training in turn.
 
-    Sequences are dealt to the folds at random. All paths have the same values of rho1 (and rho2), those of the whole
-    corpus: the objective is a sum, so that a penalty weighs a little more on the smaller training sets. The mean and
-    its standard error are over the folds.
+    `folds` is a number of parts, to which sequences are dealt at random, or gives the sequences to train on and those
+    to leave out. All paths have the same values of rho1 (and rho2), those of the whole corpus: the objective is a sum,
+    so that a penalty weighs a little more on the smaller training sets. The mean and its standard error are over the
+    folds.
     """
-    if not 2 <= folds <= corpus.n_sequences:
-        raise InputError(f"folds: expected 2 to {corpus.n_sequences}, the number of sequences, found {folds}")
     options |= {"rho2": rho2, "threads": threads}
-    grid = _grid(corpus, n_rho, rho_min_ratio, options)
-    order = np.random.default_rng(seed).permutation(corpus.n_sequences).astype(np.int64)
-    errors = np.zeros((folds, n_rho))
-    for k in range(folds):
-        left_out = np.sort(order[k::folds])
-        rest = np.setdiff1d(order, left_out)
-        fits = _along(corpus.subset(rest), grid, options)
+    grid = _grid(corpus, rho1, n_rho, rho_min_ratio, options)
+    errors = []
+    for train, left_out in _random_folds(corpus, folds, seed) if isinstance(folds, int) else folds:
+        fits = _along(corpus.subset(np.asarray(train, dtype=np.int64)), grid, options)
         if fits[-1].stopped_by == "interrupt":
             raise KeyboardInterrupt
-        errors[k] = _errors(corpus.subset(left_out), fits, threads)
-    spread = errors.std(axis=0, ddof=1) / np.sqrt(folds)
-    return Path(_along(corpus, grid, options), errors.mean(axis=0), spread)
+        errors.append(_errors(corpus.subset(np.asarray(left_out, dtype=np.int64)), fits, error, threads))
+    if len(errors) < 2:
+        raise InputError(f"folds: expected at least 2, found {len(errors)}")
+    spread = np.std(errors, axis=0, ddof=1) / np.sqrt(len(errors))
+    fits = _along(corpus, grid, options)
+    if fits[-1].stopped_by == "interrupt":
+        raise KeyboardInterrupt
+    return Path(fits, np.mean(errors, axis=0), spread, make_model)
 
 
-def _grid(corpus: Corpus, n_rho: int, rho_min_ratio: float, options: dict[str, Any]) -> Floats:
+def _random_folds(corpus: Corpus, folds: int, seed: int) -> Iterator[tuple[Numbers, Numbers]]:
+    if not 2 <= folds <= corpus.n_sequences:
+        raise InputError(f"folds: expected 2 to {corpus.n_sequences}, the number of sequences, found {folds}")
+    order = np.random.default_rng(seed).permutation(corpus.n_sequences)
+    for k in range(folds):
+        left_out = np.sort(order[k::folds])
+        yield np.setdiff1d(order, left_out), left_out
+
+
+def _grid(corpus: Corpus, rho1: Floats | None, n_rho: int, rho_min_ratio: float, options: dict[str, Any]) -> Floats:
+    if rho1 is not None:
+        given = np.asarray(rho1, dtype=np.float64)
+        if given.ndim != 1 or len(given) == 0 or not (np.diff(given) < 0).all():
+            raise InputError(f"rho1: expected one or more values, each below the last, found {rho1}")
+        return given
     if n_rho < 1:
         raise InputError(f"n_rho: expected at least 1, found {n_rho}")
     if not 0 < rho_min_ratio <= 1:
@@ -150,5 +184,5 @@ def _along(
     return fits
 
 
-def _errors(corpus: Corpus, fits: list[Fit], threads: int) -> Floats:
-    return np.array([token_error(corpus, found.numbers, found.w, threads=threads) for found in fits])
+def _errors(corpus: Corpus, fits: list[Fit], error: ErrorRate, threads: int) -> Floats:
+    return np.array([error(corpus, best_labels(corpus, found.numbers, found.w, threads=threads)) for found in fits])

@@ -47,13 +47,15 @@ class Vocabulary:
         grow: bool = False,
         template: Template | None = None,
         sort_labels: bool = False,
+        skip_empty: bool = False,
     ) -> Corpus:
         """Encode sequences of tokens in one pass; Python objects are let go sequence by sequence.
 
         A sequence may also be a matrix of numbers (NumPy, SciPy) with a row for each token. A label of None is missing.
         Without `grow`, attributes the vocabulary does not have are left out and labels it does not have are an error. A
         `template` makes the attributes from rows of columns and says which of them condition label pairs. `sort_labels`
-        gives the labels ids in the order of their names: for the first corpus of a vocabulary only.
+        gives the labels ids in the order of their names: for the first corpus of a vocabulary only. A
+        sequence without tokens is an error, unless `skip_empty` leaves it out.
         """
         encoder = Encoder(
             attributes=self.attributes,
@@ -62,6 +64,7 @@ class Vocabulary:
             bias=BIAS,
             start=self.start,
             grow=grow,
+            skip_empty=skip_empty,
             template=template,
         )
         columns = Columns(self.attributes, grow)

@@ -15,8 +15,8 @@ from sparsecrf._core import InputError
 from sparsecrf.cli.options import Quiet, Threads
 
 if TYPE_CHECKING:
-    from sparsecrf.cli.progress import Advance
     from sparsecrf.io.text import Piece
+    from sparsecrf.progress import Advance
 
 
 def label(
@@ -56,10 +56,10 @@ def label(
     """
     from sparsecrf.chunk_rules import SCHEMES, forbidden_pairs
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
-    from sparsecrf.cli.progress import progress
     from sparsecrf.io.atomic import replacing
     from sparsecrf.io.text import name_of, pieces, width
     from sparsecrf.model import Model
+    from sparsecrf.progress import progress
 
     check_readable(model, data)
     check_writable(None if output == "-" else output, inputs=[model])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.cli.files import format_of, total_bytes
-from sparsecrf.cli.progress import progress
+from sparsecrf.progress import progress
 
 if TYPE_CHECKING:
     from sparsecrf.io.encode import Encoded

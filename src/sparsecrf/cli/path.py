@@ -60,10 +60,10 @@ def path(
     """
     from sparsecrf.cli.files import check_readable, check_solver
     from sparsecrf.cli.labelled import read_labelled
-    from sparsecrf.cli.progress import progress, say
     from sparsecrf.heldout import token_error
     from sparsecrf.io.atomic import write_atomically
     from sparsecrf.path import path as fit_path
+    from sparsecrf.progress import progress, say
 
     check_readable(*data, dev, template)
     check_solver(solver)

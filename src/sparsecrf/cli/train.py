@@ -111,9 +111,9 @@ def train(
     """
     from sparsecrf.cli.files import check_readable, check_solver, check_writable
     from sparsecrf.cli.labelled import read_labelled
-    from sparsecrf.cli.progress import progress, say
-    from sparsecrf.cli.train_report import Log, as_json, closing, note, summary, virtual_features
+    from sparsecrf.cli.train_report import Log, as_json, closing, summary, virtual_features
     from sparsecrf.model import Model
+    from sparsecrf.progress import note, progress, say
     from sparsecrf.training import fit, weights_in
 
     check_readable(*data, dev, init, template)
@@ -175,7 +175,7 @@ def train(
 @contextmanager
 def stopping() -> Iterator[None]:
     """The first Ctrl-C ends training, the next one the program."""
-    from sparsecrf.cli.progress import say
+    from sparsecrf.progress import say
 
     before = signal.getsignal(signal.SIGINT)
 

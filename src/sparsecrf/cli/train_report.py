@@ -96,17 +96,6 @@ def peak_rss_mb() -> float | None:
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
-def note(record: dict[str, Any]) -> str:
-    """One iteration for people."""
-    active = record["active_unigram"] + record["active_bigram"]
-    parts = [f"iteration {record['iter']}", f"objective {record['objective']:,.2f}", f"{active:,} active"]
-    if record["kkt"] is not None:
-        parts.append(f"kkt {record['kkt']:.1e}")
-    if record["dev_error"] is not None:
-        parts.append(f"dev error {record['dev_error']:.2f} %")
-    return "  ".join(parts)
-
-
 REASONS = {
     "tol": "the KKT residual is small enough",
     "gap": "the gap is small enough",

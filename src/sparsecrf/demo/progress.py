@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sparsecrf.cli.progress import progress
+from sparsecrf.progress import progress
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -89,3 +89,14 @@ class _Lines:
         share = f"{100 * self._done / self._total:3.0f} %" if self._total else ""
         text = "  ".join(part for part in (self._what, share, self._note) if part)
         say(text)
+
+
+def note(record: dict[str, Any]) -> str:
+    """One iteration for people."""
+    active = record["active_unigram"] + record["active_bigram"]
+    parts = [f"iteration {record['iter']}", f"objective {record['objective']:,.2f}", f"{active:,} active"]
+    if record["kkt"] is not None:
+        parts.append(f"kkt {record['kkt']:.1e}")
+    if record["dev_error"] is not None:
+        parts.append(f"dev error {record['dev_error']:.2f} %")
+    return "  ".join(parts)

@@ -1,0 +1,113 @@
+"""Training data of an estimator: every kind of input to a corpus, with what makes a model of a fit to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import Corpus
+from sparsecrf.features.labels import LabelNames
+from sparsecrf.features.matrix import Csr, is_matrix
+from sparsecrf.features.sequences import beside, sequences
+from sparsecrf.features.template import Template
+from sparsecrf.vocabulary import Bigrams, Vocabulary
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
+    from sparsecrf.training import Fit
+
+
+@dataclass(frozen=True)
+class LabelledData:
+    """Labelled sequences, encoded."""
+
+    corpus: Corpus
+    vocabulary: Vocabulary
+    names: LabelNames
+    template: Template | None
+    n_columns: int  #: of every row of columns; 0 without a template
+    n_features: int | None  #: columns of every matrix; None: tokens are no rows of matrices
+
+    @classmethod
+    def encode(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        lengths: Iterable[int] | None = None,
+        *,
+        template: Template | None = None,
+        bigrams: Bigrams = "bias",
+        start: bool = True,
+    ) -> LabelledData:
+        """Encode in one pass, with ids of labels by name. Sequences without tokens are left out."""
+        lengths = None if lengths is None else [int(n) for n in lengths]
+        # A template says itself which attributes condition pairs.
+        vocabulary = Vocabulary(bigrams if template is None else Template.conditions_pairs, start)
+        names, shape = LabelNames(), _Shape()
+        corpus = vocabulary.encode(
+            shape.seen(sequences(X, lengths)),
+            map(names.of, beside(y, lengths, "y")),
+            **_weights(sample_weight, lengths),
+            grow=True,
+            template=template,
+            sort_labels=True,
+            skip_empty=True,
+        )
+        n_columns = 0 if template is None else shape.n_columns
+        return cls(corpus, vocabulary, names, template, n_columns, shape.n_features)
+
+    @property
+    def label_names(self) -> list[str]:
+        """By id."""
+        return [self.vocabulary.labels[k] for k in range(len(self.vocabulary.labels))]
+
+    def encode_other(self, X: Any, y: Any) -> Corpus:
+        """Other labelled data by the same vocabulary. Labels that it does not have are missing: they count as wrong."""
+        known = self.vocabulary.labels
+
+        def names(labels: Iterable[Any]) -> list[Any]:
+            return [None if isinstance(y, str) and known.find(y) is None else y for y in self.names.of(labels)]
+
+        labels = map(names, beside(y, None, "y"))
+        return self.vocabulary.encode(sequences(X), labels, template=self.template, skip_empty=True)
+
+    def model(self, found: Fit) -> Model:
+        return found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
+
+
+def width_of(sequence: Any) -> int | None:
+    """The number of columns of a matrix; None: it is none."""
+    return int(sequence.shape[1]) if isinstance(sequence, Csr) or is_matrix(sequence) else None
+
+
+class _Shape:
+    """What the first sequence tells of all."""
+
+    def __init__(self) -> None:
+        self.n_features: int | None = None
+        self.n_columns = 0
+        self._known = False
+
+    def seen(self, X: Iterator[Any]) -> Iterator[Any]:
+        for sequence in X:
+            if not self._known and len(sequence) > 0:
+                self._known = True
+                self.n_features = width_of(sequence)
+                if self.n_features is None:
+                    row = next(iter(sequence))
+                    self.n_columns = 1 if isinstance(row, str) else len(row) if hasattr(row, "__len__") else 0
+            yield sequence
+
+
+def _weights(sample_weight: Any, lengths: list[int] | None) -> dict[str, Any]:
+    """Weights of sequences or of tokens, as a vocabulary takes them."""
+    if sample_weight is None:
+        return {}
+    if not hasattr(sample_weight, "__len__"):
+        sample_weight = list(sample_weight)
+    flat = len(sample_weight) > 0 and not hasattr(sample_weight[0], "__iter__")
+    if flat and (lengths is None or len(sample_weight) == len(lengths)):
+        return {"sequence_weight": sample_weight}
+    return {"token_weight": beside(sample_weight, lengths, "sample_weight")}

@@ -1,0 +1,72 @@
+"""Sequences, labels and weights as people give them, one sequence at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from sparsecrf._core import InputError
+from sparsecrf.features.matrix import Csr, is_matrix
+
+
+def sequences(X: Any, lengths: Iterable[int] | None = None) -> Iterator[Any]:
+    """The token sequences of X, each with a length: those that `lengths` cut it into, or its items."""
+    if lengths is not None:
+        X = cut(Csr(X) if is_matrix(X) else X, lengths, "X")
+    elif is_matrix(X):
+        raise InputError("X: expected lengths= with one matrix for all sequences, found none")
+    elif X is None or isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__iter__"):
+        raise InputError(f"X: expected a list of sequences, found {_described(X)}")
+    for i, sequence in enumerate(X):
+        if isinstance(sequence, (str, bytes, Mapping)):
+            kind = "the tokens of text are list(text)" if isinstance(sequence, str) else "X is a list of sequences"
+            raise InputError(f"sequence {i}: expected a list of tokens, found {_described(sequence)}; {kind}")
+        yield sequence if hasattr(sequence, "__len__") else _listed(sequence, i)
+
+
+def beside(values: Any, lengths: Iterable[int] | None, what: str) -> Iterable[Any]:
+    """What comes with the tokens (labels, weights), a sequence for each; cut by `lengths` if it is flat."""
+    if lengths is not None and hasattr(values, "__len__") and len(values) > 0 and _is_flat(values[0]):
+        return cut(values, lengths, what)
+    return _items(values, what)
+
+
+def cut(values: Any, lengths: Iterable[int], what: str) -> Iterator[Any]:
+    """Parts of these lengths, one after the other; together they must be everything."""
+    if not hasattr(values, "__len__"):
+        values = list(values)
+    total, begin = len(values), 0
+    for i, length in enumerate(lengths):
+        if length < 0 or begin + length > total:
+            raise InputError(
+                f"lengths: expected sequence {i} within the {total - begin} of {what} left, found {length}"
+            )
+        yield values[begin : begin + length]
+        begin += length
+    if begin != total:
+        raise InputError(f"lengths: expected a sum of {total}, the length of {what}, found {begin}")
+
+
+def _items(values: Any, what: str) -> Iterator[Any]:
+    if values is None or isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
+        raise InputError(f"{what}: expected a list of sequences, found {_described(values)}")
+    for i, value in enumerate(values):
+        if _is_flat(value):
+            raise InputError(f"{what}, sequence {i}: expected a list with an entry for each token, found {value!r}")
+        yield value
+
+
+def _is_flat(value: Any) -> bool:
+    """One label or weight, not a sequence of them."""
+    return value is None or isinstance(value, (str, bytes)) or not hasattr(value, "__iter__")
+
+
+def _listed(sequence: Any, i: int) -> list[Any]:
+    try:
+        return list(sequence)
+    except TypeError:
+        raise InputError(f"sequence {i}: expected a list of tokens, found {_described(sequence)}") from None
+
+
+def _described(x: Any) -> str:
+    return "None" if x is None else f"{type(x).__name__} {repr(x)[:60]}"

@@ -1,0 +1,68 @@
+"""Scores for scikit-learn: functions of gold and predicted label sequences, and the scorers made of them.
+
+All are shares from 0 to 1, larger is better. Tokens whose gold label is None do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sklearn.metrics import make_scorer
+
+from sparsecrf._core import InputError
+from sparsecrf.metrics import evaluate
+
+Labels = Iterable[Sequence[Any]]
+
+
+def token_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any = None) -> float:
+    """The share of tokens that are right; `sample_weight` has a number for each sequence, or one for each token."""
+    right = total = 0.0
+    for gold, predicted, weight in _in_step(y_true, y_pred, sample_weight):
+        weights = weight if hasattr(weight, "__iter__") else [weight] * len(gold)
+        for g, p, w in zip(gold, predicted, weights, strict=True):
+            if g is not None:
+                total += w
+                right += w * (g == p)
+    return float(right / total) if total else 0.0
+
+
+def sequence_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any = None) -> float:
+    """The share of sequences whose labels are all right; `sample_weight` has a number for each."""
+    right = total = 0.0
+    for gold, predicted, weight in _in_step(y_true, y_pred, sample_weight):
+        total += weight
+        right += weight * all(g is None or g == p for g, p in zip(gold, predicted, strict=True))
+    return float(right / total) if total else 0.0
+
+
+def chunk_f1_score(y_true: Labels, y_pred: Labels, *, scheme: str = "auto") -> float:
+    """F1 of chunks, as conlleval has it (see `sparsecrf.chunks` for the schemes). A label of None is outside."""
+    pairs = (
+        (["O" if label is None else label for label in gold], list(predicted))
+        for gold, predicted, _ in _in_step(y_true, y_pred, None)
+    )
+    f1 = evaluate(pairs, scheme).f1
+    if f1 is None:
+        raise InputError(
+            f"chunk_f1: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...; scheme {scheme}), found others"
+        )
+    return f1 / 100
+
+
+token_accuracy = make_scorer(token_accuracy_score)
+sequence_accuracy = make_scorer(sequence_accuracy_score)
+chunk_f1 = make_scorer(chunk_f1_score)
+
+
+def _in_step(y_true: Labels, y_pred: Labels, weight: Any) -> Iterable[tuple[Sequence[Any], Sequence[Any], Any]]:
+    y_true, y_pred = list(y_true), list(y_pred)
+    weights = [1.0] * len(y_true) if weight is None else list(weight)
+    for name, values in (("y_pred", y_pred), ("sample_weight", weights)):
+        if len(values) != len(y_true):
+            raise InputError(f"{name}: expected {len(y_true)} entries, one for each sequence, found {len(values)}")
+    for i, (gold, predicted) in enumerate(zip(y_true, y_pred, strict=True)):
+        if len(gold) != len(predicted):
+            raise InputError(f"sequence {i}: expected {len(gold)} predicted labels, found {len(predicted)}")
+        yield gold, predicted, weights[i]
