@@ -159,6 +159,7 @@ void bind_corpus(nb::module_& m) {
                      "A 64-bit hash of all that is in the corpus.")
         .def_prop_ro("n_sequences", &Corpus::n_sequences)
         .def_prop_ro("n_tokens", &Corpus::n_tokens)
+        .def_prop_ro("n_weighted_tokens", &Corpus::n_weighted_tokens, "Tokens whose weight is not zero.")
         .def_ro("n_labels", &Corpus::n_labels)
         .def_ro("n_attributes", &Corpus::n_attributes)
         .def_prop_ro(

@@ -24,6 +24,15 @@ std::string Corpus::where(std::int64_t position) const {
     return message("sequence ", i, ", position ", position - offsets[i]);
 }
 
+std::int64_t Corpus::n_weighted_tokens() const {
+    std::int64_t n = 0;
+    for (std::int64_t i = 0; i < n_sequences(); ++i) {
+        if (weight(i) == 0.0) continue;
+        for (std::int64_t t = offsets[i]; t < offsets[i + 1]; ++t) n += token_weight.empty() || token_weight[t] != 0.0;
+    }
+    return n;
+}
+
 std::vector<Attribute> Corpus::unigram_attributes(std::int64_t position) const {
     std::vector<Attribute> out;
     append(unigram_lists, unigram[position], out);

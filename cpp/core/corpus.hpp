@@ -37,6 +37,9 @@ struct Corpus {
     std::int64_t length(std::int64_t i) const { return offsets[i + 1] - offsets[i]; }
     double weight(std::int64_t i) const { return sequence_weight.empty() ? 1.0 : sequence_weight[i]; }
 
+    // Tokens that count: neither they nor their sequence have the weight zero.
+    std::int64_t n_weighted_tokens() const;
+
     // "sequence 3, position 7" for a position of the corpus.
     std::string where(std::int64_t position) const;
 

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -118,10 +119,11 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any, *, lengths: Iterable[int] | None = None) -> Objects:
         """The best labels of each sequence: an array of lists, whatever their lengths."""
-        return self._split(X, lengths, lambda chain, corpus: self._labels(chain.viterbi(corpus)[0]))
+        return self._split(X, lengths, lambda chain, corpus: self._labels(chain.viterbi(corpus)[0]), [])
 
     def predict_marginals(self, X: Any, *, lengths: Iterable[int] | None = None) -> Objects:
         """P(y_t = y) of each sequence: an array of float64[T, Y], columns in the order of `classes_`."""
+        check_is_fitted(self)
         return self._split(X, lengths, lambda chain, corpus: chain.marginals(corpus), np.empty((0, len(self.classes_))))
 
     def predict_nbest(self, X: Any, k: int, *, lengths: Iterable[int] | None = None) -> Objects:
@@ -184,7 +186,7 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
         return self.classes_[ids].tolist()  # type: ignore[no-any-return]
 
     def _split(
-        self, X: Any, lengths: Iterable[int] | None, answer: Callable[[Chain, Corpus], Any], empty: Any = ()
+        self, X: Any, lengths: Iterable[int] | None, answer: Callable[[Chain, Corpus], Any], empty: Any
     ) -> Objects:
         """Cuts an answer for all tokens into those of the sequences."""
 
@@ -192,7 +194,7 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
             found, offsets = answer(chain, corpus), corpus.offsets.tolist()
             return [found[offsets[i] : offsets[i + 1]] for i in range(corpus.n_sequences)]
 
-        return self._each(X, lengths, cut, list(empty) if isinstance(empty, tuple) else empty)
+        return self._each(X, lengths, cut, empty)
 
     def _each(
         self, X: Any, lengths: Iterable[int] | None, answer: Callable[[Chain, Corpus], list[Any]], empty: Any
@@ -208,12 +210,12 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
             answers = iter(answer(self.model_.chain_with(effective_n_jobs(self.n_jobs)), corpus))
         found = np.empty(len(sizes), dtype=object)
         for i, size in enumerate(sizes):
-            found[i] = next(answers) if size else empty
+            found[i] = next(answers) if size else copy(empty)
         return found
 
     def _with_tokens(self, X: Any, lengths: Iterable[int] | None, sizes: list[int]) -> Iterator[Any]:
         expected = getattr(self, "n_features_in_", None)
-        for i, sequence in enumerate(sequences(X, lengths)):
+        for i, sequence in enumerate(sequences(X, lengths, columns=self.model_.template is not None)):
             sizes.append(len(sequence))
             if expected is not None:
                 found = width_of(sequence)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sparsecrf._core import Corpus
+from sparsecrf._core import Corpus, InputError
 from sparsecrf.features.labels import LabelNames
 from sparsecrf.features.matrix import Csr, is_matrix
 from sparsecrf.features.sequences import beside, sequences
@@ -47,7 +47,7 @@ class LabelledData:
         vocabulary = Vocabulary(bigrams if template is None else Template.conditions_pairs, start)
         names, shape = LabelNames(), _Shape()
         corpus = vocabulary.encode(
-            shape.seen(sequences(X, lengths)),
+            shape.seen(sequences(X, lengths, columns=template is not None)),
             map(names.of, beside(y, lengths, "y")),
             **_weights(sample_weight, lengths),
             grow=True,
@@ -55,6 +55,8 @@ class LabelledData:
             sort_labels=True,
             skip_empty=True,
         )
+        if corpus.n_weighted_tokens == 0:
+            raise InputError("sample_weight: expected a weight above zero, found all of them to be zero")
         n_columns = 0 if template is None else shape.n_columns
         return cls(corpus, vocabulary, names, template, n_columns, shape.n_features)
 
@@ -71,7 +73,8 @@ class LabelledData:
             return [None if isinstance(y, str) and known.find(y) is None else y for y in self.names.of(labels)]
 
         labels = map(names, beside(y, None, "y"))
-        return self.vocabulary.encode(sequences(X), labels, template=self.template, skip_empty=True)
+        tokens = sequences(X, columns=self.template is not None)
+        return self.vocabulary.encode(tokens, labels, template=self.template, skip_empty=True)
 
     def model(self, found: Fit) -> Model:
         return found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)

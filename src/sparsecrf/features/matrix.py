@@ -15,7 +15,9 @@ _NOT_ASKED = -2
 
 def is_matrix(x: Any) -> bool:
     """A two-dimensional NumPy array of numbers, or a sparse matrix or array of SciPy."""
-    return hasattr(x, "tocsr") or (getattr(x, "ndim", None) == 2 and getattr(x.dtype, "kind", "O") in "fiub")
+    if hasattr(x, "tocsr"):
+        return True
+    return getattr(x, "ndim", None) == 2 and getattr(getattr(x, "dtype", None), "kind", "O") in "fiub"
 
 
 class Csr:

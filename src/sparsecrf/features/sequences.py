@@ -9,24 +9,32 @@ from sparsecrf._core import InputError
 from sparsecrf.features.matrix import Csr, is_matrix
 
 
-def sequences(X: Any, lengths: Iterable[int] | None = None) -> Iterator[Any]:
-    """The token sequences of X, each with a length: those that `lengths` cut it into, or its items."""
+def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = False) -> Iterator[Any]:
+    """The token sequences of X, each with a length: those that `lengths` cut it into, or its items.
+
+    The rows of a pandas data frame are mappings by the names of its columns, or, with `columns`, rows of text.
+    """
     if lengths is not None:
         X = cut(Csr(X) if is_matrix(X) else X, lengths, "X")
     elif is_matrix(X):
         raise InputError("X: expected lengths= with one matrix for all sequences, found none")
-    elif X is None or isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__iter__"):
+    elif X is None or isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__iter__") or hasattr(X, "itertuples"):
         raise InputError(f"X: expected a list of sequences, found {_described(X)}")
     for i, sequence in enumerate(X):
         if isinstance(sequence, (str, bytes, Mapping)):
             kind = "the tokens of text are list(text)" if isinstance(sequence, str) else "X is a list of sequences"
             raise InputError(f"sequence {i}: expected a list of tokens, found {_described(sequence)}; {kind}")
-        yield sequence if hasattr(sequence, "__len__") else _listed(sequence, i)
+        if hasattr(sequence, "itertuples"):
+            yield sequence.values.tolist() if columns else sequence.to_dict("records")
+        else:
+            yield sequence if hasattr(sequence, "__len__") else _listed(sequence, i)
 
 
 def beside(values: Any, lengths: Iterable[int] | None, what: str) -> Iterable[Any]:
     """What comes with the tokens (labels, weights), a sequence for each; cut by `lengths` if it is flat."""
-    if lengths is not None and hasattr(values, "__len__") and len(values) > 0 and _is_flat(values[0]):
+    if values is None:
+        raise InputError(f"{what}: training requires {what} to be passed, but the target {what} is None")
+    if lengths is not None and hasattr(values, "__len__") and len(values) > 0 and _is_flat(next(iter(values))):
         return cut(values, lengths, what)
     return _items(values, what)
 
@@ -48,7 +56,7 @@ def cut(values: Any, lengths: Iterable[int], what: str) -> Iterator[Any]:
 
 
 def _items(values: Any, what: str) -> Iterator[Any]:
-    if values is None or isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
+    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
         raise InputError(f"{what}: expected a list of sequences, found {_described(values)}")
     for i, value in enumerate(values):
         if _is_flat(value):
