@@ -267,3 +267,45 @@ def test_no_pandas(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="expected the package pandas"):
         weather().explain().to_frame()
+
+
+# Other tokens, size
+
+
+def test_rows_of_a_matrix():
+    model = Model.from_weights(["P", "Q"], {("x0", "P"): 2.0, ("x2", "Q"): 1.5}, {(BIAS, "P", "Q"): 0.5})
+    matrix = np.array([[1.0, 5.0, 0.0], [0.0, 0.0, 3.0]])
+    explained = model.explain(matrix)
+    assert [token.text for token in explained.tokens] == ["0", "1"]
+    assert explained.score == total(explained) == 2.0 + 4.5 + 0.5
+
+
+def test_a_large_model_gives_names_to_what_is_shown_only():
+    """300,000 weights of 100,000 attributes: a lookup for each would be seen in the count."""
+    X, Y = 100_000, 10
+    vocabulary = Vocabulary()
+    for k in range(Y):
+        vocabulary.labels.intern(f"L{k}")
+    for k in range(X):
+        vocabulary.attributes.intern(f"w:{k}")
+    rng = np.random.default_rng(0)
+    number = np.sort(rng.choice(X * Y, 300_000, replace=False))
+    w = rng.normal(size=len(number))
+    model = Model.from_cells(vocabulary, np.stack([number // Y, number % Y], axis=1), w, [], [])
+    explained = model.explain(top=3)
+    lookups = _Counting(explained._table.attribute_names)
+    object.__setattr__(explained._table, "attribute_names", lookups)
+    best = number[np.argsort(-np.abs(w))]
+    for y in range(Y):
+        own = best[best % Y == y][:3]
+        assert [weight.attribute for weight in explained.weights[f"L{y}"]] == [f"w:{k // Y}" for k in own]
+    assert lookups.count == 3 * Y
+
+
+class _Counting:
+    def __init__(self, table):
+        self.table, self.count = table, 0
+
+    def __getitem__(self, k):
+        self.count += 1
+        return self.table[k]

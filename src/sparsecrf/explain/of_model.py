@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,28 +14,42 @@ from sparsecrf.explain.templates import TemplateUse, template_uses
 from sparsecrf.explain.weights import Weight, WeightTable, check_top
 
 if TYPE_CHECKING:
+    from sparsecrf.features.template import Template
     from sparsecrf.model import Model
 
 TOP = 10  # weights of each label, unless told
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ModelExplanation:
-    """What a model has learnt. Made by `Model.explain`."""
+    """What a model has learnt. Made by `Model.explain`. Weights get their names when they are asked for."""
 
     labels: list[str]  #: [Y]
-    weights: dict[str, list[Weight]]  #: of single labels, by label, the largest first: at most `top` of each
-    bigrams: list[Weight]  #: of label pairs, but for plain transitions, the largest first: at most `top`
     transitions: NDArray[np.float64]  #: [Y + 1, Y] plain transitions, the last row the start
-    templates: list[TemplateUse]  #: by falling mass
     training: dict[str, Any]  #: how the weights were found, and how close to the optimum they are
     summary: dict[str, Any]  #: labels, attributes, active_unigram, active_bigram (their numbers), start
-    template: dict[str, str] | None  #: text and boundary
-    top: int | None
-    label: str | None  #: what was asked about, None: all
+    template: Template | None
+    top: int | None  #: how many weights of each kind; None: all
+    label: str | None  #: what was asked about; None: all
     attribute: str | None
-    _table: WeightTable = field(repr=False)
-    _is_plain: NDArray[np.bool_] = field(repr=False)  # [K] which weights are plain transitions
+    _table: WeightTable
+    _is_plain: NDArray[np.bool_]  # [K] which weights of the table are plain transitions
+
+    @cached_property
+    def weights(self) -> dict[str, list[Weight]]:
+        """Weights of single labels, by label, the largest first: at most `top` of each."""
+        own = zip(self.labels, self._table.where(self._table.previous < 0).by_label(), strict=True)
+        return {name: table.top(self.top) for name, table in own if self.label in (None, name)}
+
+    @cached_property
+    def bigrams(self) -> list[Weight]:
+        """Weights of label pairs, but for plain transitions, the largest first: at most `top`."""
+        return self._table.where((self._table.previous >= 0) & ~self._is_plain).top(self.top)
+
+    @cached_property
+    def templates(self) -> list[TemplateUse]:
+        """What each line of the template is good for, by falling mass."""
+        return template_uses(self._table, self.template)
 
     def largest(self, n: int | None = None, *, label: str | None = None, transitions: bool = True) -> list[Weight]:
         """The n largest weights of both kinds (None: all), of one label, without plain transitions if asked so."""
@@ -57,6 +72,16 @@ class ModelExplanation:
         counts = self.summary
         return f"<ModelExplanation: {counts['active_unigram'] + counts['active_bigram']} weights>"
 
+    def __str__(self) -> str:
+        from sparsecrf.explain.tables import as_text, model_tables
+
+        return as_text(lambda console: model_tables(self, console))
+
+    def _repr_html_(self) -> str:
+        from sparsecrf.explain.html import model_html
+
+        return model_html(self)
+
 
 def explain_model(
     model: Model, top: int | None = TOP, *, label: str | None = None, attribute: str | None = None
@@ -65,32 +90,22 @@ def explain_model(
     check_top(top)
     table = WeightTable.of(model, label, attribute)
     plain = [model.vocabulary.attributes.find(name) for name in model.plain_attributes()]
-    pairs = table.previous >= 0
-    is_plain = pairs & np.isin(table.attribute, np.array(plain, dtype=np.int32))
-    of_labels = table.where(~pairs).by_label()
-    active = model.w != 0
-    n_unigram = int(np.count_nonzero(active[: model.features.n_unigram]))
-    template = model.template
+    n_unigram = int(np.count_nonzero(model.w[: model.features.n_unigram]))
     return ModelExplanation(
         labels=model.labels,
-        weights={
-            name: own.top(top) for name, own in zip(model.labels, of_labels, strict=True) if label in (None, name)
-        },
-        bigrams=table.where(pairs & ~is_plain).top(top),
         transitions=model.transitions(),
-        templates=template_uses(table, template),
         training=model.training,
         summary={
             "labels": len(model.labels),
             "attributes": len(model.vocabulary.attributes),
             "active_unigram": n_unigram,
-            "active_bigram": int(np.count_nonzero(active)) - n_unigram,
+            "active_bigram": model.n_active - n_unigram,
             "start": model.vocabulary.start,
         },
-        template=None if template is None else {"text": template.text, "boundary": template.boundary},
+        template=model.template,
         top=top,
         label=label,
         attribute=attribute,
         _table=table,
-        _is_plain=is_plain,
+        _is_plain=(table.previous >= 0) & np.isin(table.attribute, np.array(plain, dtype=np.int32)),
     )

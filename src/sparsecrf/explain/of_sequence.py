@@ -15,6 +15,7 @@ from sparsecrf.explain.frame import frame
 from sparsecrf.explain.lattice import Lattice
 from sparsecrf.explain.token import TokenExplanation
 from sparsecrf.explain.weights import START, check_top
+from sparsecrf.features.matrix import is_matrix
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 TOP = 5  # contributions of each token in texts, unless told
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SequenceExplanation:
     """Why a sequence has these labels. Made by `Model.explain`."""
 
@@ -53,16 +54,30 @@ class SequenceExplanation:
     def __repr__(self) -> str:
         return f"<SequenceExplanation: {' '.join(self.path)}, score {self.score:.6g}, P {self.probability:.4g}>"
 
+    def __str__(self) -> str:
+        from sparsecrf.explain.tables import as_text, sequence_table
+
+        return as_text(lambda console: [sequence_table(self)])
+
+    def _repr_html_(self) -> str:
+        from sparsecrf.explain.html import sequence_html
+
+        return sequence_html(self)
+
 
 def explain_sequence(
     model: Model, sequence: Iterable[Token], labels: Iterable[str | None] | None = None, *, top: int | None = TOP
 ) -> SequenceExplanation:
     """Explain the best labels of a sequence, or the labels given; of those that are None, the best ones."""
     check_top(top)
-    # Tokens are read twice, for their attributes and for their text.
-    rows = [list(token) if isinstance(token, Iterator) else token for token in sequence]
-    corpus = model.encode([rows])
-    fixed = _given(labels, len(rows))
+    if is_matrix(sequence):
+        corpus = model.encode([sequence])
+        texts = [str(t) for t in range(corpus.n_tokens)]
+    else:  # tokens are read twice, for their attributes and for their text
+        tokens = [list(token) if isinstance(token, Iterator) else token for token in sequence]
+        corpus = model.encode([tokens])
+        texts = [_text(token) for token in tokens]
+    fixed = _given(labels, corpus.n_tokens)
     path, scores = model._single.viterbi(corpus, model._constraints(corpus, fixed=fixed))
     score = float(scores[0])
     marginals = model._single.marginals(corpus)
@@ -72,7 +87,7 @@ def explain_sequence(
         score=score,
         log_prob=min(0.0, score - float(model._single.log_partition(corpus)[0])),
         marginals=marginals,
-        tokens=_tokens(model, corpus, path, marginals, [_text(row) for row in rows]),
+        tokens=_tokens(model, corpus, path, marginals, texts),
         top=top,
     )
 

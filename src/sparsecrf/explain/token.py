@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import InputError
+from sparsecrf.vocabulary import BIAS
 
 
 class Contribution(NamedTuple):
@@ -25,7 +26,7 @@ class Contribution(NamedTuple):
 class TokenExplanation:
     """One position of an explained path: what speaks for each label there, given the label before it."""
 
-    text: str  #: what to call the token: its text, its first column or its first attribute
+    text: str  #: what to call the token: its text, its first column or attribute; of a matrix, its row
     label: str
     previous: str  #: the path's label before; START at the first position
     probability: float  #: P(label here), whatever the other labels are
@@ -54,6 +55,14 @@ class TokenExplanation:
     def score(self) -> float:
         """score_t(previous, label): the sum of the contributions to the label."""
         return sum(term.amount for term in self.contributions())
+
+    def name_of(self, term: Contribution, arrow: str = "->") -> str:
+        """A contribution to the token's own label in a few words: plain transitions are named by their labels."""
+        name = term.attribute if term.value == 1 else f"{term.attribute} ({term.value:g})"
+        if term.kind == "unigram":
+            return name
+        pair = f"{self.previous} {arrow} {self.label}"
+        return pair if term.attribute == BIAS else f"{name}: {pair}"
 
     def contributions(self, label: str | None = None) -> list[Contribution]:
         """The terms that are not zero of a label's score here (None: the path's own), the largest first.
