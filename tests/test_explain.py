@@ -170,6 +170,17 @@ def test_nothing_known_and_one_label():
     ]
 
 
+def test_probabilities_that_are_zero_to_a_double():
+    model = Model.from_weights(["P", "Q", "R"], {("a", "P"): 2000.0, ("a", "R"): -2000.0})
+    for labels, runner_up, margin, path_margin in (
+        (["P"], "Q", np.inf, 2000.0),
+        (["Q"], "P", -np.inf, -2000.0),
+        (["R"], "P", -np.inf, -4000.0),
+    ):
+        [token] = model.explain(["a"], labels).tokens
+        assert (token.runner_up, token.margin, token.path_margin) == (runner_up, margin, path_margin)
+
+
 def test_errors_of_sequences():
     model = weather()
     with pytest.raises(InputError, match="expected at least one position, found none"):

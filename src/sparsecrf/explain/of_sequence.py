@@ -104,8 +104,11 @@ def _tokens(
 ) -> list[TokenExplanation]:
     lattice = Lattice(corpus, model.features, model.w)
     mu, lam = lattice.mu(), lattice.lam(path)
-    runner_up, margin = _margins(marginals, path)
-    path_margin = _best_other(lattice.max_marginals(), path)[1]
+    p, runner_up, p_other = _own_and_other(marginals, path)
+    with np.errstate(divide="ignore"):  # a probability may be too small for a double
+        margin = np.log(p) - np.log(np.maximum(p_other, 0.0))
+    best, _, best_other = _own_and_other(lattice.max_marginals(), path)
+    path_margin = best - best_other
     attributes = model.vocabulary.attributes
     names = [*model.labels, START]
     made = []
@@ -117,7 +120,7 @@ def _tokens(
                 text=texts[t],
                 label=names[y],
                 previous=names[path[t - 1]] if t else START,
-                probability=float(marginals[t, y]),
+                probability=float(p[t]),
                 runner_up=names[runner_up[t]] if len(model.labels) > 1 else None,
                 margin=float(margin[t]),
                 path_margin=float(path_margin[t]),
@@ -133,19 +136,14 @@ def _tokens(
     return made
 
 
-def _best_other(values: NDArray[np.float64], path: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Of values[T, Y]: the best label besides the path's, and how far the path's is above it (inf: no other)."""
+def _own_and_other(
+    values: NDArray[np.float64], path: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
+    """Of values[T, Y]: that of the path's label, the best other label and its value (-inf: there is no other)."""
     here = np.arange(len(path)), path
     others = values.copy()
     others[here] = -np.inf
-    best = others.argmax(axis=1)
-    return best, values[here] - others[here[0], best]
-
-
-def _margins(marginals: NDArray[np.float64], path: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """The runner-up of each token, and log P(label) / P(runner-up)."""
-    with np.errstate(divide="ignore"):
-        return _best_other(np.log(marginals), path)
+    return values[here], others.argmax(axis=1), others.max(axis=1)
 
 
 def _text(token: Token) -> str:
