@@ -49,6 +49,26 @@ def test_text(call, model):
     assert BIAS not in out  # its weights are in the matrix
 
 
+def test_text_of_templates(call, tmp_path):
+    made = Model.from_weights(["N", "V"], {("U0:a", "N"): 2.0, ("U0:b", "N"): -1.0}, {("B", "N", "V"): 0.5})
+    template = Template("U0:%x[0,0]\nU1:%x[1,0]\nB\n")
+    Model(made.vocabulary, made.features, made.w, template=template).save(tmp_path / "m.safetensors")
+    _, out, _ = call("show", "m.safetensors")
+    shown = out[out.index("Templates") : out.index("Transitions")]
+    rows = [line.replace("│", " ").split() for line in shown.splitlines() if "│" in line]
+    assert rows == [["U0:%x[0,0]", "2", "2", "0", "3.00"], ["B", "1", "0", "1", "0.50"], ["U1:%x[1,0]", *"000", "0.00"]]
+    found = json.loads(call("show", "m.safetensors", "--format", "json")[1])
+    assert found["templates"][0] == {"name": "U0:%x[0,0]", "unigram": 2, "bigram": 0, "mass": 3.0, "attributes": 2}
+    assert "Templates" not in call("show", "m.safetensors", "--label", "N")[1]
+
+
+def test_text_of_many_prefixes(call, tmp_path):
+    Model.from_weights(["N"], {(f"x{k}:", "N"): 100.0 - k for k in range(43)}).save(tmp_path / "m.safetensors")
+    _, out, _ = call("show", "m.safetensors")
+    [row] = [line.replace("│", " ").split() for line in out.splitlines() if "more" in line]
+    assert row == ["3", "more", "3", "3", "0", "177.00"]
+
+
 def test_text_of_a_label_and_an_attribute(call, model):
     _, out, _ = call("show", "m.safetensors", "--label", "VERB", "--top", "2")
     assert "Label NOUN" not in out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from sparsecrf._core import Chain, Constraints, Corpus, FeatureSet, InputError, Labeller, StringTable
 from sparsecrf.vocabulary import BIAS, Bigrams, Token, Vocabulary, bigrams_of
@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded
     import numpy as np
     from numpy.typing import NDArray
 
+    from sparsecrf.explain import ModelExplanation, SequenceExplanation
     from sparsecrf.features.template import Template
 
 #: A label pair, None for the start of the sequence.
@@ -255,6 +256,32 @@ class Model:
         corpus = self.encode([sequence])
         ids = np.array([_label_id(self.vocabulary, name) for name in labels], dtype=np.int32)
         return float(np.exp(self._single.span_log_prob(corpus, 0, start, ids)))
+
+    @overload
+    def explain(
+        self, sequence: None = None, *, top: int | None = 10, label: str | None = None, attribute: str | None = None
+    ) -> ModelExplanation: ...
+
+    @overload
+    def explain(
+        self, sequence: Iterable[Token], labels: Iterable[str | None] | None = None, *, top: int | None = 5
+    ) -> SequenceExplanation: ...
+
+    def explain(self, sequence: Any = None, labels: Any = None, **options: Any) -> Any:
+        """What the model has learnt; or, with a sequence, why it has its labels.
+
+        explain(top=10, label=None, attribute=None): the `top` largest weights of each label (None: all), or only those
+        of one label or attribute; transitions; what the lines of the template are good for.
+        explain(sequence, labels=None, top=5): what each attribute and transition adds to the score of the best labels,
+        or of those given (None: the best there), and margins; `top` contributions of each token are printed.
+        """
+        from sparsecrf.explain import explain_model, explain_sequence
+
+        if sequence is not None:
+            return explain_sequence(self, sequence, labels, **options)
+        if labels is not None:
+            raise InputError("labels: expected the sequence that they are of, found none")
+        return explain_model(self, **options)
 
     def transitions(self) -> NDArray[np.float64]:
         """Plain transitions, weights that hold at every position: float64[Y + 1, Y], previous label by label.

@@ -1,0 +1,100 @@
+"""Weights where a sequence needs them, and the best path through every label of every position."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import Corpus, FeatureSet
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Lattice:
+    """One sequence of T positions with the weights of its attributes.
+
+    The features of an attribute have consecutive numbers (x Y + y; X Y + x (Y + 1) Y + y' Y + y for label pairs), and a
+    feature set is in the order of numbers: all weights of an attribute are found by bisection.
+    """
+
+    def __init__(self, corpus: Corpus, features: FeatureSet, w: FloatArray) -> None:
+        arrays = corpus.to_arrays()
+        self.unigram_ptr: IntArray = arrays["unigram_ptr"]  # [T + 1]
+        self.unigram_id: NDArray[np.int32] = arrays["unigram_id"]
+        self.unigram_value: FloatArray = arrays["unigram_value"]
+        self.bigram_ptr: IntArray = arrays["bigram_ptr"]  # [T + 1]
+        self.bigram_id: NDArray[np.int32] = arrays["bigram_id"]
+        self.bigram_value: FloatArray = arrays["bigram_value"]
+        self.n_labels = features.n_labels
+        self._numbers, self._w = features.numbers, w
+        self._first_pair = features.n_attributes * features.n_labels
+
+    def __len__(self) -> int:
+        return len(self.unigram_ptr) - 1
+
+    def mu(self) -> FloatArray:
+        """[n, Y]: mu[x, y] of every unigram attribute of the sequence."""
+        return self._rows(self.unigram_id.astype(np.int64) * self.n_labels)
+
+    def lam(self, path: NDArray[np.int32]) -> FloatArray:
+        """[m, Y]: lam[x, y', y] of every bigram attribute of the sequence, y' the label of the path before it."""
+        Y = self.n_labels
+        previous = np.concatenate([[Y], path[:-1]]).repeat(np.diff(self.bigram_ptr))
+        return self._rows(self._pairs_of(self.bigram_id) + previous * Y)
+
+    def max_marginals(self) -> FloatArray:
+        """[T, Y]: the score of the best path with label y at position t.
+
+        epsilon_t(y)  = u_t(y) + max_{y'} { epsilon_{t-1}(y') + l_t(y', y) }       the best way to come
+        eta_{t-1}(y') = max_y { l_t(y', y) + u_t(y) + eta_t(y) }                   the best way to go on
+        """
+        T, Y = len(self), self.n_labels
+        u, pairs = self._unigram_scores(), self._pair_scores()
+        epsilon, eta = np.zeros((T, Y)), np.zeros((T, Y))
+        epsilon[0] = u[0] + pairs[0][Y]
+        for t in range(1, T):
+            epsilon[t] = u[t] + (epsilon[t - 1][:, None] + pairs[t][:Y]).max(axis=0)
+        for t in range(T - 1, 0, -1):
+            eta[t - 1] = (pairs[t][:Y] + (u[t] + eta[t])).max(axis=1)
+        return epsilon + eta
+
+    def _unigram_scores(self) -> FloatArray:
+        """u_t(y), [T, Y]."""
+        u = np.zeros((len(self), self.n_labels))
+        position = np.arange(len(self)).repeat(np.diff(self.unigram_ptr))
+        np.add.at(u, position, self.unigram_value[:, None] * self.mu())
+        return u
+
+    def _pair_scores(self) -> list[FloatArray]:
+        """l_t(y', y), [T] matrices [Y + 1, Y]; positions with the same attributes share one."""
+        Y, made = self.n_labels, dict[tuple[bytes, bytes], FloatArray]()
+        scores = []
+        for begin, end in zip(self.bigram_ptr[:-1].tolist(), self.bigram_ptr[1:].tolist(), strict=True):
+            x, value = self.bigram_id[begin:end], self.bigram_value[begin:end]
+            key = (x.tobytes(), value.tobytes())
+            if key not in made:
+                row, cell, weight = self._cells(self._pairs_of(x), (Y + 1) * Y)
+                made[key] = np.zeros((Y + 1, Y))
+                np.add.at(made[key].reshape(-1), cell, value[row] * weight)
+            scores.append(made[key])
+        return scores
+
+    def _pairs_of(self, x: NDArray[np.int32]) -> IntArray:
+        """The number of the first feature of each attribute with a label pair."""
+        return self._first_pair + x.astype(np.int64) * (self.n_labels + 1) * self.n_labels
+
+    def _cells(self, first: IntArray, width: int) -> tuple[IntArray, IntArray, FloatArray]:
+        """The weights with numbers first[k] .. first[k] + width - 1: k, number - first[k] and weight of each."""
+        begin, end = np.searchsorted(self._numbers, first), np.searchsorted(self._numbers, first + width)
+        counts = end - begin
+        row = np.arange(len(first)).repeat(counts)
+        k = np.arange(len(row)) + (begin - (np.cumsum(counts) - counts)).repeat(counts)
+        return row, self._numbers[k] - first[row], self._w[k]
+
+    def _rows(self, first: IntArray) -> FloatArray:
+        """[n, Y]: the weights with numbers first[k] .. first[k] + Y - 1, zeros included."""
+        rows = np.zeros((len(first), self.n_labels))
+        row, cell, weight = self._cells(first, self.n_labels)
+        rows[row, cell] = weight
+        return rows

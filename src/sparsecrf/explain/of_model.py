@@ -1,0 +1,111 @@
+"""A whole model explained: its largest weights, transitions, what each line of the template is good for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf.explain.frame import frame
+from sparsecrf.explain.templates import TemplateUse, template_uses
+from sparsecrf.explain.weights import Weight, WeightTable, check_top
+
+if TYPE_CHECKING:
+    from sparsecrf.features.template import Template
+    from sparsecrf.model import Model
+
+TOP = 10  # weights of each label, unless told
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelExplanation:
+    """What a model has learnt. Made by `Model.explain`. Weights get their names when they are asked for."""
+
+    labels: list[str]  #: [Y]
+    transitions: NDArray[np.float64]  #: [Y + 1, Y] plain transitions, the last row the start
+    training: dict[str, Any]  #: how the weights were found, and how close to the optimum they are
+    summary: dict[str, Any]  #: labels, attributes, active_unigram, active_bigram (their numbers), start
+    template: Template | None
+    top: int | None  #: how many weights of each kind; None: all
+    label: str | None  #: what was asked about; None: all
+    attribute: str | None
+    _table: WeightTable
+    _is_plain: NDArray[np.bool_]  # [K] which weights of the table are plain transitions
+
+    @cached_property
+    def weights(self) -> dict[str, list[Weight]]:
+        """Weights of single labels, by label, the largest first: at most `top` of each."""
+        own = zip(self.labels, self._table.where(self._table.previous < 0).by_label(), strict=True)
+        return {name: table.top(self.top) for name, table in own if self.label in (None, name)}
+
+    @cached_property
+    def bigrams(self) -> list[Weight]:
+        """Weights of label pairs, but for plain transitions, the largest first: at most `top`."""
+        return self._table.where((self._table.previous >= 0) & ~self._is_plain).top(self.top)
+
+    @cached_property
+    def templates(self) -> list[TemplateUse]:
+        """What each line of the template is good for, by falling mass."""
+        return template_uses(self._table, self.template)
+
+    def largest(self, n: int | None = None, *, label: str | None = None, transitions: bool = True) -> list[Weight]:
+        """The n largest weights of both kinds (None: all), of one label, without plain transitions if asked so."""
+        kept = np.ones(len(self._table), dtype=np.bool_) if transitions else ~self._is_plain
+        if label is not None:
+            kept &= self._table.label == self.labels.index(label)
+        return self._table.where(kept).top(n)
+
+    def plain_transitions(self, n: int | None = None) -> list[Weight]:
+        """The n largest weights of plain transitions (None: all)."""
+        return self._table.where(self._is_plain).top(n)
+
+    def to_frame(self) -> Any:
+        """All active weights that were asked about, whatever `top`, in a pandas frame: attribute, previous, label,
+        weight, the largest first.
+        """
+        return frame(self.largest(), Weight._fields)
+
+    def __repr__(self) -> str:
+        counts = self.summary
+        return f"<ModelExplanation: {counts['active_unigram'] + counts['active_bigram']} weights>"
+
+    def __str__(self) -> str:
+        from sparsecrf.explain.tables import as_text, model_tables
+
+        return as_text(lambda console: model_tables(self, console))
+
+    def _repr_html_(self) -> str:
+        from sparsecrf.explain.html import model_html
+
+        return model_html(self)
+
+
+def explain_model(
+    model: Model, top: int | None = TOP, *, label: str | None = None, attribute: str | None = None
+) -> ModelExplanation:
+    """Explain a model: the `top` largest weights (None: all), of one label or one attribute if asked so."""
+    check_top(top)
+    table = WeightTable.of(model, label, attribute)
+    plain = [model.vocabulary.attributes.find(name) for name in model.plain_attributes()]
+    n_unigram = int(np.count_nonzero(model.w[: model.features.n_unigram]))
+    return ModelExplanation(
+        labels=model.labels,
+        transitions=model.transitions(),
+        training=model.training,
+        summary={
+            "labels": len(model.labels),
+            "attributes": len(model.vocabulary.attributes),
+            "active_unigram": n_unigram,
+            "active_bigram": model.n_active - n_unigram,
+            "start": model.vocabulary.start,
+        },
+        template=model.template,
+        top=top,
+        label=label,
+        attribute=attribute,
+        _table=table,
+        _is_plain=(table.previous >= 0) & np.isin(table.attribute, np.array(plain, dtype=np.int32)),
+    )

@@ -1,0 +1,157 @@
+"""A labelling explained: what every attribute and transition adds to its score, and how sure each label is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import exp
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import Corpus, InputError
+from sparsecrf.explain.frame import frame
+from sparsecrf.explain.lattice import Lattice
+from sparsecrf.explain.token import TokenExplanation
+from sparsecrf.explain.weights import START, check_top
+from sparsecrf.features.matrix import is_matrix
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
+    from sparsecrf.vocabulary import Token
+
+TOP = 5  # contributions of each token in texts, unless told
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SequenceExplanation:
+    """Why a sequence has these labels. Made by `Model.explain`."""
+
+    labels: list[str]  #: [Y] of the model
+    path: list[str]  #: [T] the labelling that is explained
+    score: float  #: the sum of the contributions of all tokens
+    log_prob: float  #: log P(path)
+    marginals: NDArray[np.float64]  #: [T, Y] P(y_t = y)
+    tokens: list[TokenExplanation]  #: [T]
+    top: int | None  #: contributions of each token that are shown as text or HTML; None: all
+
+    @property
+    def probability(self) -> float:
+        """P(path)."""
+        return exp(self.log_prob)
+
+    def to_frame(self) -> Any:
+        """All contributions in a pandas frame, with position, token, previous and label."""
+        columns = ("position", "token", "previous", "label", "attribute", "kind", "value", "weight", "amount")
+        rows = (
+            (t, token.text, token.previous, token.label, *term)
+            for t, token in enumerate(self.tokens)
+            for term in token.contributions()
+        )
+        return frame(rows, columns)
+
+    def __repr__(self) -> str:
+        return f"<SequenceExplanation: {' '.join(self.path)}, score {self.score:.6g}, P {self.probability:.4g}>"
+
+    def __str__(self) -> str:
+        from sparsecrf.explain.tables import as_text, sequence_table
+
+        return as_text(lambda console: [sequence_table(self)])
+
+    def _repr_html_(self) -> str:
+        from sparsecrf.explain.html import sequence_html
+
+        return sequence_html(self)
+
+
+def explain_sequence(
+    model: Model, sequence: Iterable[Token], labels: Iterable[str | None] | None = None, *, top: int | None = TOP
+) -> SequenceExplanation:
+    """Explain the best labels of a sequence, or the labels given; of those that are None, the best ones."""
+    check_top(top)
+    if is_matrix(sequence):
+        corpus = model.encode([sequence])
+        texts = [str(t) for t in range(corpus.n_tokens)]
+    else:  # tokens are read twice, for their attributes and for their text
+        tokens = [list(token) if isinstance(token, Iterator) else token for token in sequence]
+        corpus = model.encode([tokens])
+        texts = [_text(token) for token in tokens]
+    fixed = _given(labels, corpus.n_tokens)
+    path, scores = model._single.viterbi(corpus, model._constraints(corpus, fixed=fixed))
+    score = float(scores[0])
+    marginals = model._single.marginals(corpus)
+    return SequenceExplanation(
+        labels=model.labels,
+        path=[model.labels[y] for y in path],
+        score=score,
+        log_prob=min(0.0, score - float(model._single.log_partition(corpus)[0])),
+        marginals=marginals,
+        tokens=_tokens(model, corpus, path, marginals, texts),
+        top=top,
+    )
+
+
+def _given(labels: Iterable[str | None] | None, length: int) -> list[str | None] | None:
+    given = None if labels is None else list(labels)
+    if given is not None and len(given) != length:
+        raise InputError(f"labels: expected {length} entries, one per token, found {len(given)}")
+    return given
+
+
+def _tokens(
+    model: Model, corpus: Corpus, path: NDArray[np.int32], marginals: NDArray[np.float64], texts: list[str]
+) -> list[TokenExplanation]:
+    lattice = Lattice(corpus, model.features, model.w)
+    mu, lam = lattice.mu(), lattice.lam(path)
+    p, runner_up, p_other = _own_and_other(marginals, path)
+    with np.errstate(divide="ignore"):  # a probability may be too small for a double
+        margin = np.log(p) - np.log(np.maximum(p_other, 0.0))
+    best, _, best_other = _own_and_other(lattice.max_marginals(), path)
+    path_margin = best - best_other
+    attributes = model.vocabulary.attributes
+    names = [*model.labels, START]
+    made = []
+    for t, y in enumerate(path.tolist()):
+        u = slice(lattice.unigram_ptr[t], lattice.unigram_ptr[t + 1])
+        b = slice(lattice.bigram_ptr[t], lattice.bigram_ptr[t + 1])
+        made.append(
+            TokenExplanation(
+                text=texts[t],
+                label=names[y],
+                previous=names[path[t - 1]] if t else START,
+                probability=float(p[t]),
+                runner_up=names[runner_up[t]] if len(model.labels) > 1 else None,
+                margin=float(margin[t]),
+                path_margin=float(path_margin[t]),
+                attributes=[attributes[x] for x in lattice.unigram_id[u].tolist()],
+                values=lattice.unigram_value[u],
+                mu=mu[u],
+                bigram_attributes=[attributes[x] for x in lattice.bigram_id[b].tolist()],
+                bigram_values=lattice.bigram_value[b],
+                lam=lam[b],
+                labels=model.labels,
+            )
+        )
+    return made
+
+
+def _own_and_other(
+    values: NDArray[np.float64], path: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
+    """Of values[T, Y]: that of the path's label, the best other label and its value (-inf: there is no other)."""
+    here = np.arange(len(path)), path
+    others = values.copy()
+    others[here] = -np.inf
+    return values[here], others.argmax(axis=1), others.max(axis=1)
+
+
+def _text(token: Token) -> str:
+    """What people call a token: text itself, or the first text in it."""
+    if isinstance(token, str):
+        return token
+    if isinstance(token, Mapping):
+        texts = [value for value in token.values() if isinstance(value, str)]
+        return texts[0] if texts else ", ".join(map(str, token))
+    first = next(iter(token), "")
+    return first if isinstance(first, str) else str(first[0])

@@ -1,0 +1,91 @@
+"""Which lines of a template the weights of a model are for."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf.vocabulary import BIAS
+
+if TYPE_CHECKING:
+    from sparsecrf.explain.weights import WeightTable
+    from sparsecrf.features.template import Template
+
+#: The name for attributes of no line, or without a prefix.
+OTHER = "[other]"
+
+_MACRO = re.compile(r'%[xXtTmM]\s*\[(?:"(?:\\.|[^"\\])*"|[^"\]])*\]')
+_PREFIX = re.compile(r"([^:=]+)[:=]")
+
+
+class TemplateUse(NamedTuple):
+    """What a model has of one line of its template."""
+
+    name: str  #: the line; without a template, what attributes have before the first `:` or `=`, BIAS, or OTHER
+    unigram: int  #: active weights of single labels
+    bigram: int  #: active weights of label pairs
+    mass: float  #: the sum of |weight|
+    attributes: int  #: attributes with an active weight
+
+
+def template_uses(weights: WeightTable, template: Template | None) -> list[TemplateUse]:
+    """By falling mass. A line without any weight has a row, too: it could be left out."""
+    attributes, of_weight = np.unique(weights.attribute, return_inverse=True)
+    texts = [weights.attribute_names[x] for x in attributes.tolist()]
+    names, group = _by_prefix(texts) if template is None else _by_line(texts, template)
+    n, group_of_weight = len(names), group[of_weight]
+    pairs = weights.previous >= 0
+    columns = (
+        np.bincount(group_of_weight[~pairs], minlength=n),
+        np.bincount(group_of_weight[pairs], minlength=n),
+        np.bincount(group_of_weight, np.abs(weights.weight), minlength=n),
+        np.bincount(group, minlength=n),
+    )
+    uses = [TemplateUse(*row) for row in zip(names, *(column.tolist() for column in columns), strict=True)]
+    return sorted((use for use in uses if use.attributes or use.name not in (OTHER, BIAS)), key=lambda use: -use.mass)
+
+
+def _by_prefix(texts: list[str]) -> tuple[list[str], NDArray[np.intp]]:
+    """Names of groups, and the group of each attribute."""
+    number: dict[str, int] = {}
+    group = np.empty(len(texts), dtype=np.intp)
+    for k, text in enumerate(texts):
+        found = _PREFIX.match(text)
+        name = text if text == BIAS else OTHER if found is None else found[1]
+        group[k] = number.setdefault(name, len(number))
+    return list(number), group
+
+
+def _by_line(texts: list[str], template: Template) -> tuple[list[str], NDArray[np.intp]]:
+    """The same by the lines of a template, OTHER the last.
+
+    An attribute does not say which line made it. It is of the line with the most literal text that it matches; lines
+    that differ in their macros only make the same attributes and share a row.
+    """
+    lines_of: dict[tuple[str, ...], list[str]] = {}  # literal parts between macros: the lines that have them
+    for line in _lines(template):
+        parts = _MACRO.split(line)
+        if template.boundary == "wapiti":
+            parts[0] = parts[0][:1].lower() + parts[0][1:]
+        lines_of.setdefault(tuple(parts), []).append(line)
+    shapes = list(lines_of)
+    most_literal = sorted(range(len(shapes)), key=lambda k: -sum(map(len, shapes[k])))
+    pattern = re.compile("|".join(f"({'.*'.join(map(re.escape, shapes[k]))})" for k in most_literal), re.DOTALL)
+
+    def line_of(found: Any) -> int:
+        return len(shapes) if found is None else most_literal[found.lastindex - 1]
+
+    group = np.fromiter((line_of(pattern.fullmatch(text)) for text in texts), dtype=np.intp, count=len(texts))
+    return [*(" | ".join(lines) for lines in lines_of.values()), OTHER], group
+
+
+def _lines(template: Template) -> list[str]:
+    """The lines that make attributes, as the template reads them."""
+    wapiti = template.boundary == "wapiti"
+    lines = re.split(r"\r?\n", template.text.removeprefix("\ufeff"))
+    if wapiti:
+        return [kept for line in lines if (kept := line.partition("#")[0].rstrip(" \t"))]
+    return [line for line in lines if line.strip(" \t") and not line.startswith("#")]

@@ -1,0 +1,85 @@
+"""Why one token has its label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import InputError
+from sparsecrf.vocabulary import BIAS
+
+
+class Contribution(NamedTuple):
+    """A term of the score: amount = value * weight."""
+
+    attribute: str
+    kind: str  #: "unigram": for the label; "transition": for the label after the one before it
+    value: float
+    weight: float
+    amount: float
+
+
+@dataclass(frozen=True, eq=False)
+class TokenExplanation:
+    """One position of an explained path: what speaks for each label there, given the label before it."""
+
+    text: str  #: what to call the token: its text, its first column or attribute; of a matrix, its row
+    label: str
+    previous: str  #: the path's label before; START at the first position
+    probability: float  #: P(label here), whatever the other labels are
+    runner_up: str | None  #: the most probable other label; None if the model has one label only
+    margin: float  #: log P(label here) / P(runner-up here); below 0 where the runner-up is more probable
+    path_margin: float  #: best score of a path with the label here, minus best score of one with another
+    attributes: list[str]  #: [n] attributes of the position that the model knows, each once
+    values: NDArray[np.float64]  #: [n]
+    mu: NDArray[np.float64]  #: [n, Y] their weights for each label
+    bigram_attributes: list[str]  #: [m] those that condition label pairs; the bias is among them
+    bigram_values: NDArray[np.float64]  #: [m]
+    lam: NDArray[np.float64]  #: [m, Y] their weights for each label after `previous`
+    labels: list[str] = field(repr=False)  #: [Y] of the model
+
+    @property
+    def unigram(self) -> NDArray[np.float64]:
+        """[n, Y]: what each attribute contributes to each label, value * mu[x, y]."""
+        return self.values[:, None] * self.mu
+
+    @property
+    def bigram(self) -> NDArray[np.float64]:
+        """[m, Y]: what each attribute contributes to each label after `previous`, value * lam[x, y', y]."""
+        return self.bigram_values[:, None] * self.lam
+
+    @property
+    def score(self) -> float:
+        """score_t(previous, label): the sum of the contributions to the label."""
+        return sum(term.amount for term in self.contributions())
+
+    def name_of(self, term: Contribution, arrow: str = "->") -> str:
+        """A contribution to the token's own label in a few words: plain transitions are named by their labels."""
+        name = term.attribute if term.value == 1 else f"{term.attribute} ({term.value:g})"
+        if term.kind == "unigram":
+            return name
+        pair = f"{self.previous} {arrow} {self.label}"
+        return pair if term.attribute == BIAS else f"{name}: {pair}"
+
+    def contributions(self, label: str | None = None) -> list[Contribution]:
+        """The terms that are not zero of a label's score here (None: the path's own), the largest first.
+
+        For another label they tell what speaks for it after the same previous label.
+        """
+        wanted = self.label if label is None else label
+        if wanted not in self.labels:
+            raise InputError(f"expected a label of the model ({', '.join(self.labels[:10])}), found {wanted!r}")
+        y = self.labels.index(wanted)
+        terms = [
+            Contribution(name, kind, value, weight, value * weight)
+            for kind, names, values, weights in (
+                ("unigram", self.attributes, self.values, self.mu),
+                ("transition", self.bigram_attributes, self.bigram_values, self.lam),
+            )
+            for name, value, weight in zip(names, values.tolist(), weights[:, y].tolist(), strict=True)
+            if value * weight != 0
+        ]
+        return sorted(terms, key=lambda term: -abs(term.amount))

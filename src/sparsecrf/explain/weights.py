@@ -1,0 +1,101 @@
+"""The weights of a model that are not zero, by name, the largest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import InputError, StringTable
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
+
+#: The name of the start label, which stands before the first position.
+START = "[start]"
+
+_LIKE = 20_000  # names at most that an unknown one is compared with
+
+
+class Weight(NamedTuple):
+    """A weight by name; previous is None for weights of single labels, START for the start label."""
+
+    attribute: str
+    previous: str | None
+    label: str
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class WeightTable:
+    """Weights by id, by falling size; of equal ones, those of labels before those of label pairs, each in order of id.
+
+    A name is looked up only where it is asked for: of 100,000 weights people read ten.
+    """
+
+    attribute: NDArray[np.int32]  # [K]
+    previous: NDArray[np.int32]  # [K], -1 for weights of single labels, Y for the start
+    label: NDArray[np.int32]  # [K]
+    weight: NDArray[np.float64]  # [K]
+    attribute_names: StringTable
+    label_names: list[str]  # [Y + 1], START last
+
+    @classmethod
+    def of(cls, model: Model, label: str | None = None, attribute: str | None = None) -> WeightTable:
+        """The weights of a label and an attribute; None: of all."""
+        features = model.features
+        x = np.concatenate([features.unigram_attribute, features.bigram_attribute])
+        previous = np.concatenate([np.full(features.n_unigram, -1, dtype=np.int32), features.bigram_previous])
+        y = np.concatenate([features.unigram_label, features.bigram_label])
+        kept = model.w != 0
+        if label is not None:
+            kept &= y == _id_of("label", label, model.vocabulary.labels)
+        if attribute is not None:
+            kept &= x == _id_of("attribute", attribute, model.vocabulary.attributes)
+        k = np.flatnonzero(kept)
+        k = k[np.argsort(-np.abs(model.w[k]), kind="stable")]
+        return cls(x[k], previous[k], y[k], model.w[k], model.vocabulary.attributes, [*model.labels, START])
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def where(self, chosen: NDArray[Any]) -> WeightTable:
+        """The rows of a mask, or of indices."""
+        columns = (self.attribute[chosen], self.previous[chosen], self.label[chosen], self.weight[chosen])
+        return WeightTable(*columns, self.attribute_names, self.label_names)
+
+    def by_label(self) -> list[WeightTable]:
+        """[Y]: the weights of each label."""
+        rows = np.argsort(self.label, kind="stable")
+        ends = np.searchsorted(self.label[rows], np.arange(1, len(self.label_names) - 1))
+        return [self.where(own) for own in np.split(rows, ends)]
+
+    def top(self, n: int | None = None) -> list[Weight]:
+        """The n largest weights by name; None: all."""
+        names, labels = self.attribute_names, self.label_names
+        columns = (column[:n].tolist() for column in (self.attribute, self.previous, self.label, self.weight))
+        return [
+            Weight(names[x], None if previous < 0 else labels[previous], labels[y], weight)
+            for x, previous, y, weight in zip(*columns, strict=True)
+        ]
+
+
+def _id_of(what: str, name: str, table: StringTable) -> int:
+    """The id of a name; an error that suggests others if there is none."""
+    from difflib import get_close_matches
+
+    found = table.find(name)
+    if found is not None:
+        return found
+    names = [table[k] for k in range(len(table))]
+    like = [known for known in names if abs(len(known) - len(name)) <= 3][:_LIKE]
+    near = ", ".join(map(repr, get_close_matches(name, like, 5, 0.5) or names[:5]))
+    raise InputError(f"expected one of the model's {len(names)} {what}s (such as {near}), found {name!r}")
+
+
+def check_top(top: int | None) -> None:
+    """Raise for a number of things to show that is none."""
+    if top is not None and (not isinstance(top, int) or top < 1):
+        raise InputError(f"top: expected a whole number from 1, or None for all, found {top!r}")
