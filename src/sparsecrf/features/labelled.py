@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.features.labels import LabelNames
-from sparsecrf.features.matrix import Csr, is_matrix
+from sparsecrf.features.matrix import Csr
 from sparsecrf.features.sequences import beside, sequences
 from sparsecrf.features.template import Template
 from sparsecrf.vocabulary import Bigrams, Vocabulary
@@ -82,7 +82,7 @@ class LabelledData:
 
 def width_of(sequence: Any) -> int | None:
     """The number of columns of a matrix; None: it is none."""
-    return int(sequence.shape[1]) if isinstance(sequence, Csr) or is_matrix(sequence) else None
+    return sequence.shape[1] if isinstance(sequence, Csr) else None
 
 
 class _Shape:

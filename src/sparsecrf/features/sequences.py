@@ -12,7 +12,8 @@ from sparsecrf.features.matrix import Csr, is_matrix
 def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = False) -> Iterator[Any]:
     """The token sequences of X, each with a length: those that `lengths` cut it into, or its items.
 
-    The rows of a pandas data frame are mappings by the names of its columns, or, with `columns`, rows of text.
+    Matrices come as `Csr`. The rows of a pandas data frame are mappings by the names of its columns, or, with
+    `columns`, rows of text.
     """
     if lengths is not None:
         X = cut(Csr(X) if is_matrix(X) else X, lengths, "X")
@@ -24,7 +25,9 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
         if isinstance(sequence, (str, bytes, Mapping)):
             kind = "the tokens of text are list(text)" if isinstance(sequence, str) else "X is a list of sequences"
             raise InputError(f"sequence {i}: expected a list of tokens, found {_described(sequence)}; {kind}")
-        if hasattr(sequence, "itertuples"):
+        if is_matrix(sequence):
+            yield Csr(sequence)
+        elif hasattr(sequence, "itertuples"):
             yield sequence.values.tolist() if columns else sequence.to_dict("records")
         else:
             yield sequence if hasattr(sequence, "__len__") else _listed(sequence, i)
@@ -41,18 +44,16 @@ def beside(values: Any, lengths: Iterable[int] | None, what: str) -> Iterable[An
 
 def cut(values: Any, lengths: Iterable[int], what: str) -> Iterator[Any]:
     """Parts of these lengths, one after the other; together they must be everything."""
-    if not hasattr(values, "__len__"):
-        values = list(values)
-    total, begin = len(values), 0
+    values = values if hasattr(values, "__len__") else list(values)
+    lengths, total, begin = list(lengths), len(values), 0
     for i, length in enumerate(lengths):
-        if length < 0 or begin + length > total:
-            raise InputError(
-                f"lengths: expected sequence {i} within the {total - begin} of {what} left, found {length}"
-            )
+        if length < 0:
+            raise InputError(f"lengths: expected a length of 0 or more for sequence {i}, found {length}")
+    if sum(lengths) != total:
+        raise InputError(f"lengths: expected a sum of {total}, the length of {what}, found {sum(lengths)}")
+    for length in lengths:
         yield values[begin : begin + length]
         begin += length
-    if begin != total:
-        raise InputError(f"lengths: expected a sum of {total}, the length of {what}, found {begin}")
 
 
 def _items(values: Any, what: str) -> Iterator[Any]:
