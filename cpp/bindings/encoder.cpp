@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,7 +55,8 @@ class Encoder {
           grow_(grow),
           skip_empty_(skip_empty),
           lines_(std::move(lines)),
-          expander_(Names(attributes_, grow), start) {
+          names_(attributes_, grow),
+          expander_(names_, start) {
         if (bias.empty() || lines_) return;
         if (grow_) attributes_->intern(bias);
         if (const auto id = attributes_->find(bias)) bias_.push_back({*id, 1.0});
@@ -256,41 +258,50 @@ class Encoder {
         add_attribute(text(name), number(value, "an attribute's value to be a number"));
     }
 
-    void add_mapping(nb::handle mapping, const std::string& prefix) {
+    void add_mapping(nb::handle mapping, std::string_view prefix) {
         const Deeper level("reading a token's nested mappings");
-        const nb::object items = mapping.attr("items")();
-        for (const nb::handle pair : nb::iter(items)) {
-            const nb::object key = pair[0], value = pair[1];
-            if (!PyUnicode_Check(key.ptr())) fail("an attribute's name to be text", key);
-            add_value(prefix + std::string(text(key)), value);
+        if (PyDict_CheckExact(mapping.ptr())) {
+            PyObject *key, *value;
+            for (Py_ssize_t at = 0; PyDict_Next(mapping.ptr(), &at, &key, &value);) {
+                const nb::object kept = nb::borrow(value);  // reading a value can run code that changes the mapping
+                add_entry(prefix, nb::borrow(key), kept);
+            }
+            return;
         }
+        const nb::object items = mapping.attr("items")();
+        for (const nb::handle pair : nb::iter(items)) add_entry(prefix, pair[0], pair[1]);
     }
 
-    void add_value(const std::string& name, nb::handle value) {
+    void add_entry(std::string_view prefix, const nb::object& key, const nb::object& value) {
+        if (!PyUnicode_Check(key.ptr())) fail("an attribute's name to be text", key);
+        const std::string_view name[] = {prefix, text(key)};
         if (PyUnicode_Check(value.ptr())) {
-            add_attribute(name + ":" + std::string(text(value)), 1.0);
-        } else if (nb::hasattr(value, "items")) {
-            add_mapping(value, name + ":");
+            add_named(name, text(value));
         } else if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value) || PyAnySet_Check(value.ptr())) {
             for (const nb::handle item : nb::iter(value)) {
                 if (!PyUnicode_Check(item.ptr())) fail("a list of text as an attribute's value", item);
-                add_attribute(name + ":" + std::string(text(item)), 1.0);
+                add_named(name, text(item));
             }
+        } else if (!PyFloat_Check(value.ptr()) && !PyLong_Check(value.ptr()) && nb::hasattr(value, "items")) {
+            add_mapping(value, message(name[0], name[1], ":"));
         } else {
-            add_attribute(name, number(value, "an attribute's value (number, text, list of text, or mapping)"));
+            const double number_found = number(value, "an attribute's value (number, text, list of text, or mapping)");
+            add_attribute(name, TextHash(name[0]) + TextHash(name[1]), number_found);
         }
     }
 
-    void add_attribute(std::string_view name, double value) {
-        std::uint32_t id;
-        if (grow_) {
-            id = attributes_->intern(name);
-        } else if (const auto known = attributes_->find(name)) {
-            id = *known;
-        } else {
-            return;
-        }
-        add_known(id, value);
+    // The attribute "name:text".
+    void add_named(const std::string_view (&name)[2], std::string_view text) {
+        static const TextHash colon(":");
+        const std::string_view parts[] = {name[0], name[1], ":", text};
+        add_attribute(parts, TextHash(name[0]) + TextHash(name[1]) + colon + TextHash(text), 1.0);
+    }
+
+    void add_attribute(std::string_view name, double value) { add_attribute({&name, 1}, TextHash(name), value); }
+
+    void add_attribute(std::span<const std::string_view> parts, const TextHash& hash, double value) {
+        const std::int64_t id = names_.id(parts, hash);
+        if (id != Names::kUnknown) add_known(static_cast<std::uint32_t>(id), value);
     }
 
     void add_known(std::uint32_t id, double value) {
@@ -313,6 +324,7 @@ class Encoder {
     nb::object bigram_;
     bool start_, grow_, skip_empty_;
     std::shared_ptr<const Template> lines_;
+    Names names_;  // of attributes_
     Expander expander_;
     std::vector<Attribute> bias_, u_, b_;
     std::vector<Answer> pairs_;  // the predicate's answers by attribute

@@ -37,6 +37,7 @@ struct TextHash {
         power *= next.power;
         return *this;
     }
+    friend TextHash operator+(TextHash first, const TextHash& next) { return first += next; }
 };
 
 }  // namespace sparsecrf
