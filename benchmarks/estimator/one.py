@@ -52,7 +52,7 @@ def objective(model: Model) -> float:
     start = weights_in(model, vocabulary)
     found = Objective(corpus, RHO1, RHO2, observed_only=True, threads=1)
     known = found.working_set(start.numbers)
-    return float(found.value(found.loss_grad(known, start.w)[0], start.w))
+    return found.loss_grad(known, start.w)[0] + found.penalty(start.w)
 
 
 def peak_mb() -> float:
@@ -83,9 +83,9 @@ def main() -> None:
     if options.tool == "sparsecrf":
         model = crf.model_
     else:
-        from sparsecrf.io.crfsuite_model import load
+        from sparsecrf.io.foreign_models import read_crfsuite
 
-        model = load(pathlib.Path(crf.modelfile.name))
+        model = read_crfsuite(pathlib.Path(crf.modelfile.name))
     test_X, test_y = zip(*sentences("test.txt"), strict=True)
     began = time.perf_counter()
     predicted = crf.predict(test_X)

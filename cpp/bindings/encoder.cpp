@@ -1,4 +1,4 @@
-// Python tokens to a corpus, one sequence at a time: strings are interned on the way and no Python object is kept.
+// Python sequences to a corpus, one at a time; no Python object is kept.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,26 +18,13 @@
 #include "core/text_encoder.hpp"
 #include "module.hpp"
 #include "rows.hpp"
+#include "tokens.hpp"
 
 namespace sparsecrf::bindings {
 namespace {
 
-// "int 3": type and the first 80 characters.
-std::string described(nb::handle x) {
-    const nb::object start = nb::repr(x)[nb::slice(nb::int_(0), nb::int_(80), nb::int_(1))];
-    return nb::cast<std::string>(x.type().attr("__name__")) + " " + nb::cast<std::string>(start);
-}
-
-// One level of a recursion over Python objects: too deep, or a mapping within itself, is Python's RecursionError.
-struct Deeper {
-    explicit Deeper(const char* where) {
-        if (Py_EnterRecursiveCall(where) != 0) throw nb::python_error();
-    }
-    ~Deeper() { Py_LeaveRecursiveCall(); }
-    Deeper(const Deeper&) = delete;
-    Deeper& operator=(const Deeper&) = delete;
-};
-
+// A sequence is first read from Python objects, then encoded; other Python threads run during the second part, unless it
+// changes tables that they can reach, or asks a Python predicate.
 class Encoder {
    public:
     // grow: unknown attributes and labels get an id; otherwise attributes are left out and labels are an error.
@@ -51,6 +38,8 @@ class Encoder {
         : attributes_(std::move(attributes)),
           labels_(std::move(labels)),
           bigram_(std::move(bigram)),
+          all_pairs_(bigram_.ptr() == Py_True),
+          asks_(!bigram_.is_none() && !all_pairs_),
           start_(start),
           grow_(grow),
           skip_empty_(skip_empty),
@@ -64,36 +53,53 @@ class Encoder {
 
     // Returns the number of positions.
     std::int64_t add(nb::handle tokens, nb::handle labels, nb::handle weight, nb::handle token_weights) {
-        return add_sequence(labels, weight, token_weights, [&](const auto& position) {
-            if (lines_) return add_rows(tokens, position);
-            const nb::iterator all = iterate(tokens, "an iterable of tokens");
-            position_ = 0;
-            for (const nb::handle token : all) {
-                add_token(token);
-                position();
+        begin(labels, weight, token_weights);
+        if (lines_) {
+            PyObject* list = PySequence_List(tokens.ptr());
+            if (list == nullptr) {
+                PyErr_Clear();
+                place_.fail("an iterable of rows of columns", tokens);
             }
-        });
+            nb::list owners;
+            const Rows rows = rows_of(nb::steal<nb::sequence>(list), owners, place_.text() + ", ");
+            place_.position = 0;
+            if (rows.length > 0) lines_->check_columns(rows.n_columns, place_.text());
+            for (std::int64_t t = 0; t < rows.length; ++t) read_beside();
+            return encode([&](std::int64_t t) { expander_.expand(*lines_, rows, t, u_, b_); });
+        }
+        const nb::iterator all = place_.iterate(tokens, "an iterable of tokens");
+        place_.position = 0;
+        gathered_.clear();
+        for (const nb::handle token : all) {
+            gather(token, place_, gathered_);
+            read_beside();
+        }
+        return encode([&](std::int64_t t) { look_up(t); });
     }
 
     // The same for rows of a CSR matrix: ptr [T + 1], column and value [entries], id [columns] of the attribute that a
     // column stands for, -1: none.
     std::int64_t add_matrix(Array1<std::int64_t> ptr, Array1<std::int32_t> column, Array1<double> value,
                             Array1<std::int64_t> id, nb::handle labels, nb::handle weight, nb::handle token_weights) {
-        return add_sequence(labels, weight, token_weights, [&](const auto& position) {
-            position_ = 0;
-            for (std::size_t t = 0; t + 1 < ptr.size(); ++t) {
-                b_ = bias_;
-                const std::int64_t begin = ptr.data()[t], end = ptr.data()[t + 1];
-                if (begin < 0 || end < begin || end > static_cast<std::int64_t>(std::min(column.size(), value.size())))
-                    throw InputError(message(here(), ": expected a CSR matrix, found rows that overlap its end"));
-                for (std::int64_t k = begin; k < end; ++k) {
-                    const std::int32_t c = column.data()[k];
-                    if (c < 0 || c >= static_cast<std::int64_t>(id.size()))
-                        throw InputError(message(here(), ": expected a column below ", id.size(), ", found ", c));
-                    const std::int64_t x = id.data()[c];
-                    if (x >= 0 && value.data()[k] != 0.0) add_known(static_cast<std::uint32_t>(x), value.data()[k]);
-                }
-                position();
+        begin(labels, weight, token_weights);
+        place_.position = 0;
+        const auto entries = static_cast<std::int64_t>(std::min(column.size(), value.size()));
+        for (std::size_t t = 0; t + 1 < ptr.size(); ++t) {
+            const std::int64_t first = ptr.data()[t], end = ptr.data()[t + 1];
+            if (first < 0 || end < first || end > entries)
+                throw InputError(message(place_.text(), ": expected a CSR matrix, found rows that overlap its end"));
+            for (std::int64_t k = first; k < end; ++k) {
+                const std::int32_t c = column.data()[k];
+                if (c < 0 || c >= static_cast<std::int64_t>(id.size()))
+                    throw InputError(message(place_.text(), ": expected a column below ", id.size(), ", found ", c));
+            }
+            read_beside();
+        }
+        return encode([&](std::int64_t t) {
+            b_ = bias_;
+            for (std::int64_t k = ptr.data()[t]; k < ptr.data()[t + 1]; ++k) {
+                const std::int64_t x = id.data()[column.data()[k]];
+                if (x >= 0 && value.data()[k] != 0.0) add_known(static_cast<std::uint32_t>(x), value.data()[k]);
             }
         });
     }
@@ -106,59 +112,63 @@ class Encoder {
     }
 
    private:
-    [[noreturn]] void fail(const std::string& expected, nb::handle found) const {
-        throw InputError(message(here(), ": expected ", expected, ", found ", described(found)));
+    // What comes with the tokens, one for each.
+    struct Beside {
+        bool given = false;
+        nb::iterator at{};
+    };
+    Beside beside(nb::handle values, const char* expected) const {
+        if (values.is_none()) return {};
+        return {true, place_.iterate(values, expected)};
     }
-    std::string here() const {
-        if (position_ == kWholeSequence) return message("sequence ", sequence_);
-        return message("sequence ", sequence_, ", position ", position_);
-    }
-
-    nb::iterator iterate(nb::handle x, const char* expected) const {
-        PyObject* iterator = PyObject_GetIter(x.ptr());
-        if (iterator == nullptr) {
-            if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
-            PyErr_Clear();
-            fail(expected, x);
-        }
-        return nb::steal<nb::iterator>(iterator);
-    }
-
-    std::string_view text(nb::handle x) const {
-        Py_ssize_t size = 0;
-        const char* data = PyUnicode_AsUTF8AndSize(x.ptr(), &size);
-        if (data == nullptr) {
-            PyErr_Clear();
-            fail("text that UTF-8 can encode", x);
-        }
-        return {data, static_cast<std::size_t>(size)};
+    nb::object next(Beside& values, const char* what) const {
+        if (values.at == nb::iterator::sentinel())
+            throw InputError(message(place_.text(), ": expected ", what, " for every token, found no more"));
+        const nb::object value = nb::borrow(*values.at);
+        ++values.at;
+        return value;
     }
 
-    // `fill` fills u_ and b_ for a position and calls what it is given, once for each.
+    void begin(nb::handle labels, nb::handle weight, nb::handle token_weights) {
+        place_ = {builder_.n_seen(), Place::kWholeSequence};
+        weight_ = place_.number(weight, "a sequence weight to be a number");
+        label_ = beside(labels, "an iterable of labels");
+        token_weight_ = beside(token_weights, "an iterable of token weights");
+        y_.clear();
+        w_.clear();
+    }
+
+    // Label and weight of the position that has been read.
+    void read_beside() {
+        y_.push_back(label_.given ? label_id(next(label_, "a label")) : kMissing);
+        w_.push_back(token_weight_.given
+                         ? place_.number(next(token_weight_, "a weight"), "a token weight to be a number")
+                         : 1.0);
+        ++place_.position;
+    }
+
+    // The second part; fill(t) puts the attributes of position t into u_ and b_.
     template <class Fill>
-    std::int64_t add_sequence(nb::handle labels, nb::handle weight, nb::handle token_weights, const Fill& fill) {
-        const std::int64_t before = builder_.n_tokens();
-        sequence_ = builder_.n_seen();
-        position_ = kWholeSequence;
+    std::int64_t encode(const Fill& fill) {
+        if (label_.given && label_.at != nb::iterator::sentinel())
+            throw InputError(
+                message(place_.text(), ": expected no token beyond the last label, found more labels than tokens"));
+        if (token_weight_.given && token_weight_.at != nb::iterator::sentinel())
+            throw InputError(message(place_.text(), ": expected one weight a token, found more"));
+        label_ = token_weight_ = {};
+        std::optional<nb::gil_scoped_release> unlocked;
+        if (!grow_ && !asks_) unlocked.emplace();
+        const auto length = static_cast<std::int64_t>(y_.size());
         u_.clear();
-        builder_.begin_sequence(number(weight, "a sequence weight to be a number"));
+        b_.clear();
+        builder_.begin_sequence(weight_);
         try {
-            Beside label = beside(labels, "an iterable of labels");
-            Beside token_weight = beside(token_weights, "an iterable of token weights");
-            fill([&] {
-                const std::int32_t y = label.given ? label_id(next(label, "a label")) : kMissing;
-                const double w =
-                    token_weight.given ? number(next(token_weight, "a weight"), "a token weight to be a number") : 1.0;
-                if (position_ == 0 && !start_) b_.clear();
-                builder_.add_position(u_, b_, y, w);
-                ++position_;
-            });
-            if (label.given && label.at != nb::iterator::sentinel())
-                throw InputError(
-                    message(here(), ": expected no token beyond the last label, found more labels than tokens"));
-            if (token_weight.given && token_weight.at != nb::iterator::sentinel())
-                throw InputError(message(here(), ": expected one weight a token, found more"));
-            if (position_ <= 0 && skip_empty_) {
+            for (std::int64_t t = 0; t < length; ++t) {
+                fill(t);
+                if (t == 0 && !start_) b_.clear();
+                builder_.add_position(u_, b_, y_[t], w_[t]);
+            }
+            if (length == 0 && skip_empty_) {
                 builder_.skip_sequence();
             } else {
                 builder_.end_sequence();
@@ -167,42 +177,45 @@ class Encoder {
             builder_.abandon_sequence();
             throw;
         }
-        return builder_.n_tokens() - before;
+        return length;
     }
 
-    // What comes with the tokens, one for each.
-    struct Beside {
-        bool given;
-        nb::iterator at;
-    };
-    Beside beside(nb::handle values, const char* expected) const {
-        if (values.is_none()) return {false, {}};
-        return {true, iterate(values, expected)};
-    }
-    nb::object next(Beside& values, const char* what) const {
-        if (values.at == nb::iterator::sentinel())
-            throw InputError(message(here(), ": expected ", what, " for every token, found no more"));
-        const nb::object value = nb::borrow(*values.at);
-        ++values.at;
-        return value;
+    // All hashes of a position before its first look-up: the memory that look-ups need is on its way when they come.
+    void look_up(std::int64_t t) {
+        const std::size_t first = t == 0 ? 0 : gathered_.ends[t - 1], end = gathered_.ends[t];
+        hashes_.clear();
+        for (std::size_t k = first; k < end; ++k) {
+            hashes_.emplace_back(gathered_.name(k));
+            names_.prefetch(hashes_.back());
+        }
+        b_ = bias_;
+        for (std::size_t k = first; k < end; ++k) {
+            const std::string_view name = gathered_.name(k);
+            const std::int64_t id = names_.id({&name, 1}, hashes_[k - first]);
+            if (id != Names::kUnknown) add_known(static_cast<std::uint32_t>(id), gathered_.entries[k].value);
+        }
     }
 
-    template <class Position>
-    void add_rows(nb::handle tokens, const Position& position) {
-        PyObject* list = PySequence_List(tokens.ptr());
-        if (list == nullptr) {
-            PyErr_Clear();
-            fail("an iterable of rows of columns", tokens);
-        }
-        nb::list owners;
-        const Rows rows = rows_of(nb::steal<nb::sequence>(list), owners, here() + ", ");
-        position_ = 0;
-        if (rows.length > 0) lines_->check_columns(rows.n_columns, here());
-        for (std::int64_t t = 0; t < rows.length; ++t) {
-            b_.clear();
-            expander_.expand(*lines_, rows, t, u_, b_);
-            position();
-        }
+    void add_known(std::uint32_t id, double value) {
+        u_.push_back({id, value});
+        const bool is_bias = !bias_.empty() && bias_.front().id == id;  // it is in b_ already
+        if (!is_bias && conditions_pairs(id)) b_.push_back({id, value});
+    }
+
+    bool conditions_pairs(std::uint32_t id) {
+        if (!asks_) return all_pairs_;
+        if (id >= pairs_.size()) pairs_.resize(std::max<std::size_t>(id + 1, attributes_->size()), kUnknown);
+        if (pairs_[id] == kUnknown) pairs_[id] = nb::cast<bool>(nb::bool_(bigram_((*attributes_)[id]))) ? kYes : kNo;
+        return pairs_[id] == kYes;
+    }
+
+    std::int32_t label_id(nb::handle label) {
+        if (label.is_none()) return kMissing;
+        if (!PyUnicode_Check(label.ptr())) place_.fail("a label (text, or None where it is missing)", label);
+        const std::string_view name = place_.utf8(label);
+        if (grow_) return static_cast<std::int32_t>(labels_->intern(name));
+        if (const auto id = labels_->find(name)) return static_cast<std::int32_t>(*id);
+        place_.fail("a label of the model", label);
     }
 
     void sort() {
@@ -216,126 +229,32 @@ class Encoder {
         *labels_ = std::move(sorted);
     }
 
-    std::int32_t label_id(nb::handle label) {
-        if (label.is_none()) return kMissing;
-        if (!PyUnicode_Check(label.ptr())) fail("a label (text, or None where it is missing)", label);
-        const std::string_view name = text(label);
-        if (grow_) return static_cast<std::int32_t>(labels_->intern(name));
-        if (const auto id = labels_->find(name)) return static_cast<std::int32_t>(*id);
-        fail("a label of the model", label);
-    }
-
-    double number(nb::handle x, const char* what) const {
-        const double value = PyFloat_AsDouble(x.ptr());
-        if (value == -1.0 && PyErr_Occurred()) {
-            PyErr_Clear();
-            fail(what, x);
-        }
-        return value;
-    }
-
-    // str: one attribute. Mapping: name -> number, text ("name:text"), or nested. Iterable: attributes, or pairs
-    // (attribute, value).
-    void add_token(nb::handle token) {
-        b_ = bias_;
-        if (PyUnicode_Check(token.ptr())) {
-            add_attribute(text(token), 1.0);
-        } else if (nb::isinstance<nb::dict>(token) || nb::hasattr(token, "items")) {
-            add_mapping(token, "");
-        } else if (nb::hasattr(token, "__iter__") && !PyBytes_Check(token.ptr())) {
-            for (const nb::handle item : nb::iter(token)) add_item(item);
-        } else {
-            fail("a token (text, a mapping, or a list of attributes)", token);
-        }
-    }
-
-    void add_item(nb::handle item) {
-        if (PyUnicode_Check(item.ptr())) return add_attribute(text(item), 1.0);
-        if (!nb::isinstance<nb::tuple>(item) || nb::len(item) != 2 || !PyUnicode_Check(nb::handle(item[0]).ptr())) {
-            fail("an attribute (text) or a pair (attribute, value)", item);
-        }
-        const nb::object name = item[0], value = item[1];
-        add_attribute(text(name), number(value, "an attribute's value to be a number"));
-    }
-
-    void add_mapping(nb::handle mapping, std::string_view prefix) {
-        const Deeper level("reading a token's nested mappings");
-        if (PyDict_CheckExact(mapping.ptr())) {
-            PyObject *key, *value;
-            for (Py_ssize_t at = 0; PyDict_Next(mapping.ptr(), &at, &key, &value);) {
-                const nb::object kept = nb::borrow(value);  // reading a value can run code that changes the mapping
-                add_entry(prefix, nb::borrow(key), kept);
-            }
-            return;
-        }
-        const nb::object items = mapping.attr("items")();
-        for (const nb::handle pair : nb::iter(items)) add_entry(prefix, pair[0], pair[1]);
-    }
-
-    void add_entry(std::string_view prefix, const nb::object& key, const nb::object& value) {
-        if (!PyUnicode_Check(key.ptr())) fail("an attribute's name to be text", key);
-        const std::string_view name[] = {prefix, text(key)};
-        if (PyUnicode_Check(value.ptr())) {
-            add_named(name, text(value));
-        } else if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value) || PyAnySet_Check(value.ptr())) {
-            for (const nb::handle item : nb::iter(value)) {
-                if (!PyUnicode_Check(item.ptr())) fail("a list of text as an attribute's value", item);
-                add_named(name, text(item));
-            }
-        } else if (!PyFloat_Check(value.ptr()) && !PyLong_Check(value.ptr()) && nb::hasattr(value, "items")) {
-            add_mapping(value, message(name[0], name[1], ":"));
-        } else {
-            const double number_found = number(value, "an attribute's value (number, text, list of text, or mapping)");
-            add_attribute(name, TextHash(name[0]) + TextHash(name[1]), number_found);
-        }
-    }
-
-    // The attribute "name:text".
-    void add_named(const std::string_view (&name)[2], std::string_view text) {
-        static const TextHash colon(":");
-        const std::string_view parts[] = {name[0], name[1], ":", text};
-        add_attribute(parts, TextHash(name[0]) + TextHash(name[1]) + colon + TextHash(text), 1.0);
-    }
-
-    void add_attribute(std::string_view name, double value) { add_attribute({&name, 1}, TextHash(name), value); }
-
-    void add_attribute(std::span<const std::string_view> parts, const TextHash& hash, double value) {
-        const std::int64_t id = names_.id(parts, hash);
-        if (id != Names::kUnknown) add_known(static_cast<std::uint32_t>(id), value);
-    }
-
-    void add_known(std::uint32_t id, double value) {
-        u_.push_back({id, value});
-        const bool is_bias = !bias_.empty() && bias_.front().id == id;  // it is in b_ already
-        if (!is_bias && conditions_pairs(id)) b_.push_back({id, value});
-    }
-
-    bool conditions_pairs(std::uint32_t id) {
-        if (bigram_.is_none()) return false;
-        if (bigram_.ptr() == Py_True) return true;
-        if (id >= pairs_.size()) pairs_.resize(std::max<std::size_t>(id + 1, attributes_->size()), kUnknown);
-        if (pairs_[id] == kUnknown) pairs_[id] = nb::cast<bool>(nb::bool_(bigram_((*attributes_)[id]))) ? kYes : kNo;
-        return pairs_[id] == kYes;
-    }
-
-    static constexpr std::int64_t kWholeSequence = -1;
     enum Answer : char { kUnknown, kYes, kNo };
     std::shared_ptr<StringTable> attributes_, labels_;
     nb::object bigram_;
+    bool all_pairs_, asks_;  // every attribute conditions pairs; bigram_ says which
     bool start_, grow_, skip_empty_;
     std::shared_ptr<const Template> lines_;
     Names names_;  // of attributes_
     Expander expander_;
-    std::vector<Attribute> bias_, u_, b_;
+    std::vector<Attribute> bias_;
     std::vector<Answer> pairs_;  // the predicate's answers by attribute
     CorpusBuilder builder_;
-    std::int64_t sequence_ = 0, position_ = 0;  // the current ones
+    // The current sequence.
+    Place place_;
+    double weight_ = 1.0;
+    Beside label_, token_weight_;
+    Gathered gathered_;
+    std::vector<std::int32_t> y_;   // [T]
+    std::vector<double> w_;         // [T]
+    std::vector<Attribute> u_, b_;  // of a position
+    std::vector<TextHash> hashes_;  // of its attributes
 };
 
 }  // namespace
 
 void bind_encoder(nb::module_& m) {
-    nb::class_<Encoder>(m, "Encoder", "Builds a corpus from Python tokens, keeping none of them.")
+    nb::class_<Encoder>(m, "Encoder", "Builds a corpus from Python sequences, keeping none of them.")
         .def(nb::init<std::shared_ptr<StringTable>, std::shared_ptr<StringTable>, nb::object, const std::string&, bool,
                       bool, bool, std::shared_ptr<const Template>>(),
              nb::kw_only(), nb::arg("attributes"), nb::arg("labels"), nb::arg("bigram").none(), nb::arg("bias"),

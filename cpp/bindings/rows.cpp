@@ -1,5 +1,7 @@
 #include "rows.hpp"
 
+#include <nanobind/stl/string.h>
+
 #include "core/error.hpp"
 #include "core/utf8.hpp"
 
