@@ -6,7 +6,7 @@ PYTEST_ARGS ?=
 SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp src -not -name __pycache__ -not -name '*.pyc' 2>/dev/null)
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.inl')
 
-.PHONY: demo test lint bench bench-training bench-labelling sanitize format clean
+.PHONY: demo test lint bench bench-training bench-labelling bench-estimator sanitize format clean
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -25,6 +25,10 @@ bench-training: .venv/installed
 # Needs CoNLL-2000 there.
 bench-labelling: .venv/installed
 	PYTHONPATH=. .venv/bin/python benchmarks/labelling/run.py
+
+# Needs CoNLL-2000 there, and sklearn-crfsuite, which is of the test extra.
+bench-estimator: .venv/installed
+	PYTHONPATH=. .venv/bin/python benchmarks/estimator/run.py
 
 lint: .venv/installed .venv/linters
 	.venv/bin/ruff check .

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.training.sets import DATA
+
 from sparsecrf import CRF, Model, Vocabulary, read_columns
 from sparsecrf.objective import Objective
 from sparsecrf.training import weights_in
@@ -65,6 +66,7 @@ def main() -> None:
     parser.add_argument("--iterations", type=int)
     parser.add_argument("--tol", type=float, default=1e-3)
     parser.add_argument("--generator", action="store_true", help="Tokens are made one sentence at a time.")
+    parser.add_argument("--save", help="File for the model.")
     options = parser.parse_args()
     y = [labels for _, labels in sentences("train.txt")]
     X: Any = (tokens for tokens, _ in sentences("train.txt"))
@@ -86,6 +88,8 @@ def main() -> None:
         from sparsecrf.io.foreign_models import read_crfsuite
 
         model = read_crfsuite(pathlib.Path(crf.modelfile.name))
+    if options.save:
+        model.save(options.save)
     test_X, test_y = zip(*sentences("test.txt"), strict=True)
     began = time.perf_counter()
     predicted = crf.predict(test_X)
@@ -102,6 +106,7 @@ def main() -> None:
                 "test_error": 100 * sum(p != g for p, g in pairs) / len(pairs),
                 "predict_s": predict_s,
                 "tokens": sum(map(len, y)),
+                "tokens_test": len(pairs),
             }
         )
     )

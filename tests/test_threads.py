@@ -1,0 +1,52 @@
+"""One model, many Python threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle, islice
+
+import pytest
+from numpy.testing import assert_array_equal
+
+from sentences import dicts, sentences
+from sparsecrf import CRF, Template
+
+N_THREADS, ROUNDS = 8, 40
+
+
+@pytest.fixture(scope="module", params=["mappings", "bigrams of every attribute", "template"])
+def labelled(request):
+    """A trained model and sentences for it."""
+    X, y = sentences(50, seed=3)
+    if request.param == "template":
+        crf = CRF(rho1=0.1, template=Template("U1:%x[0,0]\n*2:%x[0,1]\nB\n"))
+    else:
+        X = dicts(X)
+        crf = CRF(rho1=0.1, bigrams="all" if request.param.startswith("bigrams") else "bias")
+    return crf.fit(X, y).model_, X
+
+
+def test_threads_get_the_answers_of_one(labelled):
+    model, X = labelled
+    answers = [model.label(tokens) for tokens in X]
+    marginals = [model.marginals(tokens) for tokens in X]
+    best = [model.nbest(tokens, 2) for tokens in X]
+
+    def work(k):
+        # Each thread begins elsewhere, so that different calls meet.
+        for i in islice(cycle(range(len(X))), k * 7, k * 7 + ROUNDS):
+            assert model.label(X[i]) == answers[i]
+            assert_array_equal(model.marginals(X[i]), marginals[i])
+            assert model.nbest(X[i], 2) == best[i]
+        return True
+
+    with ThreadPoolExecutor(N_THREADS) as pool:
+        assert all(pool.map(work, range(N_THREADS)))
+
+
+def test_threads_share_an_estimator():
+    X, y = sentences(50, seed=3)
+    X = dicts(X)
+    crf = CRF(rho1=0.1, n_jobs=2).fit(X, y)
+    expected = crf.predict(X)
+    with ThreadPoolExecutor(N_THREADS) as pool:
+        for found in pool.map(lambda _: crf.predict(X), range(3 * N_THREADS)):
+            assert_array_equal(found, expected)
