@@ -2,9 +2,9 @@
 
     PYTHONPATH=. python benchmarks/estimator/run.py [--rounds N] [--seconds S]
 
-CoNLL-2000 ($SPARSECRF_DATA), 211,727 tokens given as mappings, one thread. sklearn-crfsuite (if it is installed) runs for
-100 iterations, as in its tutorial; ours runs to its default tolerance. Tools take turns, times are the smallest of the
-rounds. Writes benchmarks/record/estimator.json and estimator.md.
+CoNLL-2000 ($SPARSECRF_DATA), 211,727 tokens given as mappings, one thread. sklearn-crfsuite (if it is installed) runs
+for 100 iterations, as in its tutorial; ours runs to its default tolerance. Tools take turns, times are the smallest of
+the rounds. Writes benchmarks/record/estimator.json and estimator.md.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def main() -> None:
 
 def as_text(record: dict[str, Any]) -> str:
     rows = [
-        f"| {name} | {r['fit_s']:.1f} | {r['peak_mb']:.0f} | {r['peak_mb'] - r['before_mb']:.0f} | {r['objective']:,.0f} "
-        f"| {r['weights']:,} | {r['test_error']:.2f} | {r['tokens_test'] / r['predict_s']:,.0f} |"
+        f"| {name} | {r['fit_s']:.1f} | {r['peak_mb']:.0f} | {r['peak_mb'] - r['before_mb']:.0f} "
+        f"| {r['objective']:,.0f} | {r['weights']:,} | {r['test_error']:.2f} | {r['tokens_test'] / r['predict_s']:,.0f} |"
         for name, r in record["runs"].items()
     ]
     threads = [f"| {n} | {r['per_s']:,.0f} | {r['sentences']:,} | {r['wrong']} |" for n, r in record["threads"].items()]
@@ -84,15 +84,15 @@ def as_text(record: dict[str, Any]) -> str:
             "",
             f"`fit` on CoNLL-2000 as mappings, l1 and l2 penalty 1, observed features, one thread. sklearn-crfsuite: "
             f"{ITERATIONS} iterations (1 from a generator, for memory). Objective: computed by the benchmark from the "
-            "weights. *Above*: peak memory above what the process had before `fit`, tokens included. Tokens a second of "
+            "weights. *Above*: peak memory above what the process had before `fit`, tokens included. Tokens a second: "
             "`predict`, one thread.",
             "",
             "| | fit, s | peak, MB | above, MB | objective | weights | test error, % | tokens a second |",
             "|---|---|---|---|---|---|---|---|",
             *rows,
             "",
-            f"`model.label` of one shared model by Python threads; 8 threads for {record['seconds']:.0f} s, the others for a "
-            "quarter of it. Every answer is compared with that of one thread.",
+            f"`model.label` of one shared model by Python threads; 8 threads for {record['seconds']:.0f} s, the others "
+            "for a quarter of it. Every answer is compared with that of one thread.",
             "",
             "| threads | sentences a second | sentences | different answers |",
             "|---|---|---|---|",
