@@ -71,8 +71,9 @@ def main() -> None:
 
 def as_text(record: dict[str, Any]) -> str:
     rows = [
-        f"| {name} | {r['fit_s']:.1f} | {r['peak_mb']:.0f} | {r['peak_mb'] - r['before_mb']:.0f} "
-        f"| {r['objective']:,.0f} | {r['weights']:,} | {r['test_error']:.2f} | {r['tokens_test'] / r['predict_s']:,.0f} |"
+        f"| {name} | {r['fit_s']:.1f} | {r['peak_mb']:.0f} | {r['peak_mb'] - r['before_mb']:.0f} | "
+        f"{r['objective']:,.0f} | {r['weights']:,} | {r['test_error']:.2f} | "
+        f"{r['tokens_test'] / r['predict_s']:,.0f} |"
         for name, r in record["runs"].items()
     ]
     threads = [f"| {n} | {r['per_s']:,.0f} | {r['sentences']:,} | {r['wrong']} |" for n, r in record["threads"].items()]
