@@ -25,6 +25,8 @@ from sparsecrf.scorers import (
     token_accuracy_score,
 )
 
+VERSION = tuple(map(int, sklearn.__version__.split(".")[:2]))
+since_1_6 = pytest.mark.skipif(VERSION < (1, 6), reason="scikit-learn has such tags and routing since 1.6")
 #: scikit-learn's checks that need no data, as far as its version has them. The others make matrices of their own; their
 #: versions for sequences are below and in test_estimator.py.
 DATA_FREE = [
@@ -56,11 +58,13 @@ def test_checks_of_scikit_learn(estimator, name):
     getattr(estimator_checks, name)(estimator.__name__, estimator())
 
 
+@since_1_6
 @pytest.mark.filterwarnings("ignore:Can't test estimator")  # it has no data of this kind
 def test_its_own_choice_of_checks_passes():
     estimator_checks.check_estimator(CRF())
 
 
+@since_1_6
 def test_most_checks_were_there():
     assert sum(hasattr(estimator_checks, name) for name in DATA_FREE) >= 8
 
@@ -134,6 +138,7 @@ def test_pipeline():
     assert clone(pipeline).get_params()["crf__rho1"] == 0.3
 
 
+@since_1_6
 def test_weights_are_routed(data):
     X, y = data
     weights = np.random.default_rng(0).random(len(X))
