@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sparsecrf import BIAS, InputError, Model, Template
+from sparsecrf import BIAS, CRF, InputError, Model, Template
 from sparsecrf.plots import ConfusionDisplay, MarginalsDisplay, TransitionsDisplay, WeightsDisplay, plot_confusion
 from sparsecrf.plots.display import printable
 from sparsecrf.plots.heatmap import MOST_ROWS, pooled
@@ -60,6 +60,8 @@ def test_weights_by_hand(model):
     assert display.ax_ is display.axes_[0]
     assert names(display.ax_.get_yticklabels()) == attributes
     assert names(display.axes_[-1].get_xticklabels()) == ["N", "V", "X"]
+    twice = WeightsDisplay.from_model(model, attributes=["bark", "dogs", "bark"])
+    assert_array_equal(twice.mu, np.array(mu)[[2, 1, 2]])
     only = WeightsDisplay.from_estimator(estimator(model), attributes=attributes, labels=["V"]).plot(kind="lambda")
     assert_array_equal(cells(only.ax_), np.array(lam)[:, [1]])
 
@@ -81,8 +83,17 @@ def test_attributes_of_a_template_line():
     display = WeightsDisplay.from_model(model, line="*:").plot()
     assert names(display.ax_.get_yticklabels()) == ["e"]
     assert display.ax_.get_ylabel() == "attribute *:"
-    with pytest.raises(InputError, match="found none with 'U7:'"):
+    with pytest.raises(InputError, match="expected a line of the template"):
         WeightsDisplay.from_model(model, line="U7:%x[0,0]")
+
+
+def test_attributes_of_a_line_in_the_manner_of_wapiti():
+    template = Template("*1:%x[0,0]\nU2:%x[0,0]\n", "wapiti")
+    model = Model.from_weights(["N"], {("u2:a", "N"): 1.0, ("u2:b", "N"): 2.0, ("*1:a", "N"): 3.0})
+    display = WeightsDisplay.from_model(
+        Model(model.vocabulary, model.features, model.w, template=template), line="U2:%x[0,0]"
+    )
+    assert (display.attributes, display.head) == (["u2:a", "u2:b"], "u2:")
 
 
 def test_thousands_of_attributes_share_rows_by_their_largest():
@@ -245,6 +256,21 @@ def test_confusions_of_a_model_and_an_estimator(model):
     for display in (ConfusionDisplay.from_model(model, X, y), ConfusionDisplay.from_estimator(estimator(model), X, y)):
         assert_array_equal(display.counts, by_hand.counts)
         assert display.labels == by_hand.labels
+
+
+def test_an_estimator_with_numbers_for_labels():
+    X = [[{"w": "dogs"}, {"w": "bark"}], [{"w": "cats"}], []]
+    crf = CRF(rho1=0.05).fit(X, [[7, 12], [7], []])
+    assert ConfusionDisplay.from_estimator(crf, X, [[7, 12], [12], []]).labels == ["12", "7"]
+    display = MarginalsDisplay.from_estimator(crf, X[0], gold=[12, 12]).plot(least=0.0)
+    assert_allclose(cells(display.ax_), crf.predict_marginals(X[:1])[0])
+    assert names(display.ax_.get_yticklabels()) == ["dogs", "bark"]
+    assert list(display.ax_.lines[1].get_ydata()) == [0]
+    assert_array_equal(
+        cells(WeightsDisplay.from_estimator(crf, line="w:").plot(kind="mu").ax_),
+        WeightsDisplay.from_model(crf.model_, attributes=["w:bark", "w:cats", "w:dogs"]).mu,
+    )
+    assert_array_equal(TransitionsDisplay.from_estimator(crf).matrix, crf.model_.transitions())
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,8 @@ class MarginalsDisplay(Display):
     ) -> None:
         """`marginals`: float64[T, Y]; `best` and `gold`: T labels each."""
         self.marginals, self.labels = np.asarray(marginals, float), list(labels)
-        self.tokens, self.best, self.gold = list(tokens), list(best), None if gold is None else list(gold)
+        self.tokens, self.best = list(tokens), list(best)
+        self.gold = None if gold is None else [None if name is None else str(name) for name in gold]
         T, Y = len(self.tokens), len(self.labels)
         if self.marginals.shape != (T, Y):
             raise InputError(f"marginals: expected {T} tokens by {Y} labels, found shape {self.marginals.shape}")

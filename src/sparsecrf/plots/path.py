@@ -63,13 +63,18 @@ class PathDisplay(Display):
         """Of `sparsecrf.path.path` or `cross_validate`.
 
         `traces` shows so many weights, those that are largest in size anywhere on the path; `vocabulary`, the one
-        that encoded the corpus, gives them names.
+        that encoded the corpus, gives them names. A path of an estimator has its own.
         """
         if not len(path):
             raise InputError("path: expected at least one fit, found none")
         numbers, weights = _largest(path, traces) if traces else (None, None)
         names = None
+        if vocabulary is None and path.make_model is not None:
+            vocabulary = path.model(0).vocabulary
         if numbers is not None and vocabulary is not None:
+            found, expected = len(vocabulary.attributes), path[0].corpus.n_attributes
+            if found != expected:
+                raise InputError(f"vocabulary: expected that of the corpus, with {expected} attributes, found {found}")
             names = [_feature_name(int(k), vocabulary) for k in numbers]
         return cls(
             path.rho1,
@@ -79,6 +84,20 @@ class PathDisplay(Display):
             one_se=path.one_se,
             traces=weights,
             names=names,
+        )
+
+    @classmethod
+    def from_estimator(cls, estimator: Any) -> PathDisplay:
+        """Of a fitted `CRFCV`: its errors are what its scores lack of 1."""
+        from sparsecrf.path import one_standard_error
+
+        errors, spread = 100 * (1 - estimator.scores_), 100 * estimator.standard_errors_
+        return cls(
+            estimator.rho1s_,
+            estimator.n_actives_,
+            errors=errors,
+            standard_errors=spread,
+            one_se=one_standard_error(errors, spread),
         )
 
     def plot(self, ax: Any = None, *, log_error: bool | None = None) -> PathDisplay:

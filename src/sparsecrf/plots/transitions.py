@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsecrf._core import InputError
 from sparsecrf.plots.display import Display
-from sparsecrf.plots.heatmap import MOST_NUMBERS, add_bar, draw_cells, name_panels, size, write_numbers
+from sparsecrf.plots.heatmap import MOST_NUMBERS, add_bar, draw_cells, luminance, name_panels, size, write_numbers
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
@@ -59,7 +59,8 @@ class TransitionsDisplay(Display):
             else:
                 r, c = np.nonzero(values < 0)
                 room = panel.bbox.width / panel.figure.dpi * 72 / max(1, len(self.labels))
-                panel.scatter(c, r, s=(0.45 * min(room, 8.0)) ** 2, marker="_", color="black", linewidths=0.5)
+                ink = ["white" if luminance(rgba) < 0.5 else "black" for rgba in mesh.to_rgba(values[r, c])]
+                panel.scatter(c, r, s=(0.45 * min(room, 8.0)) ** 2, marker="_", color=ink, linewidths=0.5)
             if self.start:
                 panel.axhline(0.5, color="black", linewidth=0.6)
             panel.set(xlabel="label", ylabel="previous label")

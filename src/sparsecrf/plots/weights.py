@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsecrf._core import InputError
+from sparsecrf.explain.templates import by_line
 from sparsecrf.plots.display import Display, printable
 from sparsecrf.plots.heatmap import Floats, add_bar, draw_cells, name_panels, pooled, size
 
@@ -53,13 +55,14 @@ class WeightsDisplay(Display):
         attributes nor a line are chosen, and then without those that stand at every position, whose weights
         `TransitionsDisplay` shows. `labels` chooses columns and their order.
         """
-        mu, lam = _sizes(model)
+        head = ""
         names = [model.vocabulary.attributes[k] for k in range(len(model.vocabulary.attributes))]
         if attributes is not None:
             ids = {name: k for k, name in enumerate(names)}
             chosen = np.array([_found(name, ids, "an attribute") for name in attributes], np.intp)
         elif line is not None:
-            chosen = np.array(sorted(_of_line(line, model, names), key=names.__getitem__), np.intp)
+            made, head = _of_line(line, model, names)
+            chosen = np.array(sorted(made, key=names.__getitem__), np.intp)
         else:
             plain = set(model.plain_attributes())
             chosen = np.array([k for k, name in enumerate(names) if name not in plain], np.intp)
@@ -67,16 +70,17 @@ class WeightsDisplay(Display):
         if top is not None:
             if top < 1:
                 raise InputError(f"top: expected at least 1, found {top}")
-            total = mu[chosen].sum(axis=1) + lam[chosen].sum(axis=1)
-            chosen = chosen[np.argsort(-total, kind="stable")[:top]]
+            features = model.features
+            attribute = np.concatenate([features.unigram_attribute, features.bigram_attribute])
+            total = np.bincount(attribute, np.abs(model.w), features.n_attributes)
+            chosen = chosen[np.argsort(-total[chosen], kind="stable")[:top]]
         columns = np.arange(len(model.labels))
         if labels is not None:
             known = {name: k for k, name in enumerate(model.labels)}
             columns = np.array([_found(name, known, "a label") for name in labels], np.intp)
         rows = [names[k] for k in chosen]
-        cells = np.ix_(chosen, columns)
-        head = "" if line is None else _head(line)
-        return cls(mu[cells], lam[cells], rows, [model.labels[k] for k in columns], head=head)
+        mu, lam = (sizes[:, columns] for sizes in _sizes(model, chosen))
+        return cls(mu, lam, rows, [model.labels[k] for k in columns], head=head)
 
     @classmethod
     def from_estimator(cls, estimator: Any, **options: Any) -> WeightsDisplay:
@@ -113,32 +117,39 @@ class WeightsDisplay(Display):
         return self
 
 
-def _sizes(model: Model) -> tuple[Floats, Floats]:
-    """|mu| and sum over y' of |lambda|, float64[X, Y] each."""
+def _sizes(model: Model, chosen: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """|mu| and sum over y' of |lambda|, float64[chosen, Y] each: of all attributes they could be gigabytes."""
     features, w = model.features, np.abs(model.w)
-    X, Y = features.n_attributes, features.n_labels
-    mu, lam = np.zeros((X, Y)), np.zeros((X, Y))
-    mu[features.unigram_attribute, features.unigram_label] = w[: features.n_unigram]
-    np.add.at(lam, (features.bigram_attribute, features.bigram_label), w[features.n_unigram :])
-    return mu, lam
+    rows, place = np.unique(chosen, return_inverse=True)
+    row_of = np.full(features.n_attributes, -1, np.intp)
+    row_of[rows] = np.arange(len(rows))
+    found = []
+    for x, y, size_of in (
+        (features.unigram_attribute, features.unigram_label, w[: features.n_unigram]),
+        (features.bigram_attribute, features.bigram_label, w[features.n_unigram :]),
+    ):
+        wanted = row_of[x] >= 0
+        sizes = np.zeros((len(rows), features.n_labels))
+        np.add.at(sizes, (row_of[x[wanted]], y[wanted]), size_of[wanted])
+        found.append(sizes[place])
+    return found[0], found[1]
 
 
-def _of_line(line: str, model: Model, names: Sequence[str]) -> list[int]:
-    """The attributes that a line of the template made: among the lines' beginnings, theirs is the longest."""
-    head = _head(line)
-    heads = {head}
+def _of_line(line: str, model: Model, names: list[str]) -> tuple[list[int], str]:
+    """The attributes that a line of the template made, or that begin with this text; and how all of them begin."""
     if model.template is not None:
-        heads |= {_head(other) for other in model.template.text.splitlines() if other.strip() and other[0] != "#"}
-    longer = tuple(other for other in heads if other != head and other.startswith(head))
-    found = [k for k, name in enumerate(names) if name.startswith(head) and not name.startswith(longer)]
+        lines, group = by_line(names, model.template)
+        for g, same in enumerate(lines):
+            if line in same.split(" | "):
+                made = np.flatnonzero(group == g).tolist()
+                literal = len(_MACRO.split(line)[0])  # Wapiti writes the first letter small
+                return made, names[made[0]][:literal] if made else line
+    found = [k for k, name in enumerate(names) if name.startswith(line)]
     if not found:
-        raise InputError(f"line: expected the beginning of some of the model's attributes, found none with {head!r}")
-    return found
-
-
-def _head(line: str) -> str:
-    """What stands before the first macro."""
-    return _MACRO.split(line.strip())[0]
+        raise InputError(
+            f"line: expected a line of the template, or the beginning of some of the model's attributes, found {line!r}"
+        )
+    return found, line
 
 
 def _found(name: str, ids: dict[str, int], what: str) -> int:
