@@ -30,11 +30,13 @@ def demo(
     ] = None,
 ) -> None:
     """Train a model along a path of penalties, label what it has not seen, and show how well it does."""
+    from sparsecrf.cli.files import check_writable
     from sparsecrf.datasets.fetch import is_here
     from sparsecrf.datasets.registry import find
-    from sparsecrf.demo.plot import check_plot
+    from sparsecrf.plots import check_plot
 
     if plot is not None:
+        check_writable(str(plot))
         check_plot(plot)
     if data is Data.auto:
         data = Data.cmudict if is_here(find("cmudict")) else Data.simulated

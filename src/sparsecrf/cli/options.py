@@ -53,6 +53,9 @@ Start: TypeAlias = Annotated[
     ),
 ]
 Threads: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, max=1024, help="Threads to use; 0: all cores.")]
+Plot: TypeAlias = Annotated[
+    str | None, typer.Option(help="Draw how it went into this .svg, .png or .pdf file.", metavar="FILE")
+]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="The result as one JSON object, the last line of standard output.")

@@ -15,6 +15,7 @@ from sparsecrf.cli.options import (
     Format,
     Json,
     Missing,
+    Plot,
     Quiet,
     Rho2,
     Solver,
@@ -51,6 +52,7 @@ def path(
     boundary: Boundary = "crf++",
     format: Format = None,
     missing: Missing = "",
+    plot: Plot = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -58,16 +60,24 @@ def path(
 
     Writes path.tsv, a model for each penalty, and best.safetensors: the one with the smallest error on --dev.
     """
-    from sparsecrf.cli.files import check_readable, check_solver
+    from dataclasses import replace
+
+    import numpy as np
+
+    from sparsecrf.cli.files import check_readable, check_solver, check_writable
     from sparsecrf.cli.labelled import read_labelled
     from sparsecrf.heldout import token_error
     from sparsecrf.io.atomic import write_atomically
     from sparsecrf.path import path as fit_path
+    from sparsecrf.plots import check_plot, plot_path
     from sparsecrf.progress import progress, say
 
     check_readable(*data, dev, template)
     check_solver(solver)
     os.makedirs(output, exist_ok=True)
+    if plot is not None:
+        check_writable(plot, inputs=[*data, dev, template])
+        check_plot(plot)
     read = read_labelled(
         data, dev, template, boundary=boundary, format=format, start=start, missing=missing, quiet=quiet
     )
@@ -106,6 +116,9 @@ def path(
     say(_closing(rows, best, output, time.perf_counter() - began), quiet=quiet)
     if as_json:
         print(json.dumps({"path": rows, "best": best, "time_s": time.perf_counter() - began}))
+    if plot is not None:
+        errors = None if dev is None else np.array([row["dev_error"] for row in rows])
+        plot_path(replace(fits, errors=errors), file=plot)
     if fits[-1].stopped_by == "interrupt":
         raise typer.Exit(INTERRUPTED)
 

@@ -16,6 +16,7 @@ from sparsecrf.cli.options import (
     Format,
     Json,
     Missing,
+    Plot,
     Quiet,
     Rho2,
     Solver,
@@ -101,6 +102,7 @@ def train(
             rich_help_panel="Long runs", help="Write one JSON object an iteration to this file.", metavar="FILE.jsonl"
         ),
     ] = None,
+    plot: Plot = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -113,11 +115,14 @@ def train(
     from sparsecrf.cli.labelled import read_labelled
     from sparsecrf.cli.train_report import Log, as_json, closing, summary, virtual_features
     from sparsecrf.model import Model
+    from sparsecrf.plots import check_plot, plot_convergence
     from sparsecrf.progress import note, progress, say
     from sparsecrf.training import fit, weights_in
 
     check_readable(*data, dev, init, template)
-    check_writable(model, checkpoint, log, inputs=[*data, dev, init, template])
+    check_writable(model, checkpoint, log, plot, inputs=[*data, dev, init, template])
+    if plot is not None:
+        check_plot(plot)
     check_solver(solver, rho1)
     if patience is not None and dev is None:
         raise typer.BadParameter("expected --dev with it, found none", param_hint="--patience")
@@ -166,6 +171,8 @@ def train(
     say(closing(found, result, model), quiet=quiet)
     if json:
         print(as_json(result))
+    if plot is not None and found.history:  # an interrupt may come before the first iteration
+        plot_convergence(found, file=plot)
     if write.error is not None:
         raise InputError(f"{log}: {write.error.strerror}; the model was saved")
     if found.stopped_by == "interrupt":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -18,9 +18,9 @@ from sparsecrf.datasets.fetch import contents
 from sparsecrf.datasets.registry import find
 from sparsecrf.demo import screen
 from sparsecrf.demo.letters import Task, answers, conditions_pairs, make_task
-from sparsecrf.demo.plot import save_plot
 from sparsecrf.demo.progress import path_progress
 from sparsecrf.path import Path, one_standard_error, path
+from sparsecrf.plots import plot_path
 
 #: One thread: the task is small, and threads that wait for each other are slow where other programs run.
 #: A path for the eye needs no more digits than this tolerance gives.
@@ -63,7 +63,7 @@ def run(n_words: int, seed: int, plot: FilePath | None) -> None:
     trained = train(task)
     console.print(screen.path(trained.active, trained.errors, trained.path.rho1.tolist(), trained.chosen, console))
     if plot is not None:
-        save_plot(plot, trained.active, trained.errors, trained.path.rho1.tolist(), trained.chosen)
+        plot_path(trained.path, file=plot)
         console.print(f"  [dim]The same path as a picture: {plot}[/dim]\n")
     found = list(answers(trained.model, task.test))
     console.print(screen.errors(task.test, found, trained.model.n_active, trained.possible, trained.seconds))
@@ -85,10 +85,11 @@ def train(task: Task) -> Trained:
     if found[-1].stopped_by == "interrupt":
         raise KeyboardInterrupt
     errors = np.asarray(found.errors)
-    chosen = one_standard_error(errors, np.sqrt(errors * (100 - errors) / dev.n_tokens))
+    standard_errors = np.sqrt(errors * (100 - errors) / dev.n_tokens)
+    chosen = one_standard_error(errors, standard_errors)
     every = FeatureSet.virtual(corpus)
     return Trained(
-        path=found,
+        path=replace(found, standard_errors=standard_errors),
         errors=errors.tolist(),
         chosen=chosen,
         model=found[chosen].model(vocabulary),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from numpy import array
 from numpy.random import default_rng
 from rich.console import Console
 from rich.rule import Rule
@@ -16,10 +17,10 @@ from rich.text import Text
 
 from sparsecrf import Fit, Model, Vocabulary
 from sparsecrf._core import Chain, FeatureSet
-from sparsecrf.demo.plot import save_plot
 from sparsecrf.demo.progress import path_progress
 from sparsecrf.demo.screen import what_next
 from sparsecrf.path import path
+from sparsecrf.plots import plot_path
 from sparsecrf.simulate import HMM, paper_hmm
 
 TRAINING_SEQUENCES = 500
@@ -44,7 +45,8 @@ def run(sequences: int, seed: int, plot: Path | None) -> None:
     console.print(Rule("sparsecrf demo: a simulated task", style="dim"))
     console.print(_task_text(task))
     with path_progress(N_RHO) as callback:
-        fits = path(corpus, n_rho=N_RHO, rho_min_ratio=1e-3, rho2=0.01, gap=1e-3, threads=1, callback=callback).fits
+        found = path(corpus, n_rho=N_RHO, rho_min_ratio=1e-3, rho2=0.01, gap=1e-3, threads=1, callback=callback)
+    fits = found.fits
     if fits[-1].stopped_by == "interrupt":
         raise KeyboardInterrupt
     models = [fit.model(vocabulary) for fit in fits]
@@ -52,7 +54,7 @@ def run(sequences: int, seed: int, plot: Path | None) -> None:
     best = errors.index(min(errors))
     console.print(_path(fits, errors))
     if plot is not None:
-        save_plot(plot, [len(fit.w) for fit in fits], [100 * e for e in errors], [fit.rho1 for fit in fits], best)
+        plot_path(replace(found, errors=100 * array(errors)), file=plot)
         console.print(f"[dim]The same path as a picture: {plot}[/dim]\n")
     trained = models[best]
     console.print(_errors(task, {"trained, best of the path": trained, "the task's own model": hmm.as_model()}))

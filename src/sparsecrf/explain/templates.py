@@ -35,7 +35,7 @@ def template_uses(weights: WeightTable, template: Template | None) -> list[Templ
     """By falling mass. A line without any weight has a row, too: it could be left out."""
     attributes, of_weight = np.unique(weights.attribute, return_inverse=True)
     texts = [weights.attribute_names[x] for x in attributes.tolist()]
-    names, group = _by_prefix(texts) if template is None else _by_line(texts, template)
+    names, group = _by_prefix(texts) if template is None else by_line(texts, template)
     n, group_of_weight = len(names), group[of_weight]
     pairs = weights.previous >= 0
     columns = (
@@ -59,7 +59,7 @@ def _by_prefix(texts: list[str]) -> tuple[list[str], NDArray[np.intp]]:
     return list(number), group
 
 
-def _by_line(texts: list[str], template: Template) -> tuple[list[str], NDArray[np.intp]]:
+def by_line(texts: list[str], template: Template) -> tuple[list[str], NDArray[np.intp]]:
     """The same by the lines of a template, OTHER the last.
 
     An attribute does not say which line made it. It is of the line with the most literal text that it matches; lines

@@ -1,0 +1,69 @@
+"""Pictures as files: what is checked before hours of work, and how a figure is written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import InputError
+from sparsecrf.io.atomic import write_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: What names may end in, and what would otherwise differ from one run to the next: dates.
+FORMATS: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None}}
+DPI = 300  # of .png files, and of large heat maps in the others
+
+#: Fixed identifiers; text as text; TrueType fonts, since publishers refuse those of type 3.
+_RC: Any = {"svg.hashsalt": "sparsecrf", "svg.fonttype": "none", "pdf.fonttype": 42}
+
+
+def check_matplotlib() -> None:
+    """Raise if there is nothing to draw with."""
+    if find_spec("matplotlib") is None:
+        raise InputError("pictures: expected the package matplotlib, found none: pip install 'sparsecrf[plot]'")
+
+
+def check_plot(file: str | os.PathLike[str]) -> None:
+    """Raise for a picture that cannot be made, whatever it shows: asked before hours of work."""
+    suffix = Path(file).suffix
+    if suffix.lower() not in FORMATS:
+        raise InputError(
+            f"{os.fspath(file)}: expected a name that ends in {', '.join(FORMATS)}, found {suffix or 'no ending'!r}"
+        )
+    check_matplotlib()
+
+
+def save_figure(figure: Figure, file: str | os.PathLike[str]) -> None:
+    """Write a figure, whole or not at all; the format is what the name says. The same figure gives the same bytes."""
+    check_plot(file)
+    write_atomically(file, rendered(figure, Path(file).suffix.lower()))
+
+
+def rendered(figure: Figure, suffix: str) -> bytes:
+    """The content of a file of this format."""
+    import matplotlib
+
+    data = BytesIO()
+    with matplotlib.rc_context(_RC), _as_it_was(figure):
+        figure.savefig(data, format=suffix[1:], dpi=DPI, metadata=FORMATS[suffix])
+    return data.getvalue()
+
+
+@contextmanager
+def _as_it_was(figure: Figure) -> Iterator[None]:
+    """Puts the axes back where they were. A layout begins where the last one ended: the next file would differ."""
+    before = [(ax, ax.get_position(original=True), ax.get_position(), ax.get_in_layout()) for ax in figure.axes]
+    try:
+        yield
+    finally:
+        for ax, original, active, in_layout in before:
+            ax.set_position(original, which="original")
+            ax.set_position(active, which="active")
+            ax.set_in_layout(in_layout)

@@ -1,0 +1,115 @@
+"""One call for each picture: makes the display, draws it and, if a file is named, writes it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sparsecrf.plots.calibration import CalibrationDisplay
+from sparsecrf.plots.confusion import ConfusionDisplay
+from sparsecrf.plots.convergence import ConvergenceDisplay
+from sparsecrf.plots.display import Display
+from sparsecrf.plots.files import check_plot
+from sparsecrf.plots.marginals import MarginalsDisplay
+from sparsecrf.plots.path import PathDisplay
+from sparsecrf.plots.tradeoff import TradeoffDisplay
+from sparsecrf.plots.transitions import TransitionsDisplay
+from sparsecrf.plots.weights import WeightsDisplay
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
+    from sparsecrf.path import Path
+    from sparsecrf.training import Fit
+    from sparsecrf.vocabulary import Vocabulary
+
+File = str | os.PathLike[str]
+D = TypeVar("D", bound=Display)
+
+
+def plot_weights(
+    model: Model, *, ax: Any = None, file: File | None = None, kind: str = "auto", **options: Any
+) -> WeightsDisplay:
+    """|mu| and sum |lambda| by attribute and label; `options` as `WeightsDisplay.from_model`."""
+    return _done(WeightsDisplay.from_model(model, **options), file, ax=ax, kind=kind)
+
+
+def plot_transitions(model: Model, *, ax: Any = None, file: File | None = None, **options: Any) -> TransitionsDisplay:
+    """Plain transitions; `options` as `TransitionsDisplay.from_model`."""
+    return _done(TransitionsDisplay.from_model(model, **options), file, ax=ax)
+
+
+def plot_path(
+    path: Path,
+    *,
+    ax: Any = None,
+    file: File | None = None,
+    traces: int = 0,
+    vocabulary: Vocabulary | None = None,
+) -> PathDisplay:
+    """Errors and active features along a path, and the largest `traces` weights."""
+    return _done(PathDisplay.from_path(path, traces=traces, vocabulary=vocabulary), file, ax=ax)
+
+
+def plot_tradeoff(
+    path: Path | Mapping[str, Path], *, ax: Any = None, file: File | None = None, **options: Any
+) -> TradeoffDisplay:
+    """Error or time against active features; `options` as `TradeoffDisplay.from_path`."""
+    return _done(TradeoffDisplay.from_path(path, **options), file, ax=ax)
+
+
+def plot_convergence(
+    fit: Fit | Mapping[str, Fit],
+    *,
+    ax: Any = None,
+    file: File | None = None,
+    x: str = "time",
+    log_x: bool = False,
+    panels: Sequence[str] | None = None,
+    optimum: float | None = None,
+) -> ConvergenceDisplay:
+    """How one or several fits went, against `time`, `passes` or `iter`."""
+    return _done(ConvergenceDisplay.from_fit(fit, optimum=optimum), file, ax=ax, x=x, log_x=log_x, panels=panels)
+
+
+def plot_marginals(
+    model: Model, sequence: Iterable[Any], *, ax: Any = None, file: File | None = None, **options: Any
+) -> MarginalsDisplay:
+    """The probabilities of the labels of one sequence; `options` as `MarginalsDisplay.from_model`."""
+    return _done(MarginalsDisplay.from_model(model, sequence, **options), file, ax=ax)
+
+
+def plot_confusion(
+    y_true: Iterable[Sequence[str | None]],
+    y_pred: Iterable[Sequence[str]],
+    *,
+    ax: Any = None,
+    file: File | None = None,
+    normalize: bool = True,
+    **options: Any,
+) -> ConfusionDisplay:
+    """Which labels are taken for which; `options` as `ConfusionDisplay.from_predictions`."""
+    display = ConfusionDisplay.from_predictions(y_true, y_pred, **options)
+    return _done(display, file, ax=ax, normalize=normalize)
+
+
+def plot_calibration(
+    y_true: Iterable[Sequence[str | None]],
+    marginals: Iterable[Any],
+    labels: Sequence[str],
+    *,
+    ax: Any = None,
+    file: File | None = None,
+    **options: Any,
+) -> CalibrationDisplay:
+    """Accuracy against confidence; `options` as `CalibrationDisplay.from_predictions`."""
+    return _done(CalibrationDisplay.from_predictions(y_true, marginals, labels, **options), file, ax=ax)
+
+
+def _done(display: D, file: File | None, **options: Any) -> D:
+    if file is not None:
+        check_plot(file)
+    display.plot(**options)
+    if file is not None:
+        display.save(file)
+    return display
