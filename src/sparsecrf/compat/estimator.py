@@ -1,0 +1,247 @@
+"""sklearn-crfsuite's estimator."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from sparsecrf._core import InputError
+from sparsecrf.compat.metrics import flat_accuracy_score
+from sparsecrf.compat.tagger import ParsedDump, Tagger
+from sparsecrf.compat.trainer import LinePerIterationTrainer, Trainer
+from sparsecrf.compat.training_log import TrainingLog
+from sparsecrf.model import Model
+
+#: Constructor parameters whose names differ from CRFsuite's; those of calibration_NAME are calibration.NAME there.
+_CRFSUITE_NAMES = {
+    "min_freq": "feature.minfreq",
+    "all_possible_states": "feature.possible_states",
+    "all_possible_transitions": "feature.possible_transitions",
+    "pa_type": "type",
+}
+_NOT_OF_TRAINING = ("algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls")
+
+
+class ModelFile(NamedTuple):
+    """Where the model is kept: None in memory, and in the pickle of the estimator."""
+
+    name: str | os.PathLike[str] | None
+
+
+class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """sklearn-crfsuite's CRF, trained by `sparsecrf`: parameters as for `Trainer`, None for the default.
+
+    With `model_filename`, `fit` also writes the model there, and an estimator that was not fitted takes it from there,
+    be it of this package or of CRFsuite. Otherwise the model is in memory: no file is made, and `keep_tempfiles` has no
+    meaning. The parameters of algorithms that `Trainer` does not have (pa_type, c, error_sensitive, averaging,
+    variance, gamma) must be None.
+    """
+
+    #: The last training run.
+    training_log_: TrainingLog | None = None
+    _model: Model | None = None
+    _tagger: Tagger | None = None
+    _info_cached: ParsedDump | None = None
+
+    def __init__(
+        self,
+        algorithm: str | None = None,
+        min_freq: float | None = None,
+        all_possible_states: bool | None = None,
+        all_possible_transitions: bool | None = None,
+        c1: float | None = None,
+        c2: float | None = None,
+        max_iterations: int | None = None,
+        num_memories: int | None = None,
+        epsilon: float | None = None,
+        period: int | None = None,
+        delta: float | None = None,
+        linesearch: str | None = None,
+        max_linesearch: int | None = None,
+        calibration_eta: float | None = None,
+        calibration_rate: float | None = None,
+        calibration_samples: float | None = None,
+        calibration_candidates: int | None = None,
+        calibration_max_trials: int | None = None,
+        pa_type: int | None = None,
+        c: float | None = None,
+        error_sensitive: bool | None = None,
+        averaging: bool | None = None,
+        variance: float | None = None,
+        gamma: float | None = None,
+        verbose: bool = False,
+        model_filename: str | os.PathLike[str] | None = None,
+        keep_tempfiles: bool = False,
+        trainer_cls: type[Trainer] | None = None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.min_freq = min_freq
+        self.all_possible_states = all_possible_states
+        self.all_possible_transitions = all_possible_transitions
+        self.c1 = c1
+        self.c2 = c2
+        self.max_iterations = max_iterations
+        self.num_memories = num_memories
+        self.epsilon = epsilon
+        self.period = period
+        self.delta = delta
+        self.linesearch = linesearch
+        self.max_linesearch = max_linesearch
+        self.calibration_eta = calibration_eta
+        self.calibration_rate = calibration_rate
+        self.calibration_samples = calibration_samples
+        self.calibration_candidates = calibration_candidates
+        self.calibration_max_trials = calibration_max_trials
+        self.pa_type = pa_type
+        self.c = c
+        self.error_sensitive = error_sensitive
+        self.averaging = averaging
+        self.variance = variance
+        self.gamma = gamma
+        self.verbose = verbose
+        self.model_filename = model_filename
+        self.keep_tempfiles = keep_tempfiles
+        self.trainer_cls = trainer_cls
+
+    # ---- Training
+
+    def fit(
+        self,
+        X: Iterable[Iterable[Any]],
+        y: Iterable[Iterable[str]],
+        X_dev: Iterable[Iterable[Any]] | None = None,
+        y_dev: Iterable[Iterable[str]] | None = None,
+    ) -> CRF:
+        """Train on sequences X with labels y; dev sequences are evaluated at every iteration (`training_log_`)."""
+        if (X_dev is None) != (y_dev is None):
+            raise InputError("dev data: expected both X_dev and y_dev, found one of them")
+        trainer = self._trainer()
+        for group, (xs, ys) in enumerate([(X, y), (X_dev, y_dev)]):
+            if xs is not None and ys is not None:
+                for xseq, yseq in zip(xs, ys, strict=True):
+                    trainer.append(xseq, yseq, group)
+        trainer.train(self.model_filename or "", holdout=-1 if X_dev is None else 1)
+        self.training_log_ = trainer.logparser
+        self._model, self._tagger, self._info_cached = trainer.model, None, None
+        return self
+
+    def _trainer(self) -> Trainer:
+        params = {
+            _CRFSUITE_NAMES.get(name, name.replace("calibration_", "calibration.")): value
+            for name, value in self.get_params().items()
+            if name not in _NOT_OF_TRAINING and value is not None
+        }
+        chosen: type[Trainer] = self.trainer_cls or LinePerIterationTrainer
+        if not issubclass(chosen, Trainer):
+            raise InputError(f"trainer_cls: expected a subclass of sparsecrf.compat.Trainer, found {chosen!r}")
+        return chosen(algorithm=self.algorithm, params=params, verbose=self.verbose)
+
+    # ---- Answers
+
+    def predict(self, X: Iterable[Iterable[Any]]) -> NDArray[np.object_]:
+        """The labels of each sequence: an array of lists."""
+        return _of_lists(map(self.predict_single, X))
+
+    def predict_single(self, xseq: Iterable[Any]) -> list[str]:
+        return self._fitted_tagger().tag(xseq)
+
+    def predict_marginals(self, X: Iterable[Iterable[Any]]) -> NDArray[np.object_]:
+        """The probabilities of each sequence: an array of lists with a dict {label: probability} for each token."""
+        return _of_lists(map(self.predict_marginals_single, X))
+
+    def predict_marginals_single(self, xseq: Iterable[Any]) -> list[dict[str, float]]:
+        tagger, items = self._fitted_tagger(), list(xseq)
+        labels = tagger.labels()
+        tagger.set(items)
+        return [{label: tagger.marginal(label, t) for label in labels} for t in range(len(items))]
+
+    def score(self, X: Iterable[Iterable[Any]], y: Iterable[Iterable[str]]) -> float:
+        """Share of tokens with the right label. `compat.metrics` has others."""
+        return flat_accuracy_score(y, self.predict(X))
+
+    def _fitted_tagger(self) -> Tagger:
+        if self.tagger_ is None:
+            raise NotFittedError("CRF: expected a fitted model or a model_filename, found neither: call fit first")
+        return self.tagger_
+
+    # ---- The model: None before there is one
+
+    @property
+    def modelfile(self) -> ModelFile:
+        return ModelFile(self.model_filename)
+
+    @property
+    def tagger_(self) -> Tagger | None:
+        if self._tagger is None:
+            tagger = Tagger()
+            if self._model is not None:
+                tagger.use(self._model)
+            elif self.model_filename is not None:
+                tagger.open(self.model_filename)
+            else:
+                return None
+            self._tagger, self._info_cached = tagger, None
+        return self._tagger
+
+    @property
+    def model_(self) -> Model | None:
+        """The model, to be asked for more than sklearn-crfsuite has (n-best, constraints), or saved."""
+        return None if self.tagger_ is None else self.tagger_.model
+
+    @property
+    def _info(self) -> ParsedDump | None:
+        if self._info_cached is None and self.tagger_ is not None:
+            self._info_cached = self.tagger_.info()
+        return self._info_cached
+
+    @property
+    def classes_(self) -> list[str] | None:
+        return None if self.tagger_ is None else self.tagger_.labels()
+
+    @property
+    def size_(self) -> int | None:
+        """Bytes of the model's file."""
+        return None if self._info is None else int(self._info.header["size"])
+
+    @property
+    def num_attributes_(self) -> int | None:
+        """Number of attributes that have a weight."""
+        return None if self._info is None else len(self._info.attributes)
+
+    @property
+    def attributes_(self) -> list[str] | None:
+        """Attributes that have a weight."""
+        return None if self._info is None else list(self._info.attributes)
+
+    @property
+    def state_features_(self) -> dict[tuple[str, str], float] | None:
+        """Weights by (attribute, label)."""
+        return None if self._info is None else self._info.state_features
+
+    @property
+    def transition_features_(self) -> dict[tuple[str, str], float] | None:
+        """Weights by (label, next label)."""
+        return None if self._info is None else self._info.transitions
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._model is not None or self.model_filename is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            name: value for name, value in super().__getstate__().items() if name not in ("_tagger", "_info_cached")
+        }
+
+
+def _of_lists(rows: Iterable[list[Any]]) -> NDArray[np.object_]:
+    """One dimension of lists, even if all are equally long: what scikit-learn can index and join."""
+    found = list(rows)
+    array = np.empty(len(found), dtype=object)
+    for k, row in enumerate(found):
+        array[k] = row
+    return array

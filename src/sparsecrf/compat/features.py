@@ -1,0 +1,73 @@
+"""The features that CRFsuite would make for a corpus.
+
+A state feature is an attribute and a label that stand at one position, a transition two labels one after the other;
+with `feature.possible_states` and `feature.possible_transitions`, any attribute with any label, and any two labels. Of
+these it keeps those whose count is at least `feature.minfreq`, 0 by default. A count is a sum of values. So an
+attribute of value 0 makes a feature (the `False` of a dict), and one whose values add up to less than 0 does not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sparsecrf._core import Corpus
+
+if TYPE_CHECKING:
+    from sparsecrf.objective import Floats, Numbers
+
+
+class Features(NamedTuple):
+    """Features by their numbers in the virtual space."""
+
+    numbers: Numbers | None  #: ascending; None: all that are possible, which need not be listed
+    size: int
+
+
+def crfsuite_features(
+    corpus: Corpus, bias: int, *, minfreq: float, possible_states: bool, possible_transitions: bool
+) -> Features:
+    """The features of a corpus. `bias` is the attribute of the transitions."""
+    import numpy as np
+
+    Y, X = corpus.n_labels, corpus.n_attributes
+    arrays = corpus.to_arrays()
+    # States: the cells x Y + y, once for each occurrence of x.
+    x = arrays["unigram_id"].astype(np.int64)
+    value = arrays["unigram_value"]
+    y = np.repeat(corpus.labels, np.diff(arrays["unigram_ptr"]))
+    states, state_counts = _counted(x * Y + y, np.ones(len(x)) if value is None else value)
+    # Transitions: the cells y' Y + y of all positions but the first of a sequence.
+    labels = corpus.labels.astype(np.int64)
+    inner = np.ones(len(labels), dtype=np.bool_)
+    inner[corpus.offsets[:-1]] = False
+    after = np.flatnonzero(inner)
+    pairs, pair_counts = _counted(labels[after - 1] * Y + labels[after], np.ones(len(after)))
+    occurring = np.unique(x)
+    if possible_states and possible_transitions and minfreq <= 0 and (state_counts >= minfreq).all():
+        return Features(None, (len(occurring) + Y) * Y)
+    if possible_states:
+        every = (occurring[:, None] * Y + np.arange(Y)).ravel()
+        states, state_counts = every, _counts_at(every, states, state_counts)
+    if possible_transitions:
+        every = np.arange(Y * Y)
+        pairs, pair_counts = every, _counts_at(every, pairs, pair_counts)
+    first_pair = X * Y + bias * (Y + 1) * Y
+    numbers = np.concatenate([states[state_counts >= minfreq], first_pair + pairs[pair_counts >= minfreq]])
+    return Features(numbers, len(numbers))
+
+
+def _counted(cells: Numbers, values: Floats) -> tuple[Numbers, Floats]:
+    """Distinct cells, ascending, and the sum of the values of each."""
+    import numpy as np
+
+    distinct, place = np.unique(cells, return_inverse=True)
+    return distinct, np.bincount(place, weights=values, minlength=len(distinct)).astype(np.float64)
+
+
+def _counts_at(every: Numbers, cells: Numbers, counts: Floats) -> Floats:
+    """Counts of `every` cell, 0 where it is not among `cells`."""
+    import numpy as np
+
+    wide = np.zeros(len(every))
+    wide[np.searchsorted(every, cells)] = counts
+    return wide

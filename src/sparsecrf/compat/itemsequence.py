@@ -1,0 +1,75 @@
+"""Tokens as python-crfsuite takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from sparsecrf._core import InputError
+
+
+class ItemSequence:
+    """The attributes of a sequence, made once for many uses.
+
+    An item is a dict or a collection of names. In a dict, `{"a": 2.5}` is the attribute a with value 2.5, a bool has
+    the value 1 or 0, `{"a": "b"}` is the attribute a:b with value 1, and dicts, lists and sets nest: `{"a": {"b": 2},
+    "c": ["d"]}` has the attributes a:b with value 2 and c:d with value 1.
+    """
+
+    def __init__(self, pyseq: Iterable[Any]) -> None:
+        if isinstance(pyseq, ItemSequence):
+            self._items: list[list[tuple[str, float]]] = pyseq._items
+        else:
+            self._items = [list(_attributes(item, "", t)) for t, item in enumerate(pyseq)]
+
+    def items(self) -> list[dict[str, float]]:
+        """The attributes of each item with their values. Of one that an item has twice, the last value is shown."""
+        return [dict(item) for item in self._items]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        return f"<ItemSequence of size {len(self)}>"
+
+
+def tokens(xseq: Iterable[Any]) -> list[Any]:
+    """The items as the encoder takes them.
+
+    It reads dicts and lists as `ItemSequence` does, but text is one attribute to it, where python-crfsuite sees a
+    collection of characters.
+    """
+    if isinstance(xseq, ItemSequence):
+        return list(xseq._items)
+    return [list(item) if isinstance(item, str) else item for item in xseq]
+
+
+def _attributes(item: Any, prefix: str, t: int) -> Iterator[tuple[str, float]]:
+    if not isinstance(item, dict):
+        if not isinstance(item, Iterable):
+            raise InputError(
+                f"item {t}: expected a dict or a list of names, found {type(item).__name__} {item!r}"[:160]
+            )
+        for key in item:
+            yield prefix + _text(key, t), 1.0
+        return
+    for key, value in item.items():
+        name = prefix + _text(key, t)
+        if isinstance(value, str):
+            yield f"{name}:{value}", 1.0
+        elif isinstance(value, (dict, list, set)):
+            yield from _attributes(value, f"{name}:", t)
+        else:
+            try:
+                yield name, float(value)
+            except (TypeError, ValueError):
+                found = f"{type(value).__name__} {value!r}"[:80]
+                raise InputError(
+                    f"item {t}: expected the value of {name!r} to be a number, text, dict, list or set, found {found}"
+                ) from None
+
+
+def _text(key: Any, t: int) -> str:
+    if not isinstance(key, str):
+        raise InputError(f"item {t}: expected the name of an attribute, found {type(key).__name__} {key!r}"[:160])
+    return key

@@ -1,0 +1,139 @@
+"""CRFsuite's training parameters: names, defaults, and what each means here, in one place.
+
+CRFsuite minimises  loss + c1 |w|_1 + c2 |w|^2,  sparsecrf  loss + rho1 |w|_1 + rho2/2 |w|^2:  rho1 = c1, rho2 = 2 c2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from sparsecrf._core import InputError
+
+
+@dataclass(frozen=True)
+class Option:
+    """A parameter of an algorithm."""
+
+    name: str
+    default: Any
+    help: str
+    at_least: float | None = None
+    choices: tuple[str, ...] = ()
+
+    def parse(self, value: Any) -> Any:
+        """The value as the type of the default. Text is read as a number, as CRFsuite reads it."""
+        if self.choices:
+            if value not in self.choices:
+                raise InputError(f"{self.name}: expected one of {', '.join(self.choices)}, found {value!r}")
+            return value
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = float("nan")
+        if not isfinite(number) or (self.at_least is not None and number < self.at_least):
+            least = "" if self.at_least is None else f" of at least {self.at_least:g}"
+            raise InputError(f"{self.name}: expected a number{least}, found {value!r}")
+        kind: Callable[[float], Any] = type(self.default)
+        return kind(number)
+
+
+_FEATURES = [
+    Option("feature.minfreq", 0.0, "The smallest count (sum of values) of a feature in the training data."),
+    Option("feature.possible_states", False, "All attributes with all labels, not only those seen together."),
+    Option("feature.possible_transitions", False, "All label pairs, not only those seen."),
+]
+_C2 = Option("c2", 1.0, "Coefficient for L2 regularization: c2 |w|^2, rho2 = 2 c2.", at_least=0)
+_PERIOD = Option("period", 10, "The number of iterations over which `delta` is tested; 0: never.", at_least=0)
+_DELTA = "Training stops when the objective has improved by less than this share of it over `period` iterations."
+_NO_MEANING = "Accepted and ignored: it belongs to CRFsuite's solver."
+_LINESEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")
+
+#: The parameters of each algorithm, in CRFsuite's order.
+ALGORITHMS: dict[str, dict[str, Option]] = {
+    algorithm: {option.name: option for option in options}
+    for algorithm, options in {
+        "lbfgs": [
+            *_FEATURES,
+            Option("c1", 0.0, "Coefficient for L1 regularization: c1 |w|_1, rho1 = c1.", at_least=0),
+            _C2,
+            Option("max_iterations", 2147483647, "The maximum number of iterations; 0: no maximum.", at_least=0),
+            Option("num_memories", 6, _NO_MEANING),
+            Option("epsilon", 1e-5, "Training also stops at a relative KKT residual of a hundredth of it.", at_least=0),
+            _PERIOD,
+            Option("delta", 1e-5, _DELTA, at_least=0),
+            Option("linesearch", "MoreThuente", _NO_MEANING, choices=_LINESEARCHES),
+            Option("max_linesearch", 20, _NO_MEANING),
+        ],
+        "l2sgd": [
+            *_FEATURES,
+            _C2,
+            Option("max_iterations", 1000, "The maximum number of iterations; 0: no maximum.", at_least=0),
+            _PERIOD,
+            Option("delta", 1e-6, _DELTA, at_least=0),
+            Option("calibration.eta", 0.1, _NO_MEANING),
+            Option("calibration.rate", 2.0, _NO_MEANING),
+            Option("calibration.samples", 1000.0, _NO_MEANING),
+            Option("calibration.candidates", 10, _NO_MEANING),
+            Option("calibration.max_trials", 20, _NO_MEANING),
+        ],
+    }.items()
+}
+#: CRFsuite's algorithms that maximise no likelihood.
+OTHERS = {
+    "ap": "averaged perceptron",
+    "averaged-perceptron": "averaged perceptron",
+    "pa": "passive aggressive",
+    "passive-aggressive": "passive aggressive",
+    "arow": "adaptive regularisation of weights",
+}
+
+
+def options_of(algorithm: str) -> dict[str, Option]:
+    """The parameters of an algorithm, by name."""
+    name = algorithm.lower()
+    if name in OTHERS:
+        raise InputError(
+            f"algorithm: expected lbfgs or l2sgd, found {algorithm!r} ({OTHERS[name]}), which maximises no likelihood: "
+            "use lbfgs, with c1 > 0 for a small model"
+        )
+    if name not in ALGORITHMS:
+        raise InputError(f"algorithm: expected one of {', '.join(ALGORITHMS)}, found {algorithm!r}")
+    return ALGORITHMS[name]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A set of CRFsuite's parameters in terms of `sparsecrf.fit`."""
+
+    rho1: float
+    rho2: float
+    memory: int  #: of the solver, in steps
+    max_iter: int | None
+    tol: float  #: relative KKT residual
+    period: int
+    delta: float
+    minfreq: float
+    possible_states: bool
+    possible_transitions: bool
+
+
+def settings(values: Mapping[str, Any]) -> Settings:
+    """What the parameters of an algorithm mean."""
+    c1 = values.get("c1", 0.0)
+    return Settings(
+        rho1=c1,
+        rho2=2 * values["c2"],
+        # Where no weight is zero, a step costs by memory: 8 takes a third more steps than 50, in half the time.
+        memory=50 if c1 > 0 else 8,
+        max_iter=values["max_iterations"] or None,
+        # CRFsuite has |g| / |w| here. A hundredth of the default is seldom met before `delta` is.
+        tol=values.get("epsilon", 0.0) / 100,
+        period=values["period"],
+        delta=values["delta"],
+        minfreq=values["feature.minfreq"],
+        possible_states=values["feature.possible_states"],
+        possible_transitions=values["feature.possible_transitions"],
+    )
