@@ -293,6 +293,13 @@ def test_progress_and_callback(data, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_a_callback_ends_training(data):
+    crf = CRF(rho1=0.3, tol=1e-9, callback=lambda record: record["objective"] < 100).fit(*data)
+    assert crf.stopped_by_ == "callback"
+    assert crf.objective_ < 100 <= crf.history_[-2].objective
+    assert CRF(rho1=0.3, callback=lambda record: record).fit(*data).stopped_by_ == "tol"
+
+
 def test_threads_and_seeds_give_the_same_model(data, fitted):
     assert same(CRF(**OPTIONS, n_jobs=2).fit(*data), fitted)
     assert_array_equal(clone(fitted).set_params(n_jobs=3).fit(*data).predict(data[0]), fitted.predict(data[0]))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf.estimator_base import BaseCRF
 from sparsecrf.features.template import Template
 from sparsecrf.model import Model
+from sparsecrf.solvers.working_set import Callback
 from sparsecrf.training import fit, weights_in
 from sparsecrf.vocabulary import Bigrams
 
@@ -45,7 +46,7 @@ class CRF(BaseCRF):
     gap : stop at a duality gap of this times the objective instead of `tol`.
     time_limit : seconds at most.
     patience : stop when the error on `dev` has not improved for so many iterations, and keep the best weights.
-    callback : called with a record (dict) at every iteration.
+    callback : called with a record (dict) at every iteration; returns True to end training.
 
     Attributes
     ----------
@@ -76,7 +77,7 @@ class CRF(BaseCRF):
         gap: float | None = None,
         time_limit: float | None = None,
         patience: int | None = None,
-        callback: Callable[[dict[str, Any]], None] | None = None,
+        callback: Callback | None = None,
     ) -> None:
         self.rho1 = rho1
         self.rho2 = rho2

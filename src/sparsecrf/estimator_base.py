@@ -25,6 +25,7 @@ from sparsecrf.features.sequences import beside, sequences
 from sparsecrf.features.template import Template
 from sparsecrf.model import Model
 from sparsecrf.progress import note, progress, say
+from sparsecrf.solvers.working_set import Callback
 from sparsecrf.training import STOCHASTIC, Fit
 from sparsecrf.vocabulary import Bigrams
 
@@ -55,7 +56,7 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
     start: bool
     observed_only: bool
     gap: float | None
-    callback: Callable[[dict[str, Any]], None] | None
+    callback: Callback | None
 
     model_: Model
     classes_: NDArray[Any]
@@ -83,17 +84,16 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
         }
 
     @contextmanager
-    def _watching(self) -> Iterator[Callable[[dict[str, Any]], None]]:
+    def _watching(self) -> Iterator[Callback]:
         """The callback that shows progress and calls the user's."""
         with progress("training", None, quiet=self.verbose != 1) as advance:
 
-            def callback(record: dict[str, Any]) -> None:
+            def callback(record: dict[str, Any]) -> Any:
                 if self.verbose == 1:
                     advance(note=note(record))
                 elif self.verbose > 1:
                     say(note(record))
-                if self.callback is not None:
-                    self.callback(record)
+                return None if self.callback is None else self.callback(record)
 
             yield callback
 

@@ -17,6 +17,7 @@ from sparsecrf.features.template import Template
 from sparsecrf.heldout import Labels
 from sparsecrf.path import ErrorRate, cross_validate
 from sparsecrf.scorers import chunk_f1_score, sequence_accuracy_score, token_accuracy_score
+from sparsecrf.solvers.working_set import Callback
 from sparsecrf.vocabulary import Bigrams
 
 #: Functions of gold and predicted label sequences, from 0 to 1, larger is better.
@@ -75,7 +76,7 @@ class CRFCV(BaseCRF):
         start: bool = True,
         observed_only: bool = False,
         gap: float | None = None,
-        callback: Callable[[dict[str, Any]], None] | None = None,
+        callback: Callback | None = None,
     ) -> None:
         self.rho1s = rho1s
         self.rho2 = rho2

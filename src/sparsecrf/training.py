@@ -54,7 +54,9 @@ class Fit:
     kkt: float  #: sum of |smallest subgradient| over the virtual space, relative to that at w = 0
     gap: float  #: P(w) - P* is at most this; infinite if labels are missing
     solver: str
-    stopped_by: str  #: tol, gap, max_iter, time_limit, dev, interrupt, or precision: no step improves any more
+    stopped_by: (
+        str  #: tol, gap, max_iter, time_limit, dev, callback, interrupt, or precision: no step improves any more
+    )
     history: list[Record]
 
     def model(self, vocabulary: Vocabulary, *, template: Template | None = None, n_columns: int = 0) -> Model:
@@ -149,7 +151,8 @@ def fit(
     Stops at a relative KKT residual of `tol`, or, if `gap` is given, at a duality gap of `gap` times the objective;
     or at a limit. `observed_only` leaves out features that never occur, `features` all but those of the given numbers
     (ascending). `init` starts from another fit for the same labels and attributes, or from `weights_in` of a model.
-    `callback` gets the fields of a `Record` at every iteration. `solver_options` go to the solver (see its module).
+    `callback` gets the fields of a `Record` at every iteration, and ends training by returning True. `solver_options` go
+    to the solver (see its module).
     `seed` orders the sequences of the stochastic solvers, which stop after 50 epochs unless `max_iter` says otherwise.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With

@@ -119,16 +119,12 @@ class Trainer:
         self._tell("prepared", f"{self._described(name for name in self._values if name not in names)}\n")
 
         stagnation = Stagnation(chosen.period, chosen.delta)
-        stagnated = False
 
-        def each(record: dict[str, Any]) -> None:
-            nonlocal stagnated
+        def each(record: dict[str, Any]) -> bool:
             if record["iter"] > 0:
                 info = log.add(record, 0 if dev is None else dev.n_tokens)
                 self._tell("iteration", lines_of(info), info)
-            stagnated = stagnation.reached(record)
-            if stagnated:
-                raise KeyboardInterrupt  # `fit` ends with what it has
+            return stagnation.reached(record)
 
         found = fit(
             corpus,
@@ -141,7 +137,7 @@ class Trainer:
             dev=dev,
             callback=each,
         )
-        if stagnated:
+        if found.stopped_by == "callback":
             found = replace(found, stopped_by="delta")
         elif found.stopped_by == "interrupt":
             raise KeyboardInterrupt

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -86,7 +86,8 @@ class Result:
     history: list[Record] = field(default_factory=list)
 
 
-Callback = Callable[[dict[str, Any]], None]
+#: Gets the fields of a record; True: that is enough. What is not a bool is no answer, so that `list.append` can be one.
+Callback: TypeAlias = Callable[[dict[str, Any]], Any]
 
 # The first screening waits until the model is peaked: at w = 0 almost every feature looks like a violation.
 _FIRST_SCREENING = 5
@@ -175,9 +176,11 @@ class _Run:
                         stopped_by = "tol" if self.stopping.gap is None else "gap"
                     elif limit or stalled > 1:
                         stopped_by = limit or "precision"
-                self._record(iteration, point, kkt, gap)
+                enough = self._record(iteration, point, kkt, gap)
                 if stopped_by is None and self.dev is not None and self.dev.exhausted(iteration):
                     stopped_by = "dev"
+                if stopped_by is None and enough:
+                    stopped_by = "callback"
                 if stopped_by is None:
                     before, point = point, self.solver.step(point)
                     stalled = stalled + 1 if point is before else 0
@@ -281,7 +284,8 @@ class _Run:
             return "time_limit"
         return None
 
-    def _record(self, iteration: int, point: Point, kkt: float | None, gap: float | None) -> None:
+    def _record(self, iteration: int, point: Point, kkt: float | None, gap: float | None) -> bool:
+        """Note an iteration. Whether the callback has had enough."""
         n_unigram = point.known.features.n_unigram
         dev_error = None if self.dev is None else self.dev.look(iteration, point.known.numbers, point.w)
         record = Record(
@@ -297,5 +301,4 @@ class _Run:
             dev_error=dev_error,
         )
         self.history.append(record)
-        if self.callback is not None:
-            self.callback(asdict(record))
+        return self.callback is not None and self.callback(asdict(record)) is True
