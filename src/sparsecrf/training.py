@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.checkpoint import Checkpoint
 from sparsecrf.heldout import Dev, check_same_vocabulary
+from sparsecrf.history import columns
 from sparsecrf.model import Model
 from sparsecrf.objective import Floats, Numbers, Objective
 from sparsecrf.solvers.lbfgs import Lbfgs
@@ -56,6 +57,7 @@ class Fit:
     solver: str
     stopped_by: str  #: tol, gap, max_iter, time_limit, dev, interrupt, or precision: no step improves any more
     history: list[Record]
+    n_features: int  #: how many features it chose from: the space that kkt and gap are over
 
     def model(self, vocabulary: Vocabulary, *, template: Template | None = None, n_columns: int = 0) -> Model:
         """The model, for the vocabulary that encoded the corpus (with this template, from so many columns)."""
@@ -67,10 +69,11 @@ class Fit:
         )
 
     def training_record(self) -> dict[str, Any]:
-        """How the weights were found, in JSON values: None for what is not finite."""
+        """How the weights were found, in JSON values: None for what is not finite; the history by columns, thinned."""
         numbers = {name: getattr(self, name) for name in ("rho1", "rho2", "objective", "loss", "kkt", "gap")}
         counts = {
             "iterations": self.history[-1].iter if self.history else 0,
+            "features": self.n_features,
             "sequences": self.corpus.n_sequences,
             "tokens": self.corpus.n_tokens,
         }
@@ -81,6 +84,7 @@ class Fit:
             "stopped_by": self.stopped_by,
             **counts,
             "version": version("sparsecrf"),
+            "history": columns(self.history),
         }
 
 
@@ -200,6 +204,7 @@ def fit(
         solver,
         result.stopped_by,
         result.history,
+        objective.n_features(),
     )
 
 

@@ -47,16 +47,6 @@ class Log:
             self.error, self._file = error, None
 
 
-def virtual_features(data: Labelled) -> int:
-    """How many features can be formed: labels of unigram attributes, pairs of bigram ones, those of the start too."""
-    from sparsecrf._core import Oracle
-
-    Y = len(data.vocabulary.labels)
-    unigram, start, inner = Oracle(data.corpus).masses()
-    pairs = Y * Y + (Y if data.vocabulary.start else 0)
-    return int((unigram > 0).sum()) * Y + int(((start > 0) | (inner > 0)).sum()) * pairs
-
-
 def summary(found: Fit, data: Labelled, virtual: int) -> dict[str, Any]:
     """What `--json` prints."""
     from sparsecrf._core import FeatureSet
