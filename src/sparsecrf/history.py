@@ -1,4 +1,4 @@
-"""The course of a run as a model file keeps it: few points, by columns.
+"""The course of a run as a model file keeps it: few points, by columns; and its end in words.
 
 Wall-clock times are left out: they would be all that differs between the files of two equal runs.
 """
@@ -10,6 +10,17 @@ from math import isfinite
 from typing import Any
 
 from sparsecrf.solvers.working_set import Record
+
+#: Why a run stopped.
+REASONS = {
+    "tol": "the KKT residual is small enough",
+    "gap": "the gap is small enough",
+    "max_iter": "the iterations are used up",
+    "time_limit": "the time is used up",
+    "dev": "the dev error no longer improves",
+    "interrupt": "interrupted",
+    "precision": "no step improves the objective any more",
+}
 
 #: How many points are kept at most.
 POINTS = 200

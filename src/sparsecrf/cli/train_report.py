@@ -9,6 +9,8 @@ from contextlib import suppress
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from sparsecrf.history import REASONS
+
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
     from sparsecrf.training import Fit
@@ -84,17 +86,6 @@ def peak_rss_mb() -> float | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
-
-
-REASONS = {
-    "tol": "the KKT residual is small enough",
-    "gap": "the gap is small enough",
-    "max_iter": "the iterations are used up",
-    "time_limit": "the time is used up",
-    "dev": "the dev error no longer improves",
-    "interrupt": "interrupted",
-    "precision": "no step improves the objective any more",
-}
 
 
 def _distance(found: Fit) -> str:
