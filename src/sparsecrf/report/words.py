@@ -72,7 +72,7 @@ def facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Objective", _number(training, "objective")),
         ("Loss", _number(training, "loss")),
         ("KKT residual, relative", _number(training, "kkt", "{:.2e}")),
-        ("Duality gap", _number(training, "gap", "{:.4g}")),
+        ("Duality gap", _number(training, "gap", "{:,.4g}")),
         ("Solver", _text(training, "solver")),
         ("Stopped because", REASONS.get(str(training.get("stopped_by")), _text(training, "stopped_by"))),
         ("Iterations", _number(training, "iterations", "{:,.0f}")),

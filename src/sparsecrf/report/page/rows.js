@@ -1,7 +1,7 @@
 // A list of any length in a box that scrolls: only the rows in sight exist.
 
 const MARGIN = 8; // rows beyond the edges, for smooth scrolling
-const PRINTED = 100; // rows on paper
+const PRINTED = 50; // rows on paper
 
 class Rows {
   /** `render(k)` makes the element of row k; `choose(k)` is told which row is current, `enter(k)` of Enter on it. */
