@@ -6,7 +6,7 @@ PYTEST_ARGS ?=
 SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp src -not -name __pycache__ -not -name '*.pyc' 2>/dev/null)
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.inl')
 
-.PHONY: demo test lint bench bench-training bench-labelling bench-estimator sanitize format clean
+.PHONY: demo test test-browser chromium lint bench bench-training bench-labelling bench-estimator sanitize format clean
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -14,6 +14,10 @@ demo: .venv/installed
 
 test: .venv/installed
 	.venv/bin/python -m pytest $(PYTEST_ARGS)
+
+# The pages of `sparsecrf report`, in Chromium ($$CHROMIUM, or one on the path).
+test-browser: .venv/installed .venv/browser chromium
+	.venv/bin/python -m pytest tests/browser $(PYTEST_ARGS)
 
 bench: .venv/installed
 	PYTHONPATH=. .venv/bin/python benchmarks/micro/run.py
@@ -61,6 +65,24 @@ clean:
 .venv/linters: .venv/tools
 	.venv/bin/python -m pip install --quiet --group lint
 	touch $@
+
+.venv/browser: .venv/tools
+	.venv/bin/python -m pip install --quiet --group browser
+	touch $@
+
+# Chromium is the system's: it is installed if there is none and that can be done without asking.
+chromium:
+	@for name in "$$CHROMIUM" chromium chromium-browser google-chrome; do \
+		if command -v "$$name" >/dev/null 2>&1; then exit 0; fi; \
+	done; \
+	if [ "$$(id -u)" = 0 ]; then as_root=; else as_root="sudo -n"; fi; \
+	if command -v apt-get >/dev/null 2>&1 && $$as_root true 2>/dev/null; then \
+		$$as_root apt-get -qq update && \
+		$$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium >/dev/null; \
+	else \
+		echo "make test-browser: expected Chromium on the path or in \$$CHROMIUM, found none, and it cannot be" \
+			"installed from here. Install it (Debian: apt-get install chromium) and try again." >&2; exit 1; \
+	fi
 
 # ---- AddressSanitizer and UBSan (GCC on Linux). Python itself is not built with them, so their libraries are loaded
 # first; abort_on_error lets pytest print which test it was, --capture=sys lets the report through.

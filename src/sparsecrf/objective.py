@@ -76,6 +76,14 @@ def place_among(numbers: Numbers, among: Numbers) -> Numbers:
     return np.where(among[place] == numbers, place, -1)
 
 
+def virtual_features(corpus: Corpus, oracle: Oracle | None = None) -> int:
+    """How many features can be formed: labels of unigram attributes, pairs of bigram ones, those of the start too."""
+    Y = corpus.n_labels
+    unigram, start, inner = (oracle or Oracle(corpus)).masses()
+    pairs = Y * Y + (Y if (start > 0).any() else 0)
+    return int((unigram > 0).sum()) * Y + int(((start > 0) | (inner > 0)).sum()) * pairs
+
+
 def _checked(features: Numbers, corpus: Corpus) -> Numbers:
     given = np.asarray(features)
     if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
@@ -122,6 +130,10 @@ class Objective:
             self.allowed = _checked(features, corpus)
             if observed_only:
                 raise InputError("features: expected either a list of them or observed_only, found both")
+
+    def n_features(self) -> int:
+        """The size of the space that is searched and certified."""
+        return virtual_features(self.corpus, self._oracle) if self.allowed is None else len(self.allowed)
 
     # ---- Working sets
 

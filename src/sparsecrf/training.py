@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.checkpoint import Checkpoint
 from sparsecrf.heldout import Dev, check_same_vocabulary
+from sparsecrf.history import columns
 from sparsecrf.model import Model
 from sparsecrf.objective import Floats, Numbers, Objective
 from sparsecrf.solvers.lbfgs import Lbfgs
@@ -54,10 +55,10 @@ class Fit:
     kkt: float  #: sum of |smallest subgradient| over the virtual space, relative to that at w = 0
     gap: float  #: P(w) - P* is at most this; infinite if labels are missing
     solver: str
-    stopped_by: (
-        str  #: tol, gap, max_iter, time_limit, dev, callback, interrupt, or precision: no step improves any more
-    )
+    #: tol, gap, max_iter, time_limit, dev, callback, interrupt, or precision: no step improves any more
+    stopped_by: str
     history: list[Record]
+    n_features: int  #: how many features it chose from: the space that kkt and gap are over
 
     def model(self, vocabulary: Vocabulary, *, template: Template | None = None, n_columns: int = 0) -> Model:
         """The model, for the vocabulary that encoded the corpus (with this template, from so many columns)."""
@@ -69,10 +70,11 @@ class Fit:
         )
 
     def training_record(self) -> dict[str, Any]:
-        """How the weights were found, in JSON values: None for what is not finite."""
+        """How the weights were found, in JSON values: None for what is not finite; the history by columns, thinned."""
         numbers = {name: getattr(self, name) for name in ("rho1", "rho2", "objective", "loss", "kkt", "gap")}
         counts = {
             "iterations": self.history[-1].iter if self.history else 0,
+            "features": self.n_features,
             "sequences": self.corpus.n_sequences,
             "tokens": self.corpus.n_tokens,
         }
@@ -83,6 +85,7 @@ class Fit:
             "stopped_by": self.stopped_by,
             **counts,
             "version": version("sparsecrf"),
+            "history": columns(self.history),
         }
 
 
@@ -151,9 +154,9 @@ def fit(
     Stops at a relative KKT residual of `tol`, or, if `gap` is given, at a duality gap of `gap` times the objective;
     or at a limit. `observed_only` leaves out features that never occur, `features` all but those of the given numbers
     (ascending). `init` starts from another fit for the same labels and attributes, or from `weights_in` of a model.
-    `callback` gets the fields of a `Record` at every iteration, and ends training by returning True. `solver_options` go
-    to the solver (see its module).
-    `seed` orders the sequences of the stochastic solvers, which stop after 50 epochs unless `max_iter` says otherwise.
+    `callback` gets the fields of a `Record` at every iteration, and ends training by returning True. `solver_options`
+    go to the solver (see its module). `seed` orders the sequences of the stochastic solvers, which stop after 50 epochs
+    unless `max_iter` says otherwise.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
     `patience`, training also stops when that error has not improved for so many iterations; unless the optimum is
@@ -203,6 +206,7 @@ def fit(
         solver,
         result.stopped_by,
         result.history,
+        objective.n_features(),
     )
 
 

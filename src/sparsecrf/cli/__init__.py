@@ -16,6 +16,7 @@ from sparsecrf.cli.demo import demo
 from sparsecrf.cli.evaluate import evaluate
 from sparsecrf.cli.label import label
 from sparsecrf.cli.path import path
+from sparsecrf.cli.report import report
 from sparsecrf.cli.show import show
 from sparsecrf.cli.train import train
 
@@ -75,6 +76,12 @@ _command(
 _command(evaluate, "eval", "sparsecrf eval labelled.txt --confusion 10", "sparsecrf eval test.txt -m model.safetensors")
 _command(path, "path", "sparsecrf path train.txt -t template.txt --dev dev.txt -o models")
 _command(show, "show", "sparsecrf show model.safetensors --label B-NP --top 20")
+_command(
+    report,
+    "report",
+    "sparsecrf report model.safetensors -o report.html",
+    "sparsecrf report model.safetensors -o report.html --data test.txt",
+)
 _command(
     convert,
     "convert",

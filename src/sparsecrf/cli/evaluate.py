@@ -89,22 +89,11 @@ def _label_sequences(file: str, model: str | None) -> Iterator[tuple[list[str], 
 
 def _predicted(file: str, model: str) -> Iterator[tuple[list[str], list[str]]]:
     """Gold and predicted labels of a file that the model labels."""
-    from sparsecrf import InputError, Model
-    from sparsecrf.io.text import name_of, pieces, width
+    from sparsecrf import Model
+    from sparsecrf.io.predict import predicted
 
-    loaded, n_columns = Model.load(model), 0
-    labeller = loaded.labeller()
-    for piece in pieces(file):
-        if n_columns == 0 and loaded.template is not None:
-            n_columns = width(piece)
-            needed = max(loaded.n_columns, loaded.template.n_columns)
-            if n_columns > 0 and (n_columns <= needed or n_columns > loaded.n_columns + 1 > 1):
-                expected = f"{needed} columns of observations and, last, the gold label"
-                raise InputError(f"{name_of(file)}, line {piece.line}: expected {expected}, found {n_columns} columns")
-        text = labeller.label(piece.data, name_of(file), n_columns, piece.line).decode()
-        for sequence in text.split("\n\n")[:-1]:
-            # Labels may have blanks in CRFsuite's format, where they are set off by a tab.
-            rows = [line.split("\t") if loaded.template is None else line.split() for line in sequence.split("\n")]
+    for _, sequences in predicted(Model.load(model), file):
+        for rows in sequences:
             yield [row[-2] for row in rows], [row[-1] for row in rows]
 
 

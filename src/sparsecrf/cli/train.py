@@ -113,8 +113,9 @@ def train(
     """
     from sparsecrf.cli.files import check_readable, check_solver, check_writable
     from sparsecrf.cli.labelled import read_labelled
-    from sparsecrf.cli.train_report import Log, as_json, closing, summary, virtual_features
+    from sparsecrf.cli.train_report import Log, as_json, closing, summary
     from sparsecrf.model import Model
+    from sparsecrf.objective import virtual_features
     from sparsecrf.plots import check_plot, plot_convergence
     from sparsecrf.progress import note, progress, say
     from sparsecrf.training import fit, weights_in
@@ -132,7 +133,7 @@ def train(
     read = read_labelled(
         data, dev, template, boundary=boundary, format=format, start=start, missing=missing, quiet=quiet
     )
-    vocabulary, corpus, virtual = read.vocabulary, read.corpus, virtual_features(read)
+    vocabulary, corpus, virtual = read.vocabulary, read.corpus, virtual_features(read.corpus)
     say(
         f"{corpus.n_sequences:,} sequences, {corpus.n_tokens:,} tokens, {len(vocabulary.labels):,} labels, "
         f"{len(vocabulary.attributes):,} attributes: {virtual:,} features",

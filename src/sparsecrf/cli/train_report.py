@@ -9,6 +9,8 @@ from contextlib import suppress
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from sparsecrf.history import REASONS
+
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
     from sparsecrf.training import Fit
@@ -45,16 +47,6 @@ class Log:
             print(as_json(record), file=self._file, flush=True)
         except OSError as error:  # a full disk must not cost the model
             self.error, self._file = error, None
-
-
-def virtual_features(data: Labelled) -> int:
-    """How many features can be formed: labels of unigram attributes, pairs of bigram ones, those of the start too."""
-    from sparsecrf._core import Oracle
-
-    Y = len(data.vocabulary.labels)
-    unigram, start, inner = Oracle(data.corpus).masses()
-    pairs = Y * Y + (Y if data.vocabulary.start else 0)
-    return int((unigram > 0).sum()) * Y + int(((start > 0) | (inner > 0)).sum()) * pairs
 
 
 def summary(found: Fit, data: Labelled, virtual: int) -> dict[str, Any]:
@@ -94,18 +86,6 @@ def peak_rss_mb() -> float | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
-
-
-REASONS = {
-    "tol": "the KKT residual is small enough",
-    "gap": "the gap is small enough",
-    "max_iter": "the iterations are used up",
-    "time_limit": "the time is used up",
-    "dev": "the dev error no longer improves",
-    "callback": "the callback has had enough",
-    "interrupt": "interrupted",
-    "precision": "no step improves the objective any more",
-}
 
 
 def _distance(found: Fit) -> str:

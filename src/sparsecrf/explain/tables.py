@@ -94,6 +94,8 @@ def _summary(explained: ModelExplanation) -> Table:
     if explained.template is not None:
         rows[f"template ({explained.template.boundary})"] = explained.template.text.rstrip("\n")
     for name, value in explained.training.items():
+        if isinstance(value, (dict, list)):  # the history: numbers for a picture
+            continue
         rows[name] = f"{value:.6g}" if isinstance(value, float) else "not known" if value is None else str(value)
     table = _table("Model", ["", "value"])
     table.columns[1].justify = "left"

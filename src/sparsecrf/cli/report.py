@@ -1,0 +1,49 @@
+"""`sparsecrf report`: a model as one HTML page."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sparsecrf.cli.options import Quiet
+
+
+def report(
+    model: Annotated[str, typer.Argument(help="A model file.", metavar="MODEL", show_default=False)],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="The page to write.", metavar="FILE.html", show_default=False)
+    ],
+    data: Annotated[
+        str | None,
+        typer.Option(help="Labelled data in the model's format: adds scores and sentences.", metavar="FILE"),
+    ] = None,
+    max_sentences: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Sentences of --data to show, those with errors first.")
+    ] = 300,
+    max_weights: Annotated[
+        int, typer.Option(min=1, max=400_000, metavar="N", help="Weights to list, the largest first.")
+    ] = 200_000,
+    quiet: Quiet = False,
+) -> None:
+    """Write an HTML page about a model: certificate, training, weights, transitions and, with --data, its errors.
+
+    The page needs no other file and no network. Open it in any browser, or send it to someone.
+    """
+    import os
+
+    from sparsecrf.cli.files import check_readable, check_writable
+    from sparsecrf.io.atomic import write_atomically
+    from sparsecrf.io.text import name_of
+    from sparsecrf.model import Model
+    from sparsecrf.progress import say
+    from sparsecrf.report import make_report
+
+    check_readable(model, data)
+    check_writable(output, inputs=[model, data])
+    name = os.path.basename(name_of(model))
+    page = make_report(
+        Model.load(model), name=name, data=data, max_sentences=max_sentences, max_weights=max_weights
+    ).encode()
+    write_atomically(output, page)
+    say(f"{name_of(output)}: {len(page) / 2**20:.1f} MB", quiet=quiet)

@@ -1,0 +1,96 @@
+"""The data of the page that a model alone has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparsecrf.explain import START
+from sparsecrf.explain.weights import WeightTable
+from sparsecrf.report.pack import Names, real, whole
+from sparsecrf.report.words import certificate, facts, number
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
+
+_HISTORY = ("iter", "passes", "objective", "loss", "kkt", "gap", "active", "dev_error")
+
+
+def model_data(model: Model, name: str, max_weights: int, names: Names) -> dict[str, Any]:
+    """All that the page shows of a model called `name`: the `max_weights` largest weights, and everything else.
+
+    `names` takes the attributes of the weights.
+    """
+    explained = model.explain(top=1)
+    return {
+        "name": name,
+        "version": version("sparsecrf"),
+        "labels": model.labels,
+        "start": START,
+        "summary": _summary(model, explained.summary),
+        "certificate": certificate(model.training)._asdict(),
+        "facts": facts(model.training),
+        "template": None if model.template is None else model.template.text,
+        "history": history(model.training),
+        "weights": _weights(model, max_weights, names),
+        "transitions": _transitions(explained.transitions),
+        "templates": [
+            {
+                "name": use.name,
+                "attributes": use.attributes,
+                "unigram": use.unigram,
+                "bigram": use.bigram,
+                "mass": use.mass,
+            }
+            for use in explained.templates
+        ],
+    }
+
+
+def _summary(model: Model, counts: Mapping[str, Any]) -> dict[str, Any]:
+    space = number(model.training, "features")
+    return {**counts, "active": model.n_active, "features": space}
+
+
+def _weights(model: Model, limit: int, names: Names) -> dict[str, Any]:
+    """The largest weights, by columns: attribute, previous label (-1: none, Y: the start), label, weight."""
+    table = WeightTable.of(model)
+    kept = table.where(np.arange(min(limit, len(table))))
+    # Numbers of attributes in the page: in the order in which they come.
+    known, first, place = np.unique(kept.attribute, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    number_of = np.empty(len(known), dtype=np.int64)
+    for k in order.tolist():
+        number_of[k] = names.number(kept.attribute_names[int(known[k])])
+    plain = set(model.plain_attributes())
+    return {
+        "total": len(table),
+        "x": whole(number_of[place]),
+        "p": whole(kept.previous),
+        "y": whole(kept.label),
+        "w": real(kept.weight),
+        "plain": [names.number(kept.attribute_names[x]) for x in known.tolist() if kept.attribute_names[x] in plain],
+    }
+
+
+def _transitions(matrix: np.ndarray[Any, Any]) -> dict[str, Any]:
+    """The plain transitions that are not zero."""
+    p, y = np.nonzero(matrix)
+    return {"p": whole(p), "y": whole(y), "w": real(matrix[p, y])}
+
+
+def history(training: Mapping[str, Any]) -> dict[str, list[float | None]] | None:
+    """The course of the training, if the record has one that makes sense: columns of equal length."""
+    record = training.get("history")
+    if not isinstance(record, dict) or not isinstance(record.get("iter"), list):
+        return None
+    n = len(record["iter"])
+    columns: dict[str, list[float | None]] = {}
+    for name in _HISTORY:
+        values = record.get(name)
+        if isinstance(values, list) and len(values) == n:
+            columns[name] = [number({name: value}, name) for value in values]
+    return columns if n > 1 and None not in columns["iter"] else None

@@ -1,0 +1,56 @@
+// Put the page together.
+
+function showNavigation() {
+  const sections = [...document.querySelectorAll("main > section")].filter((section) => !section.hidden);
+  const links = new Map(sections.map((section) => {
+    const title = section.id === "summary" ? "Summary" : section.querySelector("h2").textContent;
+    return [section, el("a", { href: `#${section.id}` }, title)];
+  }));
+  $("nav").append(...[...links.values()].map((link) => el("li", {}, link)));
+  const mark = soon(() => {
+    const bar = document.querySelector(".bar").offsetHeight;
+    const atEnd = scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+    let current = sections[0];
+    for (const section of sections) if (section.getBoundingClientRect().top < bar + innerHeight / 3) current = section;
+    if (atEnd) current = sections[sections.length - 1];
+    for (const [section, link] of links) {
+      if (section === current) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+    // Not scrollIntoView: it would scroll the page as well.
+    const nav = $("nav").parentElement, link = links.get(current);
+    nav.scrollLeft = link.offsetLeft - nav.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
+  });
+  addEventListener("scroll", mark, { passive: true });
+  mark();
+}
+
+/** Light or dark: as the system has it until the button is pressed. A browser that keeps nothing forgets it. */
+function showTheme() {
+  const dark = matchMedia("(prefers-color-scheme: dark)"), root = document.documentElement;
+  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
+  const apply = () => {
+    $("theme").setAttribute("aria-pressed", isDark());
+    for (const redraw of redraws) redraw();
+  };
+  try { root.dataset.theme = localStorage.getItem("sparsecrf-theme") || ""; } catch { /* not kept */ }
+  $("theme").addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    try { localStorage.setItem("sparsecrf-theme", root.dataset.theme); } catch { /* not kept */ }
+    apply();
+  });
+  dark.addEventListener("change", apply);
+  $("theme").setAttribute("aria-pressed", isDark());
+}
+
+showTheme();
+showSummary();
+const weights = readWeights();
+showSentences();
+showWeights(weights);
+showMaps(weights);
+showTransitions();
+showTemplates();
+showCurves();
+showNavigation();
+document.documentElement.dataset.ready = Math.round(performance.now());

@@ -1,0 +1,28 @@
+// How good the labels of the data are: above the sentence explorer.
+
+function showScores() {
+  const { scores, confusions, file, wrong, words } = data.sentences;
+  const shown = words.length, all = scores.sequences;
+  const missing = wrong > shown ? "; not all errors are here" : "";
+  const rest = shown < all ? ` ${count(shown)} of them are shown, those with errors first${missing}.` : "";
+  $("sentences-note").replaceChildren(name(file), `: ${plural(all, "sentence")}, ${count(wrong)} with errors.${rest}`);
+  const rate = (value) => `${value.toFixed(2)} %`;
+  const facts = [
+    ["Token accuracy", rate(100 - scores.token_error), `of ${count(scores.tokens)}`],
+    ["Sentences without error", rate(100 - scores.sequence_error), `of ${count(all)}`],
+  ];
+  if (scores.f1 !== null) {
+    facts.push(["Chunk F1", scores.f1.toFixed(2)], ["Chunk precision", rate(scores.precision)],
+      ["Chunk recall", rate(scores.recall)]);
+  }
+  $("scores").append(...facts.map((line) => fact(...line)));
+  const types = Object.entries(scores.types).map(([type, score]) => [
+    type === "" ? "(no type)" : name(type), score.f1.toFixed(2), rate(score.precision), rate(score.recall),
+    count(score.gold), count(score.predicted), count(score.correct)]);
+  $("types-box").hidden = !types.length;
+  const titles = ["Type", "F1", "Precision", "Recall", "Gold", "Predicted", "Correct"];
+  $("types").append(table("Chunks by type", titles, types, [1, 2, 3, 4, 5, 6]));
+  $("confusions-box").hidden = !confusions.length;
+  $("confusions").append(table("Most frequent confusions", ["Gold", "Predicted", "Tokens"],
+    confusions.map(([gold, predicted, n]) => [name(gold), name(predicted), count(n)]), [2]));
+}

@@ -1,0 +1,95 @@
+"""What the numbers of a training record mean, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_CEILING, Decimal
+from math import isfinite
+from typing import Any, NamedTuple
+
+from sparsecrf.history import REASONS
+
+#: A bound that is wider than this share of the optimum says little.
+_LOOSE = 0.1
+
+
+class Certificate(NamedTuple):
+    """How close to the optimum the weights are known to be."""
+
+    headline: str
+    detail: str
+    good: bool  #: whether the bound says much
+
+
+def number(record: Mapping[str, Any], name: str) -> float | None:
+    """A number of the record; None if it has none by this name."""
+    value = record.get(name)
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value) else None
+
+
+def certificate(training: Mapping[str, Any]) -> Certificate:
+    """The duality gap in words: P - P* <= gap."""
+    objective, gap, kkt = (number(training, name) for name in ("objective", "gap", "kkt"))
+    if "imported_from" in training:
+        return Certificate("No certificate", f"The weights were imported from {training['imported_from']}.", False)
+    if objective is None:
+        return Certificate("No certificate", "The file does not say how the weights were found.", False)
+    near = "" if kkt is None else f" The relative KKT residual is {kkt:.1e}: 0 at the optimum, 1 at the start."
+    if gap is None:
+        return Certificate(
+            "No bound on the distance to the optimum",
+            f"There is none where labels were missing in training.{near}",
+            False,
+        )
+    if gap <= 0:
+        return Certificate("At the optimum", f"The duality gap is zero to rounding.{near}", True)
+    # P* >= P - gap, hence P <= P* (1 + gap / (P - gap)).
+    share = gap / (objective - gap) if objective > gap else float("inf")
+    bound = f"No weights at all have an objective below {objective - gap:,.6g}; these have {objective:,.6g}."
+    if share <= _LOOSE:
+        return Certificate(f"Within {rounded_up(100 * share)} % of the optimum", bound + near, True)
+    if share < 1:
+        headline = f"Within {rounded_up(100 * share)} % of the optimum"
+        return Certificate(headline, f"{bound} That bound is loose.{near}", False)
+    loose = (
+        f"The duality gap is {gap:,.4g}, the objective {objective:,.6g}: the bound is too loose to say how close it is."
+    )
+    return Certificate("No useful bound yet", loose + near, False)
+
+
+def rounded_up(percent: float) -> str:
+    """Two significant digits and never less than the number: a bound stays one."""
+    exact = Decimal(percent)
+    unit = Decimal(1).scaleb(max(exact.adjusted() - 1, -6))
+    return f"{exact.quantize(unit, rounding=ROUND_CEILING).normalize():f}"
+
+
+def facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The training record, line by line: what it is, and the number."""
+    lines = [
+        ("l1 penalty rho1", _number(training, "rho1")),
+        ("l2 penalty rho2", _number(training, "rho2")),
+        ("Objective", _number(training, "objective")),
+        ("Loss", _number(training, "loss")),
+        ("KKT residual, relative", _number(training, "kkt", "{:.2e}")),
+        ("Duality gap", _number(training, "gap", "{:,.4g}")),
+        ("Solver", _text(training, "solver")),
+        ("Stopped because", REASONS.get(str(training.get("stopped_by")), _text(training, "stopped_by"))),
+        ("Iterations", _number(training, "iterations", "{:,.0f}")),
+        ("Training sequences", _number(training, "sequences", "{:,.0f}")),
+        ("Training tokens", _number(training, "tokens", "{:,.0f}")),
+        ("Trained by version", _text(training, "version")),
+        ("Imported from", _text(training, "imported_from")),
+    ]
+    return [(name, value) for name, value in lines if value is not None]
+
+
+def _number(training: Mapping[str, Any], name: str, pattern: str = "{:,.7g}") -> str | None:
+    if name not in training:
+        return None
+    value = number(training, name)
+    return "not known" if value is None else pattern.format(value)
+
+
+def _text(training: Mapping[str, Any], name: str) -> str | None:
+    return str(training[name]) if training.get(name) is not None else None

@@ -1,0 +1,89 @@
+"""Models and data for reports: small ones whose answers are known, with names that are hard on a page; large ones."""
+
+import numpy as np
+
+from sparsecrf import Model, Template, Vocabulary
+
+SCRIPT = "<script>alert(1)</script>"
+HEBREW = "שלום"
+TRAINING = {
+    "rho1": 0.5,
+    "rho2": 0.01,
+    "objective": 100.0,
+    "loss": 80.0,
+    "kkt": 1e-4,
+    "gap": 0.04,
+    "solver": "auto",
+    "stopped_by": "tol",
+    "iterations": 40,
+    "features": 1000,
+    "sequences": 3,
+    "tokens": 7,
+    "version": "0.1.0",
+    "history": {
+        "iter": list(range(41)),
+        "passes": [k * 1.5 for k in range(41)],
+        "objective": [100 + 900 / (k + 1) ** 2 for k in range(41)],
+        "kkt": [0.5 if k == 5 else 1e-4 if k == 40 else None for k in range(41)],
+        "gap": [50.0 if k == 5 else 0.04 if k == 40 else None for k in range(41)],
+        "active": [k % 7 + 10 for k in range(41)],
+    },
+}
+#: Sentences of the data: the second has an error, and the third has one whose gold label the model does not know.
+DATA = f"""the NN DET
+dog NN NOUN
+runs VB VERB
+
+dog NN VERB
+runs VB VERB
+
+{SCRIPT} NN unheard-of
+"quoted" NN NOUN
+</script> NN NOUN
+
+{HEBREW} NN NOUN
+עולם NN VERB
+
+"""
+
+
+def small_model():
+    """Labels words by the word itself; attributes condition pairs too."""
+    made = Model.from_weights(
+        ["DET", "NOUN", "VERB", '<b>"&'],
+        {
+            ("U:the", "DET"): 3.0,
+            ("U:dog", "NOUN"): 2.0,
+            ("U:dog", "VERB"): -1.0,
+            ("U:runs", "VERB"): 2.5,
+            (f"U:{SCRIPT}", '<b>"&'): 4.0,
+            ('U:"quoted"', "NOUN"): 2.0,
+            ("U:</script>", "NOUN"): 1.0,
+            (f"U:{HEBREW}", "NOUN"): 1.5,
+            ("U:עולם", "VERB"): 1.5,
+        },
+        {
+            ("B", None, "NOUN"): 0.25,
+            ("B", "DET", "NOUN"): 1.25,
+            ("B", "NOUN", "VERB"): 0.75,
+            ("B", "VERB", "VERB"): -0.5,
+            ("B1:NN", "DET", "NOUN"): 0.125,
+        },
+    )
+    template = Template("U:%x[0,0]\nB\nB1:%x[0,1]\nU9:%x[9,0]\n")
+    return Model(made.vocabulary, made.features, made.w, template=template, n_columns=2, training=TRAINING)
+
+
+def large_model(n=100_000, Y=40):
+    """n active weights, most of them of labels."""
+    vocabulary, rng = Vocabulary(bigrams="all"), np.random.default_rng(0)
+    for y in range(Y):
+        vocabulary.labels.intern(f"L{y}")
+    X = n * 2 // 5
+    for x in range(X):
+        vocabulary.attributes.intern(f"U{x % 20:02}:word{x}")
+    n_pairs = n // 10
+    pairs = np.column_stack([np.arange(n_pairs) % X, rng.integers(0, Y + 1, n_pairs), rng.integers(0, Y, n_pairs)])
+    cells = rng.choice(X * Y, n - n_pairs, replace=False)
+    labels = np.column_stack([cells // Y, cells % Y])
+    return Model.from_cells(vocabulary, labels, rng.normal(size=len(labels)), pairs, rng.normal(size=n_pairs))
