@@ -11,7 +11,9 @@ import time
 import numpy as np
 import pytest
 
-from sparsecrf import Model, Template, Vocabulary, fit
+from sentences import sentences
+from sparsecrf import CRF, Model, Template, Vocabulary, fit
+from sparsecrf.io.crfsuite import crfsuite_lines
 from sparsecrf.io.encode import encode_columns
 from sparsecrf.simulate import paper_hmm
 
@@ -245,6 +247,21 @@ def test_labels_with_blanks_are_evaluated_whole(program):
     assert program("train", "d.crfsuite", "-m", "m.safetensors", "--rho1", "0.01", "-q").status == 0
     found = json.loads(program("eval", "-m", "m.safetensors", "d.crfsuite", "--json").out)
     assert (found["tokens"], found["token_error"]) == (3, 0.0)
+
+
+def test_attributes_of_crfsuite_files_condition_pairs_if_those_of_the_model_do(program):
+    """Such a model can be trained in Python only."""
+    X, y = sentences(40, seed=1)
+    X = [[[f"word:{word}", (f"tag:{tag}", 0.5)] for word, tag in tokens] for tokens in X]
+    for start in (True, False):
+        crf = CRF(rho1=0.1, bigrams="all", start=start).fit(X, y)
+        assert crf.model_.features.n_bigram > 50
+        crf.model_.save("m.safetensors")
+        lines = (line for tokens, labels in zip(X, y, strict=True) for line in crfsuite_lines(tokens, labels))
+        program.write(d_crfsuite="".join(lines))
+        found = program("label", "-m", "m.safetensors", "d.crfsuite").out
+        labels = [line.split("\t")[1] for line in found.splitlines() if line]
+        assert labels == [label for labels in crf.predict(X) for label in labels]
 
 
 def test_crfsuite_files(program):

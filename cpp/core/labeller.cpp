@@ -125,7 +125,7 @@ Labeller::Batch Labeller::read(std::string_view piece, const std::string& source
         reader.open(piece);
         Items items;
         while (reader.next(items)) {
-            encoder.add(items, bias_);
+            encoder.add(items, bias_, &chain_->features());
             batch.first_line.push_back(items.first_line);
             batch.own.insert(batch.own.end(), items.labels.begin(), items.labels.end());
         }

@@ -56,17 +56,21 @@ void TextEncoder::add(const Rows& rows, const Template& lines, bool labelled) {
     builder_.end_sequence();
 }
 
-void TextEncoder::add(const Items& items, std::string_view bias) {
+void TextEncoder::add(const Items& items, std::string_view bias, const FeatureSet* features) {
     const Names& attributes = expander_.attributes();
     const std::int64_t plain = bias.empty() ? Names::kUnknown : attributes.id(bias);
     const Sequence sequence(*this, items.weight);
     for (std::int64_t t = 0; t < items.length(); ++t) {
+        const bool pairs = t > 0 || expander_.start();
         for (std::int64_t k = items.ptr[t]; k < items.ptr[t + 1]; ++k) {
             const std::int64_t id = attributes.id(items.attributes[k].name);
-            if (id != Names::kUnknown) unigram_.push_back({static_cast<std::uint32_t>(id), items.attributes[k].value});
+            if (id == Names::kUnknown) continue;
+            const Attribute attribute{static_cast<std::uint32_t>(id), items.attributes[k].value};
+            unigram_.push_back(attribute);
+            const bool conditions = features != nullptr && !features->bigram_pairs_of(attribute.id).empty();
+            if (pairs && conditions && id != plain) bigram_.push_back(attribute);
         }
-        if (plain != Names::kUnknown && (t > 0 || expander_.start()))
-            bigram_.push_back({static_cast<std::uint32_t>(plain), 1.0});
+        if (plain != Names::kUnknown && pairs) bigram_.push_back({static_cast<std::uint32_t>(plain), 1.0});
         builder_.add_position(unigram_, bigram_, label(items.labels[t]));
     }
     builder_.end_sequence();

@@ -10,6 +10,7 @@
 #include "columns.hpp"
 #include "corpus.hpp"
 #include "crfsuite_text.hpp"
+#include "features.hpp"
 #include "string_table.hpp"
 #include "template.hpp"
 
@@ -69,8 +70,9 @@ class TextEncoder {
 
     // labelled: the last column is the label.
     void add(const Rows& rows, const Template& lines, bool labelled);
-    // Attributes of items condition labels; `bias`, if not empty, conditions label pairs at every position.
-    void add(const Items& items, std::string_view bias);
+    // Attributes of items condition labels; `bias`, if not empty, conditions label pairs at every position. `features`:
+    // those of a model, whose attributes condition pairs if they have such a feature; null: none of them does.
+    void add(const Items& items, std::string_view bias, const FeatureSet* features = nullptr);
 
     std::int64_t n_sequences() const { return builder_.n_sequences(); }
     bool grows() const { return expander_.attributes().grows() || labels_.grows(); }
