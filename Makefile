@@ -10,7 +10,7 @@ CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -n
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
-	.venv/bin/sparsecrf demo
+	.venv/bin/sparsecrf demo -o build/demo
 
 test: .venv/installed
 	.venv/bin/python -m pytest $(PYTEST_ARGS)

@@ -11,6 +11,7 @@ from sparsecrf import Model
 from sparsecrf.cli.demo import demo
 from sparsecrf.demo.chart import path_chart, round_numbers
 from sparsecrf.demo.letters import HELD_OUT, Part, attributes, conditions_pairs, make_task, phonemes, pronunciations
+from sparsecrf.io.crfsuite import read_crfsuite
 from sparsecrf.vocabulary import Vocabulary
 
 
@@ -30,16 +31,20 @@ def run(*arguments, **environment):
 
 def test_letters_to_sounds(tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
-    plot = tmp_path / "path.svg"
-    done = run("--data", "cmudict", "--words", "150", "--plot", str(plot))
+    done = run("--data", "cmudict", "--words", "150", "-o", str(tmp_path / "made"))
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1].startswith("path  100 %")
     for part in ("Alignment", "K+S", "chosen: rho1 =", "letters (tokens)", "words (any sound)", "what to do next"):
         assert part in done.stdout
     assert max(map(cell_len, done.stdout.splitlines())) <= 80
-    picture = plot.read_text(encoding="utf-8")
-    assert "one SE" in picture
-    assert "error (%)" in picture
+    files = ["model.safetensors", "path.svg", "report.html", "test.crfsuite", "weights.svg"]
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == files
+    assert all(name in done.stdout for name in files)
+    assert "one SE" in (tmp_path / "made" / "path.svg").read_text(encoding="utf-8")
+    assert "error (%)" in (tmp_path / "made" / "path.svg").read_text(encoding="utf-8")
+    model = Model.load(tmp_path / "made" / "model.safetensors")
+    tokens, labels = next(read_crfsuite(tmp_path / "made" / "test.crfsuite"))
+    assert len(model.label(tokens)) == len(labels)
 
 
 @pytest.mark.parametrize("words", [["--words", "99"], ["--data", "nosuch"]])
@@ -47,13 +52,30 @@ def test_wrong_usage(words):
     assert run(*words).returncode == 2
 
 
-def test_without_the_dictionary_the_task_is_simulated(monkeypatch, capsys):
+def test_without_the_dictionary_the_task_is_simulated(monkeypatch, capsys, tmp_path):
     """`auto` is not an error on a machine that has only the package itself; asking for CMUdict is."""
     monkeypatch.setattr("sparsecrf.datasets.fetch.is_here", lambda data_set: False)
-    demo(sequences=50)
+    demo(sequences=50, output=tmp_path)
     printed = capsys.readouterr()
     assert "pip install 'sparsecrf[demo]'" in printed.err
     assert "15.40 %" in printed.out
+    assert "report.html" in printed.out
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+def test_without_matplotlib_the_demo_draws_nothing(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("sparsecrf.demo.files.find_spec", lambda name: None)
+    demo(data="simulated", sequences=50, output=tmp_path)
+    assert "pip install 'sparsecrf[plot]'" in capsys.readouterr().out
+    assert not list(tmp_path.glob("*.svg"))
+
+
+def test_a_file_where_the_folder_should_be(program):
+    program.write(taken="")
+    done = program("demo", "-o", "taken")
+    assert (done.status, program.files()) == (1, ["taken"])
+    assert "expected a folder" in done.err
+    assert program("demo", "-o", "no/such").status == 1
 
 
 # ---- Letters

@@ -89,7 +89,7 @@ _command(
     "sparsecrf convert train.txt train.crfsuite --from columns --to crfsuite -t template.txt",
 )
 app.add_typer(data, name="data")
-_command(demo, "demo", "sparsecrf demo --words 4000 --plot path.svg")
+_command(demo, "demo", "sparsecrf demo --words 4000 -o demo")
 
 
 def main() -> None:

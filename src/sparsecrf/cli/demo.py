@@ -25,19 +25,19 @@ def demo(
     words: Annotated[int, typer.Option(min=100, max=100_000, help="Of CMUdict, to train on.")] = 8000,
     sequences: Annotated[int, typer.Option(min=1, max=1_000_000, help="Simulated ones, to label.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Of the sample or the simulation.")] = 1,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the path into this .svg, .png or .pdf file too.")
-    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="The folder for its pictures, report and model.")
+    ] = Path("sparsecrf-demo"),
 ) -> None:
-    """Train a model along a path of penalties, label what it has not seen, and show how well it does."""
-    from sparsecrf.cli.files import check_writable
+    """Train a model along a path of penalties, label what it has not seen, show how well it does, and report it."""
+    from sparsecrf._core import InputError
     from sparsecrf.datasets.fetch import is_here
     from sparsecrf.datasets.registry import find
-    from sparsecrf.plots import check_plot
 
-    if plot is not None:
-        check_writable(str(plot))
-        check_plot(plot)
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{output}: expected a folder, or none yet, found a file")
+    if not output.resolve().parent.is_dir():
+        raise InputError(f"{output}: expected the folder that it is in to exist, found none")
     if data is Data.auto:
         data = Data.cmudict if is_here(find("cmudict")) else Data.simulated
         if data is Data.simulated:
@@ -45,8 +45,8 @@ def demo(
     if data is Data.cmudict:
         from sparsecrf.demo import letter_to_sound
 
-        letter_to_sound.run(words, seed, plot)
+        letter_to_sound.run(words, seed, output)
     else:
         from sparsecrf.demo import simulated
 
-        simulated.run(sequences, seed, plot)
+        simulated.run(sequences, seed, output)

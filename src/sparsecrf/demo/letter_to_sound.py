@@ -17,10 +17,10 @@ from sparsecrf.datasets.cmudict import parse
 from sparsecrf.datasets.fetch import contents
 from sparsecrf.datasets.registry import find
 from sparsecrf.demo import screen
-from sparsecrf.demo.letters import Task, answers, conditions_pairs, make_task
+from sparsecrf.demo.files import write_files
+from sparsecrf.demo.letters import Task, answers, attributes, conditions_pairs, make_task
 from sparsecrf.demo.progress import path_progress
 from sparsecrf.path import Path, one_standard_error, path
-from sparsecrf.plots import plot_path
 
 #: One thread: the task is small, and threads that wait for each other are slow where other programs run.
 #: A path for the eye needs no more digits than this tolerance gives.
@@ -52,8 +52,8 @@ class Trained:
         return [len(found.w) for found in self.path]
 
 
-def run(n_words: int, seed: int, plot: FilePath | None) -> None:
-    """The whole demo; results on standard output, progress on standard error."""
+def run(n_words: int, seed: int, folder: FilePath) -> None:
+    """The whole demo; results on standard output, progress on standard error, files into a folder."""
     console = Console(highlight=False)
     dictionary = parse(contents(find("cmudict"))["cmudict.dict"].decode("utf-8"))
     console.print(Rule("sparsecrf demo: letters to sounds", style="dim"), "")
@@ -62,9 +62,6 @@ def run(n_words: int, seed: int, plot: FilePath | None) -> None:
     console.print(screen.alignment(task, time.perf_counter() - began))
     trained = train(task)
     console.print(screen.path(trained.active, trained.errors, trained.path.rho1.tolist(), trained.chosen, console))
-    if plot is not None:
-        plot_path(trained.path, file=plot)
-        console.print(f"  [dim]The same path as a picture: {plot}[/dim]\n")
     found = list(answers(trained.model, task.test))
     console.print(screen.errors(task.test, found, trained.model.n_active, trained.possible, trained.seconds))
     console.print(screen.words(task.test, found))
@@ -72,6 +69,9 @@ def run(n_words: int, seed: int, plot: FilePath | None) -> None:
     known = {spelling for spelling, _ in dictionary}
     console.print(screen.invented(trained.model, [word for word in INVENTED if word not in known]))
     console.print(screen.what_next(NEXT))
+    tokens = (attributes(spelling) for spelling, _ in task.test.words)
+    test = zip(tokens, task.test.labels, strict=True)
+    console.print(write_files(folder, trained.model, trained.path, test))
 
 
 def train(task: Task) -> Trained:

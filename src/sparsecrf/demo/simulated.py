@@ -17,10 +17,10 @@ from rich.text import Text
 
 from sparsecrf import Fit, Model, Vocabulary
 from sparsecrf._core import Chain, FeatureSet
+from sparsecrf.demo.files import write_files
 from sparsecrf.demo.progress import path_progress
 from sparsecrf.demo.screen import what_next
 from sparsecrf.path import path
-from sparsecrf.plots import plot_path
 from sparsecrf.simulate import HMM, paper_hmm
 
 TRAINING_SEQUENCES = 500
@@ -34,7 +34,7 @@ NEXT = {
 }
 
 
-def run(sequences: int, seed: int, plot: Path | None) -> None:
+def run(sequences: int, seed: int, folder: Path) -> None:
     """Simulate a hidden Markov model, train on some of its output, label the rest, compare with the Bayes error."""
     console = Console(highlight=False)
     hmm, rng = paper_hmm(), default_rng(seed)
@@ -53,15 +53,14 @@ def run(sequences: int, seed: int, plot: Path | None) -> None:
     errors = [dev.error(model) for model in models]
     best = errors.index(min(errors))
     console.print(_path(fits, errors))
-    if plot is not None:
-        plot_path(replace(found, errors=100 * array(errors)), file=plot)
-        console.print(f"[dim]The same path as a picture: {plot}[/dim]\n")
     trained = models[best]
     console.print(_errors(task, {"trained, best of the path": trained, "the task's own model": hmm.as_model()}))
     console.print(_sparsity(task, trained))
     console.print(_examples(task, trained))
     console.print(_speeds(task, trained))
     console.print(what_next(NEXT))
+    test = (([[symbol] for symbol in x], y) for x, y in zip(task.X, task.y, strict=True))
+    console.print(write_files(folder, trained, replace(found, errors=100 * array(errors)), test))
 
 
 @dataclass(frozen=True)
