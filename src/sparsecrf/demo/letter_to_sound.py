@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.rule import Rule
 
-from sparsecrf import Model, Vocabulary
+from sparsecrf import Model, Vocabulary, fit
 from sparsecrf._core import FeatureSet
 from sparsecrf.datasets.cmudict import parse
 from sparsecrf.datasets.fetch import contents
@@ -21,9 +21,10 @@ from sparsecrf.demo.files import write_files
 from sparsecrf.demo.letters import Task, answers, attributes, conditions_pairs, make_task
 from sparsecrf.demo.progress import path_progress
 from sparsecrf.path import Path, one_standard_error, path
+from sparsecrf.progress import note, progress
 
 #: One thread: the task is small, and threads that wait for each other are slow where other programs run.
-#: A path for the eye needs no more digits than this tolerance gives.
+#: A path for the eye needs no more digits than this tolerance gives; the model that is chosen gets them.
 PATH_OPTIONS: dict[str, Any] = {"n_rho": 14, "rho_min_ratio": 1.5e-5, "rho2": 0.01, "tol": 1e-2, "threads": 1}
 
 #: Words that no dictionary has.
@@ -87,12 +88,23 @@ def train(task: Task) -> Trained:
     errors = np.asarray(found.errors)
     standard_errors = np.sqrt(errors * (100 - errors) / dev.n_tokens)
     chosen = one_standard_error(errors, standard_errors)
+    with progress("the chosen one", None) as advance:
+        final = fit(
+            corpus,
+            rho1=found[chosen].rho1,
+            rho2=found[chosen].rho2,
+            init=found[chosen],
+            threads=1,
+            callback=lambda record: advance(note=note(record)),
+        )
+    if final.stopped_by == "interrupt":
+        raise KeyboardInterrupt
     every = FeatureSet.virtual(corpus)
     return Trained(
         path=replace(found, standard_errors=standard_errors),
         errors=errors.tolist(),
         chosen=chosen,
-        model=found[chosen].model(vocabulary),
+        model=final.model(vocabulary),
         possible=every.n_unigram + every.n_bigram,
         seconds=time.perf_counter() - began,
     )

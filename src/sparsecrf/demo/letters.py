@@ -31,9 +31,16 @@ def attributes(word: str) -> list[list[str]]:
 
 
 # Where an n-gram begins, and its n: all single letters of the window; longer ones that hold this letter or touch it.
-_GRAMS = [
-    (begin, n) for n in range(1, LONGEST + 1) for begin in range(-WINDOW, WINDOW + 2 - n) if n == 1 or -n <= begin <= 1
-]
+# The letter itself comes first: reports call the token by it.
+_GRAMS = sorted(
+    (
+        (begin, n)
+        for n in range(1, LONGEST + 1)
+        for begin in range(-WINDOW, WINDOW + 2 - n)
+        if n == 1 or -n <= begin <= 1
+    ),
+    key=lambda gram: gram != (0, 1),
+)
 
 
 def conditions_pairs(attribute: str) -> bool:

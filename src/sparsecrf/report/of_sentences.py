@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,7 @@ def sentence_data(
     for sentence in chosen:
         table.add(sentence, model.explain(sentence.tokens))
     return {
-        "file": name_of(source),
+        "file": os.path.basename(name_of(source)),  # a page may be sent to others: no folders
         "scores": evaluation.as_dict(),
         "wrong": evaluation.wrong_sequences,
         "confusions": evaluation.confusions(_CONFUSIONS),
