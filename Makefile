@@ -6,7 +6,7 @@ PYTEST_ARGS ?=
 SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp src -not -name __pycache__ -not -name '*.pyc' 2>/dev/null)
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.inl')
 
-.PHONY: demo test test-browser chromium lint bench bench-training bench-labelling bench-estimator sanitize format clean
+.PHONY: demo test test-browser chromium lint docs bench bench-training bench-labelling bench-estimator sanitize format clean
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -18,6 +18,11 @@ test: .venv/installed
 # The pages of `sparsecrf report`, in Chromium ($$CHROMIUM, or one on the path).
 test-browser: .venv/installed .venv/browser chromium
 	.venv/bin/python -m pytest tests/browser $(PYTEST_ARGS)
+
+# The manual, in docs/_build/html; the examples of its gallery run. Nothing is fetched but packages.
+docs: .venv/docs
+	.venv/bin/python -m sphinx -W --keep-going -n -q -b html -d docs/_build/doctrees docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 
 bench: .venv/installed
 	PYTHONPATH=. .venv/bin/python benchmarks/micro/run.py
@@ -49,6 +54,7 @@ format: .venv/linters
 	.venv/bin/clang-format -i $(CPP_FILES)
 
 clean:
+	rm -rf docs/_build docs/gallery docs/generated
 	rm -rf .venv .venv-sanitize build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # ---- The environments. The build tools stay in them (no build isolation), so that a rebuild compiles only what changed.
@@ -83,6 +89,10 @@ chromium:
 		echo "make test-browser: expected Chromium on the path or in \$$CHROMIUM, found none, and it cannot be" \
 			"installed from here. Install it (Debian: apt-get install chromium) and try again." >&2; exit 1; \
 	fi
+
+.venv/docs: .venv/installed
+	.venv/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/venv ".[docs]"
+	touch $@
 
 # ---- AddressSanitizer and UBSan (GCC on Linux). Python itself is not built with them, so their libraries are loaded
 # first; abort_on_error lets pytest print which test it was, --capture=sys lets the report through.

@@ -1,4 +1,8 @@
-"""Learn how English words sound from a dictionary that does not say which letter makes which sound.
+"""
+Letters to sounds
+=================
+
+Learn how English words sound from a dictionary that does not say which letter makes which sound::
 
     pip install "sparsecrf[demo]"
     python examples/letter_to_sound.py

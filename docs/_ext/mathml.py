@@ -1,0 +1,54 @@
+"""Formulas as MathML, which browsers draw themselves: pages need no script, no font and no network for them.
+
+latex2mathml leaves commands that it does not know as text. They are found and reported, so that `-W` stops the build.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.math import get_node_equation_number
+
+_log = logging.getLogger(__name__)
+_NAME = re.compile(r"<mi>(log|exp|sign)</mi>(?!<mo[^>]*>(&#x00028;|\())")  # functions stand off from what they are of
+_UNKNOWN = re.compile(r"<m[ion]>(\\[A-Za-z]+)")
+
+
+def mathml(latex: str, node: nodes.Element, *, display: bool) -> str:
+    """The formula in MathML; a warning for what could not be converted."""
+    try:
+        made = convert(latex, display="block" if display else "inline")
+    except Exception as error:  # the converter has many kinds of errors, and none says where
+        _log.warning("formula %r: %s", latex, error, location=node)
+        return f"<code>{latex}</code>"
+    unknown = _UNKNOWN.findall(made)
+    if unknown:
+        _log.warning("formula %r: MathML has no %s", latex, ", ".join(unknown), location=node)
+    return _NAME.sub(r'\g<0><mspace width="0.167em"/>', made)
+
+
+def visit_math(self: Any, node: nodes.math) -> None:
+    self.body.append(mathml(node.astext(), node, display=False))
+    raise nodes.SkipNode
+
+
+def visit_math_block(self: Any, node: nodes.math_block) -> None:
+    self.body.append(self.starttag(node, "div", CLASS="math-block"))
+    self.body.append(mathml(node.astext(), node, display=True))
+    if node["number"]:
+        self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')
+        self.add_permalink_ref(node, "Link to this equation")
+        self.body.append("</span>")
+    self.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
+    app.config.html_math_renderer = "mathml"
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

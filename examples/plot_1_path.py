@@ -1,0 +1,44 @@
+"""
+How large a penalty
+===================
+
+The penalty rho1 decides how many weights a model has. We follow the solution as rho1 falls, look at the error on
+held-out sentences, and let cross-validation choose.
+"""
+
+# %%
+# Sentences with entities, made up. A word is described by itself, its neighbours and its shape.
+
+from made_up import features, sentences
+from sparsecrf import CRF, CRFCV
+
+words, y = sentences(120, seed=1)
+X = [features(sentence) for sentence in words]
+words_dev, y_dev = sentences(200, seed=2)
+X_dev = [features(sentence) for sentence in words_dev]
+
+# %%
+# The path begins where the first weight appears; every solution starts the next.
+
+from sparsecrf.plots import plot_path
+
+path = CRF(rho2=0.01).path(X, y, dev=(X_dev, y_dev), n_rho=14, rho_min_ratio=3e-4)
+display = plot_path(path)
+for found, error in zip(path, path.errors, strict=True):
+    print(f"rho1 {found.rho1:8.3f}  {len(found.w):4} weights  {error:6.2f} % of the held-out tokens wrong")
+
+# %%
+# Without held-out data: cross-validation. `one_se` takes the largest penalty whose score is within one standard error
+# of the best. On a small task like this one both rules may choose the same model.
+
+best = CRFCV(n_rho=12, rho_min_ratio=1e-4, cv=4, scoring="chunk_f1").fit(X, y)
+small = CRFCV(n_rho=12, rho_min_ratio=1e-4, cv=4, scoring="chunk_f1", selection="one_se").fit(X, y)
+for name, crf in (("best", best), ("one_se", small)):
+    print(f"{name:6}  rho1 {crf.rho1_:.3f}  {crf.n_active_} weights  {crf.score(X_dev, y_dev):.4f} of tokens right")
+
+# %%
+# The price of sparsity, with the error against the number of weights:
+
+from sparsecrf.plots import plot_tradeoff
+
+display = plot_tradeoff(path)

@@ -1,0 +1,52 @@
+"""
+Why this label
+==============
+
+A model's score is a sum of few terms. We train on made-up sentences and take one apart that can be read in two ways:
+is Mariton a person or a place?
+"""
+
+from made_up import features, sentences
+from sparsecrf import CRF
+
+words, y = sentences(300, seed=1)
+crf = CRF(rho1=0.3).fit([features(sentence) for sentence in words], y)
+model = crf.model_
+print(model)
+
+# %%
+# What it has learnt, by label and by kind of attribute:
+
+model.explain(top=4)
+
+# %%
+# Why a sentence has its labels. Contributions add up to the score; the margin compares with the runner-up.
+
+sentence = ["nobody", "had", "heard", "of", "Mariton", "."]
+why = model.explain(features(sentence), top=4)
+why
+
+# %%
+# The same as numbers: what speaks for the label of "Mariton", and what for the runner-up.
+
+name = why.tokens[sentence.index("Mariton")]
+for label in (name.label, name.runner_up):
+    terms = ", ".join(f"{term.attribute} {term.amount:+.2f}" for term in name.contributions(label))
+    print(f"{label}: {terms}")
+
+# %%
+# How sure the model is of every label:
+
+from sparsecrf.plots import plot_marginals
+
+display = plot_marginals(model, features(sentence), tokens=sentence)
+
+# %%
+# Which label follows which, and the largest weights of all:
+
+from sparsecrf.plots import plot_transitions, plot_weights
+
+display = plot_transitions(model)
+
+# %%
+display = plot_weights(model, top=25)

@@ -1,0 +1,50 @@
+"""
+From sklearn-crfsuite
+=====================
+
+A program that was written for sklearn-crfsuite needs another import line. Then, one by one, what it gains.
+"""
+
+from collections import Counter
+
+import sparsecrf.compat as sklearn_crfsuite  # was: import sklearn_crfsuite
+from made_up import features, sentences
+from sparsecrf.compat import metrics  # was: from sklearn_crfsuite import metrics
+
+words, y = sentences(300, seed=1)
+X = [features(sentence) for sentence in words]
+words_test, y_test = sentences(200, seed=2)
+X_test = [features(sentence) for sentence in words_test]
+
+crf = sklearn_crfsuite.CRF(algorithm="lbfgs", c1=0.1, c2=0.05, max_iterations=200, all_possible_transitions=True)
+crf.fit(X, y)
+labels = [label for label in crf.classes_ if label != "O"]
+print(f"F1 {metrics.flat_f1_score(y_test, crf.predict(X_test), average='weighted', labels=labels):.4f}")
+for (before, label), weight in Counter(crf.transition_features_).most_common(5):
+    print(f"{before:6} -> {label:6} {weight:+.3f}")
+
+# %%
+# The estimator of this package has the same model: c1 is rho1, c2 is half of rho2, and there is no start label. It also
+# says how far from the optimum it is.
+
+from sparsecrf import CRF
+
+same = CRF(rho1=0.1, rho2=0.1, start=False, observed_only=True, gap=1e-3).fit(X, y)
+print(f"{same.n_active_} weights; objective {same.objective_:.3f}, at most {same.gap_:.3f} above the optimum")
+agree = sum(a == b for a, b in zip(crf.predict(X_test), same.predict(X_test), strict=True))
+print(f"{agree} of {len(X_test)} sentences have the same labels")
+
+# %%
+# A larger rho1, features that never occurred among the possible ones, and a quarter of the weights:
+
+sparse = CRF(rho1=2.0).fit(X, y)
+for name, crf in (("before", same), ("now", sparse)):
+    print(f"{name:6}  {crf.n_active_:4} weights, {crf.score(X_test, y_test):.4f} of tokens right")
+
+# %%
+# How training went:
+
+from sparsecrf.plots import ConvergenceDisplay
+
+runs = {"rho1 = 0.1": same.history_, "rho1 = 2": sparse.history_}
+display = ConvergenceDisplay(runs).plot(x="passes", panels=["above_best", "kkt", "active"])
