@@ -169,11 +169,16 @@ def test_a_corpus_at_once_and_one_by_one():
     assert [model.labels[y] for y in labels] == [y for x in X for y in model.label(x)]
 
 
-def test_a_vocabulary_that_grew_no_longer_fits_its_model():
-    model = weather()
-    model.vocabulary.encode([["brand new"]], grow=True)
+def test_a_vocabulary_that_grew_no_longer_fits_a_model():
+    """The model keeps the vocabulary that it was made with."""
+    vocabulary = Vocabulary()
+    corpus = vocabulary.encode([["dry"]], [["sun"]], grow=True)
+    features = _core.FeatureSet.observed(corpus)
+    model = Model(vocabulary, features, np.ones(len(features)))
+    larger = vocabulary.encode([["brand new"]], grow=True)
     with pytest.raises(InputError, match="attributes"):
-        model.label(["dry"])
+        model.chain.viterbi(larger)
+    assert model.label(["dry", "brand new"]) == ["sun", "sun"]
 
 
 def test_vocabulary_and_model_together():

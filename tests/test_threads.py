@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from sentences import dicts, sentences
-from sparsecrf import CRF, Template
+from sparsecrf import CRF, InputError, Template, Vocabulary, fit
 
 N_THREADS, ROUNDS = 8, 40
 
@@ -50,3 +50,27 @@ def test_threads_share_an_estimator():
     with ThreadPoolExecutor(N_THREADS) as pool:
         for found in pool.map(lambda _: crf.predict(X), range(3 * N_THREADS)):
             assert_array_equal(found, expected)
+
+
+def test_a_model_does_not_change_when_its_vocabulary_grows():
+    """Threads would read tables that others write."""
+    X, y = sentences(50, seed=3)
+    X = dicts(X)
+    vocabulary = Vocabulary()
+    model = fit(vocabulary.encode(X, y, grow=True), rho1=0.1).model(vocabulary)
+    expected = [model.label(tokens) for tokens in X]
+    n = len(model.vocabulary.attributes)
+
+    def grow(k):
+        vocabulary.encode([[{f"new{k}": str(i)} for i in range(3000)]], grow=True)
+
+    with ThreadPoolExecutor(N_THREADS) as pool:
+        growing = [pool.submit(grow, k) for k in range(20)]
+        found = [pool.submit(model.label, tokens) for tokens in X * 4]
+        for result in growing:
+            result.result()
+        assert [result.result() for result in found] == expected * 4
+    assert len(model.vocabulary.attributes) == n
+    assert len(vocabulary.attributes) == n + 60_000
+    with pytest.raises(InputError, match="expected a vocabulary that names can be added to"):
+        model.vocabulary.encode(X, grow=True)

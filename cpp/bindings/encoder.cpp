@@ -23,8 +23,8 @@
 namespace sparsecrf::bindings {
 namespace {
 
-// A sequence is first read from Python objects, then encoded; other Python threads run during the second part, unless it
-// changes tables that they can reach, or asks a Python predicate.
+// A sequence is first read from Python objects, then encoded; other Python threads run during the second part if no one
+// can change its tables and it asks no Python predicate.
 class Encoder {
    public:
     // grow: unknown attributes and labels get an id; otherwise attributes are left out and labels are an error.
@@ -32,9 +32,11 @@ class Encoder {
     // called once for each. bias: an attribute that conditions label pairs at every position, or empty.
     // start: whether bigram attributes of the first position condition the pair (start, label).
     // skip_empty: a sequence without tokens is left out instead of being an error.
+    // frozen: nothing is ever added to the tables, by whomever.
     // lines: a template that makes the attributes, tokens being rows of columns; it also says which condition pairs.
     Encoder(std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels, nb::object bigram,
-            const std::string& bias, bool start, bool grow, bool skip_empty, std::shared_ptr<const Template> lines)
+            const std::string& bias, bool start, bool grow, bool skip_empty, bool frozen,
+            std::shared_ptr<const Template> lines)
         : attributes_(std::move(attributes)),
           labels_(std::move(labels)),
           bigram_(std::move(bigram)),
@@ -43,6 +45,7 @@ class Encoder {
           start_(start),
           grow_(grow),
           skip_empty_(skip_empty),
+          frozen_(frozen),
           lines_(std::move(lines)),
           names_(attributes_, grow),
           expander_(names_, start) {
@@ -106,9 +109,10 @@ class Encoder {
 
     // sort_labels: their ids become those of their order by name, so that the order of the data does not show.
     std::shared_ptr<Corpus> build(bool sort_labels) {
-        const nb::gil_scoped_release unlocked;
         if (sort_labels) sort();
-        return std::make_shared<Corpus>(builder_.build(labels_->size(), attributes_->size()));
+        const std::int64_t n_labels = labels_->size(), n_attributes = attributes_->size();
+        const nb::gil_scoped_release unlocked;
+        return std::make_shared<Corpus>(builder_.build(n_labels, n_attributes));
     }
 
    private:
@@ -157,7 +161,7 @@ class Encoder {
             throw InputError(message(place_.text(), ": expected one weight a token, found more"));
         label_ = token_weight_ = {};
         std::optional<nb::gil_scoped_release> unlocked;
-        if (!grow_ && !asks_) unlocked.emplace();
+        if (frozen_ && !asks_) unlocked.emplace();
         const auto length = static_cast<std::int64_t>(y_.size());
         u_.clear();
         b_.clear();
@@ -233,7 +237,7 @@ class Encoder {
     std::shared_ptr<StringTable> attributes_, labels_;
     nb::object bigram_;
     bool all_pairs_, asks_;  // every attribute conditions pairs; bigram_ says which
-    bool start_, grow_, skip_empty_;
+    bool start_, grow_, skip_empty_, frozen_;
     std::shared_ptr<const Template> lines_;
     Names names_;  // of attributes_
     Expander expander_;
@@ -256,9 +260,10 @@ class Encoder {
 void bind_encoder(nb::module_& m) {
     nb::class_<Encoder>(m, "Encoder", "Builds a corpus from Python sequences, keeping none of them.")
         .def(nb::init<std::shared_ptr<StringTable>, std::shared_ptr<StringTable>, nb::object, const std::string&, bool,
-                      bool, bool, std::shared_ptr<const Template>>(),
+                      bool, bool, bool, std::shared_ptr<const Template>>(),
              nb::kw_only(), nb::arg("attributes"), nb::arg("labels"), nb::arg("bigram").none(), nb::arg("bias"),
-             nb::arg("start"), nb::arg("grow"), nb::arg("skip_empty") = false, nb::arg("template").none() = nb::none())
+             nb::arg("start"), nb::arg("grow"), nb::arg("skip_empty") = false, nb::arg("frozen") = false,
+             nb::arg("template").none() = nb::none())
         .def("add", &Encoder::add, nb::arg("tokens").none(), nb::arg("labels").none() = nb::none(),
              nb::arg("weight").none() = 1.0, nb::arg("token_weights").none() = nb::none(),
              "Append a sequence; returns its length.")

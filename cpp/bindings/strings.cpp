@@ -14,6 +14,8 @@ void bind_strings(nb::module_& m) {
              "The id of `text`, a new one if it is not there yet.")
         .def("find", nb::overload_cast<std::string_view>(&StringTable::find, nb::const_), nb::arg("text"),
              "The id of `text`, or None.")
+        .def(
+            "copy", [](const StringTable& table) { return StringTable(table); }, "Another table with the same strings.")
         .def("__len__", &StringTable::size)
         .def("__getitem__",
              [](const StringTable& table, std::int64_t id) {

@@ -3,7 +3,6 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
 
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -156,14 +155,6 @@ void bind_readers(nb::module_& m) {
         "The sequences of a piece of a CRFsuite file: attributes with values, and labels.");
 }
 
-// Other Python threads may run meanwhile, unless the encoder changes tables that they can reach.
-struct Unlocked {
-    explicit Unlocked(const TextEncoder& encoder) {
-        if (!encoder.grows()) released.emplace();
-    }
-    std::optional<nb::gil_scoped_release> released;
-};
-
 void bind_text_encoder(nb::module_& m) {
     nb::class_<TextEncoder>(m, "TextEncoder", "Text files to a corpus.")
         .def(
@@ -181,7 +172,6 @@ void bind_text_encoder(nb::module_& m) {
             [](TextEncoder& encoder, nb::bytes piece, const Template& lines, bool labelled, const std::string& source,
                std::int64_t n_columns, std::int64_t line) {
                 const std::string_view view = text_of(piece);
-                const Unlocked unlocked(encoder);
                 ColumnReader reader(source, n_columns, line);
                 reader.open(view);
                 Rows rows;
@@ -198,7 +188,6 @@ void bind_text_encoder(nb::module_& m) {
             [](TextEncoder& encoder, nb::bytes piece, const std::string& bias, const std::string& source,
                std::int64_t line) {
                 const std::string_view view = text_of(piece);
-                const Unlocked unlocked(encoder);
                 CrfsuiteReader reader(source, line);
                 reader.open(view);
                 Items items;
@@ -206,10 +195,7 @@ void bind_text_encoder(nb::module_& m) {
             },
             nb::arg("piece"), nb::arg("bias"), nb::arg("source"), nb::arg("line"), "Adds a piece of a CRFsuite file.")
         .def_prop_ro("n_sequences", &TextEncoder::n_sequences)
-        .def("build", [](TextEncoder& encoder) {
-            const nb::gil_scoped_release unlocked;
-            return std::make_shared<Corpus>(encoder.build());
-        });
+        .def("build", [](TextEncoder& encoder) { return std::make_shared<Corpus>(encoder.build()); });
 }
 
 void bind_labeller(nb::module_& m) {

@@ -31,7 +31,6 @@ class Names {
     std::int64_t id(std::string_view name) const { return id({&name, 1}, TextHash(name)); }
     void prefetch(const TextHash& hash) const { table_->prefetch(hash); }
     std::int64_t size() const { return table_->size(); }
-    bool grows() const { return growing_ != nullptr; }
 
    private:
     std::shared_ptr<const StringTable> table_;
@@ -75,7 +74,6 @@ class TextEncoder {
     void add(const Items& items, std::string_view bias, const FeatureSet* features = nullptr);
 
     std::int64_t n_sequences() const { return builder_.n_sequences(); }
-    bool grows() const { return expander_.attributes().grows() || labels_.grows(); }
     Corpus build() { return builder_.build(labels_.size(), expander_.attributes().size()); }
 
    private:

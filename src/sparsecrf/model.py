@@ -38,7 +38,7 @@ class Model:
         columns, `n_columns`, the columns of observations (0: any number), and `training`: how the weights were found,
         in JSON values (rho1, rho2, objective, loss, kkt, gap, ...).
         """
-        self.vocabulary = vocabulary
+        self.vocabulary = vocabulary.freeze()
         self.features = features
         self.template = template
         self.n_columns = n_columns

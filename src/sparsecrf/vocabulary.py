@@ -30,12 +30,19 @@ _END = object()
 
 @dataclass
 class Vocabulary:
-    """Labels and attributes by id. `encode` with grow=True adds what is new."""
+    """Labels and attributes by id. `encode` with grow=True adds what is new; to those of a model nothing is added."""
 
     bigrams: Bigrams = "bias"
     start: bool = True  #: the first position has the start label before it; False: it has no label pair at all
     labels: StringTable = field(default_factory=StringTable)
     attributes: StringTable = field(default_factory=StringTable)
+    frozen: bool = False  #: nothing can be added: threads may encode at the same time
+
+    def freeze(self) -> Vocabulary:
+        """A copy to which nothing can be added; itself if it is one."""
+        if self.frozen:
+            return self
+        return Vocabulary(self.bigrams, self.start, self.labels.copy(), self.attributes.copy(), True)
 
     def encode(
         self,
@@ -57,6 +64,8 @@ class Vocabulary:
         gives the labels ids in the order of their names: for the first corpus of a vocabulary only. A
         sequence without tokens is an error, unless `skip_empty` leaves it out.
         """
+        if grow and self.frozen:
+            raise InputError("grow: expected a vocabulary that names can be added to, found that of a model")
         encoder = Encoder(
             attributes=self.attributes,
             labels=self.labels,
@@ -65,6 +74,7 @@ class Vocabulary:
             start=self.start,
             grow=grow,
             skip_empty=skip_empty,
+            frozen=self.frozen,
             template=template,
         )
         columns = Columns(self.attributes, grow)
