@@ -23,7 +23,7 @@ from sparsecrf._core import FeatureSet, Sbcd
 from sparsecrf.objective import Floats, Objective, WorkingSet
 
 RHO1, RHO2 = 0.5, 0.001
-SWEEPS, DOZEN = 30, 12
+SWEEPS, DOZEN = 24, 12
 WAYS = ("all", "active", "working set")
 
 
@@ -70,7 +70,7 @@ def _kkt(objective: Objective, known: WorkingSet, w: Floats) -> float:
 
 def jobs(quick: bool) -> dict[str, Job]:
     n, dozen = (12, 6) if quick else (SWEEPS, DOZEN)
-    minutes = {"letters": 1.0, "3-gram": 5.0}
+    minutes = {"letters": 1.0, "3-gram": 3.5}
     return {
         f"{task}, {way}": Job(
             "experiments.active_set:sweeps",

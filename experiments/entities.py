@@ -20,7 +20,7 @@ RHO1 = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 AT_LEAST = (2, 3, 5, 10, 20, 50, 100, 300)
 TOP_N = (10, 30, 100, 300, 1000, 3000, 10_000)
 KEEP = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000)
-RHO2 = 0.1  # of models without an l1 penalty; of 0.02, 0.1, 0.5 the best on the dev part
+RHO2 = 0.001  # of models without an l1 penalty; of 0.5, 0.1, 0.02, 0.005, 0.001 the best on the dev part
 L1 = ("SBCD", "OWL-QN")
 #: Plain L-BFGS: OWL-QN without an l1 penalty. Where features are given, the virtual space is these.
 RIDGE: dict[str, Any] = {"rho1": 0, "rho2": RHO2, "solver": "owlqn", "tol": 1e-3}
@@ -83,13 +83,13 @@ def jobs(quick: bool) -> dict[str, Job]:
     rho1, at_least, top_n = (RHO1[::2], AT_LEAST[::3], TOP_N[:4]) if quick else (RHO1, AT_LEAST, TOP_N)
     keep = [10, 30, 100, 300] if quick else list(KEEP)
     limit = 30 if quick else 60
-    found = {"L-BFGS": entities("thresholded", 2.0, keep=keep, max_iter=limit)}
-    found["SGD"] = entities("stochastic", 1.5, epochs=5 if quick else 15)
+    found = {"L-BFGS": entities("thresholded", 1.2, keep=keep, max_iter=limit)}
+    found["SGD"] = entities("stochastic", 1.0, epochs=5 if quick else 15)
     for value in rho1:
-        found[f"SBCD {value:g}"] = entities("l1", 0.6, solver="sbcd", rho1=value, max_iter=30)
-        found[f"OWL-QN {value:g}"] = entities("l1", 0.5, solver="owlqn", rho1=value, max_iter=200)
-    found |= {f"cut-off {n}": entities("preselected", 0.3, by="cut-off", at=n, max_iter=limit) for n in at_least}
-    found |= {f"MI {n}": entities("preselected", 0.5, by="MI", at=n, max_iter=limit) for n in top_n}
+        found[f"SBCD {value:g}"] = entities("l1", 0.2, solver="sbcd", rho1=value, max_iter=30)
+        found[f"OWL-QN {value:g}"] = entities("l1", 0.3, solver="owlqn", rho1=value, max_iter=200)
+    found |= {f"cut-off {n}": entities("preselected", 0.2, by="cut-off", at=n, max_iter=limit) for n in at_least}
+    found |= {f"MI {n}": entities("preselected", 0.2, by="MI", at=n, max_iter=limit) for n in top_n}
     return found
 
 

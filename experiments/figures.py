@@ -42,11 +42,14 @@ def curves(
     ylabel: str,
     log_x: bool = False,
     log_y: bool = False,
-    from_zero: bool = False,
+    top: float | None = None,
     falling: bool = False,
     levels: Mapping[str, float] | None = None,
 ) -> Callable[[Any], None]:
-    """A line for each series, and horizontal ones at `levels`. What is not above zero has no place on a log scale."""
+    """A line for each series, and horizontal ones at `levels`. What is not above zero has no place on a log scale.
+
+    `top`: the vertical axis is from 0 to there; `falling`: the horizontal one is from right to left.
+    """
 
     def draw(ax: Any) -> None:
         shown = {name: _sorted(x, y, log_x, log_y) for name, (x, y) in lines.items()}
@@ -60,8 +63,8 @@ def curves(
                 every = np.concatenate([line[k] for line in shown.values()])
                 (ax.set_xscale if k == 0 else ax.set_yscale)("log")
                 plain_log(axis, every.min(initial=np.inf), every.max(initial=0.0))
-        if from_zero:
-            ax.set_ylim(bottom=0)
+        if top is not None:
+            ax.set_ylim(0, top)
         if falling:
             ax.invert_xaxis()
         if len(lines) + len(levels or {}) > 1:

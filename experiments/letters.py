@@ -23,18 +23,21 @@ def jobs(quick: bool) -> dict[str, Job]:
     tol, limit = (1e-3, 200) if quick else (1e-4, None)
     limits: dict[str, dict[str, Any]] = {name: {"max_iter": n, "tol": 0.0} for name, n in ITERATIONS.items()}
     found = {
-        f"SBCD, rho1 = {rho1:g}": job("letters", rho1=rho1, rho2=0.001, **BLOCKWISE, **limits["SBCD"]) for rho1 in RHO1
+        f"SBCD, rho1 = {rho1:g}": job(
+            "letters", minutes=0.6 if rho1 else 2.0, rho1=rho1, rho2=0.001, **BLOCKWISE, **limits["SBCD"]
+        )
+        for rho1 in RHO1
     }
     found[GROUPS] = job("letters", rho1=0.1, rho2=0.001, solver="sbcd", **limits["SBCD"])
-    found["long SBCD"] = job("letters", rho1=0.1, rho2=0.001, solver="sbcd", tol=tol, max_iter=200)
+    found["long SBCD"] = job("letters", minutes=1.0, rho1=0.1, rho2=0.001, solver="sbcd", tol=tol, max_iter=200)
     found["OWL-QN, rho1 = 0.1"] = job("letters", rho1=0.1, rho2=0, solver="owlqn", **limits["OWL-QN"])
     found["L-BFGS"] = job("letters", heat=True, **LBFGS, **limits["L-BFGS"])
-    found["SGD"] = job("letters", rho1=0, rho2=0.02, solver="sgd", **limits["SGD"])
+    found["SGD"] = job("letters", minutes=1.7, rho1=0, rho2=0.02, solver="sgd", **limits["SGD"])
     for rho1 in RHO1:
         if rho1 > 0:
             found[f"optimum, rho1 = {rho1:g}"] = job("letters", rho1=rho1, rho2=0.001, tol=tol, max_iter=limit)
-    found["optimum, rho1 = 0"] = job("letters", rho1=0, rho2=0.001, solver="owlqn", tol=1e-3, max_iter=400)
-    found["optimum, l2"] = job("letters", **LBFGS, tol=tol, max_iter=400)
+    found["optimum, rho1 = 0"] = job("letters", minutes=1.7, rho1=0, rho2=0.001, solver="owlqn", tol=1e-3, max_iter=400)
+    found["optimum, l2"] = job("letters", minutes=1.7, **LBFGS, tol=tol, max_iter=400)
     found[SPARSE_HEAT] = job("letters", heat=True, rho1=0.2, rho2=0.05, gap=1e-3, max_iter=limit)
     return found
 
@@ -186,11 +189,11 @@ def _seconds_to(result: Result, objective: float) -> float | None:
 
 def _heat(heat: dict[str, Any], title: str) -> figures.Panels:
     """Labels from top to bottom, letters from left to right in order of the alphabet."""
-    order = np.argsort(heat["attributes"])
-    letters = [heat["attributes"][k] for k in order]
+    down, across = np.argsort(heat["labels"]), np.argsort(heat["attributes"])
+    labels, letters = [heat["labels"][k] for k in down], [heat["attributes"][k] for k in across]
     parts = (("mu", "|mu|"), ("lambda", "sum of |lambda|"))
     draw = (
-        figures.heat(np.asarray(heat[part])[:, order], heat["labels"], letters, f"{what}, {title}")
+        figures.heat(np.asarray(heat[part])[np.ix_(down, across)], labels, letters, f"{what}, {title}")
         for part, what in parts
     )
     return figures.Panels(*draw, height=5.5)

@@ -13,7 +13,7 @@ from experiments.training import active, ending, finished
 from sparsecrf import Fit, fit
 from sparsecrf.heldout import token_error
 
-RHO1 = [float(f"{value:.3g}") for value in np.geomspace(50, 0.1, 12)]
+RHO1 = [float(f"{value:.3g}") for value in np.geomspace(50, 0.1, 10)]
 RHO2 = 0.001
 SOLVERS = ("auto", "sbcd")
 TOL = 1e-3
@@ -71,12 +71,16 @@ def report(results: dict[str, Result]) -> Report:
         figures={"path": _figure(results)},
         relations=[
             Relation(
-                "Warm starts save passes",
-                all(ratio > 1 for ratio in saved.values()),
-                ", ".join(f"{solver}: {ratio:.1f} times fewer" for solver, ratio in saved.items()),
+                "Warm starts save passes (the paper, of blocks)", saved["sbcd"] > 1, f"{saved['sbcd']:.2f} times fewer"
             ),
             Relation(
-                "and lead to the same objectives (1 %)",
+                "and so they do with `auto`, which begins its memory of curvature anew at each start",
+                saved["auto"] > 1,
+                f"{saved['auto']:.2f} times fewer",
+                full_only=True,
+            ),
+            Relation(
+                "Warm and cold starts lead to the same objectives (1 %)",
                 all(value < 0.01 for value in differences.values()),
                 ", ".join(f"{solver}: {scientific(value)}" for solver, value in differences.items()),
             ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ def two_row_hmm() -> HMM:
 
     `simulate.paper_hmm` takes "uniform for all label pairs, except for two" by the letter: then the two are in one row.
     Here A is followed by E and B by F in half of the cases, and the rest of these rows is uniform. Dominant emissions
-    are 0.996, which makes the Bayes error 15.4 %.
+    are 0.996, which makes the Bayes error 15.4 %. Of one half, 0.8 and 0.95 the first was kept because its errors are
+    nearest to the paper's: that they are near is no evidence of anything.
     """
     one_row = paper_hmm()
     transition = np.full((6, 6), 1 / 6)
@@ -135,11 +137,12 @@ def report(results: dict[str, Result]) -> Report:
             "Active features against rho1 (rho2 = 0.001), mu / lambda": _active_table(main, other),
         },
         figures={"simulated": ReplicationsDisplay({part: by_reading["two rows"][part] for part in ("train", "test")})},
-        relations=_relations(main, other, bayes),
+        relations=_relations(means, bayes),
         headline=(
-            f"M1 {main['M1']['train']:.1f} / {main['M1']['test']:.1f} % train / test (paper 6.4 / 18.5), M7 "
-            f"{main['M7']['train']:.1f} / {main['M7']['test']:.1f} % (10.3 / 17.9), M2 {main['M2']['test']:.1f} % "
-            f"against M3 {main['M3']['test']:.1f} % on test; Bayes error {bayes['two rows']:.2f} % (15.4)."
+            f"Train / test errors in %: M1 {_pair(main['M1'])} (two rows), {_pair(other['M1'])} (one row), paper 6.4 / "
+            f"18.5; M7 {_pair(main['M7'])}, {_pair(other['M7'])}, paper 10.3 / 17.9; M2 against M3 on test "
+            f"{main['M2']['test']:.1f} and {main['M3']['test']:.1f}, {other['M2']['test']:.1f} and "
+            f"{other['M3']['test']:.1f}. The first reading was chosen for its nearness to the paper."
         ),
     )
 
@@ -154,10 +157,14 @@ def _means(found: dict[str, dict[str, list[float]]]) -> dict[str, dict[str, floa
     return {m: {q: float(np.mean(values[m])) for q, values in found.items()} for m in found["train"]}
 
 
+def _pair(means: dict[str, float]) -> str:
+    return f"{means['train']:.1f} / {means['test']:.1f}"
+
+
 def _error_table(main: Any, other: Any) -> list[str]:
     head = ["", *main]
-    rows = [["ours, two rows", *(f"{v['train']:.1f} / {v['test']:.1f}" for v in main.values())]]
-    rows += [["ours, one row", *(f"{v['train']:.1f} / {v['test']:.1f}" for v in other.values())]]
+    rows = [["ours, two rows", *map(_pair, main.values())]]
+    rows += [["ours, one row", *map(_pair, other.values())]]
     printed = paper.SIMULATED_ERRORS
     rows += [["paper", *(f"{printed[m][0]} / {printed[m][1]}" if m in printed else "drawn only" for m in main)]]
     return table(head, rows)
@@ -172,44 +179,46 @@ def _active_table(main: Any, other: Any) -> list[str]:
     return table(["", *models], rows)
 
 
-def _relations(main: Any, other: Any, bayes: dict[str, float]) -> list[Relation]:
-    def errors(*names: str, part: str = "test", means: Any = main) -> str:
+def _relations(means: dict[str, Any], bayes: dict[str, float]) -> list[Relation]:
+    """Each of them for both readings."""
+    return [relation for reading in READINGS for relation in _of_reading(reading, means[reading], bayes[reading])]
+
+
+def _of_reading(reading: str, means: Any, bayes: float) -> list[Relation]:
+    def errors(*names: str, part: str = "test") -> str:
         return ", ".join(f"{m} {means[m][part]:.1f}" for m in names)
 
-    counts = [main[m]["mu"] + main[m]["lambda"] for m in paper.SIMULATED_ACTIVE]
-    lowest = f"{min(v['test'] for v in main.values()):.1f} % at least"
-    gaps = {m: main[m]["test"] - main[m]["train"] for m in ("M1", "M7")}
-    return [
-        Relation(
-            "The Bayes error is 15.4 %",
-            all(abs(value - paper.BAYES_ERROR) < 0.05 for value in bayes.values()),
-            ", ".join(f"{reading} {value:.2f}" for reading, value in bayes.items()),
-        ),
-        Relation("No model is better than that", min(v["test"] for v in main.values()) > bayes["two rows"] - 1, lowest),
-        Relation("M2 is worse than M3 on test", main["M2"]["test"] > main["M3"]["test"], errors("M2", "M3")),
+    train, test = ({m: v[part] for m, v in means.items()} for part in ("train", "test"))
+    counts = [means[m]["mu"] + means[m]["lambda"] for m in paper.SIMULATED_ACTIVE]
+    apart = {m: test[m] - train[m] for m in ("M1", "M7")}
+    found = [
+        Relation("the Bayes error is 15.4 %", abs(bayes - paper.BAYES_ERROR) < 0.05, f"{bayes:.2f}"),
+        Relation("no model is better than that", min(test.values()) > bayes - 1, f"{min(test.values()):.1f} at least"),
+        Relation("M2 is worse than M3 on test", test["M2"] > test["M3"], errors("M2", "M3")),
         Relation(
             "M1 and M2 are better than M3 on train",
-            max(main["M1"]["train"], main["M2"]["train"]) < main["M3"]["train"],
-            errors("M1", "M2", "M3", part="train"),
+            max(train["M1"], train["M2"]) < train["M3"],
+            errors(*L2_MODELS, part="train"),
         ),
         Relation(
             "M1 is the best of the l2 models on test",
-            main["M1"]["test"] == min(main[m]["test"] for m in L2_MODELS),
-            f"{errors(*L2_MODELS)}; with the other reading {errors(*L2_MODELS, means=other)}",
+            test["M1"] == min(test[m] for m in L2_MODELS),
+            errors(*L2_MODELS),
             full_only=True,
         ),
-        Relation("M7 is as good as M1 on test", main["M7"]["test"] <= main["M1"]["test"] + 0.5, errors("M1", "M7")),
+        Relation("M7 is as good as M1 on test (0.5 points)", test["M7"] <= test["M1"] + 0.5, errors("M1", "M7")),
         Relation(
             "M7 predicts its test error better than M1",
-            gaps["M7"] < gaps["M1"],
-            ", ".join(f"{m} {gap:.1f} points apart" for m, gap in gaps.items()),
+            apart["M7"] < apart["M1"],
+            ", ".join(f"{m} {points:.1f} points apart" for m, points in apart.items()),
         ),
         Relation(
-            "Fewer features are active the larger rho1",
+            "fewer features are active the larger rho1",
             counts == sorted(counts, reverse=True),
             ", ".join(number(count, 1) for count in counts),
         ),
     ]
+    return [replace(relation, text=f"{reading}: {relation.text}") for relation in found]
 
 
 EXPERIMENT = Experiment("simulated", "Simulated data: eight models", "section 6.1, Table 1", jobs, report)

@@ -1,6 +1,7 @@
 """The paper's experiments on small made-up data: they run, they resume, and what they state holds there too."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -134,6 +135,20 @@ def test_pages_are_filled_between_their_marks(tmp_path):
     assert page.read_text() == once
     with pytest.raises(InputError, match="expected the marks of other once, found them 0 times"):
         pages.fill(page, {"other": []})
+
+
+def test_results_become_pages(data, out, tmp_path):
+    known = experiments()
+    run([known["coordinatewise"]], data, out, quick=True, at_once=0)
+    for name in ("README.md", "RESULTS.md"):
+        shutil.copy(ROOT / "experiments" / name, tmp_path)
+    pages.write_pages(out, tmp_path, list(known.values()))
+    readme, results = ((tmp_path / name).read_text(encoding="utf-8") for name in ("README.md", "RESULTS.md"))
+    assert "| coordinate-wise |" in readme
+    assert "(record/coordinatewise.svg)" in readme
+    assert (tmp_path / "record" / "coordinatewise.svg").exists()
+    assert "`make experiments ONLY=coordinatewise`" in results
+    assert "instruction set" in results
 
 
 def test_every_experiment_has_its_place_in_the_readme():
