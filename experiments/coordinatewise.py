@@ -1,4 +1,4 @@
-"""Section 6.1: one weight at a time against one block at a time, on simulated data (the paper's figure 4)."""
+"""Section 6.1: one weight at a time against one block at a time, on simulated data (the paper's figure 3)."""
 
 from __future__ import annotations
 
@@ -139,4 +139,4 @@ def _figure(found: Result) -> figures.Panels:
     )
 
 
-EXPERIMENT = Experiment("coordinatewise", "Weights against blocks of weights", "section 6.1", jobs, report)
+EXPERIMENT = Experiment("coordinatewise", "Weights against blocks of weights", "section 6.1, figure 3", jobs, report)

@@ -214,4 +214,4 @@ def _figure(curves: dict[str, list[Result]]) -> figures.Panels:
     return figures.Panels(*draw)
 
 
-EXPERIMENT = Experiment("entities", "CoNLL-2003, named entities", "section 6.3, figure 7", jobs, report)
+EXPERIMENT = Experiment("entities", "CoNLL-2003, named entities", "section 6.3, figure 6", jobs, report)

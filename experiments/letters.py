@@ -199,4 +199,4 @@ def _heat(heat: dict[str, Any], title: str) -> figures.Panels:
     return figures.Panels(*draw, height=5.5)
 
 
-EXPERIMENT = Experiment("letters", "NETtalk, letters", "section 6.2, Table 2, figures 1 and 5", jobs, report)
+EXPERIMENT = Experiment("letters", "NETtalk, letters", "section 6.2, Table 2, figures 1 and 4", jobs, report)

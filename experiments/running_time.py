@@ -136,4 +136,4 @@ def relations(rows: list[dict[str, Any]]) -> list[Relation]:
     ]
 
 
-EXPERIMENT = Experiment("running-time", "NETtalk, time against sparsity", "section 6.2, figure 6", jobs, report)
+EXPERIMENT = Experiment("running-time", "NETtalk, time against sparsity", "section 6.2, figure 5", jobs, report)

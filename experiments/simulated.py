@@ -1,4 +1,4 @@
-"""Section 6.1: eight models on ten simulated sequences, a hundred times over (the paper's figure 3 and Table 1)."""
+"""Section 6.1: eight models on ten simulated sequences, a hundred times over (the paper's figure 2 and Table 1)."""
 
 from __future__ import annotations
 
@@ -221,4 +221,4 @@ def _of_reading(reading: str, means: Any, bayes: float) -> list[Relation]:
     return [replace(relation, text=f"{reading}: {relation.text}") for relation in found]
 
 
-EXPERIMENT = Experiment("simulated", "Simulated data: eight models", "section 6.1, Table 1", jobs, report)
+EXPERIMENT = Experiment("simulated", "Simulated data: eight models", "section 6.1, figure 2, Table 1", jobs, report)
