@@ -6,7 +6,8 @@ PYTEST_ARGS ?=
 SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp src -not -name __pycache__ -not -name '*.pyc' 2>/dev/null)
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.inl')
 
-.PHONY: demo test test-browser chromium lint docs bench bench-training bench-labelling bench-estimator sanitize format clean
+.PHONY: demo test test-browser chromium lint docs bench bench-training bench-labelling bench-estimator experiments \
+	experiments-pages sanitize format clean
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -38,6 +39,15 @@ bench-labelling: .venv/installed
 # Needs CoNLL-2000 there, and sklearn-crfsuite, which is of the test extra.
 bench-estimator: .venv/installed
 	PYTHONPATH=. .venv/bin/python benchmarks/estimator/run.py
+
+# The paper's experiments: DATA=FOLDER, or QUICK=1 on made-up data; ONLY="NAME ..." chooses, OUT=FOLDER says where to.
+# Stopped and started again, it goes on. `make experiments-pages` puts the tables into experiments/*.md.
+experiments: .venv/installed
+	PYTHONPATH=. .venv/bin/python -m experiments.run $(ONLY) $(if $(DATA),--data $(DATA)) $(if $(QUICK),--quick) \
+		$(if $(OUT),--out $(OUT))
+
+experiments-pages: .venv/installed
+	PYTHONPATH=. .venv/bin/python -m experiments.run --write $(if $(OUT),--out $(OUT))
 
 lint: .venv/installed .venv/linters
 	.venv/bin/ruff check .

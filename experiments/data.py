@@ -1,0 +1,74 @@
+"""The tasks of the paper: files of the data folder, and the templates that make the paper's features of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from benchmarks.training.sets import COLUMNS, LETTERS, NGRAMS
+
+from sparsecrf import Corpus, InputError, Template, Vocabulary
+from sparsecrf.io.encode import encode_columns
+
+
+@dataclass(frozen=True)
+class Task:
+    folder: str
+    template: str
+    suffix: str = ".txt"
+
+    @property
+    def files(self) -> tuple[str, str]:
+        return f"{self.folder}/train{self.suffix}", f"{self.folder}/test{self.suffix}"
+
+
+def _around(reach: int) -> str:
+    """The letters up to so many places away, each on its own, and the bias."""
+    places = sorted(range(-reach, reach + 1), key=abs)
+    return "*\n" + "".join(f"*{n}:%x[{k},0]\n" for n, k in enumerate(places))
+
+
+def _first_lines(template: str, n: int) -> str:
+    return "".join(template.splitlines(keepends=True)[:n])
+
+
+#: Section 6.2 (letters; pseudo n-gram and n-gram, with bias terms; a k-gram is centred, so k is odd) and section 6.3
+#: (word, part of speech, chunk tag, one at a time). All of them with labels and with label pairs.
+TASKS = {
+    "letters": Task("nettalk", LETTERS),
+    "pseudo 3-gram": Task("nettalk", _around(1)),
+    "pseudo 5-gram": Task("nettalk", _around(2)),
+    "3-gram": Task("nettalk", _first_lines(NGRAMS, 3)),
+    "5-gram": Task("nettalk", NGRAMS),
+    "stress": Task("nettalk", LETTERS, ".stress.txt"),
+    "entities": Task("conll2003", COLUMNS),
+}
+
+
+@dataclass(frozen=True)
+class Corpora:
+    vocabulary: Vocabulary
+    train: Corpus
+    test: Corpus
+
+    @property
+    def virtual_features(self) -> int:
+        """Label and label pairs of all attributes; those after the start label are left out, as the paper does."""
+        Y = self.train.n_labels
+        return self.train.n_attributes * (Y + Y * Y)
+
+
+def read(data: Path, name: str, *, start: bool = True, sequences: int | None = None) -> Corpora:
+    """Training and test part of a task; `start`: with the paper's start label. `sequences`: the first ones only."""
+    task = TASKS[name]
+    for file in task.files:
+        if not (data / file).exists():
+            raise InputError(f"{data / file}: expected a column file (--data FOLDER), found none")
+    vocabulary, template = Vocabulary(start=start), Template(task.template)
+    train, test = (
+        encode_columns([data / file], vocabulary, template, grow=k == 0).corpus for k, file in enumerate(task.files)
+    )
+    if sequences is not None:
+        train = train.subset(np.arange(min(sequences, train.n_sequences)))
+    return Corpora(vocabulary, train, test)
