@@ -46,6 +46,26 @@ class LocalModel(NamedTuple):
         np.add.at(out.T, parent, (coupling * s[..., child]).T)
         return out
 
+    def solve(self, r: Floats, ridge: float) -> Floats:
+        """(B0 + ridge I)^-1 r, for vectors along the last axis.
+
+        A feature has one parent at most. With c the coupling of a child and D the diagonal,
+
+            (D_parent - sum c^2 / D_child) x_parent = r_parent - sum c r_child / D_child
+            D_child x_child = r_child - c x_parent
+        """
+        diagonal = self.diagonal + ridge
+        child = np.flatnonzero(self.parent >= 0)
+        if not len(child):
+            return r / diagonal
+        parent, share = self.parent[child], self.coupling[child] / diagonal[child]
+        x = r.copy()
+        np.subtract.at(x.T, parent, (share * r[..., child]).T)
+        pivot = diagonal - np.bincount(parent, weights=share * self.coupling[child], minlength=len(diagonal))
+        x /= pivot
+        x[..., child] = r[..., child] / diagonal[child] - share * x[..., parent]
+        return x
+
     def minimize(
         self,
         objective: Objective,

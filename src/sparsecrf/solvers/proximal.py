@@ -8,7 +8,10 @@ B is the limited-memory BFGS matrix of the loss in its compact form (Byrd, Noced
     B = B0 - [B0 S, Y] [ S'B0 S   L  ]^-1 [ S'B0 ]        L_ij = s_i . y_j  for i > j, D_ii = s_i . y_i
                        [   L'    -D  ]    [  Y'  ]
 
-over the B0 of `local_model`. Features that fire together add up: B0 is scaled to what the last step showed,
+over the B0 of `local_model`. Without an l1 term there is nothing to be minimised by coordinates: d is the step of
+L-BFGS on loss + rho2/2 |w|^2, by the two-loop recursion from (B0 + rho2 I)^-1.
+
+Features that fire together add up: B0 is scaled to what the last step showed,
 y . D^-1 y / s . y, and more while steps have to be shortened.
 """
 
@@ -29,6 +32,8 @@ _EVERY_STEP, _EVERY = 8, 10  # h is computed at each of the first steps, then ev
 _DAMPING = 1.5, 0.9, 64.0  # of B0: factor after a shortened step, after a full one, and the most
 _FREE = 0.9  # a weight at zero may move if its |gradient| exceeds this share of rho1
 _INNER_TOLERANCE = 0.1  # a tighter inner solution costs more and saves no step
+_SMOOTH_MEMORY = 20  # pairs without an l1 term, where all weights are in the working set
+_RADIUS = 1.0  # no weight moves further in one step
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20
 
@@ -38,7 +43,7 @@ class Proximal:
 
     def __init__(self, objective: Objective, memory: int = 50) -> None:
         self.objective = objective
-        self.pairs = Pairs(memory)
+        self.pairs = Pairs(memory if objective.rho1 > 0 else min(memory, _SMOOTH_MEMORY))
         self.h: Floats | None = None
         self.steps = 0
         self.damping = 1.0  # of B0, raised while its steps are too long
@@ -97,14 +102,33 @@ class Proximal:
         h = expected if self.h is None else np.where(self.h > 0, self.h, expected)
         # No feature is worth a weight whose counts are not well above rho1: curvature below that misleads.
         model = LocalModel.at(known, point.g, h, max(RIDGE, 2 * self.objective.rho1))
+        if len(s):
+            scale = float(y[-1] @ (y[-1] / model.diagonal)) / float(s[-1] @ y[-1])
+            model = model.scaled(self.damping * min(max(scale, _SCALES[0]), _SCALES[1]))
+        if self.objective.rho1 == 0:
+            return _smooth_direction(model, point.g + self.objective.rho2 * point.w, self.objective.rho2, s, y)
         # Weights that rest at zero well within their bound stay there.
         free = np.flatnonzero((point.w != 0) | (np.abs(point.g) > _FREE * self.objective.rho1))
         if not len(s):
             return model.minimize(self.objective, point.w, point.g, free, tolerance=_INNER_TOLERANCE)
-        scale = float(y[-1] @ (y[-1] / model.diagonal)) / float(s[-1] @ y[-1])
-        model = model.scaled(self.damping * min(max(scale, _SCALES[0]), _SCALES[1]))
         factors, subtracted = _factors(s, y, model.times(s), free)
         return model.minimize(self.objective, point.w, point.g, free, factors, subtracted, _INNER_TOLERANCE)
+
+
+def _smooth_direction(model: LocalModel, gradient: Floats, rho2: float, s: Floats, y: Floats) -> Floats:
+    """The step without an l1 term, every weight within its radius. The pairs are those of the loss alone."""
+    d, along = -gradient, np.empty(len(s))
+    s_y = np.einsum("ik,ik->i", s, y) + rho2 * np.einsum("ik,ik->i", s, s)
+    for i in reversed(range(len(s))):
+        along[i] = s[i] @ d / s_y[i]
+        d -= along[i] * y[i]
+        d -= along[i] * rho2 * s[i]
+    d = model.solve(d, rho2)
+    for i in range(len(s)):
+        d += (along[i] - (y[i] @ d + rho2 * (s[i] @ d)) / s_y[i]) * s[i]
+    bounded = np.clip(d, -_RADIUS, _RADIUS)
+    # What is cut off weight by weight may no longer lead downwards.
+    return bounded if gradient @ bounded < 0 else d * (_RADIUS / np.abs(d).max(initial=_RADIUS))
 
 
 def _factors(s: Floats, y: Floats, b0_s: Floats, free: NDArray[np.int64]) -> tuple[Floats, int]:
