@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sparsecrf import InputError
+from sparsecrf import InputError, Template
 from sparsecrf.datasets import cmudict
 from sparsecrf.datasets.fetch import cache, carried, contents, fetch, is_here
 from sparsecrf.datasets.readers import column_text, conllu, token_and_label
@@ -215,7 +215,8 @@ def test_simulate(tmp_path):
     first, again, other = (tmp_path / name for name in ("first", "again", "other"))
     done = run("simulate", "-o", str(first), "--sequences", "20", "--seed", "5")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [str(first / f"{part}.txt") for part in ("train", "dev", "test")]
+    assert done.stdout.splitlines() == [str(first / f"{part}.txt") for part in ("train", "dev", "test", "template")]
+    assert len(Template.load(first / "template.txt")) == 2
     assert "Bayes error 15.40 %" in done.stderr
     text = (first / "train.txt").read_text()
     sequences = text.rstrip("\n").split("\n\n")

@@ -344,6 +344,36 @@ def test_path(data):
     assert path.errors[4] == pytest.approx(100 * np.mean(wrong))
 
 
+def test_an_estimator_of_a_model(data, fitted, tmp_path):
+    fitted.model_.save(tmp_path / "m.safetensors")
+    for model in (fitted.model_, tmp_path / "m.safetensors"):
+        crf = CRF.from_model(model, n_jobs=2)
+        assert_array_equal(crf.predict(data[0]), fitted.predict(data[0]))
+        assert (crf.n_jobs, crf.n_active_) == (2, fitted.n_active_)
+        assert crf.score(*data) == fitted.score(*data)
+
+
+def test_lines_of_a_template():
+    X, y = sentences(20, seed=2)
+    lines = "U1:%x[0,0]\nB\n"
+    assert same(CRF(template=lines).fit(X, y), CRF(template=Template(lines)).fit(X, y))
+
+
+def test_short_representations(data, fitted):
+    path = fitted.path(*data, n_rho=3, rho_min_ratio=0.1, dev=data)
+    assert repr(path).startswith("<Path: 3 fits, rho1 ")
+    assert "best " in repr(path)
+    assert repr(path[1]).startswith("<Fit: rho1 ")
+    assert len(repr(path)) < 100 < len(repr(path[1])) < 200
+
+
+def test_spans_need_labels_of_chunks():
+    crf = CRF().fit([["a", "b"]], [["D", "N"]])
+    with pytest.raises(InputError, match="expected ones that encode chunks"):
+        crf.predict_spans([["a"]])
+    assert crf.predict_spans([["a"]], scheme="none")[0] == []
+
+
 def test_pickles_are_the_same(data, fitted):
     again = pickle.loads(pickle.dumps(fitted))
     assert_array_equal(again.predict(data[0]), fitted.predict(data[0]))
@@ -373,7 +403,12 @@ def test_nothing_is_answered_before_training(method):
         ([["a"]], None, {}, "y is None"),
         ([["a"]], ["A"], {}, "y, sequence 0: expected a list with an entry for each token, found 'A'"),
         ([["a"]], "A", {}, "y: expected a list of sequences, found str"),
-        (["word"], [["A"]], {}, r"sequence 0: expected a list of tokens, found str 'word'; .*list\(text\)"),
+        (
+            ["word"],
+            [["A"]],
+            {},
+            r"sequence 0: expected a list of tokens, found str 'word'; .*sentence is \[\[...\]\]",
+        ),
         ([{"a": 1}], [["A"]], {}, "sequence 0: expected a list of tokens, found dict"),
         ("word", [["A"]], {}, "X: expected a list of sequences, found str"),
         (None, [["A"]], {}, "X: expected a list of sequences, found None"),
@@ -404,6 +439,9 @@ def test_wrong_input_is_named(X, y, options, expected):
     ("options", "expected"),
     [
         ({"rho1": -1}, "rho1"),
+        ({"rho1": "a"}, "rho1: expected a finite number >= 0, found 'a'"),
+        ({"rho2": None}, "rho2: expected a finite number >= 0, found None"),
+        ({"tol": -1}, "tol: expected a number >= 0"),
         ({"solver": "newton"}, "solver: expected one of auto"),
         ({"bigrams": "some"}, "bigrams: expected"),
         ({"patience": 3}, "patience: expected a dev corpus"),
@@ -412,6 +450,22 @@ def test_wrong_input_is_named(X, y, options, expected):
 def test_wrong_options_are_named(options, expected):
     with pytest.raises(InputError, match=expected):
         CRF(**options).fit([["a"]], [["A"]])
+
+
+def test_dev_is_a_pair(data):
+    with pytest.raises(InputError, match=r"dev: expected a pair \(X, y\)"):
+        CRF().fit(*data, dev=data[0])
+
+
+def test_a_data_frame_alone():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(InputError, match="expected lengths= with one data frame"):
+        CRF().fit(pandas.DataFrame({"word": ["a", "b"]}), ["A", "B"])
+
+
+def test_a_sequence_where_a_model_expects_a_token(fitted, data):
+    with pytest.raises(InputError, match="is this a list of sequences"):
+        fitted.model_.label([data[0][0]])
 
 
 def test_a_model_that_never_saw_an_attribute_answers(fitted):

@@ -185,9 +185,13 @@ def test_scores():
 @pytest.mark.parametrize(
     ("function", "arguments", "expected"),
     [
-        (token_accuracy_score, ([["a"]], []), "y_pred: expected 1 entries"),
-        (token_accuracy_score, ([["a"]], [["a", "b"]]), "sequence 0: expected 1 predicted labels, found 2"),
-        (sequence_accuracy_score, ([["a"]], [["a"]], [1.0, 2.0]), "sample_weight: expected 1 entries"),
+        (token_accuracy_score, ([["a"]], []), "found 1 label sequences and 0 predictions"),
+        (
+            token_accuracy_score,
+            ([["a"]], [["a", "b"]]),
+            "sequence 0.*found 1 labels and 2 pred",
+        ),
+        (sequence_accuracy_score, ([["a"]], [["a"]], [1.0, 2.0]), "found 1 label sequences and 2 sample_weight"),
         (chunk_f1_score, ([["NOUN"]], [["NOUN"]]), "expected labels that encode chunks"),
     ],
 )
@@ -239,6 +243,10 @@ class TestCrossValidated:
         partly = [[None, *labels[1:]] for labels in y]
         CRFCV([1.0], cv=2, scoring=count).fit(X, partly)
         assert sum(seen) == sum(map(len, y))
+
+    def test_a_scorer(self, data):
+        by_name = CRFCV([3.0, 0.3], cv=2, scoring="chunk_f1").fit(*data)
+        assert_array_equal(CRFCV([3.0, 0.3], cv=2, scoring=chunk_f1).fit(*data).scores_, by_name.scores_)
 
     def test_within_a_search(self, data):
         X, y = data

@@ -152,3 +152,12 @@ def test_wrong_usage(run, options):
     status, out, err = run(LABELLED, *options)
     assert (status, out) == (2, "")
     assert "Usage: sparsecrf eval" in err
+
+
+def test_several_labellings_are_refused(program):
+    program.write(d_txt="# 0 0.75 1.5\na x A A\n\n# 1 0.25 -1e3\na x A B\n\n")
+    done = program("eval", "d.txt")
+    assert done.status == 1
+    assert "expected one labelling a sequence" in done.err
+    program.write(d_txt="# 0 A A\na x A A\n\n")  # a word
+    assert program("eval", "d.txt", "--json").status == 0

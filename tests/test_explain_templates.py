@@ -63,3 +63,23 @@ def test_prefixes_without_a_template():
         TemplateUse(OTHER, 1, 1, 0.5, 2),
         TemplateUse(BIAS, 0, 1, 0.125, 1),
     ]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "group"),
+    [
+        ("word[-3:]:ing", "word[-3:]"),
+        ("postag[:2]:NN", "postag[:2]"),
+        ("-1:word.lower():the", "-1:word.lower()"),
+        ("+1:postag=NN", "+1:postag"),
+        ("-1:ix", "-1"),
+        ("word:12:30", "word"),
+        ("word:[x", "word"),
+        ("a[b:c", OTHER),
+        ("word.istitle()", OTHER),
+    ],
+)
+def test_groups_without_a_template(attribute, group):
+    """Attributes as tutorials of other packages name them."""
+    uses = Model.from_weights(["P"], {(attribute, "P"): 1.0}).explain().templates
+    assert [use.name for use in uses if use.attributes] == [group]

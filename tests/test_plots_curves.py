@@ -18,6 +18,7 @@ from sparsecrf.plots import (
     TradeoffDisplay,
     plot_convergence,
     plot_path,
+    plot_transitions,
 )
 from sparsecrf.simulate import paper_hmm
 from sparsecrf.solvers.working_set import Record
@@ -265,3 +266,11 @@ def test_boxes():
     assert [text.get_text() for text in display.axes_[1].get_xticklabels()] == ["M1", "M2", "M3"]
     with pytest.raises(InputError, match="test: expected the models M1"):
         ReplicationsDisplay({"train": {"M1": [1.0]}, "test": {"M2": [1.0]}})
+
+
+def test_pictures_of_estimators(task):
+    X, y = task[2]
+    crf, chosen = CRF(rho1=0.5).fit(X, y), CRFCV([3.0, 0.3], cv=2).fit(X, y)
+    assert plot_convergence(crf).lowest == ConvergenceDisplay.from_estimator(crf).lowest
+    assert_array_equal(plot_path(chosen).rho1, chosen.rho1s_)
+    assert plot_transitions(crf).matrix.shape == plot_transitions(crf.model_).matrix.shape

@@ -215,7 +215,8 @@ class Encoder {
 
     std::int32_t label_id(nb::handle label) {
         if (label.is_none()) return kMissing;
-        if (!PyUnicode_Check(label.ptr())) place_.fail("a label (text, or None where it is missing)", label);
+        if (!PyUnicode_Check(label.ptr()))
+            place_.fail("a label (text, or None where it is missing)", label);
         const std::string_view name = place_.utf8(label);
         if (grow_) return static_cast<std::int32_t>(labels_->intern(name));
         if (const auto id = labels_->find(name)) return static_cast<std::int32_t>(*id);

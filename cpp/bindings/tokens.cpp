@@ -37,7 +37,12 @@ struct Gatherer {
     void item(nb::handle item) {
         if (PyUnicode_Check(item.ptr())) return add(1.0, place.utf8(item));
         if (!nb::isinstance<nb::tuple>(item) || nb::len(item) != 2 || !PyUnicode_Check(nb::handle(item[0]).ptr())) {
-            place.fail("an attribute (text) or a pair (attribute, value)", item);
+            const bool nested = nb::isinstance<nb::dict>(item) || nb::isinstance<nb::list>(item);
+            place.fail(nested
+                           ? "an attribute (text) or a pair (attribute, value), not a token within a token (is this a "
+                             "list of sequences where one sequence is expected?)"
+                           : "an attribute (text) or a pair (attribute, value)",
+                       item);
         }
         const nb::object name = item[0], value = item[1];
         const double number = place.number(value, "an attribute's value to be a number");

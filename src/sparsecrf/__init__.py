@@ -36,6 +36,9 @@ _HOME = {
     "read_columns": "io.columns",
 }
 
+#: Modules that need not be imported by name.
+_MODULES = ("chunks", "compat", "explain", "metrics", "path", "plots", "report", "scorers", "selection", "simulate")
+
 __all__ = [
     "BIAS",
     "CRF",
@@ -62,8 +65,10 @@ def __getattr__(name: str) -> Any:
         found = getattr(import_module(f"sparsecrf.{_HOME[name]}"), name)
         globals()[name] = found
         return found
+    if name in _MODULES:
+        return import_module(f"sparsecrf.{name}")
     raise AttributeError(f"module 'sparsecrf' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_MODULES])

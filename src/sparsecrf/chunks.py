@@ -42,7 +42,7 @@ class Scheme(str, Enum):
             return cls(name)
         except ValueError:
             expected = ", ".join(scheme.value for scheme in cls)
-            raise InputError(f"scheme: expected one of {expected}, found {name!r}") from None
+            raise InputError(f"scheme: expected one of {expected}, found {name!r:.60}") from None
 
 
 # What happens at a boundary between two tokens, before the first one or after the last one. Bits of a mark.

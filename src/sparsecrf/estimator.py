@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sparsecrf.estimator_base import BaseCRF
 from sparsecrf.features.template import Template
 from sparsecrf.model import Model
@@ -32,9 +34,10 @@ class CRF(BaseCRF):
     ----------
     rho1, rho2 : penalties. The larger rho1, the fewer weights.
     solver : auto, sbcd, cd, owlqn, lbfgs, sgd or sgd-l1.
-    template : a `Template`, or the file of one, in the syntax of CRF++ and Wapiti.
+    template : a `Template`, the file of one, or its lines, in the syntax of CRF++ and Wapiti.
     max_iter : iterations at most; None: until the optimum is found (50 epochs for sgd and sgd-l1).
-    tol : relative KKT residual at which training stops.
+    tol : relative KKT residual at which training stops. The default is for labelling well; on small data the optimum,
+        with fewer weights, is some way off: `gap_` says how far, and 1e-5 or `gap=0.01` go there.
     n_jobs : threads, as scikit-learn counts them: None is 1, -1 all. Results do not depend on it.
     random_state : orders the sequences for sgd and sgd-l1; None: always the same order.
     warm_start : start from the weights of the last call of `fit`.
@@ -97,6 +100,15 @@ class CRF(BaseCRF):
         self.patience = patience
         self.callback = callback
 
+    @classmethod
+    def from_model(cls, model: Model | str | os.PathLike[str], **parameters: Any) -> CRF:
+        """A fitted estimator of a model, or of the file of one: it answers for many sequences at once."""
+        crf = cls(**parameters)
+        crf.model_ = model if isinstance(model, Model) else Model.load(model)
+        crf.classes_ = np.array(crf.model_.labels)
+        crf.n_active_ = crf.model_.n_active
+        return crf
+
     def fit(
         self,
         X: Any,
@@ -111,7 +123,8 @@ class CRF(BaseCRF):
 
         X and y may be generators: Python objects are let go sequence by sequence. `sample_weight` has a number for each
         sequence, or a list with one for each token. `dev`: other (X, y), whose error is recorded at every iteration.
-        `init_model`: a model, or its file, whose weights to start from.
+        `init_model`: a model, or its file, whose weights to start from. Ctrl-C raises KeyboardInterrupt when what there
+        is has been kept: the estimator is fitted, `stopped_by_` is "interrupt".
         """
         data = self._encoded(X, y, sample_weight, lengths)
         init = self.model_ if self.warm_start and hasattr(self, "model_") else init_model
@@ -122,7 +135,7 @@ class CRF(BaseCRF):
                 data.corpus,
                 rho1=self.rho1,
                 init=None if init is None else weights_in(init, data.vocabulary),
-                dev=None if dev is None else data.encode_other(*dev),
+                dev=None if dev is None else data.encode_other(dev),
                 patience=self.patience,
                 time_limit=self.time_limit,
                 callback=callback,
@@ -150,7 +163,7 @@ class CRF(BaseCRF):
         from sparsecrf.path import path
 
         data = self._encoded(X, y, sample_weight, lengths)
-        held_out = None if dev is None else data.encode_other(*dev)
+        held_out = None if dev is None else data.encode_other(dev)
         with self._watching() as callback:
             return path(
                 data.corpus,

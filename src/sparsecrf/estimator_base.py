@@ -63,7 +63,9 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
 
     def _encoded(self, X: Any, y: Any, sample_weight: Any = None, lengths: Iterable[int] | None = None) -> LabelledData:
         template = self.template
-        if template is not None and not isinstance(template, Template):
+        if isinstance(template, str) and "\n" in template:
+            template = Template(template)
+        elif template is not None and not isinstance(template, Template):
             template = Template.load(template)
         return LabelledData.encode(
             X, y, sample_weight, lengths, template=template, bigrams=self.bigrams, start=self.start
@@ -151,7 +153,9 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         names = self.model_.labels
         if Scheme.of(scheme) is Scheme.AUTO:
-            scheme = "conlleval" if are_chunk_labels(names, ()) else "none"
+            if not are_chunk_labels(names, ()):
+                raise InputError("labels: expected ones that encode chunks (B-TYPE, I-TYPE, O, ...), found others")
+            scheme = "conlleval"
         reader = ChunkReader(scheme)
 
         def spans(chain: Chain, corpus: Corpus) -> list[list[Span]]:

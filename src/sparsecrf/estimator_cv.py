@@ -40,7 +40,8 @@ class CRFCV(BaseCRF):
     rho1s : values of rho1 to choose from; None: `n_rho` values from where the first weight appears down to
         `rho_min_ratio` times that.
     cv : number of folds (dealt at random by `random_state`), or a splitter of scikit-learn; None: 5.
-    scoring : token_accuracy, sequence_accuracy, chunk_f1, or a function of gold and predicted label sequences.
+    scoring : token_accuracy, sequence_accuracy, chunk_f1, a scorer of `sparsecrf.scorers`, or a function of gold and
+        predicted label sequences; larger is better.
     selection : best, or one_se: the largest rho1 whose score is within one standard error of the best.
 
     The others are those of `CRF`.
@@ -135,7 +136,8 @@ def _error(scoring: str | Callable[..., float], data: LabelledData) -> ErrorRate
     """The error, in percent, that goes with a score."""
     if isinstance(scoring, str) and scoring not in SCORING:
         raise InputError(f"scoring: expected one of {', '.join(SCORING)} or a function, found {scoring!r}")
-    score = SCORING[scoring] if isinstance(scoring, str) else scoring
+    # A scorer of scikit-learn asks an estimator; what it asks with is a function of labels.
+    score = SCORING[scoring] if isinstance(scoring, str) else getattr(scoring, "_score_func", scoring)
     labels = [*data.names.labels(data.label_names), None]  # the last one, -1, is missing
 
     def error(corpus: Corpus, predicted: Labels) -> float:

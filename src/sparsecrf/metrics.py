@@ -56,6 +56,12 @@ class Evaluation:
         self._predicted: Counter[str] = Counter()
         self._correct: Counter[str] = Counter()
 
+    def __repr__(self) -> str:
+        f1 = "" if self.f1 is None else f", F1 {self.f1:.2f}"
+        sizes = f"{self.sequences} sequences, {self.tokens} tokens"
+        errors = f"token error {self.token_error:.2f} %, sequence error {self.sequence_error:.2f} %"
+        return f"<Evaluation: {sizes}, {errors}{f1}>"
+
     def add(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
         """Take one more sequence into account."""
         if len(gold) != len(predicted):

@@ -13,6 +13,7 @@ list.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,8 +111,8 @@ class Objective:
         kernel: str = "auto",
     ) -> None:
         for name, value in (("rho1", rho1), ("rho2", rho2)):
-            if not (np.isfinite(value) and value >= 0):
-                raise InputError(f"{name}: expected a finite number >= 0, found {value}")
+            if not (isinstance(value, Real) and np.isfinite(float(value)) and value >= 0):
+                raise InputError(f"{name}: expected a finite number >= 0, found {value!r}")
         self.corpus = corpus
         self.rho1, self.rho2 = float(rho1), float(rho2)
         self.passes = 0.0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ErrorRate: TypeAlias = Callable[[Corpus, Labels], float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Path:
     """Fits by falling rho1, with their errors on other data, if there are any."""
 
@@ -28,6 +28,11 @@ class Path:
     errors: Floats | None = None  #: [fits] in percent: on the dev corpus, or the mean over the folds
     standard_errors: Floats | None = None  #: [fits] of the mean over the folds
     make_model: Callable[[Fit], Model] | None = None  #: how a fit becomes a model, if that was said
+
+    def __repr__(self) -> str:
+        rho1 = f", rho1 {self.fits[0].rho1:.4g} to {self.fits[-1].rho1:.4g}" if self.fits else ""
+        best = "" if self.errors is None else f", best {self.best} with an error of {self.errors[self.best]:.2f} %"
+        return f"<Path: {len(self.fits)} fits{rho1}{best}>"
 
     def __len__(self) -> int:
         return len(self.fits)

@@ -59,10 +59,16 @@ chunk_f1 = make_scorer(chunk_f1_score)
 def _in_step(y_true: Labels, y_pred: Labels, weight: Any) -> Iterable[tuple[Sequence[Any], Sequence[Any], Any]]:
     y_true, y_pred = list(y_true), list(y_pred)
     weights = [1.0] * len(y_true) if weight is None else list(weight)
-    for name, values in (("y_pred", y_pred), ("sample_weight", weights)):
+    for name, values in (("predictions", y_pred), ("sample_weight", weights)):
         if len(values) != len(y_true):
-            raise InputError(f"{name}: expected {len(y_true)} entries, one for each sequence, found {len(values)}")
+            raise InputError(
+                f"expected as many label sequences as {name}, "
+                f"found {len(y_true)} label sequences and {len(values)} {name}"
+            )
     for i, (gold, predicted) in enumerate(zip(y_true, y_pred, strict=True)):
         if len(gold) != len(predicted):
-            raise InputError(f"sequence {i}: expected {len(gold)} predicted labels, found {len(predicted)}")
+            raise InputError(
+                f"sequence {i}: expected as many labels as predictions, found {len(gold)} labels and {len(predicted)} "
+                "predictions"
+            )
         yield gold, predicted, weights[i]

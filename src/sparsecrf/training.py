@@ -41,7 +41,7 @@ STOCHASTIC: dict[str, Callable[..., Solver]] = {"sgd": Sgd, "sgd-l1": SgdL1}
 SOLVERS = {**DETERMINISTIC, **STOCHASTIC}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fit:
     """A trained set of weights with its certificate."""
 
@@ -59,6 +59,12 @@ class Fit:
     stopped_by: str
     history: list[Record]
     n_features: int  #: how many features it chose from: the space that kkt and gap are over
+
+    def __repr__(self) -> str:
+        return (
+            f"<Fit: rho1 {self.rho1:g}, rho2 {self.rho2:g}, objective {self.objective:.6g}, gap {self.gap:.2g}, "
+            f"kkt {self.kkt:.2g}, {len(self.w)} weights, stopped by {self.stopped_by}>"
+        )
 
     def model(self, vocabulary: Vocabulary, *, template: Template | None = None, n_columns: int = 0) -> Model:
         """The model, for the vocabulary that encoded the corpus (with this template, from so many columns)."""
@@ -171,6 +177,9 @@ def fit(
     if solver in STOCHASTIC:
         options = {"seed": seed, **options}
         max_iter = EPOCHS if max_iter is None else max_iter
+    for name, value in (("tol", tol), ("gap", gap)):
+        if value is not None and not value >= 0:
+            raise InputError(f"{name}: expected a number >= 0, found {value}")
     if (corpus.labels < 0).all():
         raise InputError("training: expected labels, found none in the whole corpus")
     if gap is not None and (corpus.labels < 0).any():

@@ -73,7 +73,10 @@ def simulate(
     sequences: Annotated[int, typer.Option(min=1, max=10_000_000, help="In each of the three files.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same files.")] = 1,
 ) -> None:
-    """Write train.txt, dev.txt and test.txt from the paper's hidden Markov model, whose best error is known."""
+    """Write train.txt, dev.txt, test.txt and a template from the paper's hidden Markov model.
+
+    The best error that any rule can have on them is known.
+    """
     from numpy.random import default_rng
 
     from sparsecrf.datasets.fetch import write_all
@@ -85,10 +88,11 @@ def simulate(
     for part in ("train", "dev", "test"):
         drawn = zip(*hmm.sample(sequences, rng), strict=True)
         texts[f"{part}.txt"] = column_text([list(zip(x, y, strict=True)) for x, y in drawn])
+    texts["template.txt"] = "*0:%x[0,0]\n*\n"
     for path in write_all(output, texts):
         typer.echo(path)
     typer.echo(
-        f"three files of {sequences:,} sequences of {hmm.length}: a symbol and its hidden label\n"
+        f"a template, and three files of {sequences:,} sequences of {hmm.length}: a symbol and its hidden label\n"
         f"Bayes error {100 * hmm.bayes_error():.2f} %: no rule labels tokens better than that",
         err=True,
     )

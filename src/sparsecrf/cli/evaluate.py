@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from math import inf
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -81,10 +82,23 @@ def _label_sequences(file: str, model: str | None) -> Iterator[tuple[list[str], 
         yield from _predicted(file, model)
         return
     for rows in read_columns(file):
+        if _is_header(rows[0]):
+            raise InputError(
+                f"{name_of(file)}: expected one labelling a sequence, found a header of label --nbest or --score: "
+                f"{' '.join(rows[0])}"
+            )
         if len(rows[0]) < 2:
             meaning = "the last two: gold and predicted label; -m MODEL predicts them if there are none"
             raise InputError(f"{name_of(file)}: expected at least 2 columns ({meaning}), found {len(rows[0])}")
         yield [row[-2] for row in rows], [row[-1] for row in rows]
+
+
+def _is_header(row: list[str]) -> bool:
+    """Whether a line is `# rank probability score`, as `label` writes it before a labelling."""
+    try:
+        return len(row) == 4 and row[0] == "#" and int(row[1]) >= 0 and 0 <= float(row[2]) <= 1 and float(row[3]) < inf
+    except ValueError:
+        return False
 
 
 def _predicted(file: str, model: str) -> Iterator[tuple[list[str], list[str]]]:

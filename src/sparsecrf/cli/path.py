@@ -60,14 +60,13 @@ def path(
 
     Writes path.tsv, a model for each penalty, and best.safetensors: the one with the smallest error on --dev.
     """
-    from dataclasses import replace
-
     import numpy as np
 
     from sparsecrf.cli.files import check_readable, check_solver, check_writable
     from sparsecrf.cli.labelled import read_labelled
     from sparsecrf.heldout import token_error
     from sparsecrf.io.atomic import write_atomically
+    from sparsecrf.path import Path
     from sparsecrf.path import path as fit_path
     from sparsecrf.plots import check_plot, plot_path
     from sparsecrf.progress import progress, say
@@ -82,6 +81,7 @@ def path(
         data, dev, template, boundary=boundary, format=format, start=start, missing=missing, quiet=quiet
     )
 
+    fits: list[Fit] = []
     rows: list[dict[str, Any]] = []
     began = time.perf_counter()
     with progress("path", n_rho, quiet=quiet) as advance:
@@ -92,20 +92,27 @@ def path(
                 error = token_error(read.dev, found.numbers, found.w, threads=threads)
             name = f"model-{k:02d}.safetensors"
             read.model(found).save(os.path.join(output, name))
+            fits.append(found)
             rows.append(_row(found, error, name))
             note = "" if error is None else f"  dev error {error:.2f} %"
             advance(1, f"rho1 {found.rho1:.4g}  {len(found.w):,} active{note}")
 
-        fits = fit_path(
-            read.corpus,
-            n_rho=n_rho,
-            rho_min_ratio=rho_min_ratio,
-            rho2=rho2,
-            solver=solver,
-            tol=tol,
-            threads=threads,
-            each=each,
-        )
+        interrupted = False
+        try:
+            fit_path(
+                read.corpus,
+                n_rho=n_rho,
+                rho_min_ratio=rho_min_ratio,
+                rho2=rho2,
+                solver=solver,
+                tol=tol,
+                threads=threads,
+                each=each,
+            )
+        except KeyboardInterrupt:  # between two fits; during one, it ends with what there is
+            if not rows:
+                raise
+            interrupted = True
     table = "".join("\t".join(map(_cell, row)) + "\n" for row in [COLUMNS, *(row.values() for row in rows)])
     write_atomically(os.path.join(output, "path.tsv"), table.encode())
     best = None
@@ -118,8 +125,8 @@ def path(
         print(json.dumps({"path": rows, "best": best, "time_s": time.perf_counter() - began}))
     if plot is not None:
         errors = None if dev is None else np.array([row["dev_error"] for row in rows])
-        plot_path(replace(fits, errors=errors), file=plot)
-    if fits[-1].stopped_by == "interrupt":
+        plot_path(Path(fits, errors), file=plot)
+    if interrupted or fits[-1].stopped_by == "interrupt":
         raise typer.Exit(INTERRUPTED)
 
 

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 OTHER = "[other]"
 
 _MACRO = re.compile(r'%[xXtTmM]\s*\[(?:"(?:\\.|[^"\\])*"|[^"\]])*\]')
-_PREFIX = re.compile(r"([^:=]+)[:=]")
+# What attributes of mappings have before their value: `word[-3:]` of `word[-3:]:ing`, `-1:postag` of `-1:postag:NN`.
+_NAME = r"(?:\[[^\]]*\]|\([^)]*\)|[^:=\[(])+"
+_PREFIX = re.compile(rf"((?:[+-]?\d+:(?={_NAME}[:=]))?{_NAME})[:=]")
 
 
 class TemplateUse(NamedTuple):
     """What a model has of one line of its template."""
 
-    name: str  #: the line; without a template, what attributes have before the first `:` or `=`, BIAS, or OTHER
+    name: str  #: the line; without a template, what attributes have before `:` or `=`, BIAS, or OTHER
     unigram: int  #: active weights of single labels
     bigram: int  #: active weights of label pairs
     mass: float  #: the sum of |weight|

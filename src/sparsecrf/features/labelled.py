@@ -65,9 +65,11 @@ class LabelledData:
         """By id."""
         return [self.vocabulary.labels[k] for k in range(len(self.vocabulary.labels))]
 
-    def encode_other(self, X: Any, y: Any) -> Corpus:
-        """Other labelled data by the same vocabulary. Labels that it does not have are missing: they count as wrong."""
-        known = self.vocabulary.labels
+    def encode_other(self, other: tuple[Any, Any]) -> Corpus:
+        """Other labelled data (X, y) by the same vocabulary. Labels that it does not have count as wrong."""
+        if not isinstance(other, (tuple, list)) or len(other) != 2:
+            raise InputError(f"dev: expected a pair (X, y), found {type(other).__name__} of another length")
+        (X, y), known = other, self.vocabulary.labels
 
         def names(labels: Iterable[Any]) -> list[Any]:
             return [None if isinstance(y, str) and known.find(y) is None else y for y in self.names.of(labels)]

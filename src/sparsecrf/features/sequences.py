@@ -19,12 +19,15 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
         X = cut(Csr(X) if is_matrix(X) else X, lengths, "X")
     elif is_matrix(X):
         raise InputError("X: expected lengths= with one matrix for all sequences, found none")
-    elif X is None or isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__iter__") or hasattr(X, "itertuples"):
+    elif hasattr(X, "itertuples"):
+        hint = "or a frame for each: [frame for _, frame in X.groupby(...)]"
+        raise InputError(f"X: expected lengths= with one data frame for all sequences, {hint}; found neither")
+    elif X is None or isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__iter__"):
         raise InputError(f"X: expected a list of sequences, found {_described(X)}")
     for i, sequence in enumerate(X):
         if isinstance(sequence, (str, bytes, Mapping)):
-            kind = "the tokens of text are list(text)" if isinstance(sequence, str) else "X is a list of sequences"
-            raise InputError(f"sequence {i}: expected a list of tokens, found {_described(sequence)}; {kind}")
+            hint = "X is a list of sequences, one sentence is [[...]]"
+            raise InputError(f"sequence {i}: expected a list of tokens, found {_described(sequence)}; {hint}")
         if is_matrix(sequence):
             yield Csr(sequence)
         elif hasattr(sequence, "itertuples"):

@@ -160,7 +160,10 @@ def to_dump(model: Model) -> str:
             raise InputError(f"CRFsuite's models have plain transitions: expected no other, found some of {names[x]!r}")
     if transitions[Y].any():
         found = small.labels[int(abs(transitions[Y]).argmax())]
-        raise InputError(f"CRFsuite's models have no start label: expected no weight after it, found one of {found!r}")
+        raise InputError(
+            f"CRFsuite's models have no start label: expected no weight after it, found one of {found!r} (train with "
+            "--no-start)"
+        )
     for name in (*small.labels, *(names[x] for x in range(len(names)))):
         if "\n" in name:
             raise InputError(f"the text of a CRFsuite model has a name a line: expected one line, found {name!r}")

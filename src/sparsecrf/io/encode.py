@@ -41,6 +41,9 @@ def encode_columns(
             if template is None:
                 if (columns := width(piece)) == 0:
                     continue  # blank lines
+                if columns == 1:
+                    where = f"{name_of(source)}, line {piece.line}"
+                    raise InputError(f"{where}: expected columns of observations before the label, found one column")
                 template = Template.of_columns(columns - 1)
             n_columns = encoder.add_columns(piece.data, template, True, name_of(source), n_columns, piece.line)
             if progress is not None:

@@ -18,6 +18,8 @@ from sparsecrf.plots.transitions import TransitionsDisplay
 from sparsecrf.plots.weights import WeightsDisplay
 
 if TYPE_CHECKING:
+    from sparsecrf.estimator_base import BaseCRF
+    from sparsecrf.estimator_cv import CRFCV
     from sparsecrf.model import Model
     from sparsecrf.path import Path
     from sparsecrf.training import Fit
@@ -28,26 +30,30 @@ D = TypeVar("D", bound=Display)
 
 
 def plot_weights(
-    model: Model, *, ax: Any = None, file: File | None = None, kind: str = "auto", **options: Any
+    model: Model | BaseCRF, *, ax: Any = None, file: File | None = None, kind: str = "auto", **options: Any
 ) -> WeightsDisplay:
     """|mu| and sum |lambda| by attribute and label; `options` as `WeightsDisplay.from_model`."""
-    return _done(WeightsDisplay.from_model(model, **options), file, ax=ax, kind=kind)
+    return _done(WeightsDisplay.from_model(_model(model), **options), file, ax=ax, kind=kind)
 
 
-def plot_transitions(model: Model, *, ax: Any = None, file: File | None = None, **options: Any) -> TransitionsDisplay:
+def plot_transitions(
+    model: Model | BaseCRF, *, ax: Any = None, file: File | None = None, **options: Any
+) -> TransitionsDisplay:
     """Plain transitions; `options` as `TransitionsDisplay.from_model`."""
-    return _done(TransitionsDisplay.from_model(model, **options), file, ax=ax)
+    return _done(TransitionsDisplay.from_model(_model(model), **options), file, ax=ax)
 
 
 def plot_path(
-    path: Path,
+    path: Path | CRFCV,
     *,
     ax: Any = None,
     file: File | None = None,
     traces: int = 0,
     vocabulary: Vocabulary | None = None,
 ) -> PathDisplay:
-    """Errors and active features along a path, and the largest `traces` weights."""
+    """Errors and active features along a path, and the largest `traces` weights; or those of a fitted `CRFCV`."""
+    if hasattr(path, "rho1s_"):
+        return _done(PathDisplay.from_estimator(path), file, ax=ax)
     return _done(PathDisplay.from_path(path, traces=traces, vocabulary=vocabulary), file, ax=ax)
 
 
@@ -59,7 +65,7 @@ def plot_tradeoff(
 
 
 def plot_convergence(
-    fit: Fit | Mapping[str, Fit],
+    fit: Fit | BaseCRF | Mapping[str, Fit],
     *,
     ax: Any = None,
     file: File | None = None,
@@ -68,15 +74,16 @@ def plot_convergence(
     panels: Sequence[str] | None = None,
     optimum: float | None = None,
 ) -> ConvergenceDisplay:
-    """How one or several fits went, against `time`, `passes` or `iter`."""
-    return _done(ConvergenceDisplay.from_fit(fit, optimum=optimum), file, ax=ax, x=x, log_x=log_x, panels=panels)
+    """How one or several fits went, or the last one of an estimator, against `time`, `passes` or `iter`."""
+    make = ConvergenceDisplay.from_estimator if hasattr(fit, "history_") else ConvergenceDisplay.from_fit
+    return _done(make(fit, optimum=optimum), file, ax=ax, x=x, log_x=log_x, panels=panels)
 
 
 def plot_marginals(
-    model: Model, sequence: Iterable[Any], *, ax: Any = None, file: File | None = None, **options: Any
+    model: Model | BaseCRF, sequence: Iterable[Any], *, ax: Any = None, file: File | None = None, **options: Any
 ) -> MarginalsDisplay:
     """The probabilities of the labels of one sequence; `options` as `MarginalsDisplay.from_model`."""
-    return _done(MarginalsDisplay.from_model(model, sequence, **options), file, ax=ax)
+    return _done(MarginalsDisplay.from_model(_model(model), sequence, **options), file, ax=ax)
 
 
 def plot_confusion(
@@ -104,6 +111,11 @@ def plot_calibration(
 ) -> CalibrationDisplay:
     """Accuracy against confidence; `options` as `CalibrationDisplay.from_predictions`."""
     return _done(CalibrationDisplay.from_predictions(y_true, marginals, labels, **options), file, ax=ax)
+
+
+def _model(model: Any) -> Model:
+    """The model itself, or that of a fitted estimator."""
+    return getattr(model, "model_", model)  # type: ignore[no-any-return]
 
 
 def _done(display: D, file: File | None, **options: Any) -> D:
