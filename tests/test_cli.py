@@ -27,7 +27,7 @@ def test_version():
     assert (done.returncode, done.stdout, done.stderr) == (0, f"sparsecrf {sparsecrf.__version__}\n", "")
 
 
-COMMANDS = ["train", "label", "eval", "path", "show", "convert", "demo"]
+COMMANDS = ["train", "label", "eval", "path", "show", "report", "convert", "demo"]
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("-h",), *((command, "--help") for command in COMMANDS)])
@@ -50,8 +50,8 @@ def test_wrong_usage(arguments):
     assert "Traceback" not in done.stderr
 
 
-def test_demo():
-    done = run("demo", "--data", "simulated", "--sequences", "300", "--seed", "3")
+def test_demo(tmp_path):
+    done = run("demo", "--data", "simulated", "--sequences", "300", "--seed", "3", "-o", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "path  100 %" in done.stderr
     assert "15.40 %" in done.stdout  # the exact Bayes error
