@@ -122,6 +122,27 @@ nb::iterator Place::iterate(nb::handle x, const char* expected) const {
     return nb::steal<nb::iterator>(iterator);
 }
 
+void gather_row(nb::handle row, std::size_t n_columns, const Place& place, Gathered& out) {
+    Gatherer gatherer{place, out};
+    const std::size_t before = out.entries.size();
+    if (PyUnicode_Check(row.ptr())) {
+        gatherer.add(1.0, place.utf8(row));
+    } else if (PySequence_Check(row.ptr())) {
+        const nb::object cells = nb::borrow(row);
+        const std::size_t found = nb::len(cells);
+        for (std::size_t k = 0; k < found; ++k) {
+            const nb::object cell = cells[k];
+            if (!PyUnicode_Check(cell.ptr())) place.fail("text in every column", row);
+            gatherer.add(1.0, place.utf8(cell));
+        }
+    } else {
+        place.fail("text or a sequence of columns", row);
+    }
+    const std::size_t found = out.entries.size() - before;
+    if (n_columns > 0 && found != n_columns) place.fail(message(n_columns, " columns as at position 0"), row);
+    out.ends.push_back(out.entries.size());
+}
+
 void gather(nb::handle token, const Place& place, Gathered& out) {
     Gatherer gatherer{place, out};
     if (PyUnicode_Check(token.ptr())) {

@@ -34,17 +34,23 @@ struct Gathered {
     };
     std::string text;
     std::vector<Entry> entries;
-    std::vector<std::size_t> ends;  // [T] the end of each position's entries
+    std::vector<std::size_t> ends;  // [positions] the end of each one's entries
 
-    void clear() {
-        text.clear();
-        entries.clear();
-        ends.clear();
+    void clear() { resize(0); }
+    // Keeps the first positions only.
+    void resize(std::size_t n_positions) {
+        ends.resize(n_positions);
+        entries.resize(n_positions == 0 ? 0 : ends.back());
+        text.resize(entries.empty() ? 0 : entries.back().end);
     }
+    std::size_t begin(std::size_t position) const { return position == 0 ? 0 : ends[position - 1]; }
     std::string_view name(std::size_t k) const {
         return std::string_view(text).substr(entries[k].begin, entries[k].end - entries[k].begin);
     }
 };
+
+// Appends the cells of a row of columns, a position of its own; throws unless they are `n_columns` texts (0: any number).
+void gather_row(nb::handle row, std::size_t n_columns, const Place& place, Gathered& out);
 
 // Appends the attributes of a token. str: one attribute. Mapping: name -> number, text ("name:text"), list of text, or
 // mapping. Iterable: attributes, or pairs (attribute, value).

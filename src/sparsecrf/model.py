@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from sparsecrf._core import Chain, Constraints, Corpus, FeatureSet, InputError, Labeller, StringTable
+from sparsecrf.features.matrix import is_matrix
 from sparsecrf.vocabulary import BIAS, Bigrams, Token, Vocabulary, bigrams_of
 
 if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded without it
@@ -202,7 +203,7 @@ class Model:
 
         Tokens of a model with a template are rows of columns, without the label; else as for `Vocabulary.encode`.
         """
-        return self.vocabulary.encode(X, y, template=self.template)
+        return self.vocabulary.encode(X, y, template=self.template, features=self.features)
 
     def labeller(self) -> Labeller:
         """What labels text files: column files if the model has a template, else those of CRFsuite."""
@@ -223,6 +224,11 @@ class Model:
         `allowed`: labels that may stand at each position (None: any); `forbidden`: pairs (previous, label)
         that must not occur, None for the start; `fixed`: labels already known (None: free).
         """
+        if allowed is None and forbidden is None and fixed is None and not is_matrix(sequence):
+            # The usual case, without a corpus in between: threads that share the model meet once only.
+            encoder = self.vocabulary.encoder(template=self.template, features=self.features)
+            encoder.add(sequence)
+            return [self.labels[k] for k in encoder.viterbi(self._single).tolist()]
         corpus = self.encode([sequence])
         path, _ = self._single.viterbi(corpus, self._constraints(corpus, allowed, forbidden, fixed))
         return [self.labels[k] for k in path]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sparsecrf._core import Corpus, Encoder, InputError, StringTable
+from sparsecrf._core import Corpus, Encoder, FeatureSet, InputError, StringTable
 from sparsecrf.features.matrix import Columns, Csr, is_matrix
 
 if TYPE_CHECKING:
@@ -44,29 +44,19 @@ class Vocabulary:
             return self
         return Vocabulary(self.bigrams, self.start, self.labels.copy(), self.attributes.copy(), True)
 
-    def encode(
+    def encoder(
         self,
-        X: Iterable[Iterable[Token]],
-        y: Iterable[Iterable[str | None]] | None = None,
         *,
-        sequence_weight: Iterable[float] | None = None,
-        token_weight: Iterable[Iterable[float]] | None = None,
         grow: bool = False,
-        template: Template | None = None,
-        sort_labels: bool = False,
         skip_empty: bool = False,
-    ) -> Corpus:
-        """Encode sequences of tokens in one pass; Python objects are let go sequence by sequence.
-
-        A sequence may also be a matrix of numbers (NumPy, SciPy) with a row for each token. A label of None is missing.
-        Without `grow`, attributes the vocabulary does not have are left out and labels it does not have are an error. A
-        `template` makes the attributes from rows of columns and says which of them condition label pairs. `sort_labels`
-        gives the labels ids in the order of their names: for the first corpus of a vocabulary only. A
-        sequence without tokens is an error, unless `skip_empty` leaves it out.
-        """
+        template: Template | None = None,
+        features: FeatureSet | None = None,
+    ) -> Encoder:
+        """What takes sequences one at a time, with options as for `encode`. `features` are those of a model: attributes
+        that have a weight of label pairs condition them, whatever `bigrams` says."""
         if grow and self.frozen:
             raise InputError("grow: expected a vocabulary that names can be added to, found that of a model")
-        encoder = Encoder(
+        return Encoder(
             attributes=self.attributes,
             labels=self.labels,
             bigram=_predicate(self.bigrams),
@@ -76,7 +66,31 @@ class Vocabulary:
             skip_empty=skip_empty,
             frozen=self.frozen,
             template=template,
+            features=features,
         )
+
+    def encode(
+        self,
+        X: Iterable[Iterable[Token]],
+        y: Iterable[Iterable[str | None]] | None = None,
+        *,
+        sequence_weight: Iterable[float] | None = None,
+        token_weight: Iterable[Iterable[float]] | None = None,
+        grow: bool = False,
+        template: Template | None = None,
+        features: FeatureSet | None = None,
+        sort_labels: bool = False,
+        skip_empty: bool = False,
+    ) -> Corpus:
+        """Encode sequences of tokens in one pass; Python objects are let go sequence by sequence.
+
+        A sequence may also be a matrix of numbers (NumPy, SciPy) with a row for each token. A label of None is missing.
+        Without `grow`, attributes the vocabulary does not have are left out and labels it does not have are an error. A
+        `template` makes the attributes from rows of columns and says which of them condition label pairs; so do the
+        `features` of a model. `sort_labels` gives the labels ids in the order of their names: for the first corpus of a
+        vocabulary only. A sequence without tokens is an error, unless `skip_empty` leaves it out.
+        """
+        encoder = self.encoder(grow=grow, skip_empty=skip_empty, template=template, features=features)
         columns = Columns(self.attributes, grow)
         extra = {"label sequences": y, "sequence weights": sequence_weight, "token weights": token_weight}
         for tokens, labels, weight, weights in _in_step(X, extra):
