@@ -1,6 +1,7 @@
 """The estimators within scikit-learn: its own checks, searches, pipelines, scorers."""
 
 import io
+import pickle
 
 import joblib
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
 
 from sentences import dicts, sentences
-from sparsecrf import CRF, CRFCV, InputError
+from sparsecrf import CRF, CRFCV, InputError, Template
 from sparsecrf.metrics import evaluate
 from sparsecrf.scorers import (
     chunk_f1,
@@ -115,6 +116,16 @@ def test_grid_search(data):
     assert search.score(X, y) == chunk_f1_score(y, search.predict(X)) > 0.8
     by_accuracy = GridSearchCV(CRF(), {"rho1": [30.0, 0.3]}, cv=3, n_jobs=2).fit(X, y)
     assert by_accuracy.best_params_ == {"rho1": 0.3}
+
+
+@pytest.mark.parametrize("boundary", ["crf++", "wapiti"])
+def test_templates_are_cloned_and_pickled(boundary):
+    template = Template("U:%x[0,0]\n*:%x[-1,1]\nB\n", boundary)
+    again = pickle.loads(pickle.dumps(clone(CRF(template=template)).template))
+    assert (type(again), again.text, again.boundary) == (Template, template.text, boundary)
+    X, y = sentences(20, seed=1)
+    assert again.attributes(X[0]) == template.attributes(X[0])
+    assert cross_val_score(CRF(rho1=0.1, template=template), X, y, cv=2).mean() > 0.7
 
 
 def test_cross_validation(data):
