@@ -163,8 +163,18 @@ def test_flat_labels_and_weights_with_lengths():
     lists = CRF(**OPTIONS).fit([M[:5], M[5:]], [y[:5], y[5:]], [weights[:5], weights[5:]])
     assert same(flat, lists)
     assert flat.score(M, y, lengths=lengths) == lists.score([M[:5], M[5:]], [y[:5], y[5:]])
+    right = np.concatenate(flat.predict(M, lengths=lengths)) == y
+    assert flat.score(M, y, weights, lengths=lengths) == pytest.approx(np.average(right, weights=weights))
     by_sequence = CRF(**OPTIONS).fit(M, y, [1.0, 5.0, 2.0], lengths=lengths)
     assert same(by_sequence, CRF(**OPTIONS).fit([M[:5], M[5:]], [y[:5], y[5:]], [1.0, 2.0]))
+
+
+def test_weights_of_a_series_whose_index_does_not_begin_at_0(data):
+    pandas = pytest.importorskip("pandas")
+    X, y = data
+    weights = np.linspace(0.5, 2.0, len(X))
+    series = pandas.Series(weights, index=np.arange(len(X)) + 7)  # as train_test_split leaves it
+    assert same(CRF(**OPTIONS).fit(X, y, series), CRF(**OPTIONS).fit(X, y, weights))
 
 
 def test_integer_labels():

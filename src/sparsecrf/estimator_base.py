@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsecrf._core import Chain, Corpus, InputError
 from sparsecrf.chunks import END, START, ChunkReader, Scheme, are_chunk_labels
-from sparsecrf.features.labelled import LabelledData, width_of
+from sparsecrf.features.labelled import LabelledData, weights_of, width_of
 from sparsecrf.features.sequences import beside, sequences
 from sparsecrf.features.template import Template
 from sparsecrf.model import Model
@@ -180,11 +180,12 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
         return self._each(X, lengths, spans, [])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, lengths: Iterable[int] | None = None) -> float:
-        """The share of tokens whose label is right. Tokens whose label is None do not count."""
+        """The share of tokens whose label is right. Tokens whose label is None do not count; weights as for `fit`."""
         from sparsecrf.scorers import token_accuracy_score
 
         lengths = None if lengths is None else [int(n) for n in lengths]
-        return token_accuracy_score(beside(y, lengths, "y"), self.predict(X, lengths=lengths), sample_weight)
+        weights = next(iter(weights_of(sample_weight, lengths).values()), None)
+        return token_accuracy_score(beside(y, lengths, "y"), self.predict(X, lengths=lengths), weights)
 
     def _labels(self, ids: NDArray[np.int32]) -> list[Any]:
         return self.classes_[ids].tolist()  # type: ignore[no-any-return]

@@ -49,7 +49,7 @@ class LabelledData:
         corpus = vocabulary.encode(
             shape.seen(sequences(X, lengths, columns=template is not None)),
             map(names.of, beside(y, lengths, "y")),
-            **_weights(sample_weight, lengths),
+            **weights_of(sample_weight, lengths),
             grow=True,
             template=template,
             sort_labels=True,
@@ -106,13 +106,13 @@ class _Shape:
             yield sequence
 
 
-def _weights(sample_weight: Any, lengths: list[int] | None) -> dict[str, Any]:
+def weights_of(sample_weight: Any, lengths: list[int] | None) -> dict[str, Any]:
     """Weights of sequences or of tokens, as a vocabulary takes them."""
     if sample_weight is None:
         return {}
     if not hasattr(sample_weight, "__len__"):
         sample_weight = list(sample_weight)
-    flat = len(sample_weight) > 0 and not hasattr(sample_weight[0], "__iter__")
+    flat = len(sample_weight) > 0 and not hasattr(next(iter(sample_weight)), "__iter__")
     if flat and (lengths is None or len(sample_weight) == len(lengths)):
         return {"sequence_weight": sample_weight}
     return {"token_weight": beside(sample_weight, lengths, "sample_weight")}
