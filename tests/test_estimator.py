@@ -185,8 +185,19 @@ def test_integer_labels():
         assert predicted == [[10, 2], [2, 10, 10]]
         assert all(type(label) is int for labels in predicted for label in labels)
         assert crf.score(X, y) == 1.0
-    with pytest.raises(InputError, match="all text or all integers"):
-        CRF().fit(X, [[1, "b"], ["b", 1, 1]])
+
+
+def test_labels_of_two_kinds_are_refused_before_training():
+    X, text = [["a", "b"], ["b", "a"]], [["1", "2"], ["2", "1"]]
+    records = []
+    for y, dev, where in (
+        ([["1", "2"], ["2", 1]], None, "y, sequence 1, position 1"),  # 1 and "1" have the same name
+        ([[1, "b"], ["b", 1]], None, "y, sequence 0, position 1"),
+        (text, (X, [[1, 2], [2, 1]]), "dev y, sequence 0, position 0"),
+    ):
+        with pytest.raises(InputError, match=f"^{where}: expected labels that are all text or all integers"):
+            CRF(callback=records.append).fit(X, y, dev=dev)
+    assert records == []
 
 
 def test_raw_columns_with_a_template(tmp_path):

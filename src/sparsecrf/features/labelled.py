@@ -48,7 +48,7 @@ class LabelledData:
         names, shape = LabelNames(), _Shape()
         corpus = vocabulary.encode(
             shape.seen(sequences(X, lengths, columns=template is not None)),
-            map(names.of, beside(y, lengths, "y")),
+            names.of(beside(y, lengths, "y")),
             **weights_of(sample_weight, lengths),
             grow=True,
             template=template,
@@ -71,10 +71,10 @@ class LabelledData:
             raise InputError(f"dev: expected a pair (X, y), found {type(other).__name__} of another length")
         (X, y), known = other, self.vocabulary.labels
 
-        def names(labels: Iterable[Any]) -> list[Any]:
-            return [None if isinstance(y, str) and known.find(y) is None else y for y in self.names.of(labels)]
-
-        labels = map(names, beside(y, None, "y"))
+        labels = (
+            [None if isinstance(name, str) and known.find(name) is None else name for name in names]
+            for names in self.names.of(beside(y, None, "dev y"), "dev y")
+        )
         tokens = sequences(X, columns=self.template is not None)
         return self.vocabulary.encode(tokens, labels, template=self.template, skip_empty=True)
 
