@@ -233,6 +233,21 @@ class TestCrossValidated:
             assert score == pytest.approx(alone.mean(), abs=1e-9)
             assert error == pytest.approx(alone.std(ddof=1) / 2, abs=1e-9)
 
+    def test_folds_count_sequences_without_tokens(self, data):
+        X, y = data[0][:20], data[1][:20]
+        groups, options = np.arange(20) // 5, {"rho1s": [0.5, 0.1], "cv": GroupKFold(4)}
+        whole = CRFCV(**options).fit(X, y, groups=groups)
+        more = CRFCV(**options).fit([[], *X], [[], *y], groups=[0, *groups])
+        assert_array_equal(more.scores_, whole.scores_)
+        pairs = [([0, *range(6)], range(6, 21)), (range(6, 21), [0, *range(6)])]  # by place in X
+        given = CRFCV([0.1], cv=pairs).fit([[], *X], [[], *y])
+        first = CRF(rho1=0.1).fit(X[:5], y[:5]).score(X[5:], y[5:])
+        second = CRF(rho1=0.1).fit(X[5:], y[5:]).score(X[:5], y[:5])
+        assert given.scores_[0] == pytest.approx((first + second) / 2)
+
+    def test_a_number_of_folds_may_be_that_of_numpy(self, data):
+        assert_array_equal(CRFCV([1.0], cv=np.int64(3)).fit(*data).scores_, CRFCV([1.0], cv=3).fit(*data).scores_)
+
     def test_one_standard_error(self, data):
         best = CRFCV(n_rho=8, cv=3, random_state=0).fit(*data)
         sparser = CRFCV(n_rho=8, cv=3, random_state=0, selection="one_se").fit(*data)

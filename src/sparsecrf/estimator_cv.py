@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sparsecrf.estimator_base import BaseCRF
 from sparsecrf.features.labelled import LabelledData
 from sparsecrf.features.template import Template
 from sparsecrf.heldout import Labels
+from sparsecrf.objective import Numbers
 from sparsecrf.path import ErrorRate, cross_validate
 from sparsecrf.scorers import chunk_f1_score, sequence_accuracy_score, token_accuracy_score
 from sparsecrf.solvers.working_set import Callback
@@ -106,9 +108,11 @@ class CRFCV(BaseCRF):
         if self.selection not in SELECTION:
             raise InputError(f"selection: expected one of {', '.join(SELECTION)}, found {self.selection!r}")
         data = self._encoded(X, y, sample_weight, lengths)
-        folds = 5 if self.cv is None else self.cv
-        if not isinstance(folds, int):
-            folds = check_cv(folds).split(np.zeros(data.corpus.n_sequences), groups=groups)
+        folds: Any = 5 if self.cv is None else self.cv
+        if isinstance(folds, Integral):
+            folds = int(folds)
+        else:
+            folds = _in_corpus(check_cv(folds).split(np.zeros(len(data.places)), groups=groups), data.places)
         with self._watching() as callback:
             path = cross_validate(
                 data.corpus,
@@ -130,6 +134,14 @@ class CRFCV(BaseCRF):
         self.best_index_, self.rho1_ = chosen, float(self.rho1s_[chosen])
         self._keep(data, path[chosen])
         return self
+
+
+def _in_corpus(folds: Iterable[tuple[Any, Any]], places: list[int]) -> Iterator[tuple[Numbers, Numbers]]:
+    """Folds of the sequences of X as folds of the corpus, which lacks those without tokens."""
+    of_corpus = np.array(places, dtype=np.int64)
+    for fold in folds:
+        train, left_out = (of_corpus[np.asarray(part)] for part in fold)
+        yield train[train >= 0], left_out[left_out >= 0]
 
 
 def _error(scoring: str | Callable[..., float], data: LabelledData) -> ErrorRate:

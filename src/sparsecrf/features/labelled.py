@@ -28,6 +28,7 @@ class LabelledData:
     template: Template | None
     n_columns: int  #: of every row of columns; 0 without a template
     n_features: int | None  #: columns of every matrix; None: tokens are no rows of matrices
+    places: list[int]  #: by sequence of X: its number in the corpus; -1: it has no tokens and is left out
 
     @classmethod
     def encode(
@@ -58,7 +59,7 @@ class LabelledData:
         if corpus.n_weighted_tokens == 0:
             raise InputError("sample_weight: expected a weight above zero, found all of them to be zero")
         n_columns = 0 if template is None else shape.n_columns
-        return cls(corpus, vocabulary, names, template, n_columns, shape.n_features)
+        return cls(corpus, vocabulary, names, template, n_columns, shape.n_features, shape.places)
 
     @property
     def label_names(self) -> list[str]:
@@ -88,17 +89,19 @@ def width_of(sequence: Any) -> int | None:
 
 
 class _Shape:
-    """What the first sequence tells of all."""
+    """What the first sequence tells of all, and which of them have tokens."""
 
     def __init__(self) -> None:
         self.n_features: int | None = None
         self.n_columns = 0
-        self._known = False
+        self.places: list[int] = []
+        self._kept = 0
 
     def seen(self, X: Iterator[Any]) -> Iterator[Any]:
         for sequence in X:
-            if not self._known and len(sequence) > 0:
-                self._known = True
+            self.places.append(self._kept if len(sequence) > 0 else -1)
+            self._kept += len(sequence) > 0
+            if self._kept == 1 and self.places[-1] == 0:
                 self.n_features = width_of(sequence)
                 if self.n_features is None:
                     row = next(iter(sequence))
