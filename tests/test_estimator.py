@@ -75,6 +75,20 @@ def test_spans_are_the_chunks_of_the_best_labels_with_their_probabilities(data, 
     assert fitted.predict_spans(X, scheme="none").tolist() == [[]] * 10
 
 
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["[-X", "B-X", "O"], [(0, 1, "X")]),  # by conlleval, B after a bracket begins nothing, and O ends it
+        (["B-X", "]-X", "O"], [(0, 1, "X"), (1, 2, "X")]),  # a bracket begins, and nothing ended B
+        (["B-X", "Y", "Y"], [(0, 1, "X"), (1, 3, "")]),  # no scheme has Y
+    ],
+)
+def test_spans_of_labels_that_no_scheme_has(labels, expected):
+    X = [["a", "b", "c"]]
+    crf = CRF(rho1=0.01).fit(X * 3, [labels] * 3)
+    assert [span[:3] for span in crf.predict_spans(X, scheme="conlleval")[0]] == expected
+
+
 def test_a_single_label_for_every_sequence_length(fitted):
     """As many tokens as sequences, or all of one length: still an array of lists."""
     tokens = [{"postag": "X"}]

@@ -243,7 +243,18 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
 
 
 def _chunks(marks: list[int]) -> list[tuple[int, int]]:
-    """Where the chunks begin and end, by the marks of a `ChunkReader`."""
-    starts = [t for t, mark in enumerate(marks) if mark & START]
-    ends = [t for t, mark in enumerate(marks) if mark & END]
-    return list(zip(starts, ends, strict=True))
+    """Where the chunks begin and end, by the marks of a `ChunkReader`.
+
+    With brackets, which are whole chunks, and labels of no scheme, conlleval's table has ends of what has not begun,
+    beginnings that must end the chunk before them, and chunks that only the end of the sequence ends.
+    """
+    found, start = list[tuple[int, int]](), None
+    for t, mark in enumerate(marks):
+        if mark and start is not None:
+            found.append((start, t))
+            start = None
+        if mark & START:
+            start = t
+    if start is not None:
+        found.append((start, len(marks) - 1))
+    return found
