@@ -112,9 +112,12 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt  # what there is has been kept
         if found.stopped_by == "max_iter" and self.solver not in STOCHASTIC:
+            reached, option = f"relative KKT residual of {found.kkt:.2g}, above the tolerance {self.tol:g}", "tol"
+            if self.gap is not None:
+                share = found.gap / found.objective
+                reached, option = f"duality gap of {share:.2g} times the objective, above {self.gap:g}", "gap"
             warnings.warn(
-                f"training stopped after {self.n_iter_} iterations at a relative KKT residual of {found.kkt:.2g}, "
-                f"above the tolerance {self.tol:g}: increase max_iter or tol",
+                f"training stopped after {self.n_iter_} iterations at a {reached}: increase max_iter or {option}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
