@@ -301,6 +301,9 @@ def test_warm_start_and_init_model(data, fitted, tmp_path):
     fitted.model_.save(tmp_path / "m.safetensors")
     for init in (fitted.model_, tmp_path / "m.safetensors"):
         assert CRF(**OPTIONS).fit(*data, init_model=init).n_iter_ < cold
+    empty = Model.from_weights(fitted.model_.labels, {})
+    assert again.fit(*data, init_model=empty).n_iter_ > 1  # it is what was asked for, not the last fit
+    assert again.history_[0].active_unigram == 0
 
 
 def test_dev_data_and_patience(data):
