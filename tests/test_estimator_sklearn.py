@@ -245,6 +245,13 @@ class TestCrossValidated:
         second = CRF(rho1=0.1).fit(X[5:], y[5:]).score(X[:5], y[:5])
         assert given.scores_[0] == pytest.approx((first + second) / 2)
 
+    @pytest.mark.parametrize("chunk", [["B-X", "I-X"], ["B", "I"]])
+    def test_a_fold_without_chunks(self, chunk):
+        X, y = [["a", "b"]] * 4 + [["c", "d"]] * 4, [chunk] * 4 + [["O", "O"]] * 4
+        halves = [(range(4), range(4, 8)), (range(1, 8), [0])]
+        crf = CRFCV([0.01], cv=halves, scoring="chunk_f1").fit(X, y)
+        assert crf.scores_.tolist() == [0.5]  # nothing to find and all of it wrong; one chunk, found
+
     def test_a_number_of_folds_may_be_that_of_numpy(self, data):
         assert_array_equal(CRFCV([1.0], cv=np.int64(3)).fit(*data).scores_, CRFCV([1.0], cv=3).fit(*data).scores_)
 
@@ -273,6 +280,10 @@ class TestCrossValidated:
     def test_a_scorer(self, data):
         by_name = CRFCV([3.0, 0.3], cv=2, scoring="chunk_f1").fit(*data)
         assert_array_equal(CRFCV([3.0, 0.3], cv=2, scoring=chunk_f1).fit(*data).scores_, by_name.scores_)
+
+    def test_labels_without_chunks_are_refused_before_training(self):
+        with pytest.raises(InputError, match="scoring: expected labels that encode chunks .*, found N, V"):
+            CRFCV(scoring="chunk_f1", callback=pytest.fail).fit([["a", "b"]] * 5, [["N", "V"]] * 5)
 
     def test_within_a_search(self, data):
         X, y = data

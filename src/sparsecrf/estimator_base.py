@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsecrf._core import Chain, Corpus, InputError
-from sparsecrf.chunks import END, START, ChunkReader, Scheme, are_chunk_labels
+from sparsecrf.chunks import START, ChunkReader, Scheme, are_chunk_labels
 from sparsecrf.features.labelled import LabelledData, weights_of, width_of
 from sparsecrf.features.sequences import beside, sequences
 from sparsecrf.features.template import Template

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 from numbers import Integral
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from sparsecrf._core import Corpus, InputError
+from sparsecrf.chunks import are_chunk_labels
 from sparsecrf.estimator_base import BaseCRF
 from sparsecrf.features.labelled import LabelledData
 from sparsecrf.features.template import Template
@@ -150,6 +152,12 @@ def _error(scoring: str | Callable[..., float], data: LabelledData) -> ErrorRate
         raise InputError(f"scoring: expected one of {', '.join(SCORING)} or a function, found {scoring!r}")
     # A scorer of scikit-learn asks an estimator; what it asks with is a function of labels.
     score = SCORING[scoring] if isinstance(scoring, str) else getattr(scoring, "_score_func", scoring)
+    if score is chunk_f1_score:
+        # By all labels: those of a fold may be outside all of them.
+        if not are_chunk_labels(data.label_names, ()):
+            known = ", ".join(data.label_names[:10])
+            raise InputError(f"scoring: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...), found {known}")
+        score = partial(score, scheme="conlleval")
     labels = [*data.names.labels(data.label_names), None]  # the last one, -1, is missing
 
     def error(corpus: Corpus, predicted: Labels) -> float:
