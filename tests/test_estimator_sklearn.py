@@ -191,6 +191,7 @@ def test_scores():
     without = [["O" if y is None else y for y in labels] for labels in gold]
     assert chunk_f1_score(gold, predicted) == evaluate(zip(without, predicted, strict=True)).f1 / 100
     assert token_accuracy_score([], []) == 0.0
+    assert chunk_f1_score([["O", "O"]], [["O", "O"]]) == 0.0  # a part of the data may have none
 
 
 @pytest.mark.parametrize(
@@ -203,7 +204,9 @@ def test_scores():
             "sequence 0.*found 1 labels and 2 pred",
         ),
         (sequence_accuracy_score, ([["a"]], [["a"]], [1.0, 2.0]), "found 1 label sequences and 2 sample_weight"),
+        (token_accuracy_score, ([["a", "b"]], [["a", "b"]], [[1.0]]), "sequence 0: expected 2 weights, .* found 1"),
         (chunk_f1_score, ([["NOUN"]], [["NOUN"]]), "expected labels that encode chunks"),
+        (chunk_f1_score, ([[1, 2]], [[1, 2]]), "expected labels that encode chunks"),
     ],
 )
 def test_wrong_scores(function, arguments, expected):
@@ -282,7 +285,7 @@ class TestCrossValidated:
         assert_array_equal(CRFCV([3.0, 0.3], cv=2, scoring=chunk_f1).fit(*data).scores_, by_name.scores_)
 
     def test_labels_without_chunks_are_refused_before_training(self):
-        with pytest.raises(InputError, match="scoring: expected labels that encode chunks .*, found N, V"):
+        with pytest.raises(InputError, match=r"scoring: expected labels that encode chunks .*, found N, V"):
             CRFCV(scoring="chunk_f1", callback=pytest.fail).fit([["a", "b"]] * 5, [["N", "V"]] * 5)
 
     def test_within_a_search(self, data):
