@@ -286,7 +286,7 @@ class Model:
     def transitions(self) -> NDArray[np.float64]:
         """Plain transitions, weights that hold at every position: float64[Y + 1, Y], previous label by label.
 
-        The last row is the start. They are the bigram weights of the bias, and of bare lines of a template.
+        The last row is the start. They are the bigram weights of the bias, and of lines of a template without macro.
         """
         import numpy as np
 
@@ -300,8 +300,13 @@ class Model:
 
     def plain_attributes(self) -> list[str]:
         """The model's attributes that condition label pairs at every position."""
-        names = [BIAS] if self.template is None else [BIAS, "B", "b", "*"]
-        return [name for name in names if self.vocabulary.attributes.find(name) is not None]
+        names = [BIAS]
+        if self.template is not None:
+            lines = self.template
+            made = lines.attributes([[""] * max(1, lines.n_columns)])[0]  # of lines that do not vary, those everywhere
+            every = zip(made, lines.kinds, lines.varies, strict=True)
+            names += [name for name, kind, varies in every if kind != "U" and not varies]
+        return [name for name in dict.fromkeys(names) if self.vocabulary.attributes.find(name) is not None]
 
     def _constraints(
         self,
