@@ -64,7 +64,7 @@ chunk_f1 = make_scorer(chunk_f1_score)
 
 def _in_step(y_true: Labels, y_pred: Labels, weight: Any) -> Iterable[tuple[Sequence[Any], Sequence[Any], Any]]:
     y_true, y_pred = list(y_true), list(y_pred)
-    weights = [1.0] * len(y_true) if weight is None else list(weight)
+    weights: list[Any] = [1.0] * len(y_true) if weight is None else list(weight)
     for name, values in (("predictions", y_pred), ("sample_weight", weights)):
         if len(values) != len(y_true):
             raise InputError(

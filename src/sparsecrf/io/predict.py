@@ -34,7 +34,7 @@ def predicted(model: Model, source: Source) -> Iterator[tuple[Piece, list[Rows]]
                 expected = f"{needed} columns of observations and, last, the gold label"
                 raise InputError(f"{name}, line {piece.line}: expected {expected}, found {n_columns} columns")
         text = labeller.label(piece.data, name, n_columns, piece.line).decode()
-        # Labels may have blanks in CRFsuite's format, where they are set off by a tab. Columns are set off by the blanks
-        # of ASCII, as the core reads them: a word may have other space in it.
+        # Labels may have blanks in CRFsuite's format, where they are set off by a tab. Columns are set off by blanks of
+        # ASCII only, as the core reads them: a word may have other space in it.
         cells = _TAB.split if model.template is None else _CELL.findall
         yield piece, [[cells(line) for line in rows.split("\n")] for rows in text.split("\n\n")[:-1]]
