@@ -75,6 +75,11 @@ class Fit:
             vocabulary, features, self.w, template=template, n_columns=n_columns, training=self.training_record()
         )
 
+    @property
+    def n_unigram(self) -> int:
+        """How many of the weights are of single labels; the others are of label pairs."""
+        return int((self.numbers < self.corpus.n_attributes * self.corpus.n_labels).sum())
+
     def training_record(self) -> dict[str, Any]:
         """How the weights were found, in JSON values: None for what is not finite; the history by columns, thinned."""
         numbers = {name: getattr(self, name) for name in ("rho1", "rho2", "objective", "loss", "kkt", "gap")}
