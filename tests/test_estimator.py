@@ -131,7 +131,8 @@ def test_generators_are_read_once_and_let_go(data, fitted):
     assert_array_equal(fitted.predict(stream()), fitted.predict(data[0]))
 
 
-@pytest.mark.parametrize("kind", ["array", "csr", "csr_array", "csc", "list of arrays", "list of csr", "3-d"])
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")  # SciPy's todense still makes it
+@pytest.mark.parametrize("kind", ["array", "csr", "csr_array", "csc", "list of arrays", "list of csr", "3-d", "matrix"])
 def test_matrices(kind):
     rng = np.random.default_rng(3)
     lengths = np.full(40, 3)
@@ -148,6 +149,7 @@ def test_matrices(kind):
         "list of arrays": (split, {}),
         "list of csr": ([scipy.sparse.csr_matrix(part) for part in split], {}),
         "3-d": (M.reshape(40, 3, 5), {}),
+        "matrix": ([np.asmatrix(part) for part in split], {}),
     }[kind]
     crf = CRF(**OPTIONS).fit(X, y, **options)
     assert crf.n_features_in_ == 5
