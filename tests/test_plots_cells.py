@@ -250,6 +250,11 @@ def test_labels_of_many_are_chosen_by_errors():
     assert len(ConfusionDisplay.from_predictions(many[:1], many[1:]).labels) == 21
 
 
+def test_confusions_of_some_integers():
+    display = ConfusionDisplay.from_predictions([[1, 2, 3]], [[1, 3, 3]], labels=[3, 1]).plot()
+    assert_array_equal(display.counts, [[1, 0, 0], [0, 1, 0], [1, 0, 0]])
+
+
 def test_confusions_of_a_model_and_an_estimator(model):
     X, y = [["dogs", "bark"], ["cats"]], [["N", "V"], ["V"]]
     by_hand = ConfusionDisplay.from_predictions(y, [model.label(x) for x in X])
