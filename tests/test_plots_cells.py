@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sparsecrf import BIAS, CRF, InputError, Model, Template
@@ -203,6 +204,18 @@ def test_marginals_with_the_best_and_the_true_labels(model, source):
     assert wrong
     assert list(true.get_ydata()) == wrong
     assert [shown[int(x)] for x in true.get_xdata()] == [gold[t] for t in wrong]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+def test_marginals_of_a_matrix(kind):
+    rows = np.array([[1.0, 0.0], [0.0, 2.0]])
+    crf = CRF(rho1=0.1).fit([rows] * 5, [["a", "b"]] * 5)
+    for display in (
+        MarginalsDisplay.from_model(crf.model_, kind(rows)),
+        MarginalsDisplay.from_estimator(crf, kind(rows)),
+    ):
+        assert_allclose(display.marginals, crf.model_.marginals(rows))
+        assert (display.tokens, display.best) == (["0", "1"], ["a", "b"])
 
 
 def test_labels_that_are_nowhere_probable_are_left_out():
