@@ -338,6 +338,8 @@ def test_a_callback_ends_training(data):
     assert crf.stopped_by_ == "callback"
     assert crf.objective_ < 100 <= crf.history_[-2].objective
     assert CRF(rho1=0.3, callback=lambda record: record).fit(*data).stopped_by_ == "tol"
+    numpy = CRF(rho1=0.3, tol=1e-9, callback=lambda record: np.float64(record["objective"]) < 100).fit(*data)
+    assert numpy.stopped_by_ == "callback"
 
 
 def test_threads_and_seeds_give_the_same_model(data, fitted):
