@@ -164,7 +164,7 @@ def test_transitions_with_the_start_on_top(model, numbers):
     assert_array_equal(cells(display.ax_), expected)
     mesh = display.ax_.collections[0]
     assert mesh.get_clim() == (-2.5, 2.5)
-    assert names(display.ax_.get_yticklabels()) == ["(start)", "N", "V", "X"]
+    assert names(display.ax_.get_yticklabels()) == ["[start]", "N", "V", "X"]
     if numbers:
         assert {text.get_text() for text in display.ax_.texts} == {"", "2.5", "\u22121.5"}
     else:
