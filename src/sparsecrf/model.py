@@ -38,6 +38,12 @@ class Model:
         columns, `n_columns`, the columns of observations (0: any number), and `training`: how the weights were found,
         in JSON values (rho1, rho2, objective, loss, kkt, gap, ...).
         """
+        found = (len(vocabulary.labels), len(vocabulary.attributes))
+        if found != (features.n_labels, features.n_attributes):
+            raise InputError(
+                f"vocabulary: expected that of the features, with {features.n_labels} labels and "
+                f"{features.n_attributes} attributes, found {found[0]} and {found[1]}"
+            )
         self.vocabulary = vocabulary.freeze()
         self.features = features
         self.template = template
