@@ -9,6 +9,7 @@ import pytest
 import sklearn
 from numpy.testing import assert_array_equal
 from sklearn.base import clone, is_classifier
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -283,6 +284,15 @@ class TestCrossValidated:
     def test_a_scorer(self, data):
         by_name = CRFCV([3.0, 0.3], cv=2, scoring="chunk_f1").fit(*data)
         assert_array_equal(CRFCV([3.0, 0.3], cv=2, scoring=chunk_f1).fit(*data).scores_, by_name.scores_)
+
+    def test_a_scorer_with_a_sign_and_options(self, data):
+        def loss(gold, predicted, times):
+            return times * (1 - token_accuracy_score(gold, predicted))
+
+        scorer = make_scorer(loss, greater_is_better=False, times=3)
+        found, plain = (CRFCV([3.0, 0.3], cv=2, scoring=s).fit(*data) for s in (scorer, "token_accuracy"))
+        np.testing.assert_allclose(found.scores_, -3 * (1 - plain.scores_))
+        assert found.rho1_ == plain.rho1_
 
     def test_labels_without_chunks_are_refused_before_training(self):
         with pytest.raises(InputError, match=r"scoring: expected labels that encode chunks .*, found N, V"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from itertools import pairwise
 from numbers import Integral
 from typing import Any
@@ -150,20 +149,23 @@ def _error(scoring: str | Callable[..., float], data: LabelledData) -> ErrorRate
     """The error, in percent, that goes with a score."""
     if isinstance(scoring, str) and scoring not in SCORING:
         raise InputError(f"scoring: expected one of {', '.join(SCORING)} or a function, found {scoring!r}")
-    # A scorer of scikit-learn asks an estimator; what it asks with is a function of labels.
-    score = SCORING[scoring] if isinstance(scoring, str) else getattr(scoring, "_score_func", scoring)
-    if score is chunk_f1_score:
+    score: Any = SCORING[scoring] if isinstance(scoring, str) else scoring
+    given, sign = dict[str, Any](), 1
+    if hasattr(score, "_score_func"):
+        # A scorer of scikit-learn asks an estimator; what it asks with is a function of labels, options and a sign.
+        score, given, sign = score._score_func, score._kwargs, score._sign
+    if score is chunk_f1_score and "scheme" not in given:
         # By all labels: those of a fold may be outside all of them.
         if not are_chunk_labels(data.label_names, ()):
             known = ", ".join(data.label_names[:10])
             raise InputError(f"scoring: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...), found {known}")
-        score = partial(score, scheme="conlleval")
+        given = {**given, "scheme": "conlleval"}
     labels = [*data.names.labels(data.label_names), None]  # the last one, -1, is missing
 
     def error(corpus: Corpus, predicted: Labels) -> float:
         bounds = list(pairwise(corpus.offsets.tolist()))
         gold, best = corpus.labels.tolist(), predicted.tolist()
         by_sequence = ([[labels[y] for y in ids[begin:end]] for begin, end in bounds] for ids in (gold, best))
-        return 100 * (1 - score(*by_sequence))
+        return float(100 * (1 - sign * score(*by_sequence, **given)))
 
     return error
