@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 
 from newswire import sentences
 from sparsecrf import InputError
-from sparsecrf.compat import CRF, metrics
+from sparsecrf.compat import CRF, ItemSequence, metrics
 from sparsecrf.compat.trainer import Trainer
 
 
@@ -74,6 +74,12 @@ def test_predictions_are_one_dimension_of_lists(fitted):
         for token in row:
             assert list(token) == fitted.classes_
             assert sum(token.values()) == pytest.approx(1)
+
+
+def test_item_sequences_are_answered(fitted):
+    items = [ItemSequence(x) for x in X[:2]]
+    assert fitted.predict(items).tolist() == fitted.predict(X[:2]).tolist()
+    assert fitted.predict_marginals(items).tolist() == fitted.predict_marginals(X[:2]).tolist()
 
 
 def test_search_clone_pickle(fitted, tmp_path):

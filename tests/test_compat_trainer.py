@@ -5,6 +5,7 @@ import pytest
 
 from sparsecrf import InputError, Model, Template
 from sparsecrf.compat import ItemSequence, Tagger, Trainer
+from sparsecrf.history import REASONS
 
 XSEQ = [
     {"walk": 1, "shop": 0.5},
@@ -161,6 +162,7 @@ def test_stopping(tmp_path):
     assert unlimited.model.training["stopped_by"] in ("tol", "precision")
     by_delta = trained("", c2=0.001, period=3, delta=0.1)
     assert by_delta.model.training["stopped_by"] == "delta"
+    assert "delta" in REASONS
     assert 3 < by_delta.logparser.last_iteration["num"] < unlimited.logparser.last_iteration["num"]
     assert trained("", max_iterations=2).logparser.last_iteration["num"] == 2
 

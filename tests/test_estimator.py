@@ -75,6 +75,20 @@ def test_spans_are_the_chunks_of_the_best_labels_with_their_probabilities(data, 
     assert fitted.predict_spans(X, scheme="none").tolist() == [[]] * 10
 
 
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["[-X", "B-X", "O"], [(0, 1, "X")]),  # by conlleval, B after a bracket begins nothing, and O ends it
+        (["B-X", "]-X", "O"], [(0, 1, "X"), (1, 2, "X")]),  # a bracket begins, and nothing ended B
+        (["B-X", "Y", "Y"], [(0, 1, "X"), (1, 3, "")]),  # no scheme has Y
+    ],
+)
+def test_spans_of_labels_that_no_scheme_has(labels, expected):
+    X = [["a", "b", "c"]]
+    crf = CRF(rho1=0.01).fit(X * 3, [labels] * 3)
+    assert [span[:3] for span in crf.predict_spans(X, scheme="conlleval")[0]] == expected
+
+
 def test_a_single_label_for_every_sequence_length(fitted):
     """As many tokens as sequences, or all of one length: still an array of lists."""
     tokens = [{"postag": "X"}]
@@ -117,7 +131,8 @@ def test_generators_are_read_once_and_let_go(data, fitted):
     assert_array_equal(fitted.predict(stream()), fitted.predict(data[0]))
 
 
-@pytest.mark.parametrize("kind", ["array", "csr", "csr_array", "csc", "list of arrays", "list of csr", "3-d"])
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")  # SciPy's todense still makes it
+@pytest.mark.parametrize("kind", ["array", "csr", "csr_array", "csc", "list of arrays", "list of csr", "3-d", "matrix"])
 def test_matrices(kind):
     rng = np.random.default_rng(3)
     lengths = np.full(40, 3)
@@ -134,6 +149,7 @@ def test_matrices(kind):
         "list of arrays": (split, {}),
         "list of csr": ([scipy.sparse.csr_matrix(part) for part in split], {}),
         "3-d": (M.reshape(40, 3, 5), {}),
+        "matrix": ([np.asmatrix(part) for part in split], {}),
     }[kind]
     crf = CRF(**OPTIONS).fit(X, y, **options)
     assert crf.n_features_in_ == 5
@@ -163,8 +179,18 @@ def test_flat_labels_and_weights_with_lengths():
     lists = CRF(**OPTIONS).fit([M[:5], M[5:]], [y[:5], y[5:]], [weights[:5], weights[5:]])
     assert same(flat, lists)
     assert flat.score(M, y, lengths=lengths) == lists.score([M[:5], M[5:]], [y[:5], y[5:]])
+    right = np.concatenate(flat.predict(M, lengths=lengths)) == y
+    assert flat.score(M, y, weights, lengths=lengths) == pytest.approx(np.average(right, weights=weights))
     by_sequence = CRF(**OPTIONS).fit(M, y, [1.0, 5.0, 2.0], lengths=lengths)
     assert same(by_sequence, CRF(**OPTIONS).fit([M[:5], M[5:]], [y[:5], y[5:]], [1.0, 2.0]))
+
+
+def test_weights_of_a_series_whose_index_does_not_begin_at_0(data):
+    pandas = pytest.importorskip("pandas")
+    X, y = data
+    weights = np.linspace(0.5, 2.0, len(X))
+    series = pandas.Series(weights, index=np.arange(len(X)) + 7)  # as train_test_split leaves it
+    assert same(CRF(**OPTIONS).fit(X, y, series), CRF(**OPTIONS).fit(X, y, weights))
 
 
 def test_integer_labels():
@@ -175,8 +201,19 @@ def test_integer_labels():
         assert predicted == [[10, 2], [2, 10, 10]]
         assert all(type(label) is int for labels in predicted for label in labels)
         assert crf.score(X, y) == 1.0
-    with pytest.raises(InputError, match="all text or all integers"):
-        CRF().fit(X, [[1, "b"], ["b", 1, 1]])
+
+
+def test_labels_of_two_kinds_are_refused_before_training():
+    X, text = [["a", "b"], ["b", "a"]], [["1", "2"], ["2", "1"]]
+    records = []
+    for y, dev, where in (
+        ([["1", "2"], ["2", 1]], None, "y, sequence 1, position 1"),  # 1 and "1" have the same name
+        ([[1, "b"], ["b", 1]], None, "y, sequence 0, position 1"),
+        (text, (X, [[1, 2], [2, 1]]), "dev y, sequence 0, position 0"),
+    ):
+        with pytest.raises(InputError, match=f"^{where}: expected labels that are all text or all integers"):
+            CRF(callback=records.append).fit(X, y, dev=dev)
+    assert records == []
 
 
 def test_raw_columns_with_a_template(tmp_path):
@@ -266,6 +303,9 @@ def test_warm_start_and_init_model(data, fitted, tmp_path):
     fitted.model_.save(tmp_path / "m.safetensors")
     for init in (fitted.model_, tmp_path / "m.safetensors"):
         assert CRF(**OPTIONS).fit(*data, init_model=init).n_iter_ < cold
+    empty = Model.from_weights(fitted.model_.labels, {})
+    assert again.fit(*data, init_model=empty).n_iter_ > 1  # it is what was asked for, not the last fit
+    assert again.history_[0].active_unigram == 0
 
 
 def test_dev_data_and_patience(data):
@@ -298,6 +338,8 @@ def test_a_callback_ends_training(data):
     assert crf.stopped_by_ == "callback"
     assert crf.objective_ < 100 <= crf.history_[-2].objective
     assert CRF(rho1=0.3, callback=lambda record: record).fit(*data).stopped_by_ == "tol"
+    numpy = CRF(rho1=0.3, tol=1e-9, callback=lambda record: np.float64(record["objective"]) < 100).fit(*data)
+    assert numpy.stopped_by_ == "callback"
 
 
 def test_threads_and_seeds_give_the_same_model(data, fitted):
@@ -314,6 +356,8 @@ def test_too_few_iterations_are_said(data):
     with pytest.warns(ConvergenceWarning, match="increase max_iter or tol"):
         crf = CRF(rho1=0.3, max_iter=1).fit(*data)
     assert (crf.n_iter_, crf.stopped_by_) == (1, "max_iter")
+    with pytest.warns(ConvergenceWarning, match="duality gap of .* times the objective, above 1e-09: .* or gap"):
+        CRF(rho1=0.3, max_iter=30, gap=1e-9).fit(*data)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         CRF(rho1=0.3, solver="sgd-l1", max_iter=1).fit(*data)

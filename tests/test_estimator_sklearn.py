@@ -1,6 +1,7 @@
 """The estimators within scikit-learn: its own checks, searches, pipelines, scorers."""
 
 import io
+import pickle
 
 import joblib
 import numpy as np
@@ -8,13 +9,14 @@ import pytest
 import sklearn
 from numpy.testing import assert_array_equal
 from sklearn.base import clone, is_classifier
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
 
 from sentences import dicts, sentences
-from sparsecrf import CRF, CRFCV, InputError
+from sparsecrf import CRF, CRFCV, InputError, Template
 from sparsecrf.metrics import evaluate
 from sparsecrf.scorers import (
     chunk_f1,
@@ -117,6 +119,16 @@ def test_grid_search(data):
     assert by_accuracy.best_params_ == {"rho1": 0.3}
 
 
+@pytest.mark.parametrize("boundary", ["crf++", "wapiti"])
+def test_templates_are_cloned_and_pickled(boundary):
+    template = Template("U:%x[0,0]\n*:%x[-1,1]\nB\n", boundary)
+    again = pickle.loads(pickle.dumps(clone(CRF(template=template)).template))
+    assert (type(again), again.text, again.boundary) == (Template, template.text, boundary)
+    X, y = sentences(20, seed=1)
+    assert again.attributes(X[0]) == template.attributes(X[0])
+    assert cross_val_score(CRF(rho1=0.1, template=template), X, y, cv=2).mean() > 0.7
+
+
 def test_cross_validation(data):
     X, y = data
     found = cross_validate(
@@ -180,6 +192,7 @@ def test_scores():
     without = [["O" if y is None else y for y in labels] for labels in gold]
     assert chunk_f1_score(gold, predicted) == evaluate(zip(without, predicted, strict=True)).f1 / 100
     assert token_accuracy_score([], []) == 0.0
+    assert chunk_f1_score([["O", "O"]], [["O", "O"]]) == 0.0  # a part of the data may have none
 
 
 @pytest.mark.parametrize(
@@ -192,7 +205,9 @@ def test_scores():
             "sequence 0.*found 1 labels and 2 pred",
         ),
         (sequence_accuracy_score, ([["a"]], [["a"]], [1.0, 2.0]), "found 1 label sequences and 2 sample_weight"),
+        (token_accuracy_score, ([["a", "b"]], [["a", "b"]], [[1.0]]), "sequence 0: expected 2 weights, .* found 1"),
         (chunk_f1_score, ([["NOUN"]], [["NOUN"]]), "expected labels that encode chunks"),
+        (chunk_f1_score, ([[1, 2]], [[1, 2]]), "expected labels that encode chunks"),
     ],
 )
 def test_wrong_scores(function, arguments, expected):
@@ -222,6 +237,28 @@ class TestCrossValidated:
             assert score == pytest.approx(alone.mean(), abs=1e-9)
             assert error == pytest.approx(alone.std(ddof=1) / 2, abs=1e-9)
 
+    def test_folds_count_sequences_without_tokens(self, data):
+        X, y = data[0][:20], data[1][:20]
+        groups, options = np.arange(20) // 5, {"rho1s": [0.5, 0.1], "cv": GroupKFold(4)}
+        whole = CRFCV(**options).fit(X, y, groups=groups)
+        more = CRFCV(**options).fit([[], *X], [[], *y], groups=[0, *groups])
+        assert_array_equal(more.scores_, whole.scores_)
+        pairs = [([0, *range(6)], range(6, 21)), (range(6, 21), [0, *range(6)])]  # by place in X
+        given = CRFCV([0.1], cv=pairs).fit([[], *X], [[], *y])
+        first = CRF(rho1=0.1).fit(X[:5], y[:5]).score(X[5:], y[5:])
+        second = CRF(rho1=0.1).fit(X[5:], y[5:]).score(X[:5], y[:5])
+        assert given.scores_[0] == pytest.approx((first + second) / 2)
+
+    @pytest.mark.parametrize("chunk", [["B-X", "I-X"], ["B", "I"]])
+    def test_a_fold_without_chunks(self, chunk):
+        X, y = [["a", "b"]] * 4 + [["c", "d"]] * 4, [chunk] * 4 + [["O", "O"]] * 4
+        halves = [(range(4), range(4, 8)), (range(1, 8), [0])]
+        crf = CRFCV([0.01], cv=halves, scoring="chunk_f1").fit(X, y)
+        assert crf.scores_.tolist() == [0.5]  # nothing to find and all of it wrong; one chunk, found
+
+    def test_a_number_of_folds_may_be_that_of_numpy(self, data):
+        assert_array_equal(CRFCV([1.0], cv=np.int64(3)).fit(*data).scores_, CRFCV([1.0], cv=3).fit(*data).scores_)
+
     def test_one_standard_error(self, data):
         best = CRFCV(n_rho=8, cv=3, random_state=0).fit(*data)
         sparser = CRFCV(n_rho=8, cv=3, random_state=0, selection="one_se").fit(*data)
@@ -247,6 +284,19 @@ class TestCrossValidated:
     def test_a_scorer(self, data):
         by_name = CRFCV([3.0, 0.3], cv=2, scoring="chunk_f1").fit(*data)
         assert_array_equal(CRFCV([3.0, 0.3], cv=2, scoring=chunk_f1).fit(*data).scores_, by_name.scores_)
+
+    def test_a_scorer_with_a_sign_and_options(self, data):
+        def loss(gold, predicted, times):
+            return times * (1 - token_accuracy_score(gold, predicted))
+
+        scorer = make_scorer(loss, greater_is_better=False, times=3)
+        found, plain = (CRFCV([3.0, 0.3], cv=2, scoring=s).fit(*data) for s in (scorer, "token_accuracy"))
+        np.testing.assert_allclose(found.scores_, -3 * (1 - plain.scores_))
+        assert found.rho1_ == plain.rho1_
+
+    def test_labels_without_chunks_are_refused_before_training(self):
+        with pytest.raises(InputError, match=r"scoring: expected labels that encode chunks .*, found N, V"):
+            CRFCV(scoring="chunk_f1", callback=pytest.fail).fit([["a", "b"]] * 5, [["N", "V"]] * 5)
 
     def test_within_a_search(self, data):
         X, y = data

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from compare import assert_logs, assert_probabilities, magnitude
 from named import named_models
 from problems import weather
-from sparsecrf import BIAS, InputError, Model, Template, Vocabulary, fit, reference
+from sparsecrf import BIAS, CRF, InputError, Model, Template, Vocabulary, fit, reference
 from sparsecrf.explain import START, Contribution, Weight
 from sparsecrf.io.encode import encode_columns
 from strategies import seeds
@@ -320,3 +320,17 @@ class _Counting:
     def __getitem__(self, k):
         self.count += 1
         return self.table[k]
+
+
+@pytest.mark.parametrize("boundary", ["crf++", "wapiti"])
+def test_every_line_without_macro_has_plain_transitions(boundary):
+    """CRF++'s templates may have B00 instead of B."""
+    template = Template("U0:%x[0,0]\nB00\n*\nB1:%x[0,0]\n", boundary)
+    X, y = [[["a"], ["b"], ["a"]]] * 5, [["x", "y", "x"]] * 5
+    model = CRF(rho1=0.01, template=template).fit(X, y).model_
+    everywhere = set.intersection(*(set(here) for here in template.attributes(X[0])))
+    assert len(everywhere) == 2
+    plain = {w.attribute for w in model.explain(top=None).plain_transitions()}
+    assert {w.attribute for w in model.explain(top=None).largest() if w.previous} & everywhere == plain != set()
+    assert model.transitions().sum() == pytest.approx(sum(w.weight for w in model.explain().plain_transitions()))
+    assert not everywhere & {w.attribute for w in model.explain(top=None).bigrams}

@@ -11,7 +11,7 @@ from hypothesis import given
 from compare import assert_logs, assert_probabilities, magnitude
 from named import Named, named_models
 from problems import weather
-from sparsecrf import BIAS, InputError, Model, Vocabulary, _core, reference
+from sparsecrf import BIAS, InputError, Model, Vocabulary, _core, fit, reference
 from strategies import seeds
 
 enumeration = reference.enumeration
@@ -227,3 +227,19 @@ def test_many_threads_share_one_model():
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_a_model_has_the_names_of_its_corpus_and_no_others():
+    vocabulary = Vocabulary(bigrams="all")
+    corpus = vocabulary.encode([["a", "b"]] * 3, [["X", "Y"]] * 3, grow=True)
+    found = fit(corpus, rho1=0.1, threads=1)
+    before = found.model(vocabulary)
+    vocabulary.encode([[f"new{k}" for k in range(5000)]], [["Z"] * 5000], grow=True)
+    after = found.model(vocabulary)
+    assert after.labels == before.labels == ["X", "Y"]
+    assert after.to_bytes() == before.to_bytes()
+    tokens, piece = ["a", "new4999"], b"?\ta\n?\tnew4999\n\n"
+    assert after.nbest(tokens, 2) == before.nbest(tokens, 2)
+    assert after.labeller().label(piece, "file", 0, 1) == before.labeller().label(piece, "file", 0, 1)
+    with pytest.raises(InputError, match="with 2 labels and 3 attributes, found 3 and 5003"):
+        Model(vocabulary, found.model(vocabulary).features, found.w)

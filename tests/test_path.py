@@ -93,6 +93,15 @@ def test_cross_validation_by_hand(task):
     assert found.one_se == one_standard_error(found.errors, found.standard_errors)
 
 
+def test_the_seed_reaches_the_solver(task):
+    corpus, n = task[3], task[3].n_sequences
+    halves = [(np.arange(0, n, 2), np.arange(1, n, 2)), (np.arange(1, n, 2), np.arange(0, n, 2))]
+    options = {"rho1": [1.0], "solver": "sgd-l1", "max_iter": 2, "threads": 1}
+    found = cross_validate(corpus, folds=halves, seed=3, **options)
+    assert_array_equal(found[0].w, path(corpus, seed=3, **options)[0].w)
+    assert not np.array_equal(found[0].w, cross_validate(corpus, folds=halves, seed=4, **options)[0].w)
+
+
 def test_every_sequence_is_left_out_once_and_never_trained_on_then(task, monkeypatch):
     corpus = task[3]
     parts, errors = [], sparsecrf.path._errors

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sparsecrf import BIAS, CRF, InputError, Model, Template
@@ -163,7 +164,7 @@ def test_transitions_with_the_start_on_top(model, numbers):
     assert_array_equal(cells(display.ax_), expected)
     mesh = display.ax_.collections[0]
     assert mesh.get_clim() == (-2.5, 2.5)
-    assert names(display.ax_.get_yticklabels()) == ["(start)", "N", "V", "X"]
+    assert names(display.ax_.get_yticklabels()) == ["[start]", "N", "V", "X"]
     if numbers:
         assert {text.get_text() for text in display.ax_.texts} == {"", "2.5", "\u22121.5"}
     else:
@@ -203,6 +204,18 @@ def test_marginals_with_the_best_and_the_true_labels(model, source):
     assert wrong
     assert list(true.get_ydata()) == wrong
     assert [shown[int(x)] for x in true.get_xdata()] == [gold[t] for t in wrong]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+def test_marginals_of_a_matrix(kind):
+    rows = np.array([[1.0, 0.0], [0.0, 2.0]])
+    crf = CRF(rho1=0.1).fit([rows] * 5, [["a", "b"]] * 5)
+    for display in (
+        MarginalsDisplay.from_model(crf.model_, kind(rows)),
+        MarginalsDisplay.from_estimator(crf, kind(rows)),
+    ):
+        assert_allclose(display.marginals, crf.model_.marginals(rows))
+        assert (display.tokens, display.best) == (["0", "1"], ["a", "b"])
 
 
 def test_labels_that_are_nowhere_probable_are_left_out():
@@ -248,6 +261,11 @@ def test_labels_of_many_are_chosen_by_errors():
     rng = np.random.default_rng(0)
     many = [[f"label-{k}" for k in rng.integers(0, 200, 500)] for _ in range(2)]
     assert len(ConfusionDisplay.from_predictions(many[:1], many[1:]).labels) == 21
+
+
+def test_confusions_of_some_integers():
+    display = ConfusionDisplay.from_predictions([[1, 2, 3]], [[1, 3, 3]], labels=[3, 1]).plot()
+    assert_array_equal(display.counts, [[1, 0, 0], [0, 1, 0], [1, 0, 0]])
 
 
 def test_confusions_of_a_model_and_an_estimator(model):

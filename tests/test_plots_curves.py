@@ -104,7 +104,7 @@ def test_traces_are_the_largest_weights(task, dev_path):
 
     def name(key):
         x, *pair = key
-        names = [*(vocabulary.labels[y] for y in range(len(vocabulary.labels))), "(start)"]
+        names = [*(vocabulary.labels[y] for y in range(len(vocabulary.labels))), "[start]"]
         return f"{vocabulary.attributes[x]}, {' > '.join(names[y] for y in pair)}"
 
     assert display.names == list(map(name, largest))

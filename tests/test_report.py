@@ -276,6 +276,15 @@ def test_few_sentences_are_kept(tmp_path):
     assert unpack(found["number"]).tolist() == [2]
 
 
+def test_space_within_a_word(tmp_path):
+    """Columns are set off by the blanks of ASCII; a word may have other space in it."""
+    file = tmp_path / "d.txt"
+    file.write_text("the\u00a0dog NN NOUN\nruns\u3000 VB VERB\n\n", encoding="utf-8")
+    data = sentence_data(small_model(), file, 5, Names())
+    assert data["words"] == [["the\u00a0dog", "runs\u3000"]]
+    assert data["more"] == [["NN", "VB"]]
+
+
 def test_crfsuite_files(tmp_path):
     model = Model.from_weights(["N", "V"], {("w[0]=dogs", "N"): 2.0, ("len", "V"): 0.5}, {(BIAS, "N", "V"): 1.0})
     found, names = sentences(model, tmp_path, "N\tx\tw[0]=dogs\tlen:4\nV\tbark\n\n")

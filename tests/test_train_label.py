@@ -327,6 +327,21 @@ def test_json_has_no_infinite_numbers(trained):
     assert "gap: expected all labels to be known" in asked.err
 
 
+def test_rows_of_a_path_are_of_its_models(trained):
+    """Stochastic solvers return the best weights seen, not the last ones; without all labels there is no gap."""
+    text = (trained.directory / "train.txt").read_text(encoding="utf-8")
+    label = text.split("\n", 1)[0].split()[-1]
+    (trained.directory / "some.txt").write_text(text.replace(f" {label}\n", " ?\n", 1), encoding="utf-8")
+    options = ["-t", "t.txt", "--n-rho", "4", "--json", "-q", "--missing", "?"]
+    for solver in ("auto", "sgd-l1"):
+        done = trained("path", "some.txt", "-o", "q", *options, "--solver", solver)
+        rows = json.loads(done.out, parse_constant=pytest.fail)["path"]
+        assert [row["gap"] for row in rows] == [None] * 4
+        for row in rows:
+            counts = Model.load(trained.directory / "q" / row["model"]).explain().summary
+            assert (row["active_unigram"], row["active_bigram"]) == (counts["active_unigram"], counts["active_bigram"])
+
+
 def test_path(trained):
     done = trained("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "p", "--n-rho", "4", "--json", "-q")
     assert done.status == 0

@@ -42,7 +42,7 @@ class Encoder {
           labels_(std::move(labels)),
           bigram_(std::move(bigram)),
           all_pairs_(bigram_.ptr() == Py_True),
-          asks_(!bigram_.is_none() && !all_pairs_ && !features),
+          asks_(!bigram_.is_none() && !all_pairs_ && !features && !lines),
           features_(std::move(features)),
           start_(start),
           grow_(grow),
@@ -58,6 +58,7 @@ class Encoder {
 
     // Returns the number of positions.
     std::int64_t add(nb::handle tokens, nb::handle labels, nb::handle weight, nb::handle token_weights) {
+        const Reading reading(*this);
         begin(labels, weight, token_weights);
         const nb::iterator all = place_.iterate(tokens, "an iterable of tokens");
         place_.position = 0;
@@ -82,6 +83,7 @@ class Encoder {
     std::int64_t add_matrix(Array1<std::int64_t> ptr, Array1<std::int32_t> column, Array1<double> value,
                             Array1<std::int64_t> id, nb::handle labels, nb::handle weight, nb::handle token_weights) {
         encode_pending();
+        const Reading reading(*this);
         begin(labels, weight, token_weights);
         place_.position = 0;
         const auto entries = static_cast<std::int64_t>(std::min(column.size(), value.size()));
@@ -164,6 +166,15 @@ class Encoder {
         std::optional<nb::gil_scoped_release> released;
     };
 
+    // Lets go of what comes with the tokens, also if they could not be read.
+    struct Reading {
+        explicit Reading(Encoder& owner) : encoder(owner) {}
+        ~Reading() { encoder.label_ = encoder.token_weight_ = {}; }
+        Reading(const Reading&) = delete;
+        Reading& operator=(const Reading&) = delete;
+        Encoder& encoder;
+    };
+
     // Reading of a sequence begins. What is left of one that could not be read is forgotten.
     void begin(nb::handle labels, nb::handle weight, nb::handle token_weights) {
         const std::size_t n = pending_.empty() ? 0 : pending_.back().end;
@@ -192,7 +203,6 @@ class Encoder {
                 message(place_.text(), ": expected no token beyond the last label, found more labels than tokens"));
         if (token_weight_.given && token_weight_.at != nb::iterator::sentinel())
             throw InputError(message(place_.text(), ": expected one weight a token, found more"));
-        label_ = token_weight_ = {};
         const std::size_t before = pending_.empty() ? 0 : pending_.back().end;
         pending_.push_back({y_.size(), weight_});
         return static_cast<std::int64_t>(y_.size() - before);

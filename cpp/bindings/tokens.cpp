@@ -50,7 +50,7 @@ struct Gatherer {
     }
 
     void mapping(nb::handle mapping, std::string_view prefix) {
-        const Deeper level("reading a token's nested mappings");
+        const Deeper level(" while reading a token's nested mappings");
         if (PyDict_CheckExact(mapping.ptr())) {
             PyObject *key, *value;
             for (Py_ssize_t at = 0; PyDict_Next(mapping.ptr(), &at, &key, &value);) {
@@ -59,8 +59,12 @@ struct Gatherer {
             }
             return;
         }
-        const nb::object items = mapping.attr("items")();
-        for (const nb::handle pair : nb::iter(items)) entry(prefix, pair[0], pair[1]);
+        const nb::object items = mapping.attr("items");
+        if (PyCallable_Check(items.ptr()) == 0) place.fail("a mapping with a method `items`", mapping);
+        for (const nb::handle pair : nb::iter(items())) {
+            if (!nb::isinstance<nb::tuple>(pair) || nb::len(pair) != 2) place.fail("items of a name and a value", pair);
+            entry(prefix, pair[0], pair[1]);
+        }
     }
 
     void entry(std::string_view prefix, const nb::object& key, const nb::object& value) {

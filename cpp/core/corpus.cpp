@@ -119,7 +119,6 @@ void CorpusBuilder::begin_sequence(double weight) {
         throw InputError(message("sequence ", n_seen(), ": expected a finite weight >= 0, found ", weight));
     }
     corpus_.sequence_weight.push_back(weight);
-    weighted_sequences_ |= weight != 1.0;
 }
 
 void CorpusBuilder::add_position(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram, std::int32_t label,
@@ -136,7 +135,6 @@ void CorpusBuilder::add_position(std::vector<Attribute>& unigram, std::vector<At
     bigram.clear();
     corpus_.labels.push_back(label);
     corpus_.token_weight.push_back(weight);
-    weighted_tokens_ |= weight != 1.0;
 }
 
 void CorpusBuilder::end_sequence() {
@@ -197,8 +195,10 @@ Corpus CorpusBuilder::build(std::int64_t n_labels, std::int64_t n_attributes) {
     };
     check_ids(corpus_.unigram_lists, corpus_.unigram, "unigram");
     check_ids(bigram_lists_, bigram_, "bigram");
-    if (!weighted_sequences_) corpus_.sequence_weight = {};
-    if (!weighted_tokens_) corpus_.token_weight = {};
+    const auto is_one = [](double weight) { return weight == 1.0; };
+    for (std::vector<double>* weights : {&corpus_.sequence_weight, &corpus_.token_weight}) {
+        if (std::all_of(weights->begin(), weights->end(), is_one)) *weights = {};
+    }
     split_bigrams();
     for (ListPool* pool : {&corpus_.unigram_lists, &corpus_.base_lists, &corpus_.rest_lists}) pool->freeze();
     Corpus done = std::move(corpus_);

@@ -90,7 +90,6 @@ class CorpusBuilder {
     ListPool bigram_lists_;
     std::vector<std::uint32_t> bigram_;  // [P]
     std::int64_t n_skipped_ = 0;
-    bool weighted_sequences_ = false, weighted_tokens_ = false;
 };
 
 }  // namespace sparsecrf

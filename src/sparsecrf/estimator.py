@@ -123,11 +123,13 @@ class CRF(BaseCRF):
 
         X and y may be generators: Python objects are let go sequence by sequence. `sample_weight` has a number for each
         sequence, or a list with one for each token. `dev`: other (X, y), whose error is recorded at every iteration.
-        `init_model`: a model, or its file, whose weights to start from. Ctrl-C raises KeyboardInterrupt when what there
-        is has been kept: the estimator is fitted, `stopped_by_` is "interrupt".
+        `init_model`: a model, or its file, whose weights to start from, also with `warm_start`. Ctrl-C raises
+        KeyboardInterrupt when what there is has been kept: the estimator is fitted, `stopped_by_` is "interrupt".
         """
         data = self._encoded(X, y, sample_weight, lengths)
-        init = self.model_ if self.warm_start and hasattr(self, "model_") else init_model
+        init = init_model
+        if init is None and self.warm_start:
+            init = getattr(self, "model_", None)
         if isinstance(init, (str, os.PathLike)):
             init = Model.load(init)
         with self._watching() as callback:

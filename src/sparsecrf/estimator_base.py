@@ -19,8 +19,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsecrf._core import Chain, Corpus, InputError
-from sparsecrf.chunks import END, START, ChunkReader, Scheme, are_chunk_labels
-from sparsecrf.features.labelled import LabelledData, width_of
+from sparsecrf.chunks import START, ChunkReader, Scheme, are_chunk_labels
+from sparsecrf.features.labelled import LabelledData, weights_of, width_of
 from sparsecrf.features.sequences import beside, sequences
 from sparsecrf.features.template import Template
 from sparsecrf.model import Model
@@ -112,9 +112,12 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt  # what there is has been kept
         if found.stopped_by == "max_iter" and self.solver not in STOCHASTIC:
+            reached, option = f"relative KKT residual of {found.kkt:.2g}, above the tolerance {self.tol:g}", "tol"
+            if self.gap is not None:
+                share = found.gap / found.objective
+                reached, option = f"duality gap of {share:.2g} times the objective, above {self.gap:g}", "gap"
             warnings.warn(
-                f"training stopped after {self.n_iter_} iterations at a relative KKT residual of {found.kkt:.2g}, "
-                f"above the tolerance {self.tol:g}: increase max_iter or tol",
+                f"training stopped after {self.n_iter_} iterations at a {reached}: increase max_iter or {option}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -180,11 +183,12 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
         return self._each(X, lengths, spans, [])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, lengths: Iterable[int] | None = None) -> float:
-        """The share of tokens whose label is right. Tokens whose label is None do not count."""
+        """The share of tokens whose label is right. Tokens whose label is None do not count; weights as for `fit`."""
         from sparsecrf.scorers import token_accuracy_score
 
         lengths = None if lengths is None else [int(n) for n in lengths]
-        return token_accuracy_score(beside(y, lengths, "y"), self.predict(X, lengths=lengths), sample_weight)
+        weights = next(iter(weights_of(sample_weight, lengths).values()), None)
+        return token_accuracy_score(beside(y, lengths, "y"), self.predict(X, lengths=lengths), weights)
 
     def _labels(self, ids: NDArray[np.int32]) -> list[Any]:
         return self.classes_[ids].tolist()  # type: ignore[no-any-return]
@@ -242,7 +246,18 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
 
 
 def _chunks(marks: list[int]) -> list[tuple[int, int]]:
-    """Where the chunks begin and end, by the marks of a `ChunkReader`."""
-    starts = [t for t, mark in enumerate(marks) if mark & START]
-    ends = [t for t, mark in enumerate(marks) if mark & END]
-    return list(zip(starts, ends, strict=True))
+    """Where the chunks begin and end, by the marks of a `ChunkReader`.
+
+    With brackets, which are whole chunks, and labels of no scheme, conlleval's table has ends of what has not begun,
+    beginnings that must end the chunk before them, and chunks that only the end of the sequence ends.
+    """
+    found, start = list[tuple[int, int]](), None
+    for t, mark in enumerate(marks):
+        if mark and start is not None:
+            found.append((start, t))
+            start = None
+        if mark & START:
+            start = t
+    if start is not None:
+        found.append((start, len(marks) - 1))
+    return found

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import check_cv
 
 from sparsecrf._core import Corpus, InputError
+from sparsecrf.chunks import are_chunk_labels
 from sparsecrf.estimator_base import BaseCRF
 from sparsecrf.features.labelled import LabelledData
 from sparsecrf.features.template import Template
 from sparsecrf.heldout import Labels
+from sparsecrf.objective import Numbers
 from sparsecrf.path import ErrorRate, cross_validate
 from sparsecrf.scorers import chunk_f1_score, sequence_accuracy_score, token_accuracy_score
 from sparsecrf.solvers.working_set import Callback
@@ -106,9 +109,11 @@ class CRFCV(BaseCRF):
         if self.selection not in SELECTION:
             raise InputError(f"selection: expected one of {', '.join(SELECTION)}, found {self.selection!r}")
         data = self._encoded(X, y, sample_weight, lengths)
-        folds = 5 if self.cv is None else self.cv
-        if not isinstance(folds, int):
-            folds = check_cv(folds).split(np.zeros(data.corpus.n_sequences), groups=groups)
+        folds: Any = 5 if self.cv is None else self.cv
+        if isinstance(folds, Integral):
+            folds = int(folds)
+        else:
+            folds = _in_corpus(check_cv(folds).split(np.zeros(len(data.places)), groups=groups), data.places)
         with self._watching() as callback:
             path = cross_validate(
                 data.corpus,
@@ -132,18 +137,35 @@ class CRFCV(BaseCRF):
         return self
 
 
+def _in_corpus(folds: Iterable[tuple[Any, Any]], places: list[int]) -> Iterator[tuple[Numbers, Numbers]]:
+    """Folds of the sequences of X as folds of the corpus, which lacks those without tokens."""
+    of_corpus = np.array(places, dtype=np.int64)
+    for fold in folds:
+        train, left_out = (of_corpus[np.asarray(part)] for part in fold)
+        yield train[train >= 0], left_out[left_out >= 0]
+
+
 def _error(scoring: str | Callable[..., float], data: LabelledData) -> ErrorRate:
     """The error, in percent, that goes with a score."""
     if isinstance(scoring, str) and scoring not in SCORING:
         raise InputError(f"scoring: expected one of {', '.join(SCORING)} or a function, found {scoring!r}")
-    # A scorer of scikit-learn asks an estimator; what it asks with is a function of labels.
-    score = SCORING[scoring] if isinstance(scoring, str) else getattr(scoring, "_score_func", scoring)
+    score: Any = SCORING[scoring] if isinstance(scoring, str) else scoring
+    given, sign = dict[str, Any](), 1
+    if hasattr(score, "_score_func"):
+        # A scorer of scikit-learn asks an estimator; what it asks with is a function of labels, options and a sign.
+        score, given, sign = score._score_func, score._kwargs, score._sign
+    if score is chunk_f1_score and "scheme" not in given:
+        # By all labels: those of a fold may be outside all of them.
+        if not are_chunk_labels(data.label_names, ()):
+            known = ", ".join(data.label_names[:10])
+            raise InputError(f"scoring: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...), found {known}")
+        given = {**given, "scheme": "conlleval"}
     labels = [*data.names.labels(data.label_names), None]  # the last one, -1, is missing
 
     def error(corpus: Corpus, predicted: Labels) -> float:
         bounds = list(pairwise(corpus.offsets.tolist()))
         gold, best = corpus.labels.tolist(), predicted.tolist()
         by_sequence = ([[labels[y] for y in ids[begin:end]] for begin, end in bounds] for ids in (gold, best))
-        return 100 * (1 - score(*by_sequence))
+        return float(100 * (1 - sign * score(*by_sequence, **given)))
 
     return error

@@ -19,6 +19,7 @@ REASONS = {
     "time_limit": "the time is used up",
     "dev": "the dev error no longer improves",
     "callback": "the callback has had enough",
+    "delta": "the objective hardly improves any more",
     "interrupt": "interrupted",
     "precision": "no step improves the objective any more",
 }

@@ -39,6 +39,12 @@ class Model:
         columns, `n_columns`, the columns of observations (0: any number), and `training`: how the weights were found,
         in JSON values (rho1, rho2, objective, loss, kkt, gap, ...).
         """
+        found = (len(vocabulary.labels), len(vocabulary.attributes))
+        if found != (features.n_labels, features.n_attributes):
+            raise InputError(
+                f"vocabulary: expected that of the features, with {features.n_labels} labels and "
+                f"{features.n_attributes} attributes, found {found[0]} and {found[1]}"
+            )
         self.vocabulary = vocabulary.freeze()
         self.features = features
         self.template = template
@@ -292,7 +298,7 @@ class Model:
     def transitions(self) -> NDArray[np.float64]:
         """Plain transitions, weights that hold at every position: float64[Y + 1, Y], previous label by label.
 
-        The last row is the start. They are the bigram weights of the bias, and of bare lines of a template.
+        The last row is the start. They are the bigram weights of the bias, and of lines of a template without macro.
         """
         import numpy as np
 
@@ -306,8 +312,13 @@ class Model:
 
     def plain_attributes(self) -> list[str]:
         """The model's attributes that condition label pairs at every position."""
-        names = [BIAS] if self.template is None else [BIAS, "B", "b", "*"]
-        return [name for name in names if self.vocabulary.attributes.find(name) is not None]
+        names = [BIAS]
+        if self.template is not None:
+            lines = self.template
+            made = lines.attributes([[""] * max(1, lines.n_columns)])[0]  # of lines that do not vary, those everywhere
+            every = zip(made, lines.kinds, lines.varies, strict=True)
+            names += [name for name, kind, varies in every if kind != "U" and not varies]
+        return [name for name in dict.fromkeys(names) if self.vocabulary.attributes.find(name) is not None]
 
     def _constraints(
         self,

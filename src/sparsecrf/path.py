@@ -131,11 +131,11 @@ def cross_validate(
     """The path of the whole corpus, with errors from parts that are left out of training in turn.
 
     `folds` is a number of parts, to which sequences are dealt at random, or gives the sequences to train on and those
-    to leave out. All paths have the same values of rho1 (and rho2), those of the whole corpus: the objective is a sum,
-    so that a penalty weighs a little more on the smaller training sets. The mean and its standard error are over the
-    folds.
+    to leave out. `seed` is that of the deal and of the stochastic solvers. All paths have the same values of rho1 (and
+    rho2), those of the whole corpus: the objective is a sum, so that a penalty weighs a little more on the smaller
+    training sets. The mean and its standard error are over the folds.
     """
-    options |= {"rho2": rho2, "threads": threads}
+    options |= {"rho2": rho2, "threads": threads, "seed": seed}
     grid = _grid(corpus, rho1, n_rho, rho_min_ratio, options)
     errors = []
     for train, left_out in _random_folds(corpus, folds, seed) if isinstance(folds, int) else folds:

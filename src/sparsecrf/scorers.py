@@ -11,6 +11,7 @@ from typing import Any
 from sklearn.metrics import make_scorer
 
 from sparsecrf._core import InputError
+from sparsecrf.chunks import OUTSIDE
 from sparsecrf.metrics import evaluate
 
 Labels = Iterable[Sequence[Any]]
@@ -38,12 +39,17 @@ def sequence_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any =
 
 
 def chunk_f1_score(y_true: Labels, y_pred: Labels, *, scheme: str = "auto") -> float:
-    """F1 of chunks, as conlleval has it (see `sparsecrf.chunks` for the schemes). A label of None is outside."""
+    """F1 of chunks, as conlleval has it (see `sparsecrf.chunks` for the schemes): 0 if there are none. A label of None
+    is outside.
+    """
     pairs = (
-        (["O" if label is None else label for label in gold], list(predicted))
+        (["O" if label is None else str(label) for label in gold], [str(label) for label in predicted])
         for gold, predicted, _ in _in_step(y_true, y_pred, None)
     )
-    f1 = evaluate(pairs, scheme).f1
+    found = evaluate(pairs, scheme)
+    f1 = found.f1
+    if f1 is None and scheme == "auto" and {name for pair in found.confusion for name in pair} <= OUTSIDE:
+        return 0.0
     if f1 is None:
         raise InputError(
             f"chunk_f1: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...; scheme {scheme}), found others"
@@ -58,7 +64,7 @@ chunk_f1 = make_scorer(chunk_f1_score)
 
 def _in_step(y_true: Labels, y_pred: Labels, weight: Any) -> Iterable[tuple[Sequence[Any], Sequence[Any], Any]]:
     y_true, y_pred = list(y_true), list(y_pred)
-    weights = [1.0] * len(y_true) if weight is None else list(weight)
+    weights: list[Any] = [1.0] * len(y_true) if weight is None else list(weight)
     for name, values in (("predictions", y_pred), ("sample_weight", weights)):
         if len(values) != len(y_true):
             raise InputError(
@@ -71,4 +77,6 @@ def _in_step(y_true: Labels, y_pred: Labels, weight: Any) -> Iterable[tuple[Sequ
                 f"sequence {i}: expected as many labels as predictions, found {len(gold)} labels and {len(predicted)} "
                 "predictions"
             )
+        if hasattr(weights[i], "__len__") and len(weights[i]) != len(gold):
+            raise InputError(f"sequence {i}: expected {len(gold)} weights, one per token, found {len(weights[i])}")
         yield gold, predicted, weights[i]

@@ -67,13 +67,22 @@ class Fit:
         )
 
     def model(self, vocabulary: Vocabulary, *, template: Template | None = None, n_columns: int = 0) -> Model:
-        """The model, for the vocabulary that encoded the corpus (with this template, from so many columns)."""
+        """The model, for the vocabulary that encoded the corpus (with this template, from so many columns).
+
+        Names that the vocabulary got later are left out.
+        """
         from sparsecrf._core import FeatureSet
 
+        vocabulary = vocabulary.first(self.corpus.n_labels, self.corpus.n_attributes)
         features = FeatureSet.from_numbers(self.corpus.n_labels, self.corpus.n_attributes, self.numbers)
         return Model(
             vocabulary, features, self.w, template=template, n_columns=n_columns, training=self.training_record()
         )
+
+    @property
+    def n_unigram(self) -> int:
+        """How many of the weights are of single labels; the others are of label pairs."""
+        return int((self.numbers < self.corpus.n_attributes * self.corpus.n_labels).sum())
 
     def training_record(self) -> dict[str, Any]:
         """How the weights were found, in JSON values: None for what is not finite; the history by columns, thinned."""

@@ -44,6 +44,13 @@ class Vocabulary:
             return self
         return Vocabulary(self.bigrams, self.start, self.labels.copy(), self.attributes.copy(), True)
 
+    def first(self, n_labels: int, n_attributes: int) -> Vocabulary:
+        """That of the first names, which a corpus may have that was encoded when there were no more; itself if so."""
+        if (len(self.labels), len(self.attributes)) == (n_labels, n_attributes):
+            return self
+        labels, attributes = _first(n_labels, self.labels), _first(n_attributes, self.attributes)
+        return Vocabulary(self.bigrams, self.start, labels, attributes, frozen=True)
+
     def encoder(
         self,
         *,
@@ -101,6 +108,11 @@ class Vocabulary:
             else:
                 encoder.add(tokens, *beside)
         return encoder.build(sort_labels)
+
+
+def _first(n: int, table: StringTable) -> StringTable:
+    text, offsets = table.to_arrays()
+    return StringTable.from_arrays(text[: offsets[n]], offsets[: n + 1])
 
 
 def _in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterator[tuple[Any, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -131,18 +132,10 @@ def path(
 
 
 def _row(found: Fit, error: float | None, name: str) -> dict[str, Any]:
-    last = found.history[-1]
-    values = (
-        found.rho1,
-        found.objective,
-        found.loss,
-        found.kkt,
-        found.gap,
-        last.active_unigram,
-        last.active_bigram,
-        error,
-        name,
-    )
+    """None for what is not finite: JSON has no such numbers."""
+    numbers = (found.rho1, found.objective, found.loss, found.kkt, found.gap)
+    finite = (value if isfinite(value) else None for value in numbers)
+    values = (*finite, found.n_unigram, len(found.w) - found.n_unigram, error, name)
     return dict(zip(COLUMNS, values, strict=True))
 
 

@@ -55,14 +55,13 @@ def summary(found: Fit, data: Labelled, virtual: int) -> dict[str, Any]:
 
     last = found.history[-1] if found.history else None
     Y, X = len(data.vocabulary.labels), len(data.vocabulary.attributes)
-    n_unigram = int((found.numbers < X * Y).sum())
     return {
         "objective": found.objective,
         "loss": found.loss,
         "gap": found.gap,
         "kkt": found.kkt,
-        "active_unigram": n_unigram,
-        "active_bigram": len(found.numbers) - n_unigram,
+        "active_unigram": found.n_unigram,
+        "active_bigram": len(found.w) - found.n_unigram,
         "virtual_features": virtual,
         "observed_features": len(FeatureSet.observed(data.corpus)),
         "labels": Y,

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from sparsecrf._core import InputError
+from sparsecrf.compat.itemsequence import tokens
 from sparsecrf.compat.metrics import flat_accuracy_score
 from sparsecrf.compat.tagger import ParsedDump, Tagger
 from sparsecrf.compat.trainer import LinePerIterationTrainer, Trainer
@@ -156,7 +157,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         return _of_lists(map(self.predict_marginals_single, X))
 
     def predict_marginals_single(self, xseq: Iterable[Any]) -> list[dict[str, float]]:
-        tagger, items = self._fitted_tagger(), list(xseq)
+        tagger, items = self._fitted_tagger(), tokens(xseq)
         labels = tagger.labels()
         tagger.set(items)
         return [{label: tagger.marginal(label, t) for label in labels} for t in range(len(items))]

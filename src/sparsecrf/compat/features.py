@@ -33,9 +33,8 @@ def crfsuite_features(
     arrays = corpus.to_arrays()
     # States: the cells x Y + y, once for each occurrence of x.
     x = arrays["unigram_id"].astype(np.int64)
-    value = arrays["unigram_value"]
     y = np.repeat(corpus.labels, np.diff(arrays["unigram_ptr"]))
-    states, state_counts = _counted(x * Y + y, np.ones(len(x)) if value is None else value)
+    states, state_counts = _counted(x * Y + y, arrays["unigram_value"])
     # Transitions: the cells y' Y + y of all positions but the first of a sequence.
     labels = corpus.labels.astype(np.int64)
     inner = np.ones(len(labels), dtype=np.bool_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from sparsecrf.explain.frame import frame
 from sparsecrf.explain.lattice import Lattice
 from sparsecrf.explain.token import TokenExplanation
 from sparsecrf.explain.weights import START, check_top
-from sparsecrf.features.matrix import is_matrix
+from sparsecrf.features.names import named_tokens
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
@@ -70,13 +70,8 @@ def explain_sequence(
 ) -> SequenceExplanation:
     """Explain the best labels of a sequence, or the labels given; of those that are None, the best ones."""
     check_top(top)
-    if is_matrix(sequence):
-        corpus = model.encode([sequence])
-        texts = [str(t) for t in range(corpus.n_tokens)]
-    else:  # tokens are read twice, for their attributes and for their text
-        tokens = [list(token) if isinstance(token, Iterator) else token for token in sequence]
-        corpus = model.encode([tokens])
-        texts = [_text(token) for token in tokens]
+    tokens, texts = named_tokens(sequence)
+    corpus = model.encode([tokens])
     fixed = _given(labels, corpus.n_tokens)
     path, scores = model._single.viterbi(corpus, model._constraints(corpus, fixed=fixed))
     score = float(scores[0])
@@ -144,14 +139,3 @@ def _own_and_other(
     others = values.copy()
     others[here] = -np.inf
     return values[here], others.argmax(axis=1), others.max(axis=1)
-
-
-def _text(token: Token) -> str:
-    """What people call a token: text itself, or the first text in it."""
-    if isinstance(token, str):
-        return token
-    if isinstance(token, Mapping):
-        texts = [value for value in token.values() if isinstance(value, str)]
-        return texts[0] if texts else ", ".join(map(str, token))
-    first = next(iter(token), "")
-    return first if isinstance(first, str) else str(first[0])

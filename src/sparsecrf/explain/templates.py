@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: The name for attributes of no line, or without a prefix.
 OTHER = "[other]"
 
-_MACRO = re.compile(r'%[xXtTmM]\s*\[(?:"(?:\\.|[^"\\])*"|[^"\]])*\]')
+MACRO = re.compile(r'%[xXtTmM]\s*\[(?:"(?:\\.|[^"\\])*"|[^"\]])*\]')
 # What attributes of mappings have before their value: `word[-3:]` of `word[-3:]:ing`, `-1:postag` of `-1:postag:NN`.
 _NAME = r"(?:\[[^\]]*\]|\([^)]*\)|[^:=\[(])+"
 _PREFIX = re.compile(rf"((?:[+-]?\d+:(?={_NAME}[:=]))?{_NAME})[:=]")
@@ -69,7 +69,7 @@ def by_line(texts: list[str], template: Template) -> tuple[list[str], NDArray[np
     """
     lines_of: dict[tuple[str, ...], list[str]] = {}  # literal parts between macros: the lines that have them
     for line in _lines(template):
-        parts = _MACRO.split(line)
+        parts = MACRO.split(line)
         if template.boundary == "wapiti":
             parts[0] = parts[0][:1].lower() + parts[0][1:]
         lines_of.setdefault(tuple(parts), []).append(line)

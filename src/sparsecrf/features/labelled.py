@@ -28,6 +28,7 @@ class LabelledData:
     template: Template | None
     n_columns: int  #: of every row of columns; 0 without a template
     n_features: int | None  #: columns of every matrix; None: tokens are no rows of matrices
+    places: list[int]  #: by sequence of X: its number in the corpus; -1: it has no tokens and is left out
 
     @classmethod
     def encode(
@@ -48,8 +49,8 @@ class LabelledData:
         names, shape = LabelNames(), _Shape()
         corpus = vocabulary.encode(
             shape.seen(sequences(X, lengths, columns=template is not None)),
-            map(names.of, beside(y, lengths, "y")),
-            **_weights(sample_weight, lengths),
+            names.of(beside(y, lengths, "y")),
+            **weights_of(sample_weight, lengths),
             grow=True,
             template=template,
             sort_labels=True,
@@ -58,7 +59,7 @@ class LabelledData:
         if corpus.n_weighted_tokens == 0:
             raise InputError("sample_weight: expected a weight above zero, found all of them to be zero")
         n_columns = 0 if template is None else shape.n_columns
-        return cls(corpus, vocabulary, names, template, n_columns, shape.n_features)
+        return cls(corpus, vocabulary, names, template, n_columns, shape.n_features, shape.places)
 
     @property
     def label_names(self) -> list[str]:
@@ -71,10 +72,10 @@ class LabelledData:
             raise InputError(f"dev: expected a pair (X, y), found {type(other).__name__} of another length")
         (X, y), known = other, self.vocabulary.labels
 
-        def names(labels: Iterable[Any]) -> list[Any]:
-            return [None if isinstance(y, str) and known.find(y) is None else y for y in self.names.of(labels)]
-
-        labels = map(names, beside(y, None, "y"))
+        labels = (
+            [None if isinstance(name, str) and known.find(name) is None else name for name in names]
+            for names in self.names.of(beside(y, None, "dev y"), "dev y")
+        )
         tokens = sequences(X, columns=self.template is not None)
         return self.vocabulary.encode(tokens, labels, template=self.template, skip_empty=True)
 
@@ -88,17 +89,19 @@ def width_of(sequence: Any) -> int | None:
 
 
 class _Shape:
-    """What the first sequence tells of all."""
+    """What the first sequence tells of all, and which of them have tokens."""
 
     def __init__(self) -> None:
         self.n_features: int | None = None
         self.n_columns = 0
-        self._known = False
+        self.places: list[int] = []
+        self._kept = 0
 
     def seen(self, X: Iterator[Any]) -> Iterator[Any]:
         for sequence in X:
-            if not self._known and len(sequence) > 0:
-                self._known = True
+            self.places.append(self._kept if len(sequence) > 0 else -1)
+            self._kept += len(sequence) > 0
+            if self._kept == 1 and self.places[-1] == 0:
                 self.n_features = width_of(sequence)
                 if self.n_features is None:
                     row = next(iter(sequence))
@@ -106,13 +109,13 @@ class _Shape:
             yield sequence
 
 
-def _weights(sample_weight: Any, lengths: list[int] | None) -> dict[str, Any]:
+def weights_of(sample_weight: Any, lengths: list[int] | None) -> dict[str, Any]:
     """Weights of sequences or of tokens, as a vocabulary takes them."""
     if sample_weight is None:
         return {}
     if not hasattr(sample_weight, "__len__"):
         sample_weight = list(sample_weight)
-    flat = len(sample_weight) > 0 and not hasattr(sample_weight[0], "__iter__")
+    flat = len(sample_weight) > 0 and not hasattr(next(iter(sample_weight)), "__iter__")
     if flat and (lengths is None or len(sample_weight) == len(lengths)):
         return {"sequence_weight": sample_weight}
     return {"token_weight": beside(sample_weight, lengths, "sample_weight")}

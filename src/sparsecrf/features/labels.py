@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any
 
@@ -13,23 +13,31 @@ class LabelNames:
     """Names of labels, and the labels by name. Text is its own name; integers have theirs."""
 
     def __init__(self) -> None:
-        self._integers: dict[str, Any] = {}
+        self._kind: type[str] | type[int] | None = None  # that of the first label
 
-    def of(self, labels: Iterable[Any]) -> list[Any]:
-        """The names of a sequence of labels. What is neither text nor integer stays, for the encoder to refuse."""
-        known = labels.tolist() if hasattr(labels, "tolist") else labels
-        return [self._name(label) if isinstance(label, Integral) else label for label in known]
+    def of(self, sequences: Iterable[Iterable[Any]], what: str = "y") -> Iterator[list[Any]]:
+        """The names of sequences of labels. What is neither text nor integer stays, for the encoder to refuse.
 
-    def _name(self, label: Any) -> str:
-        name = str(int(label))
-        self._integers[name] = int(label)
-        return name
+        A text and an integer may have the same name: all labels must be of one kind.
+        """
+        for i, labels in enumerate(sequences):
+            known = labels.tolist() if hasattr(labels, "tolist") else labels
+            yield [self._name(label, what, i, t) for t, label in enumerate(known)]
+
+    def _name(self, label: Any, what: str, i: int, t: int) -> Any:
+        kind = str if isinstance(label, str) else int if isinstance(label, Integral) else None
+        if kind is None:
+            return label
+        if self._kind is None:
+            self._kind = kind
+        if kind is not self._kind:
+            others = "text" if self._kind is str else "integers"
+            raise InputError(
+                f"{what}, sequence {i}, position {t}: expected labels that are all text or all integers, found "
+                f"{label!r} among {others}"
+            )
+        return label if kind is str else str(int(label))
 
     def labels(self, names: list[str]) -> list[Any]:
         """What the names stand for."""
-        if not self._integers:
-            return names
-        for name in names:
-            if name not in self._integers:
-                raise InputError(f"y: expected labels that are all text or all integers, found {name!r} among integers")
-        return [self._integers[name] for name in names]
+        return [int(name) for name in names] if self._kind is int else names

@@ -30,6 +30,7 @@ class Csr:
             sparse = matrix.tocsr()
             ptr, column, value = sparse.indptr, sparse.indices, sparse.data
         else:
+            matrix = np.asarray(matrix)  # of np.matrix, a row would be a matrix again
             row, column = np.nonzero(matrix)
             ptr, value = np.searchsorted(row, np.arange(matrix.shape[0] + 1)), matrix[row, column]
         self.ptr: NDArray[np.int64] = np.ascontiguousarray(ptr, dtype=np.int64)  #: [rows + 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from sparsecrf import _core
 
@@ -31,3 +32,7 @@ class Template(_core.Template):
     def conditions_pairs(attribute: str) -> bool:
         """Whether an attribute that a template made conditions label pairs."""
         return attribute[:1] in ("B", "b", "*")
+
+    def __reduce__(self) -> tuple[Any, tuple[str, str]]:
+        """For pickle and copy, by which scikit-learn clones the parameters of estimators."""
+        return type(self), (self.text, self.boundary)

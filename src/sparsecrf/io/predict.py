@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from sparsecrf.io.text import Piece, Source, name_of, pieces, width
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
+
+_TAB, _CELL = re.compile("\t"), re.compile(r"[^ \t-\r]+")
 
 #: A sequence: the cells of each line. The last but one is the gold label, the last the predicted one; before them are
 #: the observations, which CRFsuite's format leaves out.
@@ -31,6 +34,7 @@ def predicted(model: Model, source: Source) -> Iterator[tuple[Piece, list[Rows]]
                 expected = f"{needed} columns of observations and, last, the gold label"
                 raise InputError(f"{name}, line {piece.line}: expected {expected}, found {n_columns} columns")
         text = labeller.label(piece.data, name, n_columns, piece.line).decode()
-        # Labels may have blanks in CRFsuite's format, where they are set off by a tab.
-        blank = "\t" if model.template is None else None
-        yield piece, [[line.split(blank) for line in rows.split("\n")] for rows in text.split("\n\n")[:-1]]
+        # Labels may have blanks in CRFsuite's format, where they are set off by a tab. Columns are set off by blanks of
+        # ASCII only, as the core reads them: a word may have other space in it.
+        cells = _TAB.split if model.template is None else _CELL.findall
+        yield piece, [[cells(line) for line in rows.split("\n")] for rows in text.split("\n\n")[:-1]]

@@ -50,7 +50,7 @@ class ConfusionDisplay(Display):
         pairs = Counter((str(y), str(z)) for y, z in in_step(y_true, y_pred) if y is not None)
         every = sorted({name for pair in pairs for name in pair})
         if labels is not None:
-            shown = list(labels)
+            shown = [str(name) for name in labels]
         elif top is not None and top < 1:
             raise InputError(f"top: expected at least 1, found {top}")
         else:

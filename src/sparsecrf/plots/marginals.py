@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparsecrf._core import InputError
+from sparsecrf.features.names import named_tokens
 from sparsecrf.plots.display import COLOURS, Display
 from sparsecrf.plots.heatmap import add_bar, draw_cells, name_panels, size
 
@@ -51,15 +52,15 @@ class MarginalsDisplay(Display):
         """Of a sequence as `Model.label` takes it. `tokens`: what is written at the rows, by default what the token is
         or begins with.
         """
-        given = list(sequence)
-        names = [_name(token, t) for t, token in enumerate(given)] if tokens is None else tokens
-        return cls(model.marginals(given), names, model.labels, model.label(given), gold)
+        given, names = named_tokens(sequence)
+        shown = names if tokens is None else tokens
+        return cls(model.marginals(given), shown, model.labels, model.label(given), gold)
 
     @classmethod
     def from_estimator(cls, estimator: Any, sequence: Iterable[Any], **options: Any) -> MarginalsDisplay:
         """As `from_model`, of a fitted `CRF` and one sequence of tokens."""
-        given = list(sequence)
-        tokens = options.pop("tokens", None) or [_name(token, t) for t, token in enumerate(given)]
+        given, names = named_tokens(sequence)
+        tokens = options.pop("tokens", None) or names
         (marginals,), (best,) = estimator.predict_marginals([given]), estimator.predict([given])
         return cls(marginals, tokens, [str(name) for name in estimator.classes_], list(map(str, best)), **options)
 
@@ -90,15 +91,3 @@ class MarginalsDisplay(Display):
             add_bar(panel, mesh, "probability")
             name_panels([(panel, self.tokens, labels)])
         return self
-
-
-def _name(token: Any, t: int) -> str:
-    """What a token is called: its text, its first cell or attribute, or its number."""
-    if isinstance(token, str):
-        return token
-    if isinstance(token, dict):
-        return next((value for value in token.values() if isinstance(value, str)), str(t + 1))
-    first = next(iter(token), None) if isinstance(token, list | tuple) else None
-    if isinstance(first, tuple):
-        first = first[0] if first else None
-    return first if isinstance(first, str) else str(t + 1)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparsecrf._core import InputError
+from sparsecrf.explain.weights import START
 from sparsecrf.plots.display import COLOURS, COLUMN, DASHES, QUIET, Display, legend_above, plain_log, printable
 from sparsecrf.plots.heatmap import Floats
 
@@ -217,5 +218,5 @@ def _feature_name(number: int, vocabulary: Vocabulary) -> str:
         return f"{vocabulary.attributes[number // Y]}, {vocabulary.labels[number % Y]}"
     pair, y = divmod(number - X * Y, Y)
     x, previous = divmod(pair, Y + 1)
-    before = "(start)" if previous == Y else vocabulary.labels[previous]
+    before = START if previous == Y else vocabulary.labels[previous]
     return f"{vocabulary.attributes[x]}, {before} > {vocabulary.labels[y]}"

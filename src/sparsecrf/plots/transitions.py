@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparsecrf._core import InputError
+from sparsecrf.explain.weights import START
 from sparsecrf.plots.display import Display
 from sparsecrf.plots.heatmap import MOST_NUMBERS, add_bar, draw_cells, luminance, name_panels, size, write_numbers
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
-
-START = "(start)"  #: the name of the row of the start label
 
 
 class TransitionsDisplay(Display):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import InputError
-from sparsecrf.explain.templates import by_line
+from sparsecrf.explain.templates import MACRO, by_line
 from sparsecrf.plots.display import Display, printable
 from sparsecrf.plots.heatmap import Floats, add_bar, draw_cells, name_panels, pooled, size
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from sparsecrf.model import Model
 
 TOP = 40  # attributes shown if nothing is asked for
-_MACRO = re.compile(r"%[xXtTmM]\[")
 _KINDS = {"mu": r"$|\mu_{y,x}|$", "lambda": r"$\sum_{y'}|\lambda_{y',y,x}|$"}
 
 
@@ -142,7 +140,7 @@ def _of_line(line: str, model: Model, names: list[str]) -> tuple[list[int], str]
         for g, same in enumerate(lines):
             if line in same.split(" | "):
                 made = np.flatnonzero(group == g).tolist()
-                literal = len(_MACRO.split(line)[0])  # Wapiti writes the first letter small
+                literal = len(MACRO.split(line)[0])  # Wapiti writes the first letter small
                 return made, names[made[0]][:literal] if made else line
     found = [k for k, name in enumerate(names) if name.startswith(line)]
     if not found:

@@ -301,4 +301,5 @@ class _Run:
             dev_error=dev_error,
         )
         self.history.append(record)
-        return self.callback is not None and self.callback(asdict(record)) is True
+        answer = None if self.callback is None else self.callback(asdict(record))
+        return isinstance(answer, (bool, np.bool_)) and bool(answer)
