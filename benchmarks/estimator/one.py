@@ -1,6 +1,6 @@
 """One tool's `fit` on tokens given as mappings, in a process of its own: seconds, peak memory, objective, as JSON.
 
-    PYTHONPATH=. python benchmarks/estimator/one.py sparsecrf|sklearn-crfsuite [--iterations N] [--generator] [--tol X]
+    PYTHONPATH=. python benchmarks/estimator/one.py sparsecrf|sklearn-crfsuite [--iterations N] [--objective X] [--generator]
 
 CoNLL-2000 with the usual attributes: words and tags in a window of five, pairs and triples of them. Both minimise the
 same function of the same features: l1 penalty 1, l2 penalty 1/2 |w|^2, observed features, no start label.
@@ -64,7 +64,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("tool", choices=["sparsecrf", "sklearn-crfsuite"])
     parser.add_argument("--iterations", type=int)
-    parser.add_argument("--tol", type=float, default=1e-3)
+    parser.add_argument("--objective", type=float, help="Stop there; else at the default tolerance.")
     parser.add_argument("--generator", action="store_true", help="Tokens are made one sentence at a time.")
     parser.add_argument("--save", help="File for the model.")
     options = parser.parse_args()
@@ -75,7 +75,10 @@ def main() -> None:
     before, began = peak_mb(), time.perf_counter()
     crf: Any
     if options.tool == "sparsecrf":
-        crf = CRF(RHO1, RHO2, observed_only=True, start=False, max_iter=options.iterations, tol=options.tol).fit(X, y)
+        crf = CRF(RHO1, RHO2, observed_only=True, start=False)
+        if options.objective is not None:
+            crf.set_params(tol=0.0, callback=lambda record: record["objective"] <= options.objective)
+        crf.fit(X, y)
     else:
         from sklearn_crfsuite import CRF as Peer
 

@@ -1,4 +1,4 @@
-"""Python threads that share a model: sentences a second by 1, 2 and 8 of them, every answer compared with that of one.
+"""Python threads that share a model: sentences a second by 1, 2 and 8 of them, every answer compared with one thread's.
 
     PYTHONPATH=. python benchmarks/estimator/threads.py MODEL SECONDS
 
@@ -14,19 +14,23 @@ import time
 
 from benchmarks.estimator.one import sentences
 
-from sparsecrf import Model
+from sparsecrf import CRF
+
+SIZES = 1, 50  # sentences a call
 
 
-def throughput(model: Model, X: list, expected: list, n_threads: int, seconds: float) -> dict[str, float]:
+def throughput(crf: CRF, X: list, expected: list, n_threads: int, size: int, seconds: float) -> dict[str, float]:
     done, wrong = [0] * n_threads, [0] * n_threads
     end = time.perf_counter() + seconds
 
     def work(k: int) -> None:
         i = k * len(X) // n_threads
         while time.perf_counter() < end:
-            wrong[k] += model.label(X[i]) != expected[i]
-            done[k] += 1
-            i = (i + 1) % len(X)
+            part = slice(i, i + size)
+            found = [crf.model_.label(X[i])] if size == 1 else crf.predict(X[part]).tolist()
+            wrong[k] += sum(a != b for a, b in zip(found, expected[part], strict=True))
+            done[k] += len(found)
+            i = (i + size) % (len(X) - size)
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(n_threads)]
     began = time.perf_counter()
@@ -38,10 +42,13 @@ def throughput(model: Model, X: list, expected: list, n_threads: int, seconds: f
 
 
 def main() -> None:
-    model, seconds = Model.load(sys.argv[1]), float(sys.argv[2])
+    crf, seconds = CRF.from_model(sys.argv[1]), float(sys.argv[2])
     X = [tokens for tokens, _ in sentences("test.txt")]
-    expected = [model.label(tokens) for tokens in X]
-    found = {n: throughput(model, X, expected, n, seconds if n == 8 else seconds / 4) for n in (1, 2, 8)}
+    expected = [crf.model_.label(tokens) for tokens in X]
+    found = {
+        size: {n: throughput(crf, X, expected, n, size, seconds if n == 8 else seconds / 4) for n in (1, 2, 8)}
+        for size in SIZES
+    }
     print(json.dumps(found))
 
 
