@@ -1,6 +1,6 @@
 """One tool's `fit` on tokens given as mappings, in a process of its own: seconds, peak memory, objective, as JSON.
 
-    PYTHONPATH=. python benchmarks/estimator/one.py sparsecrf|sklearn-crfsuite [--iterations N] [--objective X] [--generator]
+    PYTHONPATH=. python benchmarks/estimator/one.py sparsecrf|sklearn-crfsuite [OPTIONS]
 
 CoNLL-2000 with the usual attributes: words and tags in a window of five, pairs and triples of them. Both minimise the
 same function of the same features: l1 penalty 1, l2 penalty 1/2 |w|^2, observed features, no start label.
