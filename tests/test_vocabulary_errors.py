@@ -195,3 +195,9 @@ def test_encoder_is_usable_after_a_failed_sequence(bad):
     losses = [_core.Oracle(c, threads=1).loss_grad(features, np.zeros(len(features))) for c in (with_failure, without)]
     assert losses[0][0] == losses[1][0]
     assert losses[0][1].tolist() == losses[1][1].tolist()
+
+
+def test_a_mapping_in_the_place_of_a_sequence():
+    """Its names would be taken for tokens."""
+    with pytest.raises(InputError, match="^sequence 1: expected an iterable of tokens, found dict"):
+        Vocabulary().encode([["a"], {"word": "b"}], [["L"], ["L"]], grow=True)

@@ -60,6 +60,8 @@ class Encoder {
     std::int64_t add(nb::handle tokens, nb::handle labels, nb::handle weight, nb::handle token_weights) {
         const Reading reading(*this);
         begin(labels, weight, token_weights);
+        // A token in the place of a sequence: its names would pass for tokens.
+        if (nb::isinstance<nb::dict>(tokens)) place_.fail("an iterable of tokens", tokens);
         const nb::iterator all = place_.iterate(tokens, "an iterable of tokens");
         place_.position = 0;
         std::size_t n_columns = 0;
