@@ -199,5 +199,5 @@ def test_encoder_is_usable_after_a_failed_sequence(bad):
 
 def test_a_mapping_in_the_place_of_a_sequence():
     """Its names would be taken for tokens."""
-    with pytest.raises(InputError, match="^sequence 1: expected an iterable of tokens, found dict"):
+    with pytest.raises(InputError, match=r"^sequence 1: expected an iterable of tokens, found dict"):
         Vocabulary().encode([["a"], {"word": "b"}], [["L"], ["L"]], grow=True)
