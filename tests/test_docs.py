@@ -16,7 +16,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 #: Pages that only describe.
 WITHOUT_CODE = {"api.md", "changelog.md", "cli.md", "index.md", "mathematics.md"}
 
-pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
 
 
 @pytest.fixture

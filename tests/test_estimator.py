@@ -1,4 +1,4 @@
-"""The estimator: kinds of input, answers, weights, missing labels, options, errors."""
+"""The estimator: kinds of input, answers, weights, missing labels, options. Errors are in test_estimator_errors.py."""
 
 import pickle
 import warnings
@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 from sentences import dicts, sentences
 from sparsecrf import CRF, InputError, Model, Template, Vocabulary, fit
@@ -186,7 +186,7 @@ def test_flat_labels_and_weights_with_lengths():
 
 
 def test_weights_of_a_series_whose_index_does_not_begin_at_0(data):
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="data frames are optional")
     X, y = data
     weights = np.linspace(0.5, 2.0, len(X))
     series = pandas.Series(weights, index=np.arange(len(X)) + 7)  # as train_test_split leaves it
@@ -238,7 +238,7 @@ def test_raw_columns_with_a_template(tmp_path):
 
 
 def test_data_frames():
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="data frames are optional")
     X, y = sentences(30, seed=4)
     frames = [pandas.DataFrame(tokens, columns=["word", "tag"]) for tokens in X]
     expected = CRF(**OPTIONS).fit([[{"word": w, "tag": t} for w, t in tokens] for tokens in X], y)
@@ -423,93 +423,6 @@ def test_pickles_are_the_same(data, fitted):
     assert_array_equal(again.predict(data[0]), fitted.predict(data[0]))
     assert again.get_params() == fitted.get_params()
     assert (again.objective_, again.classes_.tolist()) == (fitted.objective_, fitted.classes_.tolist())
-
-
-@pytest.mark.parametrize("method", ["predict", "predict_marginals", "predict_spans", "score", "predict_nbest"])
-def test_nothing_is_answered_before_training(method):
-    arguments = {"score": ([["a"]], [["b"]]), "predict_nbest": ([["a"]], 2)}.get(method, ([["a"]],))
-    with pytest.raises(NotFittedError):
-        getattr(CRF(), method)(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("X", "y", "options", "expected"),
-    [
-        ([["a", "b"]], [["A"]], {}, "sequence 0, position 1: expected a label for every token"),
-        ([["a"], ["b"]], [["A"], ["B", "B"]], {}, "sequence 1.*found more labels than tokens"),
-        ([["a"], ["b"]], [["A"]], {}, "sequence 1: expected as many sequences in X as label sequences"),
-        (
-            [["a"]],
-            [["A"], ["B"]],
-            {},
-            "expected as many sequences in X as label sequences, found label sequences to have",
-        ),
-        ([["a"]], None, {}, "y is None"),
-        ([["a"]], ["A"], {}, "y, sequence 0: expected a list with an entry for each token, found 'A'"),
-        ([["a"]], "A", {}, "y: expected a list of sequences, found str"),
-        (
-            ["word"],
-            [["A"]],
-            {},
-            r"sequence 0: expected a list of tokens, found str 'word'; .*sentence is \[\[...\]\]",
-        ),
-        ([{"a": 1}], [["A"]], {}, "sequence 0: expected a list of tokens, found dict"),
-        ("word", [["A"]], {}, "X: expected a list of sequences, found str"),
-        (None, [["A"]], {}, "X: expected a list of sequences, found None"),
-        (3, [["A"]], {}, "X: expected a list of sequences, found int"),
-        ([3], [["A"]], {}, "sequence 0: expected a list of tokens, found int"),
-        ([[3]], [["A"]], {}, "sequence 0, position 0: expected a token"),
-        ([["a"]], [[1.5]], {}, "sequence 0, position 0: expected a label"),
-        ([["a"], ["b"]], [["A"], ["B"]], {"sample_weight": [1.0]}, "sequence 1: expected.*sequence weights"),
-        ([["a"]], [["A"]], {"sample_weight": [[1.0, 2.0]]}, "expected one weight a token, found more"),
-        ([["a"]], [["A"]], {"sample_weight": [-1.0]}, "expected a finite weight >= 0"),
-        ([["a"]], [["A"]], {"sample_weight": [0.0]}, "expected a weight above zero"),
-        (np.ones((3, 2)), [["A"] * 3], {}, "X: expected lengths="),
-        (np.ones((3, 2)), [["A"] * 3], {"lengths": [2]}, "lengths: expected a sum of 3"),
-        (np.ones((3, 2)), [["A"] * 3], {"lengths": [4, -1]}, "lengths: expected a length of 0 or more for sequence 1"),
-        (np.full((1, 2), np.nan), [["A"]], {"lengths": [1]}, "sequence 0, position 0: expected a finite unigram"),
-        ([[], ["b"]], [[], [7.5]], {}, "sequence 1, position 0: expected a label"),
-        ([], [], {}, "expected at least one sequence"),
-        ([[]], [[]], {}, "expected at least one sequence"),
-        ([np.ones((1, 2)), np.ones((1, 3))], [["A"], ["B"]], {}, "expected 2 columns in every matrix, found 3"),
-    ],
-)
-def test_wrong_input_is_named(X, y, options, expected):
-    with pytest.raises(InputError, match=expected):
-        CRF().fit(X, y, **options)
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({"rho1": -1}, "rho1"),
-        ({"rho1": "a"}, "rho1: expected a finite number >= 0, found 'a'"),
-        ({"rho2": None}, "rho2: expected a finite number >= 0, found None"),
-        ({"tol": -1}, "tol: expected a number >= 0"),
-        ({"solver": "newton"}, "solver: expected one of auto"),
-        ({"bigrams": "some"}, "bigrams: expected"),
-        ({"patience": 3}, "patience: expected a dev corpus"),
-    ],
-)
-def test_wrong_options_are_named(options, expected):
-    with pytest.raises(InputError, match=expected):
-        CRF(**options).fit([["a"]], [["A"]])
-
-
-def test_dev_is_a_pair(data):
-    with pytest.raises(InputError, match=r"dev: expected a pair \(X, y\)"):
-        CRF().fit(*data, dev=data[0])
-
-
-def test_a_data_frame_alone():
-    pandas = pytest.importorskip("pandas")
-    with pytest.raises(InputError, match="expected lengths= with one data frame"):
-        CRF().fit(pandas.DataFrame({"word": ["a", "b"]}), ["A", "B"])
-
-
-def test_a_sequence_where_a_model_expects_a_token(fitted, data):
-    with pytest.raises(InputError, match="is this a list of sequences"):
-        fitted.model_.label([data[0][0]])
 
 
 def test_a_model_that_never_saw_an_attribute_answers(fitted):

@@ -10,7 +10,7 @@ import pytest
 
 from sparsecrf import InputError
 
-pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # experiments and benchmarks are not part of the package
 
