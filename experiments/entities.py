@@ -10,8 +10,8 @@ import numpy as np
 from experiments import figures, paper
 from experiments.common import Experiment, Job, Relation, Report, Result, duration, number, table
 from experiments.data import TASKS, Corpora, read
-from experiments.training import active, finished, history
-from sparsecrf import Fit, InputError, fit
+from experiments.training import active, fit_alone, history
+from sparsecrf import Fit, InputError
 from sparsecrf.heldout import best_labels
 from sparsecrf.metrics import Evaluation
 from sparsecrf.selection import frequency_cutoff, mutual_information, threshold
@@ -34,8 +34,8 @@ def l1(data: Path, *, solver: str, rho1: float, max_iter: int | None) -> Result:
     """SBCD (elastic net, rho2 = 0.001) or OWL-QN (l1 alone), tested at each iteration."""
     corpora = read(data, "entities")
     rho2 = 0.001 if solver == "sbcd" else 0.0
-    found = fit(corpora.train, rho1=rho1, rho2=rho2, solver=solver, max_iter=max_iter, dev=corpora.test, threads=1)
-    return {**scores(finished(found), corpora), "history": history(found), "rho1": rho1}
+    found = fit_alone(corpora.train, rho1=rho1, rho2=rho2, solver=solver, max_iter=max_iter, dev=corpora.test)
+    return {**scores(found, corpora), "history": history(found), "rho1": rho1}
 
 
 def preselected(data: Path, *, by: str, at: int, max_iter: int) -> Result:
@@ -43,14 +43,14 @@ def preselected(data: Path, *, by: str, at: int, max_iter: int) -> Result:
     corpora = read(data, "entities")
     choose = frequency_cutoff if by == "cut-off" else mutual_information
     numbers = choose(corpora.train, at)
-    found = finished(fit(corpora.train, features=numbers, max_iter=max_iter, threads=1, **RIDGE))
+    found = fit_alone(corpora.train, features=numbers, max_iter=max_iter, **RIDGE)
     return {**scores(found, corpora), "at": at, "time_s": found.history[-1].time_s}
 
 
 def thresholded(data: Path, *, keep: list[int], max_iter: int) -> Result:
     """The full model under l2, and the same with its largest weights only."""
     corpora = read(data, "entities")
-    found = finished(fit(corpora.train, max_iter=max_iter, dev=corpora.test, threads=1, **RIDGE))
+    found = fit_alone(corpora.train, max_iter=max_iter, dev=corpora.test, **RIDGE)
     rows = [scores(found, corpora)]
     rows += [scores(threshold(found, keep=n, threads=1), corpora) for n in keep if n < len(found.w)]
     return {"rows": rows, "history": history(found)}
@@ -58,8 +58,8 @@ def thresholded(data: Path, *, keep: list[int], max_iter: int) -> Result:
 
 def stochastic(data: Path, *, epochs: int) -> Result:
     corpora = read(data, "entities")
-    found = fit(corpora.train, rho1=0, rho2=RHO2, solver="sgd", max_iter=epochs, dev=corpora.test, threads=1)
-    return {**scores(finished(found), corpora), "history": history(found)}
+    found = fit_alone(corpora.train, rho1=0, rho2=RHO2, solver="sgd", max_iter=epochs, dev=corpora.test)
+    return {**scores(found, corpora), "history": history(found)}
 
 
 def scores(found: Fit, corpora: Corpora) -> Result:

@@ -9,8 +9,8 @@ import numpy as np
 from experiments import figures
 from experiments.common import Experiment, Job, Relation, Report, Result, duration, number, scientific, table
 from experiments.data import TASKS, read
-from experiments.training import active, ending, finished
-from sparsecrf import Fit, fit
+from experiments.training import active, ending, fit_alone
+from sparsecrf import Fit
 from sparsecrf.heldout import token_error
 
 RHO1 = [float(f"{value:.3g}") for value in np.geomspace(50, 0.1, 10)]
@@ -26,8 +26,7 @@ def follow(data: Path, *, task: str, solver: str, warm: bool, rho1: list[float],
     before: Fit | None = None
     for value in rho1:
         start = before if warm else None
-        found = fit(corpora.train, rho1=value, rho2=RHO2, solver=solver, tol=tol, max_iter=2000, init=start, threads=1)
-        finished(found)
+        found = fit_alone(corpora.train, rho1=value, rho2=RHO2, solver=solver, tol=tol, max_iter=2000, init=start)
         rows.append(
             {
                 "rho1": value,

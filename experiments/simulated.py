@@ -10,8 +10,8 @@ import numpy as np
 
 from experiments import paper
 from experiments.common import Experiment, Job, Relation, Report, Result, number, table
-from experiments.training import finished
-from sparsecrf import Corpus, Fit, Vocabulary, fit
+from experiments.training import fit_alone
+from sparsecrf import Corpus, Fit, Vocabulary
 from sparsecrf.heldout import token_error
 from sparsecrf.plots import ReplicationsDisplay
 from sparsecrf.simulate import HMM, paper_hmm
@@ -74,14 +74,14 @@ def replications(data: Path, *, reading: str, first: int, n: int, test: int, fol
             chosen = cross_validated(train, numbers, folds, rho2)
             row[name] = {**scores(ridge(train, numbers, chosen), train, unseen), "rho2": chosen}
         for name, (rho1, *_) in paper.SIMULATED_ACTIVE.items():
-            found = fit(train, rho1=rho1, rho2=0.001, solver="sbcd", tol=TOL, max_iter=1000, threads=1)
-            row[name] = scores(finished(found), train, unseen)
+            found = fit_alone(train, rho1=rho1, rho2=0.001, solver="sbcd", tol=TOL, max_iter=1000)
+            row[name] = scores(found, train, unseen)
         rows.append(row)
     return {"rows": rows, "bayes_error": 100 * hmm.bayes_error()}
 
 
 def ridge(corpus: Corpus, numbers: Any, rho2: float) -> Fit:
-    return finished(fit(corpus, rho1=0, rho2=rho2, solver="lbfgs", features=numbers, tol=TOL, max_iter=50, threads=1))
+    return fit_alone(corpus, rho1=0, rho2=rho2, solver="lbfgs", features=numbers, tol=TOL, max_iter=50)
 
 
 def cross_validated(corpus: Corpus, numbers: Any, folds: int, grid: list[float]) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 
 from experiments.common import Job, Result
 from experiments.data import TASKS, Corpora, read
-from sparsecrf import Fit, fit
+from sparsecrf import Corpus, Fit, fit
 from sparsecrf.heldout import token_error
 
 #: Algorithm 2 of the paper: one block for each attribute, whether or not groups of them would be cheaper.
@@ -30,7 +32,7 @@ def train(
 ) -> Result:
     """How the run ended, by iteration, with its errors; seconds of training alone, unless the test part is watched."""
     corpora = read(data, task, start=start)
-    found = finished(fit(corpora.train, threads=1, dev=corpora.test if watch else None, **options))
+    found = fit_alone(corpora.train, dev=corpora.test if watch else None, **options)
     result = {
         **ending(found),
         "train_error": token_error(corpora.train, found.numbers, found.w, threads=1),
@@ -42,11 +44,16 @@ def train(
     return {**result, "heat": heat_maps(found, corpora)} if heat else result
 
 
-def finished(found: Fit) -> Fit:
-    """A fit that was not interrupted: one that was is no result."""
+def fit_alone(corpus: Corpus, **options: Any) -> Fit:
+    """`fit` on one thread, in seconds of the processor: other work on the machine does not count. An interrupted fit is
+    no result.
+    """
+    began, spent = time.process_time(), list[float]()
+    found = fit(corpus, threads=1, callback=lambda record: spent.append(time.process_time() - began), **options)
     if found.stopped_by == "interrupt":
         raise KeyboardInterrupt
-    return found
+    history = [replace(record, time_s=s) for record, s in zip(found.history, spent, strict=True)]
+    return replace(found, history=history)
 
 
 def ending(found: Fit) -> Result:
