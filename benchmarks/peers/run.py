@@ -1,0 +1,173 @@
+"""Training against the peers: `make bench-peers`, or
+
+    PYTHONPATH=. python benchmarks/peers/run.py [TASK ...] [--limit S] [--tools NAME ...] [--repetitions N] ...
+
+Tasks, tools and the objective know nothing of each other (tasks.py, tools.py, score.py). Every run is a process of its
+own on one thread unless its name says otherwise. A tool first makes a few iterations, to see how many fit into the
+limit; then it trains for all, half, a quarter and an eighth of them, and here the objective and the test score of each
+model are computed. What a tool prints about its way there is used if at the end it is within 1e-4 of that objective.
+Tools take turns, and runs shorter than --short seconds are repeated.
+
+Rows go to benchmarks/record/<cpu>/<date>.csv after every run; those of a tool and task that are run again are replaced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import pathlib
+import tempfile
+from dataclasses import replace
+
+from benchmarks.micro.run import machine
+from benchmarks.peers import record, tables
+from benchmarks.peers.process import Finished, run
+from benchmarks.peers.record import Row
+from benchmarks.peers.score import Scorer
+from benchmarks.peers.tasks import TASKS, Files, Task
+from benchmarks.peers.tools import LABEL_ONLY, TOOLS, History, Tool
+
+FRACTIONS = 0.5, 0.25, 0.125
+AGREE = 1e-4  # of the objective
+HISTORY_POINTS = 60
+TRIAL = 3  # iterations, to see how long one takes
+
+
+class Bench:
+    """One task with all tools."""
+
+    def __init__(self, task: Task, files: Files, options: argparse.Namespace) -> None:
+        self.task, self.files, self.limit, self.short = task, files, options.limit, options.short
+        self.score = Scorer(task, files)
+
+    def trained(self, tool: Tool, budget: float, repetition: int) -> tuple[Row, History]:
+        """One run: how long it took and how good it was, and its own account of the way there."""
+        row = Row("run", self.task.name, tool.name, tool.space, budget=budget, repetition=repetition)
+        model = self.files.folder / f"{tool.name} {tool.space}.model"
+        done = run(tool.command(self.task, self.files, budget, model), self._patience())
+        if done.status != 0:
+            return replace(row, kind="failed", wall_s=done.wall_s, peak_mb=done.peak_mb, note=_why(done)), []
+        history = tool.history(done)
+        seconds, own = (history[-1][0], history[-1][1]) if history else (_seconds(done), None)
+        found = self.score(pathlib.Path(f"{model}{tool.model_suffix}"), tool.form)
+        trusted = own is not None and abs(own - found.objective) <= AGREE * found.objective
+        row = replace(
+            row,
+            seconds=seconds,
+            objective=found.objective,
+            own_objective=own,
+            active=found.active,
+            test_error=found.test_error,
+            test_f1=found.test_f1,
+            wall_s=done.wall_s,
+            cpu_s=done.cpu_s,
+            peak_mb=done.peak_mb,
+            model_mb=model.stat().st_size / 1e6,
+        )
+        return row, history if trusted else []
+
+    def _patience(self) -> float:
+        """Reading and a trial of slow iterations take their time too."""
+        return 2 * self.limit + 60
+
+    def measured(self, tool: Tool) -> list[Row]:
+        """The whole run and parts of it."""
+        budget = self.limit
+        if not tool.by_time:
+            trial, history = self.trained(tool, TRIAL, 0)
+            if trial.kind == "failed":
+                return [trial]
+            assert trial.seconds is not None
+            budget = max(int(self.limit / (trial.seconds / TRIAL)), 1)
+            if budget <= TRIAL:
+                return [trial, *self._points(tool, history)]
+        whole, history = self.trained(tool, budget, 0)
+        rows = [whole, *self._points(tool, history)]
+        if whole.kind == "failed":
+            return rows
+        assert whole.seconds is not None
+        arrived = min(budget, whole.seconds) if tool.by_time else budget
+        for fraction in FRACTIONS:
+            part = fraction * arrived if tool.by_time else int(fraction * arrived)
+            if part >= (0.05 if tool.by_time else 1):
+                rows.append(self.trained(tool, part, 0)[0])
+        return rows
+
+    def _points(self, tool: Tool, history: History) -> list[Row]:
+        step = max(len(history) // HISTORY_POINTS, 1)
+        return [
+            Row("history", self.task.name, tool.name, tool.space, seconds=t, objective=value, budget=n)
+            for t, value, n in history[::-1][::step][::-1]
+        ]
+
+    def again(self, tool: Tool, first: Row, repetition: int) -> list[Row]:
+        """The whole run once more, if it was short."""
+        if first.kind != "run" or first.wall_s is None or first.wall_s > self.short or first.budget is None:
+            return []
+        row, history = self.trained(tool, first.budget, repetition)
+        return [row, *(replace(p, repetition=repetition) for p in self._points(tool, history))]
+
+
+def _seconds(done: Finished) -> float:
+    return float(json.loads(done.lines[-1][1])["seconds"])
+
+
+def _why(done: Finished) -> str:
+    if done.status == -9:
+        return "ended at the limit"
+    last = done.lines[-1][1] if done.lines else ""
+    return f"status {done.status}: {last[:100]}"
+
+
+def main() -> None:
+    options = _parse()
+    about = machine()
+    path = record.path_for(about["processor"], options.date)
+    rows = record.load(path)
+    chosen = [tool for tool in TOOLS if not options.tools or any(name in tool.name for name in options.tools)]
+    with tempfile.TemporaryDirectory() as folder:
+        for name in options.tasks or TASKS:
+            task = TASKS[name]
+            if not task.available():
+                print(f"{name}: no data (SPARSECRF_DATA)", flush=True)
+                continue
+            bench = Bench(task, task.prepare(options.work or pathlib.Path(folder)), options)
+            for repetition in range(options.repetitions):
+                for tool in (tool for tool in chosen if tool.suits(task)):
+                    rows = _one(bench, tool, repetition, rows)
+                    record.save(path, about, rows)
+    for name, why in LABEL_ONLY.items():
+        print(f"{name}: {why}", flush=True)
+    tables.write(path)
+
+
+def _one(bench: Bench, tool: Tool, repetition: int, rows: list[Row]) -> list[Row]:
+    task = bench.task.name
+    print(f"{task}: {tool.name}, {tool.space}, round {repetition + 1}", flush=True)
+    mine = [r for r in rows if (r.task, r.tool, r.space) == (task, tool.name, tool.space)]
+    others = [r for r in rows if r not in mine]
+    if why := tool.missing():
+        return [*others, Row("missing", task, tool.name, tool.space, note=why)]
+    if repetition == 0:
+        return [*others, *bench.measured(tool)]
+    return [*rows, *(bench.again(tool, mine[0], repetition) if mine else [])]
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help=f"some of {', '.join(TASKS)}")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds of training a run (default 300)")
+    parser.add_argument("--short", type=float, default=60.0, help="runs of at most so many seconds are repeated")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--tools", nargs="*", help="only those whose names have one of these in them")
+    parser.add_argument("--work", type=pathlib.Path, help="folder that keeps prepared data and models")
+    parser.add_argument("--date", default=datetime.date.today().isoformat(), help="of the record that is added to")
+    options = parser.parse_args()
+    if unknown := set(options.tasks) - set(TASKS):
+        parser.error(f"expected tasks among {', '.join(TASKS)}, found {', '.join(sorted(unknown))}")
+    return options
+
+
+if __name__ == "__main__":
+    main()

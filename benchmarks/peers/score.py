@@ -1,0 +1,72 @@
+"""How good weights are, whoever found them: THE objective and the test score, computed from a tool's model file."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from benchmarks.peers.tasks import Files, Task
+from numpy.typing import NDArray
+
+from sparsecrf import Model, Template, Vocabulary, read_columns
+from sparsecrf.heldout import best_labels
+from sparsecrf.io.encode import encode_columns
+from sparsecrf.io.foreign_models import READERS
+from sparsecrf.metrics import evaluate
+from sparsecrf.objective import Objective
+from sparsecrf.training import weights_in
+from sparsecrf.vocabulary import BIAS
+
+
+@dataclass(frozen=True)
+class Score:
+    objective: float  #: loss + rho1 |w|_1 + rho2/2 |w|^2
+    active: int  #: weights that are not zero
+    test_error: float  #: percent of tokens
+    test_f1: float | None  #: percent of chunks; None where labels are not chunks
+
+
+class Scorer:
+    """The corpora of a task, encoded once, for all models of all tools."""
+
+    def __init__(self, task: Task, files: Files) -> None:
+        self.vocabulary, template = Vocabulary(start=False), Template(task.template)
+        self.train = encode_columns([files.train], self.vocabulary, template, grow=True).corpus
+        self.test = encode_columns([files.test], self.vocabulary, template).corpus
+        self.gold = [[row[-1] for row in rows] for rows in read_columns(files.test)]
+        self.objective = Objective(self.train, task.rho1, task.rho2, threads=1)
+
+    def __call__(self, path: pathlib.Path, form: str) -> Score:
+        """`form`: sparsecrf, crfsuite, wapiti or crf++."""
+        model = Model.load(path) if form == "sparsecrf" else READERS[form](path)
+        if form == "crfsuite":
+            model = _with_bias_of_template(model)
+        weights = weights_in(model, self.vocabulary)
+        kept = weights.w != 0
+        if kept.sum() != (model.w != 0).sum():
+            raise ValueError(f"{path}: expected attributes and labels of the training data only, found others")
+        numbers, w = weights.numbers[kept], weights.w[kept]
+        loss, _ = self.objective.loss_grad(self.objective.working_set(numbers), w)
+        predicted = best_labels(self.test, numbers, w, threads=1)
+        found = evaluate(self._pairs(predicted))
+        return Score(loss + self.objective.penalty(w), len(w), found.token_error, found.f1)
+
+    def _pairs(self, predicted: NDArray[np.int32]) -> Iterator[tuple[list[str], list[str]]]:
+        """Gold labels, which training may never have seen, and predicted ones of each test sequence."""
+        names, offsets = self.vocabulary.labels, self.test.offsets
+        for gold, begin, end in zip(self.gold, offsets[:-1], offsets[1:], strict=True):
+            yield gold, [names[k] for k in predicted[begin:end]]
+
+
+def _with_bias_of_template(model: Model) -> Model:
+    """CRFsuite's plain transitions have no attribute; those of a template have that of its line B."""
+    old = model.vocabulary
+    new = Vocabulary(old.bigrams, start=False)
+    for k in range(len(old.labels)):
+        new.labels.intern(old.labels[k])
+    for k in range(len(old.attributes)):
+        name = old.attributes[k]
+        new.attributes.intern("B" if name == BIAS else name)
+    return Model(new, model.features, model.w)

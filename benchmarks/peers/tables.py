@@ -1,0 +1,195 @@
+"""A record as a page: benchmarks/record/<cpu>/<date>.md with a plot a task, and the summary in benchmarks/README.md.
+
+PYTHONPATH=. python -m benchmarks.peers.tables RECORD.csv
+"""
+
+from __future__ import annotations
+
+import pathlib
+import statistics
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from benchmarks.peers import plots, record
+from benchmarks.peers.record import Row
+from benchmarks.peers.tasks import TASKS
+
+LEVELS = 0.01, 0.001, 0.0001  # above the best objective that any tool found in the space
+SCORE_WITHIN = 0.1  # percent of tokens, or of F1
+OURS = "sparsecrf auto"
+README = record.RECORD.parent / "README.md"
+BEGIN, END = "<!-- peers: begin -->\n", "<!-- peers: end -->\n"
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds until something, one a repetition; where it was not reached, more than `limit` seconds."""
+
+    values: tuple[float, ...]
+    limit: float
+
+    @property
+    def median(self) -> float | None:
+        return statistics.median(self.values) if self.values else None
+
+    def __str__(self) -> str:
+        if self.median is None:
+            return f"> {self.limit:,.0f}"
+        digits = 2 if self.median < 10 else 1 if self.median < 100 else 0
+        spread = (max(self.values) - min(self.values)) / 2
+        return f"{self.median:,.{digits}f}" + (f" ± {spread:,.{digits}f}" if len(self.values) > 1 else "")
+
+
+class Space:
+    """The rows of a task that are about the same features: their objectives can be compared."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        self.rows = rows
+        self.tools = list(dict.fromkeys(row.tool for row in rows if row.kind == "run"))
+        self.best = min((row.objective for row in rows if row.kind == "run" and row.objective), default=0.0)
+
+    def to_objective(self, tool: str, level: float) -> Times:
+        return self._until(tool, lambda row: row.objective is not None and row.objective <= self.best * (1 + level))
+
+    def to_score(self, tool: str, best: float, by_f1: bool) -> Times:
+        """Until the test score is within SCORE_WITHIN of the best of the task; seen at the ends of runs only."""
+        if by_f1:
+            return self._until(tool, lambda row: row.test_f1 is not None and row.test_f1 >= best - SCORE_WITHIN)
+        return self._until(tool, lambda row: row.test_error is not None and row.test_error <= best + SCORE_WITHIN)
+
+    def _until(self, tool: str, reached) -> Times:  # type: ignore[no-untyped-def]
+        mine = [row for row in self.rows if row.tool == tool and row.seconds is not None]
+        times: dict[int, float] = {}
+        for row in mine:
+            if reached(row):
+                repetition = row.repetition or 0
+                times[repetition] = min(times.get(repetition, float("inf")), row.seconds or 0.0)
+        return Times(tuple(times.values()), max((row.seconds or 0.0 for row in mine), default=0.0))
+
+    def last(self, tool: str) -> Row:
+        """The longest run of the first round."""
+        return max((r for r in self.rows if r.kind == "run" and r.tool == tool), key=lambda r: r.seconds or 0.0)
+
+
+def ratio(theirs: Times, ours: Times) -> str:
+    if ours.median is None:
+        return "not reached" if theirs.median is None else f"**behind**: {theirs} s, ours not reached"
+    if theirs.median is None:
+        return f"> {theirs.limit / ours.median:,.1f} x"
+    text = f"{theirs.median / ours.median:,.1f} x"
+    return text if theirs.median >= ours.median else f"**{text}**"
+
+
+def spaces(rows: Iterable[Row]) -> dict[str, Space]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.space, []).append(row)
+    return {name: Space(rows) for name, rows in found.items()}
+
+
+def task_page(name: str, rows: list[Row], figure: str) -> list[str]:
+    task = TASKS[name]
+    runs = [row for row in rows if row.kind == "run"]
+    by_f1 = any(row.test_f1 is not None for row in runs)
+    best_score = _best_score(runs, by_f1)
+    penalties = f"rho1 = {task.rho1:g}, rho2 = {task.rho2:g}"
+    lines = [f"## {name}", "", f"{'Plain' if task.plain else 'Conditioned'} transitions, {penalties}.", ""]
+    for space_name, space in spaces(rows).items():
+        if not space.tools:
+            continue
+        lines += [f"Features: {space_name}. Best objective {space.best:,.1f}.", ""]
+        header = [f"{100 * level:g} %" for level in LEVELS]
+        header += [f"to {'F1' if by_f1 else 'error'} {best_score:.2f} ± {SCORE_WITHIN:g}", "above best at the end"]
+        header += ["active", "test error", "F1", "wall s", "CPU s", "peak MB", "model MB"]
+        lines += ["| tool | " + " | ".join(header) + " |", "|---|" + "---:|" * len(header)]
+        for tool in space.tools:
+            lines.append(f"| {tool} | " + " | ".join(_cells(space, tool, best_score, by_f1)) + " |")
+        lines.append("")
+    for row in rows:
+        if row.kind in ("missing", "failed"):
+            lines.append(f"- {row.tool} ({row.space}): {row.note}")
+    return [*lines, "", f"![time to objective]({figure})", ""]
+
+
+def _best_score(runs: list[Row], by_f1: bool) -> float:
+    if by_f1:
+        return max(row.test_f1 for row in runs if row.test_f1 is not None)
+    return min(row.test_error for row in runs if row.test_error is not None)
+
+
+def _cells(space: Space, tool: str, best_score: float, by_f1: bool) -> list[str]:
+    last = space.last(tool)
+    assert last.objective is not None
+    cells = [str(space.to_objective(tool, level)) for level in LEVELS]
+    cells += [str(space.to_score(tool, best_score, by_f1)), f"{100 * (last.objective / space.best - 1):.3f} %"]
+    cells += [f"{last.active:,}", f"{last.test_error:.2f} %", "" if last.test_f1 is None else f"{last.test_f1:.2f}"]
+    return [*cells, f"{last.wall_s:,.1f}", f"{last.cpu_s:,.1f}", f"{last.peak_mb:,.0f}", f"{last.model_mb:,.1f}"]
+
+
+def summary(rows: list[Row]) -> list[str]:
+    """How many times longer the peers take, task by task; bold: where one of them wins."""
+    header = ["task", "features", "peer", *(f"to {100 * level:g} %" for level in LEVELS), "test score", "memory"]
+    lines = ["| " + " | ".join(header) + " |", "|---|---|---|" + "---:|" * (len(header) - 3)]
+    for name in dict.fromkeys(row.task for row in rows):
+        mine = [row for row in rows if row.task == name]
+        runs = [row for row in mine if row.kind == "run"]
+        by_f1 = any(row.test_f1 is not None for row in runs)
+        for space_name, space in spaces(mine).items():
+            if OURS not in space.tools:
+                continue
+            best_score, ours = _best_score(runs, by_f1), space.last(OURS)
+            for tool in space.tools:
+                if tool.startswith("sparsecrf"):
+                    continue
+                cells = [ratio(space.to_objective(tool, x), space.to_objective(OURS, x)) for x in LEVELS]
+                scores = [space.to_score(t, best_score, by_f1) for t in (tool, OURS)]
+                memory = (space.last(tool).peak_mb or 0.0) / (ours.peak_mb or 1.0)
+                shown = f"{memory:.1f} x" if memory >= 1 else f"**{memory:.2f} x**"
+                lines.append("| " + " | ".join([name, space_name, tool, *cells, ratio(*scores), shown]) + " |")
+    return lines
+
+
+def own(rows: list[Row]) -> list[str]:
+    """`auto` against the best of our other solvers, and two threads against one."""
+    lines = ["| task | " + " | ".join(f"{100 * x:g} %" for x in LEVELS) + " | two threads |", "|---|" + "---:|" * 4]
+    for name in dict.fromkeys(row.task for row in rows):
+        space = spaces(row for row in rows if row.task == name).get("all")
+        if space is None or OURS not in space.tools:
+            continue
+        others = [t for t in space.tools if t.startswith("sparsecrf") and t not in (OURS, f"{OURS}, 2 threads")]
+        cells = []
+        for level in LEVELS:
+            auto = space.to_objective(OURS, level).median
+            best = min((t for o in others if (t := space.to_objective(o, level).median) is not None), default=None)
+            cells.append("not reached" if auto is None else "only auto" if best is None else f"{auto / best:.2f}")
+        pair = [space.to_objective(t, LEVELS[1]).median for t in (OURS, f"{OURS}, 2 threads") if t in space.tools]
+        cells.append(f"{pair[0] / pair[1]:.2f} x" if len(pair) == 2 and all(pair) else "")  # type: ignore[operator]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def write(path: pathlib.Path) -> None:
+    rows = record.load(path)
+    page = [f"# Training against other tools, {path.stem}", "", record.machine_line(path), ""]
+    page += [
+        "Seconds of training on one thread until the objective is so much above the best one that any tool found.",
+        "",
+    ]
+    for name in dict.fromkeys(row.task for row in rows):
+        mine = [row for row in rows if row.task == name]
+        figure = path.with_name(f"{path.stem}-{name}.svg")
+        plots.draw(name, spaces(mine), figure)
+        page += task_page(name, mine, figure.name)
+    path.with_suffix(".md").write_text("\n".join(page).rstrip() + "\n", encoding="utf-8")
+    text = README.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    shown = path.relative_to(README.parent).with_suffix(".md")
+    middle = [f"From [{shown}]({shown}): {record.machine_line(path)}.", "", *summary(rows), ""]
+    middle += ["`auto` against the best of the other solvers (below 1: faster), and two threads:", "", *own(rows)]
+    README.write_text(f"{before}{BEGIN}" + "\n".join(middle) + f"\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(pathlib.Path(sys.argv[1]).resolve())
