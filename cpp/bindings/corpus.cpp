@@ -1,5 +1,6 @@
 #include "core/corpus.hpp"
 
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -7,6 +8,7 @@
 #include <optional>
 
 #include "arrays.hpp"
+#include "core/corpus_file.hpp"
 #include "module.hpp"
 
 namespace sparsecrf::bindings {
@@ -155,6 +157,28 @@ void bind_corpus(nb::module_& m) {
             },
             nb::arg("sequences").noconvert(),
             "The sequences of these indices (int64), in this order; labels and attributes keep their ids.")
+        .def(
+            "save",
+            [](const Corpus& c, const std::filesystem::path& path) {
+                const nb::gil_scoped_release unlocked;
+                return save_corpus(c, path);
+            },
+            nb::arg("path"), nb::sig("def save(self, path: str | os.PathLike[str]) -> int"),
+            "Write the corpus to a file for `open` on this machine, whole or not at all; returns a digest of it.")
+        .def_static(
+            "open",
+            [](const std::filesystem::path& path, std::optional<std::int64_t> n_labels,
+               std::optional<std::int64_t> n_attributes, std::optional<std::uint64_t> digest) {
+                const nb::gil_scoped_release unlocked;
+                return std::make_shared<Corpus>(open_corpus(path, {n_labels, n_attributes, digest}));
+            },
+            nb::arg("path"), nb::kw_only(), nb::arg("n_labels") = nb::none(), nb::arg("n_attributes") = nb::none(),
+            nb::arg("digest") = nb::none(),
+            nb::sig("def open(path: str | os.PathLike[str], *, n_labels: int | None = None, "
+                    "n_attributes: int | None = None, digest: int | None = None) -> Corpus"),
+            "A corpus in a file, which stays there: pages are read when they are needed. The counts may be larger "
+            "than\n"
+            "those it was saved with: a vocabulary can grow. digest: what `save` returned.")
         .def_prop_ro("fingerprint", &Corpus::fingerprint, nb::call_guard<nb::gil_scoped_release>(),
                      "A 64-bit hash of all that is in the corpus.")
         .def_prop_ro("n_sequences", &Corpus::n_sequences)
