@@ -134,6 +134,26 @@ nb::dict to_arrays(const Corpus& c) {
     return out;
 }
 
+std::int64_t n_bytes(const Corpus& c) {
+    std::int64_t sum = 8 * c.n_sequences() + 16 * c.n_tokens();
+    for (const ListPool* lists : {&c.unigram_lists, &c.base_lists, &c.rest_lists}) {
+        sum += 8 * static_cast<std::int64_t>(lists->size()) + (lists->has_values() ? 12 : 4) * lists->n_entries();
+    }
+    return sum;
+}
+
+// What pickle calls on an object without content.
+void from_state(Corpus& self, const nb::dict& state) {
+    const auto ints = [&](const char* name) { return nb::cast<Array1<std::int64_t>>(state[name]); };
+    const auto ids = [&](const char* name) { return nb::cast<Array1<std::int32_t>>(state[name]); };
+    const auto numbers = [&](const char* name) { return nb::cast<Optional<double>>(state[name]); };
+    const std::shared_ptr<Corpus> made = from_arrays(
+        nb::cast<std::int64_t>(state["n_labels"]), nb::cast<std::int64_t>(state["n_attributes"]), ints("lengths"),
+        ints("unigram_ptr"), ids("unigram_id"), ints("bigram_ptr"), ids("bigram_id"), numbers("unigram_value"),
+        numbers("bigram_value"), ids("labels"), numbers("sequence_weight"), numbers("token_weight"));
+    new (&self) Corpus(std::move(*made));
+}
+
 }  // namespace
 
 void bind_corpus(nb::module_& m) {
@@ -149,6 +169,8 @@ void bind_corpus(nb::module_& m) {
                     "int32[P] with -1 where missing, sequence_weight float64[N], token_weight float64[P].")
         .def("to_arrays", &to_arrays, nb::sig("def to_arrays(self) -> dict[str, typing.Any]"),
              "The arguments of `from_arrays`; lists come back sorted, repeated attributes added up.")
+        .def("__getstate__", &to_arrays, nb::sig("def __getstate__(self) -> dict[str, typing.Any]"))
+        .def("__setstate__", &from_state, nb::sig("def __setstate__(self, state: dict[str, typing.Any], /) -> None"))
         .def(
             "subset",
             [](const Corpus& c, Array1<std::int64_t> sequences) {
@@ -184,6 +206,7 @@ void bind_corpus(nb::module_& m) {
         .def_prop_ro("n_sequences", &Corpus::n_sequences)
         .def_prop_ro("n_tokens", &Corpus::n_tokens)
         .def_prop_ro("n_weighted_tokens", &Corpus::n_weighted_tokens, "Tokens whose weight is not zero.")
+        .def_prop_ro("n_bytes", &n_bytes, "Memory that it takes, roughly.")
         .def_ro("n_labels", &Corpus::n_labels)
         .def_ro("n_attributes", &Corpus::n_attributes)
         .def_prop_ro(

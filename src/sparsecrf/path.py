@@ -11,6 +11,7 @@ import numpy as np
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.heldout import Labels, best_labels, check_same_vocabulary, wrong_tokens
 from sparsecrf.objective import Floats, Numbers, Objective
+from sparsecrf.shards import Shards
 from sparsecrf.training import Fit, fit
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ def one_standard_error(errors: Floats, standard_errors: Floats) -> int:
     return int(np.argmax(errors <= errors[best] + standard_errors[best]))
 
 
-def rho_max(corpus: Corpus, *, observed_only: bool = False, features: Numbers | None = None, threads: int = 0) -> float:
+def rho_max(
+    corpus: Corpus | Shards, *, observed_only: bool = False, features: Numbers | None = None, threads: int = 0
+) -> float:
     """The smallest rho1 whose solution is w = 0: the largest |gradient| there over all features of the model."""
     every = not observed_only and features is None
     at_zero = Objective(corpus, 0.0, 0.0, observed_only=observed_only or every, features=features, threads=threads)
@@ -88,7 +91,7 @@ def rho_max(corpus: Corpus, *, observed_only: bool = False, features: Numbers | 
 
 
 def path(
-    corpus: Corpus,
+    corpus: Corpus | Shards,
     *,
     n_rho: int = 20,
     rho_min_ratio: float = 1e-3,
@@ -161,7 +164,9 @@ def _random_folds(corpus: Corpus, folds: int, seed: int) -> Iterator[tuple[Numbe
         yield np.setdiff1d(order, left_out), left_out
 
 
-def _grid(corpus: Corpus, rho1: Floats | None, n_rho: int, rho_min_ratio: float, options: dict[str, Any]) -> Floats:
+def _grid(
+    corpus: Corpus | Shards, rho1: Floats | None, n_rho: int, rho_min_ratio: float, options: dict[str, Any]
+) -> Floats:
     if rho1 is not None:
         given = np.asarray(rho1, dtype=np.float64)
         if given.ndim != 1 or len(given) == 0 or not (np.diff(given) < 0).all():
@@ -176,7 +181,7 @@ def _grid(corpus: Corpus, rho1: Floats | None, n_rho: int, rho_min_ratio: float,
 
 
 def _along(
-    corpus: Corpus, grid: Floats, options: dict[str, Any], each: Callable[[int, Fit], None] | None = None
+    corpus: Corpus | Shards, grid: Floats, options: dict[str, Any], each: Callable[[int, Fit], None] | None = None
 ) -> list[Fit]:
     """A fit for each rho1 of the grid, the first from zero, each other from the one before."""
     fits: list[Fit] = []
