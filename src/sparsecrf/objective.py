@@ -18,10 +18,10 @@ from numbers import Real
 import numpy as np
 
 from sparsecrf._core import Corpus, FeatureSet, InputError
-from sparsecrf.sharded_oracle import ShardedOracle
+from sparsecrf.sharded_oracle import ShardedOracle, observed
 from sparsecrf.shards import Floats as Floats
 from sparsecrf.shards import Numbers as Numbers
-from sparsecrf.shards import Shards, shards_of
+from sparsecrf.shards import Shards, shards_of, unite
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,11 @@ def virtual_features(data: Corpus | Shards, oracle: ShardedOracle | None = None)
     unigram, start, inner = (oracle or ShardedOracle(shards_of(data))).masses()
     pairs = Y * Y + (Y if (start > 0).any() else 0)
     return int((unigram > 0).sum()) * Y + int(((start > 0) | (inner > 0)).sum()) * pairs
+
+
+def observed_features(data: Corpus | Shards) -> int:
+    """How many features occur."""
+    return len(shards_of(data).workers.total(observed, unite).keys)
 
 
 def _checked(features: Numbers, data: Shards) -> Numbers:

@@ -15,6 +15,7 @@ from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.checkpoint import Checkpoint
 from sparsecrf.heldout import Dev, check_same_vocabulary
 from sparsecrf.history import columns
+from sparsecrf.io.corpus_files import CorpusFolder
 from sparsecrf.model import Model
 from sparsecrf.objective import Floats, Numbers, Objective
 from sparsecrf.shards import Shards, shards_of
@@ -145,7 +146,7 @@ def _ids(names: list[str], table: StringTable, start: int | None = None) -> Numb
 
 
 def fit(
-    corpus: Corpus | Shards,
+    corpus: Corpus | Shards | CorpusFolder,
     *,
     rho1: float = 1.0,
     rho2: float = 0.01,
@@ -185,8 +186,11 @@ def fit(
     stopped, under the limits given now (they count from its beginning); `init` is ignored. No such file: a new run
     begins, so that one command can be repeated until it is done.
 
-    Data in `Shards`, here or elsewhere, are for auto, owlqn and lbfgs. Their workers have threads of their own.
+    Data in `Shards`, here or elsewhere, or in a `CorpusFolder` are for auto, owlqn and lbfgs. Shards have threads of
+    their own.
     """
+    if isinstance(corpus, CorpusFolder):
+        corpus = corpus.in_shards(threads)
     options = _checked_options(solver, solver_options or {})
     if solver in STOCHASTIC:
         options = {"seed": seed, **options}

@@ -78,6 +78,24 @@ def train(
     boundary: Boundary = "crf++",
     format: Format = None,
     missing: Missing = "",
+    cache: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel="Data larger than memory",
+            help="Keep the encoded data in this folder, in parts that are read one at a time; made anew when data, "
+            "template or options change. For the solvers auto, owlqn and lbfgs.",
+            metavar="FOLDER",
+        ),
+    ] = None,
+    shard_tokens: Annotated[
+        int | None,
+        typer.Option(
+            rich_help_panel="Data larger than memory",
+            help="Tokens in each part; memory follows the largest. By default a million.",
+            metavar="N",
+            min=1,
+        ),
+    ] = None,
     init: Annotated[
         str | None,
         typer.Option(rich_help_panel="Long runs", help="Start from the weights of this model.", metavar="MODEL"),
@@ -112,13 +130,13 @@ def train(
     it came. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with status 130.
     """
     from sparsecrf.cli.files import check_readable, check_solver, check_writable
-    from sparsecrf.cli.labelled import read_labelled
+    from sparsecrf.cli.labelled import Labelled, read_cached, read_labelled
     from sparsecrf.cli.train_report import Log, as_json, closing, summary
     from sparsecrf.model import Model
     from sparsecrf.objective import virtual_features
     from sparsecrf.plots import check_plot, plot_convergence
     from sparsecrf.progress import note, progress, say
-    from sparsecrf.training import fit, weights_in
+    from sparsecrf.training import OVER_SHARDS, fit, weights_in
 
     check_readable(*data, dev, init, template)
     check_writable(model, checkpoint, log, plot, inputs=[*data, dev, init, template])
@@ -129,10 +147,18 @@ def train(
         raise typer.BadParameter("expected --dev with it, found none", param_hint="--patience")
     if resume and checkpoint is None:
         raise typer.BadParameter("expected --checkpoint with it, found none", param_hint="--resume")
+    if shard_tokens is not None and cache is None:
+        raise typer.BadParameter("expected --cache with it, found none", param_hint="--shard-tokens")
+    if cache is not None and solver not in OVER_SHARDS:
+        expected = f"expected {' or '.join(OVER_SHARDS)} with --cache, found {solver!r}"
+        raise typer.BadParameter(expected, param_hint="--solver")
     warm = None if init is None else Model.load(init)
-    read = read_labelled(
-        data, dev, template, boundary=boundary, format=format, start=start, missing=missing, quiet=quiet
-    )
+    how: dict[str, Any] = {"boundary": boundary, "format": format, "start": start, "missing": missing, "quiet": quiet}
+    read: Labelled[Any]
+    if cache is None:
+        read = read_labelled(data, dev, template, **how)
+    else:
+        read = read_cached(data, dev, template, cache, shard_tokens, threads=threads, **how)
     vocabulary, corpus, virtual = read.vocabulary, read.corpus, virtual_features(read.corpus)
     say(
         f"{corpus.n_sequences:,} sequences, {corpus.n_tokens:,} tokens, {len(vocabulary.labels):,} labels, "

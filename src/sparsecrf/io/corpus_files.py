@@ -26,6 +26,7 @@ from sparsecrf.features.template import Template
 from sparsecrf.io.atomic import write_atomically
 from sparsecrf.io.container import pack, unpack
 from sparsecrf.io.model_file import names, strings, template_from_json, template_to_json
+from sparsecrf.shards import Shards
 from sparsecrf.vocabulary import Vocabulary
 
 FORMAT, VERSION = "sparsecrf corpus folder", 1
@@ -87,6 +88,10 @@ class CorpusFolder:
             raise damaged(self.path, str(error)) from error
         except FileNotFoundError:
             raise damaged(self.path, f"{file}: expected a shard, found no file") from None
+
+    def in_shards(self, threads: int = 0) -> Shards:
+        """The data for `fit`, one shard in memory at a time; `threads` work on it."""
+        return Shards.in_process(self.openers(), threads=threads)
 
     def openers(self) -> list[Callable[[], Corpus]]:
         """A function for each shard that opens it."""

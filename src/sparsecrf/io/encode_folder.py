@@ -55,7 +55,7 @@ def encode_folder(
     Column files, with a template or, without one, with the columns themselves and the bias as attributes; or files in
     CRFsuite's format. Whether a folder can be used again is decided by a hash of the content of the files (not their
     names), the template and the options. A new one takes its place when it is complete. `progress` is told how many
-    bytes have been read since the last call. Two processes that want the same folder make it once.
+    bytes have been encoded since the last call. Two processes that want the same folder make it once.
     """
     if crfsuite and template is not None:
         raise InputError("template: expected none for CRFsuite files, which have attributes of their own")
@@ -72,7 +72,7 @@ def encode_folder(
     recipe = _Recipe(template, crfsuite, start, missing, shard_tokens)
     with locked(target.with_name(f".{target.name}.lock")):
         manifest = read_manifest(target)
-        if manifest is not None and manifest["recipe"] == recipe.hash([_sha256(source, tell) for source in sources]):
+        if manifest is not None and manifest["recipe"] == recipe.hash([_sha256(source) for source in sources]):
             return CorpusFolder.load(target)
         with _replacing(target) as made:
             _encode(made, sources, recipe, tell)
@@ -115,11 +115,11 @@ class _Hashed:
         return self._hash.hexdigest()
 
 
-def _sha256(source: PathLike, tell: Callable[[int], None]) -> str:
+def _sha256(source: PathLike) -> str:
     with open(source, "rb") as file:
-        hashed = _Hashed(file, "")
-        while block := hashed.read(_BLOCK):
-            tell(len(block))
+        hashed = _Hashed(file, name_of(source))
+        while hashed.read(_BLOCK):
+            pass
     return hashed.digest()
 
 
