@@ -87,6 +87,7 @@ WholeFile::~WholeFile() {
 void WholeFile::fail() const { throw FileError(std::error_code(errno, std::generic_category()), path_); }
 
 void WholeFile::write(std::span<const std::byte> bytes) {
+    if (bytes.empty()) return;  // there may be no memory to point at
     if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail();
 }
 
