@@ -162,7 +162,7 @@ class ShardedOracle:
         """Numbers of all virtual features whose expectation at w could exceed the bound; ascending."""
         known, w = self._known(features), self.workers.share(w)
         if len(self.workers) == 1:
-            (numbers,) = self.workers.total(candidates, add, known, w, bound)
+            numbers: Numbers = self.workers.total(candidates, add, known, w, bound)[0]
             return numbers
         if self._whole is None:
             absolute = self.masses() if self.signs_agree else self.workers.total(masses, add, True)
