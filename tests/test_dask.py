@@ -1,5 +1,7 @@
 """Training and labelling on a Dask cluster: what one machine gives, the same bits on any workers, and clear errors."""
 
+import gc
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +16,7 @@ from numpy.testing import assert_array_equal
 
 pytest.importorskip("distributed")
 
+import dask
 import dask.bag
 from dask import delayed
 from distributed import Client, LocalCluster
@@ -50,7 +53,7 @@ def data():
 @pytest.fixture(scope="module")
 def cluster():
     """Workers in threads of this process: quick to start, and all that most tests need."""
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as made:
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as made:
         yield made
 
 
@@ -72,6 +75,7 @@ def names(table):
 
 def left_on(client):
     """Tasks of ours that the scheduler knows, after a moment to forget them."""
+    gc.collect()  # futures of failed calls, in the frames of their errors
     for _ in range(100):
         found = client.run_on_scheduler(lambda dask_scheduler: [str(k) for k in dask_scheduler.tasks])
         found = [key for key in found if key.startswith("sparsecrf-")]
@@ -224,6 +228,39 @@ def test_broken_files(client, files, tmp_path):
         train(client, [str(tmp_path / "e.txt")])
 
 
+def test_program(client, files, program):
+    address, model = client.scheduler.address, program.directory / "m.safetensors"
+    options = ["-m", str(model), "--rho1", "0.1", "--tol", "1e-5", "-t", str(files / "template"), "--json"]
+    done = program("train", str(files / "part*.txt"), "--dask", address, *options)
+    assert done.status == 0, done.err
+    assert f"reading on cluster {address}" in done.err
+    there = json.loads(done.out.splitlines()[-1])
+    done = program("train", *(str(files / f"part{k}.txt") for k in range(4)), *options)
+    here = json.loads(done.out.splitlines()[-1])
+    assert there["objective"] == pytest.approx(here["objective"], rel=1e-3)
+    for name in ("virtual_features", "observed_features", "labels", "attributes", "sequences", "tokens", "stopped_by"):
+        assert there[name] == here[name]
+    assert program("label", "-m", str(model), str(files / "part1.txt")).status == 0
+    assert left_on(client) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "expected"),
+    [
+        (["--dask", "local:none"], 1, "--dask: expected a number of workers after local:, found 'none'"),
+        (["--dask", "nowhere"], 1, "--dask: expected a Dask scheduler at nowhere"),
+        (["--dask", "local:2", "--solver", "sbcd"], 2, "expected auto or owlqn or lbfgs with --dask"),
+    ],
+)
+def test_program_refuses(program, files, arguments, status, expected, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    with dask.config.set({"distributed.comm.timeouts.connect": 1}):
+        done = program("train", str(files / "part*.txt"), "-m", "m.safetensors", *arguments)
+    assert done.status == status
+    assert expected in done.err
+    assert program.files() == []
+
+
 # ---- Labelling and the estimator
 
 
@@ -273,7 +310,7 @@ def test_cross_validation_through_joblib(client, data):
     from sparsecrf import CRFCV
 
     X, y = data
-    options = {"n_rho": 3, "cv": 3, "max_iter": 5}
+    options = {"n_rho": 3, "cv": 3, "tol": 0.05}
     here = CRFCV(**options).fit(X, y)
     with joblib.parallel_config(backend="dask"):
         there = CRFCV(**options).fit(X, y)
@@ -288,7 +325,7 @@ def test_cross_validation_through_joblib(client, data):
     ("broken", "expected"),
     [
         (lambda X, y: (X[:3] + [[]] + X[4:], y[:3] + [[]] + y[4:]), "partition 3: expected sequences, found none"),
-        (lambda X, y: (X[:5] + [[[]]], y[:5] + [[[]]]), "partition 5: expected sequences, found none that has tokens"),
+        (lambda X, y: (X[:5] + [[[]]], y[:5] + [[[]]]), "partition 5: .*expected at least one sequence, found none"),
         (lambda X, y: (X[:5], y), r"as many partitions in each, found {'X': 5, 'y': 6}"),
         (lambda X, y: (X, y[:2] + [[[1] * 9]] + y[3:]), "partition 2: "),
         (
@@ -301,7 +338,7 @@ def test_cross_validation_through_joblib(client, data):
         ),
         (lambda X, y: ([], []), "X: expected partitions, found none"),
         (lambda X, y: ("text", y), "X: expected a bag, or a list of partitions, found str"),
-        (lambda X, y: (X, None), "partition 0: expected pairs"),
+        (lambda X, y: (X, None), r"partition \d: expected pairs"),
     ],
 )
 def test_broken_partitions(client, data, broken, expected):
@@ -370,7 +407,7 @@ def test_a_killed_worker_changes_nothing(trained, data):
             os.kill(killed[0], signal.SIGKILL)
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         found = train(client, cut(X), cut(y), callback=kill, timeout=120.0, **OPTIONS)
@@ -381,7 +418,7 @@ def test_a_killed_worker_changes_nothing(trained, data):
 SCHEDULER = """
 from distributed import LocalCluster
 import sys
-options = {"threads_per_worker": 1, "processes": False, "protocol": "tcp://", "dashboard_address": None}
+options = {"threads_per_worker": 1, "processes": False, "protocol": "tcp://", "dashboard_address": ":0"}
 with LocalCluster(n_workers=int(sys.argv[1]), **options) as cluster:
     print(cluster.scheduler_address, flush=True)
     sys.stdin.read()

@@ -85,6 +85,13 @@ def virtual_features(data: Corpus | Shards, oracle: ShardedOracle | None = None)
     return int((unigram > 0).sum()) * Y + int(((start > 0) | (inner > 0)).sum()) * pairs
 
 
+def observed_features(data: Corpus | Shards) -> int:
+    """How many of them occur."""
+    if isinstance(data, Corpus):
+        return len(FeatureSet.observed(data))
+    return len(ShardedOracle(data).observed()[0])
+
+
 def _checked(features: Numbers, data: Shards) -> Numbers:
     given = np.asarray(features)
     if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):

@@ -11,6 +11,7 @@ from functools import partial
 from time import monotonic
 from typing import Any, TypeVar
 from uuid import uuid4
+from weakref import WeakSet
 
 from distributed import Client, Future, wait
 from distributed.scheduler import KilledWorker
@@ -113,12 +114,15 @@ class OnDask:
     def __init__(self, cluster: Cluster, shards: Sequence[Future], source: Future) -> None:
         """`source` stays with them: what is dear to make and all of them are made from."""
         self.cluster, self.shards, self._source = cluster, list(shards), source
+        self._shared: WeakSet[Future] = WeakSet()  # whoever asked for them may live longer than this
 
     def __len__(self) -> int:
         return len(self.shards)
 
     def share(self, value: Any) -> Any:
-        return self.cluster.share(value)
+        future = self.cluster.share(value)
+        self._shared.add(future)
+        return future
 
     def total(
         self,
@@ -141,7 +145,7 @@ class OnDask:
             release([last, *tasks])
 
     def release(self) -> None:
-        release([*self.shards, self._source])
+        release([*self.shards, self._source, *self._shared])
         self.shards = []
 
 

@@ -74,8 +74,6 @@ class Sequences:
         data = LabelledData.encode(
             self.X, self.y, self.weight, template=how.template, bigrams=how.bigrams, start=how.start
         )
-        if data.corpus.n_sequences == 0:
-            raise InputError("expected sequences, found none that has tokens")
         tables = data.vocabulary.labels, data.vocabulary.attributes
         return Names(*tables, data.names.kind, data.n_columns, data.n_features, k)
 

@@ -70,7 +70,7 @@ def train(
         found = fit(
             data.shards,
             solver=solver,
-            dev=None if dev is None else _other(data, dev, how),
+            dev=None if dev is None else encode_dev(data, dev, how),
             init=None if init_model is None else weights_in(init_model, data.vocabulary),
             **options,
         )
@@ -79,7 +79,7 @@ def train(
     return Trained(found, data.model(found), data)
 
 
-def _other(data: ShardedData, dev: Any, how: How) -> Corpus:
+def encode_dev(data: ShardedData, dev: Any, how: How) -> Corpus:
     """Other labelled data by the same vocabulary, here."""
     if not data.files:
         return data.encode_other(dev)
