@@ -70,6 +70,7 @@ def test_the_program(ready):
     ("arguments", "status", "expected"),
     [
         (["train.txt", "--cache", "cache", "--solver", "sgd-l1"], 2, "auto or owlqn or lbfgs"),
+        (["train.txt", "--cache", "cache", "--dask", "local:1"], 2, "expected no --dask"),
         (["train.txt", "--shard-tokens", "5"], 2, "--cache"),
         (["train.txt", "--cache", "cache", "--shard-tokens", "0"], 2, "--shard-tokens"),
         (["-", "--cache", "cache"], 1, "standard input: expected a file"),

@@ -10,8 +10,8 @@ _EVERY_S = 0.02
 
 
 def resident() -> dict[str, float]:
-    """MB in memory: `anonymous` and `file` pages (Linux)."""
-    names = {"RssAnon": "anonymous", "RssFile": "file"}
+    """MB in memory: `anonymous` and `file` pages; `data`, used or not, is what RLIMIT_DATA counts (Linux)."""
+    names = {"RssAnon": "anonymous", "RssFile": "file", "VmData": "data"}
     lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
     return {names[words[0][:-1]]: int(words[1]) / 1024 for words in lines if words and words[0][:-1] in names}
 

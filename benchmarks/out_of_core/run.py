@@ -76,7 +76,7 @@ def row(kind: str, run: dict[str, Any]) -> str:
 
 
 def memory(mb: dict[str, float]) -> str:
-    return f"{mb['anonymous']:,.0f} MB held, {mb['file']:,.0f} MB of files"
+    return f"{mb['anonymous']:,.0f} MB held of {mb['data']:,.0f} asked for, {mb['file']:,.0f} MB of files"
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ from numbers import Real
 import numpy as np
 
 from sparsecrf._core import Corpus, FeatureSet, InputError
-from sparsecrf.sharded_oracle import ShardedOracle, observed
+from sparsecrf.sharded_oracle import ShardedOracle
 from sparsecrf.shards import Floats as Floats
 from sparsecrf.shards import Numbers as Numbers
-from sparsecrf.shards import Shards, shards_of, unite
+from sparsecrf.shards import Shards, shards_of
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,10 @@ def virtual_features(data: Corpus | Shards, oracle: ShardedOracle | None = None)
 
 
 def observed_features(data: Corpus | Shards) -> int:
-    """How many features occur."""
-    return len(shards_of(data).workers.total(observed, unite).keys)
+    """How many of them occur."""
+    if isinstance(data, Corpus):
+        return len(FeatureSet.observed(data))
+    return len(ShardedOracle(data).observed()[0])
 
 
 def _checked(features: Numbers, data: Shards) -> Numbers:

@@ -137,15 +137,19 @@ def cross_validate(
     to leave out. `seed` is that of the deal and of the stochastic solvers. All paths have the same values of rho1 (and
     rho2), those of the whole corpus: the objective is a sum, so that a penalty weighs a little more on the smaller
     training sets. The mean and its standard error are over the folds.
+
+    Folds run one after the other, or wherever `joblib.parallel_config` says: on processes, or on a Dask cluster.
     """
+    from joblib import Parallel, delayed, parallel
+
     options |= {"rho2": rho2, "threads": threads, "seed": seed}
     grid = _grid(corpus, rho1, n_rho, rho_min_ratio, options)
-    errors = []
-    for train, left_out in _random_folds(corpus, folds, seed) if isinstance(folds, int) else folds:
-        fits = _along(corpus.subset(np.asarray(train, dtype=np.int64)), grid, options)
-        if fits[-1].stopped_by == "interrupt":
-            raise KeyboardInterrupt
-        errors.append(_errors(corpus.subset(np.asarray(left_out, dtype=np.int64)), fits, error, threads))
+    parts = _random_folds(corpus, folds, seed) if isinstance(folds, int) else folds
+    # A callback is for who started this, not for another process.
+    of_folds = options if parallel.get_active_backend()[1] == 1 else options | {"callback": None}
+    errors = Parallel()(
+        delayed(_fold_errors)(corpus, train, left_out, grid, of_folds, error) for train, left_out in parts
+    )
     if len(errors) < 2:
         raise InputError(f"folds: expected at least 2, found {len(errors)}")
     spread = np.std(errors, axis=0, ddof=1) / np.sqrt(len(errors))
@@ -153,6 +157,16 @@ def cross_validate(
     if fits[-1].stopped_by == "interrupt":
         raise KeyboardInterrupt
     return Path(fits, np.mean(errors, axis=0), spread, make_model)
+
+
+def _fold_errors(
+    corpus: Corpus, train: Numbers, left_out: Numbers, grid: Floats, options: dict[str, Any], error: ErrorRate
+) -> Floats:
+    """The errors along the path of one part of a corpus on another."""
+    fits = _along(corpus.subset(np.asarray(train, dtype=np.int64)), grid, options)
+    if fits[-1].stopped_by == "interrupt":
+        raise KeyboardInterrupt
+    return _errors(corpus.subset(np.asarray(left_out, dtype=np.int64)), fits, error, options["threads"])
 
 
 def _random_folds(corpus: Corpus, folds: int, seed: int) -> Iterator[tuple[Numbers, Numbers]]:

@@ -14,6 +14,7 @@ and only cells whose right side exceeds b can. They are what goes back, cells an
 
 from __future__ import annotations
 
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -117,12 +118,15 @@ class ShardedOracle:
 
     def __init__(self, shards: Shards) -> None:
         self.shards, self.workers = shards, shards.workers
-        self.signs_agree = self.workers.total(signs_agree, add)[0] == 0
         self._masses: tuple[Floats, Floats, Floats] | None = None
         self._whole: Any = None
         # What was sent last: solvers make many passes over one feature set.
         self._features: tuple[FeatureSet | None, Any] = (None, None)
         self._counts: tuple[Floats | None, Any] = (None, None)
+
+    @cached_property
+    def signs_agree(self) -> bool:
+        return int(self.workers.total(signs_agree, add)[0]) == 0
 
     def observed(self) -> tuple[Numbers, Floats]:
         """The features that occur, by number, and their counts."""
@@ -162,7 +166,7 @@ class ShardedOracle:
         """Numbers of all virtual features whose expectation at w could exceed the bound; ascending."""
         known, w = self._known(features), self.workers.share(w)
         if len(self.workers) == 1:
-            (numbers,) = self.workers.total(candidates, add, known, w, bound)
+            numbers: Numbers = self.workers.total(candidates, add, known, w, bound)[0]
             return numbers
         if self._whole is None:
             absolute = self.masses() if self.signs_agree else self.workers.total(masses, add, True)

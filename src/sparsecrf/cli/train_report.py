@@ -13,6 +13,7 @@ from sparsecrf.history import REASONS
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
+    from sparsecrf.cli.on_dask import LabelledOnDask
     from sparsecrf.training import Fit
 
 
@@ -49,7 +50,7 @@ class Log:
             self.error, self._file = error, None
 
 
-def summary(found: Fit, data: Labelled[Any], virtual: int) -> dict[str, Any]:
+def summary(found: Fit, data: Labelled[Any] | LabelledOnDask, virtual: int) -> dict[str, Any]:
     """What `--json` prints."""
     from sparsecrf.objective import observed_features
 
