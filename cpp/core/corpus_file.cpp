@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
+#include <type_traits>
 
 #include "error.hpp"
 #include "hash.hpp"
