@@ -1,5 +1,6 @@
 #include "core/corpus.hpp"
 
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -7,6 +8,7 @@
 #include <optional>
 
 #include "arrays.hpp"
+#include "core/corpus_file.hpp"
 #include "module.hpp"
 
 namespace sparsecrf::bindings {
@@ -132,6 +134,26 @@ nb::dict to_arrays(const Corpus& c) {
     return out;
 }
 
+std::int64_t n_bytes(const Corpus& c) {
+    std::int64_t sum = 8 * c.n_sequences() + 16 * c.n_tokens();
+    for (const ListPool* lists : {&c.unigram_lists, &c.base_lists, &c.rest_lists}) {
+        sum += 8 * static_cast<std::int64_t>(lists->size()) + (lists->has_values() ? 12 : 4) * lists->n_entries();
+    }
+    return sum;
+}
+
+// What pickle calls on an object without content.
+void from_state(Corpus& self, const nb::dict& state) {
+    const auto ints = [&](const char* name) { return nb::cast<Array1<std::int64_t>>(state[name]); };
+    const auto ids = [&](const char* name) { return nb::cast<Array1<std::int32_t>>(state[name]); };
+    const auto numbers = [&](const char* name) { return nb::cast<Optional<double>>(state[name]); };
+    const std::shared_ptr<Corpus> made = from_arrays(
+        nb::cast<std::int64_t>(state["n_labels"]), nb::cast<std::int64_t>(state["n_attributes"]), ints("lengths"),
+        ints("unigram_ptr"), ids("unigram_id"), ints("bigram_ptr"), ids("bigram_id"), numbers("unigram_value"),
+        numbers("bigram_value"), ids("labels"), numbers("sequence_weight"), numbers("token_weight"));
+    new (&self) Corpus(std::move(*made));
+}
+
 }  // namespace
 
 void bind_corpus(nb::module_& m) {
@@ -147,6 +169,8 @@ void bind_corpus(nb::module_& m) {
                     "int32[P] with -1 where missing, sequence_weight float64[N], token_weight float64[P].")
         .def("to_arrays", &to_arrays, nb::sig("def to_arrays(self) -> dict[str, typing.Any]"),
              "The arguments of `from_arrays`; lists come back sorted, repeated attributes added up.")
+        .def("__getstate__", &to_arrays, nb::sig("def __getstate__(self) -> dict[str, typing.Any]"))
+        .def("__setstate__", &from_state, nb::sig("def __setstate__(self, state: dict[str, typing.Any], /) -> None"))
         .def(
             "subset",
             [](const Corpus& c, Array1<std::int64_t> sequences) {
@@ -155,11 +179,34 @@ void bind_corpus(nb::module_& m) {
             },
             nb::arg("sequences").noconvert(),
             "The sequences of these indices (int64), in this order; labels and attributes keep their ids.")
+        .def(
+            "save",
+            [](const Corpus& c, const std::filesystem::path& path) {
+                const nb::gil_scoped_release unlocked;
+                return save_corpus(c, path);
+            },
+            nb::arg("path"), nb::sig("def save(self, path: str | os.PathLike[str]) -> int"),
+            "Write the corpus to a file for `open` on this machine, whole or not at all; returns a digest of it.")
+        .def_static(
+            "open",
+            [](const std::filesystem::path& path, std::optional<std::int64_t> n_labels,
+               std::optional<std::int64_t> n_attributes, std::optional<std::uint64_t> digest) {
+                const nb::gil_scoped_release unlocked;
+                return std::make_shared<Corpus>(open_corpus(path, {n_labels, n_attributes, digest}));
+            },
+            nb::arg("path"), nb::kw_only(), nb::arg("n_labels") = nb::none(), nb::arg("n_attributes") = nb::none(),
+            nb::arg("digest") = nb::none(),
+            nb::sig("def open(path: str | os.PathLike[str], *, n_labels: int | None = None, "
+                    "n_attributes: int | None = None, digest: int | None = None) -> Corpus"),
+            "A corpus in a file, which stays there: pages are read when they are needed. The counts may be larger "
+            "than\n"
+            "those it was saved with: a vocabulary can grow. digest: what `save` returned.")
         .def_prop_ro("fingerprint", &Corpus::fingerprint, nb::call_guard<nb::gil_scoped_release>(),
                      "A 64-bit hash of all that is in the corpus.")
         .def_prop_ro("n_sequences", &Corpus::n_sequences)
         .def_prop_ro("n_tokens", &Corpus::n_tokens)
         .def_prop_ro("n_weighted_tokens", &Corpus::n_weighted_tokens, "Tokens whose weight is not zero.")
+        .def_prop_ro("n_bytes", &n_bytes, "Memory that it takes, roughly.")
         .def_ro("n_labels", &Corpus::n_labels)
         .def_ro("n_attributes", &Corpus::n_attributes)
         .def_prop_ro(

@@ -60,13 +60,15 @@ void bind_oracle(nb::module_& m) {
             "Loss and its gradient on every feature of the set, zero weights included.")
         .def(
             "masses",
-            [](Oracle& o) {
-                const Masses mass = o.masses();
+            [](Oracle& o, bool absolute) {
+                const Masses mass = o.masses(absolute);
                 return nb::make_tuple(copy<double>(mass.unigram), copy<double>(mass.start), copy<double>(mass.inner));
             },
-            nb::sig("def masses(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
+            nb::arg("absolute") = false,
+            nb::sig("def masses(self, absolute: bool = False) -> tuple[numpy.typing.NDArray[numpy.float64], "
                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
-            "sum w v of every attribute over unigram lists, and over bigram lists of first and of other positions.")
+            "sum w v of every attribute over unigram lists, and over bigram lists of first and of other positions; "
+            "absolute: of |w v|.")
         .def("release_tables", &Oracle::release_tables,
              "Give back the memory that passes keep for the next ones, for a caller that needs it in between.")
         .def_prop_ro("signs_agree", &Oracle::signs_agree,
@@ -84,6 +86,28 @@ void bind_oracle(nb::module_& m) {
             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("bound"),
             "Numbers of all virtual features whose expectation at w could exceed the bound; every other one is below "
             "it.")
+        .def(
+            "shard_sums",
+            [](Oracle& o, const FeatureSet& f, Weights w, double bound, Weights unigram, Weights start, Weights inner,
+               double fraction) {
+                ShardSums sums;
+                {
+                    const nb::gil_scoped_release unlocked;
+                    const auto all = [](const Weights& x) {
+                        return std::vector<double>(x.data(), x.data() + x.size());
+                    };
+                    sums = o.shard_sums(f, view(w), bound, {all(unigram), all(start), all(inner)}, fraction);
+                }
+                return nb::make_tuple(copy<std::int64_t>(sums.cell), copy<double>(sums.sum), copy<double>(sums.share));
+            },
+            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("bound"), nb::arg("unigram").noconvert(),
+            nb::arg("start").noconvert(), nb::arg("inner").noconvert(), nb::arg("fraction"),
+            nb::sig("def shard_sums(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], bound: float, "
+                    "unigram: numpy.typing.NDArray[numpy.float64], start: numpy.typing.NDArray[numpy.float64], inner: "
+                    "numpy.typing.NDArray[numpy.float64], fraction: float) -> tuple[numpy.typing.NDArray[numpy.int64], "
+                    "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
+            "What a shard tells for the candidates of all shards to be found, whose absolute masses are given: cells, "
+            "sums, shares of the mass (cpp/core/screen.hpp).")
         .def(
             "loss_grad_curvature",
             [](Oracle& o, const FeatureSet& f, Weights w, std::optional<Weights> counts) {

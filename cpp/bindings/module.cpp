@@ -1,12 +1,29 @@
 #include "module.hpp"
 
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+
+#include <cerrno>
 
 #include "core/simd/kernels.hpp"
 
 namespace nb = nanobind;
 using namespace sparsecrf;
+
+namespace {
+
+// A Python OSError, of the kind that the code says, with the name of the file.
+void raise_file_error(const std::exception_ptr& thrown, void*) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const FileError& error) {
+        errno = error.code().default_error_condition().value();
+        PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, nb::str(nb::cast(error.path)).ptr());
+    }
+}
+
+}  // namespace
 
 NB_MODULE(_core, m) {
 #ifdef NDEBUG
@@ -16,6 +33,8 @@ NB_MODULE(_core, m) {
     m.doc() = "Exact inference for sparse linear-chain conditional random fields.";
     nb::exception<InputError> input_error(m, "InputError", PyExc_ValueError);
     nb::exception<UnsatisfiableError>(m, "UnsatisfiableError", input_error.ptr());
+
+    nb::register_exception_translator(raise_file_error);
 
     m.def("instruction_sets", &instruction_sets, "Names of the instruction sets this machine can run, slowest first.");
     m.def("instruction_set", [] { return std::string(kernels().name); }, "Name of the instruction set in use.");

@@ -6,6 +6,13 @@
 #include "module.hpp"
 
 namespace sparsecrf::bindings {
+namespace {
+
+nb::tuple to_arrays(const StringTable& table) {
+    return nb::make_tuple(copy<std::uint8_t>(table.bytes()), copy<std::int64_t>(table.ptr()));
+}
+
+}  // namespace
 
 void bind_strings(nb::module_& m) {
     nb::class_<StringTable>(m, "StringTable", "Strings to consecutive ids and back.")
@@ -16,6 +23,13 @@ void bind_strings(nb::module_& m) {
              "The id of `text`, or None.")
         .def(
             "copy", [](const StringTable& table) { return StringTable(table); }, "Another table with the same strings.")
+        .def(
+            "intern_all",
+            [](StringTable& table, const StringTable& other) {
+                const nb::gil_scoped_release unlocked;
+                for (std::uint32_t id = 0; id < other.size(); ++id) table.intern(other[id]);
+            },
+            nb::arg("other"), "Intern the strings of another table, in the order of their ids.")
         .def("__len__", &StringTable::size)
         .def("__getitem__",
              [](const StringTable& table, std::int64_t id) {
@@ -30,14 +44,19 @@ void bind_strings(nb::module_& m) {
             nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert(),
             "Distinct strings in order of id: UTF-8 one after the other, and where each begins; the last offset is "
             "the end.")
+        .def("to_arrays", &to_arrays,
+             nb::sig("def to_arrays(self) -> tuple[numpy.typing.NDArray[numpy.uint8], "
+                     "numpy.typing.NDArray[numpy.int64]]"),
+             "What `from_arrays` takes.")
+        .def("__getstate__", &to_arrays, nb::sig("def __getstate__(self) -> tuple[typing.Any, typing.Any]"))
         .def(
-            "to_arrays",
-            [](const StringTable& table) {
-                return nb::make_tuple(copy<std::uint8_t>(table.bytes()), copy<std::int64_t>(table.ptr()));
+            "__setstate__",
+            [](StringTable& table, const nb::tuple& state) {
+                const auto bytes = nb::cast<Array1<std::uint8_t>>(state[0]);
+                const auto offsets = nb::cast<Array1<std::int64_t>>(state[1]);
+                new (&table) StringTable(view(bytes), view(offsets));
             },
-            nb::sig("def to_arrays(self) -> tuple[numpy.typing.NDArray[numpy.uint8], "
-                    "numpy.typing.NDArray[numpy.int64]]"),
-            "What `from_arrays` takes.");
+            nb::sig("def __setstate__(self, state: tuple[typing.Any, typing.Any], /) -> None"));
 }
 
 }  // namespace sparsecrf::bindings

@@ -195,7 +195,10 @@ void bind_text_encoder(nb::module_& m) {
             },
             nb::arg("piece"), nb::arg("bias"), nb::arg("source"), nb::arg("line"), "Adds a piece of a CRFsuite file.")
         .def_prop_ro("n_sequences", &TextEncoder::n_sequences)
-        .def("build", [](TextEncoder& encoder) { return std::make_shared<Corpus>(encoder.build()); });
+        .def_prop_ro("n_tokens", &TextEncoder::n_tokens)
+        .def(
+            "build", [](TextEncoder& encoder) { return std::make_shared<Corpus>(encoder.build()); },
+            "The corpus of what was added since the last one.");
 }
 
 void bind_labeller(nb::module_& m) {

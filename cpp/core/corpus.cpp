@@ -16,6 +16,68 @@ void append(const ListPool& lists, std::uint32_t list, std::vector<Attribute>& o
     for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) out.push_back({lists.id(k), lists.value(k)});
 }
 
+void check_ids(const Corpus& corpus, const ListPool& lists, std::span<const std::uint32_t> of, const char* kind) {
+    std::uint32_t largest = 0;
+    for (std::int64_t k = 0; k < lists.n_entries(); ++k) largest = std::max(largest, lists.id(k));
+    if (lists.n_entries() == 0 || largest < corpus.n_attributes) return;
+    for (std::int64_t t = 0; t < corpus.n_tokens(); ++t) {
+        for (std::int64_t k = lists.begin(of[t]); k < lists.end(of[t]); ++k) {
+            if (lists.id(k) >= corpus.n_attributes) {
+                throw InputError(message(corpus.where(t), ": expected a ", kind, " attribute below ",
+                                         corpus.n_attributes, ", found ", lists.id(k)));
+            }
+        }
+    }
+}
+
+// Sets the base and rest lists of a corpus, given its full bigram lists and which of them each position has.
+//
+// The base takes the attributes that occur at least `least` times. `least` is the smallest power of two for which the
+// tables of all base lists stay within a cache and each list serves several positions; a few lists are always allowed.
+void split_bigrams(Corpus& corpus, const ListPool& lists, std::span<const std::uint32_t> of) {
+    constexpr std::size_t kFewLists = 32;
+    constexpr double kTableBytes = 8 << 20;
+    const double bytes_per_list = 16.0 * corpus.n_labels * padded(corpus.n_labels);
+    const auto room = static_cast<std::size_t>(
+        std::max<double>(kFewLists, std::min(kTableBytes / bytes_per_list, static_cast<double>(of.size()) / 4)));
+
+    std::vector<std::int64_t> positions(lists.size(), 0);  // of each full list
+    for (const std::uint32_t list : of) ++positions[list];
+    std::uint32_t largest = 0;
+    for (std::int64_t k = 0; k < lists.n_entries(); ++k) largest = std::max(largest, lists.id(k));
+    std::vector<std::int64_t> frequency(std::size_t{largest} + 1, 0);  // of each attribute up to the last one here
+    for (std::uint32_t list = 0; list < lists.size(); ++list) {
+        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) frequency[lists.id(k)] += positions[list];
+    }
+
+    std::vector<std::uint32_t> base_of(lists.size()), rest_of(lists.size());
+    for (std::int64_t least = 1;; least *= 2) {
+        ListPoolBuilder base, rest;
+        bool fits = true;
+        for (std::uint32_t list = 0; list < lists.size() && fits; ++list) {
+            std::vector<Attribute> shared, own;
+            for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+                const Attribute a{lists.id(k), lists.value(k)};
+                (frequency[a.id] >= least ? shared : own).push_back(a);
+            }
+            base_of[list] = base.intern(shared);
+            rest_of[list] = rest.intern(own);
+            fits = base.size() <= room + 1;  // the empty list is always there
+        }
+        if (!fits) continue;
+        corpus.base_lists = base.build();
+        corpus.rest_lists = rest.build();
+        break;
+    }
+    std::vector<std::uint32_t> base(of.size()), rest(of.size());
+    for (std::size_t t = 0; t < of.size(); ++t) {
+        base[t] = base_of[of[t]];
+        rest[t] = rest_of[of[t]];
+    }
+    corpus.base = std::move(base);
+    corpus.rest = std::move(rest);
+}
+
 }  // namespace
 
 std::string Corpus::where(std::int64_t position) const {
@@ -102,7 +164,7 @@ std::uint64_t Corpus::fingerprint() const {
 }
 
 std::string CorpusBuilder::here() const {
-    return message("sequence ", n_seen(), ", position ", n_tokens() - corpus_.offsets.back());
+    return message("sequence ", n_seen(), ", position ", n_tokens() - offsets_.back());
 }
 
 void CorpusBuilder::check(const std::vector<Attribute>& list, const char* kind) const {
@@ -118,7 +180,7 @@ void CorpusBuilder::begin_sequence(double weight) {
     if (!(weight >= 0.0) || !std::isfinite(weight)) {
         throw InputError(message("sequence ", n_seen(), ": expected a finite weight >= 0, found ", weight));
     }
-    corpus_.sequence_weight.push_back(weight);
+    sequence_weight_.push_back(weight);
 }
 
 void CorpusBuilder::add_position(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram, std::int32_t label,
@@ -129,28 +191,28 @@ void CorpusBuilder::add_position(std::vector<Attribute>& unigram, std::vector<At
     if (!(weight >= 0.0) || !std::isfinite(weight)) {
         throw InputError(message(here(), ": expected a finite token weight >= 0, found ", weight));
     }
-    corpus_.unigram.push_back(share_ ? corpus_.unigram_lists.intern(unigram) : corpus_.unigram_lists.append(unigram));
+    unigram_.push_back(share_ ? unigram_lists_.intern(unigram) : unigram_lists_.append(unigram));
     bigram_.push_back(bigram_lists_.intern(bigram));
     unigram.clear();
     bigram.clear();
-    corpus_.labels.push_back(label);
-    corpus_.token_weight.push_back(weight);
+    labels_.push_back(label);
+    token_weight_.push_back(weight);
 }
 
 void CorpusBuilder::end_sequence() {
-    if (n_tokens() == corpus_.offsets.back()) {
+    if (n_tokens() == offsets_.back()) {
         throw InputError(message("sequence ", n_seen(), ": expected at least one position, found none"));
     }
-    corpus_.offsets.push_back(n_tokens());
+    offsets_.push_back(n_tokens());
 }
 
 void CorpusBuilder::abandon_sequence() {
-    const auto kept = static_cast<std::size_t>(corpus_.offsets.back());
-    corpus_.unigram.resize(kept);
+    const auto kept = static_cast<std::size_t>(offsets_.back());
+    unigram_.resize(kept);
     bigram_.resize(kept);
-    corpus_.labels.resize(kept);
-    corpus_.token_weight.resize(kept);
-    corpus_.sequence_weight.resize(static_cast<std::size_t>(corpus_.n_sequences()));
+    labels_.resize(kept);
+    token_weight_.resize(kept);
+    sequence_weight_.resize(static_cast<std::size_t>(n_sequences()));
 }
 
 void CorpusBuilder::skip_sequence() {
@@ -159,98 +221,45 @@ void CorpusBuilder::skip_sequence() {
 }
 
 void CorpusBuilder::rename_labels(std::span<const std::int32_t> to) {
-    for (std::int32_t& y : corpus_.labels) {
+    for (std::int32_t& y : labels_) {
         if (y != kMissing) y = to[y];
     }
 }
 
 Corpus CorpusBuilder::build(std::int64_t n_labels, std::int64_t n_attributes) {
-    if (corpus_.n_sequences() == 0) throw InputError("empty corpus: expected at least one sequence, found none");
+    if (n_sequences() == 0) throw InputError("empty corpus: expected at least one sequence, found none");
     if (n_labels < 1 || n_labels > kMaxLabels) {
         throw InputError(message("expected 1 to ", kMaxLabels, " labels, found ", n_labels));
     }
-    if (n_attributes < 0 || n_attributes > 0x7fffffff) {
+    if (n_attributes < 0 || n_attributes > kMaxAttributes) {
         throw InputError(message("expected 0 to 2^31 - 1 attributes, found ", n_attributes));
     }
-    corpus_.n_labels = static_cast<int>(n_labels);
-    corpus_.n_attributes = static_cast<std::uint32_t>(n_attributes);
-    for (std::int64_t t = 0; t < n_tokens(); ++t) {
-        if (corpus_.labels[t] >= n_labels) {
-            throw InputError(
-                message(corpus_.where(t), ": expected a label below ", n_labels, ", found ", corpus_.labels[t]));
+    CorpusBuilder all(share_);
+    std::swap(*this, all);
+    Corpus made;
+    made.n_labels = static_cast<int>(n_labels);
+    made.n_attributes = static_cast<std::uint32_t>(n_attributes);
+    made.offsets = std::move(all.offsets_);
+    made.labels = std::move(all.labels_);
+    made.unigram = std::move(all.unigram_);
+    made.unigram_lists = all.unigram_lists_.build();
+    const ListPool bigram_lists = all.bigram_lists_.build();
+    for (std::int64_t t = 0; t < made.n_tokens(); ++t) {
+        if (made.labels[t] >= n_labels) {
+            throw InputError(message(made.where(t), ": expected a label below ", n_labels, ", found ", made.labels[t]));
         }
     }
-    const auto check_ids = [&](const ListPool& lists, const std::vector<std::uint32_t>& of, const char* kind) {
-        std::uint32_t largest = 0;
-        for (std::int64_t k = 0; k < lists.n_entries(); ++k) largest = std::max(largest, lists.id(k));
-        if (lists.n_entries() == 0 || largest < n_attributes) return;
-        for (std::int64_t t = 0; t < n_tokens(); ++t) {
-            for (std::int64_t k = lists.begin(of[t]); k < lists.end(of[t]); ++k) {
-                if (lists.id(k) >= n_attributes) {
-                    throw InputError(message(corpus_.where(t), ": expected a ", kind, " attribute below ", n_attributes,
-                                             ", found ", lists.id(k)));
-                }
-            }
-        }
-    };
-    check_ids(corpus_.unigram_lists, corpus_.unigram, "unigram");
-    check_ids(bigram_lists_, bigram_, "bigram");
+    check_ids(made, made.unigram_lists, made.unigram, "unigram");
+    check_ids(made, bigram_lists, all.bigram_, "bigram");
     const auto is_one = [](double weight) { return weight == 1.0; };
-    for (std::vector<double>* weights : {&corpus_.sequence_weight, &corpus_.token_weight}) {
-        if (std::all_of(weights->begin(), weights->end(), is_one)) *weights = {};
-    }
-    split_bigrams();
-    for (ListPool* pool : {&corpus_.unigram_lists, &corpus_.base_lists, &corpus_.rest_lists}) pool->freeze();
-    Corpus done = std::move(corpus_);
-    *this = CorpusBuilder(share_);
-    return done;
-}
-
-// The base takes the attributes that occur at least `least` times. `least` is the smallest power of two for which the
-// tables of all base lists stay within a cache and each list serves several positions; a few lists are always allowed.
-void CorpusBuilder::split_bigrams() {
-    constexpr std::size_t kFewLists = 32;
-    constexpr double kTableBytes = 8 << 20;
-    const double bytes_per_list = 16.0 * corpus_.n_labels * padded(corpus_.n_labels);
-    const auto room = static_cast<std::size_t>(
-        std::max<double>(kFewLists, std::min(kTableBytes / bytes_per_list, static_cast<double>(n_tokens()) / 4)));
-
-    std::vector<std::int64_t> positions(bigram_lists_.size(), 0);  // of each full list
-    for (const std::uint32_t list : bigram_) ++positions[list];
-    std::uint32_t largest = 0;
-    for (std::int64_t k = 0; k < bigram_lists_.n_entries(); ++k) largest = std::max(largest, bigram_lists_.id(k));
-    std::vector<std::int64_t> frequency(std::size_t{largest} + 1, 0);  // of each attribute up to the last one here
-    for (std::uint32_t list = 0; list < bigram_lists_.size(); ++list) {
-        for (std::int64_t k = bigram_lists_.begin(list); k < bigram_lists_.end(list); ++k) {
-            frequency[bigram_lists_.id(k)] += positions[list];
-        }
-    }
-
-    std::vector<std::uint32_t> base_of(bigram_lists_.size()), rest_of(bigram_lists_.size());
-    for (std::int64_t least = 1;; least *= 2) {
-        ListPool base, rest;
-        bool fits = true;
-        for (std::uint32_t list = 0; list < bigram_lists_.size() && fits; ++list) {
-            std::vector<Attribute> shared, own;
-            for (std::int64_t k = bigram_lists_.begin(list); k < bigram_lists_.end(list); ++k) {
-                const Attribute a{bigram_lists_.id(k), bigram_lists_.value(k)};
-                (frequency[a.id] >= least ? shared : own).push_back(a);
-            }
-            base_of[list] = base.intern(shared);
-            rest_of[list] = rest.intern(own);
-            fits = base.size() <= room + 1;  // the empty list is always there
-        }
-        if (!fits) continue;
-        corpus_.base_lists = std::move(base);
-        corpus_.rest_lists = std::move(rest);
-        break;
-    }
-    corpus_.base.resize(bigram_.size());
-    corpus_.rest.resize(bigram_.size());
-    for (std::size_t t = 0; t < bigram_.size(); ++t) {
-        corpus_.base[t] = base_of[bigram_[t]];
-        corpus_.rest[t] = rest_of[bigram_[t]];
-    }
+    const auto unless_all_one = [&](std::vector<double>& weights) -> Array<double> {
+        if (std::all_of(weights.begin(), weights.end(), is_one)) return {};
+        return std::move(weights);
+    };
+    made.sequence_weight = unless_all_one(all.sequence_weight_);
+    made.token_weight = unless_all_one(all.token_weight_);
+    split_bigrams(made, bigram_lists, all.bigram_);
+    return made;
 }
 
 }  // namespace sparsecrf

@@ -1,4 +1,4 @@
-// Encoded sequences. Immutable once built.
+// Encoded sequences, in memory or in a mapped file (corpus_file.hpp). Immutable once built.
 //
 // A position has a unigram list and a bigram list. Bigram lists are split into a base list of frequent attributes,
 // shared by many positions and tabulated once per list, and a rest list of rare ones, applied position by position as
@@ -16,20 +16,21 @@ namespace sparsecrf {
 
 inline constexpr std::int32_t kMissing = -1;  // a label that is not known
 inline constexpr int kMaxLabels = 32767;      // pairs (y', y) fit a signed 32-bit integer
+inline constexpr std::int64_t kMaxAttributes = 0x7fffffff;
 // Largest size of a value and of a weight. Scores, sums of their products, are then finite: an infinite score always
 // means a constraint.
 inline constexpr double kLargest = 1e100;
 
 struct Corpus {
-    int n_labels = 0;                      // Y
-    std::uint32_t n_attributes = 0;        // X
-    std::vector<std::int64_t> offsets{0};  // [N + 1] first position of each sequence
-    std::vector<std::int32_t> labels;      // [P] kMissing where unknown
-    std::vector<std::uint32_t> unigram;    // [P] list id in unigram_lists
-    std::vector<std::uint32_t> base;       // [P] list id in base_lists
-    std::vector<std::uint32_t> rest;       // [P] list id in rest_lists
-    std::vector<double> sequence_weight;   // [N], or empty: all 1
-    std::vector<double> token_weight;      // [P], or empty: all 1
+    int n_labels = 0;                                            // Y
+    std::uint32_t n_attributes = 0;                              // X
+    Array<std::int64_t> offsets = std::vector<std::int64_t>{0};  // [N + 1] first position of each sequence
+    Array<std::int32_t> labels;                                  // [P] kMissing where unknown
+    Array<std::uint32_t> unigram;                                // [P] list id in unigram_lists
+    Array<std::uint32_t> base;                                   // [P] list id in base_lists
+    Array<std::uint32_t> rest;                                   // [P] list id in rest_lists
+    Array<double> sequence_weight;                               // [N], or empty: all 1
+    Array<double> token_weight;                                  // [P], or empty: all 1
     ListPool unigram_lists, base_lists, rest_lists;
 
     std::int64_t n_sequences() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
@@ -76,19 +77,20 @@ class CorpusBuilder {
     // Checks labels and ids against the given counts and closes the corpus.
     Corpus build(std::int64_t n_labels, std::int64_t n_attributes);
 
-    std::int64_t n_sequences() const { return corpus_.n_sequences(); }
-    std::int64_t n_seen() const { return corpus_.n_sequences() + n_skipped_; }
-    std::int64_t n_tokens() const { return static_cast<std::int64_t>(corpus_.labels.size()); }
+    std::int64_t n_sequences() const { return static_cast<std::int64_t>(offsets_.size()) - 1; }
+    std::int64_t n_seen() const { return n_sequences() + n_skipped_; }
+    std::int64_t n_tokens() const { return static_cast<std::int64_t>(labels_.size()); }
 
    private:
     std::string here() const;
     void check(const std::vector<Attribute>& list, const char* kind) const;
-    void split_bigrams();
 
     bool share_;
-    Corpus corpus_;
-    ListPool bigram_lists_;
-    std::vector<std::uint32_t> bigram_;  // [P]
+    std::vector<std::int64_t> offsets_{0};  // these as in Corpus
+    std::vector<std::int32_t> labels_;
+    std::vector<double> sequence_weight_, token_weight_;
+    std::vector<std::uint32_t> unigram_, bigram_;  // [P] list ids
+    ListPoolBuilder unigram_lists_, bigram_lists_;
     std::int64_t n_skipped_ = 0;
 };
 

@@ -1,9 +1,12 @@
 // What went wrong, in the words: expected, found, where.
 #pragma once
 
+#include <filesystem>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <system_error>
+#include <utility>
 
 namespace sparsecrf {
 
@@ -14,6 +17,12 @@ struct InputError : std::invalid_argument {
 // No label sequence meets the constraints.
 struct UnsatisfiableError : InputError {
     using InputError::InputError;
+};
+
+// The system refused something about a file.
+struct FileError : std::system_error {
+    FileError(std::error_code code, std::filesystem::path of) : system_error(code), path(std::move(of)) {}
+    std::filesystem::path path;
 };
 
 template <class... Parts>

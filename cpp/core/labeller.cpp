@@ -14,7 +14,7 @@ namespace {
 Constraints constraints(const Corpus& corpus, const LabelOptions& options) {
     Constraints made;
     made.forbidden = options.forbidden;
-    if (options.force) made.fixed = corpus.labels;
+    if (options.force) made.fixed.assign(corpus.labels.begin(), corpus.labels.end());
     if (!options.forbidden_last.empty()) {
         const auto Y = static_cast<std::size_t>(corpus.n_labels);
         if (options.forbidden_last.size() != Y) {

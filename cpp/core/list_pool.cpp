@@ -54,17 +54,16 @@ std::uint64_t hash(std::span<const Attribute> list) {
 
 }  // namespace
 
-bool ListPool::equal(std::uint32_t list, std::span<const Attribute> other) const {
-    const std::int64_t first = begin(list);
-    if (end(list) - first != static_cast<std::int64_t>(other.size())) return false;
+bool ListPoolBuilder::equal(std::uint32_t list, std::span<const Attribute> other) const {
+    const auto first = static_cast<std::size_t>(ptr_[list]);
+    if (static_cast<std::size_t>(ptr_[list + 1]) - first != other.size()) return false;
     for (std::size_t k = 0; k < other.size(); ++k) {
-        const std::int64_t entry = first + static_cast<std::int64_t>(k);
-        if (id(entry) != other[k].id || value(entry) != other[k].value) return false;
+        if (id_[first + k] != other[k].id || (value_.empty() ? 1.0 : value_[first + k]) != other[k].value) return false;
     }
     return true;
 }
 
-void ListPool::grow() {
+void ListPoolBuilder::grow() {
     slots_.assign(std::max<std::size_t>(16, 2 * slots_.size()), 0);
     for (std::uint32_t list = 0; list < hashes_.size(); ++list) {
         std::size_t slot = hashes_[list] & (slots_.size() - 1);
@@ -73,7 +72,7 @@ void ListPool::grow() {
     }
 }
 
-std::uint32_t ListPool::intern(std::vector<Attribute>& list) {
+std::uint32_t ListPoolBuilder::intern(std::vector<Attribute>& list) {
     normalise(list);
     if (2 * (hashes_.size() + 1) > slots_.size()) grow();
     const std::uint64_t h = hash(list);
@@ -88,12 +87,12 @@ std::uint32_t ListPool::intern(std::vector<Attribute>& list) {
     return made;
 }
 
-std::uint32_t ListPool::append(std::vector<Attribute>& list) {
+std::uint32_t ListPoolBuilder::append(std::vector<Attribute>& list) {
     normalise(list);
     return list.empty() ? 0 : push(list);
 }
 
-std::uint32_t ListPool::push(std::span<const Attribute> list) {
+std::uint32_t ListPoolBuilder::push(std::span<const Attribute> list) {
     if (size() == 0xfffffffeu) throw InputError("too many distinct attribute lists: at most 2^32 - 2");
     const std::uint32_t made = size();
     for (const Attribute& a : list) {
@@ -105,36 +104,38 @@ std::uint32_t ListPool::push(std::span<const Attribute> list) {
     return made;
 }
 
-ListPool ListPool::renamed(std::span<const std::uint32_t> name) const {
-    ListPool made;
-    made.freeze();
-    made.ptr_.reserve(ptr_.size());
-    const auto kept = static_cast<std::size_t>(
-        std::count_if(id_.begin(), id_.end(), [&](std::uint32_t x) { return name[x] != kDropped; }));
-    made.id_.reserve(kept);
-    if (!value_.empty()) made.value_.reserve(kept);
-    std::vector<Attribute> entries;
-    for (std::uint32_t list = 1; list < size(); ++list) {
-        entries.clear();
-        for (std::int64_t k = begin(list); k < end(list); ++k) {
-            if (name[id_[k]] != kDropped) entries.push_back({name[id_[k]], value(k)});
-        }
-        std::sort(entries.begin(), entries.end(), [](const Attribute& a, const Attribute& b) { return a.id < b.id; });
-        for (const Attribute& entry : entries) {
-            made.id_.push_back(entry.id);
-            if (!value_.empty()) made.value_.push_back(entry.value);
-        }
-        made.ptr_.push_back(static_cast<std::int64_t>(made.id_.size()));
-    }
-    return made;
-}
-
-void ListPool::freeze() {
+ListPool ListPoolBuilder::build() {
     slots_ = {};
     hashes_ = {};
     ptr_.shrink_to_fit();
     id_.shrink_to_fit();
     value_.shrink_to_fit();
+    return {std::move(ptr_), std::move(id_), std::move(value_)};
+}
+
+ListPool ListPool::renamed(std::span<const std::uint32_t> name) const {
+    const auto kept = static_cast<std::size_t>(
+        std::count_if(id_.begin(), id_.end(), [&](std::uint32_t x) { return name[x] != kDropped; }));
+    std::vector<std::int64_t> ptr{0, 0};
+    std::vector<std::uint32_t> ids;
+    std::vector<double> values;
+    ptr.reserve(ptr_.size());
+    ids.reserve(kept);
+    if (has_values()) values.reserve(kept);
+    std::vector<Attribute> entries;
+    for (std::uint32_t list = 1; list < size(); ++list) {
+        entries.clear();
+        for (std::int64_t k = begin(list); k < end(list); ++k) {
+            if (name[id(k)] != kDropped) entries.push_back({name[id(k)], value(k)});
+        }
+        std::sort(entries.begin(), entries.end(), [](const Attribute& a, const Attribute& b) { return a.id < b.id; });
+        for (const Attribute& entry : entries) {
+            ids.push_back(entry.id);
+            if (has_values()) values.push_back(entry.value);
+        }
+        ptr.push_back(static_cast<std::int64_t>(ids.size()));
+    }
+    return {std::move(ptr), std::move(ids), std::move(values)};
 }
 
 }  // namespace sparsecrf

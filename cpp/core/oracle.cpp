@@ -148,16 +148,35 @@ double Oracle::expectations(const FeatureSet& features, std::span<const double> 
     return log_z;
 }
 
-std::vector<std::int64_t> Oracle::candidates(const FeatureSet& features, std::span<const double> w, double bound) {
+Screen Oracle::screened(const FeatureSet& features, std::span<const double> w, double bound, const Masses* whole) {
     features.check_fits(corpus_);
     features.check_weights(w);
     if (!(bound > 0.0)) throw InputError(message("screening: expected a bound > 0, found ", bound));
     Prepared& of = prepare(features, w);
     of.unigrams.blocks = {};  // a screening ends the gradients over a set: they make room for what is summed here
     of.sums.reset();
-    Screen screen(corpus_, plan_, bound, threads_);
+    Screen screen(corpus_, plan_, bound, threads_, whole);
     pass(*of.potentials, false, [&](std::size_t b, BlockRows& rows) { screen.add(b, rows); });
-    return screen.candidates();
+    screen.finish();
+    return screen;
+}
+
+std::vector<std::int64_t> Oracle::candidates(const FeatureSet& features, std::span<const double> w, double bound) {
+    return screened(features, w, bound, nullptr).candidates();
+}
+
+ShardSums Oracle::shard_sums(const FeatureSet& features, std::span<const double> w, double bound, const Masses& whole,
+                             double fraction) {
+    for (const std::vector<double>* mass : {&whole.unigram, &whole.start, &whole.inner}) {
+        if (mass->size() != corpus_.n_attributes) {
+            throw InputError(message("masses of all shards: expected ", corpus_.n_attributes,
+                                     ", one per attribute, found ", mass->size()));
+        }
+    }
+    if (!(fraction > 0.0 && fraction <= 1.0)) {
+        throw InputError(message("screening: expected a fraction above 0 and at most 1, found ", fraction));
+    }
+    return screened(features, w, bound, &whole).sums_above(fraction);
 }
 
 bool Oracle::signs_agree() const {

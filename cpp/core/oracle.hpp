@@ -41,11 +41,16 @@ class Oracle {
     // Whether |E_k - C_k| <= max(E_k, C_k) for every feature: no value is negative, and no label is missing.
     bool signs_agree() const;
 
-    // Sums of w v by attribute: what expectations are under uniform labels.
-    Masses masses() const { return attribute_masses(corpus_, plan_, false); }
+    // Sums of w v by attribute: what expectations are under uniform labels. `absolute`: of |w v|.
+    Masses masses(bool absolute = false) const { return attribute_masses(corpus_, plan_, absolute); }
 
     // Numbers of all features, in the set or not, whose expectation at w could exceed `bound` > 0; ascending.
     std::vector<std::int64_t> candidates(const FeatureSet& features, std::span<const double> w, double bound);
+
+    // The same for a corpus that is one of several shards, whose masses (absolute) together are `whole`: what it has to
+    // tell for the candidates of all to be found (screen.hpp).
+    ShardSums shard_sums(const FeatureSet& features, std::span<const double> w, double bound, const Masses& whole,
+                         double fraction);
 
     // Gives back the memory that passes keep for the next ones, for a caller that needs it in between.
     void release_tables();
@@ -68,6 +73,8 @@ class Oracle {
     };
     // With the tables of these weights.
     Prepared& prepare(const FeatureSet& features, std::span<const double> w);
+    // A screening pass, finished. `whole`: as for Screen.
+    Screen screened(const FeatureSet& features, std::span<const double> w, double bound, const Masses* whole);
     double expectations(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
                         bool only_positive);
 

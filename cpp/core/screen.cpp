@@ -41,22 +41,25 @@ Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute) {
     return mass;
 }
 
-Screen::Rows Screen::make_rows(const std::vector<double>& mass, double bound, int stride) {
+Screen::Rows Screen::make_rows(const std::vector<double>& mass, const std::vector<double>& whole, double bound,
+                               int stride) {
     Rows made;
     made.row_of.assign(mass.size(), kNoRow);
     for (std::uint32_t x = 0; x < mass.size(); ++x) {
-        if (mass[x] <= bound) continue;
+        if (whole[x] <= bound || mass[x] == 0.0) continue;
         made.row_of[x] = static_cast<std::uint32_t>(made.keys.size());
         made.keys.push_back(x);
+        made.share.push_back(mass[x] / whole[x]);
     }
     made.sums.assign(made.keys.size() * static_cast<std::size_t>(stride), 0.0);
     return made;
 }
 
-Screen::Screen(const Corpus& corpus, const Plan& plan, double bound, int threads)
-    : Screen(corpus, plan, attribute_masses(corpus, plan, true), bound, threads) {}
+Screen::Screen(const Corpus& corpus, const Plan& plan, double bound, int threads, const Masses* whole)
+    : Screen(corpus, plan, attribute_masses(corpus, plan, true), whole, bound, threads) {}
 
-Screen::Screen(const Corpus& corpus, const Plan& plan, const Masses& mass, double bound, int threads)
+Screen::Screen(const Corpus& corpus, const Plan& plan, const Masses& mass, const Masses* whole, double bound,
+               int threads)
     : corpus_(corpus),
       plan_(plan),
       bound_(bound),
@@ -65,10 +68,11 @@ Screen::Screen(const Corpus& corpus, const Plan& plan, const Masses& mass, doubl
       stride_(padded(corpus.n_labels)),
       occurrences_(static_cast<std::size_t>(threads)),
       sorters_(static_cast<std::size_t>(threads)) {
-    unigram_ = make_rows(mass.unigram, bound, stride_);
-    previous_ = make_rows(mass.inner, bound, stride_);
-    label_ = make_rows(mass.inner, bound, stride_);
-    start_ = make_rows(mass.start, bound, stride_);
+    const Masses& all = whole == nullptr ? mass : *whole;
+    unigram_ = make_rows(mass.unigram, all.unigram, bound, stride_);
+    previous_ = make_rows(mass.inner, all.inner, bound, stride_);
+    label_ = make_rows(mass.inner, all.inner, bound, stride_);
+    start_ = make_rows(mass.start, all.start, bound, stride_);
     for (auto* lists : {&list_previous_, &list_label_, &list_start_}) {
         lists->assign(corpus.base_lists.size(), AlignedVector<double>(static_cast<std::size_t>(stride_), 0.0));
     }
@@ -130,8 +134,8 @@ void Screen::add(std::size_t b, const BlockRows& rows) {
          [&](std::uint32_t list, std::uint32_t r, double f) { k.axpy(f, row(r), stride_, list_start_[list].data()); });
 }
 
-std::vector<std::int64_t> Screen::candidates() {
-    // Base attributes: their lists' sums, in the order of the lists.
+// Base attributes: their lists' sums, in the order of the lists.
+void Screen::finish() {
     const ListPool& lists = corpus_.base_lists;
     for (std::uint32_t list = 0; list < lists.size(); ++list) {
         for (std::int64_t e = lists.begin(list); e < lists.end(list); ++e) {
@@ -146,6 +150,9 @@ std::vector<std::int64_t> Screen::candidates() {
             add(start_, list_start_[list]);
         }
     }
+}
+
+std::vector<std::int64_t> Screen::candidates() const {
     const auto over = [&](const AlignedVector<double>& sums, std::uint32_t row) {
         std::vector<std::int64_t> labels;
         for (int y = 0; y < n_labels_; ++y) {
@@ -172,6 +179,26 @@ std::vector<std::int64_t> Screen::candidates() {
         if (start_.row_of[x] != kNoRow) {
             for (const std::int64_t y : over(start_.sums, start_.row_of[x])) out.push_back(first + Y * Y + y);
         }
+    }
+    return out;
+}
+
+ShardSums Screen::sums_above(double fraction) const {
+    ShardSums out;
+    const std::int64_t Y = n_labels_, cells = Y * static_cast<std::int64_t>(corpus_.n_attributes);
+    std::int64_t first = 0;
+    for (const Rows* rows : {&unigram_, &previous_, &label_, &start_}) {
+        for (std::size_t row = 0; row < rows->keys.size(); ++row) {
+            const double* sums = rows->sums.data() + row * static_cast<std::size_t>(stride_);
+            const double least = fraction * bound_ * rows->share[row];
+            for (std::int64_t y = 0; y < Y; ++y) {
+                if (sums[y] <= least) continue;
+                out.cell.push_back(first + rows->keys[row] * Y + y);
+                out.sum.push_back(sums[y]);
+                out.share.push_back(rows->share[row]);
+            }
+        }
+        first += cells;
     }
     return out;
 }

@@ -74,6 +74,8 @@ class TextEncoder {
     void add(const Items& items, std::string_view bias, const FeatureSet* features = nullptr);
 
     std::int64_t n_sequences() const { return builder_.n_sequences(); }
+    std::int64_t n_tokens() const { return builder_.n_tokens(); }
+    // The corpus of what was added since the last one.
     Corpus build() { return builder_.build(labels_.size(), expander_.attributes().size()); }
 
    private:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sparsecrf.estimator_cv import CRFCV
     from sparsecrf.features.template import Template
     from sparsecrf.io.columns import read_columns
+    from sparsecrf.io.corpus_files import CorpusFolder
+    from sparsecrf.io.encode_folder import encode_folder
     from sparsecrf.model import Model
     from sparsecrf.training import Fit, fit
     from sparsecrf.vocabulary import BIAS, Vocabulary
@@ -28,10 +30,12 @@ _HOME = {
     "BIAS": "vocabulary",
     "CRF": "estimator",
     "CRFCV": "estimator_cv",
+    "CorpusFolder": "io.corpus_files",
     "Fit": "training",
     "Model": "model",
     "Template": "features.template",
     "Vocabulary": "vocabulary",
+    "encode_folder": "io.encode_folder",
     "fit": "training",
     "read_columns": "io.columns",
 }
@@ -44,6 +48,7 @@ __all__ = [
     "CRF",
     "CRFCV",
     "Corpus",
+    "CorpusFolder",
     "Fit",
     "InputError",
     "Model",
@@ -51,6 +56,7 @@ __all__ = [
     "UnsatisfiableError",
     "Vocabulary",
     "__version__",
+    "encode_folder",
     "fit",
     "read_columns",
 ]

@@ -39,7 +39,7 @@ class LowerBound:
     def __init__(self, objective: Objective, best: Mixture | None = None) -> None:
         self.objective, self.best = objective, best
         # With missing labels the loss is not convex: nothing bounds its minimum from below.
-        self.convex = not bool((objective.corpus.labels < 0).any())
+        self.convex = objective.data.n_missing == 0
 
     def gap(self, numbers: Numbers, w: Floats, loss: float, g: Floats) -> float:
         """P(w) minus the bound, improved by the model at w; g over all features with |g| > rho1, and any others."""

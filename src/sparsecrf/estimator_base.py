@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsecrf._core import Chain, Corpus, InputError
 from sparsecrf.chunks import START, ChunkReader, Scheme, are_chunk_labels
-from sparsecrf.features.labelled import LabelledData, weights_of, width_of
+from sparsecrf.features.labelled import Encoding, LabelledData, weights_of, width_of
 from sparsecrf.features.sequences import beside, sequences
 from sparsecrf.features.template import Template
 from sparsecrf.model import Model
@@ -41,8 +41,8 @@ class Span(NamedTuple):
     probability: float
 
 
-class BaseCRF(BaseEstimator):  # type: ignore[misc]
-    """An estimator with a `model_`. Those made of it have the parameters below, and others."""
+class TrainingCRF(BaseEstimator):  # type: ignore[misc]
+    """An estimator that trains a `model_`. Those made of it have the parameters below, and others."""
 
     rho2: float
     solver: str
@@ -62,14 +62,18 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
     classes_: NDArray[Any]
 
     def _encoded(self, X: Any, y: Any, sample_weight: Any = None, lengths: Iterable[int] | None = None) -> LabelledData:
-        template = self.template
-        if isinstance(template, str) and "\n" in template:
-            template = Template(template)
-        elif template is not None and not isinstance(template, Template):
-            template = Template.load(template)
+        template = self._template()
         return LabelledData.encode(
             X, y, sample_weight, lengths, template=template, bigrams=self.bigrams, start=self.start
         )
+
+    def _template(self) -> Template | None:
+        """That of the parameter, which may be a file or lines."""
+        if self.template is None or isinstance(self.template, Template):
+            return self.template
+        if isinstance(self.template, str) and "\n" in self.template:
+            return Template(self.template)
+        return Template.load(self.template)
 
     def _options(self) -> dict[str, Any]:
         """What `fit` and `path` of the package are told."""
@@ -99,7 +103,7 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
 
             yield callback
 
-    def _keep(self, data: LabelledData, found: Fit) -> None:
+    def _keep(self, data: Encoding, found: Fit) -> None:
         self.model_ = data.model(found)
         if data.n_features is not None:
             self.n_features_in_ = data.n_features
@@ -121,6 +125,21 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels = False
+        tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.input_tags.dict = True
+        tags.non_deterministic = False
+        return tags
+
+
+class BaseCRF(TrainingCRF):
+    """An estimator with a `model_` that answers for sequences in memory."""
 
     def predict(self, X: Any, *, lengths: Iterable[int] | None = None) -> Objects:
         """The best labels of each sequence: an array of lists, whatever their lengths."""
@@ -232,17 +251,6 @@ class BaseCRF(BaseEstimator):  # type: ignore[misc]
                     raise InputError(f"sequence {i}: expected a matrix of {expected} columns, found {found_text}")
             if len(sequence) > 0:
                 yield sequence
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.one_d_labels = False
-        tags.input_tags.two_d_array = False
-        tags.input_tags.sparse = True
-        tags.input_tags.string = True
-        tags.input_tags.dict = True
-        tags.non_deterministic = False
-        return tags
 
 
 def _chunks(marks: list[int]) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sparsecrf._core import Chain, Corpus, FeatureSet, InputError
 from sparsecrf.objective import Floats, Numbers
+from sparsecrf.shards import Shards
 
 Labels = NDArray[np.int32]  #: [P] a label for each token
 
@@ -29,7 +30,7 @@ def token_error(corpus: Corpus, numbers: Numbers, w: Floats, *, threads: int = 0
     return wrong_tokens(corpus, best_labels(corpus, numbers, w, threads=threads))
 
 
-def check_same_vocabulary(what: str, found: Corpus, expected: Corpus) -> None:
+def check_same_vocabulary(what: str, found: Corpus | Shards, expected: Corpus | Shards) -> None:
     if (found.n_labels, found.n_attributes) != (expected.n_labels, expected.n_attributes):
         raise InputError(
             f"{what}: expected {expected.n_labels} labels and {expected.n_attributes} attributes, "

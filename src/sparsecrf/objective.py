@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsecrf._core import Corpus, FeatureSet, InputError, Oracle
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
+from sparsecrf._core import Corpus, FeatureSet, InputError
+from sparsecrf.sharded_oracle import ShardedOracle
+from sparsecrf.shards import Floats as Floats
+from sparsecrf.shards import Numbers as Numbers
+from sparsecrf.shards import Shards, shards_of
 
 
 @dataclass(frozen=True)
@@ -77,31 +77,38 @@ def place_among(numbers: Numbers, among: Numbers) -> Numbers:
     return np.where(among[place] == numbers, place, -1)
 
 
-def virtual_features(corpus: Corpus, oracle: Oracle | None = None) -> int:
+def virtual_features(data: Corpus | Shards, oracle: ShardedOracle | None = None) -> int:
     """How many features can be formed: labels of unigram attributes, pairs of bigram ones, those of the start too."""
-    Y = corpus.n_labels
-    unigram, start, inner = (oracle or Oracle(corpus)).masses()
+    Y = data.n_labels
+    unigram, start, inner = (oracle or ShardedOracle(shards_of(data))).masses()
     pairs = Y * Y + (Y if (start > 0).any() else 0)
     return int((unigram > 0).sum()) * Y + int(((start > 0) | (inner > 0)).sum()) * pairs
 
 
-def _checked(features: Numbers, corpus: Corpus) -> Numbers:
+def observed_features(data: Corpus | Shards) -> int:
+    """How many of them occur."""
+    if isinstance(data, Corpus):
+        return len(FeatureSet.observed(data))
+    return len(ShardedOracle(data).observed()[0])
+
+
+def _checked(features: Numbers, data: Shards) -> Numbers:
     given = np.asarray(features)
     if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
         raise InputError(
             f"features: expected one dimension of whole numbers, found shape {given.shape} of {given.dtype}"
         )
     numbers = np.ascontiguousarray(given, dtype=np.int64)
-    FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers)  # throws unless ascending and in range
+    FeatureSet.from_numbers(data.n_labels, data.n_attributes, numbers)  # throws unless ascending and in range
     return numbers
 
 
 class Objective:
-    """P over one corpus. `passes` counts forward-backward passes over all data."""
+    """P over a corpus, whole or in shards. `passes` counts forward-backward passes over all data."""
 
     def __init__(
         self,
-        corpus: Corpus,
+        data: Corpus | Shards,
         rho1: float,
         rho2: float,
         *,
@@ -113,14 +120,13 @@ class Objective:
         for name, value in (("rho1", rho1), ("rho2", rho2)):
             if not (isinstance(value, Real) and np.isfinite(float(value)) and value >= 0):
                 raise InputError(f"{name}: expected a finite number >= 0, found {value!r}")
-        self.corpus = corpus
+        self.data = shards_of(data, threads, kernel)
+        self._whole = data if isinstance(data, Corpus) else None
         self.rho1, self.rho2 = float(rho1), float(rho2)
         self.passes = 0.0
         self.threads = threads
-        self._oracle = Oracle(corpus, threads, kernel)
-        observed = FeatureSet.observed(corpus)
-        self.observed: Numbers = observed.numbers
-        self.observed_counts: Floats = self._oracle.counts(observed)
+        self._oracle = ShardedOracle(self.data)
+        self.observed, self.observed_counts = self._oracle.observed()
         # Observed features that could violate their condition although E <= rho1.
         self._suspects = self.observed[np.abs(self.observed_counts) > self.rho1]
         if not self._oracle.signs_agree:
@@ -128,19 +134,26 @@ class Objective:
         #: The features of the model, ascending; None: all of the virtual space.
         self.allowed: Numbers | None = self.observed if observed_only else None
         if features is not None:
-            self.allowed = _checked(features, corpus)
+            self.allowed = _checked(features, self.data)
             if observed_only:
                 raise InputError("features: expected either a list of them or observed_only, found both")
 
+    @property
+    def corpus(self) -> Corpus:
+        """The corpus itself, for solvers whose steps look at single sequences."""
+        if self._whole is None:
+            raise InputError("solver: expected one that needs sums over the data only, found one that needs all of it")
+        return self._whole
+
     def n_features(self) -> int:
         """The size of the space that is searched and certified."""
-        return virtual_features(self.corpus, self._oracle) if self.allowed is None else len(self.allowed)
+        return virtual_features(self.data, self._oracle) if self.allowed is None else len(self.allowed)
 
     # ---- Working sets
 
     def working_set(self, numbers: Numbers) -> WorkingSet:
         counts = self._counts(numbers)
-        features = FeatureSet.from_numbers(self.corpus.n_labels, self.corpus.n_attributes, numbers)
+        features = FeatureSet.from_numbers(self.data.n_labels, self.data.n_attributes, numbers)
         return WorkingSet(numbers, features, counts)
 
     def _counts(self, numbers: Numbers) -> Floats:
@@ -155,7 +168,7 @@ class Objective:
     def hopeful(self) -> WorkingSet:
         """The features that can become positive from 0: C > rho1 (g >= -C). All of the set when rho1 = 0."""
         if self.rho1 == 0:
-            return self.working_set(FeatureSet.virtual(self.corpus).numbers if self.allowed is None else self.allowed)
+            return self.working_set(self._oracle.virtual() if self.allowed is None else self.allowed)
         return self.working_set(self.only_allowed(self.observed[self.observed_counts > self.rho1]))
 
     def outside(self, known: WorkingSet, w: Floats) -> WorkingSet:
@@ -191,7 +204,7 @@ class Objective:
 
     def start_residual(self) -> float:
         """sum_k |subgradient| over the whole space at w = 0, where labels are uniform: E = mass/Y or mass/Y^2."""
-        n_labels = self.corpus.n_labels
+        n_labels = self.data.n_labels
         masses = self._oracle.masses()
         if self.allowed is not None:
             return self._excess(self._at_uniform(self.allowed, *masses) - self._counts(self.allowed))
@@ -207,10 +220,10 @@ class Objective:
 
     def _at_uniform(self, numbers: Numbers, unigram: Floats, start: Floats, inner: Floats) -> Floats:
         """E of these features under uniform labels, from the masses of the attributes."""
-        n_labels = self.corpus.n_labels
-        first_bigram, pairs = self.corpus.n_attributes * n_labels, (n_labels + 1) * n_labels
+        n_labels = self.data.n_labels
+        first_bigram, pairs = self.data.n_attributes * n_labels, (n_labels + 1) * n_labels
         is_bigram = numbers >= first_bigram
-        attribute = _attributes(numbers, n_labels, self.corpus.n_attributes)
+        attribute = _attributes(numbers, n_labels, self.data.n_attributes)
         after_start = is_bigram & ((numbers - first_bigram) % pairs >= n_labels**2)
         expected = np.where(is_bigram, inner[attribute] / n_labels**2, unigram[attribute] / n_labels)
         return np.where(after_start, start[attribute] / n_labels, expected)

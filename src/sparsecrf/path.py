@@ -11,6 +11,7 @@ import numpy as np
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.heldout import Labels, best_labels, check_same_vocabulary, wrong_tokens
 from sparsecrf.objective import Floats, Numbers, Objective
+from sparsecrf.shards import Shards
 from sparsecrf.training import Fit, fit
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ def one_standard_error(errors: Floats, standard_errors: Floats) -> int:
     return int(np.argmax(errors <= errors[best] + standard_errors[best]))
 
 
-def rho_max(corpus: Corpus, *, observed_only: bool = False, features: Numbers | None = None, threads: int = 0) -> float:
+def rho_max(
+    corpus: Corpus | Shards, *, observed_only: bool = False, features: Numbers | None = None, threads: int = 0
+) -> float:
     """The smallest rho1 whose solution is w = 0: the largest |gradient| there over all features of the model."""
     every = not observed_only and features is None
     at_zero = Objective(corpus, 0.0, 0.0, observed_only=observed_only or every, features=features, threads=threads)
@@ -88,7 +91,7 @@ def rho_max(corpus: Corpus, *, observed_only: bool = False, features: Numbers | 
 
 
 def path(
-    corpus: Corpus,
+    corpus: Corpus | Shards,
     *,
     n_rho: int = 20,
     rho_min_ratio: float = 1e-3,
@@ -134,15 +137,19 @@ def cross_validate(
     to leave out. `seed` is that of the deal and of the stochastic solvers. All paths have the same values of rho1 (and
     rho2), those of the whole corpus: the objective is a sum, so that a penalty weighs a little more on the smaller
     training sets. The mean and its standard error are over the folds.
+
+    Folds run one after the other, or wherever `joblib.parallel_config` says: on processes, or on a Dask cluster.
     """
+    from joblib import Parallel, delayed, parallel
+
     options |= {"rho2": rho2, "threads": threads, "seed": seed}
     grid = _grid(corpus, rho1, n_rho, rho_min_ratio, options)
-    errors = []
-    for train, left_out in _random_folds(corpus, folds, seed) if isinstance(folds, int) else folds:
-        fits = _along(corpus.subset(np.asarray(train, dtype=np.int64)), grid, options)
-        if fits[-1].stopped_by == "interrupt":
-            raise KeyboardInterrupt
-        errors.append(_errors(corpus.subset(np.asarray(left_out, dtype=np.int64)), fits, error, threads))
+    parts = _random_folds(corpus, folds, seed) if isinstance(folds, int) else folds
+    # A callback is for who started this, not for another process.
+    of_folds = options if parallel.get_active_backend()[1] == 1 else options | {"callback": None}
+    errors = Parallel()(
+        delayed(_fold_errors)(corpus, train, left_out, grid, of_folds, error) for train, left_out in parts
+    )
     if len(errors) < 2:
         raise InputError(f"folds: expected at least 2, found {len(errors)}")
     spread = np.std(errors, axis=0, ddof=1) / np.sqrt(len(errors))
@@ -150,6 +157,16 @@ def cross_validate(
     if fits[-1].stopped_by == "interrupt":
         raise KeyboardInterrupt
     return Path(fits, np.mean(errors, axis=0), spread, make_model)
+
+
+def _fold_errors(
+    corpus: Corpus, train: Numbers, left_out: Numbers, grid: Floats, options: dict[str, Any], error: ErrorRate
+) -> Floats:
+    """The errors along the path of one part of a corpus on another."""
+    fits = _along(corpus.subset(np.asarray(train, dtype=np.int64)), grid, options)
+    if fits[-1].stopped_by == "interrupt":
+        raise KeyboardInterrupt
+    return _errors(corpus.subset(np.asarray(left_out, dtype=np.int64)), fits, error, options["threads"])
 
 
 def _random_folds(corpus: Corpus, folds: int, seed: int) -> Iterator[tuple[Numbers, Numbers]]:
@@ -161,7 +178,9 @@ def _random_folds(corpus: Corpus, folds: int, seed: int) -> Iterator[tuple[Numbe
         yield np.setdiff1d(order, left_out), left_out
 
 
-def _grid(corpus: Corpus, rho1: Floats | None, n_rho: int, rho_min_ratio: float, options: dict[str, Any]) -> Floats:
+def _grid(
+    corpus: Corpus | Shards, rho1: Floats | None, n_rho: int, rho_min_ratio: float, options: dict[str, Any]
+) -> Floats:
     if rho1 is not None:
         given = np.asarray(rho1, dtype=np.float64)
         if given.ndim != 1 or len(given) == 0 or not (np.diff(given) < 0).all():
@@ -176,7 +195,7 @@ def _grid(corpus: Corpus, rho1: Floats | None, n_rho: int, rho_min_ratio: float,
 
 
 def _along(
-    corpus: Corpus, grid: Floats, options: dict[str, Any], each: Callable[[int, Fit], None] | None = None
+    corpus: Corpus | Shards, grid: Floats, options: dict[str, Any], each: Callable[[int, Fit], None] | None = None
 ) -> list[Fit]:
     """A fit for each rho1 of the grid, the first from zero, each other from the one before."""
     fits: list[Fit] = []

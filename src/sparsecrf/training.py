@@ -15,8 +15,10 @@ from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.checkpoint import Checkpoint
 from sparsecrf.heldout import Dev, check_same_vocabulary
 from sparsecrf.history import columns
+from sparsecrf.io.corpus_files import CorpusFolder
 from sparsecrf.model import Model
 from sparsecrf.objective import Floats, Numbers, Objective
+from sparsecrf.shards import Shards, shards_of
 from sparsecrf.solvers.lbfgs import Lbfgs
 from sparsecrf.solvers.owlqn import Owlqn
 from sparsecrf.solvers.proximal import Proximal
@@ -39,13 +41,15 @@ DETERMINISTIC: dict[str, Callable[..., Solver]] = {
 #: Take a seed; come near the optimum, and stop after EPOCHS iterations if no other limit is given.
 STOCHASTIC: dict[str, Callable[..., Solver]] = {"sgd": Sgd, "sgd-l1": SgdL1}
 SOLVERS = {**DETERMINISTIC, **STOCHASTIC}
+#: Ask for sums over all data only: they do not need it in one place.
+OVER_SHARDS = ("auto", "owlqn", "lbfgs")
 
 
 @dataclass(frozen=True, repr=False)
 class Fit:
     """A trained set of weights with its certificate."""
 
-    corpus: Corpus
+    corpus: Corpus | Shards
     rho1: float
     rho2: float
     numbers: Numbers  #: the features that are not zero, by their number in the virtual space
@@ -142,7 +146,7 @@ def _ids(names: list[str], table: StringTable, start: int | None = None) -> Numb
 
 
 def fit(
-    corpus: Corpus,
+    corpus: Corpus | Shards | CorpusFolder,
     *,
     rho1: float = 1.0,
     rho2: float = 0.01,
@@ -181,7 +185,12 @@ def fit(
     of a run that is interrupted or reaches a limit. With `resume`, the run in that file goes on as if it had never
     stopped, under the limits given now (they count from its beginning); `init` is ignored. No such file: a new run
     begins, so that one command can be repeated until it is done.
+
+    Data in `Shards`, here or elsewhere, or in a `CorpusFolder` are for auto, owlqn and lbfgs. Shards have threads of
+    their own.
     """
+    if isinstance(corpus, CorpusFolder):
+        corpus = corpus.in_shards(threads)
     options = _checked_options(solver, solver_options or {})
     if solver in STOCHASTIC:
         options = {"seed": seed, **options}
@@ -189,9 +198,12 @@ def fit(
     for name, value in (("tol", tol), ("gap", gap)):
         if value is not None and not value >= 0:
             raise InputError(f"{name}: expected a number >= 0, found {value}")
-    if (corpus.labels < 0).all():
+    if isinstance(corpus, Shards) and solver not in OVER_SHARDS:
+        raise InputError(f"solver: expected {' or '.join(OVER_SHARDS)} for data in shards, found {solver!r}")
+    data = shards_of(corpus, threads)
+    if data.n_missing == data.n_tokens:
         raise InputError("training: expected labels, found none in the whole corpus")
-    if gap is not None and (corpus.labels < 0).any():
+    if gap is not None and data.n_missing > 0:
         raise InputError("gap: expected all labels to be known, found some missing: the loss is not convex then")
     objective = Objective(corpus, rho1, rho2, observed_only=observed_only, features=features, threads=threads)
     if isinstance(init, Fit):
@@ -238,7 +250,7 @@ def _checked_options(solver: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return dict(options)
 
 
-def _dev(corpus: Corpus, dev: Corpus | None, patience: int | None, threads: int) -> Dev | None:
+def _dev(corpus: Corpus | Shards, dev: Corpus | None, patience: int | None, threads: int) -> Dev | None:
     if dev is None:
         if patience is not None:
             raise InputError(f"patience: expected a dev corpus with it, found patience {patience} alone")
@@ -253,7 +265,7 @@ def _identity(
     """What a run must share with the one whose checkpoint it continues."""
     return {
         "version": version("sparsecrf"),
-        "corpus": f"{objective.corpus.fingerprint:016x}",
+        "corpus": f"{objective.data.fingerprint:016x}",
         "dev corpus": None if dev is None else f"{dev.fingerprint:016x}",
         "rho1": objective.rho1,
         "rho2": objective.rho2,

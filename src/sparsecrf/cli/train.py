@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -78,6 +78,24 @@ def train(
     boundary: Boundary = "crf++",
     format: Format = None,
     missing: Missing = "",
+    cache: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel="Data larger than memory",
+            help="Keep the encoded data in this folder, in parts that are read one at a time; made anew when data, "
+            "template or options change. For the solvers auto, owlqn and lbfgs.",
+            metavar="FOLDER",
+        ),
+    ] = None,
+    shard_tokens: Annotated[
+        int | None,
+        typer.Option(
+            rich_help_panel="Data larger than memory",
+            help="Tokens in each part; memory follows the largest. By default a million.",
+            metavar="N",
+            min=1,
+        ),
+    ] = None,
     init: Annotated[
         str | None,
         typer.Option(rich_help_panel="Long runs", help="Start from the weights of this model.", metavar="MODEL"),
@@ -102,6 +120,15 @@ def train(
             rich_help_panel="Long runs", help="Write one JSON object an iteration to this file.", metavar="FILE.jsonl"
         ),
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel="Long runs",
+            help="Train on the workers of this Dask scheduler (tcp://...), or on N started here (local:N). TRAIN may "
+            "then be patterns and URLs; a file is a partition.",
+            metavar="ADDRESS|local:N",
+        ),
+    ] = None,
     plot: Plot = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -112,63 +139,77 @@ def train(
     it came. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with status 130.
     """
     from sparsecrf.cli.files import check_readable, check_solver, check_writable
-    from sparsecrf.cli.labelled import read_labelled
+    from sparsecrf.cli.labelled import Labelled, read_cached, read_labelled
+    from sparsecrf.cli.on_dask import LabelledOnDask, labelled_on_dask
     from sparsecrf.cli.train_report import Log, as_json, closing, summary
     from sparsecrf.model import Model
     from sparsecrf.objective import virtual_features
     from sparsecrf.plots import check_plot, plot_convergence
     from sparsecrf.progress import note, progress, say
-    from sparsecrf.training import fit, weights_in
+    from sparsecrf.training import OVER_SHARDS, fit, weights_in
 
-    check_readable(*data, dev, init, template)
+    check_readable(*(data if dask is None else ()), dev, init, template)
     check_writable(model, checkpoint, log, plot, inputs=[*data, dev, init, template])
     if plot is not None:
         check_plot(plot)
     check_solver(solver, rho1)
     if patience is not None and dev is None:
         raise typer.BadParameter("expected --dev with it, found none", param_hint="--patience")
+    if cache is not None and dask is not None:
+        raise typer.BadParameter("expected no --dask with it, whose workers keep the data", param_hint="--cache")
+    if (cache or dask) is not None and solver not in OVER_SHARDS:
+        hint = f"expected {' or '.join(OVER_SHARDS)} with --{'dask' if cache is None else 'cache'}, found {solver!r}"
+        raise typer.BadParameter(hint, param_hint="--solver")
     if resume and checkpoint is None:
         raise typer.BadParameter("expected --checkpoint with it, found none", param_hint="--resume")
+    if shard_tokens is not None and cache is None:
+        raise typer.BadParameter("expected --cache with it, found none", param_hint="--shard-tokens")
     warm = None if init is None else Model.load(init)
-    read = read_labelled(
-        data, dev, template, boundary=boundary, format=format, start=start, missing=missing, quiet=quiet
-    )
-    vocabulary, corpus, virtual = read.vocabulary, read.corpus, virtual_features(read.corpus)
-    say(
-        f"{corpus.n_sequences:,} sequences, {corpus.n_tokens:,} tokens, {len(vocabulary.labels):,} labels, "
-        f"{len(vocabulary.attributes):,} attributes: {virtual:,} features",
-        quiet=quiet,
-    )
-
-    with stopping(), progress("training", None, quiet=quiet) as advance, Log(log, resume) as write:
-
-        def watch(record: dict[str, Any]) -> None:
-            write(record)
-            advance(note=note(record))
-
-        found = fit(
-            corpus,
-            rho1=rho1,
-            rho2=rho2,
-            solver=solver,
-            tol=tol,
-            gap=gap,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            observed_only=observed_only,
-            init=None if warm is None else weights_in(warm, vocabulary),
-            dev=read.dev,
-            patience=patience,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-            resume=resume,
-            seed=seed,
-            threads=threads,
-            callback=watch,
+    how: dict[str, Any] = {"boundary": boundary, "format": format, "start": start, "missing": missing, "quiet": quiet}
+    with ExitStack() as stack:
+        read: Labelled[Any] | LabelledOnDask
+        if cache is not None:
+            read = read_cached(data, dev, template, cache, shard_tokens, threads=threads, **how)
+        elif dask is None:
+            read = read_labelled(data, dev, template, **how)
+        else:
+            read = stack.enter_context(labelled_on_dask(dask, data, dev, template, threads=threads, **how))
+        vocabulary, corpus, virtual = read.vocabulary, read.corpus, virtual_features(read.corpus)
+        say(
+            f"{corpus.n_sequences:,} sequences, {corpus.n_tokens:,} tokens, {len(vocabulary.labels):,} labels, "
+            f"{len(vocabulary.attributes):,} attributes: {virtual:,} features",
+            quiet=quiet,
         )
-    # First of all: whoever interrupts once more must not lose it.
-    read.model(found).save(model)
-    result = summary(found, read, virtual)
+
+        with stopping(), progress("training", None, quiet=quiet) as advance, Log(log, resume) as write:
+
+            def watch(record: dict[str, Any]) -> None:
+                write(record)
+                advance(note=note(record))
+
+            found = fit(
+                corpus,
+                rho1=rho1,
+                rho2=rho2,
+                solver=solver,
+                tol=tol,
+                gap=gap,
+                max_iter=max_iter,
+                time_limit=time_limit,
+                observed_only=observed_only,
+                init=None if warm is None else weights_in(warm, vocabulary),
+                dev=read.dev,
+                patience=patience,
+                checkpoint=checkpoint,
+                checkpoint_every=checkpoint_every,
+                resume=resume,
+                seed=seed,
+                threads=threads,
+                callback=watch,
+            )
+        # First of all: whoever interrupts once more must not lose it.
+        read.model(found).save(model)
+        result = summary(found, read, virtual)
     say(closing(found, result, model), quiet=quiet)
     if json:
         print(as_json(result))

@@ -13,6 +13,7 @@ from sparsecrf.history import REASONS
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
+    from sparsecrf.cli.on_dask import LabelledOnDask
     from sparsecrf.training import Fit
 
 
@@ -49,9 +50,9 @@ class Log:
             self.error, self._file = error, None
 
 
-def summary(found: Fit, data: Labelled, virtual: int) -> dict[str, Any]:
+def summary(found: Fit, data: Labelled[Any] | LabelledOnDask, virtual: int) -> dict[str, Any]:
     """What `--json` prints."""
-    from sparsecrf._core import FeatureSet
+    from sparsecrf.objective import observed_features
 
     last = found.history[-1] if found.history else None
     Y, X = len(data.vocabulary.labels), len(data.vocabulary.attributes)
@@ -63,7 +64,7 @@ def summary(found: Fit, data: Labelled, virtual: int) -> dict[str, Any]:
         "active_unigram": found.n_unigram,
         "active_bigram": len(found.w) - found.n_unigram,
         "virtual_features": virtual,
-        "observed_features": len(FeatureSet.observed(data.corpus)),
+        "observed_features": observed_features(data.corpus),
         "labels": Y,
         "attributes": X,
         "sequences": data.corpus.n_sequences,

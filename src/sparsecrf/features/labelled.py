@@ -19,15 +19,42 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LabelledData:
-    """Labelled sequences, encoded."""
+class Encoding:
+    """How sequences were encoded: what other data need, and a model."""
 
-    corpus: Corpus
     vocabulary: Vocabulary
     names: LabelNames
     template: Template | None
     n_columns: int  #: of every row of columns; 0 without a template
     n_features: int | None  #: columns of every matrix; None: tokens are no rows of matrices
+
+    @property
+    def label_names(self) -> list[str]:
+        """By id."""
+        return [self.vocabulary.labels[k] for k in range(len(self.vocabulary.labels))]
+
+    def encode_other(self, other: tuple[Any, Any]) -> Corpus:
+        """Other labelled data (X, y) by the same vocabulary. Labels that it does not have count as wrong."""
+        if not isinstance(other, (tuple, list)) or len(other) != 2:
+            raise InputError(f"dev: expected a pair (X, y), found {type(other).__name__} of another length")
+        (X, y), known = other, self.vocabulary.labels
+
+        labels = (
+            [None if isinstance(name, str) and known.find(name) is None else name for name in names]
+            for names in self.names.of(beside(y, None, "dev y"), "dev y")
+        )
+        tokens = sequences(X, columns=self.template is not None)
+        return self.vocabulary.encode(tokens, labels, template=self.template, skip_empty=True)
+
+    def model(self, found: Fit) -> Model:
+        return found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
+
+
+@dataclass(frozen=True)
+class LabelledData(Encoding):
+    """Labelled sequences, encoded."""
+
+    corpus: Corpus
     places: list[int]  #: by sequence of X: its number in the corpus; -1: it has no tokens and is left out
 
     @classmethod
@@ -59,28 +86,7 @@ class LabelledData:
         if corpus.n_weighted_tokens == 0:
             raise InputError("sample_weight: expected a weight above zero, found all of them to be zero")
         n_columns = 0 if template is None else shape.n_columns
-        return cls(corpus, vocabulary, names, template, n_columns, shape.n_features, shape.places)
-
-    @property
-    def label_names(self) -> list[str]:
-        """By id."""
-        return [self.vocabulary.labels[k] for k in range(len(self.vocabulary.labels))]
-
-    def encode_other(self, other: tuple[Any, Any]) -> Corpus:
-        """Other labelled data (X, y) by the same vocabulary. Labels that it does not have count as wrong."""
-        if not isinstance(other, (tuple, list)) or len(other) != 2:
-            raise InputError(f"dev: expected a pair (X, y), found {type(other).__name__} of another length")
-        (X, y), known = other, self.vocabulary.labels
-
-        labels = (
-            [None if isinstance(name, str) and known.find(name) is None else name for name in names]
-            for names in self.names.of(beside(y, None, "dev y"), "dev y")
-        )
-        tokens = sequences(X, columns=self.template is not None)
-        return self.vocabulary.encode(tokens, labels, template=self.template, skip_empty=True)
-
-    def model(self, found: Fit) -> Model:
-        return found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
+        return cls(vocabulary, names, template, n_columns, shape.n_features, corpus, shape.places)
 
 
 def width_of(sequence: Any) -> int | None:

@@ -12,8 +12,8 @@ from sparsecrf._core import InputError
 class LabelNames:
     """Names of labels, and the labels by name. Text is its own name; integers have theirs."""
 
-    def __init__(self) -> None:
-        self._kind: type[str] | type[int] | None = None  # that of the first label
+    def __init__(self, kind: type[str] | type[int] | None = None) -> None:
+        self.kind = kind  #: of all labels; None: that of the first
 
     def of(self, sequences: Iterable[Iterable[Any]], what: str = "y") -> Iterator[list[Any]]:
         """The names of sequences of labels. What is neither text nor integer stays, for the encoder to refuse.
@@ -28,10 +28,10 @@ class LabelNames:
         kind = str if isinstance(label, str) else int if isinstance(label, Integral) else None
         if kind is None:
             return label
-        if self._kind is None:
-            self._kind = kind
-        if kind is not self._kind:
-            others = "text" if self._kind is str else "integers"
+        if self.kind is None:
+            self.kind = kind
+        if kind is not self.kind:
+            others = "text" if self.kind is str else "integers"
             raise InputError(
                 f"{what}, sequence {i}, position {t}: expected labels that are all text or all integers, found "
                 f"{label!r} among {others}"
@@ -40,4 +40,4 @@ class LabelNames:
 
     def labels(self, names: list[str]) -> list[Any]:
         """What the names stand for."""
-        return [int(name) for name in names] if self._kind is int else names
+        return [int(name) for name in names] if self.kind is int else names

@@ -47,15 +47,14 @@ def to_bytes(model: Model) -> bytes:
     """The content of the model's file. The same model gives the same bytes."""
     small = model.compacted()
     arrays: dict[str, Any] = {"features": small.features.numbers, "weights": small.w}
-    for name, table in (("labels", small.vocabulary.labels), ("attributes", small.vocabulary.attributes)):
-        arrays[f"{name}.bytes"], arrays[f"{name}.offsets"] = table.to_arrays()
+    arrays |= names(small.vocabulary)
     try:
         training = json.dumps(model.training, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"training record: expected JSON values (null for what is not finite), {error}") from error
     metadata = {
         "start": json.dumps(model.vocabulary.start),
-        "template": json.dumps(_template_to_json(model.template)),
+        "template": json.dumps(template_to_json(model.template)),
         "n_columns": json.dumps(model.n_columns),
         "training": training,
     }
@@ -88,10 +87,10 @@ def _model(data: memoryview, source: str) -> Model:
             raise InputError(f"{source}: expected {what} {sorted(expected)}, found {sorted(found)}")
     start, n_columns = _json(metadata, "start", bool, source), _json(metadata, "n_columns", int, source)
     training = _json(metadata, "training", dict, source)
-    template = _template_from_json(_json(metadata, "template", object, source), source)
+    template = template_from_json(_json(metadata, "template", object, source), source)
     numbers = arrays["features"].of(f"{source}: features", "I64")
     w = memoryview(bytes(arrays["weights"].of(f"{source}: weights", "F64", len(numbers)))).cast("d")
-    labels, attributes = _strings(arrays, "labels", source), _strings(arrays, "attributes", source)
+    labels, attributes = strings(arrays, "labels", source), strings(arrays, "attributes", source)
     try:
         features = FeatureSet.from_numbers(len(labels), len(attributes), numbers)
         vocabulary = Vocabulary(bigrams_of(attributes, numbers, len(labels)), start, labels, attributes)
@@ -100,7 +99,16 @@ def _model(data: memoryview, source: str) -> Model:
         raise InputError(f"{source}: {error}") from error
 
 
-def _strings(arrays: Mapping[str, Array], name: str, source: str) -> StringTable:
+def names(vocabulary: Vocabulary) -> dict[str, Any]:
+    """Labels and attributes as arrays."""
+    arrays: dict[str, Any] = {}
+    for name, table in (("labels", vocabulary.labels), ("attributes", vocabulary.attributes)):
+        arrays[f"{name}.bytes"], arrays[f"{name}.offsets"] = table.to_arrays()
+    return arrays
+
+
+def strings(arrays: Mapping[str, Array], name: str, source: str) -> StringTable:
+    """The table of what `names` calls `name`."""
     offsets = arrays[f"{name}.offsets"].of(f"{source}: {name}.offsets", "I64")
     text = arrays[f"{name}.bytes"].of(f"{source}: {name}.bytes", "U8")
     try:
@@ -129,11 +137,11 @@ def _finite(text: str) -> float:
     return value if isfinite(value) else _refuse(text)
 
 
-def _template_to_json(template: Template | None) -> dict[str, str] | None:
+def template_to_json(template: Template | None) -> dict[str, str] | None:
     return None if template is None else {"text": template.text, "boundary": template.boundary}
 
 
-def _template_from_json(record: Any, source: str) -> Template | None:
+def template_from_json(record: Any, source: str) -> Template | None:
     if record is None:
         return None
     if (

@@ -1,0 +1,86 @@
+"""One run in a process of its own: `python -m benchmarks.out_of_core.one '{"data": "train.txt", ...}'`.
+
+With `cache`, text is encoded into a folder and trained on from there, under `limit_mb` of memory if that is given;
+otherwise all is in memory. Prints one JSON object.
+
+The limit is on what the process holds (RLIMIT_DATA: the heap and every private mapping that can be written to). Pages
+of mapped files are not in it: the system drops them when it needs the memory, and they are reported apart.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.out_of_core.data import TEMPLATE
+from benchmarks.out_of_core.memory import Peak
+
+from sparsecrf import Template, Vocabulary, encode_folder, fit
+from sparsecrf.io.encode import encode_columns
+
+
+def main() -> None:
+    options = json.loads(sys.argv[1])
+    if "limit_mb" in options:
+        limit = options["limit_mb"] << 20
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    print(json.dumps(measured(**options)))
+
+
+def measured(
+    data: str,
+    cache: str | None = None,
+    shard_tokens: int = 0,
+    limit_mb: int | None = None,
+    max_iter: int = 10,
+    rho1: float = 1.0,
+    threads: int = 1,
+) -> dict[str, Any]:
+    out: dict[str, Any] = {"limit_mb": limit_mb, "threads": threads, "shard_tokens": shard_tokens}
+    template = Template(TEMPLATE)
+    began = time.perf_counter()
+    with Peak() as encoding:
+        if cache is None:
+            corpus: Any = encode_columns([data], Vocabulary(Template.conditions_pairs), template, grow=True).corpus
+        else:
+            corpus = encode_folder(cache, [data], template, shard_tokens=shard_tokens)
+    out["encode_s"] = time.perf_counter() - began
+    if cache is not None:
+        began = time.perf_counter()
+        encode_folder(cache, [data], template, shard_tokens=shard_tokens)
+        out |= {"reuse_s": time.perf_counter() - began, "folder_bytes": corpus.n_bytes, "shards": len(corpus.shards)}
+        began = time.perf_counter()
+        for k in range(len(corpus.shards)):
+            corpus.open(k)
+        out["open_s"] = time.perf_counter() - began
+    began, used = time.perf_counter(), os.times()
+    with Peak() as training:
+        found = fit(corpus, rho1=rho1, rho2=0.01, max_iter=max_iter, tol=0.0, threads=threads)
+    after = os.times()
+    out |= {
+        "text_bytes": Path(data).stat().st_size,
+        "tokens": corpus.n_tokens,
+        "sequences": corpus.n_sequences,
+        "attributes": corpus.n_attributes,
+        "labels": corpus.n_labels,
+        "train_s": time.perf_counter() - began,
+        "train_cpu_s": after.user + after.system - used.user - used.system,
+        "iterations": found.history[-1].iter,
+        "passes": found.history[-1].passes,
+        "objective": found.objective,
+        "kkt": found.kkt,
+        "active": len(found.w),
+        "encode_mb": encoding.mb,
+        "train_mb": training.mb,
+    }
+    out |= {"s_per_pass": out["train_s"] / out["passes"], "cpu_s_per_pass": out["train_cpu_s"] / out["passes"]}
+    return out
+
+
+if __name__ == "__main__":
+    main()

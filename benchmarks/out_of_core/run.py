@@ -1,0 +1,83 @@
+"""Training on more data than memory: `python -m benchmarks.out_of_core.run --tokens 100000000 --limit-mb 4096 -o OUT`.
+
+Writes simulated column data, encodes them into a folder and trains from it for a few iterations, in a process that is
+refused more than the limit; then, for comparison, trains on the same data in memory, as far as `--compare` allows. OUT
+gets the data, the folder and results.json; data and folder that are there already are used again. Linux only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.out_of_core.data import write
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--tokens", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--limit-mb", type=int, default=4096, help="of the run from disk; 0: none")
+    parser.add_argument("--shard-tokens", type=int, default=1_000_000)
+    parser.add_argument("--compare", type=int, default=10**7, help="train in memory too, up to so many tokens")
+    parser.add_argument("--max-iter", type=int, default=10)
+    parser.add_argument("--rho1", type=float, default=1.0)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("-o", "--out", type=Path, required=True)
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    results = []
+    for tokens in options.tokens:
+        data = options.out / f"{tokens}.txt"
+        if not data.exists():
+            unfinished = data.with_suffix(".part")
+            write(unfinished, tokens)
+            unfinished.rename(data)
+        common = {"data": str(data), "max_iter": options.max_iter, "rho1": options.rho1, "threads": options.threads}
+        disk = {"cache": str(options.out / f"{tokens}.cache"), "shard_tokens": options.shard_tokens}
+        if options.limit_mb:
+            disk["limit_mb"] = options.limit_mb
+        result = {"tokens": tokens, "disk": one({**common, **disk})}
+        if tokens <= options.compare:
+            result["memory"] = one(common)
+        results.append(result)
+        record = {"machine": platform.processor() or platform.machine(), "results": results}
+        (options.out / "results.json").write_text(json.dumps(record, indent=1) + "\n")
+        print(rows(result), flush=True)
+
+
+def one(options: dict[str, Any]) -> dict[str, Any]:
+    """What a run in a process of its own reports; why it ended, if it did not."""
+    command = [sys.executable, "-m", "benchmarks.out_of_core.one", json.dumps(options)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return {"failed": (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]}
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def rows(result: dict[str, Any]) -> str:
+    return "\n".join(row(kind, result[kind]) for kind in ("disk", "memory") if kind in result)
+
+
+def row(kind: str, run: dict[str, Any]) -> str:
+    if "failed" in run:
+        return f"{kind:>6}: {run['failed']}"
+    folder = f", folder {run['folder_bytes'] / 1e6:,.0f} MB in {run['shards']}" if kind == "disk" else ""
+    return (
+        f"{kind:>6}: {run['tokens']:,} tokens, text {run['text_bytes'] / 1e6:,.0f} MB{folder}, {run['attributes']:,} "
+        f"attributes; encoded in {run['encode_s']:.1f} s ({memory(run['encode_mb'])}); {run['passes']:.0f} passes, "
+        f"{run['s_per_pass']:.2f} s each, {run['cpu_s_per_pass']:.2f} s of processor ({memory(run['train_mb'])}); "
+        f"objective {run['objective']:.6g}"
+    )
+
+
+def memory(mb: dict[str, float]) -> str:
+    return f"{mb['anonymous']:,.0f} MB held of {mb['data']:,.0f} asked for, {mb['file']:,.0f} MB of files"
+
+
+if __name__ == "__main__":
+    main()

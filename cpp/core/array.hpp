@@ -1,0 +1,48 @@
+// An array that does not change: a vector of its own, or part of a mapped file.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace sparsecrf {
+
+// Reading costs the same for both: one pointer, and no question whose memory it is.
+template <class T>
+class Array {
+   public:
+    using value_type = T;
+
+    Array() = default;
+    Array(std::vector<T> own) : own_(std::move(own)), all_(own_) {}
+    // `memory` keeps alive what `all` is a view of.
+    Array(std::span<const T> all, std::shared_ptr<const void> memory) : all_(all), memory_(std::move(memory)) {}
+
+    Array(const Array& other)
+        : own_(other.own_), all_(other.memory_ ? other.all_ : std::span<const T>(own_)), memory_(other.memory_) {}
+    Array(Array&& other) noexcept  // a vector that moves takes its memory with it: the view stays valid
+        : own_(std::move(other.own_)), all_(std::exchange(other.all_, {})), memory_(std::move(other.memory_)) {}
+    Array& operator=(Array other) noexcept {
+        own_.swap(other.own_);
+        std::swap(all_, other.all_);
+        memory_.swap(other.memory_);
+        return *this;
+    }
+
+    const T& operator[](std::size_t k) const { return all_[k]; }
+    const T& back() const { return all_.back(); }
+    const T* data() const { return all_.data(); }
+    const T* begin() const { return all_.data(); }
+    const T* end() const { return all_.data() + all_.size(); }
+    std::size_t size() const { return all_.size(); }
+    bool empty() const { return all_.empty(); }
+
+   private:
+    std::vector<T> own_;
+    std::span<const T> all_;
+    std::shared_ptr<const void> memory_;  // null: all_ is own_
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,178 @@
+"""Tasks on a Dask cluster, with a limit on every wait; and the shards that it keeps."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from time import monotonic
+from typing import Any, TypeVar
+from uuid import uuid4
+from weakref import WeakSet
+
+from distributed import Client, Future, wait
+from distributed.scheduler import KilledWorker
+
+from sparsecrf._core import InputError
+from sparsecrf.shards import Shard, in_order
+
+Answer = TypeVar("Answer")
+
+#: Seconds without any answer after which a cluster is given up.
+TIMEOUT = 300.0
+_LOOK_EVERY = 1.0  # seconds, while nothing comes
+
+_CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
+
+
+class ClusterError(ConnectionError):
+    """The cluster does not answer, or lost what it was given."""
+
+
+class Cluster:
+    """A client, and how long to wait for it. Tasks are named after what they do and are never taken for each other."""
+
+    def __init__(self, client: Client, timeout: float = TIMEOUT) -> None:
+        if not timeout > 0:
+            raise InputError(f"timeout: expected a number of seconds > 0, found {timeout}")
+        self.client, self.timeout = client, timeout
+        self._name = uuid4().hex[:8]
+        self._tasks = 0
+        try:
+            client.wait_for_workers(1, timeout=timeout)
+        except (TimeoutError, OSError, *_CANCELLED):
+            raise ClusterError(f"{self}: expected workers, found none after {timeout:g} s") from None
+
+    def __str__(self) -> str:
+        scheduler = self.client.scheduler
+        return f"cluster {scheduler.address if scheduler is not None else '(closed)'}"
+
+    def key(self, name: str) -> str:
+        self._tasks += 1
+        return f"sparsecrf-{name}-{self._name}-{self._tasks}"
+
+    def submit(self, function: Callable[..., Any], *arguments: Any, name: str = "") -> Future:
+        with _quietly():
+            return self.client.submit(
+                function, *arguments, key=self.key(name or function.__name__.strip("_")), pure=False
+            )
+
+    def map(self, function: Callable[..., Any], *arguments: Sequence[Any], name: str) -> list[Future]:
+        """A task for each tuple of arguments, sent together."""
+        key = self.key(name)
+        with _quietly():
+            futures: list[Future] = self.client.map(
+                function, *arguments, key=[f"{key}-{k}" for k in range(len(arguments[0]))], pure=False
+            )
+        return futures
+
+    def share(self, value: Any) -> Future:
+        """A task that gives a value, and not data that were put on a worker: those would be lost with it."""
+        return self.submit(_itself, value, name="value")
+
+    def merged(self, merge: Callable[[list[Answer]], Answer], tasks: Sequence[Future]) -> Future:
+        """One task of all, by a tree of tasks that merge; see `in_order`."""
+        return in_order(partial(self.submit, merge), tasks)
+
+    def result(self, last: Future, tasks: Sequence[Future] = ()) -> Any:
+        """What `last` gives, which waits for `tasks`. As long as some of these come to an end, it is waited for."""
+        try:
+            self._wait(last, tasks)
+            return last.result(timeout=self.timeout)
+        except KilledWorker as error:
+            reason = f"{error.task}: several workers died at it one after the other; is there too little memory?"
+            raise ClusterError(f"{self}: {reason}") from None
+        except _CANCELLED as error:
+            raise ClusterError(f"{self}: lost in the middle of a pass ({error or type(error).__name__})") from None
+        except TimeoutError:
+            raise ClusterError(f"{self}: expected an answer within {self.timeout:g} s, found none") from None
+        except (OSError, RuntimeError) as error:
+            if self.client.status == "running":
+                raise  # of a task
+            raise ClusterError(f"{self}: lost ({error})") from None
+
+    def _wait(self, last: Future, tasks: Sequence[Future]) -> None:
+        n_done, since = 0, monotonic()
+        while not last.done():
+            with suppress(TimeoutError):
+                wait(last, timeout=min(_LOOK_EVERY, self.timeout))
+            n = sum(task.done() for task in tasks)
+            if n != n_done:
+                n_done, since = n, monotonic()
+            elif monotonic() - since > self.timeout:
+                raise TimeoutError
+            elif self.client.status in ("closing", "closed"):
+                raise ClusterError(f"{self}: expected a connection to the scheduler, found it lost")
+
+
+class OnDask:
+    """Shards as futures of a cluster: a question is a task beside each. Lost ones are made again by Dask."""
+
+    def __init__(self, cluster: Cluster, shards: Sequence[Future], source: Future) -> None:
+        """`source` stays with them: what is dear to make and all of them are made from."""
+        self.cluster, self.shards, self._source = cluster, list(shards), source
+        self._shared: WeakSet[Future] = WeakSet()  # whoever asked for them may live longer than this
+
+    def __len__(self) -> int:
+        return len(self.shards)
+
+    def share(self, value: Any) -> Any:
+        future = self.cluster.share(value)
+        self._shared.add(future)
+        return future
+
+    def total(
+        self,
+        question: Callable[..., Answer],
+        merge: Callable[[list[Answer]], Answer],
+        *arguments: Any,
+        first: tuple[Any, ...] = (),
+    ) -> Answer:
+        n = len(self.shards)
+        if n == 0:
+            raise InputError("shards: expected them on the cluster, found that they were let go")
+        each = [[argument] * n for argument in arguments] + [[argument] + [None] * (n - 1) for argument in first]
+        tasks = self.cluster.map(partial(_ask, question), range(n), self.shards, *each, name=question.__name__)
+        last = self.cluster.merged(merge, tasks)
+        try:
+            answer: Answer = self.cluster.result(last, tasks)
+            return answer
+        finally:
+            # Also of an interrupt: workers drop what has not begun and forget what has.
+            release([last, *tasks])
+
+    def release(self) -> None:
+        release([*self.shards, self._source, *self._shared])
+        self.shards = []
+
+
+def release(futures: Sequence[Future]) -> None:
+    for future in futures:
+        future.release()
+
+
+def named_errors(k: int, work: Callable[..., Answer], *arguments: Any) -> Answer:
+    """work(*arguments); an error in the input says which partition it is of."""
+    try:
+        return work(*arguments)
+    except InputError as error:
+        raise InputError(f"partition {k}: {error}") from None
+
+
+def _ask(question: Callable[..., Answer], k: int, shard: Shard, *arguments: Any) -> Answer:
+    return named_errors(k, question, shard, *arguments)
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Weights are large, and sent with a task on purpose."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        yield

@@ -1,0 +1,90 @@
+"""`train`: the optimiser here, the data on the workers."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from distributed import Client
+
+from sparsecrf._core import Corpus, InputError
+from sparsecrf.dask.cluster import TIMEOUT, Cluster
+from sparsecrf.dask.encoding import ShardedData, encode
+from sparsecrf.dask.partitions import How
+from sparsecrf.features.template import Template
+from sparsecrf.io.encode import encode_columns, encode_crfsuite
+from sparsecrf.model import Model
+from sparsecrf.training import OVER_SHARDS, Fit, fit, weights_in
+from sparsecrf.vocabulary import Bigrams
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A fit to data on a cluster, and its model. Nothing is left on the workers."""
+
+    fit: Fit
+    model: Model
+    data: ShardedData
+
+
+def train(
+    client: Client,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    template: Template | str | os.PathLike[str] | None = None,
+    bigrams: Bigrams = "bias",
+    start: bool = True,
+    missing: str = "",
+    format: str = "columns",
+    dev: Any = None,
+    init_model: Model | None = None,
+    threads: int = 1,
+    timeout: float = TIMEOUT,
+    solver: str = "auto",
+    **options: Any,
+) -> Trained:
+    """Train on partitions, each of which becomes a shard on a worker.
+
+    X is a Dask bag of sequences of tokens, and y a bag of their labels with as many partitions; or lists of partitions,
+    which are lists, delayed or futures; without y the partitions hold pairs (tokens, labels). Or X names labelled
+    files, as a path, a pattern, a URL for fsspec, or a list of them: each is a partition, and a worker reads it itself.
+    `format` and `missing` are those of files. `sample_weight`, in partitions too, is as for `CRF.fit`.
+
+    `dev` is other labelled data in memory, (X, y), or with files the path of one. `threads` are those of one shard; a
+    worker works on as many shards at a time as it has threads. `timeout`: seconds without any answer of the cluster
+    after which it is given up (a single pass over the largest shard must take less). `options` are those of `fit`.
+
+    The same partitions give the same bits, on whatever workers.
+    """
+    if solver not in OVER_SHARDS:
+        raise InputError(f"solver: expected {' or '.join(OVER_SHARDS)} for data on a cluster, found {solver!r}")
+    if template is not None and not isinstance(template, Template):
+        template = Template(template) if isinstance(template, str) and "\n" in template else Template.load(template)
+    cluster = Cluster(client, timeout)
+    how = How(template, bigrams, start, missing, format)
+    data = encode(cluster, X, y, sample_weight, how, threads)
+    try:
+        found = fit(
+            data.shards,
+            solver=solver,
+            dev=None if dev is None else encode_dev(data, dev, how),
+            init=None if init_model is None else weights_in(init_model, data.vocabulary),
+            **options,
+        )
+    finally:
+        data.shards.release()
+    return Trained(found, data.model(found), data)
+
+
+def encode_dev(data: ShardedData, dev: Any, how: How) -> Corpus:
+    """Other labelled data by the same vocabulary, here."""
+    if not data.files:
+        return data.encode_other(dev)
+    if how.format == "crfsuite":
+        return encode_crfsuite([dev], data.vocabulary, missing=how.missing).corpus
+    return encode_columns(
+        [dev], data.vocabulary, data.template, n_columns=data.n_columns + 1, missing=how.missing
+    ).corpus

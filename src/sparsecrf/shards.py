@@ -1,0 +1,271 @@
+"""A corpus in shards, here or elsewhere: whatever an objective asks of data is a sum over them, or a union.
+
+A question is a function of one shard. It goes to every shard, and the answers are merged, FAN_IN at a time and always
+in the order of the shards: a tree that depends on the number of shards alone. So do the last bits of the sums, and not
+on where or when a shard is worked on. A corpus in memory is one shard, and its answers are not touched.
+
+Of a pass only the weights of the working set go to the shards, and its gradient comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
+from hashlib import blake2b
+from threading import Lock
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import Corpus, InputError, Oracle
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+Answer = TypeVar("Answer")
+
+#: How many answers are merged at a time. Part of what a result's last bits depend on.
+FAN_IN = 8
+
+
+class Shard:
+    """One part of the data, where it is worked on."""
+
+    def __init__(
+        self, open: Callable[[], Corpus], *, keep: bool = True, threads: int = 0, kernel: str = "auto", n_bytes: int = 0
+    ) -> None:
+        """`open` gives the corpus. With `keep` it and its oracle stay from question to question: several times faster,
+        if there is the memory."""
+        self._open, self._keep, self._threads, self._kernel, self._n_bytes = open, keep, threads, kernel, n_bytes
+        self._oracle: Oracle | None = None
+        self._corpus: Corpus | None = None
+        self._lock = Lock()
+
+    @classmethod
+    def of(cls, corpus: Corpus, *, threads: int = 0, kernel: str = "auto") -> Shard:
+        return cls(partial(_itself, corpus), threads=threads, kernel=kernel, n_bytes=corpus.n_bytes)
+
+    @contextmanager
+    def at_work(self) -> Iterator[Shard]:
+        """For one question at a time: its corpus and oracle are there as long as this lasts."""
+        with self._lock:
+            try:
+                yield self
+            finally:
+                if not self._keep:
+                    self._oracle = self._corpus = None
+
+    @property
+    def corpus(self) -> Corpus:
+        if self._corpus is None:
+            self._corpus = self._open()
+        return self._corpus
+
+    @property
+    def oracle(self) -> Oracle:
+        if self._oracle is None:
+            self._oracle = Oracle(self.corpus, self._threads, self._kernel)
+        return self._oracle
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (self._open, self._keep, self._threads, self._kernel, self._n_bytes)
+
+    def __sizeof__(self) -> int:
+        # What a scheduler goes by: it must not think that a shard is quickly moved.
+        return object.__sizeof__(self) + self._n_bytes
+
+
+def _itself(corpus: Corpus) -> Corpus:
+    return corpus
+
+
+def _made_again(open: Callable[[], Corpus], keep: bool, threads: int, kernel: str, n_bytes: int) -> Shard:
+    return Shard(open, keep=keep, threads=threads, kernel=kernel, n_bytes=n_bytes)
+
+
+class Workers(Protocol):
+    """Where shards are."""
+
+    def __len__(self) -> int:
+        """The number of shards."""
+
+    def share(self, value: Any) -> Any:
+        """What stands for a large value among the arguments of questions: it is sent once."""
+
+    def total(
+        self,
+        question: Callable[..., Answer],
+        merge: Callable[[list[Answer]], Answer],
+        *arguments: Any,
+        first: tuple[Any, ...] = (),
+    ) -> Answer:
+        """The merged answers of question(shard, *arguments); the first shard is given those of `first` too."""
+
+    def release(self) -> None:
+        """Nothing more will be asked."""
+
+
+class InProcess:
+    """Shards of this process, one after the other."""
+
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        self.shards = shards
+
+    def __len__(self) -> int:
+        return len(self.shards)
+
+    def share(self, value: Any) -> Any:
+        return value
+
+    def total(
+        self,
+        question: Callable[..., Answer],
+        merge: Callable[[list[Answer]], Answer],
+        *arguments: Any,
+        first: tuple[Any, ...] = (),
+    ) -> Answer:
+        answers = (question(shard, *arguments, *(first if k == 0 else ())) for k, shard in enumerate(self.shards))
+        return in_order(merge, answers)
+
+    def release(self) -> None:
+        self.shards = ()
+
+
+def in_order(merge: Callable[[list[Answer]], Answer], answers: Iterable[Answer]) -> Answer:
+    """One answer of all: groups of FAN_IN that follow each other are merged, then groups of the results, and so on.
+
+    As they come, so that at most FAN_IN of each level are waiting. A group of one is left as it is.
+    """
+    levels: list[list[Answer]] = [[]]
+    for answer in answers:
+        levels[0].append(answer)
+        for k, group in enumerate(levels):
+            if len(group) < FAN_IN:
+                break
+            if k + 1 == len(levels):
+                levels.append([])
+            levels[k + 1].append(merge(group))
+            levels[k] = []
+    rest: list[Answer] = []
+    for group in levels:
+        waiting = group + rest
+        rest = [merge(waiting)] if len(waiting) > 1 else waiting
+    return rest[0]
+
+
+# ---- Merging
+
+
+def add(answers: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Sums by place, from the first answer to the last."""
+    sums = [left + right for left, right in zip(answers[0], answers[1], strict=True)]
+    for answer in answers[2:]:
+        for k, right in enumerate(answer):
+            sums[k] += right
+    return tuple(sums)
+
+
+class Sparse(NamedTuple):
+    """Sums by key, for keys that few shards have."""
+
+    keys: Numbers  #: ascending
+    values: Floats  #: [n, K]
+
+
+def unite(answers: list[Sparse]) -> Sparse:
+    """The keys of any of them, with the sums of their values from the first answer to the last."""
+    keys = np.unique(np.concatenate([answer.keys for answer in answers]))
+    values = np.zeros((len(answers[0].values), len(keys)))
+    for answer in answers:
+        values[:, np.searchsorted(keys, answer.keys)] += answer.values
+    return Sparse(keys, values)
+
+
+# ---- What shards have
+
+
+class Extent(NamedTuple):
+    """How large a corpus is."""
+
+    n_labels: int
+    n_attributes: int
+    n_sequences: int
+    n_tokens: int
+    n_missing: int  #: tokens without a label
+
+
+def extent(shard: Shard) -> Extent:
+    with shard.at_work():
+        c = shard.corpus
+        return Extent(c.n_labels, c.n_attributes, c.n_sequences, c.n_tokens, int((c.labels < 0).sum()))
+
+
+def one_extent(answers: list[Extent]) -> Extent:
+    names = {(answer.n_labels, answer.n_attributes) for answer in answers}
+    if len(names) > 1:
+        raise InputError(f"shards: expected the same numbers of labels and attributes in all, found {sorted(names)}")
+    return Extent(*names.pop(), *(sum(counts) for counts in list(zip(*answers, strict=True))[2:]))
+
+
+def fingerprints(shard: Shard) -> list[int]:
+    with shard.at_work():
+        return [shard.corpus.fingerprint]
+
+
+def one_after_the_other(answers: list[list[Any]]) -> list[Any]:
+    return [item for answer in answers for item in answer]
+
+
+class Shards:
+    """A corpus in shards. `workers` says where they are."""
+
+    def __init__(self, workers: Workers) -> None:
+        if len(workers) == 0:
+            raise InputError("shards: expected at least one, found none")
+        self.workers = workers
+        self.extent = workers.total(extent, one_extent)
+
+    @classmethod
+    def in_process(cls, opens: Iterable[Callable[[], Corpus]], *, threads: int = 0, keep: bool = False) -> Shards:
+        """Shards of this process, each opened when it is needed, and let go after each question unless `keep`: memory
+        follows the largest."""
+        return cls(InProcess([Shard(open, keep=keep, threads=threads) for open in opens]))
+
+    @property
+    def n_labels(self) -> int:
+        return self.extent.n_labels
+
+    @property
+    def n_attributes(self) -> int:
+        return self.extent.n_attributes
+
+    @property
+    def n_sequences(self) -> int:
+        return self.extent.n_sequences
+
+    @property
+    def n_tokens(self) -> int:
+        return self.extent.n_tokens
+
+    @property
+    def n_missing(self) -> int:
+        return self.extent.n_missing
+
+    @cached_property
+    def fingerprint(self) -> int:
+        """A hash of all shards in their order; of one shard that of its corpus."""
+        found = self.workers.total(fingerprints, one_after_the_other)
+        if len(found) == 1:
+            return int(found[0])
+        text = b"".join(number.to_bytes(8, "big") for number in found)
+        return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
+
+    def release(self) -> None:
+        """Let the shards go; what is known about their extent stays."""
+        self.workers.release()
+
+
+def shards_of(data: Corpus | Shards, threads: int = 0, kernel: str = "auto") -> Shards:
+    """A corpus as its only shard. Shards have threads of their own."""
+    return data if isinstance(data, Shards) else Shards(InProcess([Shard.of(data, threads=threads, kernel=kernel)]))

@@ -1,0 +1,238 @@
+"""Folders of encoded shards: made once, used again, never half of one."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from sparsecrf import InputError, Template, Vocabulary
+from sparsecrf.io import encode_folder as module
+from sparsecrf.io.corpus_files import MANIFEST, VOCABULARY, CorpusFolder
+from sparsecrf.io.encode import encode_columns, encode_crfsuite
+from sparsecrf.io.encode_folder import encode_folder
+
+TEMPLATE = "U:%x[-1,0]\nU:%x[0,0]\nB:%x[0,1]\nB\n"
+
+
+def column_text(n_sequences, seed=0):
+    rng = np.random.default_rng(seed)
+    lines = []
+    for _ in range(n_sequences):
+        for _ in range(rng.integers(1, 6)):
+            word = rng.integers(0, 40)
+            lines.append(f"w{word} s{word % 7} {'xyz'[rng.integers(0, 3)]}")
+        lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def data(tmp_path):
+    file = tmp_path / "data.txt"
+    file.write_text(column_text(60))
+    return file
+
+
+def made(tmp_path, *sources, **options):
+    options.setdefault("template", Template(TEMPLATE))
+    options.setdefault("shard_tokens", 30)
+    return encode_folder(tmp_path / "cache", sources, **options)
+
+
+def all_arrays(folder):
+    """`to_arrays` of all shards together."""
+    parts = [folder.open(k).to_arrays() for k in range(len(folder.shards))]
+    joined = {}
+    for name in ("lengths", "labels", "unigram_id", "bigram_id", "unigram_value", "bigram_value"):
+        joined[name] = np.concatenate([part[name] for part in parts])
+    for name in ("unigram_ptr", "bigram_ptr"):
+        joined[name] = np.concatenate([np.diff(part[name]) for part in parts])
+    return joined
+
+
+def test_shards_are_the_corpus_in_pieces(tmp_path, data):
+    folder = made(tmp_path, data)
+    vocabulary = Vocabulary(Template.conditions_pairs)
+    whole = encode_columns([data], vocabulary, Template(TEMPLATE), grow=True)
+    assert len(folder.shards) > 3
+    assert (folder.n_sequences, folder.n_tokens) == (whole.corpus.n_sequences, whole.corpus.n_tokens)
+    assert (folder.n_labels, folder.n_attributes) == (whole.corpus.n_labels, whole.corpus.n_attributes)
+    assert folder.n_columns == whole.n_columns == 3
+    for table, other in (
+        (folder.vocabulary.labels, vocabulary.labels),
+        (folder.vocabulary.attributes, vocabulary.attributes),
+    ):
+        assert [table[k] for k in range(len(table))] == [other[k] for k in range(len(other))]
+    expected = whole.corpus.to_arrays()
+    for name, found in all_arrays(folder).items():
+        assert_array_equal(found, np.diff(expected[name]) if name.endswith("ptr") else expected[name])
+    for k, shard in enumerate(folder.shards):
+        corpus = folder.open(k)
+        assert (corpus.n_sequences, corpus.n_tokens) == (shard.sequences, shard.tokens)
+        assert (corpus.n_labels, corpus.n_attributes) == (folder.n_labels, folder.n_attributes)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["cache", "data.txt"]
+
+
+def test_files_of_crfsuite(tmp_path):
+    data = tmp_path / "data.crfsuite"
+    data.write_text("x\ta:0.5\tb\ny\tb\n\n" * 20)
+    folder = made(tmp_path, data, template=None, crfsuite=True, shard_tokens=6)
+    expected = encode_crfsuite([data], Vocabulary("bias"), grow=True).corpus.to_arrays()
+    assert (folder.template, folder.n_columns, folder.vocabulary.bigrams) == (None, 0, "bias")
+    assert len(folder.shards) > 1
+    for name, found in all_arrays(folder).items():
+        assert_array_equal(found, np.diff(expected[name]) if name.endswith("ptr") else expected[name])
+
+
+def test_a_folder_is_used_again_for_the_same_data(tmp_path, data, monkeypatch):
+    first = made(tmp_path, data)
+    data.rename(tmp_path / "other-name.txt")
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_encode", None)  # cannot be called
+        again = made(tmp_path, tmp_path / "other-name.txt")
+    assert (again.recipe, again.shards) == (first.recipe, first.shards)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"template": Template("U:%x[0,0]\nB\n")},
+        {"template": None},
+        {"shard_tokens": 31},
+        {"start": False},
+        {"missing": "x"},
+    ],
+)
+def test_what_changes_makes_a_new_folder(tmp_path, data, change):
+    first = made(tmp_path, data)
+    second = made(tmp_path, data, **change)
+    assert second.recipe != first.recipe
+    assert CorpusFolder.load(tmp_path / "cache").recipe == second.recipe
+
+
+def test_new_data_make_a_new_folder(tmp_path, data):
+    made(tmp_path, data)
+    data.write_text(column_text(5))
+    assert made(tmp_path, data).n_sequences == 5
+    assert made(tmp_path, data, data).n_sequences == 10
+    assert len(list((tmp_path / "cache").iterdir())) == 2 + len(CorpusFolder.load(tmp_path / "cache").shards)
+
+
+def test_labels_that_come_late(tmp_path):
+    data = tmp_path / "data.txt"
+    data.write_text("a ?\n\n" * 40 + "a x\n\n" * 3)
+    folder = made(tmp_path, data, template=None, missing="?", shard_tokens=4)
+    assert folder.n_sequences == 43
+    assert folder.shards[0].tokens >= 40
+    data.write_text("a ?\n\n" * 40)
+    with pytest.raises(InputError, match=r"data\.txt: expected labels, found all of them to be missing"):
+        made(tmp_path, data, template=None, missing="?", shard_tokens=4)
+
+
+def test_an_error_in_the_data_leaves_the_old_folder(tmp_path, data):
+    first = made(tmp_path, data)
+    data.write_text(column_text(60) + "too few\n")
+    with pytest.raises(InputError, match=r"data\.txt, line \d+: expected 3 columns"):
+        made(tmp_path, data)
+    assert CorpusFolder.load(tmp_path / "cache").recipe == first.recipe
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["cache", "data.txt"]
+
+
+def test_other_folders_are_left_alone(tmp_path, data):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "thesis.txt").write_text("all of it")
+    with pytest.raises(InputError, match=r"expected a folder of encoded data or nothing, found 'thesis\.txt' in it"):
+        made(tmp_path, data)
+    (tmp_path / "cache" / "thesis.txt").rename(tmp_path / "thesis.txt")
+    assert made(tmp_path, data).n_sequences == 60  # an empty folder is free
+    with pytest.raises(InputError, match="found a file"):
+        encode_folder(data, [data])
+    with pytest.raises(InputError, match="to make it in, found none"):
+        encode_folder(tmp_path / "a" / "b", [data])
+
+
+def test_what_cannot_be_read_twice_is_refused(tmp_path):
+    with pytest.raises(InputError, match="standard input: expected a file"):
+        made(tmp_path, "-")
+    with pytest.raises(InputError, match=r"none\.txt: expected a file"):
+        made(tmp_path, tmp_path / "none.txt")
+
+
+@pytest.mark.parametrize("name", [MANIFEST, VOCABULARY, "shard-00002.corpus"])
+@pytest.mark.parametrize("damage", ["flip", "cut", "remove"])
+def test_damage_is_named_with_the_way_out(tmp_path, data, name, damage):
+    made(tmp_path, data)
+    file = tmp_path / "cache" / name
+    content = file.read_bytes()
+    if damage == "flip":
+        at = content.index(b"4") if name == MANIFEST else len(content) // 2
+        file.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    elif damage == "cut":
+        file.write_bytes(content[: len(content) // 2])
+    else:
+        file.unlink()
+    if (name, damage) == (MANIFEST, "remove"):
+        with pytest.raises(InputError, match=r"found no manifest\.json"):
+            CorpusFolder.load(tmp_path / "cache")
+        assert made(tmp_path, data).n_sequences == 60
+        return
+    with pytest.raises(InputError, match=rf"{name}: expected .*; delete the folder .*cache to have it made anew"):
+        made(tmp_path, data).open(2)
+
+
+def test_shards_of_another_folder_are_refused(tmp_path, data):
+    made(tmp_path, data)
+    first, second = (tmp_path / "cache" / f"shard-0000{k}.corpus" for k in (0, 1))
+    first.write_bytes(second.read_bytes())
+    with pytest.raises(InputError, match="found other content"):
+        CorpusFolder.load(tmp_path / "cache").open(0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process")
+def test_a_killed_process_leaves_no_half_folder(tmp_path, data):
+    """A process is killed after its first shards; the next one finds nothing of use and begins anew."""
+    code = (
+        "import sys, time\n"
+        "from sparsecrf.io.encode_folder import encode_folder\n"
+        "encode_folder(sys.argv[1], [sys.argv[2]], shard_tokens=30, progress=lambda n: time.sleep(0.05))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, tmp_path / "cache", data]) as child:
+        for _ in range(6000):
+            if (tmp_path / ".cache.new" / "shard-00001.corpus").exists() or child.poll() is not None:
+                break
+            time.sleep(0.01)
+        child.send_signal(signal.SIGKILL)
+    assert not (tmp_path / "cache").exists()
+    assert (tmp_path / ".cache.new").exists()
+    folder = made(tmp_path, data, template=None)
+    assert folder.n_sequences == 60
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["cache", "data.txt"]
+
+
+def test_processes_that_want_the_same_folder_make_it_once(tmp_path, data):
+    code = (
+        "import sys\n"
+        "from sparsecrf.io import encode_folder as module\n"
+        "encode = module._encode\n"
+        "module._encode = lambda *given: (print('made', flush=True), encode(*given))\n"
+        "print(module.encode_folder(sys.argv[1], [sys.argv[2]], shard_tokens=30).n_sequences)\n"
+    )
+    command = [sys.executable, "-c", code, tmp_path / "cache", data]
+    children = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    printed = [child.communicate(timeout=120)[0].split() for child in children]
+    assert sorted(map(len, printed)) == [1, 1, 2]
+    assert {words[-1] for words in printed} == {"60"}
+
+
+def test_the_manifest_says_what_is_there(tmp_path, data):
+    folder = made(tmp_path, data)
+    entries = json.loads(Path(tmp_path, "cache", MANIFEST).read_text())
+    assert entries["tokens"] == sum(shard["tokens"] for shard in entries["shards"]) == folder.n_tokens
+    assert (entries["labels"], entries["attributes"]) == (folder.n_labels, folder.n_attributes)
+    assert folder.n_bytes == sum(file.stat().st_size for file in (tmp_path / "cache").iterdir())

@@ -1,0 +1,471 @@
+"""Training and labelling on a Dask cluster: what one machine gives, the same bits on any workers, and clear errors."""
+
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+pytest.importorskip("distributed")
+
+import dask
+import dask.bag
+from dask import delayed
+from distributed import Client, LocalCluster
+
+import sparsecrf.dask.cluster
+from sentences import dicts, sentences
+from sparsecrf import CRF, InputError, Template, fit
+from sparsecrf._core import Corpus
+from sparsecrf.cli.labelled import read_labelled
+from sparsecrf.dask import ClusterError, DaskCRF, label, train
+from sparsecrf.dask.cluster import Cluster, OnDask
+from sparsecrf.dask.encoding import encode
+from sparsecrf.dask.partitions import How
+from sparsecrf.objective import Objective
+from sparsecrf.shards import Shards
+
+N_PARTITIONS = 6
+OPTIONS = {"rho1": 0.1, "rho2": 0.05, "tol": 1e-4}
+TEMPLATE = "U1:%x[0,0]\n*2:%x[0,1]\nU3:%x[-1,0]\nB\n"
+
+
+def cut(values, n=N_PARTITIONS):
+    """A list in n partitions."""
+    bounds = np.linspace(0, len(values), n + 1).astype(int)
+    return [values[a:b] for a, b in pairwise(bounds)]
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = sentences(60, seed=3)
+    return dicts(X), y
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Workers in threads of this process: quick to start, and all that most tests need."""
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def client(cluster):
+    with Client(cluster) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def trained(client, data):
+    X, y = data
+    return train(client, cut(X), cut(y), **OPTIONS)
+
+
+def names(table):
+    return [table[k] for k in range(len(table))]
+
+
+def left_on(client):
+    """Tasks of ours that the scheduler knows, after a moment to forget them."""
+    gc.collect()  # futures of failed calls, in the frames of their errors
+    for _ in range(100):
+        found = client.run_on_scheduler(lambda dask_scheduler: [str(k) for k in dask_scheduler.tasks])
+        found = [key for key in found if key.startswith("sparsecrf-")]
+        if not found:
+            break
+        time.sleep(0.05)
+    return found
+
+
+# ---- What comes out
+
+
+def test_vocabulary_and_objective_are_those_of_one_machine(trained, data):
+    X, y = data
+    local = CRF(n_jobs=1, **OPTIONS)
+    encoded = local._encoded(X, y)
+    assert names(trained.data.vocabulary.attributes) == names(encoded.vocabulary.attributes)
+    assert names(trained.data.vocabulary.labels) == names(encoded.vocabulary.labels)
+    found = fit(encoded.corpus, threads=1, **OPTIONS)
+    assert trained.fit.stopped_by == "tol"
+    assert trained.fit.objective == pytest.approx(found.objective, rel=1e-4)
+    assert trained.fit.n_features == found.n_features
+    assert (trained.fit.corpus.n_sequences, trained.fit.corpus.n_tokens) == (60, encoded.corpus.n_tokens)
+
+
+def test_loss_and_gradient_are_those_of_one_machine(client, data):
+    X, y = data
+    encoded = CRF()._encoded(X, y)
+    shards = encode(Cluster(client), cut(X), cut(y), None, How(), 1).shards
+    whole, several = Objective(encoded.corpus, 0.1, 0.1, threads=1), Objective(shards, 0.1, 0.1)
+    known = whole.hopeful()
+    w = np.random.default_rng(0).normal(size=known.size)
+    for found, expected in zip(several.loss_grad(known, w), whole.loss_grad(known, w), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    # Shards here, in the same tree, are the very same.
+    corpora = [encoded.vocabulary.encode(a, b) for a, b in zip(cut(X), cut(y), strict=True)]
+    here = Objective(Shards.in_process([partial(_itself, corpus) for corpus in corpora]), 0.1, 0.1)
+    assert here.loss_grad(known, w)[0] == several.loss_grad(known, w)[0]
+    assert_array_equal(here.loss_grad(known, w)[1], several.loss_grad(known, w)[1])
+    shards.release()
+    with pytest.raises(InputError, match="found that they were let go"):
+        several.loss_grad(known, w)
+
+
+def _itself(corpus: Corpus) -> Corpus:
+    return corpus
+
+
+def test_same_bits_on_1_2_and_4_workers(cluster, client, trained, data):
+    X, y = data
+    for n in (1, 4):
+        cluster.scale(n)
+        client.wait_for_workers(n, timeout=30)
+        while len(client.scheduler_info()["workers"]) != n:
+            time.sleep(0.05)
+        found = train(client, cut(X), cut(y), **OPTIONS)
+        assert_array_equal(found.fit.w, trained.fit.w)
+        assert [r.objective for r in found.fit.history] == [r.objective for r in trained.fit.history]
+        assert found.model.to_bytes() == trained.model.to_bytes()
+    cluster.scale(2)
+
+
+@pytest.mark.parametrize("kind", ["bags", "bag of pairs", "delayed", "futures"])
+def test_kinds_of_partitions(client, trained, data, kind):
+    X, y = data
+    if kind == "bag of pairs":
+        pairs = [list(zip(a, b, strict=True)) for a, b in zip(cut(X), cut(y), strict=True)]
+        parts = (dask.bag.from_delayed([delayed(part) for part in pairs]),)
+    elif kind == "bags":
+        parts = tuple(dask.bag.from_delayed([delayed(part) for part in cut(values)]) for values in (X, y))
+    elif kind == "delayed":
+        parts = tuple([delayed(part) for part in cut(values)] for values in (X, y))
+    else:
+        parts = tuple([client.submit(list, part) for part in cut(values)] for values in (X, y))
+    found = train(client, *parts, max_iter=3, **OPTIONS)
+    assert found.fit.history[-1].objective == trained.fit.history[3].objective
+
+
+def test_nothing_stays_on_the_cluster(client, trained):
+    assert left_on(client) == []
+
+
+def test_weights_init_and_dev(client, data):
+    X, y = data
+    weights = [1.0 + (i % 3) for i in range(len(X))]
+    records = []
+    found = train(client, cut(X), cut(y), cut(weights), dev=(X[:20], y[:20]), callback=records.append, **OPTIONS)
+    local = CRF(n_jobs=1, **OPTIONS).fit(X, y, weights)
+    assert found.fit.objective == pytest.approx(local.objective_, rel=1e-4)
+    assert records[-1]["dev_error"] < 10
+    again = train(client, cut(X), cut(y), cut(weights), init_model=found.model, **OPTIONS)
+    assert again.fit.history[0].objective == pytest.approx(found.fit.objective, rel=1e-6)
+
+
+# ---- Files
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("columns")
+    X, y = sentences(40, seed=5)
+    for k, (a, b) in enumerate(zip(cut(X, 4), cut(y, 4), strict=True)):
+        text = "\n".join(
+            "".join(f"{' '.join(row)} {name}\n" for row, name in zip(rows, labels, strict=True))
+            for rows, labels in zip(a, b, strict=True)
+        )
+        (folder / f"part{k}.txt").write_text(text)
+    (folder / "template").write_text(TEMPLATE)
+    return folder
+
+
+@pytest.mark.parametrize("template", [None, TEMPLATE])
+def test_column_files(client, files, template):
+    found = train(client, str(files / "part*.txt"), template=template, dev=str(files / "part0.txt"), **OPTIONS)
+    sources = [str(files / f"part{k}.txt") for k in range(4)]
+    template_file = None if template is None else str(files / "template")
+    options = {"boundary": "crf++", "format": None, "start": True, "missing": "", "quiet": True}
+    local = read_labelled(sources, None, template_file, **options)
+    assert names(found.data.vocabulary.attributes) == names(local.vocabulary.attributes)
+    assert names(found.data.vocabulary.labels) == names(local.vocabulary.labels)
+    expected = fit(local.corpus, threads=1, **OPTIONS)
+    assert found.fit.objective == pytest.approx(expected.objective, rel=1e-4)
+    assert found.model.n_columns == local.model(expected).n_columns
+    assert found.fit.history[-1].dev_error < 20
+
+
+def test_files_by_url(client, files):
+    from fsspec.implementations.local import LocalFileSystem
+
+    by_path = train(client, [str(files / f"part{k}.txt") for k in range(4)], max_iter=2, **OPTIONS)
+    by_url = train(client, f"file://{files}/part*.txt", max_iter=2, **OPTIONS)
+    assert LocalFileSystem().exists(str(files))
+    assert_array_equal(by_url.fit.w, by_path.fit.w)
+    with pytest.raises(InputError, match="expected files of that pattern, found none"):
+        train(client, f"file://{files}/nothing*.txt")
+
+
+def test_broken_files(client, files, tmp_path):
+    (tmp_path / "a.txt").write_text("x A\ny B\n")
+    (tmp_path / "b.txt").write_text("x q A\n")
+    (tmp_path / "c.txt").write_text("\n\n")
+    with pytest.raises(InputError, match="partition 1: expected columns: 2 as in partition 0, found 3"):
+        train(client, [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")])
+    with pytest.raises(InputError, match=r"partition 1: .*c.txt: expected at least one sequence, found none"):
+        train(client, [str(tmp_path / "a.txt"), str(tmp_path / "c.txt")])
+    (tmp_path / "d.txt").write_text("x A\ny B B\n")
+    with pytest.raises(InputError, match=r"partition 0: .*d.txt, line 2: expected 2 columns"):
+        train(client, [str(tmp_path / "d.txt")])
+    with pytest.raises(FileNotFoundError):
+        train(client, [str(tmp_path / "e.txt")])
+
+
+def test_program(client, files, program):
+    address, model = client.scheduler.address, program.directory / "m.safetensors"
+    options = ["-m", str(model), "--rho1", "0.1", "--tol", "1e-5", "-t", str(files / "template"), "--json"]
+    done = program("train", str(files / "part*.txt"), "--dask", address, *options)
+    assert done.status == 0, done.err
+    assert f"reading on cluster {address}" in done.err
+    there = json.loads(done.out.splitlines()[-1])
+    done = program("train", *(str(files / f"part{k}.txt") for k in range(4)), *options)
+    here = json.loads(done.out.splitlines()[-1])
+    assert there["objective"] == pytest.approx(here["objective"], rel=1e-3)
+    for name in ("virtual_features", "observed_features", "labels", "attributes", "sequences", "tokens", "stopped_by"):
+        assert there[name] == here[name]
+    assert program("label", "-m", str(model), str(files / "part1.txt")).status == 0
+    assert left_on(client) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "expected"),
+    [
+        (["--dask", "local:none"], 1, "--dask: expected a number of workers after local:, found 'none'"),
+        (["--dask", "nowhere"], 1, "--dask: expected a Dask scheduler at nowhere"),
+        (["--dask", "local:2", "--solver", "sbcd"], 2, "expected auto or owlqn or lbfgs with --dask"),
+    ],
+)
+def test_program_refuses(program, files, arguments, status, expected, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    with dask.config.set({"distributed.comm.timeouts.connect": 1}):
+        done = program("train", str(files / "part*.txt"), "-m", "m.safetensors", *arguments)
+    assert done.status == status
+    assert expected in done.err
+    assert program.files() == []
+
+
+# ---- Labelling and the estimator
+
+
+def test_label(client, trained, data):
+    X, _ = data
+    expected = [trained.model.label(tokens) for tokens in X]
+    parts = label(client, trained.model, cut(X))
+    assert [labels for part in client.gather(client.compute(parts)) for labels in part] == expected
+    bag = dask.bag.from_sequence([*X, []], npartitions=3)
+    assert label(client, trained.model, bag).compute() == [*expected, []]
+    marginals = label(client, trained.model, bag, marginals=True).compute()
+    assert_array_equal(marginals[5], trained.model.marginals(X[5]))
+    with pytest.raises(InputError, match="expected a bag, or a list of partitions, found int"):
+        label(client, trained.model, 3)
+
+
+def test_estimator(client, trained, data):
+    X, y = data
+    y = [[len(name) for name in labels] for labels in y]  # integers come back as integers
+    bags = [dask.bag.from_delayed([delayed(part) for part in cut(values)]) for values in (X, y)]
+    crf, local = DaskCRF(**OPTIONS), CRF(n_jobs=1, **OPTIONS).fit(X, y)
+    assert crf.fit(*bags) is crf
+    assert crf.classes_.tolist() == local.classes_.tolist()
+    assert crf.objective_ == pytest.approx(local.objective_, rel=1e-4)
+    assert crf.score(*bags) == pytest.approx(local.score(X, y), abs=0.01)
+    predicted = crf.predict(bags[0]).compute()
+    assert predicted == list(CRF.predict(crf._local(), X))
+    assert crf.predict_marginals(bags[0]).compute()[3].shape == (len(X[3]), len(crf.classes_))
+    again = DaskCRF(**crf.get_params()).fit(*bags)
+    assert_array_equal(again.model_.w, crf.model_.w)
+    with pytest.raises(InputError, match="y: expected the labels of X, found None"):
+        crf.fit(bags[0], None)
+
+
+def test_template_and_warm_start(client):
+    X, y = sentences(30, seed=2)
+    crf = DaskCRF(template=Template(TEMPLATE), warm_start=True, rho1=0.1)
+    crf.fit(cut(X, 2), cut(y, 2))
+    assert crf.model_.template is not None
+    first = crf.objective_
+    crf.fit(cut(X, 2), cut(y, 2))
+    assert crf.history_[0].objective == pytest.approx(first, rel=1e-6)
+
+
+def test_cross_validation_through_joblib(client, data):
+    joblib = pytest.importorskip("joblib")
+    from sparsecrf import CRFCV
+
+    X, y = data
+    options = {"n_rho": 3, "cv": 3, "tol": 0.05}
+    here = CRFCV(**options).fit(X, y)
+    with joblib.parallel_config(backend="dask"):
+        there = CRFCV(**options).fit(X, y)
+    assert_array_equal(there.scores_, here.scores_)
+    assert there.rho1_ == here.rho1_
+
+
+# ---- Errors
+
+
+@pytest.mark.parametrize(
+    ("broken", "expected"),
+    [
+        (lambda X, y: (X[:3] + [[]] + X[4:], y[:3] + [[]] + y[4:]), "partition 3: expected sequences, found none"),
+        (lambda X, y: (X[:5] + [[[]]], y[:5] + [[[]]]), "partition 5: .*expected at least one sequence, found none"),
+        (lambda X, y: (X[:5], y), r"as many partitions in each, found {'X': 5, 'y': 6}"),
+        (lambda X, y: (X, y[:2] + [[[1] * 9]] + y[3:]), "partition 2: "),
+        (
+            lambda X, y: (X[:1] + [[[{"a": 1.0}, 7]]] + X[2:], y[:1] + [[["O", "O"]]] + y[2:]),
+            "partition 1: sequence 0, po",
+        ),
+        (
+            lambda X, y: (X, [[[len(n) for n in s] for s in y[0]]] + y[1:]),
+            "partition 1: expected labels of int as in",
+        ),
+        (lambda X, y: ([], []), "X: expected partitions, found none"),
+        (lambda X, y: ("text", y), "X: expected a bag, or a list of partitions, found str"),
+        (lambda X, y: (X, None), r"partition \d: expected pairs"),
+    ],
+)
+def test_broken_partitions(client, data, broken, expected):
+    X, y = (cut(values) for values in data)
+    with pytest.raises(InputError, match=expected):
+        train(client, *broken(X, y))
+    assert left_on(client) == []
+
+
+def test_solvers_that_need_the_data_are_refused(client, data):
+    with pytest.raises(InputError, match="expected auto or owlqn or lbfgs for data on a cluster, found 'sbcd'"):
+        train(client, *map(cut, data), solver="sbcd")
+
+
+def test_every_wait_has_a_limit(client, data):
+    X, y = (cut(values) for values in data)
+    slow = delayed(_slow)(X[0], 6.0)
+    began = time.monotonic()
+    with pytest.raises(ClusterError, match="expected an answer within 1 s, found none"):
+        train(client, [slow, *X[1:]], y, timeout=1.0)
+    assert time.monotonic() - began < 5.0
+    with pytest.raises(InputError, match="timeout: expected a number of seconds > 0, found 0"):
+        train(client, X, y, timeout=0)
+
+
+def _slow(part, seconds):
+    time.sleep(seconds)
+    return part
+
+
+def test_interrupt_in_the_middle_of_a_pass(client, trained, data, monkeypatch):
+    """What there is is returned, and nothing goes on."""
+    real, passes = OnDask.total, []
+
+    def total(self, question, *arguments, **options):
+        passes.append(question.__name__)
+        if len(passes) == 20:
+            monkeypatch.setattr(sparsecrf.dask.cluster, "wait", _interrupted)
+        try:
+            return real(self, question, *arguments, **options)
+        finally:
+            monkeypatch.setattr(sparsecrf.dask.cluster, "wait", wait)
+
+    wait = sparsecrf.dask.cluster.wait
+    monkeypatch.setattr(OnDask, "total", total)
+    found = train(client, *map(cut, data), **OPTIONS)
+    assert found.fit.stopped_by == "interrupt"
+    assert found.fit.history[3].objective == trained.fit.history[3].objective
+    assert left_on(client) == []
+
+
+def _interrupted(*_, **__):
+    raise KeyboardInterrupt
+
+
+# ---- Workers and schedulers that are lost
+
+
+def test_a_killed_worker_changes_nothing(trained, data):
+    X, y = data
+    killed = []
+
+    def kill(record):
+        if record["iter"] == 3 and not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        found = train(client, cut(X), cut(y), callback=kill, timeout=120.0, **OPTIONS)
+    assert killed
+    assert found.model.to_bytes() == trained.model.to_bytes()
+
+
+SCHEDULER = """
+from distributed import LocalCluster
+import sys
+options = {"threads_per_worker": 1, "processes": False, "protocol": "tcp://", "dashboard_address": ":0"}
+with LocalCluster(n_workers=int(sys.argv[1]), **options) as cluster:
+    print(cluster.scheduler_address, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def elsewhere():
+    """Starts schedulers in processes of their own."""
+    started = []
+
+    def start(n_workers):
+        command = [
+            sys.executable,
+            "-c",
+            SCHEDULER.replace("processes=False", "processes=False, protocol='tcp'"),
+            str(n_workers),
+        ]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        return process, process.stdout.readline().strip()
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_a_lost_scheduler_is_an_error(elsewhere, data):
+    process, address = elsewhere(1)
+    X, y = data
+
+    def kill(record):
+        if record["iter"] == 2:
+            process.kill()
+
+    with Client(address, timeout=30) as client:
+        began = time.monotonic()
+        with pytest.raises(ClusterError, match=r"cluster .*: "):
+            train(client, cut(X), cut(y), callback=kill, timeout=15.0, **OPTIONS)
+        assert time.monotonic() - began < 60.0
+
+
+def test_no_workers_is_an_error(elsewhere, data):
+    _, address = elsewhere(0)
+    with (
+        Client(address, timeout=30) as client,
+        pytest.raises(ClusterError, match="expected workers, found none after 1 s"),
+    ):
+        train(client, *map(cut, data), timeout=1.0)

@@ -1,0 +1,241 @@
+"""A corpus in shards gives what the whole gives: sums, candidates, certificates, and of one shard the same bits."""
+
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from problems import make_problem
+from sparsecrf import InputError, fit
+from sparsecrf._core import FeatureSet, Oracle, StringTable
+from sparsecrf.objective import Objective, virtual_features
+from sparsecrf.path import rho_max
+from sparsecrf.sharded_oracle import ShardedOracle, features_of
+from sparsecrf.shards import FAN_IN, InProcess, Shard, Shards, in_order
+
+RHO1, RHO2 = 0.5, 0.1
+
+
+def corpus_of(seed=0, n=40, **options):
+    lengths = np.random.default_rng(seed).integers(1, 9, n).tolist()
+    return make_problem(seed=seed, n_labels=4, lengths=lengths, n_attributes=12, **options).corpus()
+
+
+def cut(corpus, n_shards, **options):
+    """The corpus in shards of about as many sequences; opened anew at each question."""
+    parts = np.array_split(np.arange(corpus.n_sequences), n_shards)
+    return Shards.in_process([partial(corpus.subset, part) for part in parts], threads=1, **options)
+
+
+def point_of(corpus, seed=1, share=0.3):
+    """Some features and weights."""
+    rng = np.random.default_rng(seed)
+    everything = FeatureSet.virtual(corpus).numbers
+    numbers = everything[rng.random(len(everything)) < share]
+    return FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers), rng.normal(size=len(numbers))
+
+
+@pytest.mark.parametrize("kind", [{}, {"real_values": True}, {"missing": 0.2}, {"token_weights": True}])
+@pytest.mark.parametrize("n_shards", [1, 2, 7, 20])
+def test_sums_are_those_of_the_whole(kind, n_shards):
+    corpus = corpus_of(**kind)
+    features, w = point_of(corpus)
+    whole, shards = Oracle(corpus, 1), ShardedOracle(cut(corpus, n_shards))
+    counts = whole.counts(features)
+    close = {"rtol": 1e-12, "atol": 1e-12 * corpus.n_tokens} if n_shards > 1 else {"rtol": 0, "atol": 0}
+    for found, expected in zip(
+        shards.loss_grad_curvature(features, w, counts), whole.loss_grad_curvature(features, w, counts), strict=True
+    ):
+        assert_allclose(found, expected, **close)
+    for found, expected in zip(
+        shards.loss_grad(features, w, counts), whole.loss_grad(features, w, counts), strict=True
+    ):
+        assert_allclose(found, expected, **close)
+    for found, expected in zip(shards.masses(), whole.masses(), strict=True):
+        assert_allclose(found, expected, **close)
+    observed = FeatureSet.observed(corpus)
+    numbers, counts = shards.observed()
+    assert_array_equal(numbers, observed.numbers)
+    assert_allclose(counts, whole.counts(observed), **close)
+    assert_array_equal(shards.virtual(), FeatureSet.virtual(corpus).numbers)
+    assert shards.signs_agree == whole.signs_agree
+    assert virtual_features(cut(corpus, n_shards)) == virtual_features(corpus)
+
+
+@pytest.mark.parametrize("kind", [{}, {"real_values": True}, {"missing": 0.2}, {"sequence_weights": True}])
+@pytest.mark.parametrize("bound", [0.1, 1.0, 3.0, 8.0])
+def test_no_candidate_is_missed(kind, bound):
+    corpus = corpus_of(n=60, **kind)
+    for seed in range(3):
+        features, w = point_of(corpus, seed, share=0.2)
+        expected = Oracle(corpus, 1).candidates(features, 3 * w, bound)
+        assert_array_equal(ShardedOracle(cut(corpus, 1)).candidates(features, 3 * w, bound), expected)
+        for n_shards in (2, 5, 30):
+            found = ShardedOracle(cut(corpus, n_shards)).candidates(features, 3 * w, bound)
+            assert (np.diff(found) > 0).all()
+            assert np.isin(expected, found).all()
+
+
+def test_few_candidates_are_none():
+    """An attribute that is in all shards must not become a candidate for being in one of them."""
+    corpus = corpus_of(n=400, list_size=4)
+    features, w = point_of(corpus, share=0.2)
+    expected = Oracle(corpus, 1).candidates(features, 3 * w, 20.0)
+    everything = len(FeatureSet.virtual(corpus))
+    found = ShardedOracle(cut(corpus, 8)).candidates(features, 3 * w, 20.0)
+    assert 0 < len(expected) < 0.9 * everything
+    assert len(found) - len(expected) < 0.5 * (everything - len(expected))
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.data())
+def test_features_of_cells(n_labels, n_attributes, data):
+    """Against the definition, one feature at a time."""
+    size = n_labels * n_attributes
+    chosen = data.draw(st.sets(st.integers(0, 4 * size - 1)))
+    Y, expected = n_labels, []
+    for x in range(n_attributes):
+        expected += [x * Y + y for y in range(Y) if x * Y + y in chosen]
+    for x in range(n_attributes):
+        pairs = [(p, y) for p in range(Y) for y in range(Y)]
+        first = size + x * (Y + 1) * Y
+        expected += [
+            first + p * Y + y for p, y in pairs if size + x * Y + p in chosen and 2 * size + x * Y + y in chosen
+        ]
+        expected += [first + Y * Y + y for y in range(Y) if 3 * size + x * Y + y in chosen]
+    cells = np.array(sorted(chosen), dtype=np.int64)
+    assert_array_equal(features_of(cells, n_labels, n_attributes), expected)
+
+
+@pytest.mark.parametrize("solver", ["auto", "owlqn", "lbfgs"])
+def test_training(solver):
+    corpus = corpus_of(n=80)
+    options = {"rho1": RHO1, "rho2": RHO2, "solver": solver, "tol": 1e-6}
+    whole = fit(corpus, threads=1, **options)
+    one = fit(cut(corpus, 1), **options)
+    assert_array_equal(one.numbers, whole.numbers)
+    assert_array_equal(one.w, whole.w)
+    assert (one.objective, one.kkt, one.gap) == (whole.objective, whole.kkt, whole.gap)
+    assert [r.objective for r in one.history] == [r.objective for r in whole.history]
+    several = fit(cut(corpus, 6), **options)
+    assert several.stopped_by == "tol"
+    assert several.objective == pytest.approx(whole.objective, rel=1e-6)
+    assert several.n_features == whole.n_features
+    # The certificate of the shards, taken again over the whole.
+    again = fit(corpus, threads=1, init=several, max_iter=0, **{**options, "tol": 0.0})
+    assert again.kkt == pytest.approx(several.kkt, rel=1e-6)
+    # The bound improves along a run: that of its last point alone is no better.
+    assert several.gap <= again.gap * (1 + 1e-9)
+
+
+def test_keeping_oracles_changes_nothing():
+    corpus = corpus_of(n=40)
+    kept, opened = (fit(cut(corpus, 5, keep=keep), rho1=RHO1, rho2=RHO2) for keep in (True, False))
+    assert_array_equal(kept.w, opened.w)
+
+
+def test_one_shard_at_a_time_is_open():
+    """Memory follows the largest shard."""
+    corpus, shards = corpus_of(n=12), []
+
+    def opened(part):
+        assert all(shard._corpus is None and shard._oracle is None for shard in shards)
+        return corpus.subset(part)
+
+    shards += [Shard(partial(opened, part), keep=False) for part in np.array_split(np.arange(12), 3)]
+    assert len(fit(Shards(InProcess(shards)), rho1=RHO1, max_iter=3).w) > 0
+
+
+def test_limits_callback_dev_and_checkpoint(tmp_path):
+    corpus, dev, file = corpus_of(n=60), corpus_of(seed=7, n=20), tmp_path / "run.ckpt"
+    options = {"rho1": RHO1, "rho2": RHO2, "tol": 1e-5, "dev": dev}
+    records = []
+    never_stopped = fit(cut(corpus, 3), callback=records.append, **options)
+    assert all(record["dev_error"] is not None for record in records)
+    stopped = fit(cut(corpus, 3), checkpoint=file, max_iter=7, **options)
+    assert stopped.stopped_by == "max_iter"
+    resumed = fit(cut(corpus, 3), checkpoint=file, resume=True, **options)
+    assert_array_equal(resumed.w, never_stopped.w)
+    with pytest.raises(InputError, match="expected a checkpoint with corpus"):
+        fit(cut(corpus, 4), checkpoint=file, resume=True, **options)
+
+
+def test_rho_max():
+    corpus = corpus_of(n=60)
+    assert rho_max(cut(corpus, 4), threads=1) == pytest.approx(rho_max(corpus, threads=1), rel=1e-12)
+
+
+def test_without_l1_penalty():
+    corpus = corpus_of(n=30)
+    whole, several = (fit(data, rho1=0.0, rho2=1.0, tol=1e-6) for data in (corpus, cut(corpus, 4)))
+    assert several.objective == pytest.approx(whole.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["sbcd", "cd", "sgd", "sgd-l1"])
+def test_solvers_that_need_the_corpus_are_refused(solver):
+    with pytest.raises(InputError, match=f"expected auto or owlqn or lbfgs for data in shards, found '{solver}'"):
+        fit(cut(corpus_of(n=5), 2), solver=solver)
+
+
+def test_shards_of_different_vocabularies_are_refused():
+    corpora = [make_problem(seed=0, n_labels=3, lengths=[3], n_attributes=n).corpus() for n in (4, 5)]
+    with pytest.raises(InputError, match=r"expected the same numbers of labels and attributes in all, found .*5"):
+        Shards.in_process([partial(corpus.subset, np.arange(1)) for corpus in corpora])
+    with pytest.raises(InputError, match="expected at least one, found none"):
+        Shards.in_process([])
+
+
+@pytest.mark.parametrize("n", [1, 2, FAN_IN - 1, FAN_IN, FAN_IN + 1, FAN_IN**2, FAN_IN**2 + 1, 5 * FAN_IN**2 + 3])
+def test_merging_keeps_the_order(n):
+    """As levels of whole groups would: the tree depends on n alone."""
+    found = in_order(tuple, iter(range(n)))
+    level = list(range(n))
+    while len(level) > 1:
+        groups = [level[k : k + FAN_IN] for k in range(0, len(level), FAN_IN)]
+        level = [tuple(group) if len(group) > 1 else group[0] for group in groups]
+    assert found == level[0]
+
+
+def test_what_travels_can_be_pickled():
+    corpus = corpus_of(real_values=True, token_weights=True, missing=0.2)
+    assert pickle.loads(pickle.dumps(corpus)).fingerprint == corpus.fingerprint
+    shard = pickle.loads(pickle.dumps(Shard.of(corpus)))
+    assert shard.corpus.fingerprint == corpus.fingerprint
+    assert shard.__sizeof__() > 16 * corpus.n_tokens
+    table = StringTable()
+    for name in ("a", "", "é", "日本"):
+        table.intern(name)
+    again = pickle.loads(pickle.dumps(table))
+    assert [again[k] for k in range(len(again))] == ["a", "", "é", "日本"]
+    assert again.find("é") == 2
+
+
+def test_tables_are_merged_in_order():
+    first, second = StringTable(), StringTable()
+    for table, names in ((first, "abc"), (second, "dbea")):
+        for name in names:
+            table.intern(name)
+    first.intern_all(second)
+    assert "".join(first[k] for k in range(len(first))) == "abcde"
+
+
+def test_fingerprint_is_that_of_the_shards_in_order():
+    corpus = corpus_of()
+    assert cut(corpus, 1).fingerprint == corpus.fingerprint
+    assert len({cut(corpus, n).fingerprint for n in (1, 2, 3)}) == 3
+    assert cut(corpus, 2).fingerprint == cut(corpus, 2).fingerprint
+
+
+def test_objective_asks_shards_as_often_as_a_corpus(monkeypatch):
+    """The feature set and the counts are handed over once per working set, weights at every pass."""
+    corpus = corpus_of(n=20)
+    sent = []
+    monkeypatch.setattr(InProcess, "share", lambda self, value: sent.append(value) or value)
+    objective = Objective(cut(corpus, 2), RHO1, RHO2)
+    known = objective.hopeful()
+    for _ in range(3):
+        objective.loss_grad(known, np.zeros(known.size))
+    assert len(sent) == 2 + 3
