@@ -6,8 +6,8 @@ PYTEST_ARGS ?=
 SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp src -not -name __pycache__ -not -name '*.pyc' 2>/dev/null)
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.inl')
 
-.PHONY: demo test test-browser chromium lint docs bench bench-training bench-labelling bench-estimator experiments \
-	experiments-pages sanitize format clean
+.PHONY: demo test test-browser chromium lint docs bench bench-micro bench-peers bench-training bench-labelling \
+	bench-estimator experiments experiments-pages sanitize format clean
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -25,8 +25,18 @@ docs: .venv/docs
 	.venv/bin/python -m sphinx -W --keep-going -n -q -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+# Ratios against python-crfsuite on made-up data, checked against a floor; minutes.
 bench: .venv/installed
+	PYTHONPATH=. .venv/bin/python benchmarks/regression/run.py
+
+# Kernels: time against density, share of the machine's limit; minutes.
+bench-micro: .venv/installed
 	PYTHONPATH=. .venv/bin/python benchmarks/micro/run.py
+
+# Every other tool, those of PyPI installed here, programs if they are on PATH; needs the data sets ($$SPARSECRF_DATA);
+# hours. BENCH_ARGS="TASK ... --limit 60 --tools auto Wapiti" makes it shorter.
+bench-peers: .venv/installed .venv/peers
+	PYTHONPATH=. .venv/bin/python benchmarks/peers/run.py $(BENCH_ARGS)
 
 # Needs the data sets ($$SPARSECRF_DATA); an hour.
 bench-training: .venv/installed
@@ -80,6 +90,10 @@ clean:
 
 .venv/linters: .venv/tools
 	.venv/bin/python -m pip install --quiet --group lint
+	touch $@
+
+.venv/peers: .venv/tools
+	.venv/bin/python -m pip install --quiet --group peers
 	touch $@
 
 .venv/browser: .venv/tools

@@ -1,4 +1,4 @@
-"""The micro-benchmark: `make bench`, or  PYTHONPATH=. python benchmarks/micro/run.py [--quick] [--all-sets].
+"""The micro-benchmark: `make bench-micro`, or  PYTHONPATH=. python benchmarks/micro/run.py [--quick] [--all-sets].
 
 Writes benchmarks/record/micro-<date>.json, micro.md and micro.svg. One thread, float64, a few minutes.
 """
