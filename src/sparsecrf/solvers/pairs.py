@@ -7,7 +7,29 @@ import numpy as np
 from sparsecrf.objective import Floats, WorkingSet
 from sparsecrf.solvers.state import Arrays
 
+_SPARE = 4  # rows of room for the next pairs
 _FEWEST, _MOST_NUMBERS = 10, 2**20  # a large working set keeps fewer pairs, but not fewer than these
+
+
+class _Rows:
+    """Rows, oldest first: a window that moves down a larger array, so that few appends copy it."""
+
+    def __init__(self, rows: Floats) -> None:
+        self.room, self.first, self.end = rows, 0, len(rows)
+
+    @property
+    def window(self) -> Floats:
+        return self.room[self.first : self.end]
+
+    def append(self, row: Floats, keep: int) -> None:
+        """Drop all but the last `keep` rows and add one."""
+        self.first = max(self.first, self.end - keep)
+        if self.end == len(self.room):
+            kept = self.window.reshape(-1, len(row))
+            self.room, self.first, self.end = np.empty((len(kept) + 1 + _SPARE, len(row))), 0, len(kept)
+            self.room[: self.end] = kept
+        self.room[self.end] = row
+        self.end += 1
 
 
 class Pairs:
@@ -15,8 +37,17 @@ class Pairs:
 
     def __init__(self, memory: int) -> None:
         self.memory = memory
-        self.s: Floats = np.empty((0, 0))  #: [pairs, K]
-        self.y: Floats = np.empty((0, 0))
+        self.forget()
+
+    @property
+    def s(self) -> Floats:
+        """[pairs, K]"""
+        return self._s.window
+
+    @property
+    def y(self) -> Floats:
+        """[pairs, K]"""
+        return self._y.window
 
     def __len__(self) -> int:
         return len(self.s)
@@ -26,19 +57,18 @@ class Pairs:
         if s @ y <= 1e-12 * np.sqrt((s @ s) * (y @ y)):
             return
         keep = min(self.memory, max(_FEWEST, _MOST_NUMBERS // len(s))) - 1
-        first = max(len(self) - keep, 0)
-        self.s = np.concatenate([self.s[first:].reshape(-1, len(s)), s[None]])
-        self.y = np.concatenate([self.y[first:].reshape(-1, len(y)), y[None]])
+        self._s.append(s, keep)
+        self._y.append(y, keep)
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         if len(self):
-            self.s, self.y = new.carry(self.s, old), new.carry(self.y, old)
+            self._s, self._y = _Rows(new.carry(self.s, old)), _Rows(new.carry(self.y, old))
 
     def forget(self) -> None:
-        self.s = self.y = np.empty((0, 0))
+        self._s, self._y = _Rows(np.empty((0, 0))), _Rows(np.empty((0, 0)))
 
     def state(self) -> Arrays:
         return {"s": self.s, "y": self.y}
 
     def restore(self, state: Arrays) -> None:
-        self.s, self.y = state["s"], state["y"]
+        self._s, self._y = _Rows(state["s"]), _Rows(state["y"])

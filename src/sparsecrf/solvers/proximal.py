@@ -117,15 +117,15 @@ class Proximal:
 
 def _smooth_direction(model: LocalModel, gradient: Floats, rho2: float, s: Floats, y: Floats) -> Floats:
     """The step without an l1 term, every weight within its radius. The pairs are those of the loss alone."""
-    d, along = -gradient, np.empty(len(s))
+    d, along, scratch = -gradient, np.empty(len(s)), np.empty(len(gradient))
     s_y = np.einsum("ik,ik->i", s, y) + rho2 * np.einsum("ik,ik->i", s, s)
     for i in reversed(range(len(s))):
         along[i] = s[i] @ d / s_y[i]
-        d -= along[i] * y[i]
-        d -= along[i] * rho2 * s[i]
+        d -= np.multiply(y[i], along[i], out=scratch)
+        d -= np.multiply(s[i], along[i] * rho2, out=scratch)
     d = model.solve(d, rho2)
     for i in range(len(s)):
-        d += (along[i] - (y[i] @ d + rho2 * (s[i] @ d)) / s_y[i]) * s[i]
+        d += np.multiply(s[i], along[i] - (y[i] @ d + rho2 * (s[i] @ d)) / s_y[i], out=scratch)
     bounded = np.clip(d, -_RADIUS, _RADIUS)
     # What is cut off weight by weight may no longer lead downwards.
     return bounded if gradient @ bounded < 0 else d * (_RADIUS / np.abs(d).max(initial=_RADIUS))

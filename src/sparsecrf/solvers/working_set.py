@@ -169,7 +169,8 @@ class _Run:
                 kkt = gap = None
                 if settled or due or limit:
                     narrow, (point, kkt, gap) = point, self._screen(point)
-                    self.solver.move(point.known, narrow.known)
+                    if point is not narrow:
+                        self.solver.move(point.known, narrow.known)
                     del narrow  # `before`, below, too: megabytes that the next step needs
                     screened = iteration
                     if self._optimal(point, kkt, gap):
@@ -253,6 +254,8 @@ class _Run:
     def _screen(self, point: Point) -> tuple[Point, float, float]:
         """The same weights on a working set that holds every violation, with KKT residual and gap over all features."""
         wide = self.objective.outside(point.known, point.w)
+        if wide is point.known:  # all features are known, as they are without an l1 term
+            return point, self._relative_kkt(point), self.bound.gap(wide.numbers, point.w, point.loss, point.g)
         w = wide.carry(point.w, point.known)
         loss, g = self.objective.loss_grad(wide, w)
         everything = Point(wide, w, loss, g)
