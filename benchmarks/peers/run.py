@@ -84,7 +84,7 @@ class Bench:
                 return [trial, *self._points(tool, history)]
         whole, history = self.trained(tool, budget, 0)
         rows = [whole, *self._points(tool, history)]
-        if whole.kind == "failed":
+        if whole.kind == "failed" or not tool.in_parts:
             return rows
         assert whole.seconds is not None
         arrived = min(budget, whole.seconds) if tool.by_time else budget

@@ -10,6 +10,7 @@ import statistics
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf, isfinite
 
 from benchmarks.peers import plots, record
 from benchmarks.peers.record import Row
@@ -24,20 +25,22 @@ BEGIN, END = "<!-- peers: begin -->\n", "<!-- peers: end -->\n"
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds until something, one a repetition; where it was not reached, more than `limit` seconds."""
+    """Seconds until something, one a repetition, infinite if it was not reached within `limit` seconds."""
 
     values: tuple[float, ...]
     limit: float
 
     @property
     def median(self) -> float | None:
-        return statistics.median(self.values) if self.values else None
+        median = statistics.median(self.values) if self.values else inf
+        return median if isfinite(median) else None
 
     def __str__(self) -> str:
         if self.median is None:
             return f"> {self.limit:,.0f}"
         digits = 2 if self.median < 10 else 1 if self.median < 100 else 0
-        spread = (max(self.values) - min(self.values)) / 2
+        reached = [value for value in self.values if isfinite(value)]
+        spread = (max(reached) - min(reached)) / 2
         return f"{self.median:,.{digits}f}" + (f" ± {spread:,.{digits}f}" if len(self.values) > 1 else "")
 
 
@@ -60,11 +63,11 @@ class Space:
 
     def _until(self, tool: str, reached) -> Times:  # type: ignore[no-untyped-def]
         mine = [row for row in self.rows if row.tool == tool and row.seconds is not None]
-        times: dict[int, float] = {}
+        times = {row.repetition or 0: float("inf") for row in mine}
         for row in mine:
             if reached(row):
                 repetition = row.repetition or 0
-                times[repetition] = min(times.get(repetition, float("inf")), row.seconds or 0.0)
+                times[repetition] = min(times[repetition], row.seconds or 0.0)
         return Times(tuple(times.values()), max((row.seconds or 0.0 for row in mine), default=0.0))
 
     def last(self, tool: str) -> Row:

@@ -39,6 +39,7 @@ class Tool:
     command: Callable[[Task, Files, float, pathlib.Path], list[Any]]
     history: Callable[[Finished], History] = field(default=lambda done: [])
     by_time: bool = False
+    in_parts: bool = True  #: also trains for parts of the budget, to see the test score on the way
     model_suffix: str = ""  #: of the file to be read, where a tool writes two
 
     def missing(self) -> str | None:
@@ -106,6 +107,7 @@ def ours(solver: str, space: str = "all", threads: int = 1) -> Tool:
         library("sparsecrf", solver=solver, threads=threads, space=space),
         _told,
         by_time=True,
+        in_parts=solver == "auto" and threads == 1,
     )
 
 
