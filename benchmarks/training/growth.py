@@ -1,6 +1,7 @@
-"""How the cost of a pass (loss and gradient) grows: with tokens, and with labels when the active features are fixed.
+"""How the cost of a pass (loss and gradient) grows: with tokens, labels, active features, and what a second thread does.
 
-Simulated: every position has a random attribute out of 26, unigram and bigram; 2000 features are active.
+Simulated: every position has a random attribute out of 26, unigram and bigram; 2000 features are active unless said. For
+the growth with active features there are 200 attributes, 100 labels, so that a million of them find a place.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ import numpy as np
 from sparsecrf._core import Corpus, FeatureSet, Oracle
 
 TOKENS = (10_000, 20_000, 40_000, 80_000, 160_000, 320_000)
-LABELS = (50, 100, 200, 400, 800)
+LABELS = (8, 25, 50, 100, 200, 400, 800)
+ACTIVE_FEATURES = (100, 1_000, 10_000, 100_000, 1_000_000)
 ATTRIBUTES, ACTIVE, LENGTH = 26, 2000, 10
 
 
-def corpus(tokens: int, labels: int, rng: np.random.Generator) -> Corpus:
-    ptr, ids = np.arange(tokens + 1, dtype=np.int64), rng.integers(ATTRIBUTES, size=tokens).astype(np.int32)
+def corpus(tokens: int, labels: int, attributes: int, rng: np.random.Generator) -> Corpus:
+    ptr, ids = np.arange(tokens + 1, dtype=np.int64), rng.integers(attributes, size=tokens).astype(np.int32)
     return Corpus.from_arrays(
         n_labels=labels,
-        n_attributes=ATTRIBUTES,
+        n_attributes=attributes,
         lengths=np.full(tokens // LENGTH, LENGTH, dtype=np.int64),
         unigram_ptr=ptr,
         unigram_id=ids,
@@ -29,17 +31,19 @@ def corpus(tokens: int, labels: int, rng: np.random.Generator) -> Corpus:
     )
 
 
-def seconds(tokens: int, labels: int) -> float:
-    """The fastest of some passes, on one thread."""
+def seconds(tokens: int, labels: int, active: int = ACTIVE, attributes: int = ATTRIBUTES, threads: int = 1) -> float:
+    """The fastest of some passes."""
     rng = np.random.default_rng(0)
-    data = corpus(tokens, labels, rng)
-    unigram = rng.choice(ATTRIBUTES * labels, ACTIVE // 4, replace=False)
-    bigram = ATTRIBUTES * labels + rng.choice(ATTRIBUTES * labels**2, ACTIVE - len(unigram), replace=False)
+    data = corpus(tokens, labels, attributes, rng)
+    n_unigram = min(active // 4, attributes * labels)
+    n_bigram = min(active - n_unigram, attributes * labels**2)
+    unigram = rng.choice(attributes * labels, n_unigram, replace=False)
+    bigram = attributes * labels + rng.choice(attributes * labels**2, n_bigram, replace=False)
     # Numbers of pairs after another label: (labels + 1) labels a bigram attribute.
-    bigram += (bigram - ATTRIBUTES * labels) // labels**2 * labels
+    bigram += (bigram - attributes * labels) // labels**2 * labels
     numbers = np.sort(np.concatenate([unigram, bigram])).astype(np.int64)
-    features = FeatureSet.from_numbers(labels, ATTRIBUTES, numbers)
-    w, oracle = rng.normal(size=len(numbers)), Oracle(data, 1, "auto")
+    features = FeatureSet.from_numbers(labels, attributes, numbers)
+    w, oracle = rng.normal(size=len(numbers)), Oracle(data, threads, "auto")
     counts = oracle.counts(features)
     best = np.inf
     for _ in range(7):
@@ -53,4 +57,6 @@ def measure() -> dict[str, list[list[float]]]:
     return {
         "tokens": [[n, seconds(n, 50)] for n in TOKENS],
         "labels": [[n, seconds(40_000, n)] for n in LABELS],
+        "active features": [[n, seconds(40_000, 100, n, 200)] for n in ACTIVE_FEATURES],
+        "threads": [[n, seconds(320_000, 50, threads=n)] for n in (1, 2)],
     }

@@ -155,6 +155,10 @@ def solver_table(runs: Runs, solvers: list[str]) -> list[str]:
 def growth_table(growth: dict[str, list[list[float]]]) -> list[str]:
     lines = ["## Growth of a pass", ""]
     for what, rows in growth.items():
+        if what == "threads":
+            gain = rows[0][1] / rows[1][1]
+            lines += [f"Two threads against one: {gain:.2f} x (goal 1.8 x): {verdict(gain >= 1.8)}.", ""]
+            continue
         slope = math.log(rows[-1][1] / rows[0][1]) / math.log(rows[-1][0] / rows[0][0])
         lines += [f"| {what} | " + " | ".join(f"{n:,.0f}" for n, _ in rows) + " |", "|---|" + "---:|" * len(rows)]
         lines += ["| ms | " + " | ".join(f"{1e3 * s:,.1f}" for _, s in rows) + " |", ""]
@@ -169,8 +173,9 @@ def figure(growth: dict[str, list[list[float]]], path: pathlib.Path) -> None:
     matplotlib.rcParams["svg.hashsalt"] = "sparsecrf"
     from matplotlib import pyplot
 
-    fig, axes = pyplot.subplots(1, len(growth), figsize=(8, 3.2), sharey=True)
-    for ax, (what, rows) in zip(axes, growth.items(), strict=True):
+    curves = {what: rows for what, rows in growth.items() if what != "threads"}
+    fig, axes = pyplot.subplots(1, len(curves), figsize=(4 * len(curves), 3.2), sharey=True)
+    for ax, (what, rows) in zip(axes, curves.items(), strict=True):
         n, seconds = [row[0] for row in rows], [1e3 * row[1] for row in rows]
         ax.loglog(n, seconds, "o-", label="loss + gradient")
         ax.loglog(n, [seconds[0] * x / n[0] for x in n], "k:", label="linear")
