@@ -104,7 +104,8 @@ def page(record: dict[str, Any]) -> str:
         pass_a, pass_b = a["train_s"] / a["passes"], b["train_s"] / b["passes"]
         lines.append(
             f"| {a['tokens']:,} | {run['files']} | {a['read_s']:.1f} / {b['read_s']:.1f} | "
-            f"{pass_a:.3f} / {pass_b:.3f} | {100 * (pass_b / pass_a - 1):+.0f} % | {sent['bytes_out']:,.0f} / {sent['bytes_back']:,.0f} | "
+            f"{pass_a:.3f} / {pass_b:.3f} | {100 * (pass_b / pass_a - 1):+.0f} % | "
+            f"{sent['bytes_out']:,.0f} / {sent['bytes_back']:,.0f} | "
             f"{_mb(a['peak_mb'])} / {_mb(b['peak_mb'])} | {abs(b['objective'] / a['objective'] - 1):.1e} |"
         )
     far = record["large"]

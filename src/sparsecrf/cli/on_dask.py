@@ -101,5 +101,6 @@ def _client(address: str) -> Iterator[Any]:
     n = address[len(_LOCAL) :]
     if not (n.isdecimal() and int(n) > 0):
         raise InputError(f"--dask: expected a number of workers after {_LOCAL}, found {n!r}")
-    with LocalCluster(n_workers=int(n), threads_per_worker=1, dashboard_address=":0") as made, Client(made) as client:
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "preload": "sparsecrf.dask.local_worker"}
+    with LocalCluster(n_workers=int(n), **options) as made, Client(made) as client:
         yield client
