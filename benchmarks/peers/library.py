@@ -71,7 +71,8 @@ def sparsecrf(
 
 def _with_all_transitions(corpus: Corpus, vocabulary: Vocabulary) -> Numbers:
     """The observed features and every pair of labels."""
-    from sparsecrf import FeatureSet
+    from sparsecrf._core import FeatureSet
+
     from sparsecrf.objective import union
 
     Y, X, bias = corpus.n_labels, corpus.n_attributes, vocabulary.attributes.find("B")

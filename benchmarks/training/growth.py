@@ -1,7 +1,7 @@
-"""How the cost of a pass (loss and gradient) grows: with tokens, labels, active features, and what a second thread does.
+"""How the cost of a pass (loss and gradient) grows: with tokens, labels and active features; and a second thread.
 
-Simulated: every position has a random attribute out of 26, unigram and bigram; 2000 features are active unless said. For
-the growth with active features there are 200 attributes, 100 labels, so that a million of them find a place.
+Simulated: every position has a random attribute out of 26, unigram and bigram; 2000 features are active unless said.
+For the growth with active features there are 200 attributes and 100 labels, so that a million of them find a place.
 """
 
 from __future__ import annotations
