@@ -50,7 +50,10 @@ class Bench:
             return replace(row, kind="failed", wall_s=done.wall_s, peak_mb=done.peak_mb, note=_why(done)), []
         history = tool.history(done)
         seconds, own = (history[-1][0], history[-1][1]) if history else (_seconds(done), None)
-        found = self.score(pathlib.Path(f"{model}{tool.model_suffix}"), tool.form)
+        try:
+            found = self.score(pathlib.Path(f"{model}{tool.model_suffix}"), tool.form)
+        except (ValueError, OSError) as error:  # one unreadable model must not end hours of work
+            return replace(row, kind="failed", wall_s=done.wall_s, peak_mb=done.peak_mb, note=str(error)[:200]), []
         trusted = own is not None and abs(own - found.objective) <= AGREE * found.objective
         row = replace(
             row,

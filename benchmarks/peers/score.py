@@ -28,34 +28,50 @@ class Score:
     test_f1: float | None  #: percent of chunks; None where labels are not chunks
 
 
+class Encoded:
+    """The data of a task by the names of one template."""
+
+    def __init__(self, task: Task, files: Files, template: Template) -> None:
+        self.vocabulary = Vocabulary(start=False)
+        train = encode_columns([files.train], self.vocabulary, template, grow=True).corpus
+        self.test = encode_columns([files.test], self.vocabulary, template).corpus
+        self.objective = Objective(train, task.rho1, task.rho2, threads=1)
+
+
 class Scorer:
-    """The corpora of a task, encoded once, for all models of all tools."""
+    """The data of a task, encoded once, for all models of all tools."""
 
     def __init__(self, task: Task, files: Files) -> None:
-        self.vocabulary, template = Vocabulary(start=False), Template(task.template)
-        self.train = encode_columns([files.train], self.vocabulary, template, grow=True).corpus
-        self.test = encode_columns([files.test], self.vocabulary, template).corpus
+        self.task, self.files = task, files
         self.gold = [[row[-1] for row in rows] for rows in read_columns(files.test)]
-        self.objective = Objective(self.train, task.rho1, task.rho2, threads=1)
+        self._encoded: dict[tuple[str, str], Encoded] = {}
+
+    def encoded(self, template: Template) -> Encoded:
+        key = template.text, template.boundary
+        if key not in self._encoded:
+            self._encoded[key] = Encoded(self.task, self.files, template)
+        return self._encoded[key]
 
     def __call__(self, path: pathlib.Path, form: str) -> Score:
         """`form`: sparsecrf, crfsuite, wapiti or crf++."""
         model = Model.load(path) if form == "sparsecrf" else READERS[form](path)
         if form == "crfsuite":
             model = _with_bias_of_template(model)
-        weights = weights_in(model, self.vocabulary)
+        # Wapiti writes its lines in lower case and has other words for cells beyond the ends of a sentence.
+        data = self.encoded(model.template if form == "wapiti" and model.template else Template(self.task.template))
+        weights = weights_in(model, data.vocabulary)
         kept = weights.w != 0
         if kept.sum() != (model.w != 0).sum():
             raise ValueError(f"{path}: expected attributes and labels of the training data only, found others")
         numbers, w = weights.numbers[kept], weights.w[kept]
-        loss, _ = self.objective.loss_grad(self.objective.working_set(numbers), w)
-        predicted = best_labels(self.test, numbers, w, threads=1)
-        found = evaluate(self._pairs(predicted))
-        return Score(loss + self.objective.penalty(w), len(w), found.token_error, found.f1)
+        loss, _ = data.objective.loss_grad(data.objective.working_set(numbers), w)
+        predicted = best_labels(data.test, numbers, w, threads=1)
+        found = evaluate(self._pairs(data, predicted))
+        return Score(loss + data.objective.penalty(w), len(w), found.token_error, found.f1)
 
-    def _pairs(self, predicted: NDArray[np.int32]) -> Iterator[tuple[list[str], list[str]]]:
+    def _pairs(self, data: Encoded, predicted: NDArray[np.int32]) -> Iterator[tuple[list[str], list[str]]]:
         """Gold labels, which training may never have seen, and predicted ones of each test sequence."""
-        names, offsets = self.vocabulary.labels, self.test.offsets
+        names, offsets = data.vocabulary.labels, data.test.offsets
         for gold, begin, end in zip(self.gold, offsets[:-1], offsets[1:], strict=True):
             yield gold, [names[k] for k in predicted[begin:end]]
 
