@@ -4,8 +4,8 @@
 
 Tasks, tools and the objective know nothing of each other (tasks.py, tools.py, score.py). Every run is a process of its
 own on one thread unless its name says otherwise. A tool first makes a few iterations, to see how many fit into the
-limit; then it trains for all, half, a quarter and an eighth of them, and here the objective and the test score of each
-model are computed. What a tool prints about its way there is used if at the end it is within 1e-4 of that objective.
+limit; then it trains for all of them and for some --parts (half, a quarter and an eighth), and here the objective and
+the test score of each model are computed. What a tool prints about its way there is used if at the end it is within 1e-4 of that objective.
 Tools take turns, and runs shorter than --short seconds are repeated.
 
 Rows go to benchmarks/record/<cpu>/<date>.csv after every run; those of a tool and task that are run again are replaced.
@@ -28,7 +28,6 @@ from benchmarks.peers.score import Scorer
 from benchmarks.peers.tasks import TASKS, Files, Task
 from benchmarks.peers.tools import LABEL_ONLY, TOOLS, History, Tool
 
-FRACTIONS = 0.5, 0.25, 0.125
 AGREE = 1e-4  # of the objective
 HISTORY_POINTS = 60
 TRIAL = 3  # iterations, to see how long one takes
@@ -38,7 +37,8 @@ class Bench:
     """One task with all tools."""
 
     def __init__(self, task: Task, files: Files, options: argparse.Namespace) -> None:
-        self.task, self.files, self.limit, self.short = task, files, options.limit, options.short
+        self.task, self.files = task, files
+        self.limit, self.short, self.parts = options.limit, options.short, options.parts
         self.score = Scorer(task, files)
 
     def trained(self, tool: Tool, budget: float, repetition: int) -> tuple[Row, History]:
@@ -81,8 +81,7 @@ class Bench:
             trial, history = self.trained(tool, TRIAL, 0)
             if trial.kind == "failed":
                 return [trial]
-            assert trial.seconds is not None
-            budget = max(int(self.limit / (trial.seconds / TRIAL)), 1)
+            budget = max(int(self.limit / _an_iteration(trial, history)), 1)
             if budget <= TRIAL:
                 return [trial, *self._points(tool, history)]
         whole, history = self.trained(tool, budget, 0)
@@ -91,7 +90,7 @@ class Bench:
             return rows
         assert whole.seconds is not None
         arrived = min(budget, whole.seconds) if tool.by_time else budget
-        for fraction in FRACTIONS:
+        for fraction in self.parts:
             part = fraction * arrived if tool.by_time else int(fraction * arrived)
             if part >= (0.05 if tool.by_time else 1):
                 rows.append(self.trained(tool, part, 0)[0])
@@ -110,6 +109,14 @@ class Bench:
             return []
         row, history = self.trained(tool, first.budget, repetition)
         return [row, *(replace(p, repetition=repetition) for p in self._points(tool, history))]
+
+
+def _an_iteration(trial: Row, history: History) -> float:
+    """Seconds of one; the first is left out if the others are known, as what is done once comes before it."""
+    if len(history) > 1:
+        return (history[-1][0] - history[0][0]) / (len(history) - 1)
+    assert trial.seconds is not None
+    return trial.seconds / TRIAL
 
 
 def _seconds(done: Finished) -> float:
@@ -161,6 +168,7 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tasks", nargs="*", metavar="TASK", help=f"some of {', '.join(TASKS)}")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds of training a run (default 300)")
+    parser.add_argument("--parts", type=float, nargs="*", default=[0.5, 0.25, 0.125], help="of the budget, runs of")
     parser.add_argument("--short", type=float, default=60.0, help="runs of at most so many seconds are repeated")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--tools", nargs="*", help="only those whose names have one of these in them")
