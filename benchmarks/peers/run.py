@@ -5,8 +5,8 @@
 Tasks, tools and the objective know nothing of each other (tasks.py, tools.py, score.py). Every run is a process of its
 own on one thread unless its name says otherwise. A tool first makes a few iterations, to see how many fit into the
 limit; then it trains for all of them and for some --parts (half, a quarter and an eighth), and here the objective and
-the test score of each model are computed. What a tool prints about its way there is used if at the end it is within 1e-4 of that objective.
-Tools take turns, and runs shorter than --short seconds are repeated.
+the test score of each model are computed. What a tool prints about its way there is used if at the end it is within
+1e-4 of that objective. Tools take turns, and runs shorter than --short seconds are repeated.
 
 Rows go to benchmarks/record/<cpu>/<date>.csv after every run; those of a tool and task that are run again are replaced.
 """
