@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from functools import partial
 from itertools import pairwise
@@ -355,17 +356,22 @@ def test_solvers_that_need_the_data_are_refused(client, data):
 
 def test_every_wait_has_a_limit(client, data):
     X, y = (cut(values) for values in data)
-    slow = delayed(_slow)(X[0], 6.0)
     began = time.monotonic()
-    with pytest.raises(ClusterError, match="expected an answer within 1 s, found none"):
-        train(client, [slow, *X[1:]], y, timeout=1.0)
-    assert time.monotonic() - began < 5.0
+    try:
+        with pytest.raises(ClusterError, match="expected an answer within 1 s, found none"):
+            train(client, [delayed(_stuck)(X[0]), *X[1:]], y, timeout=1.0)
+        assert time.monotonic() - began < 15.0
+    finally:
+        _ENOUGH.set()
     with pytest.raises(InputError, match="timeout: expected a number of seconds > 0, found 0"):
         train(client, X, y, timeout=0)
 
 
-def _slow(part, seconds):
-    time.sleep(seconds)
+_ENOUGH = threading.Event()
+
+
+def _stuck(part):
+    _ENOUGH.wait(20.0)
     return part
 
 
@@ -396,30 +402,12 @@ def _interrupted(*_, **__):
 
 # ---- Workers and schedulers that are lost
 
-
-def test_a_killed_worker_changes_nothing(trained, data):
-    X, y = data
-    killed = []
-
-    def kill(record):
-        if record["iter"] == 3 and not killed:
-            killed.append(next(iter(client.run(os.getpid).values())))
-            os.kill(killed[0], signal.SIGKILL)
-
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
-    ):
-        found = train(client, cut(X), cut(y), callback=kill, timeout=120.0, **OPTIONS)
-    assert killed
-    assert found.model.to_bytes() == trained.model.to_bytes()
-
-
 SCHEDULER = """
-from distributed import LocalCluster
 import sys
-options = {"threads_per_worker": 1, "processes": False, "protocol": "tcp://", "dashboard_address": ":0"}
-with LocalCluster(n_workers=int(sys.argv[1]), **options) as cluster:
+from distributed import LocalCluster
+n_workers, processes = int(sys.argv[1]), sys.argv[2] == "processes"
+options = {"threads_per_worker": 1, "protocol": "tcp://", "dashboard_address": ":0"}
+with LocalCluster(n_workers=n_workers, processes=processes, **options) as cluster:
     print(cluster.scheduler_address, flush=True)
     sys.stdin.read()
 """
@@ -427,16 +415,11 @@ with LocalCluster(n_workers=int(sys.argv[1]), **options) as cluster:
 
 @pytest.fixture
 def elsewhere():
-    """Starts schedulers in processes of their own."""
+    """Starts schedulers in processes of their own, with workers that end with them."""
     started = []
 
-    def start(n_workers):
-        command = [
-            sys.executable,
-            "-c",
-            SCHEDULER.replace("processes=False", "processes=False, protocol='tcp'"),
-            str(n_workers),
-        ]
+    def start(n_workers, kind="threads"):
+        command = [sys.executable, "-c", SCHEDULER, str(n_workers), kind]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         started.append(process)
         return process, process.stdout.readline().strip()
@@ -447,25 +430,40 @@ def elsewhere():
         process.wait()
 
 
+def test_a_killed_worker_changes_nothing(elsewhere, trained, data):
+    X, y = data
+    killed = []
+
+    def kill(record):
+        if record["iter"] == 3 and not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    _, address = elsewhere(2, "processes")
+    with Client(address, timeout=60) as client:
+        found = train(client, cut(X), cut(y), callback=kill, timeout=120.0, **OPTIONS)
+        assert killed
+        assert killed[0] not in client.run(os.getpid).values()
+    assert found.model.to_bytes() == trained.model.to_bytes()
+
+
 def test_a_lost_scheduler_is_an_error(elsewhere, data):
     process, address = elsewhere(1)
     X, y = data
+    killed = []
 
     def kill(record):
         if record["iter"] == 2:
             process.kill()
+            killed.append(time.monotonic())
 
-    with Client(address, timeout=30) as client:
-        began = time.monotonic()
+    with Client(address, timeout=60) as client:
         with pytest.raises(ClusterError, match=r"cluster .*: "):
-            train(client, cut(X), cut(y), callback=kill, timeout=15.0, **OPTIONS)
-        assert time.monotonic() - began < 60.0
+            train(client, cut(X), cut(y), callback=kill, timeout=10.0, **OPTIONS)
+        assert time.monotonic() - killed[0] < 60.0
 
 
 def test_no_workers_is_an_error(elsewhere, data):
     _, address = elsewhere(0)
-    with (
-        Client(address, timeout=30) as client,
-        pytest.raises(ClusterError, match="expected workers, found none after 1 s"),
-    ):
+    with Client(address, timeout=60) as client, pytest.raises(ClusterError, match="expected workers, found none after"):
         train(client, *map(cut, data), timeout=1.0)

@@ -33,27 +33,31 @@ class Known:
     """A feature set that travels by its numbers; a process makes it once, for all its shards."""
 
     def __init__(self, n_labels: int, n_attributes: int, numbers: Numbers) -> None:
-        self._state = (n_labels, n_attributes, numbers)
+        self._numbers: tuple[int, int, Numbers] | None = (n_labels, n_attributes, numbers)
         self._features: FeatureSet | None = None
 
     @classmethod
     def of(cls, features: FeatureSet) -> Known:
-        known = cls(features.n_labels, features.n_attributes, features.numbers)
-        known._features = features
+        known = cls.__new__(cls)
+        known._numbers, known._features = None, features
         return known
 
     @property
     def features(self) -> FeatureSet:
         with _making:
             if self._features is None:
-                self._features = FeatureSet.from_numbers(*self._state)
+                assert self._numbers is not None
+                self._features, self._numbers = FeatureSet.from_numbers(*self._numbers), None
             return self._features
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Known, self._state
+        features = self.features
+        return Known, (features.n_labels, features.n_attributes, features.numbers)
 
     def __sizeof__(self) -> int:
-        return object.__sizeof__(self) + 2 * self._state[2].nbytes + 16 * self._state[1]
+        # Of the set that will be made: rows by attribute, a label or pair for each feature.
+        X, K = self._numbers[1:] if self._numbers is not None else (self.features.n_attributes, self.features)
+        return object.__sizeof__(self) + 16 * X + 8 * len(K)
 
 
 # ---- Questions
@@ -138,10 +142,12 @@ class ShardedOracle:
         return self.workers.total(virtual, unite).keys
 
     def masses(self) -> tuple[Floats, Floats, Floats]:
-        if self._masses is None:
-            unigram, start, inner = self.workers.total(masses, add, False)
+        if self._masses is not None:
+            return self._masses
+        unigram, start, inner = self.workers.total(masses, add, False)
+        if len(self.workers) > 1:  # screening needs them, too
             self._masses = unigram, start, inner
-        return self._masses
+        return unigram, start, inner
 
     def loss_grad(self, features: FeatureSet, w: Floats, counts: Floats) -> tuple[float, Floats]:
         loss, g = self._pass(loss_grad, features, w, counts)

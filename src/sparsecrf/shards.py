@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 Answer = TypeVar("Answer")
 
+LET_GO = "shards: expected them to be there, found that they were let go"
+
 #: How many answers are merged at a time. Part of what a result's last bits depend on.
 FAN_IN = 8
 
@@ -125,6 +127,8 @@ class InProcess:
         *arguments: Any,
         first: tuple[Any, ...] = (),
     ) -> Answer:
+        if not self.shards:
+            raise InputError(LET_GO)
         answers = (question(shard, *arguments, *(first if k == 0 else ())) for k, shard in enumerate(self.shards))
         return in_order(merge, answers)
 

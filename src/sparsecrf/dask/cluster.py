@@ -17,13 +17,14 @@ from distributed import Client, Future, wait
 from distributed.scheduler import KilledWorker
 
 from sparsecrf._core import InputError
-from sparsecrf.shards import Shard, in_order
+from sparsecrf.shards import LET_GO, Shard, in_order
 
 Answer = TypeVar("Answer")
 
 #: Seconds without any answer after which a cluster is given up.
 TIMEOUT = 300.0
 _LOOK_EVERY = 1.0  # seconds, while nothing comes
+_RECONNECT = 30.0  # seconds in which a client may find its scheduler again
 
 _CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
 
@@ -102,10 +103,11 @@ class Cluster:
             n = sum(task.done() for task in tasks)
             if n != n_done:
                 n_done, since = n, monotonic()
-            elif monotonic() - since > self.timeout:
-                raise TimeoutError
-            elif self.client.status in ("closing", "closed"):
+            waited = monotonic() - since
+            if self.client.status != "running" and waited > min(_RECONNECT, self.timeout):
                 raise ClusterError(f"{self}: expected a connection to the scheduler, found it lost")
+            if waited > self.timeout:
+                raise TimeoutError
 
 
 class OnDask:
@@ -133,7 +135,7 @@ class OnDask:
     ) -> Answer:
         n = len(self.shards)
         if n == 0:
-            raise InputError("shards: expected them on the cluster, found that they were let go")
+            raise InputError(LET_GO)
         each = [[argument] * n for argument in arguments] + [[argument] + [None] * (n - 1) for argument in first]
         tasks = self.cluster.map(partial(_ask, question), range(n), self.shards, *each, name=question.__name__)
         last = self.cluster.merged(merge, tasks)
