@@ -1,5 +1,7 @@
 #include "regex.hpp"
 
+#include <utility>
+
 #include "error.hpp"
 #include "utf8.hpp"
 
@@ -8,6 +10,7 @@ namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
 constexpr std::size_t kMostRepeats = 64;
+constexpr std::size_t kMostItems = 1000;
 constexpr std::string_view kClasses = "adlpsuwADLPSUW";
 
 // isalpha and its like in the C locale, whatever locale the program runs in.
@@ -70,6 +73,10 @@ Regex::Regex(std::string_view expression, std::optional<Error>& error) {
             }
             ++at;
         }
+        if (items_.size() == kMostItems) {
+            error = Error{at, message("expected at most ", kMostItems, " characters and classes, found more")};
+            return;
+        }
         items_.push_back(std::move(item));
     }
 }
@@ -84,43 +91,65 @@ std::size_t Regex::step(const Item& item, std::string_view text) {
     return 0;
 }
 
-// Backtracking: recursion is as deep as there are repeats, and a star is a loop.
-std::size_t Regex::match(std::size_t k, std::string_view text, std::size_t at, std::vector<bool>& failed) const {
-    const std::size_t place = k * (text.size() + 1) + at;
-    const auto fail = [&] {
-        if (!failed.empty()) failed[place] = true;
-        return kNone;
+// All matches at once, as Pike and Thompson do: the items that the next character may belong to, those first that
+// backtracking would try first. An item is in the list at most once, so that a character costs at most a step an item,
+// whatever the expression: the time is at most items times text.
+struct Regex::Search {
+    struct Thread {
+        std::size_t item;   // [0, items]; items: a match ends here
+        std::size_t begin;  // of its match
     };
-    if (!failed.empty() && failed[place]) return kNone;
-    for (; k < items_.size(); ++k) {
-        const Item& item = items_[k];
-        const std::size_t length = step(item, text.substr(at));
-        if (item.repeat == Repeat::once) {
-            if (length == 0) return fail();
-            at += length;
-        } else if (item.repeat == Repeat::optional) {
-            if (length == 0) continue;
-            const std::size_t end = match(k + 1, text, at + length, failed);
-            if (end != kNone) return end;
-        } else {
-            for (;;) {
-                const std::size_t end = match(k + 1, text, at, failed);
-                if (end != kNone) return end;
-                const std::size_t more = step(item, text.substr(at));
-                if (more == 0) return fail();
-                at += more;
+
+    const Regex& regex;
+    std::vector<Thread> now, next;
+    std::vector<std::size_t> seen;  // [items + 1] 1 + position at which the item was last put into a list
+
+    explicit Search(const Regex& of) : regex(of), seen(of.items_.size() + 1) {
+        now.reserve(seen.size());
+        next.reserve(seen.size());
+    }
+
+    // Puts item k into the list, and what may come instead of it. Recursion is as deep as repeats follow each other.
+    void add(std::vector<Thread>& list, std::size_t k, std::size_t begin, std::size_t at) {
+        if (seen[k] == at + 1) return;
+        seen[k] = at + 1;
+        const Repeat repeat = k < regex.items_.size() ? regex.items_[k].repeat : Repeat::once;
+        if (repeat == Repeat::any) add(list, k + 1, begin, at);
+        list.push_back({k, begin});
+        if (repeat == Repeat::optional) add(list, k + 1, begin, at);
+    }
+
+    Match run(std::string_view text) {
+        const std::vector<Item>& items = regex.items_;
+        Match found{0, 0, false};
+        for (std::size_t at = 0;;) {
+            if (!found.found && (at == 0 || !regex.from_start_)) add(now, 0, at, at);
+            const std::string_view rest = text.substr(at);
+            const std::size_t length = rest.empty() ? 0 : utf8_length(rest);
+            for (const Thread& thread : now) {
+                if (thread.item == items.size()) {
+                    if (regex.to_end_ && !rest.empty()) continue;
+                    found = {thread.begin, at - thread.begin, true};
+                    break;  // the others would have been tried later
+                }
+                const Item& item = items[thread.item];
+                if (step(item, rest) == 0) continue;
+                add(next, item.repeat == Repeat::any ? thread.item : thread.item + 1, thread.begin, at + length);
             }
+            std::swap(now, next);
+            next.clear();
+            if (rest.empty() || (now.empty() && (found.found || regex.from_start_))) return found;
+            at += length;
         }
     }
-    return to_end_ && at != text.size() ? fail() : at;
-}
+};
 
 Regex::Match Regex::search(std::string_view text) const {
-    std::vector<bool> failed;
-    if (repeats_ > 1) failed.resize((items_.size() + 1) * (text.size() + 1));
+    if (repeats_ > 0) return Search(*this).run(text);
     for (std::size_t begin = 0;; begin += utf8_length(text.substr(begin))) {
-        const std::size_t end = match(0, text, begin, failed);
-        if (end != kNone) return {begin, end - begin, true};
+        std::size_t at = begin, k = 0, length = 1;
+        for (; k < items_.size() && (length = step(items_[k], text.substr(at))) > 0; ++k) at += length;
+        if (k == items_.size() && (!to_end_ || at == text.size())) return {begin, at - begin, true};
         if (from_start_ || begin == text.size()) return {0, 0, false};
     }
 }

@@ -5,7 +5,8 @@
 //   ^  at the beginning: the match starts the text    $  at the end: the match ends the text
 //   *  the character before it any number of times, as few as will do    ?  the character before it once if it can be
 //
-// Classes are those of ASCII; a character is one of UTF-8. At most 64 repeats an expression.
+// Classes are those of ASCII; a character is one of UTF-8. An expression has at most 1000 characters and classes and 64
+// repeats. A search takes at most their number times the length of the text, and memory by their number.
 #pragma once
 
 #include <cstddef>
@@ -44,9 +45,7 @@ class Regex {
 
     // Length of the character at the start of `text` if the item matches it, else 0.
     static std::size_t step(const Item& item, std::string_view text);
-    // End of the match of items [k, ...) that starts at `at`; npos if there is none. `failed`: [items + 1, |text| + 1],
-    // where it is known that there is none, so that the time is at most their product; empty: not remembered.
-    std::size_t match(std::size_t k, std::string_view text, std::size_t at, std::vector<bool>& failed) const;
+    struct Search;
 
     std::vector<Item> items_;
     std::size_t repeats_ = 0;  // items that may match more or less than once
