@@ -331,7 +331,7 @@ def test_a_crfpp_model_labels_columns(program):
         ("4 U:a", "-1 U:a", "line 13: expected the number"),
         ("4 U:a", "4 X:a", "line 13: expected the number"),
         ("4 U:a", f"{'9' * 5000} U:a", "line 13: expected the number"),
-        ("4 U:a", "4 U:a\n4 U:a", "distinct attributes"),
+        ("4 U:a", "4 U:a\n4 U:a", "weights of its own"),
         ("2.0000000000000000", "two", "line 19: expected a weight, found 'two'"),
         ("2.0000000000000000", "inf", "line 19: expected a weight"),
         ("N\nV\n\nU:%x[0,0]\nB\n\n", "", "expected five parts with blank lines between, found"),

@@ -77,41 +77,88 @@ class Checkpoint:
         """The state in the file; None if there is no file yet."""
         if not self.path.exists():
             return None
-        metadata, arrays = self._read()
-        self._check_run(json.loads(metadata["run"]))
-        state = json.loads(metadata["state"])
-        known = objective.working_set(arrays["numbers"])
-        own = {name[len(_SOLVER) :]: array for name, array in arrays.items() if name.startswith(_SOLVER)}
-        best = None
-        if "best" in state:
-            best = Best(numbers=arrays["best.numbers"], w=arrays["best.w"], **state["best"])
-        lowest = None
-        if "lowest" in state:
-            lowest = Lowest(arrays["lowest.numbers"], arrays["lowest.w"], state["lowest"])
-        mixture = None
-        if "mixture" in state:
-            mixture = Mixture(numbers=arrays["mixture.numbers"], G=arrays["mixture.G"], **state["mixture"])
-        return State(
-            Point(known, arrays["w"], state["loss"], arrays["g"]),
-            state["iteration"],
-            state["screened"],
-            state["stalled"],
-            state["passes"],
-            state["elapsed"],
-            [Record(**record) for record in state["history"]],
-            own,
-            best,
-            lowest,
-            mixture,
-        )
-
-    def _read(self) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
         metadata, found = unpack(memoryview(self.path.read_bytes()), str(self.path), _FORMAT, _VERSION)
-        # Copies: a solver may write to its arrays.
-        return metadata, {name: np.array(array.data).reshape(array.shape) for name, array in found.items()}
+        try:
+            run, state = json.loads(metadata["run"]), json.loads(metadata["state"])
+            # Copies: a solver may write to its arrays.
+            arrays = {name: np.array(array.data).reshape(array.shape) for name, array in found.items()}
+            self._check_run(run)
+            return _state(objective, state, arrays)
+        except (LookupError, TypeError, ValueError, RecursionError) as error:
+            if isinstance(error, InputError) and str(error).startswith(str(self.path)):
+                raise
+            raise InputError(f"{self.path}: expected the state of a run, found something else ({error})") from error
 
-    def _check_run(self, found: dict[str, Any]) -> None:
+    def _check_run(self, found: Any) -> None:
+        if not isinstance(found, dict):
+            raise TypeError("the run is no object")
         for name in sorted(self.run.keys() | found.keys()):
             expected, given = self.run.get(name), found.get(name)
             if expected != given:
                 raise InputError(f"{self.path}: expected a checkpoint with {name} {expected}, found {name} {given}")
+
+
+def _state(objective: Objective, state: Any, arrays: Mapping[str, NDArray[Any]]) -> State:
+    """The state from counters and arrays. Raises for what is missing or of another type: a file may be whole and still
+    make no sense."""
+
+    def vectors(prefix: str, *names: str) -> list[NDArray[Any]]:
+        """Numbers of features, and arrays with a value for each of them (G: two)."""
+        numbers = arrays[f"{prefix}numbers"]
+        if numbers.dtype != np.int64 or numbers.ndim != 1:
+            raise TypeError(f"{prefix}numbers: {numbers.dtype}{list(numbers.shape)}")
+        found = [numbers, *(arrays[prefix + name] for name in names)]
+        for name, array in zip(names, found[1:], strict=True):
+            expected = (2, *numbers.shape) if name == "G" else numbers.shape
+            if array.dtype != np.float64 or array.shape != expected:
+                raise TypeError(f"{prefix}{name}: {array.dtype}{list(array.shape)} for {list(expected)}")
+        return found
+
+    numbers, w, g = vectors("", "w", "g")
+    point = Point(objective.working_set(numbers), w, _number(state["loss"]), g)
+    best = lowest = mixture = None
+    if "best" in state:
+        best_of = state["best"]
+        best = Best(_number(best_of["error"]), _count(best_of["iteration"]), *vectors("best.", "w"))
+    if "lowest" in state:
+        lowest_numbers, lowest_w = vectors("lowest.", "w")
+        lowest = Lowest(lowest_numbers, lowest_w, _number(state["lowest"]))
+    if "mixture" in state:
+        mixture_of = state["mixture"]
+        mixture = Mixture(_number(mixture_of["bound"]), _number(mixture_of["entropy"]), *vectors("mixture.", "G"))
+    for known in (best, lowest, mixture):
+        if known is not None:
+            objective.working_set(known.numbers)  # raises if they are no features
+    return State(
+        point,
+        _count(state["iteration"]),
+        _count(state["screened"]),
+        _count(state["stalled"]),
+        _number(state["passes"]),
+        _number(state["elapsed"]),
+        [_record(record) for record in state["history"]],
+        {name[len(_SOLVER) :]: array for name, array in arrays.items() if name.startswith(_SOLVER)},
+        best,
+        lowest,
+        mixture,
+    )
+
+
+def _record(found: Any) -> Record:
+    record = Record(**found)
+    for name, value in asdict(record).items():
+        if value is not None or name not in ("gap", "kkt", "dev_error"):
+            _number(value)
+    return record
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{value!r:.40} is no number")
+    return value
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise TypeError(f"{value!r:.40} is no count")
+    return value

@@ -108,6 +108,12 @@ def main() -> None:
     except InputError as error:
         typer.echo(f"sparsecrf: {error}", err=True)
         sys.exit(1)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "new thread" not in str(error):
+            raise
+        # Python's words for a thread without memory do not mention it.
+        typer.echo(f"sparsecrf: expected enough memory, found too little ({str(error) or 'out of memory'})", err=True)
+        sys.exit(1)
 
 
 def _terminated(*_: object) -> None:

@@ -39,7 +39,7 @@ def from_text(data: bytes, source: str) -> Model:
     Y = len(labels)
     unigram: list[tuple[int, int]] = []  # attribute and number of its first weight
     bigram: list[tuple[int, int]] = []
-    attributes = []
+    attributes, taken = [], 0
     for k, line in enumerate(names):
         number, _, name = line.partition(" ")
         size = {"U": Y, "B": Y * Y}.get(name[:1])
@@ -50,6 +50,9 @@ def from_text(data: bytes, source: str) -> Model:
             )
         (unigram if name[0] == "U" else bigram).append((k, int(number)))
         attributes.append(name)
+        taken += size
+    if taken > n:  # or a small file could ask for any amount of memory
+        raise InputError(f"{source}: expected weights of its own for each attribute, found {n} for {taken}")
     within = np.arange(Y * Y if bigram else Y)  # a bigram attribute has room in the file for so many
     u, b = np.array(unigram, dtype=np.int64).reshape(-1, 2, 1), np.array(bigram, dtype=np.int64).reshape(-1, 2, 1)
     unigram_cells = np.stack(np.broadcast_arrays(u[:, 0], within[:Y]), axis=-1).reshape(-1, 2)
@@ -86,11 +89,12 @@ def _header(lines: list[str], source: str) -> tuple[float, int, int]:
     """Cost factor, number of weights, number of columns of observations."""
     header = dict(line.partition(": ")[::2] for line in lines)
     version, n, columns = header.get("version", ""), header.get("maxid", ""), header.get("xsize", "")
-    if not _is_whole(version) or int(version) // 100 != 1 or not _is_whole(n) or not _is_whole(columns):
+    if not _is_whole(version) or int(version) // 100 != 1 or not _is_whole(n) or not _is_whole(columns, 10):
         found = f"version {version!r}, maxid {n!r}, xsize {columns!r}"
         raise InputError(f"{source}: expected version 1xx, maxid and xsize, found {found}")
     return number_of(header.get("cost-factor", ""), f"{source}: cost-factor"), int(n), int(columns)
 
 
-def _is_whole(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 19
+def _is_whole(text: str, digits: int = 19) -> bool:
+    """Whether it is a whole number of fewer digits than these."""
+    return text.isascii() and text.isdigit() and len(text) < digits

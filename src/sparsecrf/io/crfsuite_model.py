@@ -25,6 +25,7 @@ from sparsecrf.vocabulary import BIAS
 _HEADER = struct.Struct("<4sI4s9I")
 _CQDB = struct.Struct("<4s5I")
 _BYTE_ORDER = 0x62445371
+_MOST_ARROWS = 100  # in a line of a dump
 
 
 def from_binary(data: bytes, source: str) -> Model:
@@ -88,12 +89,15 @@ def _strings(data: bytes, at: int, n: int, where: str) -> list[str]:
         raise InputError(f"{where}: expected {n} strings in a CQDB chunk, found {chunk!r} with {n_links}")
     if at + links + 4 * n > len(data):
         raise InputError(f"{where}: expected {n} offsets at {at + links}, found the file to end at {len(data)}")
-    names = []
+    names, total = [], 0
     for k, offset in enumerate(struct.unpack_from(f"<{n}I", data, at + links)):
         found, length = _unpack(struct.Struct("<II"), data, at + offset, where)
         begin = at + offset + 8
         if offset == 0 or found != k or length == 0 or begin + length > len(data) or data[begin + length - 1]:
             raise InputError(f"{where}: expected string {k} at {at + offset}, found it damaged")
+        total += length
+        if total > len(data):  # or a file could ask for a hundred times its size
+            raise InputError(f"{where}: expected strings beside each other, found them to overlap")
         names.append(text_of(data[begin : begin + length - 1], where))
     return names
 
@@ -142,7 +146,9 @@ def _cells(
     """`  (0) source --> label: weight`. Names may have arrows: the split that gives two known names is meant."""
     for where, line in lines:
         names, _, weight = line.partition(") ")[2].rpartition(": ")
-        parts = names.split(" --> ")
+        parts = names.split(" --> ", _MOST_ARROWS + 1)
+        if len(parts) > _MOST_ARROWS:  # there are as many splits, each as long as the line
+            raise InputError(f"{where}: expected names with fewer than {_MOST_ARROWS} arrows, found {line[:80]!r}")
         splits = [(" --> ".join(parts[:k]), " --> ".join(parts[k:])) for k in range(1, len(parts))]
         cells = [(sources[a], labels[b]) for a, b in splits if a in sources and b in labels]
         if len(cells) != 1:
