@@ -7,7 +7,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp src -not -name __pycac
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.inl')
 
 .PHONY: demo test test-browser chromium lint docs bench bench-micro bench-peers bench-training bench-labelling \
-	bench-estimator experiments experiments-pages sanitize format clean
+	bench-estimator experiments experiments-pages sanitize sanitize-thread torture format clean
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -131,3 +131,19 @@ sanitize: .venv-sanitize/installed
 	LD_PRELOAD="$(SANITIZE_LIBS)" PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 \
 		UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 HYPOTHESIS_PROFILE=brief \
 		.venv-sanitize/bin/python -m pytest --capture=sys $(PYTEST_ARGS)
+
+# ---- ThreadSanitizer: the core without Python and OpenMP, which it does not understand (cpp/tests/threads.cpp).
+sanitize-thread: .venv/tools
+	CXX=$(CXX) .venv/bin/cmake -S . -B build/core-thread -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath .venv/bin/ninja) \
+		-DCMAKE_BUILD_TYPE=RelWithDebInfo -DSPARSECRF_PROGRAMS=ON -DSPARSECRF_SANITIZE=thread
+	.venv/bin/cmake --build build/core-thread --target threads
+	TSAN_OPTIONS=halt_on_error=1 build/core-thread/threads 4
+
+# ---- Faults and attacks: fuzzing, kills, full disks, little memory, a soak, Valgrind. An hour and a half with MINUTES=60
+# of fuzzing; ONLY="NAME ..." chooses. Writes torture/RECORD.md.
+torture: .venv/installed .venv/torture
+	PYTHONPATH=. .venv/bin/python -m torture.run $(ONLY) --minutes $(or $(MINUTES),60)
+
+.venv/torture: .venv/tools
+	.venv/bin/python -m pip install --quiet --group torture
+	touch $@

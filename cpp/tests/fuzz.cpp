@@ -1,0 +1,292 @@
+// Fuzzing of the core's parsers: any bytes give a result or an InputError. For AddressSanitizer and UBSan
+// (torture/fuzz.py).
+//
+//   fuzz TARGET SECONDS SEEDS FOUND       SEEDS: a folder of inputs; FOUND: how names of files with findings begin
+//
+// Inputs are mutated, and those that reach something new are kept and mutated further. GCC calls
+// __sanitizer_cov_trace_pc wherever the core goes (-fsanitize-coverage=trace-pc).
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+
+#include "core/error.hpp"
+#include "core/utf8.hpp"
+#include "world.hpp"
+
+using namespace sparsecrf;
+using tests::Random;
+using tests::World;
+
+// ---- Coverage: how often each pair of places was passed one after the other, by a hash of both.
+namespace {
+constexpr std::size_t kPairs = 1 << 16;
+std::array<std::uint8_t, kPairs> passed;    // by the input at work
+std::array<std::uint8_t, kPairs> known;     // by all before it: bits of how_often
+std::array<std::uint32_t, kPairs> touched;  // the first n_touched: where `passed` is not 0
+std::size_t n_touched = 0;
+std::uintptr_t last_place = 0;
+
+// A bit for once, twice, 3 to 4, 5 to 8, ... times.
+std::uint8_t how_often(std::uint8_t times) {
+    std::uint8_t bit = 1;
+    for (int limit = 1; limit < times && bit < 128; limit *= 2) bit = static_cast<std::uint8_t>(bit << 1);
+    return times == 0 ? 0 : bit;
+}
+
+// Whether the input at work reached something new; the next one starts from nothing.
+bool is_new() {
+    bool found = false;
+    for (std::size_t k = 0; k < n_touched; ++k) {
+        const std::uint8_t bit = how_often(passed[touched[k]]);
+        found |= (bit & ~known[touched[k]]) != 0;
+        known[touched[k]] |= bit;
+        passed[touched[k]] = 0;
+    }
+    n_touched = 0;
+    last_place = 0;
+    return found;
+}
+
+// ---- The input at work, written to a file if it is the last one.
+std::string input, found_prefix;
+
+void write_finding() {
+    std::uint64_t name = 1469598103934665603u;  // FNV-1a
+    for (const char c : input) name = (name ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    char path[4096];
+    std::snprintf(path, sizeof path, "%s%016llx", found_prefix.c_str(), static_cast<unsigned long long>(name));
+    if (std::FILE* file = std::fopen(path, "wb")) {
+        std::fwrite(input.data(), 1, input.size(), file);
+        std::fclose(file);
+    }
+    std::fprintf(stderr, "fuzz: finding in %s\n", path);
+}
+
+void too_slow(int) {
+    std::fprintf(stderr, "fuzz: error: timeout\n");
+    write_finding();
+    _exit(1);
+}
+}  // namespace
+
+extern "C" {
+void __sanitizer_cov_trace_pc() {
+    const auto place = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+    const std::size_t pair = (place ^ last_place) % kPairs;
+    if (passed[pair] == 0) touched[n_touched++] = static_cast<std::uint32_t>(pair);
+    if (passed[pair] < 255) ++passed[pair];
+    last_place = place >> 1;
+}
+void __sanitizer_set_death_callback(void (*callback)());
+const char* __asan_default_options() { return "max_allocation_size_mb=1024"; }
+const char* __ubsan_default_options() { return "print_stacktrace=1"; }
+}
+
+namespace {
+// ---- Targets.
+std::vector<std::vector<std::string>> all_rows(std::string_view text, std::int64_t line, std::int64_t& n_columns) {
+    ColumnReader reader("input", n_columns, line);
+    reader.open(text);
+    std::vector<std::vector<std::string>> found;
+    Rows rows;
+    while (reader.next(rows)) found.emplace_back(rows.cells.begin(), rows.cells.end());
+    n_columns = reader.n_columns();
+    return found;
+}
+
+// Read in one piece and in two, a column file has the same sequences.
+void columns(std::string_view text) {
+    std::int64_t n_whole = 0, n_cut = 0;
+    const auto whole = all_rows(text, 1, n_whole);
+    const std::size_t cut = whole_sequences(text.substr(0, text.size() / 2));
+    auto parts = all_rows(text.substr(0, cut), 1, n_cut);
+    for (auto& rows : all_rows(text.substr(cut), cut == 0 ? 1 : 2, n_cut)) parts.push_back(std::move(rows));
+    if (parts != whole) throw std::logic_error("a file in two pieces has other sequences");
+}
+
+void crfsuite(std::string_view text) {
+    static const World world(20);
+    static const Labeller labeller = world.labeller_of_items();
+    CrfsuiteReader reader("input");
+    reader.open(text);
+    Items items;
+    while (reader.next(items)) {
+    }
+    labeller.label(text, "input", 0, 1, LabelOptions{});
+}
+
+void expand_all(const Template& lines, const Rows& rows) {
+    lines.check_columns(rows.n_columns, "rows");
+    Expansion made;
+    for (std::int64_t t = 0; t < rows.length; ++t) {
+        for (std::int64_t k = 0; k < lines.size(); ++k) {
+            lines.expand(k, rows, t, made);
+            std::string whole;
+            for (const std::string_view part : made.parts) whole += part;
+            if (TextHash(whole).value != made.hash.value) throw std::logic_error("another hash than that of the text");
+        }
+    }
+}
+
+void template_file(std::string_view text) {
+    ColumnReader reader("rows");
+    reader.open("Ada NNP\nsaw VBD\nZürich-Oerlikon NNP\n1984 CD\n");
+    Rows rows;
+    reader.next(rows);
+    const Dialect dialect = text.starts_with('\t') ? Dialect::wapiti : Dialect::crfpp;
+    expand_all(Template(std::string(text.substr(text.starts_with('\t'))), dialect, "input"), rows);
+}
+
+// An expression, a line feed, and the text to search.
+void regex(std::string_view text) {
+    if (utf8_error(text) != text.npos) throw InputError("expected UTF-8");
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::optional<Regex::Error> error;
+    const Regex made(text.substr(0, end), error);
+    if (error) throw InputError(error->what);
+    const std::string_view searched = text.substr(std::min(end + 1, text.size()));
+    const Regex::Match match = made.search(searched);
+    if (match.begin + match.length > searched.size()) throw std::logic_error("a match beyond the text");
+    if (utf8_error(searched.substr(match.begin, match.length)) != searched.npos) throw std::logic_error("half a match");
+}
+
+void label(std::string_view text) {
+    static const World world(20);
+    static const Labeller labeller = world.labeller();
+    LabelOptions options;
+    labeller.label(text, "input", 0, 1, options);
+    options.headers = options.distribution = options.force = true;
+    options.nbest = 3;
+    labeller.label(text, "input", 0, 1, options);
+}
+
+const std::map<std::string, std::function<void(std::string_view)>> kTargets{
+    {"columns", columns}, {"crfsuite", crfsuite}, {"template", template_file}, {"regex", regex}, {"label", label}};
+
+// ---- Mutation.
+constexpr std::size_t kLongest = 8192;
+constexpr const char* kTokens[] = {"\n",
+                                   "\n\n",
+                                   "\r\n",
+                                   " ",
+                                   "\t",
+                                   "\\",
+                                   "\\:",
+                                   ":",
+                                   "@weight:",
+                                   "1e308",
+                                   "-0",
+                                   "nan",
+                                   "%x[",
+                                   "%m[",
+                                   "%t[",
+                                   "@-1",
+                                   "0,",
+                                   "]",
+                                   "\"",
+                                   "^",
+                                   "$",
+                                   "*",
+                                   "?",
+                                   ".",
+                                   "\\d",
+                                   "\\W",
+                                   "U:",
+                                   "B\n",
+                                   "*\n",
+                                   "#",
+                                   "\xC3\xA9",
+                                   "\xF0\x9F\x98\x80",
+                                   "\xEF\xBB\xBF",
+                                   "\xED\xA0\x80",
+                                   "999999999",
+                                   "a*",
+                                   ".?"};
+
+void mutate(std::string& text, const std::vector<std::string>& corpus, Random& random) {
+    for (std::size_t times = 1 + random.below(6); times > 0; --times) {
+        const std::size_t at = random.below(text.size() + 1), length = random.below(text.size() - at + 1);
+        switch (random.below(8)) {
+            case 0:
+                if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << random.below(8)));
+                break;
+            case 1:
+                if (at < text.size()) text[at] = static_cast<char>(random.next());
+                break;
+            case 2:
+                text.erase(at, length);
+                break;
+            case 3:
+                text.insert(at, text.substr(random.below(text.size() + 1), 1 + random.below(64)));
+                break;
+            case 4:
+                text.resize(at);
+                break;
+            case 5: {  // a part of another input
+                const std::string& other = corpus[random.below(corpus.size())];
+                text.insert(at, other.substr(random.below(other.size() + 1), random.below(256)));
+                break;
+            }
+            default:
+                text.insert(at, kTokens[random.below(std::size(kTokens))]);
+        }
+    }
+    if (text.size() > kLongest) text.resize(kLongest);
+}
+
+// Runs one input; whether it reached something new.
+bool reaches_more(const std::function<void(std::string_view)>& target) {
+    alarm(20);
+    try {
+        // A copy of its own, so that a read beyond the end is seen.
+        const std::vector<char> copy(input.begin(), input.end());
+        target({copy.data(), copy.size()});
+    } catch (const InputError&) {
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "fuzz: error: %s\n", error.what());
+        write_finding();
+        _exit(1);
+    }
+    alarm(0);
+    return is_new();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 5 || !kTargets.contains(argv[1])) {
+        std::fprintf(stderr, "fuzz: expected TARGET SECONDS SEEDS FOUND\n");
+        return 2;
+    }
+    const auto& target = kTargets.at(argv[1]);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(std::atoi(argv[2]));
+    found_prefix = argv[4];
+    __sanitizer_set_death_callback(write_finding);
+    std::signal(SIGALRM, too_slow);
+
+    std::vector<std::string> corpus{""};
+    for (const auto& entry : std::filesystem::directory_iterator(argv[3])) {
+        std::ifstream file(entry.path(), std::ios::binary);
+        input.assign(std::istreambuf_iterator<char>(file), {});
+        reaches_more(target);
+        corpus.push_back(input);
+    }
+    Random random{static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count())};
+    std::uint64_t executions = corpus.size();
+    for (; std::chrono::steady_clock::now() < end; ++executions) {
+        input = corpus[random.below(corpus.size())];
+        mutate(input, corpus, random);
+        if (reaches_more(target)) corpus.push_back(input);
+    }
+    std::printf("number_of_executed_units: %llu\ninputs kept: %zu\n", static_cast<unsigned long long>(executions),
+                corpus.size());
+}

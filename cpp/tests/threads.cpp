@@ -1,0 +1,102 @@
+// The core at work in several threads: what they share is only read, and all get the answers of one thread. For
+// ThreadSanitizer (`make sanitize-thread`) and Valgrind (torture/valgrind.py).
+//
+//   threads [THREADS [SENTENCES]]
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <thread>
+
+#include "core/error.hpp"
+#include "core/oracle.hpp"
+#include "core/sbcd.hpp"
+#include "world.hpp"
+
+using namespace sparsecrf;
+using tests::World;
+
+namespace {
+
+void expect(bool holds, const char* what) {
+    if (holds) return;
+    std::fprintf(stderr, "threads: expected %s\n", what);
+    std::exit(1);
+}
+
+// Calls work() in all threads at once.
+void together(int threads, const std::function<void()>& work) {
+    std::vector<std::thread> team;
+    for (int k = 0; k < threads; ++k) team.emplace_back(work);
+    for (std::thread& one : team) one.join();
+}
+
+struct Answers {
+    std::vector<double> log_z, p, score;
+    std::vector<std::int32_t> path;
+    std::vector<std::int32_t> second;  // second best paths, one after the other
+    std::string labelled, items;
+    bool operator==(const Answers&) const = default;
+};
+
+Answers ask(const World& world, const Chain& chain, const Labeller& labeller, const Labeller& of_items) {
+    const Corpus& corpus = world.corpus;
+    const auto N = static_cast<std::size_t>(corpus.n_sequences()), P = static_cast<std::size_t>(corpus.n_tokens());
+    Answers found;
+    found.log_z.resize(N);
+    found.score.resize(N);
+    found.p.resize(P * static_cast<std::size_t>(corpus.n_labels));
+    found.path.resize(P);
+    const Constraints free;
+    chain.log_partition(corpus, free, found.log_z);
+    chain.marginals(corpus, free, found.p);
+    chain.viterbi(corpus, free, found.path, found.score);
+    for (const std::vector<Path>& best : chain.nbest(corpus, 2, free)) {
+        found.second.insert(found.second.end(), best.back().labels.begin(), best.back().labels.end());
+    }
+    LabelOptions options;
+    options.headers = options.distribution = options.force = true;
+    options.nbest = 2;
+    found.labelled = labeller.label(world.text, "world", 0, 1, options);
+    found.items = of_items.label("O\tU0\\:Ada1\tU2\\:Ad:0.5\nO\tB\n\nO\n", "items", 0, 1, LabelOptions{});
+    return found;
+}
+
+struct Derivatives {
+    double loss;
+    std::vector<double> g, h, w;
+    std::vector<std::int64_t> candidates;
+    bool operator==(const Derivatives&) const = default;
+};
+
+Derivatives derive(const World& world, Kernel kernel, int threads) {
+    const FeatureSet& features = *world.features;
+    const auto K = static_cast<std::size_t>(features.size());
+    Oracle oracle(world.corpus, kernel, threads);
+    Derivatives found{0.0, std::vector<double>(K), std::vector<double>(K), world.w, {}};
+    found.loss = oracle.gradient(features, world.w, found.g, found.h);
+    found.candidates = oracle.candidates(features, world.w, 0.5);
+    Sbcd sbcd(world.corpus, kernel, threads);
+    sbcd.sweep(features, found.w, oracle.counts(features), {0.5, 0.01, 0.0, false});
+    return found;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int threads = argc > 1 ? std::atoi(argv[1]) : 4;
+    const World world(argc > 2 ? static_cast<std::size_t>(std::atoi(argv[2])) : 60);
+    for (const Kernel kernel : {Kernel::automatic, Kernel::sparse, Kernel::dense, Kernel::log}) {
+        // Threads of the caller share a model.
+        const auto chain = world.chain(kernel), team = world.chain(kernel, threads);
+        const Labeller labeller = world.labeller(), of_items = world.labeller_of_items();
+        const Answers answers = ask(world, *chain, labeller, of_items);
+        together(threads, [&] { expect(ask(world, *chain, labeller, of_items) == answers, "equal answers"); });
+        expect(ask(world, *team, labeller, of_items) == answers, "equal answers of a team");
+        // They share a corpus; and an oracle's own threads share its work.
+        const Derivatives derivatives = derive(world, kernel, 1);
+        together(threads, [&] { expect(derive(world, kernel, 1) == derivatives, "equal derivatives"); });
+        expect(derive(world, kernel, threads) == derivatives, "equal derivatives of a team");
+        expect(!derivatives.candidates.empty() && derivatives.w != world.w, "something to be done");
+    }
+    std::printf("%d threads, %lld sequences: equal\n", threads, static_cast<long long>(world.corpus.n_sequences()));
+}

@@ -1,0 +1,1 @@
+"""Faults and attacks, one torture a file; `run.py` is the way in."""

@@ -1,0 +1,122 @@
+"""Fuzzing: the targets of targets.py under atheris, and those of cpp/tests/fuzz.cpp under AddressSanitizer and UBSan.
+
+Atheris sees which lines of Python an input reaches; the core's own parsers are followed by the C++ program, which is
+compiled with coverage. Each target is a process of its own, so that a crash is a finding and not the end. What is found
+lies in OUT/findings: mend it, and keep it (inputs.py), so that the tests try it for ever.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from torture import inputs
+from torture.common import ROOT, Outcome, built
+
+CPP_TARGETS = ("columns", "crfsuite", "template", "regex", "label")
+_SLOWEST_S, _MOST_MB, _LONGEST = 20, 2048, 8192
+
+
+def run(minutes: float, out: Path) -> Outcome:
+    """All targets, each for an equal share of the minutes."""
+    from torture.targets import TARGETS
+
+    program = built("fuzz", sanitize="address,undefined", coverage=True)
+    jobs = [*(("python", name) for name in TARGETS)]
+    jobs += [("c++", name) for name in CPP_TARGETS] if program is not None else []
+    seconds = max(1, round(60 * minutes / len(jobs)))
+    executions: dict[str, int] = {}
+    findings: list[str] = []
+    (out / "findings").mkdir(parents=True, exist_ok=True)
+    for language, name in jobs:
+        if language == "python":
+            command = [sys.executable, "-m", "torture.fuzz", name, str(seconds), str(out)]
+        else:
+            seeds = inputs.write(name, out / "seeds" / name)
+            prefix = out / "findings" / f"cpp-{name}-"
+            command = [str(program), name, str(seconds), str(seeds), str(prefix)]
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, errors="replace", timeout=3 * seconds + 600, check=False
+        )
+        text = done.stdout + done.stderr
+        (out / f"fuzz-{language}-{name}.log").write_text(text)
+        count = re.search(r"number_of_executed_units:\s*(\d+)", text)
+        executions[f"{language} {name}"] = int(count[1]) if count else 0
+        if done.returncode != 0 or count is None:
+            findings.append(f"{language} {name}: exit status {done.returncode}: {_last_words(text)}")
+    notes = [] if program is not None else ["no C++ compiler: the core was fuzzed through Python only"]
+    return Outcome(executions=sum(executions.values()), findings=findings, notes=notes, detail=executions)
+
+
+def _last_words(text: str) -> str:
+    """The line that says what happened."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if re.search(r"Error|ERROR|error:|Exception|timeout|out-of-memory", line)]
+    return (telling or lines or ["nothing was said"])[0][:200]
+
+
+def one(name: str, seconds: int, out: Path) -> None:
+    """Fuzz one target in this process, which ends with it."""
+    import atheris
+
+    with atheris.instrument_imports(include=["sparsecrf"]):
+        from torture import targets
+
+    found = out / "corpus" / name
+    found.mkdir(parents=True, exist_ok=True)
+    options = {
+        "max_total_time": seconds,
+        "timeout": _SLOWEST_S,
+        "rss_limit_mb": _MOST_MB,
+        "max_len": _LONGEST,
+        "print_final_stats": 1,
+        "verbosity": 0,
+        "artifact_prefix": out / "findings" / f"{name}-",
+    }
+    seeds = inputs.write(name, out / "seeds" / name)
+    arguments = ["fuzz", *(f"-{key}={value}" for key, value in options.items()), str(found), str(seeds)]
+    mutator = {"custom_mutator": _mutate_content} if name in ("model_content", "checkpoint") else {}
+    atheris.Setup(arguments, lambda data: targets.attempt(name, data), **mutator)
+    atheris.Fuzz()
+
+
+def _mutate_content(data: bytes, longest: int, seed: int) -> bytes:
+    """A file with a digest, changed inside: one text or one array, or as bytes like any other input."""
+    import atheris
+
+    from sparsecrf import InputError
+    from sparsecrf.io.container import pack, unpack
+
+    rng = random.Random(seed)
+    kind = "sparsecrf checkpoint" if b"sparsecrf checkpoint" in data else "sparsecrf model"
+    version = 2 if kind.endswith("checkpoint") else 1
+    try:
+        metadata, arrays = unpack(memoryview(bytes(data)), "input", kind, version)
+    except InputError:
+        return bytes(atheris.Mutate(data, longest))
+    described = {name: text for name, text in metadata.items() if name not in ("format", "version")}
+    content: dict[str, Any] = {name: array.data for name, array in arrays.items()}
+    if rng.random() < 0.1 or not (described or content):
+        return bytes(atheris.Mutate(data, longest))
+    name = rng.choice([*described, *content])
+    if rng.random() < 0.05:
+        described.pop(name, None)
+        content.pop(name, None)
+    elif name in described:
+        text = described[name].encode()
+        described[name] = atheris.Mutate(text, len(text) + 64).decode("utf-8", "replace")
+    else:
+        raw = bytes(content[name])
+        changed = bytes(atheris.Mutate(raw, len(raw) + 64)) if raw else rng.randbytes(8)
+        format_ = rng.choice("dqiIHB?") if rng.random() < 0.05 else content[name].format
+        size = memoryview(bytes(8)).cast(format_).itemsize
+        content[name] = memoryview(changed[: len(changed) // size * size]).cast(format_)
+    return pack(kind, version, described, content)[:longest]
+
+
+if __name__ == "__main__":
+    one(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))

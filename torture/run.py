@@ -1,0 +1,96 @@
+"""All tortures: `make torture MINUTES=60`, or
+
+    PYTHONPATH=. python -m torture.run [NAME ...] [--minutes M] [--out FOLDER]
+
+`fuzz` takes M minutes in all and `soak` a third of them; the others take what they need. What was done and found is
+written to torture/RECORD.md and torture/record.json, where the last run of each torture stays. The exit status is 1 if
+anything was found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import time
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from benchmarks.micro.run import machine
+
+from sparsecrf.io.atomic import write_atomically
+from sparsecrf.progress import say
+from torture.common import ROOT, Outcome
+
+TORTURES = ("fuzz", "kill", "disk_full", "memory", "soak", "valgrind", "threads")
+RECORD = ROOT / "torture" / "record.json"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(TORTURES)}; all if none is given")
+    parser.add_argument("--minutes", type=float, default=60.0, help="of fuzzing (default: 60)")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "torture", help="where findings and logs go")
+    asked = parser.parse_args()
+    for name in asked.names:
+        if name not in TORTURES:
+            parser.error(f"expected a torture of {', '.join(TORTURES)}, found {name}")
+    asked.out.mkdir(parents=True, exist_ok=True)
+    record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    found = 0
+    for name in asked.names or TORTURES:
+        say(f"{name} ...")
+        began = time.perf_counter()
+        minutes = asked.minutes / 3 if name == "soak" else asked.minutes
+        outcome = importlib.import_module(f"torture.{name}").run(minutes, asked.out.resolve())
+        record[name] = described(outcome, time.perf_counter() - began)
+        found += len(outcome.findings)
+        say(f"{name}: {outcome.executions:,} executions, {len(outcome.findings)} findings")
+        for finding in outcome.findings:
+            say(f"  {finding}")
+        write_atomically(RECORD, json.dumps(record, indent=1).encode() + b"\n")
+        write_atomically(RECORD.with_name("RECORD.md"), page(record).encode())
+    return 1 if found else 0
+
+
+def described(outcome: Outcome, seconds: float) -> dict[str, Any]:
+    about = machine()
+    versions = {name: about.pop(name) for name in ("sparsecrf", "python", "numpy")}
+    with suppress(PackageNotFoundError):
+        versions["atheris"] = version("atheris")
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": about,
+        "versions": versions,
+        "seconds": round(seconds),
+        "executions": outcome.executions,
+        "findings": outcome.findings,
+        "notes": outcome.notes,
+        "detail": outcome.detail,
+    }
+
+
+def page(record: dict[str, Any]) -> str:
+    """The record to read."""
+    lines = ["# Tortures, the last run of each", "", "`make torture` writes this page; record.json has the rest.", ""]
+    lines += ["| torture | date | seconds | executions | findings |", "|---|---|---|---|---|"]
+    for name, run in record.items():
+        numbers = f"{run['seconds']:,} | {run['executions']:,} | {len(run['findings'])}"
+        lines.append(f"| {name} | {run['date']} | {numbers} |")
+    for name, run in record.items():
+        lines += ["", f"## {name}", "", f"{_listed(run['machine'])}; {_listed(run['versions'])}.", ""]
+        lines += [f"- found: {finding}" for finding in run["findings"]]
+        lines += [f"- {note}" for note in run["notes"]]
+        lines += [f"- {key}: {_listed(value)}" for key, value in run["detail"].items()]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(f"{key} {_listed(part)}" for key, part in value.items()) if isinstance(value, dict) else str(value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""Well-formed inputs of every target, where fuzzing starts: `python -m torture.seeds` writes them to tests/fuzz."""
+
+from __future__ import annotations
+
+import struct
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from sparsecrf import BIAS, Model, fit
+from torture.inputs import keep
+from torture.targets import TEMPLATE, _models, corpus_of_checkpoint
+
+COLUMNS = "Ada NNP B-PER\nsaw VBD O\n\nOslo\tNNP\tB-LOC\r\n1984 CD O\n \n日本 NNP B-LOC"
+CRFSUITE = "X\tw=a\tb:-1.5\tc\\:d:2e3\n@weight:0.5\nO\n\nX\t\\\\\n"
+WAPITI_DUMP = "u:the\t#\tDET\t1.5\nu:dog\t#\tNOUN\t2.0\nb\tDET\tNOUN\t0.5\n*:a\t#\tDET\t1\n"
+CRFPP = (
+    "version: 100\ncost-factor: 1\nmaxid: 6\nxsize: 1\n\nDET\nNOUN\n\nU0:%x[0,0]\nB\n\n4 U0:the\n0 B\n\n"
+    "1.5\n-0.5\n0\n0.25\n3e-2\n-7\n"
+)
+
+
+def seeds() -> Iterator[tuple[str, str, bytes]]:
+    """Target, name of the file, content."""
+    yield "columns", "columns", COLUMNS.encode()
+    yield "columns", "byte_order_mark", b"\xef\xbb\xbf" + COLUMNS.encode()
+    yield "crfsuite", "crfsuite", CRFSUITE.encode()
+    yield "template", "crfpp", TEMPLATE.encode()
+    yield "template", "wapiti", b'# words\nu1:%x[-1,0]/%X[@1,1] # here\nb:%t[ 0 , 1 ,"\\"^\\u\\u*$"]\n*\n'
+    yield "regex", "classes", "^\\u\\a*.?é\\.\\D$\nZürich.é.x".encode()
+    yield "regex", "stars", b"a*a*a*a*b\n" + b"a" * 200
+    yield "label", "labelled", COLUMNS.encode()
+    yield "label", "plain", b"Ada NNP\nsaw VBD\n\nOslo NNP\n"
+    yield "evaluate", "labelled", b"a B-X B-X\nb I-X O\n\nc O B-Y\nd S-Z E-Z\n"
+    of_columns, of_attributes = _models()
+    for target in ("model", "model_content"):
+        yield target, "template", of_columns.to_bytes()
+        yield target, "attributes", of_attributes.to_bytes()
+        yield target, "pairs", Model.from_weights(["a", "é"], {}, {(BIAS, None, "a"): 1.0}, start=False).to_bytes()
+    for solver in ("auto", "sbcd", "sgd-l1"):
+        yield "checkpoint", solver, _checkpoint(solver)
+    yield "crfsuite_model", "binary", _crfsuite_binary(["X", "Y"], ["w=a", "é"], [(0, 0, 1, 0.5), (1, 0, 1, -2.0)])
+    yield "crfsuite_model", "dump", _crfsuite_dump()
+    yield "wapiti_model", "model", _wapiti_model()
+    yield "wapiti_model", "dump", WAPITI_DUMP.encode()
+    yield "crfpp_model", "model", CRFPP.encode()
+
+
+def _checkpoint(solver: str) -> bytes:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "run")
+        fit(corpus_of_checkpoint(), rho1=0.1, rho2=0.01, solver=solver, max_iter=7, checkpoint=path, threads=1, tol=0.0)
+        return path.read_bytes()
+
+
+def _crfsuite_binary(labels: list[str], attributes: list[str], features: list[tuple[int, int, int, float]]) -> bytes:
+    """The layout that src/sparsecrf/io/crfsuite_model.py describes, without the tables that only CRFsuite needs."""
+    parts = [b"FEAT" + struct.pack("<II", 12 + 20 * len(features), len(features))]
+    parts[0] += b"".join(struct.pack("<IIId", *feature) for feature in features)
+    for names in (labels, attributes):
+        records, offsets = b"", []
+        for k, name in enumerate(names):
+            offsets.append(24 + len(records))
+            raw = name.encode() + b"\0"
+            records += struct.pack("<II", k, len(raw)) + raw
+        table = struct.pack(f"<{len(names)}I", *offsets)
+        size, links = 24 + len(records) + len(table), 24 + len(records)
+        parts.append(b"CQDB" + struct.pack("<5I", size, 0, 0x62445371, len(names), links) + records + table)
+    begins = [48]
+    for part in parts:
+        begins.append(begins[-1] + len(part))
+    counts = (len(features), len(labels), len(attributes))
+    return struct.pack("<4sI4s9I", b"lCRF", begins[3], b"FOMC", 100, *counts, *begins[:3], 0, 0) + b"".join(parts)
+
+
+def _crfsuite_dump() -> bytes:
+    from sparsecrf.io.crfsuite_model import to_dump
+
+    return to_dump(Model.from_weights(["X", "a --> b"], {("w", "X"): 1.0}, {(BIAS, "X", "a --> b"): 0.5})).encode()
+
+
+def _wapiti_model() -> bytes:
+    def strings(*names: str) -> str:
+        return "".join(f"{len(name.encode())}:{name},\n" for name in names)
+
+    head = "#mdl#2#3\n#rdr#2/1/0\n" + strings("u:%x[0,0]", "b") + "#qrk#2\n" + strings("DET", "NOUN")
+    return (head + "#qrk#2\n" + strings("u:the", "b") + "0=0x1.8p+0\n3=-0x1p-1\n5=0x0p+0\n").encode()
+
+
+if __name__ == "__main__":
+    for target, name, content in seeds():
+        keep(target, {name: content})
