@@ -21,11 +21,11 @@ import dask
 import dask.bag
 from dask import delayed
 from distributed import Client, LocalCluster
+from sparsecrf._core import Corpus
 
 import sparsecrf.dask.cluster
 from sentences import dicts, sentences
 from sparsecrf import CRF, InputError, Template, fit
-from sparsecrf._core import Corpus
 from sparsecrf.cli.labelled import read_labelled
 from sparsecrf.dask import ClusterError, DaskCRF, label, train
 from sparsecrf.dask.cluster import Cluster, OnDask

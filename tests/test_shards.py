@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sparsecrf._core import FeatureSet, Oracle, StringTable
 
 from problems import make_problem
 from sparsecrf import InputError, fit
-from sparsecrf._core import FeatureSet, Oracle, StringTable
 from sparsecrf.objective import Objective, virtual_features
 from sparsecrf.path import rho_max
 from sparsecrf.sharded_oracle import ShardedOracle, features_of
