@@ -39,6 +39,7 @@ def seeds() -> Iterator[tuple[str, str, bytes]]:
         yield target, "pairs", Model.from_weights(["a", "é"], {}, {(BIAS, None, "a"): 1.0}, start=False).to_bytes()
     for solver in ("auto", "sbcd", "sgd-l1"):
         yield "checkpoint", solver, _checkpoint(solver)
+    yield "corpus_file", "corpus", _corpus_file()
     yield "crfsuite_model", "binary", _crfsuite_binary(["X", "Y"], ["w=a", "é"], [(0, 0, 1, 0.5), (1, 0, 1, -2.0)])
     yield "crfsuite_model", "dump", _crfsuite_dump()
     yield "wapiti_model", "model", _wapiti_model()
@@ -50,6 +51,13 @@ def _checkpoint(solver: str) -> bytes:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "run")
         fit(corpus_of_checkpoint(), rho1=0.1, rho2=0.01, solver=solver, max_iter=7, checkpoint=path, threads=1, tol=0.0)
+        return path.read_bytes()
+
+
+def _corpus_file() -> bytes:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "shard")
+        corpus_of_checkpoint().save(path)
         return path.read_bytes()
 
 

@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from sparsecrf import InputError, Model, Template, Vocabulary, read_columns
+from sparsecrf import Corpus, InputError, Model, Template, Vocabulary, read_columns
 from sparsecrf.checkpoint import Checkpoint
 from sparsecrf.cli.evaluate import _evaluate
 from sparsecrf.io import container
@@ -148,6 +148,16 @@ def crfpp_model(data: bytes) -> None:
     _use(crfpp_files.from_text(data, "model"))
 
 
+def corpus_file(data: bytes) -> None:
+    """Files of corpora, as `Corpus.open` maps them."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "shard")
+        path.write_bytes(data)
+        corpus = Corpus.open(path)
+        corpus.fingerprint  # noqa: B018, reads all of it
+        del corpus
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
@@ -163,6 +173,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         crfsuite_model,
         wapiti_model,
         crfpp_model,
+        corpus_file,
     )
 }
 

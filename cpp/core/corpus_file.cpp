@@ -200,7 +200,7 @@ class Reader {
             }
         }
         for (const double v : value) {
-            if (!std::isfinite(v)) wrong(message(taken(1), " to be finite"), v);
+            if (!(std::abs(v) <= kLargest)) wrong(message(taken(1), " to be at most ", kLargest), v);
         }
     }
 
