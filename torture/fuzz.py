@@ -7,10 +7,12 @@ lies in OUT/findings: mend it, and keep it (inputs.py), so that the tests try it
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,34 +24,38 @@ _SLOWEST_S, _MOST_MB, _LONGEST = 20, 2048, 8192
 
 
 def run(minutes: float, out: Path) -> Outcome:
-    """All targets, each for an equal share of the minutes."""
+    """All targets, each for an equal share of the minutes, as many at a time as half of the cores."""
     from torture.targets import TARGETS
 
     program = built("fuzz", sanitize="address,undefined", coverage=True)
     jobs = [*(("python", name) for name in TARGETS)]
     jobs += [("c++", name) for name in CPP_TARGETS] if program is not None else []
     seconds = max(1, round(60 * minutes / len(jobs)))
-    executions: dict[str, int] = {}
-    findings: list[str] = []
     (out / "findings").mkdir(parents=True, exist_ok=True)
-    for language, name in jobs:
-        if language == "python":
-            command = [sys.executable, "-m", "torture.fuzz", name, str(seconds), str(out)]
-        else:
-            seeds = inputs.write(name, out / "seeds" / name)
-            prefix = out / "findings" / f"cpp-{name}-"
-            command = [str(program), name, str(seconds), str(seeds), str(prefix)]
-        done = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, errors="replace", timeout=3 * seconds + 600, check=False
-        )
-        text = done.stdout + done.stderr
-        (out / f"fuzz-{language}-{name}.log").write_text(text)
-        count = re.search(r"number_of_executed_units:\s*(\d+)", text)
-        executions[f"{language} {name}"] = int(count[1]) if count else 0
-        if done.returncode != 0 or count is None:
-            findings.append(f"{language} {name}: exit status {done.returncode}: {_last_words(text)}")
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // 2)) as pool:
+        found = list(pool.map(lambda job: _fuzzed(*job, seconds, program, out), jobs))
+    executions = {f"{language} {name}": count for (language, name), (count, _) in zip(jobs, found, strict=True)}
     notes = [] if program is not None else ["no C++ compiler: the core was fuzzed through Python only"]
+    findings = [finding for _, finding in found if finding]
     return Outcome(executions=sum(executions.values()), findings=findings, notes=notes, detail=executions)
+
+
+def _fuzzed(language: str, name: str, seconds: int, program: Path | None, out: Path) -> tuple[int, str]:
+    """One target in a process of its own: how many inputs were tried, and what went wrong, or nothing."""
+    if language == "python":
+        command = [sys.executable, "-m", "torture.fuzz", name, str(seconds), str(out)]
+    else:
+        seeds = inputs.write(name, out / "seeds" / f"cpp-{name}")
+        command = [str(program), name, str(seconds), str(seeds), str(out / "findings" / f"cpp-{name}-")]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, errors="replace", timeout=3 * seconds + 600, check=False
+    )
+    text = done.stdout + done.stderr
+    (out / f"fuzz-{language}-{name}.log").write_text(text)
+    count = re.search(r"number_of_executed_units:\s*(\d+)", text)
+    if done.returncode == 0 and count is not None:
+        return int(count[1]), ""
+    return int(count[1]) if count else 0, f"{language} {name}: exit status {done.returncode}: {_last_words(text)}"
 
 
 def _last_words(text: str) -> str:
