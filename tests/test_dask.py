@@ -441,7 +441,7 @@ def test_a_killed_worker_changes_nothing(elsewhere, trained, data):
 
     _, address = elsewhere(2, "processes")
     with Client(address, timeout=60) as client:
-        found = train(client, cut(X), cut(y), callback=kill, timeout=120.0, **OPTIONS)
+        found = train(client, cut(X), cut(y), callback=kill, timeout=600.0, **OPTIONS)
         assert killed
         assert killed[0] not in client.run(os.getpid).values()
     assert found.model.to_bytes() == trained.model.to_bytes()
@@ -459,8 +459,8 @@ def test_a_lost_scheduler_is_an_error(elsewhere, data):
 
     with Client(address, timeout=60) as client:
         with pytest.raises(ClusterError, match=r"cluster .*: "):
-            train(client, cut(X), cut(y), callback=kill, timeout=10.0, **OPTIONS)
-        assert time.monotonic() - killed[0] < 60.0
+            train(client, cut(X), cut(y), callback=kill, timeout=60.0, **OPTIONS)
+        assert time.monotonic() - killed[0] < 120.0
 
 
 def test_no_workers_is_an_error(elsewhere, data):

@@ -65,23 +65,20 @@ def large(runs: list[dict[str, Any]], cores: int) -> dict[str, float]:
     compute: seconds of a token on one core, from the largest local run (passes and all that is between them);
     spread and collect: weights to all workers, sums back, a level of the tree after the other, each a message;
     tasks: what the scheduler takes for each, one after the other;
-    optimiser: what the driver does between passes, which grows as the working set does.
+    optimiser: what the driver does between passes of the largest run, which grows as what it sends: the working set.
     """
     sizes = [run["local"]["tokens"] for run in runs]
     last = runs[-1]
     token_s = last["local"]["train_s"] / last["local"]["passes"] * cores / last["local"]["tokens"]
     sent = [per_pass(run["dask"]) for run in runs]
-    between = [
-        run["dask"]["train_s"] / run["dask"]["passes"] - sent_by["seconds"]
-        for run, sent_by in zip(runs, sent, strict=True)
-    ]
+    between = max(last["dask"]["train_s"] / last["dask"]["passes"] - sent[-1]["seconds"], 0.0)
     out, back = (extrapolated(sizes, [s[key] for s in sent], TOKENS) for key in ("bytes_out", "bytes_back"))
     parts = {
         "compute": token_s * TOKENS / WORKERS,
         "spread": math.ceil(math.log2(WORKERS)) * (LATENCY + out / BANDWIDTH),
         "collect": math.ceil(math.log(SHARDS, 8)) * (LATENCY + 8 * back / BANDWIDTH),
         "tasks": last["dask"]["task_s"] * SHARDS * 9 / 8,
-        "optimiser": extrapolated(sizes, [max(x, 1e-6) for x in between], TOKENS),
+        "optimiser": between * out / sent[-1]["bytes_out"],
     }
     total = sum(parts.values())
     return {**parts, "total": total, "efficiency": parts["compute"] / total, "bytes_out": out, "bytes_back": back}
@@ -113,8 +110,8 @@ def page(record: dict[str, Any]) -> str:
         "",
         f"## {WORKERS} workers, {TOKENS:,} tokens, {SHARDS} shards: computed from the above, not measured",
         "",
-        f"A network of {BANDWIDTH * 8 / 1e9:.0f} Gbit/s and {1000 * LATENCY:.0f} ms a message; bytes a pass and the "
-        "optimiser's time extrapolated as powers of the tokens.",
+        f"A network of {BANDWIDTH * 8 / 1e9:.0f} Gbit/s and {1000 * LATENCY:.0f} ms a message; bytes a pass "
+        "extrapolated as a power of the tokens, the optimiser's time in proportion to them.",
         "",
         "| part of a pass | s |",
         "|---|---|",

@@ -4,9 +4,34 @@ The optimiser is that of one machine and stays with the caller. Partitions becom
 workers; weights of the working set go to them, losses and gradients come back (sparsecrf/shards.py).
 """
 
-from sparsecrf.dask.cluster import ClusterError
-from sparsecrf.dask.estimator import DaskCRF
-from sparsecrf.dask.labelling import label
-from sparsecrf.dask.training import Trained, train
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sparsecrf.dask.cluster import ClusterError
+    from sparsecrf.dask.estimator import DaskCRF
+    from sparsecrf.dask.labelling import label
+    from sparsecrf.dask.training import Trained, train
+
+#: Imported when first used: workers need neither the estimator nor scikit-learn.
+_HOME = {
+    "ClusterError": "cluster",
+    "DaskCRF": "estimator",
+    "Trained": "training",
+    "label": "labelling",
+    "train": "training",
+}
 
 __all__ = ["ClusterError", "DaskCRF", "Trained", "label", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'sparsecrf.dask' has no attribute {name!r}")
+    return getattr(import_module(f"sparsecrf.dask.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
