@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from inspect import getdoc
 from typing import Annotated
 
@@ -100,10 +102,16 @@ def main() -> None:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _terminated)
     try:
-        app(prog_name="sparsecrf")
+        try:
+            app(prog_name="sparsecrf")
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # what waits may find no room; the interpreter would notice after the exit status
     except OSError as error:
+        _drop_output()
         where = f"{error.filename}: " if error.filename is not None else ""
-        typer.echo(f"sparsecrf: {where}{error.strerror or error}", err=True)
+        if not isinstance(error, BrokenPipeError):
+            typer.echo(f"sparsecrf: {where}{error.strerror or error}", err=True)
         sys.exit(1)
     except InputError as error:
         typer.echo(f"sparsecrf: {error}", err=True)
@@ -114,6 +122,12 @@ def main() -> None:
         # Python's words for a thread without memory do not mention it.
         typer.echo(f"sparsecrf: expected enough memory, found too little ({str(error) or 'out of memory'})", err=True)
         sys.exit(1)
+
+
+def _drop_output() -> None:
+    """What could not be written is not tried again when the interpreter ends."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _terminated(*_: object) -> None:
