@@ -62,9 +62,10 @@ default_role = "code"  # `Model` in a docstring
 # `-n` warns of names that lead nowhere. Other packages' pages are not at hand (intersphinx would fetch them), and names
 # of types inside the package are no pages.
 nitpick_ignore_regex = [
-    ("py:.*", r"(numpy|np|scipy|sklearn|matplotlib|collections|typing|contextlib|enum|os)\..*"),
+    ("py:.*", r"(numpy|np|scipy|sklearn|matplotlib|distributed|collections|typing|contextlib|enum|os|pathlib)\..*"),
     ("py:.*", r"(NDArray|Any|Axes|Figure)"),
     ("py:.*", r"sparsecrf\.(_core\.(Labeller|StringTable|Template)|objective\..*|solvers\..*|plots\.display\..*)"),
+    ("py:.*", r"sparsecrf\.(io\.corpus_files\.Shard|dask\.encoding\.ShardedData|shards\.Workers)"),
     ("py:.*", r"sparsecrf\.compat\.(tagger\.ParsedDump|training_log\.TrainingLog)"),
     ("py:.*", r"(BaseCRF|Bigrams|Callback|Encoder|FeatureSet|File|Floats|History|Labels|Numbers|Objects|Pair)"),
     ("py:.*", r"(Source|Token|WeightTable)"),
