@@ -55,7 +55,7 @@ def read_labelled(
     from sparsecrf.vocabulary import Vocabulary
 
     began = time.perf_counter()
-    crfsuite, lines = _how(data, template, boundary, format)
+    crfsuite, lines = template_for(data, template, boundary, format)
     vocabulary = Vocabulary(bigrams="bias" if crfsuite else Template.conditions_pairs, start=start)
     with progress("reading", total_bytes([*data, *([] if dev is None else [dev])]), quiet=quiet) as advance:
         if crfsuite:
@@ -85,7 +85,7 @@ def read_cached(
     from sparsecrf.io.encode_folder import SHARD_TOKENS, encode_folder
 
     began = time.perf_counter()
-    crfsuite, lines = _how(data, template, boundary, format)
+    crfsuite, lines = template_for(data, template, boundary, format)
     with progress("reading", total_bytes([*data, *([] if dev is None else [dev])]), quiet=quiet) as advance:
         folder = encode_folder(
             cache,
@@ -103,7 +103,9 @@ def read_cached(
     return Labelled(folder.vocabulary, shards, folder.template, folder.n_columns, held_out, took)
 
 
-def _how(data: Sequence[str], template: str | None, boundary: str, format: str | None) -> tuple[bool, Template | None]:
+def template_for(
+    data: Sequence[str], template: str | None, boundary: str, format: str | None
+) -> tuple[bool, Template | None]:
     """Whether the files are CRFsuite's, and the template for those that are not."""
     from sparsecrf.features.template import Template
 

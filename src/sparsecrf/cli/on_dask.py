@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Corpus, InputError
-from sparsecrf.cli.files import format_of
+from sparsecrf.cli.labelled import template_for
 from sparsecrf.progress import say
 
 if TYPE_CHECKING:
@@ -64,13 +64,9 @@ def labelled_on_dask(
         from sparsecrf.dask.training import encode_dev
     except ImportError as error:
         raise InputError(f"--dask: expected dask and distributed, as in sparsecrf[dask]: {error}") from None
-    from sparsecrf.features.template import Template
 
-    kind = format_of(data[0], format)
-    if kind == "crfsuite" and template is not None:
-        raise InputError("--template: expected none for CRFsuite files, which have attributes of their own")
-    lines = None if template is None else Template.load(template, boundary)
-    how = How(lines, "bias", start, missing, kind)
+    crfsuite, lines = template_for(data, template, boundary, format)
+    how = How(lines, "bias", start, missing, "crfsuite" if crfsuite else "columns")
     with _client(address) as client:
         began = time.perf_counter()
         cluster = Cluster(client)
