@@ -2,20 +2,15 @@
 
 import gc
 import json
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-pytest.importorskip("distributed")
+pytest.importorskip("distributed", reason="clusters need the extra `dask`")
 
 import dask
 import dask.bag
@@ -24,7 +19,8 @@ from distributed import Client, LocalCluster
 from sparsecrf._core import Corpus
 
 import sparsecrf.dask.cluster
-from sentences import dicts, sentences
+from partitions import OPTIONS, cut, made_up
+from sentences import sentences
 from sparsecrf import CRF, InputError, Template, fit
 from sparsecrf.cli.labelled import read_labelled
 from sparsecrf.dask import ClusterError, DaskCRF, label, train
@@ -34,21 +30,12 @@ from sparsecrf.dask.partitions import How
 from sparsecrf.objective import Objective
 from sparsecrf.shards import Shards
 
-N_PARTITIONS = 6
-OPTIONS = {"rho1": 0.1, "rho2": 0.05, "tol": 1e-4}
 TEMPLATE = "U1:%x[0,0]\n*2:%x[0,1]\nU3:%x[-1,0]\nB\n"
-
-
-def cut(values, n=N_PARTITIONS):
-    """A list in n partitions."""
-    bounds = np.linspace(0, len(values), n + 1).astype(int)
-    return [values[a:b] for a, b in pairwise(bounds)]
 
 
 @pytest.fixture(scope="module")
 def data():
-    X, y = sentences(60, seed=3)
-    return dicts(X), y
+    return made_up()
 
 
 @pytest.fixture(scope="module")
@@ -307,7 +294,7 @@ def test_template_and_warm_start(client):
 
 
 def test_cross_validation_through_joblib(client, data):
-    joblib = pytest.importorskip("joblib")
+    joblib = pytest.importorskip("joblib", reason="comes with scikit-learn")
     from sparsecrf import CRFCV
 
     X, y = data
@@ -398,72 +385,3 @@ def test_interrupt_in_the_middle_of_a_pass(client, trained, data, monkeypatch):
 
 def _interrupted(*_, **__):
     raise KeyboardInterrupt
-
-
-# ---- Workers and schedulers that are lost
-
-SCHEDULER = """
-import sys
-from distributed import LocalCluster
-n_workers, processes = int(sys.argv[1]), sys.argv[2] == "processes"
-options = {"threads_per_worker": 1, "protocol": "tcp://", "dashboard_address": ":0"}
-with LocalCluster(n_workers=n_workers, processes=processes, **options) as cluster:
-    print(cluster.scheduler_address, flush=True)
-    sys.stdin.read()
-"""
-
-
-@pytest.fixture
-def elsewhere():
-    """Starts schedulers in processes of their own, with workers that end with them."""
-    started = []
-
-    def start(n_workers, kind="threads"):
-        command = [sys.executable, "-c", SCHEDULER, str(n_workers), kind]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        started.append(process)
-        return process, process.stdout.readline().strip()
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
-
-
-def test_a_killed_worker_changes_nothing(elsewhere, trained, data):
-    X, y = data
-    killed = []
-
-    def kill(record):
-        if record["iter"] == 3 and not killed:
-            killed.append(next(iter(client.run(os.getpid).values())))
-            os.kill(killed[0], signal.SIGKILL)
-
-    _, address = elsewhere(2, "processes")
-    with Client(address, timeout=60) as client:
-        found = train(client, cut(X), cut(y), callback=kill, timeout=600.0, **OPTIONS)
-        assert killed
-        assert killed[0] not in client.run(os.getpid).values()
-    assert found.model.to_bytes() == trained.model.to_bytes()
-
-
-def test_a_lost_scheduler_is_an_error(elsewhere, data):
-    process, address = elsewhere(1)
-    X, y = data
-    killed = []
-
-    def kill(record):
-        if record["iter"] == 2:
-            process.kill()
-            killed.append(time.monotonic())
-
-    with Client(address, timeout=60) as client:
-        with pytest.raises(ClusterError, match=r"cluster .*: "):
-            train(client, cut(X), cut(y), callback=kill, timeout=60.0, **OPTIONS)
-        assert time.monotonic() - killed[0] < 120.0
-
-
-def test_no_workers_is_an_error(elsewhere, data):
-    _, address = elsewhere(0)
-    with Client(address, timeout=60) as client, pytest.raises(ClusterError, match="expected workers, found none after"):
-        train(client, *map(cut, data), timeout=1.0)
