@@ -217,7 +217,7 @@ def test_the_best_point_is_returned(solver, rho1, monkeypatch):
     """With steps that are far too large, and only the third small, the objective goes up and down."""
     run = _Stochastic._run
     sizes = iter([3.0, 3.0, 1e-2, 50.0, 50.0, 50.0, 50.0, 50.0])
-    monkeypatch.setattr(_Stochastic, "_calibrate", lambda self, point: 1.0)
+    monkeypatch.setattr(_Stochastic, "_calibrate", lambda self, point, size: 1.0)
 
     def wild(self, known, w, q, u, order, eta0):
         return run(self, known, w, q, u, order, next(sizes))

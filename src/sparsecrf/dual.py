@@ -20,6 +20,7 @@ import numpy as np
 
 from sparsecrf.objective import Floats, Numbers, Objective, place_among, union
 
+_BISECTIONS = 30
 _KEEP = 0.5  # features with |G| below this share of rho1 are not kept: all that counts is that it is at most rho1
 
 
@@ -82,9 +83,10 @@ class LowerBound:
             return max(a, b, key=lambda mixture: mixture.bound)
         numbers = union(a.numbers, b.numbers)
         G_a, G_b = self._ranges(a, numbers), self._ranges(b, numbers)
+        change = G_b - G_a
 
         def slope(c: float) -> float:
-            G, change = (1 - c) * G_a + c * G_b, G_b - G_a
+            G = G_a + c * change
             worse = np.where(G[1] >= -G[0], change[1], -change[0])
             return b.entropy - a.entropy - float(self._excess(G) @ worse) / self.objective.rho2
 
@@ -100,8 +102,8 @@ class LowerBound:
 
 
 def _peak(slope: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling slope changes its sign, by bisection."""
-    for _ in range(60):
+    """About where a falling slope changes its sign, by bisection: any place gives a bound."""
+    for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if slope(middle) > 0 else (low, middle)
     return low

@@ -139,6 +139,11 @@ class Objective:
                 raise InputError("features: expected either a list of them or observed_only, found both")
 
     @property
+    def in_one_place(self) -> bool:
+        """Whether there is a corpus for solvers whose steps look at single sequences."""
+        return self._whole is not None
+
+    @property
     def corpus(self) -> Corpus:
         """The corpus itself, for solvers whose steps look at single sequences."""
         if self._whole is None:

@@ -7,27 +7,36 @@ import numpy as np
 from sparsecrf.objective import Floats, WorkingSet
 from sparsecrf.solvers.state import Arrays
 
-_SPARE = 4  # rows of room for the next pairs
-_FEWEST, _MOST_NUMBERS = 10, 2**20  # a large working set keeps fewer pairs, but not fewer than these
+_SPARE = 3  # rows of room for the next pairs
+_FEWEST, _MOST_NUMBERS = 6, 2**20  # a large working set keeps fewer pairs, but not fewer than these
 
 
 class _Rows:
-    """Rows, oldest first: a window that moves down a larger array, so that few appends copy it."""
+    """Rows, oldest first: a window that moves down a larger array, so that few appends move the others."""
 
     def __init__(self, rows: Floats) -> None:
         self.room, self.first, self.end = rows, 0, len(rows)
+        self.lent = True
 
     @property
     def window(self) -> Floats:
         return self.room[self.first : self.end]
+
+    def lend(self) -> Floats:
+        """The rows, for someone whom no later append may disturb."""
+        self.lent = True
+        return self.window
 
     def append(self, row: Floats, keep: int) -> None:
         """Drop all but the last `keep` rows and add one."""
         self.first = max(self.first, self.end - keep)
         if self.end == len(self.room):
             kept = self.window.reshape(-1, len(row))
-            self.room, self.first, self.end = np.empty((len(kept) + 1 + _SPARE, len(row))), 0, len(kept)
-            self.room[: self.end] = kept
+            if self.lent or len(self.room) < keep + 1:
+                self.room, self.lent = np.empty((keep + 1 + _SPARE, len(row))), False
+            for k in range(len(kept)):  # one by one: they may overlap
+                self.room[k] = kept[k]
+            self.first, self.end = 0, len(kept)
         self.room[self.end] = row
         self.end += 1
 
@@ -68,7 +77,7 @@ class Pairs:
         self._s, self._y = _Rows(np.empty((0, 0))), _Rows(np.empty((0, 0)))
 
     def state(self) -> Arrays:
-        return {"s": self.s, "y": self.y}
+        return {"s": self._s.lend(), "y": self._y.lend()}
 
     def restore(self, state: Arrays) -> None:
         self._s, self._y = _Rows(state["s"]), _Rows(state["y"])

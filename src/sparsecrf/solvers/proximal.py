@@ -11,6 +11,9 @@ B is the limited-memory BFGS matrix of the loss in its compact form (Byrd, Noced
 over the B0 of `local_model`. Without an l1 term there is nothing to be minimised by coordinates: d is the step of
 L-BFGS on loss + rho2/2 |w|^2, by the two-loop recursion from (B0 + rho2 I)^-1.
 
+The first step, from weights 0, is some epochs of stochastic steps (`sgd.warm_up`) if there are many features and all
+data are in one place: a quasi-Newton method takes dozens of passes to get as far.
+
 Features that fire together add up: B0 is scaled to what the last step showed,
 y . D^-1 y / s . y, and more while steps have to be shortened.
 """
@@ -24,6 +27,7 @@ from sparsecrf._core import LANES
 from sparsecrf.objective import Floats, Objective, WorkingSet
 from sparsecrf.solvers.local_model import RIDGE, LocalModel
 from sparsecrf.solvers.pairs import Pairs
+from sparsecrf.solvers.sgd import warm_up
 from sparsecrf.solvers.state import Arrays
 from sparsecrf.solvers.working_set import Point
 
@@ -36,13 +40,14 @@ _SMOOTH_MEMORY = 20  # pairs without an l1 term, where all weights are in the wo
 _RADIUS = 1.0  # no weight moves further in one step
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20
+_ENOUGH = 0.05  # features per token: with fewer, the first steps are as good as stochastic ones
 
 
 class Proximal:
-    """Proximal quasi-Newton steps with `memory` pairs (s, y)."""
+    """Proximal quasi-Newton steps with `memory` pairs (s, y), after a stochastic one unless `warm_up` is False."""
 
-    def __init__(self, objective: Objective, memory: int = 50) -> None:
-        self.objective = objective
+    def __init__(self, objective: Objective, memory: int = 50, warm_up: bool = True) -> None:
+        self.objective, self.warm_up = objective, warm_up
         self.pairs = Pairs(memory if objective.rho1 > 0 else min(memory, _SMOOTH_MEMORY))
         self.h: Floats | None = None
         self.steps = 0
@@ -66,12 +71,22 @@ class Proximal:
         self.pairs.restore(state)
 
     def step(self, point: Point) -> Point:
+        if self.steps == 0 and self.warm_up and self._far_away(point):
+            self.steps = 1
+            start = warm_up(self.objective, point)
+            if start is not point:
+                return start
         d = self._direction(point)
         self.steps += 1
         new = self._search(point, d)
         if new is not point:
             self.pairs.add(new.w - point.w, new.g - point.g)
         return new
+
+    def _far_away(self, point: Point) -> bool:
+        """Nothing is known yet, and there are enough features that stochastic steps find their weights sooner."""
+        enough = point.known.size >= _ENOUGH * self.objective.data.n_tokens
+        return enough and self.objective.in_one_place and not point.w.any()
 
     def _search(self, point: Point, d: Floats) -> Point:
         """Backtrack from t = 1 until the objective falls by a share of what g . d and the penalty promise."""

@@ -11,6 +11,8 @@ With g the gradient of one sequence's loss and eta_t the size of step t (Bottou 
 Decay and penalty reach a weight when a sequence needs it, or at the end of the epoch; the result is the same as if
 every step changed every weight (formulas: `cpp/core/lazy_weights.hpp`). eta0 is found by trial on a sample.
 The steps run in one thread, since each needs the weights that the last one left; threads serve the evaluation.
+
+`warm_up` is a start for `auto`: a few epochs are worth many of its first steps.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ EPOCHS = 50  #: when there is no other limit
 _DECAY = 0.3  # of the step size in an epoch: 0.1 is better on CoNLL-2000, 1 on NETtalk letters (15 epochs)
 _SAMPLE = 1000  # sequences on which a first step size is tried
 _MOST_PASSES = 10  # over a sample that is smaller
-_EXPONENTS = 60  # powers of two that are tried, up and down
+_FIRST_EXPONENT, _EXPONENTS = -3, 60  # of the powers of two that are tried: the first, the largest
+_WARM_EPOCHS, _WARM_EPOCHS_L2, _WARM_SAMPLE, _WARM_DECAY = 2, 3, 250, 1.0
 
 
 class _Stochastic:
@@ -72,15 +75,21 @@ class _Stochastic:
         self.eta0 = float(state["eta0"]) if "eta0" in state else None
 
     def step(self, point: Point) -> Point:
+        return self.run(point, 1, _SAMPLE)
+
+    def run(self, point: Point, epochs: int, sample: int) -> Point:
+        """Some epochs. The first step size, if there is none yet, is found on a sample of so many sequences."""
         if self.n == 0:
             return point
         self.objective.release_tables()
-        q = self._penalties_received(point)
+        w, q = point.w, self._penalties_received(point)
         if self.eta0 is None:
-            self.eta0 = self._calibrate(point)
-        order = self.stepper.order(self.seed, self.epochs)
-        w, self.q, self.u = self._run(point.known, point.w, q, self.u, order, self.eta0)
-        self.epochs += 1
+            self.eta0 = self._calibrate(point, sample)
+        for _ in range(epochs):
+            order = self.stepper.order(self.seed, self.epochs)
+            w, q, self.u = self._run(point.known, w, q, self.u, order, self.eta0)
+            self.epochs += 1
+        self.q = q
         return Point(point.known, w, *self.objective.loss_grad(point.known, w))
 
     def _penalties_received(self, point: Point) -> Floats:
@@ -108,10 +117,10 @@ class _Stochastic:
             done=float(self.epochs * self.n),
         )
 
-    def _calibrate(self, point: Point) -> float:
+    def _calibrate(self, point: Point, size: int) -> float:
         """The power of two with the best objective on a sample, after a pass over it (some, if it is small)."""
-        sample = self.stepper.order(self.seed, 0)[:_SAMPLE]
-        order = np.tile(sample, min(_MOST_PASSES, math.ceil(_SAMPLE / len(sample))))
+        sample = self.stepper.order(self.seed, 0)[:size]
+        order = np.tile(sample, min(_MOST_PASSES, math.ceil(size / len(sample))))
         share = len(sample) / self.n
 
         def value(exponent: int) -> float:
@@ -125,8 +134,9 @@ class _Stochastic:
                 return math.inf
             return found if math.isfinite(found) else math.inf
 
-        best, chosen = value(0), 0
-        for exponents in (range(1, _EXPONENTS), range(-1, -_EXPONENTS, -1)):
+        first = _FIRST_EXPONENT
+        best, chosen = value(first), first
+        for exponents in (range(first + 1, _EXPONENTS), range(first - 1, -_EXPONENTS, -1)):
             worse = 0
             for exponent in exponents:
                 found = value(exponent)
@@ -134,7 +144,7 @@ class _Stochastic:
                     best, chosen, worse = found, exponent, 0
                 else:
                     worse += 1
-                if worse == 2 and (exponent > 0 or best < math.inf):
+                if worse == 2 and (exponent > first or best < math.inf):
                     break
         return 2.0**chosen
 
@@ -153,3 +163,17 @@ class Sgd(_Stochastic):
 
 class SgdL1(_Stochastic):
     """With the cumulative l1 penalty."""
+
+
+class _WarmUp(_Stochastic):
+    """Short, so that the steps become smaller soon."""
+
+    def decay(self, eta0: float) -> float:
+        return _WARM_DECAY
+
+
+def warm_up(objective: Objective, point: Point) -> Point:
+    """A better point than this one, where all weights are 0: after some epochs, or itself if they found none."""
+    epochs = _WARM_EPOCHS if objective.rho1 > 0 else _WARM_EPOCHS_L2
+    found = _WarmUp(objective).run(point, epochs, _WARM_SAMPLE)
+    return found if found.loss + objective.penalty(found.w) < point.loss else point

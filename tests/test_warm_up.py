@@ -1,0 +1,85 @@
+"""The stochastic start of `auto`: when it is taken, and that it changes nothing but the way."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from problems import make_problem
+from sparsecrf.objective import Objective
+from sparsecrf.solvers import proximal
+from sparsecrf.solvers.proximal import Proximal
+from sparsecrf.solvers.sgd import warm_up
+from sparsecrf.solvers.working_set import Point, point_at
+from sparsecrf.training import Weights, fit
+
+penalties = pytest.mark.parametrize("rho1", [0.0, 0.5])
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return make_problem(seed=4, lengths=[6] * 120, n_labels=4, n_attributes=40).corpus()
+
+
+def value(objective, point):
+    return point.loss + objective.penalty(point.w)
+
+
+@penalties
+def test_the_optimum_is_the_same(corpus, rho1):
+    found = [
+        fit(corpus, rho1=rho1, rho2=0.3, tol=1e-8, solver_options={"warm_up": warm}, threads=1)
+        for warm in (True, False)
+    ]
+    assert found[0].history[1].objective != found[1].history[1].objective
+    assert found[0].objective == pytest.approx(found[1].objective, rel=1e-7)
+
+
+@penalties
+def test_the_first_step_is_the_warm_up(corpus, rho1):
+    objective = Objective(corpus, rho1, 0.3, threads=1)
+    start = point_at(objective)
+    expected, found = warm_up(objective, start), Proximal(objective).step(start)
+    best = fit(corpus, rho1=rho1, rho2=0.3, tol=1e-4, threads=1).objective
+    assert value(objective, expected) - best < 0.5 * (value(objective, start) - best)
+    assert_array_equal(found.w, expected.w)
+    assert_array_equal(found.g, objective.loss_grad(start.known, found.w)[1])
+
+
+@penalties
+def test_not_from_weights_that_are_given(corpus, rho1):
+    first = fit(corpus, rho1=rho1, rho2=0.3, tol=1e-2, threads=1)
+    fits = [
+        fit(
+            corpus,
+            rho1=rho1,
+            rho2=0.3,
+            tol=1e-6,
+            init=Weights(first.numbers, first.w),
+            solver_options={"warm_up": warm},
+            threads=1,
+        )
+        for warm in (True, False)
+    ]
+    assert_array_equal(fits[0].w, fits[1].w)
+
+
+def test_not_with_few_features(corpus, monkeypatch):
+    objective = Objective(corpus, 0.5, 0.3, threads=1)
+    start = point_at(objective)
+    monkeypatch.setattr(proximal, "_ENOUGH", (start.known.size + 1) / corpus.n_tokens)
+    plain = Proximal(objective, warm_up=False).step(start)
+    assert_array_equal(Proximal(objective).step(start).w, plain.w)
+
+
+def test_not_if_it_leads_upwards(corpus, monkeypatch):
+    objective = Objective(corpus, 0.5, 0.3, threads=1)
+    start = point_at(objective)
+
+    def upwards(_, point, epochs, sample):
+        w = np.full(point.known.size, 50.0)
+        return Point(point.known, w, *objective.loss_grad(point.known, w))
+
+    monkeypatch.setattr("sparsecrf.solvers.sgd._Stochastic.run", upwards)
+    assert warm_up(objective, start) is start
+    found = Proximal(objective).step(start)
+    assert value(objective, found) < value(objective, start)
