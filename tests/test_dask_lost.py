@@ -5,14 +5,18 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 
 pytest.importorskip("distributed", reason="clusters need the extra `dask`")
 
+import psutil
 from distributed import Client, LocalCluster
 
 from partitions import OPTIONS, cut, made_up
+from sentences import sentences
+from sparsecrf import Model
 from sparsecrf.dask import ClusterError, train
 
 SCHEDULER = """
@@ -88,3 +92,48 @@ def test_no_workers_is_an_error(elsewhere, data):
     _, address = elsewhere(0)
     with Client(address, timeout=60) as client, pytest.raises(ClusterError, match="expected workers, found none after"):
         train(client, *map(cut, data), timeout=1.0)
+
+
+def alive_in(session):
+    """Processes of a session that have not ended."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.NoSuchProcess, ProcessLookupError):
+            if os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.cmdline())
+    return found
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_in_a_terminal_saves_the_model(tmp_path):
+    """It reaches every process of the terminal: the workers go on, and rate the weights that are saved."""
+    X, y = sentences(200, seed=6)
+    for k, (rows, names) in enumerate(zip(cut(X, 2), cut(y, 2), strict=True)):
+        lines = (
+            "".join(f"{' '.join(r)} {n}\n" for r, n in zip(*one, strict=True)) for one in zip(rows, names, strict=True)
+        )
+        (tmp_path / f"part{k}.txt").write_text("\n".join(lines))
+    arguments = ["train", "part*.txt", "-m", "m.safetensors", "--dask", "local:2", "--log", "l.jsonl"]
+    arguments += ["--rho1", "1e-4", "--rho2", "1e-8", "--tol", "1e-12", "--solver", "owlqn"]
+    command = [sys.executable, "-m", "sparsecrf", *arguments]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True, **pipes)
+    log = tmp_path / "l.jsonl"
+    try:
+        began = time.monotonic()
+        while not log.exists() or log.read_text().count("\n") < 3:
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() - began < 120
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert b"interrupted" in err
+    assert b"Traceback" not in err
+    assert Model.load(tmp_path / "m.safetensors").training["stopped_by"] == "interrupt"
+    began = time.monotonic()
+    while alive_in(process.pid) and time.monotonic() - began < 30:
+        time.sleep(0.05)
+    assert alive_in(process.pid) == []
