@@ -51,8 +51,10 @@ class LowerBound:
         new = self._shrunk(entropy, numbers, np.stack([g, g]))
         if self.best is not None:
             new = max(self.best, new, self._mixed(self.best, new), key=lambda mixture: mixture.bound)
-        keep = np.abs(new.G).max(axis=0) > _KEEP * self.objective.rho1
-        self.best = Mixture(new.bound, new.entropy, new.numbers[keep], new.G[:, keep])
+        if self.objective.rho1 > 0:
+            keep = np.abs(new.G).max(axis=0) > _KEEP * self.objective.rho1
+            new = Mixture(new.bound, new.entropy, new.numbers[keep], new.G[:, keep])
+        self.best = new
         return value - new.bound
 
     def _excess(self, G: Floats) -> Floats:
@@ -81,8 +83,11 @@ class LowerBound:
         """The best (1 - c) a + c b, 0 <= c <= 1. With rho2 = 0 the bound is linear in c: one of the two."""
         if self.objective.rho2 == 0:
             return max(a, b, key=lambda mixture: mixture.bound)
-        numbers = union(a.numbers, b.numbers)
-        G_a, G_b = self._ranges(a, numbers), self._ranges(b, numbers)
+        if np.array_equal(a.numbers, b.numbers):
+            numbers, G_a, G_b = a.numbers, a.G, b.G
+        else:
+            numbers = union(a.numbers, b.numbers)
+            G_a, G_b = self._ranges(a, numbers), self._ranges(b, numbers)
         change = G_b - G_a
 
         def slope(c: float) -> float:

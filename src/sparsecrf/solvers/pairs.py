@@ -7,7 +7,7 @@ import numpy as np
 from sparsecrf.objective import Floats, WorkingSet
 from sparsecrf.solvers.state import Arrays
 
-_SPARE = 3  # rows of room for the next pairs
+_SPARE = 1  # rows of room for the next pairs
 _FEWEST, _MOST_NUMBERS = 6, 2**20  # a large working set keeps fewer pairs, but not fewer than these
 
 
