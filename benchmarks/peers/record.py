@@ -16,7 +16,10 @@ RECORD = pathlib.Path(__file__).resolve().parents[1] / "record"
 
 @dataclass(frozen=True)
 class Row:
-    """A run, or a point on the way of the first run (kind: run, history, missing, failed). Empty: not known."""
+    """A run, or a point on the way of the first run (kind: run, history, missing, failed). Empty: not known.
+
+    Of kind `label`: labelling so many tokens (budget) took so many seconds, and wall_s more to start.
+    """
 
     kind: str
     task: str

@@ -6,7 +6,8 @@ Tasks, tools and the objective know nothing of each other (tasks.py, tools.py, s
 own on one thread unless its name says otherwise. A tool first makes a few iterations, to see how many fit into the
 limit; then it trains for all of them and for some --parts (half, a quarter and an eighth), and here the objective and
 the test score of each model are computed. What a tool prints about its way there is used if at the end it is within
-1e-4 of that objective. Tools take turns, and runs shorter than --short seconds are repeated.
+1e-4 of that objective. Tools take turns, and runs shorter than --short seconds are repeated. Then those that can label
+the test data (labelling.py).
 
 Rows go to benchmarks/record/<cpu>/<date>.csv after every run; those of a tool and task that are run again are replaced.
 """
@@ -21,7 +22,7 @@ import tempfile
 from dataclasses import replace
 
 from benchmarks.micro.run import machine
-from benchmarks.peers import record, tables
+from benchmarks.peers import labelling, record, tables
 from benchmarks.peers.process import Finished, run
 from benchmarks.peers.record import Row
 from benchmarks.peers.score import Scorer
@@ -44,7 +45,7 @@ class Bench:
     def trained(self, tool: Tool, budget: float, repetition: int) -> tuple[Row, History]:
         """One run: how long it took and how good it was, and its own account of the way there."""
         row = Row("run", self.task.name, tool.name, tool.space, budget=budget, repetition=repetition)
-        model = self.files.folder / f"{tool.name} {tool.space}.model"
+        model = self.files.model(tool.name, tool.space)
         done = run(tool.command(self.task, self.files, budget, model), self._patience())
         if done.status != 0:
             return replace(row, kind="failed", wall_s=done.wall_s, peak_mb=done.peak_mb, note=_why(done)), []
@@ -147,6 +148,8 @@ def main() -> None:
                 for tool in (tool for tool in chosen if tool.suits(task)):
                     rows = _one(bench, tool, repetition, rows)
                     record.save(path, about, rows)
+            rows = labelling.added(rows, name, bench.files, chosen, labelling.TOKENS, labelling.ROUNDS)
+            record.save(path, about, rows)
     for name, why in LABEL_ONLY.items():
         print(f"{name}: {why}", flush=True)
     tables.write(path)
@@ -155,7 +158,7 @@ def main() -> None:
 def _one(bench: Bench, tool: Tool, repetition: int, rows: list[Row]) -> list[Row]:
     task = bench.task.name
     print(f"{task}: {tool.name}, {tool.space}, round {repetition + 1}", flush=True)
-    mine = [r for r in rows if (r.task, r.tool, r.space) == (task, tool.name, tool.space)]
+    mine = [r for r in rows if (r.task, r.tool, r.space) == (task, tool.name, tool.space) and r.kind != "label"]
     others = [r for r in rows if r not in mine]
     if why := tool.missing():
         return [*others, Row("missing", task, tool.name, tool.space, note=why)]

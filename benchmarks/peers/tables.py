@@ -62,7 +62,7 @@ class Space:
         return self._until(tool, lambda row: row.test_error is not None and row.test_error <= best + SCORE_WITHIN)
 
     def _until(self, tool: str, reached) -> Times:  # type: ignore[no-untyped-def]
-        mine = [row for row in self.rows if row.tool == tool and row.seconds is not None]
+        mine = [r for r in self.rows if r.tool == tool and r.kind != "label" and r.seconds is not None]
         times = {row.repetition or 0: float("inf") for row in mine}
         for row in mine:
             if reached(row):
@@ -109,10 +109,30 @@ def task_page(name: str, rows: list[Row], figure: str) -> list[str]:
         for tool in space.tools:
             lines.append(f"| {tool} | " + " | ".join(_cells(space, tool, best_score, by_f1)) + " |")
         lines.append("")
+    lines += labelling([row for row in rows if row.kind == "label"])
     for row in rows:
         if row.kind in ("missing", "failed"):
             lines.append(f"- {row.tool} ({row.space}): {row.note}")
     return [*lines, "", f"![time to objective]({figure})", ""]
+
+
+def labelling(rows: list[Row]) -> list[str]:
+    if not rows:
+        return []
+    lines = ["Labelling:", "", "| tool | features | tokens a second | start ms | peak MB |", "|---|---|---:|---:|---:|"]
+    for row in rows:
+        assert row.wall_s is not None
+        assert row.peak_mb is not None
+        cells = f"{speed(row):,.0f} | {1000 * row.wall_s:.0f} | {row.peak_mb:,.0f}"
+        lines.append(f"| {row.tool} | {row.space} | {cells} |")
+    return [*lines, ""]
+
+
+def speed(row: Row) -> float:
+    """Tokens a second of labelling."""
+    assert row.budget is not None
+    assert row.seconds is not None
+    return row.budget / row.seconds
 
 
 def _best_score(runs: list[Row], by_f1: bool) -> float:
@@ -133,6 +153,7 @@ def _cells(space: Space, tool: str, best_score: float, by_f1: bool) -> list[str]
 def summary(rows: list[Row]) -> list[str]:
     """How many times longer the peers take, task by task; bold: where one of them wins."""
     header = ["task", "features", "peer", *(f"to {100 * level:g} %" for level in LEVELS), "test score", "memory"]
+    header += ["labelling"]
     lines = ["| " + " | ".join(header) + " |", "|---|---|---|" + "---:|" * (len(header) - 3)]
     for name in dict.fromkeys(row.task for row in rows):
         mine = [row for row in rows if row.task == name]
@@ -149,8 +170,17 @@ def summary(rows: list[Row]) -> list[str]:
                 scores = [space.to_score(t, best_score, by_f1) for t in (tool, OURS)]
                 memory = (space.last(tool).peak_mb or 0.0) / (ours.peak_mb or 1.0)
                 shown = f"{memory:.1f} x" if memory >= 1 else f"**{memory:.2f} x**"
-                lines.append("| " + " | ".join([name, space_name, tool, *cells, ratio(*scores), shown]) + " |")
+                cells += [ratio(*scores), shown, _labelling_ratio(mine, tool, space_name)]
+                lines.append("| " + " | ".join([name, space_name, tool, *cells]) + " |")
     return lines
+
+
+def _labelling_ratio(rows: list[Row], tool: str, space: str) -> str:
+    found = {row.tool: speed(row) for row in rows if row.kind == "label" and row.space == space}
+    if tool not in found or OURS not in found:
+        return ""
+    times = found[OURS] / found[tool]
+    return f"{times:.1f} x" if times >= 1 else f"**{times:.2f} x**"
 
 
 def own(rows: list[Row]) -> list[str]:

@@ -80,6 +80,10 @@ class Files:
     def template(self) -> pathlib.Path:
         return self.folder / "template.txt"
 
+    def model(self, tool: str, space: str) -> pathlib.Path:
+        """What a tool learnt last on these features."""
+        return self.folder / f"{tool} {space}.model"
+
 
 def affixes(word: str) -> Row:
     """Lower case; prefixes and suffixes of 1 to 4 letters; shape (Xx-0) long and short. A missing one is "_"."""

@@ -41,10 +41,20 @@ class Tool:
     by_time: bool = False
     in_parts: bool = True  #: also trains for parts of the budget, to see the test score on the way
     model_suffix: str = ""  #: of the file to be read, where a tool writes two
+    #: labels a column file with a model (CRFsuite: the file with attributes beside it), to standard output
+    label: Callable[[pathlib.Path, pathlib.Path], list[Any]] | None = None
+    label_needs: str | None = None  #: as `needs`, if it is another
 
     def missing(self) -> str | None:
         """Why it cannot take part; None if it can."""
-        kind, _, name = self.needs.rpartition(" ")
+        return self._missing(self.needs)
+
+    def missing_label(self) -> str | None:
+        return self._missing(self.label_needs or self.needs)
+
+    @staticmethod
+    def _missing(needs: str) -> str | None:
+        kind, _, name = needs.rpartition(" ")
         if kind:
             return None if shutil.which(name) else f"no {name} on PATH"
         return None if importlib.util.find_spec(name) else f"no module {name}"
@@ -108,7 +118,13 @@ def ours(solver: str, space: str = "all", threads: int = 1) -> Tool:
         _told,
         by_time=True,
         in_parts=solver == "auto" and threads == 1,
+        label=_label(threads) if solver == "auto" else None,
     )
+
+
+def _label(threads: int) -> Callable[[pathlib.Path, pathlib.Path], list[Any]]:
+    program = [sys.executable, "-m", "sparsecrf", "label", "-q", "--threads", threads]
+    return lambda model, data: [*program, "-m", model, data]
 
 
 def _printed(done: Finished) -> History:
@@ -119,6 +135,18 @@ def _printed(done: Finished) -> History:
 
 
 # ---- Programs
+
+
+def _wapiti_label(model: pathlib.Path, data: pathlib.Path) -> list[Any]:
+    return ["wapiti", "label", "-m", model, data]
+
+
+def _crfpp_label(model: pathlib.Path, data: pathlib.Path) -> list[Any]:
+    return ["crf_test", "-m", model, data]
+
+
+def _crfsuite_label(model: pathlib.Path, data: pathlib.Path) -> list[Any]:
+    return ["crfsuite", "tag", "-m", model, data.with_suffix(".crfsuite")]
 
 
 def _wapiti(algorithm: str) -> Callable[[Task, Files, float, pathlib.Path], list[Any]]:
@@ -167,8 +195,19 @@ TOOLS = [
     ours("sbcd"),
     ours("lbfgs"),
     ours("sgd-l1"),
-    Tool("Wapiti l-bfgs", "all", "wapiti", "program wapiti", _any, _wapiti("l-bfgs"), _wapiti_history),
-    Tool("Wapiti sgd-l1", "all", "wapiti", "program wapiti", _l1, _wapiti("sgd-l1"), _wapiti_history),
+    Tool(
+        "Wapiti l-bfgs",
+        "all",
+        "wapiti",
+        "program wapiti",
+        _any,
+        _wapiti("l-bfgs"),
+        _wapiti_history,
+        label=_wapiti_label,
+    ),
+    Tool(
+        "Wapiti sgd-l1", "all", "wapiti", "program wapiti", _l1, _wapiti("sgd-l1"), _wapiti_history, label=_wapiti_label
+    ),
     Tool("Wapiti bcd", "all", "wapiti", "program wapiti", _l1, _wapiti("bcd"), _wapiti_history),
     Tool("Wapiti rprop", "all", "wapiti", "program wapiti", _any, _wapiti("rprop"), _wapiti_history),
     Tool(
@@ -180,8 +219,19 @@ TOOLS = [
         _crfpp("CRF-L2"),
         _crfpp_history,
         model_suffix=".txt",
+        label=_crfpp_label,
     ),
-    Tool("python-crfsuite", "observed", "crfsuite", "pycrfsuite", _plain, library("pycrfsuite"), _told),
+    Tool(
+        "python-crfsuite",
+        "observed",
+        "crfsuite",
+        "pycrfsuite",
+        _plain,
+        library("pycrfsuite"),
+        _told,
+        label=_crfsuite_label,
+        label_needs="program crfsuite",
+    ),
     Tool("sklearn-crfsuite", "observed", "crfsuite", "sklearn_crfsuite", _plain, library("sklearn_crfsuite")),
     Tool("chaine", "observed", "crfsuite", "chaine", _plain, library("chaine")),
     Tool(
