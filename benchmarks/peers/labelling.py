@@ -78,7 +78,7 @@ def _name(tool: Tool) -> str:
 
 
 def added(rows: list[Row], name: str, files: Files, tools: list[Tool], tokens: int, rounds: int) -> list[Row]:
-    """Rows with those of labelling by these tools, as far as they are here and have a model, instead of earlier ones."""
+    """Rows with those of labelling by these tools, if they are here and have a model, instead of earlier ones."""
     able = [t for t in tools if t.label is not None and t.suits(TASKS[name]) and t.missing_label() is None]
     trained = [tool for tool in able if files.model(tool.name, tool.space).exists()]
     print(f"{name}: labelling: {'; '.join(map(_name, trained))}", flush=True)
