@@ -83,3 +83,12 @@ def test_not_if_it_leads_upwards(corpus, monkeypatch):
     assert warm_up(objective, start) is start
     found = Proximal(objective).step(start)
     assert value(objective, found) < value(objective, start)
+
+
+def test_not_if_weights_overflow(corpus, monkeypatch):
+    objective = Objective(corpus, 0.0, 0.0, threads=1)
+    start = point_at(objective)
+    monkeypatch.setattr("sparsecrf.solvers.sgd._Stochastic._calibrate", lambda self, point, size: 1e200)
+    assert warm_up(objective, start) is start
+    found = fit(corpus, rho1=0.0, rho2=0.3, threads=1)
+    assert found.stopped_by == "tol"

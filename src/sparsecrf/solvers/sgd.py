@@ -175,5 +175,8 @@ class _WarmUp(_Stochastic):
 def warm_up(objective: Objective, point: Point) -> Point:
     """A better point than this one, where all weights are 0: after some epochs, or itself if they found none."""
     epochs = _WARM_EPOCHS if objective.rho1 > 0 else _WARM_EPOCHS_L2
-    found = _WarmUp(objective).run(point, epochs, _WARM_SAMPLE)
+    try:
+        found = _WarmUp(objective).run(point, epochs, _WARM_SAMPLE)
+    except InputError:  # the weights overflowed, as they did not on the sample
+        return point
     return found if found.loss + objective.penalty(found.w) < point.loss else point
