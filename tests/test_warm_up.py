@@ -12,12 +12,18 @@ from sparsecrf.solvers.sgd import warm_up
 from sparsecrf.solvers.working_set import Point, point_at
 from sparsecrf.training import Weights, fit
 
+pytestmark = pytest.mark.usefixtures("any_size")
 penalties = pytest.mark.parametrize("rho1", [0.0, 0.5])
 
 
 @pytest.fixture(scope="module")
 def corpus():
     return make_problem(seed=4, lengths=[6] * 120, n_labels=4, n_attributes=40).corpus()
+
+
+@pytest.fixture
+def any_size(monkeypatch):
+    monkeypatch.setattr(proximal, "_LEAST_TOKENS", 0)
 
 
 def value(objective, point):
@@ -67,6 +73,14 @@ def test_not_with_few_features(corpus, monkeypatch):
     objective = Objective(corpus, 0.5, 0.3, threads=1)
     start = point_at(objective)
     monkeypatch.setattr(proximal, "_ENOUGH", (start.known.size + 1) / corpus.n_tokens)
+    plain = Proximal(objective, warm_up=False).step(start)
+    assert_array_equal(Proximal(objective).step(start).w, plain.w)
+
+
+def test_not_with_few_tokens(corpus, monkeypatch):
+    objective = Objective(corpus, 0.5, 0.3, threads=1)
+    start = point_at(objective)
+    monkeypatch.setattr(proximal, "_LEAST_TOKENS", corpus.n_tokens + 1)
     plain = Proximal(objective, warm_up=False).step(start)
     assert_array_equal(Proximal(objective).step(start).w, plain.w)
 

@@ -11,8 +11,8 @@ B is the limited-memory BFGS matrix of the loss in its compact form (Byrd, Noced
 over the B0 of `local_model`. Without an l1 term there is nothing to be minimised by coordinates: d is the step of
 L-BFGS on loss + rho2/2 |w|^2, by the two-loop recursion from (B0 + rho2 I)^-1.
 
-The first step, from weights 0, is some epochs of stochastic steps (`sgd.warm_up`) if there are many features and all
-data are in one place: a quasi-Newton method takes dozens of passes to get as far.
+The first step, from weights 0, is some epochs of stochastic steps (`sgd.warm_up`) if there are many tokens and features
+and all data are in one place: a quasi-Newton method takes dozens of passes to get as far.
 
 Features that fire together add up: B0 is scaled to what the last step showed,
 y . D^-1 y / s . y, and more while steps have to be shortened.
@@ -40,7 +40,8 @@ _SMOOTH_MEMORY = 20  # pairs without an l1 term, where all weights are in the wo
 _RADIUS = 1.0  # no weight moves further in one step
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20
-_ENOUGH = 0.05  # features per token: with fewer, the first steps are as good as stochastic ones
+# Features per token, and tokens, for a stochastic start: with fewer, the first steps are as good or take no time.
+_ENOUGH, _LEAST_TOKENS = 0.05, 10_000
 
 
 class Proximal:
@@ -84,8 +85,9 @@ class Proximal:
         return new
 
     def _far_away(self, point: Point) -> bool:
-        """Nothing is known yet, and there are enough features that stochastic steps find their weights sooner."""
-        enough = point.known.size >= _ENOUGH * self.objective.data.n_tokens
+        """Nothing is known yet, and there is enough to learn that stochastic steps find it sooner."""
+        n_tokens = self.objective.data.n_tokens
+        enough = n_tokens >= _LEAST_TOKENS and point.known.size >= _ENOUGH * n_tokens
         return enough and self.objective.in_one_place and not point.w.any()
 
     def _search(self, point: Point, d: Floats) -> Point:
