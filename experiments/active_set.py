@@ -20,7 +20,7 @@ from experiments.common import Experiment, Job, Relation, Report, Result, durati
 from experiments.data import TASKS, read
 from experiments.training import BLOCKWISE, fit_alone, history
 from sparsecrf import Corpus
-from sparsecrf.objective import Floats, Objective, WorkingSet
+from sparsecrf.training.objective import Floats, Objective, WorkingSet
 
 RHO1, RHO2 = 0.5, 0.001
 SWEEPS, DOZEN = 24, 12

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sparsecrf.io.atomic import write_atomically
+from sparsecrf.files.atomic import write_atomically
 
 #: What a job returns: JSON values, with `seconds` and `peak_mb` added by `one.py`.
 Result = dict[str, Any]

@@ -13,8 +13,8 @@ from experiments import figures, paper
 from experiments.common import Experiment, Job, Relation, Report, Result, duration, number, table
 from experiments.simulated import READINGS, TEST, TRAIN, vocabulary_of
 from experiments.training import BLOCKWISE, fit_alone
-from sparsecrf.heldout import token_error
-from sparsecrf.objective import Objective
+from sparsecrf.training.heldout import token_error
+from sparsecrf.training.objective import Objective
 
 RHO1, RHO2 = 1.0, 0.001  # M7
 SWEEPS = 30

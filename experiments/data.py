@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.training.sets import COLUMNS, LETTERS, NGRAMS
 
 from sparsecrf import Corpus, InputError, Template, Vocabulary
-from sparsecrf.io.encode import encode_columns
+from sparsecrf.encoding.encode import encode_columns
 
 
 @dataclass(frozen=True)

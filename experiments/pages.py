@@ -14,7 +14,7 @@ from typing import Any
 
 from experiments.common import Experiment, table
 from sparsecrf import InputError
-from sparsecrf.io.atomic import write_atomically
+from sparsecrf.files.atomic import write_atomically
 
 
 def write_pages(out: Path, here: Path, experiments: list[Experiment]) -> None:

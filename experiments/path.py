@@ -11,7 +11,7 @@ from experiments.common import Experiment, Job, Relation, Report, Result, durati
 from experiments.data import TASKS, read
 from experiments.training import active, ending, fit_alone
 from sparsecrf import Fit
-from sparsecrf.heldout import token_error
+from sparsecrf.training.heldout import token_error
 
 RHO1 = [float(f"{value:.3g}") for value in np.geomspace(50, 0.1, 10)]
 RHO2 = 0.001

@@ -26,7 +26,7 @@ from experiments import made_up
 from experiments.common import Experiment, Job, Report, Result, Store, write_report
 from experiments.one import call
 from sparsecrf import InputError
-from sparsecrf.io.atomic import write_atomically
+from sparsecrf.files.atomic import write_atomically
 from sparsecrf.progress import progress, say
 
 #: In the order of the paper, then what it only announces.

@@ -14,7 +14,7 @@ from experiments.common import Experiment, Job, Relation, Report, Result, number
 from experiments.data import TASKS, read
 from experiments.training import fit_alone
 from sparsecrf import Fit
-from sparsecrf.objective import Objective, WorkingSet
+from sparsecrf.training.objective import Objective, WorkingSet
 
 RHO1 = (100, 50, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02)
 KERNELS = ("auto", "sparse", "dense")

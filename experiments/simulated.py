@@ -12,9 +12,9 @@ from experiments import paper
 from experiments.common import Experiment, Job, Relation, Report, Result, number, table
 from experiments.training import fit_alone
 from sparsecrf import Corpus, Fit, Vocabulary
-from sparsecrf.heldout import token_error
 from sparsecrf.plots import ReplicationsDisplay
 from sparsecrf.simulate import HMM, paper_hmm
+from sparsecrf.training.heldout import token_error
 
 TRAIN, TEST, REPLICATIONS = 10, 2000, 100  # sequences, sequences, and how often; the paper does not say the second
 RHO2 = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # of M1 to M3, chosen by cross-validation

@@ -12,7 +12,7 @@ import numpy as np
 from experiments.common import Job, Result
 from experiments.data import TASKS, Corpora, read
 from sparsecrf import Corpus, Fit, fit
-from sparsecrf.heldout import token_error
+from sparsecrf.training.heldout import token_error
 
 #: Algorithm 2 of the paper: one block for each attribute, whether or not groups of them would be cheaper.
 BLOCKWISE: dict[str, Any] = {"solver": "sbcd", "solver_options": {"groups": False}}

@@ -1,8 +1,8 @@
 """One judge for the weights of CRFsuite and ours: it takes nothing from the tool that found them."""
 
 from sparsecrf import Vocabulary
-from sparsecrf.objective import Objective
 from sparsecrf.training import weights_in
+from sparsecrf.training.objective import Objective
 
 
 def crfsuite_objective(model, X, y, c1, c2):

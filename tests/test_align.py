@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsecrf import InputError
-from sparsecrf.demo.align import JOIN, MOST, SILENT, Aligner, alignable
+from sparsecrf.datasets.align import JOIN, MOST, SILENT, Aligner, alignable
 from sparsecrf.demo.letters import phonemes
 
 WORDS = [("tax", ["T", "AE", "K", "S"]), ("axe", ["AE", "K", "S"]), ("tea", ["T", "IY"]), ("at", ["AE", "T"])]

@@ -15,10 +15,10 @@ from numpy.testing import assert_array_equal
 
 from problems import make_problem
 from sparsecrf import InputError, fit
-from sparsecrf.io import atomic
-from sparsecrf.io.atomic import remove_leftovers, write_atomically
-from sparsecrf.objective import Objective
+from sparsecrf.files import atomic
+from sparsecrf.files.atomic import remove_leftovers, write_atomically
 from sparsecrf.training import SOLVERS
+from sparsecrf.training.objective import Objective
 
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 OPTIONS = {"rho1": 0.3, "rho2": 0.01, "tol": 1e-7, "threads": 1}
@@ -153,7 +153,7 @@ def test_another_corpus_or_version(tmp_path, monkeypatch):
     for other in (small(seed=4), small(n_attributes=9)):
         with pytest.raises(InputError, match=r"run: expected a checkpoint with corpus \w+, found corpus \w+"):
             fit(other, checkpoint=path, resume=True, **OPTIONS)
-    monkeypatch.setattr("sparsecrf.training.version", lambda name: "99")
+    monkeypatch.setattr("sparsecrf.training.fitting.version", lambda name: "99")
     with pytest.raises(InputError, match=r"run: expected a checkpoint with version 99, found version \d"):
         fit(small(), checkpoint=path, resume=True, **OPTIONS)
 

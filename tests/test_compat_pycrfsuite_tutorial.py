@@ -13,7 +13,7 @@ import sparsecrf.compat as ours
 from crfsuite_objective import crfsuite_objective
 from newswire import sentences
 from sparsecrf import Model
-from sparsecrf.io.foreign_models import read_crfsuite
+from sparsecrf.model.foreign import read_crfsuite
 
 SENTENCES = sentences(480)
 TRAIN, TEST = SENTENCES[:280], SENTENCES[280:]

@@ -14,7 +14,7 @@ from sklearn.model_selection import RandomizedSearchCV, cross_val_score
 import sparsecrf.compat as ours
 from crfsuite_objective import crfsuite_objective
 from newswire import sentences
-from sparsecrf.io.foreign_models import read_crfsuite
+from sparsecrf.model.foreign import read_crfsuite
 
 SENTENCES = sentences(400, seed=1)
 TRAIN, TEST = SENTENCES[:240], SENTENCES[240:]

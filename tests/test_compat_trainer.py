@@ -5,7 +5,7 @@ import pytest
 
 from sparsecrf import InputError, Model, Template
 from sparsecrf.compat import ItemSequence, Tagger, Trainer
-from sparsecrf.history import REASONS
+from sparsecrf.training.history import REASONS
 
 XSEQ = [
     {"walk": 1, "shop": 0.5},

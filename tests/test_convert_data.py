@@ -5,8 +5,8 @@ import io
 import pytest
 
 from sparsecrf import InputError, Template
-from sparsecrf.io.convert import columns_to_crfsuite, crfsuite_to_columns
-from sparsecrf.io.crfsuite import read_crfsuite
+from sparsecrf.encoding.convert import columns_to_crfsuite, crfsuite_to_columns
+from sparsecrf.files.crfsuite import read_crfsuite
 
 COLUMNS = b"a:b D O\nc N B\n\nd\\ V O\n"
 

@@ -13,7 +13,7 @@ from problems import make_problem
 from sparsecrf import Corpus, InputError, _core
 from strategies import problems
 
-# Where the words of the header stand (cpp/core/corpus_file.hpp).
+# Where the words of the header stand (cpp/core/corpus/corpus_file.hpp).
 WORDS = {"n_labels": 24, "n_attributes": 32}
 LENGTHS = {name: 40 + 8 * k for k, name in enumerate(("offsets", "labels", "unigram", "base", "rest"))}
 LENGTHS |= {"sequence_weight": 80, "token_weight": 88, "unigram ptr": 96, "unigram id": 104, "unigram value": 112}

@@ -13,10 +13,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from sparsecrf import InputError, Template, Vocabulary
-from sparsecrf.io import encode_folder as module
-from sparsecrf.io.corpus_files import MANIFEST, VOCABULARY, CorpusFolder
-from sparsecrf.io.encode import encode_columns, encode_crfsuite
-from sparsecrf.io.encode_folder import encode_folder
+from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
+from sparsecrf.shards import encode_folder as module
+from sparsecrf.shards.encode_folder import encode_folder
+from sparsecrf.shards.folder import MANIFEST, VOCABULARY, CorpusFolder
 
 TEMPLATE = "U:%x[-1,0]\nU:%x[0,0]\nB:%x[0,1]\nB\n"
 
@@ -199,7 +199,7 @@ def test_a_killed_process_leaves_no_half_folder(tmp_path, data):
     """A process is killed after its first shards; the next one finds nothing of use and begins anew."""
     code = (
         "import sys, time\n"
-        "from sparsecrf.io.encode_folder import encode_folder\n"
+        "from sparsecrf.shards.encode_folder import encode_folder\n"
         "encode_folder(sys.argv[1], [sys.argv[2]], shard_tokens=30, progress=lambda n: time.sleep(0.05))\n"
     )
     with subprocess.Popen([sys.executable, "-c", code, tmp_path / "cache", data]) as child:
@@ -218,7 +218,7 @@ def test_a_killed_process_leaves_no_half_folder(tmp_path, data):
 def test_processes_that_want_the_same_folder_make_it_once(tmp_path, data):
     code = (
         "import sys\n"
-        "from sparsecrf.io import encode_folder as module\n"
+        "from sparsecrf.shards import encode_folder as module\n"
         "encode = module._encode\n"
         "module._encode = lambda *given: (print('made', flush=True), encode(*given))\n"
         "print(module.encode_folder(sys.argv[1], [sys.argv[2]], shard_tokens=30).n_sequences)\n"

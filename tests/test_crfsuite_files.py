@@ -6,7 +6,7 @@ import pytest
 
 from sentences import sentences
 from sparsecrf import CRF, Model
-from sparsecrf.io.crfsuite import crfsuite_lines
+from sparsecrf.files.crfsuite import crfsuite_lines
 
 
 def test_huge_scores_are_written_whole(program):

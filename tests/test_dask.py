@@ -27,8 +27,8 @@ from sparsecrf.dask import ClusterError, DaskCRF, label, train
 from sparsecrf.dask.cluster import Cluster, OnDask
 from sparsecrf.dask.encoding import encode
 from sparsecrf.dask.partitions import How
-from sparsecrf.objective import Objective
 from sparsecrf.shards import Shards
+from sparsecrf.training.objective import Objective
 
 TEMPLATE = "U1:%x[0,0]\n*2:%x[0,1]\nU3:%x[-1,0]\nB\n"
 

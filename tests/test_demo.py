@@ -11,8 +11,8 @@ from sparsecrf import Model
 from sparsecrf.cli.demo import demo
 from sparsecrf.demo.chart import path_chart, round_numbers
 from sparsecrf.demo.letters import HELD_OUT, Part, attributes, conditions_pairs, make_task, phonemes, pronunciations
-from sparsecrf.io.crfsuite import read_crfsuite
-from sparsecrf.vocabulary import Vocabulary
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.files.crfsuite import read_crfsuite
 
 
 def run(*arguments, **environment):

@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 
 from problems import make_problem
 from sparsecrf import InputError, fit
-from sparsecrf.dual import LowerBound
-from sparsecrf.objective import Objective
+from sparsecrf.training.dual import LowerBound
+from sparsecrf.training.objective import Objective
 
 
 def best_of_all_mixtures(entropies, G, rho1, rho2):

@@ -12,8 +12,8 @@ from compare import assert_logs, assert_probabilities, magnitude
 from named import named_models
 from problems import weather
 from sparsecrf import BIAS, CRF, InputError, Model, Template, Vocabulary, fit, reference
+from sparsecrf.encoding.encode import encode_columns
 from sparsecrf.explain import START, Contribution, Weight
-from sparsecrf.io.encode import encode_columns
 from strategies import seeds
 
 enumeration = reference.enumeration

@@ -19,7 +19,7 @@ from torture.targets import corpus_of_checkpoint  # noqa: E402
 from torture.valgrind import errors_of_core  # noqa: E402
 
 from sparsecrf import InputError, Model, Template, fit  # noqa: E402
-from sparsecrf.io.container import pack, unpack  # noqa: E402
+from sparsecrf.files.container import pack, unpack  # noqa: E402
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="limits and /proc as Linux has them")
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")

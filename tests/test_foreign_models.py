@@ -5,7 +5,7 @@ import pycrfsuite
 import pytest
 
 from sparsecrf import BIAS, InputError, Model
-from sparsecrf.io.foreign_models import READERS, read_crfpp, read_crfsuite, read_wapiti, write_crfsuite
+from sparsecrf.model.foreign import READERS, read_crfpp, read_crfsuite, read_wapiti, write_crfsuite
 
 LABELS = ["DET", "NOUN", "VERB", "a --> b"]
 

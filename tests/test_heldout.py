@@ -8,8 +8,8 @@ from numpy.testing import assert_array_equal
 
 from problems import make_problem
 from sparsecrf import InputError, Vocabulary, fit
-from sparsecrf.heldout import token_error
 from sparsecrf.simulate import paper_hmm
+from sparsecrf.training.heldout import token_error
 from test_checkpoint import assert_same
 
 OPTIONS = {"rho1": 0.001, "rho2": 0.0, "tol": 1e-9, "max_iter": 60, "threads": 1}

@@ -7,9 +7,9 @@ import pytest
 from sparsecrf._core import FeatureSet
 
 from sparsecrf import Model, Vocabulary, fit
-from sparsecrf.history import POINTS, columns, thinned
-from sparsecrf.objective import virtual_features
-from sparsecrf.solvers.working_set import Record
+from sparsecrf.training.history import POINTS, columns, thinned
+from sparsecrf.training.objective import virtual_features
+from sparsecrf.training.history import Record
 
 
 def record(k, kkt=None, gap=None):

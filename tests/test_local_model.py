@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sparsecrf.solvers.local_model import LocalModel
-from sparsecrf.solvers.proximal import _smooth_direction
+from sparsecrf.training.solvers.local_model import LocalModel
+from sparsecrf.training.solvers.proximal import _smooth_direction
 
 
 @pytest.fixture(params=["children", "no children"])

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsecrf import BIAS, InputError, Model, Template, Vocabulary, fit
-from sparsecrf.io.container import pack, unpack
-from sparsecrf.io.model_file import FORMAT, VERSION
+from sparsecrf.files.container import pack, unpack
+from sparsecrf.model.file import FORMAT, VERSION
 
 TOKENS = [["dogs", "suffix:s"], ["bark"], ["unknown", ("loud", 2.5)]]
 
@@ -190,7 +190,7 @@ def test_loading_imports_little(model, tmp_path):
     path = tmp_path / "model.safetensors"
     model.save(path)
     script = (
-        "import sys, sparsecrf.io.model_file as f; f.load(sys.argv[1]); "
+        "import sys, sparsecrf.model.file as f; f.load(sys.argv[1]); "
         "print([m for m in ('numpy', 'scipy', 'sklearn', 'safetensors', 'rich') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=True, timeout=60)

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import sparsecrf.path
 from sparsecrf import InputError, Vocabulary, fit
-from sparsecrf.heldout import token_error
 from sparsecrf.path import cross_validate, one_standard_error, path, rho_max
 from sparsecrf.simulate import paper_hmm
+from sparsecrf.training.heldout import token_error
 from test_training import Explicit, larger
 
 

@@ -21,7 +21,7 @@ from sparsecrf.plots import (
     plot_transitions,
 )
 from sparsecrf.simulate import paper_hmm
-from sparsecrf.solvers.working_set import Record
+from sparsecrf.training.history import Record
 
 pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
 

@@ -9,10 +9,10 @@ from sparsecrf._core import Corpus, disjoint_groups, sequences_by_attribute
 
 from problems import make_problem
 from sparsecrf import InputError, fit, reference
-from sparsecrf.objective import Objective
-from sparsecrf.solvers.sbcd import Blockwise, Cd, Groupwise, sbcd
-from sparsecrf.solvers.working_set import Point
 from sparsecrf.training import SOLVERS
+from sparsecrf.training.objective import Objective
+from sparsecrf.training.solvers.sbcd import Blockwise, Cd, Groupwise, sbcd
+from sparsecrf.training.solvers.working_set import Point
 from strategies import problems
 
 

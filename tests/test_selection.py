@@ -13,9 +13,9 @@ from scipy.optimize import minimize
 
 from problems import make_problem
 from sparsecrf import BIAS, InputError, Vocabulary, _core, fit
-from sparsecrf.objective import Objective
 from sparsecrf.selection import frequency_cutoff, information, mutual_information, threshold
 from sparsecrf.training import DETERMINISTIC
+from sparsecrf.training.objective import Objective
 from strategies import problems
 from test_training import Explicit, larger
 

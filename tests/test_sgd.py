@@ -12,10 +12,10 @@ from sparsecrf._core import Sgd as Stepper
 from compare import KERNELS
 from problems import make_problem
 from sparsecrf import InputError, reference
-from sparsecrf.objective import Objective
-from sparsecrf.solvers.sgd import SgdL1, _Stochastic
-from sparsecrf.solvers.working_set import Point
 from sparsecrf.training import fit
+from sparsecrf.training.objective import Objective
+from sparsecrf.training.solvers.sgd import SgdL1, _Stochastic
+from sparsecrf.training.solvers.working_set import Point
 from strategies import problems
 
 stochastic = pytest.mark.parametrize(("solver", "rho1"), [("sgd", 0.0), ("sgd-l1", 1.0)])
@@ -251,7 +251,7 @@ def test_features_that_join_owe_no_penalty():
 
 
 def test_epochs_without_a_limit(monkeypatch):
-    monkeypatch.setattr("sparsecrf.training.EPOCHS", 4)
+    monkeypatch.setattr("sparsecrf.training.fitting.EPOCHS", 4)
     found = fit(moderate(0), rho1=0.5, rho2=0.1, solver="sgd-l1", tol=0.0)
     assert (found.stopped_by, found.history[-1].iter) == ("max_iter", 4)
     assert fit(moderate(0), rho1=1e6, solver="sgd-l1").stopped_by == "tol"

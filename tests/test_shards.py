@@ -12,10 +12,10 @@ from sparsecrf._core import FeatureSet, Oracle, StringTable
 
 from problems import make_problem
 from sparsecrf import InputError, fit
-from sparsecrf.objective import Objective, virtual_features
 from sparsecrf.path import rho_max
-from sparsecrf.sharded_oracle import ShardedOracle, features_of
 from sparsecrf.shards import FAN_IN, InProcess, Shard, Shards, in_order
+from sparsecrf.shards.oracle import ShardedOracle, features_of
+from sparsecrf.training.objective import Objective, virtual_features
 
 RHO1, RHO2 = 0.5, 0.1
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sparsecrf._core import TextEncoder, whole_sequences
 
 from sparsecrf import BIAS, InputError, Template, Vocabulary, read_columns
-from sparsecrf.io.crfsuite import crfsuite_lines, read_crfsuite
-from sparsecrf.io.encode import encode_columns, encode_crfsuite
-from sparsecrf.io.text import pieces
+from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
+from sparsecrf.files.crfsuite import crfsuite_lines, read_crfsuite
+from sparsecrf.files.text import pieces
 
 
 def columns(text, name=None):
@@ -289,7 +289,7 @@ def test_a_long_sequence_in_small_blocks_is_not_read_again_and_again():
         return whole_sequences(piece)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sparsecrf.io.text.whole_sequences", counted)
+        patch.setattr("sparsecrf.files.text.whole_sequences", counted)
         (piece,) = pieces(Trickle(5000))
     assert len(piece.data) == 5000 * 11
     assert scanned <= 3 * len(piece.data)

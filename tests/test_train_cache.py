@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparsecrf import CorpusFolder, InputError, Model, Template, Vocabulary, encode_folder, fit
-from sparsecrf.io.encode import encode_columns
+from sparsecrf.encoding.encode import encode_columns
 from test_corpus_folder import TEMPLATE, column_text
 
 

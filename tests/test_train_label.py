@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sparsecrf import Model, Template, Vocabulary, fit
-from sparsecrf.io.encode import encode_columns
+from sparsecrf.encoding.encode import encode_columns
 from sparsecrf.simulate import paper_hmm
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\n*2:%x[0,0]\nB\n"
@@ -94,7 +94,7 @@ def test_unlabelled_input_gets_the_same_labels(trained):
 
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
 def test_threads_keep_the_order(trained, threads, monkeypatch):
-    monkeypatch.setattr("sparsecrf.io.text.pieces.__defaults__", (200,))
+    monkeypatch.setattr("sparsecrf.files.text.pieces.__defaults__", (200,))
     expected = trained("label", "-m", "m.safetensors", "train.txt", "--threads", "1").out
     assert trained("label", "-m", "m.safetensors", "train.txt", "--threads", threads).out == expected
     assert trained("label", "-m", "m.safetensors", "train.txt", "-o", "o.txt", "--threads", threads).out == ""

@@ -11,12 +11,12 @@ from scipy.optimize import minimize
 
 from problems import make_problem
 from sparsecrf import InputError, Vocabulary, reference
-from sparsecrf.dual import LowerBound
-from sparsecrf.objective import Objective
 from sparsecrf.simulate import paper_hmm
-from sparsecrf.solvers.proximal import Proximal
-from sparsecrf.solvers.working_set import Point
 from sparsecrf.training import DETERMINISTIC, fit
+from sparsecrf.training.dual import LowerBound
+from sparsecrf.training.objective import Objective
+from sparsecrf.training.solvers.proximal import Proximal
+from sparsecrf.training.solvers.working_set import Point
 from strategies import problems
 
 every_solver = pytest.mark.parametrize("solver", DETERMINISTIC)  # for the others see test_sgd.py

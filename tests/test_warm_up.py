@@ -5,12 +5,12 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from problems import make_problem
-from sparsecrf.objective import Objective
-from sparsecrf.solvers import proximal
-from sparsecrf.solvers.proximal import Proximal
-from sparsecrf.solvers.sgd import warm_up
-from sparsecrf.solvers.working_set import Point, point_at
 from sparsecrf.training import Weights, fit
+from sparsecrf.training.objective import Objective
+from sparsecrf.training.solvers import proximal
+from sparsecrf.training.solvers.proximal import Proximal
+from sparsecrf.training.solvers.sgd import warm_up
+from sparsecrf.training.solvers.working_set import Point, point_at
 
 pytestmark = pytest.mark.usefixtures("any_size")
 penalties = pytest.mark.parametrize("rho1", [0.0, 0.5])
@@ -93,7 +93,7 @@ def test_not_if_it_leads_upwards(corpus, monkeypatch):
         w = np.full(point.known.size, 50.0)
         return Point(point.known, w, *objective.loss_grad(point.known, w))
 
-    monkeypatch.setattr("sparsecrf.solvers.sgd._Stochastic.run", upwards)
+    monkeypatch.setattr("sparsecrf.training.solvers.sgd._Stochastic.run", upwards)
     assert warm_up(objective, start) is start
     found = Proximal(objective).step(start)
     assert value(objective, found) < value(objective, start)
@@ -102,7 +102,7 @@ def test_not_if_it_leads_upwards(corpus, monkeypatch):
 def test_not_if_weights_overflow(corpus, monkeypatch):
     objective = Objective(corpus, 0.0, 0.0, threads=1)
     start = point_at(objective)
-    monkeypatch.setattr("sparsecrf.solvers.sgd._Stochastic._calibrate", lambda self, point, size: 1e200)
+    monkeypatch.setattr("sparsecrf.training.solvers.sgd._Stochastic._calibrate", lambda self, point, size: 1e200)
     assert warm_up(objective, start) is start
     found = fit(corpus, rho1=0.0, rho2=0.3, threads=1)
     assert found.stopped_by == "tol"

@@ -95,7 +95,7 @@ def _mutate_content(data: bytes, longest: int, seed: int) -> bytes:
     import atheris
 
     from sparsecrf import InputError
-    from sparsecrf.io.container import pack, unpack
+    from sparsecrf.files.container import pack, unpack
 
     rng = random.Random(seed)
     kind = "sparsecrf checkpoint" if b"sparsecrf checkpoint" in data else "sparsecrf model"

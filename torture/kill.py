@@ -33,7 +33,7 @@ def run(minutes: float, out: Path) -> Outcome:
 def training(directory: Path, kills: int, seed: int = 0, sentences: int = 150) -> Outcome:
     """Runs that are killed and gone on with until they are done, again and again, until there were `kills`."""
     from sparsecrf import InputError, Model
-    from sparsecrf.io.container import unpack
+    from sparsecrf.files.container import unpack
 
     directory.mkdir(parents=True)
     data, template = directory / "train.txt", directory / "template.txt"

@@ -160,7 +160,7 @@ def child_of_program(room_mb: int, arguments: list[str]) -> None:
     import sparsecrf.cli
     import sparsecrf.cli.labelled
     import sparsecrf.cli.train_report
-    import sparsecrf.io.model_file
+    import sparsecrf.model.file
     import sparsecrf.plots
     import sparsecrf.training
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.micro.run import machine
 
-from sparsecrf.io.atomic import write_atomically
+from sparsecrf.files.atomic import write_atomically
 from sparsecrf.progress import say
 from torture.common import ROOT, Outcome
 

@@ -82,7 +82,7 @@ def _crfsuite_binary(labels: list[str], attributes: list[str], features: list[tu
 
 
 def _crfsuite_dump() -> bytes:
-    from sparsecrf.io.crfsuite_model import to_dump
+    from sparsecrf.model.crfsuite import to_dump
 
     return to_dump(Model.from_weights(["X", "a --> b"], {("w", "X"): 1.0}, {(BIAS, "X", "a --> b"): 0.5})).encode()
 

@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from sparsecrf import Corpus, InputError, Model, Template, Vocabulary, read_columns
-from sparsecrf.checkpoint import Checkpoint
 from sparsecrf.cli.evaluate import _evaluate
-from sparsecrf.io import container
-from sparsecrf.io import crfpp_model as crfpp_files
-from sparsecrf.io import crfsuite_model as crfsuite_files
-from sparsecrf.io import wapiti_model as wapiti_files
-from sparsecrf.io.convert import columns_to_crfsuite, crfsuite_to_columns
-from sparsecrf.io.crfsuite import read_crfsuite
-from sparsecrf.io.encode import encode_columns, encode_crfsuite
-from sparsecrf.io.predict import predicted
-from sparsecrf.objective import Objective
+from sparsecrf.encoding.convert import columns_to_crfsuite, crfsuite_to_columns
+from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
+from sparsecrf.files import container
+from sparsecrf.files.crfsuite import read_crfsuite
+from sparsecrf.model import crfpp as crfpp_files
+from sparsecrf.model import crfsuite as crfsuite_files
+from sparsecrf.model import wapiti as wapiti_files
+from sparsecrf.model.predict import predicted
 from sparsecrf.training import SOLVERS
+from sparsecrf.training.checkpoint import Checkpoint
+from sparsecrf.training.objective import Objective
 
 ROWS = [["Ada", "NNP"], ["saw", "VBD"], ["Zürich-Oerlikon", "NNP"], ["1984", "CD"]]
 TEMPLATE = 'U0:%x[0,0]\nU1:%X[-1,0]/%x[1,1]\nU2:%m[0,0,"^.?.?"]\nU3:%t[@-1,0,"\\d*$"]\n*4:%x[0,1]\nB\n'

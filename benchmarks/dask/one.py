@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.dask.data import TEMPLATE
 
 from sparsecrf import Fit, Template, Vocabulary, fit
-from sparsecrf.io.encode import encode_columns
+from sparsecrf.encoding.encode import encode_columns
 
 # Passes are compared, so the stochastic steps that need the data in one place are left out.
 OPTIONS: dict[str, Any] = {"rho1": 2.0, "rho2": 0.01, "tol": 0.0, "solver_options": {"warm_up": False}}

@@ -19,8 +19,8 @@ from typing import Any
 from benchmarks.training.sets import DATA
 
 from sparsecrf import CRF, Model, Vocabulary, read_columns
-from sparsecrf.objective import Objective
 from sparsecrf.training import weights_in
+from sparsecrf.training.objective import Objective
 
 Tokens = list[dict[str, str]]
 RHO1, RHO2 = 1.0, 1.0
@@ -88,7 +88,7 @@ def main() -> None:
     if options.tool == "sparsecrf":
         model = crf.model_
     else:
-        from sparsecrf.io.foreign_models import read_crfsuite
+        from sparsecrf.model.foreign import read_crfsuite
 
         model = read_crfsuite(pathlib.Path(crf.modelfile.name))
     if options.save:

@@ -21,7 +21,7 @@ from benchmarks.out_of_core.data import TEMPLATE
 from benchmarks.out_of_core.memory import Peak
 
 from sparsecrf import Template, Vocabulary, encode_folder, fit
-from sparsecrf.io.encode import encode_columns
+from sparsecrf.encoding.encode import encode_columns
 
 
 def main() -> None:

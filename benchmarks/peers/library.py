@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.peers.tasks import TASKS, Files, Task
 
 from sparsecrf import Corpus, Vocabulary
-from sparsecrf.objective import Numbers
+from sparsecrf.training.objective import Numbers
 
 Result = dict[str, Any]
 BEGIN = "training begins"  #: said by those whose output is a history
@@ -48,7 +48,7 @@ def sparsecrf(
     task: Task, files: Files, model: pathlib.Path, *, budget: float, solver: str, threads: int, space: str
 ) -> Result:
     from sparsecrf import Template, fit
-    from sparsecrf.io.encode import encode_columns
+    from sparsecrf.encoding.encode import encode_columns
 
     vocabulary, template = Vocabulary(start=False), Template(task.template)
     encoded = encode_columns([files.train], vocabulary, template, grow=True)
@@ -73,7 +73,7 @@ def _with_all_transitions(corpus: Corpus, vocabulary: Vocabulary) -> Numbers:
     """The observed features and every pair of labels."""
     from sparsecrf._core import FeatureSet
 
-    from sparsecrf.objective import union
+    from sparsecrf.training.objective import union
 
     Y, X, bias = corpus.n_labels, corpus.n_attributes, vocabulary.attributes.find("B")
     assert bias is not None

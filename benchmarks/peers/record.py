@@ -9,7 +9,7 @@ import re
 from dataclasses import asdict, dataclass, fields
 from typing import get_type_hints
 
-from sparsecrf.io.atomic import write_atomically
+from sparsecrf.files.atomic import write_atomically
 
 RECORD = pathlib.Path(__file__).resolve().parents[1] / "record"
 

@@ -11,13 +11,13 @@ from benchmarks.peers.tasks import Files, Task
 from numpy.typing import NDArray
 
 from sparsecrf import Model, Template, Vocabulary, read_columns
-from sparsecrf.heldout import best_labels
-from sparsecrf.io.encode import encode_columns
-from sparsecrf.io.foreign_models import READERS
+from sparsecrf.encoding.encode import encode_columns
+from sparsecrf.encoding.vocabulary import BIAS
 from sparsecrf.metrics import evaluate
-from sparsecrf.objective import Objective
+from sparsecrf.model.foreign import READERS
 from sparsecrf.training import weights_in
-from sparsecrf.vocabulary import BIAS
+from sparsecrf.training.heldout import best_labels
+from sparsecrf.training.objective import Objective
 
 
 @dataclass(frozen=True)

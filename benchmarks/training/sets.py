@@ -10,7 +10,7 @@ import pathlib
 from dataclasses import dataclass
 
 from sparsecrf import Corpus, Template, Vocabulary
-from sparsecrf.io.encode import encode_columns
+from sparsecrf.encoding.encode import encode_columns
 
 DATA = pathlib.Path(os.environ.get("SPARSECRF_DATA", "../shared/data"))
 

@@ -1,4 +1,4 @@
-#include "core/corpus.hpp"
+#include "core/corpus/corpus.hpp"
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "arrays.hpp"
-#include "core/corpus_file.hpp"
+#include "core/corpus/corpus_file.hpp"
 #include "module.hpp"
 
 namespace sparsecrf::bindings {

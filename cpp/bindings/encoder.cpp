@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "core/chain.hpp"
-#include "core/corpus.hpp"
-#include "core/string_table.hpp"
-#include "core/text_encoder.hpp"
+#include "core/corpus/corpus.hpp"
+#include "core/corpus/string_table.hpp"
+#include "core/inference/chain.hpp"
+#include "core/text/text_encoder.hpp"
 #include "module.hpp"
 #include "tokens.hpp"
 

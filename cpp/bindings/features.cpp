@@ -1,4 +1,4 @@
-#include "core/features.hpp"
+#include "core/corpus/features.hpp"
 
 #include "arrays.hpp"
 #include "module.hpp"

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "arrays.hpp"
-#include "core/chain.hpp"
-#include "core/oracle.hpp"
+#include "core/inference/chain.hpp"
+#include "core/training/oracle.hpp"
 #include "module.hpp"
 
 namespace sparsecrf::bindings {
@@ -107,7 +107,7 @@ void bind_oracle(nb::module_& m) {
                     "numpy.typing.NDArray[numpy.float64], fraction: float) -> tuple[numpy.typing.NDArray[numpy.int64], "
                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
             "What a shard tells for the candidates of all shards to be found, whose absolute masses are given: cells, "
-            "sums, shares of the mass (cpp/core/screen.hpp).")
+            "sums, shares of the mass (cpp/core/training/screen.hpp).")
         .def(
             "loss_grad_curvature",
             [](Oracle& o, const FeatureSet& f, Weights w, std::optional<Weights> counts) {
@@ -255,7 +255,7 @@ void bind_chain(nb::module_& m) {
         .def(
             "nbest",
             [](const Chain& c, const Corpus& corpus, std::int64_t i, std::int64_t k, const Constraints* constraints) {
-                std::vector<Path> paths;
+                std::vector<Labelling> paths;
                 {
                     const nb::gil_scoped_release unlocked;
                     paths = c.nbest(corpus, i, k, given(constraints));

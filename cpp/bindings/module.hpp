@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "core/error.hpp"
-#include "core/transition.hpp"
+#include "core/base/error.hpp"
+#include "core/inference/transition.hpp"
 
 namespace sparsecrf::bindings {
 

@@ -2,8 +2,8 @@
 
 #include <nanobind/stl/string.h>
 
-#include "core/error.hpp"
-#include "core/utf8.hpp"
+#include "core/base/error.hpp"
+#include "core/base/utf8.hpp"
 
 namespace sparsecrf::bindings {
 namespace nb = nanobind;

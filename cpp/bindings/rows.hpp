@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/columns.hpp"
+#include "core/text/columns.hpp"
 
 namespace sparsecrf::bindings {
 

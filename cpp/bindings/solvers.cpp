@@ -1,11 +1,11 @@
 #include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
-#include "core/groups.hpp"
-#include "core/quadratic.hpp"
-#include "core/sbcd.hpp"
-#include "core/sgd.hpp"
 #include "core/simd/kernels.hpp"
+#include "core/training/groups.hpp"
+#include "core/training/quadratic.hpp"
+#include "core/training/sbcd.hpp"
+#include "core/training/sgd.hpp"
 #include "module.hpp"
 
 namespace sparsecrf::bindings {

@@ -2,7 +2,7 @@
 #include <nanobind/stl/string_view.h>
 
 #include "arrays.hpp"
-#include "core/string_table.hpp"
+#include "core/corpus/string_table.hpp"
 #include "module.hpp"
 
 namespace sparsecrf::bindings {

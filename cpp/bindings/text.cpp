@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "core/labeller.hpp"
-#include "core/text_encoder.hpp"
+#include "core/text/labeller.hpp"
+#include "core/text/text_encoder.hpp"
 #include "module.hpp"
 #include "rows.hpp"
 

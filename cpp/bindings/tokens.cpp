@@ -2,7 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace sparsecrf::bindings {
 namespace {

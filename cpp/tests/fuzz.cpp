@@ -18,8 +18,8 @@
 #include <iterator>
 #include <map>
 
-#include "core/error.hpp"
-#include "core/utf8.hpp"
+#include "core/base/error.hpp"
+#include "core/base/utf8.hpp"
 #include "world.hpp"
 
 using namespace sparsecrf;

@@ -7,9 +7,9 @@
 #include <functional>
 #include <thread>
 
-#include "core/error.hpp"
-#include "core/oracle.hpp"
-#include "core/sbcd.hpp"
+#include "core/base/error.hpp"
+#include "core/training/oracle.hpp"
+#include "core/training/sbcd.hpp"
 #include "world.hpp"
 
 using namespace sparsecrf;
@@ -50,7 +50,7 @@ Answers ask(const World& world, const Chain& chain, const Labeller& labeller, co
     chain.log_partition(corpus, free, found.log_z);
     chain.marginals(corpus, free, found.p);
     chain.viterbi(corpus, free, found.path, found.score);
-    for (const std::vector<Path>& best : chain.nbest(corpus, 2, free)) {
+    for (const std::vector<Labelling>& best : chain.nbest(corpus, 2, free)) {
         found.second.insert(found.second.end(), best.back().labels.begin(), best.back().labels.end());
     }
     LabelOptions options;

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/chain.hpp"
-#include "core/labeller.hpp"
-#include "core/text_encoder.hpp"
+#include "core/inference/chain.hpp"
+#include "core/text/labeller.hpp"
+#include "core/text/text_encoder.hpp"
 
 namespace sparsecrf::tests {
 

@@ -16,31 +16,31 @@ if "OMP_WAIT_POLICY" not in os.environ:
 from sparsecrf._core import Corpus, InputError, UnsatisfiableError
 
 if TYPE_CHECKING:
-    from sparsecrf.estimator import CRF
-    from sparsecrf.estimator_cv import CRFCV
-    from sparsecrf.features.template import Template
-    from sparsecrf.io.columns import read_columns
-    from sparsecrf.io.corpus_files import CorpusFolder
-    from sparsecrf.io.encode_folder import encode_folder
+    from sparsecrf.encoding.template import Template
+    from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
+    from sparsecrf.estimators.crf import CRF
+    from sparsecrf.estimators.cv import CRFCV
+    from sparsecrf.files.columns import read_columns
     from sparsecrf.model import Model
+    from sparsecrf.shards.encode_folder import encode_folder
+    from sparsecrf.shards.folder import CorpusFolder
     from sparsecrf.training import Fit, fit
-    from sparsecrf.vocabulary import BIAS, Vocabulary
 
     __version__: str
 
 #: Imported when first used, so that labelling does not wait for what only training needs.
 _HOME = {
-    "BIAS": "vocabulary",
-    "CRF": "estimator",
-    "CRFCV": "estimator_cv",
-    "CorpusFolder": "io.corpus_files",
+    "BIAS": "encoding.vocabulary",
+    "CRF": "estimators.crf",
+    "CRFCV": "estimators.cv",
+    "CorpusFolder": "shards.folder",
     "Fit": "training",
     "Model": "model",
-    "Template": "features.template",
-    "Vocabulary": "vocabulary",
-    "encode_folder": "io.encode_folder",
+    "Template": "encoding.template",
+    "Vocabulary": "encoding.vocabulary",
+    "encode_folder": "shards.encode_folder",
     "fit": "training",
-    "read_columns": "io.columns",
+    "read_columns": "files.columns",
 }
 
 #: Modules that need not be imported by name.

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from sparsecrf._core import Corpus, InputError
-from sparsecrf.heldout import Labels, best_labels, check_same_vocabulary, wrong_tokens
-from sparsecrf.objective import Floats, Numbers, Objective
 from sparsecrf.shards import Shards
 from sparsecrf.training import Fit, fit
+from sparsecrf.training.heldout import Labels, best_labels, check_same_vocabulary, wrong_tokens
+from sparsecrf.training.objective import Floats, Numbers, Objective
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model

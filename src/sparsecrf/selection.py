@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import Corpus, FeatureSet, InputError, Oracle
-from sparsecrf.objective import Floats, Numbers
 from sparsecrf.training import Fit, fit
+from sparsecrf.training.objective import Floats, Numbers
 
 
 def frequency_cutoff(corpus: Corpus, at_least: float) -> Numbers:

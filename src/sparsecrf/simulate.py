@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import InputError
+from sparsecrf.encoding.vocabulary import BIAS
 from sparsecrf.model import Model
-from sparsecrf.vocabulary import BIAS
 
 FloatArray = NDArray[np.float64]
 

@@ -1,7 +1,7 @@
 #include <atomic>
 #include <cstdlib>
 
-#include "../error.hpp"
+#include "core/base/error.hpp"
 #include "kernels.hpp"
 
 #if defined(SPARSECRF_X86) && defined(_MSC_VER) && !defined(__clang__)

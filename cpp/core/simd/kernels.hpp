@@ -8,12 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/lanes.hpp"
+
 namespace sparsecrf {
-
-// Label counts are padded to a multiple of this many doubles; padded cells hold zeros.
-inline constexpr int kLanes = 8;
-
-inline int padded(int n_labels) { return (n_labels + kLanes - 1) / kLanes * kLanes; }
 
 struct Kernels {
     const char* name;

@@ -11,7 +11,7 @@ import typer
 from sparsecrf.cli.options import Boundary
 
 if TYPE_CHECKING:
-    from sparsecrf.features.template import Template
+    from sparsecrf.encoding.template import Template
 
 #: Reads one file and writes the other. The template is for data only.
 Conversion: TypeAlias = "Callable[[str, str, Template | None], None]"
@@ -19,7 +19,7 @@ Conversion: TypeAlias = "Callable[[str, str, Template | None], None]"
 
 def _model_from(tool: str) -> Conversion:
     def convert(source: str, target: str, template: Template | None) -> None:
-        from sparsecrf.io.foreign_models import READERS
+        from sparsecrf.model.foreign import READERS
 
         READERS[tool](source).save(target)
 
@@ -28,8 +28,8 @@ def _model_from(tool: str) -> Conversion:
 
 def _model_to(tool: str) -> Conversion:
     def convert(source: str, target: str, template: Template | None) -> None:
-        from sparsecrf.io.foreign_models import WRITERS
         from sparsecrf.model import Model
+        from sparsecrf.model.foreign import WRITERS
 
         WRITERS[tool](Model.load(source), target)
 
@@ -37,19 +37,19 @@ def _model_to(tool: str) -> Conversion:
 
 
 def _columns_to_crfsuite(source: str, target: str, template: Template | None) -> None:
-    from sparsecrf.io.convert import columns_to_crfsuite
+    from sparsecrf.encoding.convert import columns_to_crfsuite
 
     _write(target, columns_to_crfsuite(source, template))
 
 
 def _crfsuite_to_columns(source: str, target: str, template: Template | None) -> None:
-    from sparsecrf.io.convert import crfsuite_to_columns
+    from sparsecrf.encoding.convert import crfsuite_to_columns
 
     _write(target, crfsuite_to_columns(source))
 
 
 def _write(target: str, lines: Iterable[str]) -> None:
-    from sparsecrf.io.atomic import replacing
+    from sparsecrf.files.atomic import replacing
 
     encoded = (line.encode() for line in lines)
     if target == "-":
@@ -90,7 +90,7 @@ def convert(
     Data: columns to crfsuite and back; [bold]-[/bold] is standard input or output.
     """
     from sparsecrf.cli.files import check_readable, check_writable
-    from sparsecrf.features.template import Template
+    from sparsecrf.encoding.template import Template
 
     if (from_, to) not in CONVERSIONS:
         known = ", ".join(f"{a} to {b}" for a, b in CONVERSIONS)

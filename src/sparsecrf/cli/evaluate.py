@@ -39,7 +39,7 @@ def evaluate(
     """
     from rich.console import Console
 
-    from sparsecrf.io.text import name_of
+    from sparsecrf.files.text import name_of
 
     notes = Console(stderr=True, highlight=False, markup=False, emoji=False)
     with notes.status(f"Evaluating {name_of(file)} ..."):
@@ -58,7 +58,7 @@ def evaluate(
 
 def _evaluate(file: str, model: str | None, scheme: Scheme) -> Evaluation:
     from sparsecrf import InputError
-    from sparsecrf.io.text import name_of
+    from sparsecrf.files.text import name_of
     from sparsecrf.metrics import Evaluation
 
     evaluation, name = Evaluation(scheme), name_of(file)
@@ -75,8 +75,8 @@ def _evaluate(file: str, model: str | None, scheme: Scheme) -> Evaluation:
 def _label_sequences(file: str, model: str | None) -> Iterator[tuple[list[str], list[str]]]:
     """Gold and predicted labels, sequence by sequence."""
     from sparsecrf import InputError
-    from sparsecrf.io.columns import read_columns
-    from sparsecrf.io.text import name_of
+    from sparsecrf.files.columns import read_columns
+    from sparsecrf.files.text import name_of
 
     if model is not None:
         yield from _predicted(file, model)
@@ -104,7 +104,7 @@ def _is_header(row: list[str]) -> bool:
 def _predicted(file: str, model: str) -> Iterator[tuple[list[str], list[str]]]:
     """Gold and predicted labels of a file that the model labels."""
     from sparsecrf import Model
-    from sparsecrf.io.predict import predicted
+    from sparsecrf.model.predict import predicted
 
     for _, sequences in predicted(Model.load(model), file):
         for rows in sequences:

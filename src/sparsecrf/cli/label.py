@@ -15,7 +15,7 @@ from sparsecrf._core import InputError
 from sparsecrf.cli.options import Quiet, Threads
 
 if TYPE_CHECKING:
-    from sparsecrf.io.text import Piece
+    from sparsecrf.files.text import Piece
     from sparsecrf.progress import Advance
 
 
@@ -54,11 +54,11 @@ def label(
     Input from a pipe is answered sequence by sequence, as soon as the blank line after one has been read. Words that
     the model has never seen say nothing. Several labellings of a sequence follow each other, as --score shows them.
     """
-    from sparsecrf.chunk_rules import SCHEMES, forbidden_pairs
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
-    from sparsecrf.io.atomic import replacing
-    from sparsecrf.io.text import name_of, pieces, width
+    from sparsecrf.files.atomic import replacing
+    from sparsecrf.files.text import name_of, pieces, width
     from sparsecrf.model import Model
+    from sparsecrf.model.chunk_rules import SCHEMES, forbidden_pairs
     from sparsecrf.progress import progress
 
     check_readable(model, data)

@@ -12,11 +12,11 @@ from sparsecrf.cli.files import format_of, total_bytes
 from sparsecrf.progress import Advance, progress
 
 if TYPE_CHECKING:
-    from sparsecrf.features.template import Template
+    from sparsecrf.encoding.template import Template
+    from sparsecrf.encoding.vocabulary import Vocabulary
     from sparsecrf.model import Model
     from sparsecrf.shards import Shards
     from sparsecrf.training import Fit
-    from sparsecrf.vocabulary import Vocabulary
 
 
 Data = TypeVar("Data", bound="Corpus | Shards")
@@ -50,9 +50,9 @@ def read_labelled(
     quiet: bool,
 ) -> Labelled[Corpus]:
     """Read files, with the options of `train` and `path`."""
-    from sparsecrf.features.template import Template
-    from sparsecrf.io.encode import encode_columns, encode_crfsuite
-    from sparsecrf.vocabulary import Vocabulary
+    from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
+    from sparsecrf.encoding.template import Template
+    from sparsecrf.encoding.vocabulary import Vocabulary
 
     began = time.perf_counter()
     crfsuite, lines = template_for(data, template, boundary, format)
@@ -82,7 +82,7 @@ def read_cached(
     quiet: bool,
 ) -> Labelled[Shards]:
     """The same by way of a folder of encoded shards, which is made if it is not there."""
-    from sparsecrf.io.encode_folder import SHARD_TOKENS, encode_folder
+    from sparsecrf.shards.encode_folder import SHARD_TOKENS, encode_folder
 
     began = time.perf_counter()
     crfsuite, lines = template_for(data, template, boundary, format)
@@ -107,7 +107,7 @@ def template_for(
     data: Sequence[str], template: str | None, boundary: str, format: str | None
 ) -> tuple[bool, Template | None]:
     """Whether the files are CRFsuite's, and the template for those that are not."""
-    from sparsecrf.features.template import Template
+    from sparsecrf.encoding.template import Template
 
     crfsuite = format_of(data[0], format) == "crfsuite"
     if crfsuite and template is not None:
@@ -118,7 +118,7 @@ def template_for(
 def _held_out(
     dev: str | None, vocabulary: Vocabulary, template: Template | None, n_columns: int, missing: str, advance: Advance
 ) -> Corpus | None:
-    from sparsecrf.io.encode import encode_columns, encode_crfsuite
+    from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
 
     if dev is None:
         return None

@@ -14,10 +14,10 @@ from sparsecrf.progress import say
 
 if TYPE_CHECKING:
     from sparsecrf.dask.encoding import ShardedData
+    from sparsecrf.encoding.vocabulary import Vocabulary
     from sparsecrf.model import Model
     from sparsecrf.shards import Shards
     from sparsecrf.training import Fit
-    from sparsecrf.vocabulary import Vocabulary
 
 _LOCAL = "local:"
 

@@ -65,12 +65,12 @@ def path(
 
     from sparsecrf.cli.files import check_readable, check_solver, check_writable
     from sparsecrf.cli.labelled import read_labelled
-    from sparsecrf.heldout import token_error
-    from sparsecrf.io.atomic import write_atomically
+    from sparsecrf.files.atomic import write_atomically
     from sparsecrf.path import Path
     from sparsecrf.path import path as fit_path
     from sparsecrf.plots import check_plot, plot_path
     from sparsecrf.progress import progress, say
+    from sparsecrf.training.heldout import token_error
 
     check_readable(*data, dev, template)
     check_solver(solver)

@@ -33,8 +33,8 @@ def report(
     import os
 
     from sparsecrf.cli.files import check_readable, check_writable
-    from sparsecrf.io.atomic import write_atomically
-    from sparsecrf.io.text import name_of
+    from sparsecrf.files.atomic import write_atomically
+    from sparsecrf.files.text import name_of
     from sparsecrf.model import Model
     from sparsecrf.progress import say
     from sparsecrf.report import make_report

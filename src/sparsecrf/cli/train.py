@@ -143,10 +143,10 @@ def train(
     from sparsecrf.cli.on_dask import LabelledOnDask, labelled_on_dask
     from sparsecrf.cli.train_report import Log, as_json, closing, summary
     from sparsecrf.model import Model
-    from sparsecrf.objective import virtual_features
     from sparsecrf.plots import check_plot, plot_convergence
     from sparsecrf.progress import note, progress, say
     from sparsecrf.training import OVER_SHARDS, fit, weights_in
+    from sparsecrf.training.objective import virtual_features
 
     check_readable(*(data if dask is None else ()), dev, init, template)
     check_writable(model, checkpoint, log, plot, inputs=[*data, dev, init, template])

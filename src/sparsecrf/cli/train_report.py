@@ -9,7 +9,7 @@ from contextlib import suppress
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from sparsecrf.history import REASONS
+from sparsecrf.training.history import REASONS
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
@@ -52,7 +52,7 @@ class Log:
 
 def summary(found: Fit, data: Labelled[Any] | LabelledOnDask, virtual: int) -> dict[str, Any]:
     """What `--json` prints."""
-    from sparsecrf.objective import observed_features
+    from sparsecrf.training.objective import observed_features
 
     last = found.history[-1] if found.history else None
     Y, X = len(data.vocabulary.labels), len(data.vocabulary.attributes)

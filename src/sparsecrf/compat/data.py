@@ -7,7 +7,7 @@ from typing import Any
 
 from sparsecrf._core import Corpus, Encoder, InputError
 from sparsecrf.compat.itemsequence import tokens
-from sparsecrf.vocabulary import BIAS, Vocabulary
+from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
 
 
 class Data:

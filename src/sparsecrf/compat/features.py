@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sparsecrf._core import Corpus
 
 if TYPE_CHECKING:
-    from sparsecrf.objective import Floats, Numbers
+    from sparsecrf.training.objective import Floats, Numbers
 
 
 class Features(NamedTuple):

@@ -48,7 +48,7 @@ class Tagger:
 
     def _opened(self, content: bytes, source: str) -> contextlib.closing[Tagger]:
         if content.startswith(b"lCRF"):
-            from sparsecrf.io.crfsuite_model import from_binary
+            from sparsecrf.model.crfsuite import from_binary
 
             model = from_binary(content, source)
         else:
@@ -158,8 +158,8 @@ class Tagger:
 
     def dump(self, filename: str | os.PathLike[str] | None = None) -> None:
         """Write the model as text, to standard output if there is no file name."""
-        from sparsecrf.io.crfsuite_model import to_dump
-        from sparsecrf.io.foreign_models import write_crfsuite
+        from sparsecrf.model.crfsuite import to_dump
+        from sparsecrf.model.foreign import write_crfsuite
 
         model = self._dumped_model()
         if filename is None:

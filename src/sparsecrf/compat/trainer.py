@@ -14,9 +14,9 @@ from sparsecrf.compat.features import crfsuite_features
 from sparsecrf.compat.params import Option, options_of, settings
 from sparsecrf.compat.stopping import Stagnation
 from sparsecrf.compat.training_log import TrainingLog, holdout_scores, lines_of
+from sparsecrf.encoding.vocabulary import BIAS
 from sparsecrf.model import Model
 from sparsecrf.training import Fit, fit
-from sparsecrf.vocabulary import BIAS
 
 
 class Trainer:
@@ -151,7 +151,7 @@ class Trainer:
         self._store(found.model(vocabulary), model)
 
     def _store(self, model: Model, path: str | os.PathLike[str]) -> None:
-        from sparsecrf.io.atomic import write_atomically
+        from sparsecrf.files.atomic import write_atomically
 
         assert self.logparser is not None
         began = time.perf_counter()

@@ -20,11 +20,11 @@ from sparsecrf.dask.partitions import (
     merge_names,
     partitions_of,
 )
-from sparsecrf.features.labelled import Encoding
-from sparsecrf.features.labels import LabelNames
-from sparsecrf.features.template import Template
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.estimators.labelled import Encoding
+from sparsecrf.estimators.labels import LabelNames
 from sparsecrf.shards import Shard, Shards
-from sparsecrf.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from sparsecrf.dask.cluster import TIMEOUT, Cluster, release
 from sparsecrf.dask.labelling import over_partitions
 from sparsecrf.dask.partitions import in_step, partitions_of
 from sparsecrf.dask.training import train
-from sparsecrf.estimator import CRF
-from sparsecrf.estimator_base import TrainingCRF
-from sparsecrf.features.template import Template
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vocabulary import Bigrams
+from sparsecrf.estimators.base import TrainingCRF
+from sparsecrf.estimators.crf import CRF
 from sparsecrf.model import Model
 from sparsecrf.shards import add
-from sparsecrf.solvers.working_set import Callback
-from sparsecrf.vocabulary import Bigrams
+from sparsecrf.training.solvers.working_set import Callback
 
 
 class DaskCRF(TrainingCRF):

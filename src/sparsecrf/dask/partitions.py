@@ -14,12 +14,12 @@ from distributed import Future
 
 from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.dask.cluster import Cluster
-from sparsecrf.features.labelled import LabelledData, weights_of
-from sparsecrf.features.labels import LabelNames
-from sparsecrf.features.sequences import beside, sequences
-from sparsecrf.features.template import Template
-from sparsecrf.io.encode import encode_columns, encode_crfsuite
-from sparsecrf.vocabulary import Bigrams, Vocabulary
+from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
+from sparsecrf.estimators.labelled import LabelledData, weights_of
+from sparsecrf.estimators.labels import LabelNames
+from sparsecrf.estimators.sequences import beside, sequences
 
 
 @dataclass(frozen=True)

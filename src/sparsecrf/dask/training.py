@@ -12,11 +12,11 @@ from sparsecrf._core import Corpus, InputError
 from sparsecrf.dask.cluster import TIMEOUT, Cluster
 from sparsecrf.dask.encoding import ShardedData, encode
 from sparsecrf.dask.partitions import How
-from sparsecrf.features.template import Template
-from sparsecrf.io.encode import encode_columns, encode_crfsuite
+from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.model import Model
 from sparsecrf.training import OVER_SHARDS, Fit, fit, weights_in
-from sparsecrf.vocabulary import Bigrams
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from sparsecrf._core import InputError
-from sparsecrf.demo.align import Aligner, Word, alignable
+from sparsecrf.datasets.align import Aligner, Word, alignable
 
 #: An alignment label that fewer words have is an accident: mostly letters of an abbreviation, read by name.
 RARE = 10

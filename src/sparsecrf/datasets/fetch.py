@@ -10,7 +10,7 @@ from pathlib import Path
 from sparsecrf._core import InputError
 from sparsecrf.datasets.readers import column_text
 from sparsecrf.datasets.registry import DataSet, Source
-from sparsecrf.io.atomic import write_atomically
+from sparsecrf.files.atomic import write_atomically
 
 INSTALL_POOCH = "pip install 'sparsecrf[data]'"
 

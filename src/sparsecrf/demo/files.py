@@ -8,8 +8,8 @@ from pathlib import Path as FilePath
 
 from rich.markup import escape
 
-from sparsecrf.io.atomic import write_atomically
-from sparsecrf.io.crfsuite import crfsuite_lines
+from sparsecrf.files.atomic import write_atomically
+from sparsecrf.files.crfsuite import crfsuite_lines
 from sparsecrf.model import Model
 from sparsecrf.path import Path
 from sparsecrf.plots import plot_path, plot_weights

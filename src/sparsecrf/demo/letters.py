@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import compress
 
 from sparsecrf._core import Corpus
+from sparsecrf.datasets.align import JOIN, SILENT, Aligner, Word
 from sparsecrf.datasets.cmudict import RARE, usual
-from sparsecrf.demo.align import JOIN, SILENT, Aligner, Word
+from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.model import Model
-from sparsecrf.vocabulary import Vocabulary
 
 WINDOW = 4  # letters on each side
 LONGEST = 4  # n-gram

@@ -13,7 +13,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from sparsecrf.demo.align import SILENT
+from sparsecrf.datasets.align import SILENT
 from sparsecrf.demo.chart import path_chart
 from sparsecrf.demo.letters import Part, Task, phonemes, pronunciations
 from sparsecrf.model import Model

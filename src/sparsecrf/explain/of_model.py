@@ -14,7 +14,7 @@ from sparsecrf.explain.templates import TemplateUse, template_uses
 from sparsecrf.explain.weights import Weight, WeightTable, check_top
 
 if TYPE_CHECKING:
-    from sparsecrf.features.template import Template
+    from sparsecrf.encoding.template import Template
     from sparsecrf.model import Model
 
 TOP = 10  # weights of each label, unless told

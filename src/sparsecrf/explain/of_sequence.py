@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import Corpus, InputError
+from sparsecrf.encoding.names import named_tokens
 from sparsecrf.explain.frame import frame
 from sparsecrf.explain.lattice import Lattice
 from sparsecrf.explain.token import TokenExplanation
 from sparsecrf.explain.weights import START, check_top
-from sparsecrf.features.names import named_tokens
 
 if TYPE_CHECKING:
+    from sparsecrf.encoding.vocabulary import Token
     from sparsecrf.model import Model
-    from sparsecrf.vocabulary import Token
 
 TOP = 5  # contributions of each token in texts, unless told
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsecrf.vocabulary import BIAS
+from sparsecrf.encoding.vocabulary import BIAS
 
 if TYPE_CHECKING:
+    from sparsecrf.encoding.template import Template
     from sparsecrf.explain.weights import WeightTable
-    from sparsecrf.features.template import Template
 
 #: The name for attributes of no line, or without a prefix.
 OTHER = "[other]"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import InputError
-from sparsecrf.vocabulary import BIAS
+from sparsecrf.encoding.vocabulary import BIAS
 
 
 class Contribution(NamedTuple):

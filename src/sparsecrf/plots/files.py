@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
-from sparsecrf.io.atomic import write_atomically
+from sparsecrf.files.atomic import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

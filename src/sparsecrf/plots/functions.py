@@ -18,12 +18,12 @@ from sparsecrf.plots.transitions import TransitionsDisplay
 from sparsecrf.plots.weights import WeightsDisplay
 
 if TYPE_CHECKING:
-    from sparsecrf.estimator_base import BaseCRF
-    from sparsecrf.estimator_cv import CRFCV
+    from sparsecrf.encoding.vocabulary import Vocabulary
+    from sparsecrf.estimators.base import BaseCRF
+    from sparsecrf.estimators.cv import CRFCV
     from sparsecrf.model import Model
     from sparsecrf.path import Path
     from sparsecrf.training import Fit
-    from sparsecrf.vocabulary import Vocabulary
 
 File = str | os.PathLike[str]
 D = TypeVar("D", bound=Display)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparsecrf._core import InputError
-from sparsecrf.features.names import named_tokens
+from sparsecrf.encoding.names import named_tokens
 from sparsecrf.plots.display import COLOURS, Display
 from sparsecrf.plots.heatmap import add_bar, draw_cells, name_panels, size
 

@@ -16,8 +16,8 @@ from sparsecrf.plots.heatmap import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from sparsecrf.encoding.vocabulary import Vocabulary
     from sparsecrf.path import Path
-    from sparsecrf.vocabulary import Vocabulary
 
 _RHO = r"$\rho_1$"
 _NAMED = 8  # traces that get their name

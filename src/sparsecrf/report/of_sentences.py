@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from sparsecrf._core import InputError, parse_crfsuite
 from sparsecrf.explain import START
-from sparsecrf.io.predict import predicted
-from sparsecrf.io.text import Source, name_of
+from sparsecrf.files.text import Source, name_of
 from sparsecrf.metrics import Evaluation
+from sparsecrf.model.predict import predicted
 from sparsecrf.report.pack import Names, real, whole
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from sparsecrf.report.of_sentences import sentence_data
 from sparsecrf.report.pack import Names
 
 if TYPE_CHECKING:
-    from sparsecrf.io.text import Source
+    from sparsecrf.files.text import Source
     from sparsecrf.model import Model
 
 #: In the order in which they need each other.

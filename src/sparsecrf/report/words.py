@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Decimal
 from math import isfinite
 from typing import Any, NamedTuple
 
-from sparsecrf.history import REASONS
+from sparsecrf.training.history import REASONS
 
 #: A bound that is wider than this share of the optimum says little.
 _LOOSE = 0.1

@@ -1,0 +1,265 @@
+#include "core/corpus/corpus.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <type_traits>
+
+#include "core/base/error.hpp"
+#include "core/base/hash.hpp"
+#include "core/base/lanes.hpp"
+
+namespace sparsecrf {
+namespace {
+
+void append(const ListPool& lists, std::uint32_t list, std::vector<Attribute>& out) {
+    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) out.push_back({lists.id(k), lists.value(k)});
+}
+
+void check_ids(const Corpus& corpus, const ListPool& lists, std::span<const std::uint32_t> of, const char* kind) {
+    std::uint32_t largest = 0;
+    for (std::int64_t k = 0; k < lists.n_entries(); ++k) largest = std::max(largest, lists.id(k));
+    if (lists.n_entries() == 0 || largest < corpus.n_attributes) return;
+    for (std::int64_t t = 0; t < corpus.n_tokens(); ++t) {
+        for (std::int64_t k = lists.begin(of[t]); k < lists.end(of[t]); ++k) {
+            if (lists.id(k) >= corpus.n_attributes) {
+                throw InputError(message(corpus.where(t), ": expected a ", kind, " attribute below ",
+                                         corpus.n_attributes, ", found ", lists.id(k)));
+            }
+        }
+    }
+}
+
+// Sets the base and rest lists of a corpus, given its full bigram lists and which of them each position has.
+//
+// The base takes the attributes that occur at least `least` times. `least` is the smallest power of two for which the
+// tables of all base lists stay within a cache and each list serves several positions; a few lists are always allowed.
+void split_bigrams(Corpus& corpus, const ListPool& lists, std::span<const std::uint32_t> of) {
+    constexpr std::size_t kFewLists = 32;
+    constexpr double kTableBytes = 8 << 20;
+    const double bytes_per_list = 16.0 * corpus.n_labels * padded(corpus.n_labels);
+    const auto room = static_cast<std::size_t>(
+        std::max<double>(kFewLists, std::min(kTableBytes / bytes_per_list, static_cast<double>(of.size()) / 4)));
+
+    std::vector<std::int64_t> positions(lists.size(), 0);  // of each full list
+    for (const std::uint32_t list : of) ++positions[list];
+    std::uint32_t largest = 0;
+    for (std::int64_t k = 0; k < lists.n_entries(); ++k) largest = std::max(largest, lists.id(k));
+    std::vector<std::int64_t> frequency(std::size_t{largest} + 1, 0);  // of each attribute up to the last one here
+    for (std::uint32_t list = 0; list < lists.size(); ++list) {
+        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) frequency[lists.id(k)] += positions[list];
+    }
+
+    std::vector<std::uint32_t> base_of(lists.size()), rest_of(lists.size());
+    for (std::int64_t least = 1;; least *= 2) {
+        ListPoolBuilder base, rest;
+        bool fits = true;
+        for (std::uint32_t list = 0; list < lists.size() && fits; ++list) {
+            std::vector<Attribute> shared, own;
+            for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+                const Attribute a{lists.id(k), lists.value(k)};
+                (frequency[a.id] >= least ? shared : own).push_back(a);
+            }
+            base_of[list] = base.intern(shared);
+            rest_of[list] = rest.intern(own);
+            fits = base.size() <= room + 1;  // the empty list is always there
+        }
+        if (!fits) continue;
+        corpus.base_lists = base.build();
+        corpus.rest_lists = rest.build();
+        break;
+    }
+    std::vector<std::uint32_t> base(of.size()), rest(of.size());
+    for (std::size_t t = 0; t < of.size(); ++t) {
+        base[t] = base_of[of[t]];
+        rest[t] = rest_of[of[t]];
+    }
+    corpus.base = std::move(base);
+    corpus.rest = std::move(rest);
+}
+
+}  // namespace
+
+std::string Corpus::where(std::int64_t position) const {
+    const auto next = std::upper_bound(offsets.begin(), offsets.end(), position);
+    const std::int64_t i = next - offsets.begin() - 1;
+    return message("sequence ", i, ", position ", position - offsets[i]);
+}
+
+std::int64_t Corpus::n_weighted_tokens() const {
+    std::int64_t n = 0;
+    for (std::int64_t i = 0; i < n_sequences(); ++i) {
+        if (weight(i) == 0.0) continue;
+        for (std::int64_t t = offsets[i]; t < offsets[i + 1]; ++t) n += token_weight.empty() || token_weight[t] != 0.0;
+    }
+    return n;
+}
+
+std::vector<Attribute> Corpus::unigram_attributes(std::int64_t position) const {
+    std::vector<Attribute> out;
+    append(unigram_lists, unigram[position], out);
+    return out;
+}
+
+std::vector<Attribute> Corpus::bigram_attributes(std::int64_t position) const {
+    std::vector<Attribute> out;
+    append(base_lists, base[position], out);
+    append(rest_lists, rest[position], out);
+    std::sort(out.begin(), out.end(), [](const Attribute& a, const Attribute& b) { return a.id < b.id; });
+    return out;
+}
+
+Corpus Corpus::subset(std::span<const std::int64_t> sequences) const {
+    CorpusBuilder builder;
+    std::vector<Attribute> u, b;
+    for (const std::int64_t i : sequences) {
+        if (i < 0 || i >= n_sequences()) {
+            throw InputError(message("subset: expected a sequence from 0 to ", n_sequences() - 1, ", found ", i));
+        }
+        builder.begin_sequence(weight(i));
+        for (std::int64_t t = offsets[i]; t < offsets[i + 1]; ++t) {
+            u = unigram_attributes(t);
+            b = bigram_attributes(t);
+            builder.add_position(u, b, labels[t], token_weight.empty() ? 1.0 : token_weight[t]);
+        }
+        builder.end_sequence();
+    }
+    return builder.build(n_labels, n_attributes);
+}
+
+// h <- mix(h ^ word) over every array, each after its length.
+std::uint64_t Corpus::fingerprint() const {
+    std::uint64_t h = 0;
+    const auto add = [&](std::uint64_t word) { h = mix(h ^ word); };
+    const auto add_all = [&](const auto& words) {
+        add(words.size());
+        for (const auto word : words) {
+            if constexpr (std::is_floating_point_v<std::remove_cv_t<decltype(word)>>) {
+                add(std::bit_cast<std::uint64_t>(word));
+            } else {
+                add(static_cast<std::uint64_t>(word));
+            }
+        }
+    };
+    add(static_cast<std::uint64_t>(n_labels));
+    add(n_attributes);
+    add_all(offsets);
+    add_all(labels);
+    add_all(unigram);
+    add_all(base);
+    add_all(rest);
+    add_all(sequence_weight);
+    add_all(token_weight);
+    for (const ListPool* lists : {&unigram_lists, &base_lists, &rest_lists}) {
+        add(lists->size());
+        for (std::uint32_t list = 0; list < lists->size(); ++list) {
+            add(static_cast<std::uint64_t>(lists->end(list)));
+            for (std::int64_t k = lists->begin(list); k < lists->end(list); ++k) {
+                add(lists->id(k));
+                add(std::bit_cast<std::uint64_t>(lists->value(k)));
+            }
+        }
+    }
+    return h;
+}
+
+std::string CorpusBuilder::here() const {
+    return message("sequence ", n_seen(), ", position ", n_tokens() - offsets_.back());
+}
+
+void CorpusBuilder::check(const std::vector<Attribute>& list, const char* kind) const {
+    for (const Attribute& a : list) {
+        if (!(std::abs(a.value) <= kLargest)) {
+            throw InputError(message(here(), ": expected a finite ", kind, " attribute value (at most ", kLargest,
+                                     " in size), found ", a.value));
+        }
+    }
+}
+
+void CorpusBuilder::begin_sequence(double weight) {
+    if (!(weight >= 0.0) || !std::isfinite(weight)) {
+        throw InputError(message("sequence ", n_seen(), ": expected a finite weight >= 0, found ", weight));
+    }
+    sequence_weight_.push_back(weight);
+}
+
+void CorpusBuilder::add_position(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram, std::int32_t label,
+                                 double weight) {
+    check(unigram, "unigram");
+    check(bigram, "bigram");
+    if (label < kMissing) throw InputError(message(here(), ": expected a label >= 0, or -1 (missing), found ", label));
+    if (!(weight >= 0.0) || !std::isfinite(weight)) {
+        throw InputError(message(here(), ": expected a finite token weight >= 0, found ", weight));
+    }
+    unigram_.push_back(share_ ? unigram_lists_.intern(unigram) : unigram_lists_.append(unigram));
+    bigram_.push_back(bigram_lists_.intern(bigram));
+    unigram.clear();
+    bigram.clear();
+    labels_.push_back(label);
+    token_weight_.push_back(weight);
+}
+
+void CorpusBuilder::end_sequence() {
+    if (n_tokens() == offsets_.back()) {
+        throw InputError(message("sequence ", n_seen(), ": expected at least one position, found none"));
+    }
+    offsets_.push_back(n_tokens());
+}
+
+void CorpusBuilder::abandon_sequence() {
+    const auto kept = static_cast<std::size_t>(offsets_.back());
+    unigram_.resize(kept);
+    bigram_.resize(kept);
+    labels_.resize(kept);
+    token_weight_.resize(kept);
+    sequence_weight_.resize(static_cast<std::size_t>(n_sequences()));
+}
+
+void CorpusBuilder::skip_sequence() {
+    abandon_sequence();
+    ++n_skipped_;
+}
+
+void CorpusBuilder::rename_labels(std::span<const std::int32_t> to) {
+    for (std::int32_t& y : labels_) {
+        if (y != kMissing) y = to[y];
+    }
+}
+
+Corpus CorpusBuilder::build(std::int64_t n_labels, std::int64_t n_attributes) {
+    if (n_sequences() == 0) throw InputError("empty corpus: expected at least one sequence, found none");
+    if (n_labels < 1 || n_labels > kMaxLabels) {
+        throw InputError(message("expected 1 to ", kMaxLabels, " labels, found ", n_labels));
+    }
+    if (n_attributes < 0 || n_attributes > kMaxAttributes) {
+        throw InputError(message("expected 0 to 2^31 - 1 attributes, found ", n_attributes));
+    }
+    CorpusBuilder all(share_);
+    std::swap(*this, all);
+    Corpus made;
+    made.n_labels = static_cast<int>(n_labels);
+    made.n_attributes = static_cast<std::uint32_t>(n_attributes);
+    made.offsets = std::move(all.offsets_);
+    made.labels = std::move(all.labels_);
+    made.unigram = std::move(all.unigram_);
+    made.unigram_lists = all.unigram_lists_.build();
+    const ListPool bigram_lists = all.bigram_lists_.build();
+    for (std::int64_t t = 0; t < made.n_tokens(); ++t) {
+        if (made.labels[t] >= n_labels) {
+            throw InputError(message(made.where(t), ": expected a label below ", n_labels, ", found ", made.labels[t]));
+        }
+    }
+    check_ids(made, made.unigram_lists, made.unigram, "unigram");
+    check_ids(made, bigram_lists, all.bigram_, "bigram");
+    const auto is_one = [](double weight) { return weight == 1.0; };
+    const auto unless_all_one = [&](std::vector<double>& weights) -> Array<double> {
+        if (std::all_of(weights.begin(), weights.end(), is_one)) return {};
+        return std::move(weights);
+    };
+    made.sequence_weight = unless_all_one(all.sequence_weight_);
+    made.token_weight = unless_all_one(all.token_weight_);
+    split_bigrams(made, bigram_lists, all.bigram_);
+    return made;
+}
+
+}  // namespace sparsecrf

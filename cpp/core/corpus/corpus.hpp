@@ -1,0 +1,97 @@
+// Encoded sequences, in memory or in a mapped file (corpus_file.hpp). Immutable once built.
+//
+// A position has a unigram list and a bigram list. Bigram lists are split into a base list of frequent attributes,
+// shared by many positions and tabulated once per list, and a rest list of rare ones, applied position by position as
+// a sparse correction.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/corpus/list_pool.hpp"
+
+namespace sparsecrf {
+
+inline constexpr std::int32_t kMissing = -1;  // a label that is not known
+inline constexpr int kMaxLabels = 32767;      // pairs (y', y) fit a signed 32-bit integer
+inline constexpr std::int64_t kMaxAttributes = 0x7fffffff;
+// Largest size of a value and of a weight. Scores, sums of their products, are then finite: an infinite score always
+// means a constraint.
+inline constexpr double kLargest = 1e100;
+
+struct Corpus {
+    int n_labels = 0;                                            // Y
+    std::uint32_t n_attributes = 0;                              // X
+    Array<std::int64_t> offsets = std::vector<std::int64_t>{0};  // [N + 1] first position of each sequence
+    Array<std::int32_t> labels;                                  // [P] kMissing where unknown
+    Array<std::uint32_t> unigram;                                // [P] list id in unigram_lists
+    Array<std::uint32_t> base;                                   // [P] list id in base_lists
+    Array<std::uint32_t> rest;                                   // [P] list id in rest_lists
+    Array<double> sequence_weight;                               // [N], or empty: all 1
+    Array<double> token_weight;                                  // [P], or empty: all 1
+    ListPool unigram_lists, base_lists, rest_lists;
+
+    std::int64_t n_sequences() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
+    std::int64_t n_tokens() const { return offsets.back(); }
+    std::int64_t length(std::int64_t i) const { return offsets[i + 1] - offsets[i]; }
+    double weight(std::int64_t i) const { return sequence_weight.empty() ? 1.0 : sequence_weight[i]; }
+
+    // Tokens that count: neither they nor their sequence have the weight zero.
+    std::int64_t n_weighted_tokens() const;
+
+    // "sequence 3, position 7" for a position of the corpus.
+    std::string where(std::int64_t position) const;
+
+    // The attributes of a position, ascending; of a bigram list base and rest together.
+    std::vector<Attribute> unigram_attributes(std::int64_t position) const;
+    std::vector<Attribute> bigram_attributes(std::int64_t position) const;
+
+    // These sequences, in this order; labels and attributes keep their ids.
+    Corpus subset(std::span<const std::int64_t> sequences) const;
+
+    // A hash of all that is in the corpus, the same on every machine.
+    std::uint64_t fingerprint() const;
+};
+
+// Takes sequences one at a time; every check of the input is here.
+class CorpusBuilder {
+   public:
+    // share: positions with the same unigram list share it. Labelling looks at each list once and does without.
+    explicit CorpusBuilder(bool share = true) : share_(share) {}
+
+    void begin_sequence(double weight = 1.0);
+    // `label`: 0 <= label, or kMissing. The lists are emptied and can be filled again.
+    void add_position(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram, std::int32_t label,
+                      double weight = 1.0);
+    void end_sequence();
+    // Forgets the positions since begin_sequence.
+    void abandon_sequence();
+    // The same for a sequence that has none, which counts all the same where errors name sequences by number.
+    void skip_sequence();
+
+    // Label y becomes to[y].
+    void rename_labels(std::span<const std::int32_t> to);
+
+    // Checks labels and ids against the given counts and closes the corpus.
+    Corpus build(std::int64_t n_labels, std::int64_t n_attributes);
+
+    std::int64_t n_sequences() const { return static_cast<std::int64_t>(offsets_.size()) - 1; }
+    std::int64_t n_seen() const { return n_sequences() + n_skipped_; }
+    std::int64_t n_tokens() const { return static_cast<std::int64_t>(labels_.size()); }
+
+   private:
+    std::string here() const;
+    void check(const std::vector<Attribute>& list, const char* kind) const;
+
+    bool share_;
+    std::vector<std::int64_t> offsets_{0};  // these as in Corpus
+    std::vector<std::int32_t> labels_;
+    std::vector<double> sequence_weight_, token_weight_;
+    std::vector<std::uint32_t> unigram_, bigram_;  // [P] list ids
+    ListPoolBuilder unigram_lists_, bigram_lists_;
+    std::int64_t n_skipped_ = 0;
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,221 @@
+#include "core/corpus/features.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <numeric>
+
+#include "core/base/error.hpp"
+
+namespace sparsecrf {
+namespace {
+
+// Sorts 64-bit keys (attribute << 32 | cell) and lays them out as rows.
+template <class Cell>
+void lay_rows(std::vector<std::uint64_t>& keys, std::uint32_t n_attributes, std::vector<std::int64_t>& ptr,
+              std::vector<Cell>& cells) {
+    if (!std::is_sorted(keys.begin(), keys.end())) std::sort(keys.begin(), keys.end());
+    ptr.assign(static_cast<std::size_t>(n_attributes) + 1, 0);
+    cells.resize(keys.size());
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+        ++ptr[(keys[k] >> 32) + 1];
+        cells[k] = static_cast<Cell>(keys[k] & 0xffffffffu);
+    }
+    std::partial_sum(ptr.begin(), ptr.end(), ptr.begin());
+}
+
+void reject_duplicates(const std::vector<std::uint64_t>& keys, const char* kind) {
+    const auto twice = std::adjacent_find(keys.begin(), keys.end());
+    if (twice != keys.end()) {
+        throw InputError(
+            message("expected distinct ", kind, " features, found one of attribute ", *twice >> 32, " twice"));
+    }
+}
+
+std::int32_t in_range(std::int32_t x, std::int64_t limit, const char* what, std::size_t feature) {
+    if (x < 0 || x >= limit) {
+        throw InputError(message("feature ", feature, ": expected ", what, " from 0 to ", limit - 1, ", found ", x));
+    }
+    return x;
+}
+
+void unique(std::vector<std::uint64_t>& keys) {
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+}
+
+// Which attributes occur in the lists of a pool.
+std::vector<char> occurring(std::uint32_t n_attributes, std::initializer_list<const ListPool*> pools) {
+    std::vector<char> seen(n_attributes, 0);
+    for (const ListPool* pool : pools) {
+        for (std::int64_t k = 0; k < pool->n_entries(); ++k) seen[pool->id(k)] = 1;
+    }
+    return seen;
+}
+
+}  // namespace
+
+std::uint64_t FeatureSet::next_serial() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+}
+
+FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes) : serial(next_serial()) {
+    if (labels < 1 || labels > kMaxLabels) {
+        throw InputError(message("expected 1 to ", kMaxLabels, " labels, found ", labels));
+    }
+    if (attributes < 0 || attributes > 0x7fffffff) {
+        throw InputError(message("expected 0 to 2^31 - 1 attributes, found ", attributes));
+    }
+    n_labels = static_cast<int>(labels);
+    n_attributes = static_cast<std::uint32_t>(attributes);
+}
+
+FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes,
+                                    std::span<const std::int64_t> numbers) {
+    FeatureSet made(labels, attributes);
+    const std::int64_t pairs = (labels + 1) * labels, unigrams = attributes * labels,
+                       limit = unigrams + attributes * pairs;
+    made.unigram_ptr.assign(static_cast<std::size_t>(attributes) + 1, 0);
+    made.bigram_ptr.assign(static_cast<std::size_t>(attributes) + 1, 0);
+    std::int64_t last = -1;
+    for (const std::int64_t n : numbers) {
+        if (n <= last || n >= limit) {
+            throw InputError(
+                message("expected ascending feature numbers below ", limit, ", found ", n, " after ", last));
+        }
+        last = n;
+        if (n < unigrams) {
+            ++made.unigram_ptr[static_cast<std::size_t>(n / labels) + 1];
+            made.unigram_label.push_back(static_cast<std::uint16_t>(n % labels));
+        } else {
+            ++made.bigram_ptr[static_cast<std::size_t>((n - unigrams) / pairs) + 1];
+            made.bigram_pair.push_back(static_cast<std::uint32_t>((n - unigrams) % pairs));
+        }
+    }
+    std::partial_sum(made.unigram_ptr.begin(), made.unigram_ptr.end(), made.unigram_ptr.begin());
+    std::partial_sum(made.bigram_ptr.begin(), made.bigram_ptr.end(), made.bigram_ptr.begin());
+    return made;
+}
+
+std::vector<std::int64_t> FeatureSet::numbers() const {
+    const std::int64_t Y = n_labels, X = n_attributes;
+    std::vector<std::int64_t> out;
+    out.reserve(static_cast<std::size_t>(size()));
+    for (std::int64_t x = 0; x < X; ++x) {
+        for (std::int64_t k = unigram_ptr[x]; k < unigram_ptr[x + 1]; ++k) out.push_back(x * Y + unigram_label[k]);
+    }
+    for (std::int64_t x = 0; x < X; ++x) {
+        for (std::int64_t k = bigram_ptr[x]; k < bigram_ptr[x + 1]; ++k)
+            out.push_back(X * Y + x * (Y + 1) * Y + bigram_pair[k]);
+    }
+    return out;
+}
+
+FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::span<const std::int32_t> unigram_attribute,
+                       std::span<const std::int32_t> unigram_y, std::span<const std::int32_t> bigram_attribute,
+                       std::span<const std::int32_t> bigram_previous, std::span<const std::int32_t> bigram_y)
+    : FeatureSet(labels, attributes) {
+    if (unigram_attribute.size() != unigram_y.size()) {
+        throw InputError(message("unigram features: expected arrays of one length, found ", unigram_attribute.size(),
+                                 " attributes and ", unigram_y.size(), " labels"));
+    }
+    if (bigram_attribute.size() != bigram_y.size() || bigram_attribute.size() != bigram_previous.size()) {
+        throw InputError(message("bigram features: expected arrays of one length, found ", bigram_attribute.size(),
+                                 " attributes, ", bigram_previous.size(), " previous labels and ", bigram_y.size(),
+                                 " labels"));
+    }
+    std::vector<std::uint64_t> keys(unigram_y.size());
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+        const std::uint64_t x = in_range(unigram_attribute[k], attributes, "an attribute", k);
+        keys[k] = x << 32 | static_cast<std::uint32_t>(in_range(unigram_y[k], labels, "a label", k));
+    }
+    lay_rows(keys, n_attributes, unigram_ptr, unigram_label);
+    reject_duplicates(keys, "unigram");
+    keys.resize(bigram_y.size());
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+        const std::uint64_t x = in_range(bigram_attribute[k], attributes, "an attribute", k);
+        const std::uint64_t previous = in_range(bigram_previous[k], labels + 1, "a previous label", k);
+        const std::uint64_t y = in_range(bigram_y[k], labels, "a label", k);
+        keys[k] = x << 32 | (previous * static_cast<std::uint64_t>(labels) + y);
+    }
+    lay_rows(keys, n_attributes, bigram_ptr, bigram_pair);
+    reject_duplicates(keys, "bigram");
+}
+
+FeatureSet FeatureSet::observed(const Corpus& corpus) {
+    FeatureSet made(corpus.n_labels, corpus.n_attributes);
+    std::vector<std::uint64_t> unigram, bigram;
+    const auto Y = static_cast<std::uint64_t>(corpus.n_labels);
+    const auto add = [](std::vector<std::uint64_t>& keys, const ListPool& lists, std::uint32_t list,
+                        std::uint64_t cell) {
+        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+            if (lists.value(k) != 0.0) keys.push_back(static_cast<std::uint64_t>(lists.id(k)) << 32 | cell);
+        }
+        // Duplicates outnumber the features: drop them whenever the keys have doubled.
+        if (keys.size() == keys.capacity()) {
+            unique(keys);
+            keys.reserve(2 * keys.size() + 1024);
+        }
+    };
+    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
+        std::int64_t previous = corpus.n_labels;
+        for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
+            const std::int32_t y = corpus.labels[t];
+            if (y != kMissing) {
+                add(unigram, corpus.unigram_lists, corpus.unigram[t], static_cast<std::uint64_t>(y));
+                if (previous != kMissing) {
+                    const std::uint64_t pair = static_cast<std::uint64_t>(previous) * Y + static_cast<std::uint64_t>(y);
+                    add(bigram, corpus.base_lists, corpus.base[t], pair);
+                    add(bigram, corpus.rest_lists, corpus.rest[t], pair);
+                }
+            }
+            previous = y;
+        }
+    }
+    unique(unigram);
+    unique(bigram);
+    lay_rows(unigram, made.n_attributes, made.unigram_ptr, made.unigram_label);
+    lay_rows(bigram, made.n_attributes, made.bigram_ptr, made.bigram_pair);
+    return made;
+}
+
+FeatureSet FeatureSet::everything(const Corpus& corpus) {
+    FeatureSet made(corpus.n_labels, corpus.n_attributes);
+    const auto lay = [&](const std::vector<char>& seen, std::uint32_t cells, auto& ptr, auto& out) {
+        const auto rows = static_cast<std::size_t>(std::count(seen.begin(), seen.end(), 1));
+        ptr.assign(1, 0);
+        out.reserve(rows * cells);
+        for (const char used : seen) {
+            for (std::uint32_t c = 0; used && c < cells; ++c)
+                out.push_back(static_cast<typename std::decay_t<decltype(out)>::value_type>(c));
+            ptr.push_back(static_cast<std::int64_t>(out.size()));
+        }
+    };
+    const auto Y = static_cast<std::uint32_t>(corpus.n_labels);
+    lay(occurring(corpus.n_attributes, {&corpus.unigram_lists}), Y, made.unigram_ptr, made.unigram_label);
+    lay(occurring(corpus.n_attributes, {&corpus.base_lists, &corpus.rest_lists}), (Y + 1) * Y, made.bigram_ptr,
+        made.bigram_pair);
+    return made;
+}
+
+void FeatureSet::check_weights(std::span<const double> w) const {
+    if (static_cast<std::int64_t>(w.size()) != size()) {
+        throw InputError(message("expected ", size(), " weights, one per feature, found ", w.size()));
+    }
+    for (std::size_t k = 0; k < w.size(); ++k) {
+        if (!(std::abs(w[k]) <= kLargest)) {
+            throw InputError(message("weight of feature ", k, ": expected a finite number (at most ", kLargest,
+                                     " in size), found ", w[k]));
+        }
+    }
+}
+
+void FeatureSet::check_fits(const Corpus& corpus) const {
+    if (n_labels != corpus.n_labels || n_attributes != corpus.n_attributes) {
+        throw InputError(message("expected a corpus of ", n_labels, " labels and ", n_attributes, " attributes, found ",
+                                 corpus.n_labels, " and ", corpus.n_attributes));
+    }
+}
+
+}  // namespace sparsecrf

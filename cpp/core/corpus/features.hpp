@@ -1,0 +1,58 @@
+// A set of features, in canonical order: unigram (x, y), then bigram (x, y', y), each lexicographic. A weight vector
+// is an array aligned with it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/corpus/corpus.hpp"
+
+namespace sparsecrf {
+
+struct FeatureSet {
+    int n_labels = 0;                          // Y
+    std::uint32_t n_attributes = 0;            // X
+    std::vector<std::int64_t> unigram_ptr;     // [X + 1] rows of the attributes
+    std::vector<std::uint16_t> unigram_label;  // [unigram features] y
+    std::vector<std::int64_t> bigram_ptr;      // [X + 1]
+    std::vector<std::uint32_t> bigram_pair;    // [bigram features] y' Y + y, y' = Y for the start label
+    std::uint64_t serial;                      // no two sets made in this process have the same
+
+    // Features in any order; a repeated one is an error. All five arrays are parallel within their kind.
+    FeatureSet(std::int64_t n_labels, std::int64_t n_attributes, std::span<const std::int32_t> unigram_attribute,
+               std::span<const std::int32_t> unigram_label, std::span<const std::int32_t> bigram_attribute,
+               std::span<const std::int32_t> bigram_previous, std::span<const std::int32_t> bigram_label);
+
+    // A feature's number among all virtual ones: x Y + y, then X Y + x (Y + 1) Y + y' Y + y. Ascending numbers are the
+    // canonical order.
+    static FeatureSet from_numbers(std::int64_t n_labels, std::int64_t n_attributes,
+                                   std::span<const std::int64_t> numbers);
+    std::vector<std::int64_t> numbers() const;
+
+    // The features with a non-zero empirical count in some sequence (missing labels count for nothing).
+    static FeatureSet observed(const Corpus& corpus);
+    // Every label of every unigram attribute that occurs, every pair (start included) of every bigram attribute.
+    static FeatureSet everything(const Corpus& corpus);
+
+    std::int64_t n_unigram() const { return static_cast<std::int64_t>(unigram_label.size()); }
+    std::int64_t n_bigram() const { return static_cast<std::int64_t>(bigram_pair.size()); }
+    std::int64_t size() const { return n_unigram() + n_bigram(); }
+
+    // y' Y + y of the bigram features of attribute x.
+    std::span<const std::uint32_t> bigram_pairs_of(std::uint32_t x) const {
+        return std::span(bigram_pair)
+            .subspan(static_cast<std::size_t>(bigram_ptr[x]),
+                     static_cast<std::size_t>(bigram_ptr[x + 1] - bigram_ptr[x]));
+    }
+
+    // Throws unless w has one finite weight per feature.
+    void check_weights(std::span<const double> w) const;
+    void check_fits(const Corpus& corpus) const;
+
+   private:
+    FeatureSet(std::int64_t n_labels, std::int64_t n_attributes);
+    static std::uint64_t next_serial();
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,77 @@
+// Interned attribute lists: positions with the same list share one id, and everything computed from it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/array.hpp"
+
+namespace sparsecrf {
+
+struct Attribute {
+    std::uint32_t id;
+    double value;
+};
+
+// Lists that do not change. Id 0 is the empty list.
+class ListPool {
+   public:
+    ListPool() : ListPool(std::vector<std::int64_t>{0, 0}, {}, {}) {}
+    // As below; `ListPoolBuilder` makes them, or a file has them.
+    ListPool(Array<std::int64_t> ptr, Array<std::uint32_t> id, Array<double> value)
+        : ptr_(std::move(ptr)), id_(std::move(id)), value_(std::move(value)) {}
+
+    std::uint32_t size() const { return static_cast<std::uint32_t>(ptr_.size() - 1); }
+    std::int64_t n_entries() const { return ptr_.back(); }
+    std::int64_t begin(std::uint32_t list) const { return ptr_[list]; }
+    std::int64_t end(std::uint32_t list) const { return ptr_[list + 1]; }
+    std::uint32_t id(std::int64_t entry) const { return id_[entry]; }
+    double value(std::int64_t entry) const { return value_.empty() ? 1.0 : value_[entry]; }
+    bool has_values() const { return !value_.empty(); }
+
+    const Array<std::int64_t>& ptr() const { return ptr_; }
+    const Array<std::uint32_t>& ids() const { return id_; }
+    const Array<double>& values() const { return value_; }
+
+    // The same lists, attribute x called name[x], or left out where that is kDropped. Lists stay sorted.
+    static constexpr std::uint32_t kDropped = 0xffffffffu;
+    ListPool renamed(std::span<const std::uint32_t> name) const;
+
+   private:
+    Array<std::int64_t> ptr_;  // [lists + 1]
+    Array<std::uint32_t> id_;  // [entries] attribute ids, ascending within a list
+    Array<double> value_;      // [entries], or empty if every value is 1
+};
+
+// Takes lists one at a time.
+class ListPoolBuilder {
+   public:
+    ListPoolBuilder() {  // id 0 is the empty list
+        std::vector<Attribute> none;
+        intern(none);
+    }
+
+    // Sorts by id, adds up the values of a repeated attribute, and returns the id of the resulting list.
+    std::uint32_t intern(std::vector<Attribute>& list);
+    // The same, but every list that is not empty gets an id of its own; not to be mixed with `intern`.
+    std::uint32_t append(std::vector<Attribute>& list);
+
+    std::uint32_t size() const { return static_cast<std::uint32_t>(ptr_.size() - 1); }
+
+    // The lists, without spare memory. Nothing can be added afterwards.
+    ListPool build();
+
+   private:
+    bool equal(std::uint32_t list, std::span<const Attribute> other) const;
+    void grow();
+    std::uint32_t push(std::span<const Attribute> list);
+
+    std::vector<std::int64_t> ptr_{0};  // as in ListPool
+    std::vector<std::uint32_t> id_;
+    std::vector<double> value_;
+    std::vector<std::uint32_t> slots_;   // open addressing: list id + 1, 0 = free; a power of two
+    std::vector<std::uint64_t> hashes_;  // [lists]
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,88 @@
+#include "core/corpus/string_table.hpp"
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+#include "core/base/hash.hpp"
+#include "core/base/utf8.hpp"
+
+namespace sparsecrf {
+namespace {
+
+// Whether the parts, one after the other, are `text`.
+bool equals(std::string_view text, std::span<const std::string_view> parts) {
+    for (const std::string_view part : parts) {
+        if (!text.starts_with(part)) return false;
+        text.remove_prefix(part.size());
+    }
+    return text.empty();
+}
+
+}  // namespace
+
+std::size_t StringTable::slot_of(std::span<const std::string_view> parts, std::uint64_t hash) const {
+    const auto high = static_cast<std::uint32_t>(hash >> 32);
+    std::size_t slot = hash & (slots_.size() - 1);
+    for (; slots_[slot].id != 0; slot = (slot + 1) & (slots_.size() - 1)) {
+        if (slots_[slot].high == high && equals((*this)[slots_[slot].id - 1], parts)) break;
+    }
+    return slot;
+}
+
+void StringTable::grow() {
+    slots_.assign(std::max<std::size_t>(16, 2 * slots_.size()), {});
+    for (std::uint32_t id = 0; id < size(); ++id) {
+        const std::uint64_t h = mix(TextHash((*this)[id]).value);
+        std::size_t slot = h & (slots_.size() - 1);
+        while (slots_[slot].id != 0) slot = (slot + 1) & (slots_.size() - 1);
+        slots_[slot] = {id + 1, static_cast<std::uint32_t>(h >> 32)};
+    }
+}
+
+std::uint32_t StringTable::intern(std::span<const std::string_view> parts, const TextHash& hash) {
+    if (2 * (static_cast<std::size_t>(size()) + 1) > slots_.size()) grow();
+    const std::uint64_t h = mix(hash.value);
+    const std::size_t slot = slot_of(parts, h);
+    if (slots_[slot].id != 0) return slots_[slot].id - 1;
+    if (size() == 0x7fffffffu) throw InputError("too many distinct strings: at most 2^31 - 1");
+    const std::uint32_t id = size();
+    for (const std::string_view part : parts) bytes_.insert(bytes_.end(), part.begin(), part.end());
+    ptr_.push_back(static_cast<std::int64_t>(bytes_.size()));
+    slots_[slot] = {id + 1, static_cast<std::uint32_t>(h >> 32)};
+    return id;
+}
+
+std::optional<std::uint32_t> StringTable::find(std::span<const std::string_view> parts, const TextHash& hash) const {
+    if (slots_.empty()) return std::nullopt;
+    const std::size_t slot = slot_of(parts, mix(hash.value));
+    if (slots_[slot].id == 0) return std::nullopt;
+    return slots_[slot].id - 1;
+}
+
+StringTable::StringTable(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> ptr) {
+    const auto end = static_cast<std::int64_t>(bytes.size());
+    if (ptr.empty() || ptr.front() != 0 || ptr.back() != end) {
+        throw InputError(message("expected offsets of strings from 0 to ", end, ", found ",
+                                 ptr.empty() ? "none" : message(ptr.front(), " to ", ptr.back())));
+    }
+    for (std::size_t k = 0; k + 1 < ptr.size(); ++k) {
+        if (ptr[k] > ptr[k + 1] || ptr[k + 1] > end) {
+            throw InputError(message("string ", k, ": expected offsets that ascend to ", end, ", found ", ptr[k],
+                                     " before ", ptr[k + 1]));
+        }
+    }
+    bytes_.reserve(bytes.size());
+    ptr_.reserve(ptr.size());
+    while (slots_.size() < 2 * ptr.size()) grow();
+    const char* first = reinterpret_cast<const char*>(bytes.data());
+    for (std::size_t k = 0; k + 1 < ptr.size(); ++k) {
+        const std::string_view text(first + ptr[k], static_cast<std::size_t>(ptr[k + 1] - ptr[k]));
+        if (const std::size_t at = utf8_error(text); at != std::string_view::npos) {
+            throw InputError(message("string ", k, ": expected UTF-8, found byte ", hex_byte(text[at])));
+        }
+        const std::uint32_t id = intern(text);
+        if (id != k) throw InputError(message("expected distinct strings, found '", text, "' as ", id, " and ", k));
+    }
+}
+
+}  // namespace sparsecrf

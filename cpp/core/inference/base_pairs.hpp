@@ -1,0 +1,31 @@
+// The label pairs for which the base lists of a corpus have features: what stays while weights change.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/corpus/features.hpp"
+
+namespace sparsecrf {
+
+// Keeps a reference to the corpus. Methods that take a feature set expect the one it was made for.
+class BasePairs {
+   public:
+    BasePairs(const Corpus& corpus, const FeatureSet& features);
+
+    // y' Y + y of every feature of a list's attributes, ascending, start row included.
+    std::span<const std::uint32_t> of(std::uint32_t list) const {
+        return std::span(pair_).subspan(ptr_[list], ptr_[list + 1] - ptr_[list]);
+    }
+    // scores[k] = sum_{x in list} v lambda[x, pair k of the list], in the order of the list.  w: [K]
+    void sum(std::uint32_t list, const FeatureSet& features, std::span<const double> w, double* scores) const;
+
+   private:
+    const ListPool& lists_;
+    std::vector<std::size_t> ptr_;     // [base lists + 1]
+    std::vector<std::uint32_t> pair_;  // [pairs of all lists]
+};
+
+}  // namespace sparsecrf

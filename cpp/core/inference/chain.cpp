@@ -1,0 +1,230 @@
+#include "core/inference/chain.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
+#include "core/inference/decode.hpp"
+#include "core/inference/recursion.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// A lattice of sequence i with constraints applied and rows for all its positions.
+void prepare(OwnedLattice& lattice, const Corpus& corpus, std::int64_t i, const Constraints& constraints, int stride) {
+    lattice.sequence = i;
+    lattice.first = corpus.offsets[i];
+    lattice.length = corpus.length(i);
+    lattice.reserve(lattice.length, stride);
+    constraints.apply(corpus, i, lattice);
+}
+
+void check_sequence(const Corpus& corpus, std::int64_t i) {
+    if (i < 0 || i >= corpus.n_sequences()) {
+        throw InputError(message("expected a sequence from 0 to ", corpus.n_sequences() - 1, ", found ", i));
+    }
+}
+
+void check_paths(std::int64_t k) {
+    if (k < 1) throw InputError(message("n-best: expected k >= 1, found ", k));
+}
+
+const FeatureSet& checked(const FeatureSet& features, std::span<const double> w) {
+    features.check_weights(w);
+    return features;
+}
+
+// One recursion and one lattice per thread.
+struct Workers {
+    Workers(const Potentials& potentials, int threads) {
+        for (int k = 0; k < threads; ++k) recursions.emplace_back(potentials);
+        lattices.resize(static_cast<std::size_t>(threads));
+    }
+    std::vector<Recursion> recursions;
+    std::vector<OwnedLattice> lattices;
+};
+
+// log Z of sequence i with the labels of `known` fixed on top of the constraints; -infinity if they exclude each other.
+double log_partition_with(const Corpus& corpus, std::int64_t i, std::span<const std::int32_t> known,
+                          const Constraints& constraints, Recursion& recursion, OwnedLattice& lattice, int stride) {
+    prepare(lattice, corpus, i, constraints, stride);
+    std::vector<std::int32_t> fixed(known.begin(), known.end());
+    for (std::size_t t = 0; t < fixed.size() && lattice.fixed != nullptr; ++t) {
+        if (fixed[t] == kMissing) fixed[t] = lattice.fixed[t];
+        if (lattice.fixed[t] != kMissing && fixed[t] != lattice.fixed[t]) return -kInfinity;
+    }
+    lattice.fixed = fixed.data();
+    try {
+        recursion.forward(lattice);
+    } catch (const UnsatisfiableError&) {
+        return -kInfinity;
+    }
+    return lattice.log_z;
+}
+
+}  // namespace
+
+Chain::Chain(std::shared_ptr<const FeatureSet> features, std::vector<double> w, Kernel kernel, int threads)
+    : features_(std::move(features)),
+      w_(std::move(w)),
+      rows_(checked(*features_, w_), w_),
+      kernel_(kernel),
+      threads_(resolve_threads(threads)) {}
+
+// Small corpora are not worth waking other threads for.
+int Chain::threads_for(const Corpus& corpus) const {
+    constexpr std::int64_t kCells = 1 << 17;
+    return corpus.n_tokens() * corpus.n_labels < kCells ? 1 : threads_;
+}
+
+Potentials Chain::potentials(const Corpus& corpus, const Constraints& constraints) const {
+    features_->check_fits(corpus);
+    constraints.check(corpus);
+    Potentials made(corpus, corpus.unigram_lists, kernel_, threads_for(corpus), nullptr, constraints.forbidden_pairs());
+    made.assign(*features_, w_, rows_);
+    return made;
+}
+
+void Chain::log_partition(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {
+    const Potentials tables = potentials(corpus, constraints);
+    const int threads = threads_for(corpus);
+    Workers workers(tables, threads);
+    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
+        OwnedLattice& lattice = workers.lattices[thread];
+        prepare(lattice, corpus, i, constraints, tables.stride());
+        workers.recursions[thread].forward(lattice);
+        out[i] = lattice.log_z;
+    });
+}
+
+void Chain::score(const Corpus& corpus, std::span<double> out) const {
+    const Potentials tables = potentials(corpus, {});
+    parallel_for(corpus.n_sequences(), threads_for(corpus), 8,
+                 [&](int, std::int64_t i) { out[i] = path_score(tables, i); });
+}
+
+void Chain::log_prob(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {
+    const Potentials tables = potentials(corpus, constraints);
+    const int threads = threads_for(corpus);
+    Workers workers(tables, threads);
+    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
+        Recursion& recursion = workers.recursions[thread];
+        OwnedLattice& lattice = workers.lattices[thread];
+        prepare(lattice, corpus, i, constraints, tables.stride());
+        recursion.forward(lattice);
+        const double log_z = lattice.log_z;
+        const auto known = std::span(corpus.labels).subspan(corpus.offsets[i], corpus.length(i));
+        if (std::find(known.begin(), known.end(), kMissing) == known.end()) {
+            bool permitted = true;
+            for (std::int64_t t = 0; t < corpus.length(i); ++t) {
+                const std::int32_t previous = t == 0 ? corpus.n_labels : known[t - 1];
+                permitted = permitted && constraints.permits(corpus, corpus.offsets[i] + t, previous, known[t]);
+            }
+            out[i] = permitted ? path_score(tables, i) - log_z : -kInfinity;
+        } else {
+            out[i] = log_partition_with(corpus, i, known, constraints, recursion, lattice, tables.stride()) - log_z;
+        }
+        out[i] = std::min(out[i], 0.0);
+    });
+}
+
+void Chain::marginals(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {
+    const Potentials tables = potentials(corpus, constraints);
+    const int threads = threads_for(corpus);
+    Workers workers(tables, threads);
+    const int Y = corpus.n_labels;
+    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
+        OwnedLattice& lattice = workers.lattices[thread];
+        prepare(lattice, corpus, i, constraints, tables.stride());
+        workers.recursions[thread].forward(lattice);
+        workers.recursions[thread].backward(lattice);
+        for (std::int64_t t = 0; t < lattice.length; ++t) {
+            std::copy_n(lattice.p + t * tables.stride(), Y, out.data() + (lattice.first + t) * Y);
+        }
+    });
+}
+
+void Chain::edge_marginals(const Corpus& corpus, std::int64_t sequence, const Constraints& constraints,
+                           std::span<double> out) const {
+    check_sequence(corpus, sequence);
+    const Potentials tables = potentials(corpus, constraints);
+    Recursion recursion(tables);
+    OwnedLattice lattice;
+    prepare(lattice, corpus, sequence, constraints, tables.stride());
+    recursion.forward(lattice);
+    recursion.backward(lattice);
+    const std::int64_t cells = static_cast<std::int64_t>(corpus.n_labels + 1) * corpus.n_labels;
+    for (std::int64_t t = 0; t < lattice.length; ++t) recursion.edge_marginals(lattice, t, out.data() + t * cells);
+}
+
+double Chain::span_log_prob(const Corpus& corpus, std::int64_t sequence, std::int64_t start,
+                            std::span<const std::int32_t> labels, const Constraints& constraints) const {
+    check_sequence(corpus, sequence);
+    const std::int64_t length = corpus.length(sequence);
+    if (labels.empty()) throw InputError(message("sequence ", sequence, ": expected a span of labels, found none"));
+    if (start < 0 || start + static_cast<std::int64_t>(labels.size()) > length) {
+        throw InputError(message("sequence ", sequence, ": expected a span within its ", length, " positions, found [",
+                                 start, ", ", start + static_cast<std::int64_t>(labels.size()), ")"));
+    }
+    std::vector<std::int32_t> known(static_cast<std::size_t>(length), kMissing);
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+        if (labels[k] < 0 || labels[k] >= corpus.n_labels) {
+            throw InputError(message("sequence ", sequence, ", position ", start + static_cast<std::int64_t>(k),
+                                     ": expected a label from 0 to ", corpus.n_labels - 1, ", found ", labels[k]));
+        }
+        known[static_cast<std::size_t>(start) + k] = labels[k];
+    }
+    const Potentials tables = potentials(corpus, constraints);
+    Recursion recursion(tables);
+    OwnedLattice lattice;
+    prepare(lattice, corpus, sequence, constraints, tables.stride());
+    recursion.forward(lattice);
+    const double log_z = lattice.log_z;
+    const double numerator =
+        log_partition_with(corpus, sequence, known, constraints, recursion, lattice, tables.stride());
+    return std::min(numerator - log_z, 0.0);
+}
+
+void Chain::viterbi(const Corpus& corpus, const Constraints& constraints, std::span<std::int32_t> labels,
+                    std::span<double> scores) const {
+    const Potentials tables = potentials(corpus, constraints);
+    const int threads = threads_for(corpus);
+    Workers workers(tables, threads);
+    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
+        OwnedLattice& lattice = workers.lattices[thread];
+        prepare(lattice, corpus, i, constraints, tables.stride());
+        scores[i] = best_path(tables, workers.recursions[thread], lattice, labels.data() + lattice.first);
+    });
+}
+
+std::vector<Labelling> Chain::nbest(const Corpus& corpus, std::int64_t sequence, std::int64_t k,
+                                    const Constraints& constraints) const {
+    check_sequence(corpus, sequence);
+    check_paths(k);
+    const Potentials tables = potentials(corpus, constraints);
+    Recursion recursion(tables);
+    OwnedLattice lattice;
+    prepare(lattice, corpus, sequence, constraints, tables.stride());
+    return best_paths(tables, recursion, lattice, k);
+}
+
+std::vector<std::vector<Labelling>> Chain::nbest(const Corpus& corpus, std::int64_t k,
+                                                 const Constraints& constraints) const {
+    check_paths(k);
+    const Potentials tables = potentials(corpus, constraints);
+    const int threads = threads_for(corpus);
+    Workers workers(tables, threads);
+    std::vector<std::vector<Labelling>> paths(static_cast<std::size_t>(corpus.n_sequences()));
+    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
+        OwnedLattice& lattice = workers.lattices[thread];
+        prepare(lattice, corpus, i, constraints, tables.stride());
+        paths[i] = best_paths(tables, workers.recursions[thread], lattice, k);
+    });
+    return paths;
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,58 @@
+// A CRF with fixed weights: probabilities and decodings of the sequences of a corpus, with or without constraints.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/corpus/features.hpp"
+#include "core/inference/constraints.hpp"
+#include "core/inference/decode.hpp"
+#include "core/inference/potentials.hpp"
+
+namespace sparsecrf {
+
+// Safe to share between threads: nothing is changed after construction.
+class Chain {
+   public:
+    Chain(std::shared_ptr<const FeatureSet> features, std::vector<double> w, Kernel kernel, int threads);
+
+    const FeatureSet& features() const { return *features_; }
+
+    // out: [N]
+    void log_partition(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const;
+    // Score of the corpus's own labels, all of which must be known; out: [N]
+    void score(const Corpus& corpus, std::span<double> out) const;
+    // log P(known labels | x, constraints), missing ones summed over; -infinity if the labels break them.  out: [N]
+    void log_prob(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const;
+    // p_t(y); out: [P, Y]
+    void marginals(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const;
+    // p_t(y', y) of one sequence; out: [T, Y + 1, Y]
+    void edge_marginals(const Corpus& corpus, std::int64_t sequence, const Constraints& constraints,
+                        std::span<double> out) const;
+    // log P(y_start, y_{start+1}, ... = labels)
+    double span_log_prob(const Corpus& corpus, std::int64_t sequence, std::int64_t start,
+                         std::span<const std::int32_t> labels, const Constraints& constraints) const;
+    // Best path; labels: [P], scores: [N]
+    void viterbi(const Corpus& corpus, const Constraints& constraints, std::span<std::int32_t> labels,
+                 std::span<double> scores) const;
+    // The k best paths of one sequence, best first; fewer if there are fewer.
+    std::vector<Labelling> nbest(const Corpus& corpus, std::int64_t sequence, std::int64_t k,
+                                 const Constraints& constraints) const;
+    // The same of every sequence; out: [N]
+    std::vector<std::vector<Labelling>> nbest(const Corpus& corpus, std::int64_t k,
+                                              const Constraints& constraints) const;
+
+   private:
+    int threads_for(const Corpus& corpus) const;
+    Potentials potentials(const Corpus& corpus, const Constraints& constraints) const;
+
+    std::shared_ptr<const FeatureSet> features_;
+    std::vector<double> w_;
+    UnigramRows rows_;
+    Kernel kernel_;
+    int threads_;
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,172 @@
+#include "core/inference/decode.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+
+#include "core/base/error.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+[[noreturn]] void unsatisfiable(const Lattice& lattice, std::int64_t t) {
+    throw UnsatisfiableError(message("sequence ", lattice.sequence, ", position ", t,
+                                     ": no label sequence up to here meets the constraints"));
+}
+
+// out(y') = lambda(y', y) of base and rest at position t > 0.
+void column_scores(const Potentials& potentials, const Lattice& lattice, std::int64_t t, int y, double* out) {
+    potentials.transition(lattice.first + t).column_scores(y, out);
+    const RestPairs& rest = lattice.rest;
+    const auto Y = static_cast<std::uint32_t>(potentials.n_labels());
+    for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
+        if (rest.pair[k] % Y == static_cast<std::uint32_t>(y)) out[rest.pair[k] / Y] += rest.delta[k];
+    }
+}
+
+}  // namespace
+
+double path_score(const Potentials& potentials, std::int64_t i) {
+    const Corpus& corpus = potentials.corpus();
+    AlignedVector<double> scratch(static_cast<std::size_t>(potentials.stride()));
+    PairScores rest;
+    std::int32_t previous = corpus.n_labels;
+    double sum = 0.0, carry = 0.0;
+    const auto add = [&](double x) {
+        const double term = x - carry, next = sum + term;
+        carry = (next - sum) - term;
+        sum = next;
+    };
+    for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
+        const std::int32_t y = corpus.labels[t];
+        if (y == kMissing) throw InputError(message(corpus.where(t), ": expected a label, found none"));
+        const bool first = t == corpus.offsets[i];
+        const Transition& transition = potentials.transition(t);
+        add(potentials.scores(t, scratch.data())[y]);
+        add(first ? transition.start_score()[y] : transition.score(previous, y));
+        if (potentials.has_rest(t)) {
+            potentials.rest(t, first ? Pairs::start : Pairs::inner, false, rest);
+            const auto pair = static_cast<std::uint32_t>(previous * corpus.n_labels + y);
+            const auto found = std::lower_bound(rest.pair.begin(), rest.pair.end(), pair);
+            if (found != rest.pair.end() && *found == pair)
+                add(rest.score[static_cast<std::size_t>(found - rest.pair.begin())]);
+        }
+        previous = y;
+    }
+    return sum;
+}
+
+// epsilon_{t+1}(y) = max_{y'} { epsilon_t(y') + lambda(y', y) } + mu(y)
+double best_path(const Potentials& potentials, Recursion& recursion, Lattice& lattice, std::int32_t* labels) {
+    const int Y = potentials.n_labels(), stride = potentials.stride();
+    recursion.gather_rest(lattice);
+    const RestPairs& rest = lattice.rest;
+    std::vector<int> order;
+    std::vector<double> column(static_cast<std::size_t>(Y));
+    std::vector<std::int64_t> corrected(static_cast<std::size_t>(Y), 0);  // the last t at which a column was
+    for (std::int64_t t = 0; t < lattice.length; ++t) {
+        double* epsilon = lattice.alpha + t * stride;
+        const double* previous = epsilon - stride;
+        if (t == 0) {
+            std::copy_n(recursion.start_scores(lattice), stride, epsilon);
+        } else {
+            potentials.transition(lattice.first + t).best(previous, epsilon, order);
+            // Columns with corrected pairs are done again, each once.
+            for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
+                const int y = static_cast<int>(rest.pair[k]) % Y;
+                if (corrected[y] == t) continue;
+                corrected[y] = t;
+                column_scores(potentials, lattice, t, y, column.data());
+                epsilon[y] = -kInfinity;
+                for (int i = 0; i < Y; ++i) epsilon[y] = std::max(epsilon[y], previous[i] + column[i]);
+            }
+        }
+        const double* s = recursion.constrained_scores(lattice, t);
+        for (int y = 0; y < stride; ++y) epsilon[y] += s[y];
+        if (*std::max_element(epsilon, epsilon + Y) == -kInfinity) unsatisfiable(lattice, t);
+    }
+    const double* last = lattice.alpha + (lattice.length - 1) * stride;
+    std::int64_t y = std::max_element(last, last + Y) - last;
+    const double score = last[y];
+    for (std::int64_t t = lattice.length - 1; t >= 0; --t) {
+        labels[t] = static_cast<std::int32_t>(y);
+        if (t == 0) break;
+        const double* previous = lattice.alpha + (t - 1) * stride;
+        column_scores(potentials, lattice, t, static_cast<int>(y), column.data());
+        for (int i = 0; i < Y; ++i) column[i] += previous[i];
+        y = std::max_element(column.begin(), column.end()) - column.begin();
+    }
+    return score;
+}
+
+std::vector<Labelling> best_paths(const Potentials& potentials, Recursion& recursion, Lattice& lattice,
+                                  std::int64_t k) {
+    struct Prefix {
+        double score;
+        std::int32_t previous, rank;  // the prefix it extends
+    };
+    const int Y = potentials.n_labels();
+    recursion.gather_rest(lattice);
+    // prefixes[t Y + y]: best first
+    std::vector<std::vector<Prefix>> prefixes(static_cast<std::size_t>(lattice.length * Y));
+    const auto worse = [](const Prefix& a, const Prefix& b) {
+        if (a.score != b.score) return a.score < b.score;
+        return a.previous != b.previous ? a.previous > b.previous : a.rank > b.rank;
+    };
+    std::vector<double> column(static_cast<std::size_t>(Y));
+    for (std::int64_t t = 0; t < lattice.length; ++t) {
+        bool alive = false;
+        const double* s = recursion.constrained_scores(lattice, t);
+        const double* start = t == 0 ? recursion.start_scores(lattice) : nullptr;
+        for (int y = 0; y < Y; ++y) {
+            auto& out = prefixes[static_cast<std::size_t>(t * Y + y)];
+            if (s[y] == -kInfinity) continue;
+            if (t == 0) {
+                if (start[y] > -kInfinity) out.push_back({start[y] + s[y], Y, 0});
+            } else {
+                column_scores(potentials, lattice, t, y, column.data());
+                const auto* before = prefixes.data() + (t - 1) * Y;
+                std::priority_queue<Prefix, std::vector<Prefix>, decltype(worse)> queue(worse);
+                for (int i = 0; i < Y; ++i) {
+                    if (!before[i].empty() && column[i] > -kInfinity)
+                        queue.push({before[i][0].score + column[i], i, 0});
+                }
+                while (!queue.empty() && static_cast<std::int64_t>(out.size()) < k) {
+                    const Prefix next = queue.top();
+                    queue.pop();
+                    out.push_back({next.score + s[y], next.previous, next.rank});
+                    const auto& source = before[next.previous];
+                    if (next.rank + 1 < static_cast<std::int32_t>(source.size())) {
+                        queue.push({source[next.rank + 1].score + column[next.previous], next.previous, next.rank + 1});
+                    }
+                }
+            }
+            alive = alive || !out.empty();
+        }
+        if (!alive) unsatisfiable(lattice, t);
+    }
+    // The ends of all paths, best first; ties to the smallest label.
+    std::vector<Prefix> ends;
+    for (int y = 0; y < Y; ++y) {
+        const auto& last = prefixes[static_cast<std::size_t>((lattice.length - 1) * Y + y)];
+        for (std::size_t r = 0; r < last.size(); ++r) ends.push_back({last[r].score, y, static_cast<std::int32_t>(r)});
+    }
+    std::sort(ends.begin(), ends.end(), [&](const Prefix& a, const Prefix& b) { return worse(b, a); });
+    std::vector<Labelling> paths(std::min(ends.size(), static_cast<std::size_t>(k)));
+    for (std::size_t p = 0; p < paths.size(); ++p) {
+        paths[p].score = ends[p].score;
+        paths[p].labels.resize(static_cast<std::size_t>(lattice.length));
+        std::int32_t y = ends[p].previous, rank = ends[p].rank;
+        for (std::int64_t t = lattice.length - 1; t >= 0; --t) {
+            paths[p].labels[static_cast<std::size_t>(t)] = y;
+            const Prefix& prefix = prefixes[static_cast<std::size_t>(t * Y + y)][static_cast<std::size_t>(rank)];
+            y = prefix.previous;
+            rank = prefix.rank;
+        }
+    }
+    return paths;
+}
+
+}  // namespace sparsecrf

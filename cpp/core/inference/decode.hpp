@@ -1,0 +1,25 @@
+// Best paths of one sequence.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/inference/recursion.hpp"
+
+namespace sparsecrf {
+
+struct Labelling {
+    std::vector<std::int32_t> labels;  // [T]
+    double score;                      // sum_t score_t(y_{t-1}, y_t)
+};
+
+// Score of the corpus's own labels of sequence i.
+double path_score(const Potentials& potentials, std::int64_t i);
+
+// Viterbi; the lattice's alpha rows hold epsilon_t. Ties go to the smallest label. Returns the score.
+double best_path(const Potentials& potentials, Recursion& recursion, Lattice& lattice, std::int32_t* labels);
+
+// The k best paths, exactly: every (position, label) keeps its k best prefixes.
+std::vector<Labelling> best_paths(const Potentials& potentials, Recursion& recursion, Lattice& lattice, std::int64_t k);
+
+}  // namespace sparsecrf

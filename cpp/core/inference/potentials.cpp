@@ -1,0 +1,176 @@
+#include "core/inference/potentials.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/base/parallel.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// a += value * (pairs, w), both ascending; `scratch` holds the result before the swap.
+void merge(PairScores& a, std::span<const std::uint32_t> pairs, const double* w, double value, bool keep_zeros,
+           PairScores& scratch) {
+    scratch.clear();
+    std::size_t i = 0;
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+        const double score = value * w[k];
+        if (!keep_zeros && score == 0.0) continue;
+        while (i < a.pair.size() && a.pair[i] < pairs[k]) {
+            scratch.pair.push_back(a.pair[i]);
+            scratch.score.push_back(a.score[i++]);
+        }
+        const bool both = i < a.pair.size() && a.pair[i] == pairs[k];
+        scratch.pair.push_back(pairs[k]);
+        scratch.score.push_back(both ? a.score[i++] + score : score);
+    }
+    scratch.pair.insert(scratch.pair.end(), a.pair.begin() + static_cast<std::ptrdiff_t>(i), a.pair.end());
+    scratch.score.insert(scratch.score.end(), a.score.begin() + static_cast<std::ptrdiff_t>(i), a.score.end());
+    std::swap(a, scratch);
+}
+
+// a = value * (pairs, w)
+void copy(PairScores& a, std::span<const std::uint32_t> pairs, const double* w, double value, bool keep_zeros) {
+    a.pair.resize(pairs.size());
+    a.score.resize(pairs.size());
+    std::size_t n = 0;
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+        a.pair[n] = pairs[k];
+        a.score[n] = value * w[k];
+        n += keep_zeros || a.score[n] != 0.0;
+    }
+    a.pair.resize(n);
+    a.score.resize(n);
+}
+
+}  // namespace
+
+Potentials::Potentials(const Corpus& corpus, const ListPool& lists, Kernel kernel, int threads, const BasePairs* pairs,
+                       const std::uint8_t* forbidden)
+    : corpus_(corpus),
+      lists_(lists),
+      pairs_(pairs),
+      kernel_(kernel),
+      threads_(threads),
+      n_labels_(corpus.n_labels),
+      stride_(padded(corpus.n_labels)),
+      forbidden_(forbidden),
+      transitions_(corpus.base_lists.size()),
+      scratch_(static_cast<std::size_t>(threads)) {
+    const auto cells = static_cast<std::uint32_t>(n_labels_ + 1) * static_cast<std::uint32_t>(n_labels_);
+    for (std::uint32_t pair = 0; forbidden != nullptr && pair < cells; ++pair) {
+        if (forbidden[pair] == 0) continue;
+        forbidden_scores_.pair.push_back(pair);
+        forbidden_scores_.score.push_back(-kInfinity);
+    }
+}
+
+void Potentials::assign(const FeatureSet& features, std::span<const double> w, const UnigramRows& rows,
+                        bool keep_zeros) {
+    features_ = &features;
+    w_ = w;
+    rows_ = &rows;
+    keep_zeros_ = keep_zeros;
+    tabulate_unigrams();
+    parallel_for(static_cast<std::int64_t>(transitions_.size()), threads_, 1, [&](int thread, std::int64_t list) {
+        tabulate_transition(static_cast<std::uint32_t>(list), scratch_[static_cast<std::size_t>(thread)]);
+    });
+}
+
+void Potentials::tabulate_unigrams() {
+    const std::int64_t n = lists_.size();
+    if (4 * n > corpus_.n_tokens()) return;
+    score_table_.resize(static_cast<std::size_t>(n * stride_));
+    exp_table_.resize(score_table_.size());
+    low_.resize(static_cast<std::size_t>(n));
+    high_.resize(static_cast<std::size_t>(n));
+    parallel_for(n, threads_, 64, [&](int, std::int64_t list) { tabulate_unigram(list); });
+}
+
+void Potentials::tabulate_unigram(std::int64_t list) {
+    double* s = score_table_.data() + list * stride_;
+    rows_->score(lists_, static_cast<std::uint32_t>(list), s);
+    kernels().range(s, stride_, &low_[list], &high_[list]);
+    kernels().exp_shifted(s, high_[list], stride_, exp_table_.data() + list * stride_);
+}
+
+void Potentials::refresh(std::span<const std::uint32_t> unigram_lists, std::span<const std::uint32_t> base_lists) {
+    if (!score_table_.empty()) {
+        for (const std::uint32_t list : unigram_lists) tabulate_unigram(list);
+    }
+    for (const std::uint32_t list : base_lists) {
+        keep_zeros_ ? renew_transition(list, scratch_.front()) : tabulate_transition(list, scratch_.front());
+    }
+}
+
+const double* Potentials::scores(std::int64_t position, double* scratch) const {
+    const std::uint32_t list = corpus_.unigram[position];
+    if (!score_table_.empty()) return score_table_.data() + static_cast<std::int64_t>(list) * stride_;
+    rows_->score(lists_, list, scratch);
+    return scratch;
+}
+
+const double* Potentials::exp_scores(std::int64_t position, double* low, double* high) const {
+    if (exp_table_.empty()) return nullptr;
+    const std::uint32_t list = corpus_.unigram[position];
+    *low = low_[list];
+    *high = high_[list];
+    return exp_table_.data() + static_cast<std::int64_t>(list) * stride_;
+}
+
+void Potentials::gather(const ListPool& lists, std::uint32_t list, Pairs pairs, bool keep_zeros,
+                        PairScores& out) const {
+    out.clear();
+    const auto inner = static_cast<std::uint32_t>(n_labels_) * static_cast<std::uint32_t>(n_labels_);
+    const double* w = w_.data() + features_->n_unigram();
+    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+        const std::uint32_t x = lists.id(k);
+        std::int64_t begin = features_->bigram_ptr[x], end = features_->bigram_ptr[x + 1];
+        if (begin == end) continue;
+        if (pairs != Pairs::all) {
+            const std::uint32_t* first = features_->bigram_pair.data();
+            const std::int64_t split = std::lower_bound(first + begin, first + end, inner) - first;
+            (pairs == Pairs::start ? begin : end) = split;
+        }
+        const std::span row(features_->bigram_pair.data() + begin, static_cast<std::size_t>(end - begin));
+        if (out.pair.empty()) {
+            copy(out, row, w + begin, lists.value(k), keep_zeros);
+        } else {
+            thread_local PairScores scratch;
+            merge(out, row, w + begin, lists.value(k), keep_zeros, scratch);
+        }
+    }
+}
+
+void Potentials::rest(std::int64_t position, Pairs pairs, bool keep_zeros, PairScores& out) const {
+    gather(corpus_.rest_lists, corpus_.rest[position], pairs, keep_zeros, out);
+}
+
+const double* Potentials::sum_pairs(std::uint32_t list, Scratch& scratch) const {
+    const std::size_t n = pairs_->of(list).size();
+    scratch.sums.resize(static_cast<std::size_t>(padded(static_cast<int>(n))));
+    pairs_->sum(list, *features_, w_, scratch.sums.data());
+    std::fill(scratch.sums.begin() + static_cast<std::ptrdiff_t>(n), scratch.sums.end(), 0.0);
+    return scratch.sums.data();
+}
+
+void Potentials::tabulate_transition(std::uint32_t list, Scratch& scratch) {
+    PairScores& scores = scratch.scores;
+    if (pairs_ != nullptr) {
+        copy(scores, pairs_->of(list), sum_pairs(list, scratch), 1.0, keep_zeros_);
+    } else {
+        gather(corpus_.base_lists, list, Pairs::all, false, scores);
+    }
+    if (forbidden_ != nullptr) {
+        merge(scores, forbidden_scores_.pair, forbidden_scores_.score.data(), 1.0, true, scratch.merged);
+    }
+    transitions_[list].assign(n_labels_, scores, kernel_, transitions_.size() - 1);  // without the empty list
+}
+
+void Potentials::renew_transition(std::uint32_t list, Scratch& scratch) {
+    transitions_[list].renew(pairs_->of(list), sum_pairs(list, scratch));
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,96 @@
+// A model's weights laid out for one corpus: scores of unigram lists, matrices of base lists, and the sparse
+// corrections of rest lists.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/aligned.hpp"
+#include "core/corpus/corpus.hpp"
+#include "core/corpus/features.hpp"
+#include "core/inference/base_pairs.hpp"
+#include "core/inference/transition.hpp"
+#include "core/inference/unigram_rows.hpp"
+
+namespace sparsecrf {
+
+// Which label pairs: all, those after the start label, those after another label.
+enum class Pairs { all, start, inner };
+
+class Potentials {
+   public:
+    // For any weights. `lists`: the corpus's unigram lists, entries named by row of the unigram rows. `pairs`: of the
+    // feature set, where weights change often; null: found anew for every matrix. `forbidden`: [Y + 1, Y] non-zero
+    // where a label pair must not occur, or null; not with `pairs`. References are kept, not copied.
+    Potentials(const Corpus& corpus, const ListPool& lists, Kernel kernel, int threads,
+               const BasePairs* pairs = nullptr, const std::uint8_t* forbidden = nullptr);
+
+    // Computes all tables for these weights; must come first. What was allocated is used again. References are kept
+    // until the next call.
+    // keep_zeros: every feature has its place in the matrices, so that `refresh` only changes numbers; with `pairs`.
+    void assign(const FeatureSet& features, std::span<const double> w, const UnigramRows& rows,
+                bool keep_zeros = false);
+
+    int n_labels() const { return n_labels_; }
+    int stride() const { return stride_; }
+    Kernel kernel() const { return kernel_; }
+    const Corpus& corpus() const { return corpus_; }
+    bool forbids() const { return forbidden_ != nullptr; }
+
+    bool tabulates_unigrams() const { return !score_table_.empty(); }
+    // Unigram scores of a position, [Yp], padding -infinity. Either a pointer into a table or `scratch`, filled.
+    const double* scores(std::int64_t position, double* scratch) const;
+    // exp(score - high) of a position and the range of its scores, if tabulated; else null.
+    const double* exp_scores(std::int64_t position, double* low, double* high) const;
+
+    const Transition& transition(std::int64_t position) const { return transitions_[corpus_.base[position]]; }
+    const Transition& transition_of_list(std::uint32_t list) const { return transitions_[list]; }
+
+    bool has_rest(std::int64_t position) const { return corpus_.rest[position] != 0; }
+    // delta(y', y) = sum of lambda over the rest list of a position. With keep_zeros every pair of the feature set's
+    // rows is listed, otherwise only those with a non-zero weight.
+    void rest(std::int64_t position, Pairs pairs, bool keep_zeros, PairScores& out) const;
+
+    // With `pairs`: those of a base list that have a feature, ascending.
+    std::span<const std::uint32_t> pairs_of_list(std::uint32_t list) const { return pairs_->of(list); }
+
+    // Weights changed, in the arrays this was made from: renew what was computed from these lists.
+    void refresh(std::span<const std::uint32_t> unigram_lists, std::span<const std::uint32_t> base_lists);
+
+   private:
+    // A thread's own.
+    struct Scratch {
+        PairScores scores, merged;
+        AlignedVector<double> sums;
+    };
+    void tabulate_unigrams();
+    void tabulate_unigram(std::int64_t list);
+    void tabulate_transition(std::uint32_t list, Scratch& scratch);
+    void renew_transition(std::uint32_t list, Scratch& scratch);
+    // The sums of a list's pairs, then zeros up to a multiple of kLanes.
+    const double* sum_pairs(std::uint32_t list, Scratch& scratch) const;
+    void gather(const ListPool& lists, std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
+
+    const Corpus& corpus_;
+    const ListPool& lists_;
+    const BasePairs* pairs_;
+    Kernel kernel_;
+    int threads_, n_labels_, stride_;  // Y, Yp
+    const std::uint8_t* forbidden_;
+    PairScores forbidden_scores_;  // -infinity for every forbidden pair
+
+    // Of the weights that were assigned last.
+    const FeatureSet* features_ = nullptr;
+    std::span<const double> w_;
+    const UnigramRows* rows_ = nullptr;
+    bool keep_zeros_ = false;
+
+    // One row per unigram list where lists are shared by enough positions; else empty.
+    AlignedVector<double> score_table_, exp_table_;  // [lists, Yp]
+    std::vector<double> low_, high_;                 // [lists]
+    std::vector<Transition> transitions_;            // [base lists]
+    std::vector<Scratch> scratch_;                   // [threads]
+};
+
+}  // namespace sparsecrf

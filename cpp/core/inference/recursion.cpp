@@ -1,0 +1,252 @@
+#include "core/inference/recursion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/error.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Without forbidden pairs every possible label keeps alpha_t(y) >= exp(-range_t), where range_t is the spread of the
+// scores at t: alpha_t(y) >= e_t(y) min E and c_t <= max e_t max E. Up to this spread nothing can underflow, nor can
+// the squares of alpha and v that the curvature needs.
+constexpr double kSafeSpread = 300.0;
+// With forbidden pairs alpha can shrink step by step. It is watched: starting above kSafeAlpha, one step of at most
+// kSafeForbiddenSpread cannot underflow, and the step after it falls back.
+constexpr double kSafeForbiddenSpread = 230.0;
+constexpr double kSafeAlpha = 1e-200;
+// A corrected cell smaller than this share of what it was has lost digits and is summed again.
+constexpr double kCancelled = 0x1p-10;
+
+}  // namespace
+
+Recursion::Recursion(const Potentials& potentials, bool keep_zero_pairs)
+    : potentials_(potentials),
+      kernels_(kernels()),
+      keep_zero_pairs_(keep_zero_pairs),
+      n_labels_(potentials.n_labels()),
+      stride_(potentials.stride()),
+      scores_(stride_),
+      exp_scores_(stride_),
+      u_(stride_),
+      beta_(stride_),
+      row_(stride_),
+      ones_(stride_, 1.0),
+      touched_(stride_) {}
+
+void Recursion::gather_rest(Lattice& lattice) {
+    RestPairs& rest = lattice.rest;
+    rest.clear();
+    rest_low_.assign(static_cast<std::size_t>(lattice.length), 0.0);
+    rest_high_.assign(static_cast<std::size_t>(lattice.length), 0.0);
+    for (std::int64_t t = 0; t < lattice.length; ++t) {
+        if (potentials_.has_rest(lattice.first + t)) {
+            potentials_.rest(lattice.first + t, t == 0 ? Pairs::start : Pairs::inner, keep_zero_pairs_, pairs_);
+            rest.pair.insert(rest.pair.end(), pairs_.pair.begin(), pairs_.pair.end());
+            rest.delta.insert(rest.delta.end(), pairs_.score.begin(), pairs_.score.end());
+            for (const double x : pairs_.score) {
+                rest_low_[t] = std::min(rest_low_[t], x);
+                rest_high_[t] = std::max(rest_high_[t], x);
+            }
+        }
+        rest.ptr.push_back(static_cast<std::int64_t>(rest.pair.size()));
+    }
+    for (std::vector<double>* x : {&rest.weight, &rest.growth, &rest.p, &rest.extra}) x->resize(rest.pair.size());
+}
+
+const double* Recursion::constrained_scores(const Lattice& lattice, std::int64_t t) {
+    const double* s = potentials_.scores(lattice.first + t, scores_.data());
+    const std::int32_t only = lattice.fixed == nullptr ? kMissing : lattice.fixed[t];
+    const std::uint8_t* allowed = lattice.allowed == nullptr ? nullptr : lattice.allowed + t * n_labels_;
+    if (only == kMissing && allowed == nullptr) return s;
+    for (int y = 0; y < stride_; ++y) {
+        const bool possible = y < n_labels_ && (only == kMissing || only == y) && (allowed == nullptr || allowed[y]);
+        scores_[y] = possible ? s[y] : -kInfinity;
+    }
+    return scores_.data();
+}
+
+void Recursion::forward(Lattice& lattice) {
+    gather_rest(lattice);
+    lattice.logarithmic = potentials_.kernel() == Kernel::log || !forward_linear(lattice);
+    if (lattice.logarithmic) forward_log(lattice);
+}
+
+void Recursion::backward(Lattice& lattice, std::int64_t first) {
+    if (lattice.logarithmic) {
+        backward_log(lattice, first);
+    } else {
+        backward_linear(lattice, first);
+    }
+}
+
+// alpha_{t+1}(y) = e_{t+1}(y) u_{t+1}(y) / c_{t+1},  u_{t+1}(y) = sum_{y'} alpha_t(y') E_{t+1}(y', y)
+// log Z = sum_t (log c_t + shift_t),  e_t(y) = exp(score_t(y) - shift_t).  False: not safe here, use the log domain.
+bool Recursion::forward_linear(Lattice& lattice) {
+    const bool forbids = potentials_.forbids();
+    const bool constrained = lattice.fixed != nullptr || lattice.allowed != nullptr;
+    double log_z = 0.0, carry = 0.0;  // compensated sum
+    for (std::int64_t t = 0; t < lattice.length; ++t) {
+        const std::int64_t position = lattice.first + t;
+        const Transition& transition = potentials_.transition(position);
+        double low, high;
+        const double* e = constrained ? nullptr : potentials_.exp_scores(position, &low, &high);
+        if (e == nullptr) {
+            const double* s = constrained_scores(lattice, t);
+            kernels_.range(s, stride_, &low, &high);
+            if (!std::isfinite(high)) return false;
+            kernels_.exp_shifted(s, high, stride_, exp_scores_.data());
+            e = exp_scores_.data();
+        }
+        const double spread = (high - low) + (transition.high() - transition.low()) + (rest_high_[t] - rest_low_[t]);
+        if (!(spread <= (forbids ? kSafeForbiddenSpread : kSafeSpread))) return false;
+
+        const double* u = u_.data();
+        if (t == 0) {
+            u = transition.start_weight();
+        } else {
+            transition.forward(lattice.alpha + (t - 1) * stride_, u_.data());
+        }
+        if (lattice.rest.ptr[t] < lattice.rest.ptr[t + 1]) {
+            if (t == 0) std::copy_n(u, stride_, u_.data());
+            u = u_.data();
+            correct_forward(lattice, t, lattice.alpha + (t - 1) * stride_, u_.data());
+        }
+        double* alpha = lattice.alpha + t * stride_;
+        const double c = kernels_.forward_finish(e, u, stride_, alpha, lattice.v + t * stride_);
+        if (!(c > 0.0) || !std::isfinite(c)) return false;
+        if (forbids) {
+            for (int y = 0; y < n_labels_; ++y) {
+                if (alpha[y] > 0.0 && alpha[y] < kSafeAlpha) return false;
+            }
+        }
+        const double term = std::log(c) + high - carry, sum = log_z + term;
+        carry = (sum - log_z) - term;
+        log_z = sum;
+    }
+    lattice.log_z = log_z;
+    return true;
+}
+
+// u(y) += alpha(y') E(y', y) (exp(delta) - 1) for the corrected pairs: E = E_base + E_base o (exp(delta) - 1).
+void Recursion::correct_forward(Lattice& lattice, std::int64_t t, const double* alpha, double* u) {
+    const Transition& transition = potentials_.transition(lattice.first + t);
+    RestPairs& rest = lattice.rest;
+    std::copy_n(u, stride_, touched_.data());
+    bool cancelled = false;
+    for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
+        const double delta = rest.delta[k];
+        const int previous = static_cast<int>(rest.pair[k]) / n_labels_, y = static_cast<int>(rest.pair[k]) % n_labels_;
+        rest.weight[k] = t == 0 ? transition.start_weight()[y] : transition.weight(previous, y);
+        rest.growth[k] = delta == 0.0 ? 0.0 : std::expm1(delta);
+        if (delta == 0.0) continue;
+        if (t == 0) {
+            u[y] *= std::exp(delta);
+            continue;
+        }
+        u[y] += alpha[previous] * rest.weight[k] * rest.growth[k];
+        cancelled |= u[y] < kCancelled * touched_[y];
+    }
+    if (!cancelled) return;
+    for (int y = 0; y < n_labels_; ++y) {
+        if (u[y] >= kCancelled * touched_[y]) continue;
+        double sum = 0.0;
+        for (int i = 0; i < n_labels_; ++i) row_[i] = alpha[i] * transition.weight(i, y);
+        for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
+            const int previous = static_cast<int>(rest.pair[k]) / n_labels_;
+            if (static_cast<int>(rest.pair[k]) % n_labels_ == y) row_[previous] *= std::exp(rest.delta[k]);
+        }
+        for (int i = 0; i < n_labels_; ++i) sum += row_[i];
+        u[y] = sum;
+    }
+}
+
+// beta(y') += E(y', y) (exp(delta) - 1) v(y)
+void Recursion::correct_backward(const Lattice& lattice, std::int64_t t, const double* v, double* beta) {
+    const Transition& transition = potentials_.transition(lattice.first + t);
+    const RestPairs& rest = lattice.rest;
+    std::copy_n(beta, stride_, touched_.data());
+    bool cancelled = false;
+    for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
+        if (rest.delta[k] == 0.0) continue;
+        const int previous = static_cast<int>(rest.pair[k]) / n_labels_, y = static_cast<int>(rest.pair[k]) % n_labels_;
+        beta[previous] += rest.weight[k] * rest.growth[k] * v[y];
+        cancelled |= beta[previous] < kCancelled * touched_[previous];
+    }
+    if (!cancelled) return;
+    for (int i = 0; i < n_labels_; ++i) {
+        if (beta[i] >= kCancelled * touched_[i]) continue;
+        double sum = 0.0;
+        for (int y = 0; y < n_labels_; ++y) row_[y] = transition.weight(i, y) * v[y];
+        for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
+            const int y = static_cast<int>(rest.pair[k]) % n_labels_;
+            if (static_cast<int>(rest.pair[k]) / n_labels_ == i) row_[y] *= std::exp(rest.delta[k]);
+        }
+        for (int y = 0; y < n_labels_; ++y) sum += row_[y];
+        beta[i] = sum;
+    }
+}
+
+// p_t(y', y) = alpha_{t-1}(y') E(y', y) exp(delta) v_t(y)
+void Recursion::pair_probabilities(Lattice& lattice, std::int64_t t) {
+    const double* v = lattice.v + t * stride_;
+    const double* alpha = lattice.alpha + (t - 1) * stride_;
+    RestPairs& rest = lattice.rest;
+    for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
+        const int previous = static_cast<int>(rest.pair[k]) / n_labels_, y = static_cast<int>(rest.pair[k]) % n_labels_;
+        const double base = (t == 0 ? rest.weight[k] : alpha[previous] * rest.weight[k]) * v[y];
+        rest.extra[k] = base * rest.growth[k];
+        rest.p[k] = rest.delta[k] == 0.0 ? base : base * std::exp(rest.delta[k]);
+    }
+}
+
+// v_t = beta_t e_t / c_t,  p_t = alpha_t beta_t,  beta_{t-1}(y') = sum_y E_t(y', y) v_t(y)
+void Recursion::backward_linear(Lattice& lattice, std::int64_t first) {
+    const double* beta = ones_.data();
+    for (std::int64_t t = lattice.length - 1; t >= first; --t) {
+        double* v = lattice.v + t * stride_;
+        const double total =
+            kernels_.backward_finish(lattice.alpha + t * stride_, beta, stride_, v, lattice.p + t * stride_);
+        const bool corrected = lattice.rest.ptr[t] < lattice.rest.ptr[t + 1];
+        if (corrected) pair_probabilities(lattice, t);
+        if (t == first) break;
+        potentials_.transition(lattice.first + t).backward(v, total, beta_.data());
+        if (corrected) correct_backward(lattice, t, v, beta_.data());
+        beta = beta_.data();
+    }
+}
+
+void Recursion::edge_marginals(const Lattice& lattice, std::int64_t t, double* out) {
+    const auto Y = static_cast<std::size_t>(n_labels_);
+    std::fill_n(out, (Y + 1) * Y, 0.0);
+    const double* v = lattice.v + t * stride_;
+    const double* alpha = lattice.alpha + (t - 1) * stride_;
+    const Transition& transition = potentials_.transition(lattice.first + t);
+    if (lattice.logarithmic) {
+        const double* lambda = t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
+        for (std::size_t i = t == 0 ? Y : 0; i < (t == 0 ? Y + 1 : Y); ++i) {
+            for (std::size_t y = 0; y < Y; ++y) {
+                out[i * Y + y] =
+                    t == 0 ? std::exp(lambda[y] + v[y]) : std::exp(alpha[i] + lambda[i * stride_ + y] + v[y]);
+            }
+        }
+        return;
+    }
+    if (t == 0) {
+        for (std::size_t y = 0; y < Y; ++y) out[Y * Y + y] = transition.start_weight()[y] * v[y];
+    } else {
+        for (std::size_t i = 0; i < Y; ++i) {
+            for (std::size_t y = 0; y < Y; ++y) {
+                out[i * Y + y] = alpha[i] * transition.weight(static_cast<int>(i), static_cast<int>(y)) * v[y];
+            }
+        }
+    }
+    for (std::int64_t k = lattice.rest.ptr[t]; k < lattice.rest.ptr[t + 1]; ++k)
+        out[lattice.rest.pair[k]] = lattice.rest.p[k];
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,87 @@
+// Forward and backward over one sequence: scaled linear domain where that is provably safe, log domain elsewhere.
+#pragma once
+
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "core/base/aligned.hpp"
+#include "core/inference/lattice.hpp"
+#include "core/inference/potentials.hpp"
+
+namespace sparsecrf {
+
+// Not thread-safe: one per thread.
+class Recursion {
+   public:
+    // keep_zero_pairs: list every pair of the rest rows in Lattice::rest, not only those with a weight.
+    explicit Recursion(const Potentials& potentials, bool keep_zero_pairs = false);
+
+    // alpha, log Z. Throws UnsatisfiableError if no path is possible.
+    void forward(Lattice& lattice);
+    // v, node marginals p, pair probabilities of the rest lists, for the positions from `first` on. After forward on
+    // the same lattice.
+    void backward(Lattice& lattice, std::int64_t first = 0);
+
+    // p_t(y', y) for all pairs, out: [Y + 1, Y], after backward.
+    void edge_marginals(const Lattice& lattice, std::int64_t t, double* out);
+    // visit(k, p_t(pairs[k])) for ascending pairs of one kind (after the start, or not), after backward.
+    template <class Visit>
+    void pair_marginals(const Lattice& lattice, std::int64_t t, std::span<const std::uint32_t> pairs, Visit visit);
+    // Unigram scores of position t with constraints applied: -infinity where the label may not occur. [Yp]
+    const double* constrained_scores(const Lattice& lattice, std::int64_t t);
+    // lambda(y', y) summed over base and rest of position t as a dense matrix [Y, Yp] (t > 0), padding -infinity.
+    const double* dense_scores(const Lattice& lattice, std::int64_t t);
+    // The same for the start row, [Yp].
+    const double* start_scores(const Lattice& lattice);
+    void gather_rest(Lattice& lattice);
+
+   private:
+    bool forward_linear(Lattice& lattice);
+    void backward_linear(Lattice& lattice, std::int64_t first);
+    void forward_log(Lattice& lattice);
+    void backward_log(Lattice& lattice, std::int64_t first);
+
+    void correct_forward(Lattice& lattice, std::int64_t t, const double* alpha, double* u);
+    void correct_backward(const Lattice& lattice, std::int64_t t, const double* v, double* beta);
+    void pair_probabilities(Lattice& lattice, std::int64_t t);
+
+    const Potentials& potentials_;
+    const Kernels& kernels_;
+    const bool keep_zero_pairs_;
+    const int n_labels_, stride_;                                        // Y, Yp
+    AlignedVector<double> scores_, exp_scores_, u_, beta_, row_, ones_;  // [Yp]
+    AlignedVector<double> matrix_;                                       // [Y, Yp] for the log domain
+    PairScores pairs_;
+    std::vector<double> rest_low_, rest_high_;  // [T] range of delta, 0 included
+    std::vector<double> touched_;               // [Yp] cells of u or beta before correction
+};
+
+template <class Visit>
+void Recursion::pair_marginals(const Lattice& lattice, std::int64_t t, std::span<const std::uint32_t> pairs,
+                               Visit visit) {
+    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    const double* v = lattice.v + t * stride_;
+    const double* alpha = lattice.alpha + (t - 1) * stride_;
+    const Transition& transition = potentials_.transition(lattice.first + t);
+    const double* lambda = nullptr;
+    if (lattice.logarithmic) lambda = t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
+    std::int64_t r = lattice.rest.ptr[t];
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+        const std::uint32_t i = pairs[k] / Y, y = pairs[k] % Y;
+        if (lattice.logarithmic) {
+            visit(k, t == 0 ? std::exp(lambda[y] + v[y]) : std::exp(alpha[i] + lambda[i * stride_ + y] + v[y]));
+            continue;
+        }
+        while (r < lattice.rest.ptr[t + 1] && lattice.rest.pair[r] < pairs[k]) ++r;
+        if (r < lattice.rest.ptr[t + 1] && lattice.rest.pair[r] == pairs[k]) {
+            visit(k, lattice.rest.p[r]);
+        } else {
+            const double e = t == 0 ? transition.start_weight()[y]
+                                    : alpha[i] * transition.weight(static_cast<int>(i), static_cast<int>(y));
+            visit(k, e * v[y]);
+        }
+    }
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,129 @@
+// The log domain: slower, never wrong. The recursions of recursion.cpp on logarithms, normalised at every position so
+// that long sequences lose no digits. -infinity is an impossible label or pair.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/error.hpp"
+#include "core/inference/recursion.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// log sum_j exp(x[j]) over n entries; exp_x: scratch of the same length.
+double log_sum_exp(const Kernels& k, const double* x, int n, double* exp_x) {
+    double low, high;
+    k.range(x, n, &low, &high);
+    if (!(high > -kInfinity)) return high;
+    k.exp_shifted(x, high, n, exp_x);
+    double sum = 0.0;
+    for (int j = 0; j < n; ++j) sum += exp_x[j];
+    return high + std::log(sum);
+}
+
+}  // namespace
+
+const double* Recursion::start_scores(const Lattice& lattice) {
+    std::copy_n(potentials_.transition(lattice.first).start_score(), stride_, row_.data());
+    const RestPairs& rest = lattice.rest;
+    for (std::int64_t k = rest.ptr[0]; k < rest.ptr[1]; ++k)
+        row_[rest.pair[k] % static_cast<std::uint32_t>(n_labels_)] += rest.delta[k];
+    return row_.data();
+}
+
+const double* Recursion::dense_scores(const Lattice& lattice, std::int64_t t) {
+    matrix_.resize(static_cast<std::size_t>(n_labels_) * stride_);
+    potentials_.transition(lattice.first + t).fill_scores(matrix_.data());
+    const RestPairs& rest = lattice.rest;
+    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
+        matrix_[static_cast<std::size_t>(rest.pair[k] / Y) * stride_ + rest.pair[k] % Y] += rest.delta[k];
+    }
+    return matrix_.data();
+}
+
+// a_t(y) = s_t(y) + log sum_{y'} exp(log alpha_{t-1}(y') + lambda(y', y)),  log c_t = log sum_y exp a_t(y)
+void Recursion::forward_log(Lattice& lattice) {
+    double log_z = 0.0, carry = 0.0;
+    for (std::int64_t t = 0; t < lattice.length; ++t) {
+        double* a = lattice.alpha + t * stride_;
+        if (t == 0) {
+            std::copy_n(start_scores(lattice), stride_, a);
+        } else {
+            const double* previous = lattice.alpha + (t - 1) * stride_;
+            const double* lambda = dense_scores(lattice, t);
+            kernels_.maxplus(previous, lambda, n_labels_, stride_, beta_.data());
+            std::fill_n(a, stride_, 0.0);
+            for (int i = 0; i < n_labels_; ++i) {
+                if (previous[i] == -kInfinity) continue;
+                const double* row = lambda + static_cast<std::size_t>(i) * stride_;
+                for (int y = 0; y < stride_; ++y) {
+                    row_[y] = beta_[y] == -kInfinity ? -kInfinity : previous[i] + row[y] - beta_[y];
+                }
+                kernels_.exp_shifted(row_.data(), 0.0, stride_, u_.data());
+                for (int y = 0; y < stride_; ++y) a[y] += u_[y];
+            }
+            for (int y = 0; y < stride_; ++y) a[y] = beta_[y] == -kInfinity ? -kInfinity : beta_[y] + std::log(a[y]);
+        }
+        const double* s = constrained_scores(lattice, t);
+        for (int y = 0; y < stride_; ++y) a[y] += s[y];
+        const double log_c = log_sum_exp(kernels_, a, stride_, u_.data());
+        if (log_c == -kInfinity) {
+            throw UnsatisfiableError(message("sequence ", lattice.sequence, ", position ", t,
+                                             ": no label sequence up to here meets the constraints"));
+        }
+        if (!std::isfinite(log_c)) {
+            throw InputError(message("sequence ", lattice.sequence, ", position ", t,
+                                     ": expected finite scores, found an overflow: weights or values are too large"));
+        }
+        double* ebar = lattice.v + t * stride_;
+        for (int y = 0; y < stride_; ++y) {
+            a[y] -= log_c;
+            ebar[y] = s[y] - log_c;
+        }
+        const double term = log_c - carry, sum = log_z + term;
+        carry = (sum - log_z) - term;
+        log_z = sum;
+    }
+    lattice.log_z = log_z;
+}
+
+// v_t = log beta_t + s_t - log c_t,  p_t = exp(log alpha_t + log beta_t),
+// log beta_{t-1}(y') = log sum_y exp(lambda(y', y) + v_t(y))
+void Recursion::backward_log(Lattice& lattice, std::int64_t first) {
+    RestPairs& rest = lattice.rest;
+    std::fill_n(beta_.data(), stride_, 0.0);
+    for (std::int64_t t = lattice.length - 1; t >= first; --t) {
+        const double* alpha = lattice.alpha + t * stride_;
+        double* v = lattice.v + t * stride_;
+        double* p = lattice.p + t * stride_;
+        // sum_y alpha_t(y) beta_t(y) = 1; putting rounding right at every step keeps it from adding up.
+        for (int y = 0; y < stride_; ++y) row_[y] = alpha[y] + beta_[y];
+        const double drift = log_sum_exp(kernels_, row_.data(), stride_, u_.data());
+        for (int y = 0; y < stride_; ++y) {
+            beta_[y] -= drift;
+            p[y] = std::exp(row_[y] - drift);
+            v[y] = v[y] == -kInfinity ? -kInfinity : v[y] + beta_[y];
+        }
+        const double* lambda = t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
+        const auto Y = static_cast<std::uint32_t>(n_labels_);
+        for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
+            const std::uint32_t i = rest.pair[k] / Y, y = rest.pair[k] % Y;
+            rest.p[k] = t == 0
+                            ? std::exp(lambda[y] + v[y])
+                            : std::exp((alpha - stride_)[i] + lambda[static_cast<std::size_t>(i) * stride_ + y] + v[y]);
+            rest.extra[k] = 0.0;
+        }
+        if (t == first) break;
+        for (int i = 0; i < n_labels_; ++i) {
+            const double* row = lambda + static_cast<std::size_t>(i) * stride_;
+            for (int y = 0; y < stride_; ++y) row_[y] = row[y] + v[y];
+            beta_[i] = log_sum_exp(kernels_, row_.data(), stride_, u_.data());
+        }
+        std::fill(beta_.begin() + n_labels_, beta_.end(), -kInfinity);
+    }
+}
+
+}  // namespace sparsecrf

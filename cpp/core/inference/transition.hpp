@@ -1,0 +1,140 @@
+// The matrix of one bigram list: E(y', y) = exp(lambda(y', y)), M = E - 1, as sparse rows and columns or as dense
+// arrays, whichever is cheaper.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/aligned.hpp"
+#include "core/simd/kernels.hpp"
+
+namespace sparsecrf {
+
+enum class Kernel { automatic, sparse, dense, log };
+
+// Scores of some label pairs, ascending in pair = y' Y + y.
+struct PairScores {
+    std::vector<std::uint32_t> pair;
+    std::vector<double> score;
+    void clear() {
+        pair.clear();
+        score.clear();
+    }
+};
+
+// visit(k, y', y) for ascending pairs, with a division a row instead of one each.
+template <class Visit>
+void for_each_pair(std::span<const std::uint32_t> pairs, int n_labels, Visit visit) {
+    const auto Y = static_cast<std::uint32_t>(n_labels);
+    std::uint32_t i = 0, first = 0;  // y' and the first pair of its row
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+        if (pairs[k] - first >= Y) {
+            i = pairs[k] / Y;
+            first = i * Y;
+        }
+        visit(k, std::size_t{i}, std::size_t{pairs[k] - first});
+    }
+}
+
+// visit(k, place of row[k] among pairs) for ascending `row`, a part of ascending `pairs`.
+template <class Visit>
+void for_each_place(std::span<const std::uint32_t> row, std::span<const std::uint32_t> pairs, Visit visit) {
+    if (row.size() == pairs.size()) {
+        for (std::size_t k = 0; k < row.size(); ++k) visit(k, k);
+        return;
+    }
+    std::size_t place = 0;
+    for (std::size_t k = 0; k < row.size(); ++k) {
+        while (pairs[place] < row[k]) ++place;
+        visit(k, place);
+    }
+}
+
+class Transition {
+   public:
+    // `scores` of this list, start row included; -infinity forbids a pair. `n_matrices`: how many take turns. Where the
+    // pairs are those of the last time, nothing is laid out anew; storage is kept in any case.
+    void assign(int n_labels, const PairScores& scores, Kernel kernel, std::size_t n_matrices = 1);
+    // The same pairs (all of them, start row included, ascending) with other finite scores: nothing is laid out anew.
+    // scores: as many as pairs, then zeros up to a multiple of kLanes. Decoding (best, column_scores) needs `assign`.
+    void renew(std::span<const std::uint32_t> pairs, const double* scores);
+    // E of each of these pairs, after `renew`.
+    const double* renewed() const { return renewed_.data(); }
+
+    // u(y) = sum_{y'} alpha(y') E(y', y), for alpha that sums to one (the paper's forward equation when sparse)
+    void forward(const double* alpha, double* u) const;
+    // beta(y') = sum_y E(y', y) v(y), total = sum_y v(y)
+    void backward(const double* v, double total, double* beta) const;
+    // best(y) = max_{y'} epsilon(y') + lambda(y', y); `order`: scratch for Y labels
+    void best(const double* epsilon, double* best, std::vector<int>& order) const;
+
+    double weight(int previous, int y) const;      // E(y', y)
+    double score(int previous, int y) const;       // lambda(y', y)
+    void column_scores(int y, double* out) const;  // out(y') = lambda(y', y), [Y]
+    // One cell of u or beta as a sum of non-negative terms, nothing cancelled.
+    double column_sum(const double* alpha, int y) const;
+    double row_sum(const double* v, int previous) const;
+
+    const double* start_weight() const { return start_weight_.data(); }  // [Yp] E(start, y), padding 0
+    const double* start_score() const { return start_score_.data(); }    // [Yp] lambda(start, y), padding -infinity
+    // All finite lambda lie in [low, high], which holds 0.
+    double low() const { return low_; }
+    double high() const { return high_; }
+    bool forbids() const { return forbids_; }
+    bool dense() const { return dense_; }
+    std::size_t n_scores() const { return scores_.pair.size(); }
+
+    // sums(y', y) *= E(y', y);  sums: [Y + 1, Yp], last row for the start label
+    void multiply(double* sums) const;
+    // The same for some pairs, ascending, start row included: sums[k] *= E(pairs[k])
+    void multiply(std::span<const std::uint32_t> pairs, double* sums) const;
+    // lambda as a dense matrix [Y, Yp], padding -infinity.
+    void fill_scores(double* out) const;
+
+   private:
+    void lay_dense();
+    void fill_dense(const double* weights);
+    void lay_sparse();
+    void fill_sparse(const double* weights);
+
+    int n_labels_ = 0, stride_ = 0;  // Y, Yp
+    bool dense_ = false, forbids_ = false;
+    double low_ = 0.0, high_ = 0.0;
+    PairScores scores_;  // y' < Y
+    AlignedVector<double> start_score_, start_weight_;
+
+    // Sparse, for lookups: E of each entry, parallel to scores_, and the entries by column.
+    std::vector<double> weight_;
+    std::vector<std::uint32_t> row_ptr_;       // [Y + 1] into scores_
+    std::vector<std::uint32_t> column_ptr_;    // [Y + 1]
+    std::vector<std::uint16_t> column_row_;    // y' of each entry, ascending within a column
+    std::vector<std::uint32_t> column_entry_;  // its index in scores_
+
+    // Sparse, for products: lines (columns or rows) with entries, four of about equal length side by side.
+    struct Bundles {
+        std::vector<std::uint16_t> line;  // [bundles, 4]; the last line may stand there more than once
+        std::vector<std::uint32_t> ptr;   // [bundles + 1] into cell and m, in steps of four
+        std::vector<std::uint16_t> cell;  // [depth, 4] a bundle: where in the line; shorter lines are filled up
+        std::vector<double> m;            // M of each entry, 0 where filled up
+        // What `renew` needs, laid out when it is first called: where the entries of scores_ stand in m.
+        struct Place {
+            std::uint32_t at, entry;
+        };
+        std::vector<Place> places;
+        void clear();
+    };
+    void lay_bundles(Bundles& bundles, bool by_column) const;
+    void fill_bundles(Bundles& bundles, bool by_column) const;
+    void renew_bundles(Bundles& bundles, bool by_column);
+    void renew_dense();
+    template <class Again>
+    static void sparse_product(const Bundles& bundles, const double* x, double base, double* out, Again again);
+    Bundles columns_, rows_;
+    // Dense: E [Y, Yp], its transpose, and lambda, padding 0 / 0 / -infinity. After `renew` there is E alone: the
+    // others would cost more than the few products until the next.
+    AlignedVector<double> e_, et_, lambda_;
+    AlignedVector<double> renewed_;  // E of the pairs given to `renew`, then ones
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,64 @@
+// New scores in a matrix whose pairs stay.
+#include <algorithm>
+
+#include "core/inference/transition.hpp"
+
+namespace sparsecrf {
+
+void Transition::renew(std::span<const std::uint32_t> pairs, const double* scores) {
+    if (pairs.empty()) return;
+    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    const std::size_t n = scores_.pair.size();
+    const int end = padded(static_cast<int>(pairs.size()));
+    renewed_.resize(static_cast<std::size_t>(end));
+    kernels().range(scores, end, &low_, &high_);
+    low_ = std::min(low_, 0.0);
+    high_ = std::max(high_, 0.0);
+    kernels().exp_shifted(scores, 0.0, end, renewed_.data());
+    std::copy_n(scores, n, scores_.score.begin());
+    for (std::size_t k = n; k < pairs.size(); ++k) {
+        start_score_[pairs[k] - Y * Y] = scores[k];
+        start_weight_[pairs[k] - Y * Y] = renewed_[k];
+    }
+    if (dense_) {
+        renew_dense();
+    } else {
+        std::copy_n(renewed_.begin(), n, weight_.begin());
+        renew_bundles(columns_, true);
+        renew_bundles(rows_, false);
+    }
+}
+
+void Transition::renew_dense() {
+    const auto Y = static_cast<std::size_t>(n_labels_), Yp = static_cast<std::size_t>(stride_);
+    et_.clear();
+    lambda_.clear();
+    if (scores_.pair.size() == Y * Y) {
+        for (std::size_t i = 0; i < Y; ++i) std::copy_n(renewed_.data() + i * Y, Y, e_.data() + i * Yp);
+    } else {
+        for_each_pair(scores_.pair, n_labels_,
+                      [&](std::size_t k, std::size_t i, std::size_t y) { e_[i * Yp + y] = renewed_[k]; });
+    }
+}
+
+void Transition::renew_bundles(Bundles& bundles, bool by_column) {
+    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    if (bundles.places.empty()) {
+        std::vector<std::uint32_t> next(bundles.line.size());  // the next free place of each line
+        std::vector<std::vector<std::uint32_t>> lines(Y);      // which of them a label is
+        for (std::uint32_t k = 0; k < next.size(); ++k) {
+            next[k] = 4 * bundles.ptr[k / 4] + k % 4;
+            lines[bundles.line[k]].push_back(k);
+        }
+        for (std::uint32_t e = 0; e < scores_.pair.size(); ++e) {
+            const std::uint32_t pair = scores_.pair[e];
+            for (const std::uint32_t k : lines[by_column ? pair % Y : pair / Y]) {
+                bundles.places.push_back({next[k], e});
+                next[k] += 4;
+            }
+        }
+    }
+    for (const Bundles::Place& place : bundles.places) bundles.m[place.at] = weight_[place.entry] - 1.0;
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,90 @@
+#include "core/inference/unigram_rows.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/simd/kernels.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr std::uint32_t kDenseRow = 0xffffffffu;
+
+}  // namespace
+
+UnigramRows::UnigramRows(const FeatureSet& features, std::span<const double> w, bool keep_zeros)
+    : n_labels_(features.n_labels),
+      stride_(padded(features.n_labels)),
+      has_row_((features.n_attributes + 63u) / 64u, 0),
+      rows_(features.n_attributes, Row{0, 0}) {
+    for (std::uint32_t x = 0; x < rows_.size(); ++x) add_row(features, w, x, x, keep_zeros);
+}
+
+UnigramRows::UnigramRows(const FeatureSet& features, std::span<const double> w,
+                         std::span<const std::uint32_t> attributes)
+    : n_labels_(features.n_labels),
+      stride_(padded(features.n_labels)),
+      has_row_((attributes.size() + 63u) / 64u, 0),
+      rows_(attributes.size(), Row{0, 0}) {
+    for (std::uint32_t row = 0; row < rows_.size(); ++row) add_row(features, w, row, attributes[row], false);
+}
+
+void UnigramRows::add_row(const FeatureSet& features, std::span<const double> w, std::uint32_t row, std::uint32_t x,
+                          bool keep_zeros) {
+    const std::int64_t begin = features.unigram_ptr[x], end = features.unigram_ptr[x + 1];
+    const auto n = std::count_if(w.begin() + begin, w.begin() + end, [&](double v) { return keep_zeros || v != 0.0; });
+    if (n == 0) return;
+    has_row_[row / 64] |= std::uint64_t{1} << (row % 64);
+    if (worth_a_dense_row(end - begin, stride_)) {
+        rows_[row] = {static_cast<std::uint32_t>(dense_rows_.size() / static_cast<std::size_t>(stride_)), kDenseRow};
+        dense_rows_.resize(dense_rows_.size() + static_cast<std::size_t>(stride_), 0.0);
+        double* dense = dense_rows_.data() + dense_rows_.size() - stride_;
+        for (std::int64_t k = begin; k < end; ++k) dense[features.unigram_label[k]] = w[k];
+        return;
+    }
+    rows_[row] = {static_cast<std::uint32_t>(labels_.size()), static_cast<std::uint32_t>(n)};
+    for (std::int64_t k = begin; k < end; ++k) {
+        if (w[k] == 0.0 && !keep_zeros) continue;
+        labels_.push_back(features.unigram_label[k]);
+        weights_.push_back(w[k]);
+    }
+}
+
+void UnigramRows::update(const FeatureSet& features, std::span<const double> w, std::uint32_t x) {
+    const Row row = rows_[x];
+    if (row.n == 0) return;
+    const std::int64_t begin = features.unigram_ptr[x], end = features.unigram_ptr[x + 1];
+    if (row.n == kDenseRow) {
+        double* dense = dense_rows_.data() + static_cast<std::size_t>(row.begin) * stride_;
+        for (std::int64_t k = begin; k < end; ++k) dense[features.unigram_label[k]] = w[k];
+    } else {
+        std::copy(w.begin() + begin, w.begin() + end, weights_.begin() + row.begin);
+    }
+}
+
+void UnigramRows::score(const ListPool& lists, std::uint32_t list, double* s) const {
+    constexpr int kAtATime = 64;
+    const double* dense[kAtATime];
+    double values[kAtATime];
+    int n = 0;
+    std::fill_n(s, stride_, 0.0);
+    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+        const std::uint32_t x = lists.id(k);
+        if (!has(x)) continue;
+        const Row row = rows_[x];
+        const double value = lists.value(k);
+        if (row.n == kDenseRow) {
+            dense[n] = dense_rows_.data() + static_cast<std::size_t>(row.begin) * stride_;
+            values[n] = value;
+            if (++n < kAtATime) continue;
+            kernels().sum_rows(values, dense, n, stride_, s);
+            n = 0;
+        } else {
+            for (std::uint32_t i = row.begin; i < row.begin + row.n; ++i) s[labels_[i]] += value * weights_[i];
+        }
+    }
+    if (n > 0) kernels().sum_rows(values, dense, n, stride_, s);
+    std::fill(s + n_labels_, s + stride_, -std::numeric_limits<double>::infinity());
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,51 @@
+// Non-zero unigram weights by attribute, laid out once per weight vector.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/aligned.hpp"
+#include "core/corpus/features.hpp"
+
+namespace sparsecrf {
+
+// Whether n of the Yp cells of a row are better handled as the whole row: a vector of cells costs about as much as two
+// single ones.
+inline bool worth_a_dense_row(std::int64_t n, int stride) { return 8 * n >= stride; }
+
+class UnigramRows {
+   public:
+    UnigramRows() = default;  // no rows
+    // One row an attribute. keep_zeros: give every feature of the set a place, so that `update` can change its weight.
+    UnigramRows(const FeatureSet& features, std::span<const double> w, bool keep_zeros = false);
+    // One row for each of some attributes.
+    UnigramRows(const FeatureSet& features, std::span<const double> w, std::span<const std::uint32_t> attributes);
+
+    // The weights of attribute x changed; made with keep_zeros.
+    void update(const FeatureSet& features, std::span<const double> w, std::uint32_t x);
+
+    // Whether attribute x has a weight, or a place for one.
+    bool has(std::uint32_t x) const { return (has_row_[x / 64] >> (x % 64) & 1u) != 0; }
+
+    // s(y) = sum_{x in list} v mu[x, y], the list's entries being rows;  s: [Yp], padding -infinity
+    void score(const ListPool& lists, std::uint32_t list, double* s) const;
+
+   private:
+    void add_row(const FeatureSet& features, std::span<const double> w, std::uint32_t row, std::uint32_t x,
+                 bool keep_zeros);
+
+    // Short rows are (label, weight) entries, long ones vectors of Yp weights.
+    struct Row {
+        std::uint32_t begin;  // into labels_ and weights_, or the number of a dense row
+        std::uint32_t n;      // entries; kDenseRow for a dense row
+    };
+    int n_labels_ = 0, stride_ = 0;       // Y, Yp
+    std::vector<std::uint64_t> has_row_;  // one bit per row
+    std::vector<Row> rows_;               // [R]
+    std::vector<std::uint16_t> labels_;
+    std::vector<double> weights_;
+    AlignedVector<double> dense_rows_;  // [dense rows, Yp]
+};
+
+}  // namespace sparsecrf

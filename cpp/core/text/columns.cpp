@@ -1,0 +1,100 @@
+#include "core/text/columns.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/error.hpp"
+#include "core/base/utf8.hpp"
+
+namespace sparsecrf {
+
+std::string_view take_line(std::string_view& text) {
+    const void* end = std::memchr(text.data(), '\n', text.size());
+    const std::size_t length =
+        end == nullptr ? text.size() : static_cast<std::size_t>(static_cast<const char*>(end) - text.data());
+    std::string_view line = text.substr(0, length);
+    text.remove_prefix(std::min(text.size(), length + 1));
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    return line;
+}
+
+void check_text(std::string_view piece, const std::string& source, std::int64_t line) {
+    const std::size_t nul = piece.find('\0');
+    const std::size_t wrong = std::min(utf8_error(piece), nul);
+    if (wrong == std::string_view::npos) return;
+    const std::string_view before = piece.substr(0, wrong);
+    line += std::count(before.begin(), before.end(), '\n');
+    const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 = 0
+    throw InputError(message(source, ", line ", line, ", byte ", wrong - line_start + 1,
+                             ": expected text in UTF-8, found ",
+                             wrong == nul ? "a NUL byte" : message("byte ", hex_byte(piece[wrong]))));
+}
+
+std::string ColumnReader::where(std::int64_t line) const { return message(source_, ", line ", line); }
+
+void ColumnReader::open(std::string_view piece) {
+    check_text(piece, source_, line_);
+    rest_ = line_ == 1 ? without_mark(piece) : piece;
+}
+
+bool ColumnReader::next(Rows& rows) {
+    rows.clear();
+    while (!rest_.empty()) {
+        const std::string_view line = take_line(rest_);
+        if (std::all_of(line.begin(), line.end(), is_blank)) {
+            ++line_;
+            if (rows.length > 0) return true;
+            continue;
+        }
+        if (rows.length == 0) rows.first_line = line_;
+        add_row(rows, line);
+        ++line_;
+    }
+    return rows.length > 0;
+}
+
+void split_columns(std::string_view line, std::vector<std::string_view>& cells) {
+    const char* p = line.data();
+    const char* const end = p + line.size();
+    for (;;) {
+        while (p < end && is_blank(*p)) ++p;
+        if (p == end) break;
+        const char* const start = p;
+        while (p < end && !is_blank(*p)) ++p;
+        cells.emplace_back(start, static_cast<std::size_t>(p - start));
+    }
+}
+
+void ColumnReader::add_row(Rows& rows, std::string_view line) {
+    const std::size_t before = rows.cells.size();
+    split_columns(line, rows.cells);
+    for (std::size_t k = before; k < rows.cells.size(); ++k) rows.hashes.emplace_back(rows.cells[k]);
+    const auto found = static_cast<std::int64_t>(rows.cells.size() - before);
+    if (n_columns_ == 0) {
+        n_columns_ = found;
+        columns_from_ = line_;
+    }
+    if (found != n_columns_) {
+        const std::string like = columns_from_ == 0 ? "" : message(" as in line ", columns_from_);
+        throw InputError(message(where(line_), ": expected ", n_columns_, n_columns_ == 1 ? " column" : " columns",
+                                 like, ", found ", found));
+    }
+    rows.n_columns = n_columns_;
+    rows.lines.push_back(line);
+    ++rows.length;
+}
+
+std::size_t whole_sequences(std::string_view text) {
+    // From the end backwards: a line feed, blanks, a line feed.
+    for (std::size_t end = text.size(); end > 0;) {
+        const std::size_t feed = text.rfind('\n', end - 1);
+        if (feed == std::string_view::npos) return 0;
+        std::size_t start = feed;
+        while (start > 0 && text[start - 1] != '\n' && is_blank(text[start - 1])) --start;
+        if (start == 0 || text[start - 1] == '\n') return feed + 1;
+        end = feed;
+    }
+    return 0;
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,185 @@
+#include "core/text/template.hpp"
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+#include "core/base/utf8.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr std::int64_t kLargestOffset = 1'000'000'000;
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+
+}  // namespace
+
+// Reads one line of a template.
+struct Template::Parser {
+    Template& out;
+    const std::string& source;
+    std::int64_t number;    // of the line in the file
+    std::string_view line;  // without its end and comment
+    std::size_t at = 0;
+
+    [[noreturn]] void fail(const std::string& expected, std::size_t where) const {
+        const std::string found =
+            where < line.size() ? message("'", utf8_prefix(line.substr(where), 12), "'") : "the end of the line";
+        throw InputError(
+            message(source, ", line ", number, ", column ", where + 1, ": expected ", expected, ", found ", found));
+    }
+    void skip_blanks() {
+        while (at < line.size() && is_blank(line[at])) ++at;
+    }
+    void take(char c, const char* expected) {
+        skip_blanks();
+        if (at == line.size() || line[at] != c) fail(expected, at);
+        ++at;
+    }
+
+    std::int64_t integer(bool negative_allowed, const char* expected) {
+        skip_blanks();
+        const std::size_t start = at;
+        bool negative = false;
+        if (negative_allowed && at < line.size() && (line[at] == '-' || line[at] == '+')) negative = line[at++] == '-';
+        const std::size_t digits = at;
+        std::int64_t value = 0;
+        for (; at < line.size() && line[at] >= '0' && line[at] <= '9'; ++at) {
+            value = 10 * value + (line[at] - '0');
+            if (value > kLargestOffset) fail("a smaller number", start);
+        }
+        if (at == digits) fail(expected, start);
+        return negative ? -value : value;
+    }
+
+    std::int64_t regex() {
+        take(',', "',' and a regular expression in quotes");
+        take('"', "a regular expression in quotes");
+        const std::size_t start = at;
+        while (at < line.size() && line[at] != '"') at += line[at] == '\\' && at + 1 < line.size() ? 2 : 1;
+        if (at >= line.size()) fail("'\"' to close the regular expression", line.size());
+        std::optional<Regex::Error> error;
+        Regex made(line.substr(start, at - start), error);
+        if (error) {
+            throw InputError(message(source, ", line ", number, ", column ", start + error->at + 1, ": ", error->what));
+        }
+        ++at;
+        out.regexes_.push_back(std::move(made));
+        return static_cast<std::int64_t>(out.regexes_.size()) - 1;
+    }
+
+    Item macro() {
+        const std::size_t start = at++;
+        const char letter = at < line.size() ? line[at] : '\0';
+        Item item;
+        item.macro = lower(letter);
+        item.lower = item.macro != letter;
+        if (item.macro != 'x' && item.macro != 't' && item.macro != 'm') fail("x, t or m after '%'", at);
+        ++at;
+        take('[', "'['");
+        skip_blanks();
+        if (at < line.size() && line[at] == '@') {
+            item.absolute = true;
+            ++at;
+        }
+        item.row = integer(true, "a row, a whole number");
+        take(',', "',' and a column");
+        item.column = integer(false, "a column, a whole number from 0");
+        if (item.macro != 'x') item.regex = regex();
+        take(']', "']'");
+        if (item.column >= out.n_columns_) {
+            out.n_columns_ = item.column + 1;
+            out.widest_ = message(source, ", line ", number, ": ", line.substr(start, at - start));
+        }
+        return item;
+    }
+
+    void parse() {
+        Line made;
+        switch (lower(line[0])) {
+            case 'u':
+                made.kind = Kind::unigram;
+                break;
+            case 'b':
+                made.kind = Kind::bigram;
+                break;
+            case '*':
+                made.kind = Kind::both;
+                break;
+            default:
+                fail("a line that begins with U, B, * or #", 0);
+        }
+        while (at < line.size()) {
+            if (line[at] == '%') {
+                made.items.push_back(macro());
+            } else {
+                const std::size_t end = std::min(line.find('%', at), line.size());
+                made.items.push_back({0, false, false, 0, 0, std::string(line.substr(at, end - at)), {}, -1});
+                at = end;
+            }
+        }
+        if (out.dialect_ == Dialect::wapiti) made.items[0].literal[0] = lower(line[0]);
+        for (Item& item : made.items) item.hash = TextHash(item.literal);
+        out.lines_.push_back(std::move(made));
+    }
+};
+
+Template::Template(std::string text, Dialect dialect, const std::string& source)
+    : text_(std::move(text)), dialect_(dialect) {
+    check_text(text_, source, 1);
+    std::string_view rest = without_mark(text_);
+    for (std::int64_t number = 1; !rest.empty(); ++number) {
+        std::string_view line = take_line(rest);
+        const bool wapiti = dialect == Dialect::wapiti;
+        const std::size_t comment = wapiti || line.starts_with('#') ? line.find('#') : line.npos;
+        line = line.substr(0, comment);
+        if (wapiti || std::all_of(line.begin(), line.end(), is_blank)) {
+            while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
+        }
+        if (!line.empty()) Parser{*this, source, number, line}.parse();
+    }
+    if (lines_.empty())
+        throw InputError(message(source, ": expected at least one line U..., B... or *..., found none"));
+}
+
+void Template::check_columns(std::int64_t available, const std::string& where) const {
+    if (available >= n_columns_) return;
+    throw InputError(message(where, ": expected ", n_columns_, n_columns_ == 1 ? " column" : " columns",
+                             " of observations (", widest_, "), found ", available));
+}
+
+std::string Template::boundary(std::int64_t row, std::int64_t length) const {
+    const bool before = row < 0;
+    const std::int64_t distance = before ? -row : row - length + 1;
+    if (dialect_ == Dialect::wapiti) {
+        return std::string(before ? "_x-" : "_x+") + (distance <= 4 ? static_cast<char>('0' + distance) : '#');
+    }
+    return (before ? "_B-" : "_B+") + std::to_string(distance);
+}
+
+void Template::expand(std::int64_t line, const Rows& rows, std::int64_t t, Expansion& out) const {
+    out.clear();
+    for (const Item& item : lines_[line].items) {
+        if (item.macro == 0) {
+            out.add(item.literal, item.hash);
+            continue;
+        }
+        const std::int64_t row = item.row + (!item.absolute ? t : item.row < 0 ? rows.length : -1);
+        const bool inside = row >= 0 && row < rows.length;
+        if (inside && item.macro == 'x' && !item.lower) {
+            const std::int64_t cell = row * rows.n_columns + item.column;
+            out.add(rows.cells[cell], rows.hashes[cell]);
+            continue;
+        }
+        std::string& made =
+            out.made.emplace_back(inside ? std::string(rows.cell(row, item.column)) : boundary(row, rows.length));
+        if (item.macro != 'x') {
+            const Regex::Match match = regexes_[item.regex].search(made);
+            made = item.macro == 'm' ? made.substr(match.begin, match.length) : match.found ? "true" : "false";
+        }
+        if (item.lower) std::transform(made.begin(), made.end(), made.begin(), lower);
+        out.add(made, TextHash(made));
+    }
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,92 @@
+// Feature templates in the syntax of CRF++ and Wapiti.
+//
+//   U..:  an attribute that conditions labels      B..:  label pairs      *..:  both      (either case)
+//   %x[row,column]        the cell `row` lines from here        %X..  in lower case (ASCII)
+//   %t[row,column,"re"]   "true" or "false": does it match      %m[row,column,"re"]  what matches, or nothing
+//   @row counts from the first line of the sequence (@1) or from its last (@-1)
+//
+// An attribute is the line with each macro replaced by its text. Beyond the ends of a sequence stand boundary cells.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/text/columns.hpp"
+#include "core/text/regex.hpp"
+
+namespace sparsecrf {
+
+// Whose boundary cells: _B-1, _B-2, ... and _B+1, ... (CRF++), or _x-1 to _x-4, _x-# and _x+1, ... (Wapiti). Wapiti also
+// turns the first letter of a line to lower case, takes any # for the beginning of a comment, and drops blanks at the end
+// of a line; in CRF++ a # begins a comment at the beginning of a line only, and blanks belong to the attribute.
+enum class Dialect { crfpp, wapiti };
+
+// An attribute in parts, with the hash of the whole.
+struct Expansion {
+    std::vector<std::string_view> parts;  // views into the template, the rows, or `made`
+    TextHash hash;
+    std::deque<std::string> made;  // parts that stand nowhere else; a deque, so that they stay where they are
+
+    void clear() {
+        parts.clear();
+        hash = {};
+        if (!made.empty()) made.clear();
+    }
+    void add(std::string_view part, const TextHash& its_hash) {
+        parts.push_back(part);
+        hash += its_hash;
+    }
+};
+
+class Template {
+   public:
+    enum class Kind { unigram, bigram, both };
+
+    // Throws at the first mistake, with the line and column it was found at.
+    Template(std::string text, Dialect dialect, const std::string& source);
+
+    const std::string& text() const { return text_; }
+    Dialect dialect() const { return dialect_; }
+    std::int64_t size() const { return static_cast<std::int64_t>(lines_.size()); }
+    Kind kind(std::int64_t line) const { return lines_[line].kind; }
+    // Whether the line has a macro: its attribute is not the same at every position.
+    bool varies(std::int64_t line) const { return lines_[line].items.size() > 1; }
+    // How many columns of observations the macros need.
+    std::int64_t n_columns() const { return n_columns_; }
+    // Throws if rows of `available` observed columns are too short, naming the macro; `where`: file and line of the rows.
+    void check_columns(std::int64_t available, const std::string& where) const;
+
+    // The attribute of a line at position t of a sequence.
+    void expand(std::int64_t line, const Rows& rows, std::int64_t t, Expansion& out) const;
+
+   private:
+    struct Item {
+        char macro = 0;         // 'x', 't', 'm', or 0: literal text
+        bool lower = false;     // in lower case
+        bool absolute = false;  // row counts from an end of the sequence
+        std::int64_t row = 0, column = 0;
+        std::string literal;      // macro 0
+        TextHash hash;            // of it
+        std::int64_t regex = -1;  // t, m: index in regexes_
+    };
+    struct Line {
+        Kind kind;
+        std::vector<Item> items;
+    };
+    struct Parser;
+
+    // The cell that does not exist at `row`, before or after the rows.
+    std::string boundary(std::int64_t row, std::int64_t length) const;
+
+    std::string text_;
+    Dialect dialect_;
+    std::vector<Line> lines_;
+    std::vector<Regex> regexes_;
+    std::int64_t n_columns_ = 0;
+    std::string widest_;  // "TEMPLATE, line 3: %x[0,2]", the macro that needs the most columns
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,297 @@
+#include "core/training/base_expectations.hpp"
+
+#include <algorithm>
+
+#include "core/base/parallel.hpp"
+#include "core/inference/cost_model.hpp"
+#include "core/inference/recursion.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr std::size_t kRowsAtATime = 32;  // their alpha and v stay in the first-level cache
+
+// x^T of the n rows for some labels, rows padded with zeros to a multiple of four: out[k, r] = x[r][label[k]].
+void gather_columns(const double* const* x, std::size_t n, std::span<const std::uint16_t> label, double* out) {
+    const std::size_t end = (n + 3) / 4 * 4;
+    for (const std::uint16_t y : label) {
+        for (std::size_t r = 0; r < n; ++r) out[r] = x[r][y];
+        for (std::size_t r = n; r < end; ++r) out[r] = 0.0;
+        out += kRowsAtATime;
+    }
+}
+
+// sum_r a[r] v[r] in four running sums, which fill a vector of any instruction set twice.
+double dot(const double* a, const double* v, std::size_t n) {
+    double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+    for (std::size_t r = 0; r < n; r += 4) {
+        s0 += a[r] * v[r];
+        s1 += a[r + 1] * v[r + 1];
+        s2 += a[r + 2] * v[r + 2];
+        s3 += a[r + 3] * v[r + 3];
+    }
+    return (s0 + s2) + (s1 + s3);
+}
+
+// Distinct values of x < n, ascending; x becomes the index of each among them.
+std::vector<std::uint16_t> compress(std::vector<std::uint16_t>& x, int n) {
+    std::vector<std::uint16_t> index(static_cast<std::size_t>(n), 0), distinct;
+    for (const std::uint16_t k : x) index[k] = 1;
+    for (std::size_t k = 0; k < index.size(); ++k) {
+        if (index[k] == 0) continue;
+        index[k] = static_cast<std::uint16_t>(distinct.size());
+        distinct.push_back(static_cast<std::uint16_t>(k));
+    }
+    for (std::uint16_t& k : x) k = index[k];
+    return distinct;
+}
+
+std::span<const std::uint32_t> rows_of(const Occurrences& all, std::int64_t key) {
+    return std::span(all.rows).subspan(all.ptr[key], all.ptr[key + 1] - all.ptr[key]);
+}
+
+}  // namespace
+
+BaseExpectations::BaseExpectations(const Corpus& corpus, const BasePairs& pairs, Kernel kernel, int threads)
+    : corpus_(corpus),
+      pairs_(pairs),
+      threads_(threads),
+      n_labels_(corpus.n_labels),
+      stride_(padded(corpus.n_labels)),
+      lists_(corpus.base_lists.size()) {
+    parallel_for(static_cast<std::int64_t>(lists_.size()), threads, 16, [&](int, std::int64_t list) {
+        lay(lists_[static_cast<std::size_t>(list)], pairs.of(static_cast<std::uint32_t>(list)), kernel);
+    });
+    for (List& list : lists_) {
+        list.first = n_cells_;
+        n_cells_ += (list.n + kLanes - 1) / kLanes * kLanes;
+    }
+}
+
+void BaseExpectations::lay(List& list, std::span<const std::uint32_t> pairs, Kernel kernel) const {
+    if (pairs.empty()) return;
+    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    const auto inner = static_cast<std::size_t>(std::lower_bound(pairs.begin(), pairs.end(), Y * Y) - pairs.begin());
+    list.all_pairs = kernel == Kernel::dense ||
+                     (kernel == Kernel::automatic && !pairs_are_cheaper(inner, n_labels_, lists_.size() - 1));
+    list.n =
+        list.all_pairs ? static_cast<std::size_t>(n_labels_ + 1) * static_cast<std::size_t>(stride_) : pairs.size();
+    if (list.all_pairs) return;
+    list.left.resize(inner);
+    list.right.resize(inner);
+    for_each_pair(pairs.first(inner), n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
+        list.left[k] = static_cast<std::uint16_t>(i);
+        list.right[k] = static_cast<std::uint16_t>(y);
+    });
+    list.previous = compress(list.left, n_labels_);
+    list.y = compress(list.right, n_labels_);
+}
+
+std::optional<std::size_t> BaseExpectations::cell(std::uint32_t list, std::uint32_t pair) const {
+    const List& of = lists_[list];
+    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    if (of.all_pairs)
+        return of.first + static_cast<std::size_t>(pair / Y) * static_cast<std::size_t>(stride_) + pair % Y;
+    const std::span<const std::uint32_t> pairs = pairs_.of(list);
+    const auto found = std::lower_bound(pairs.begin(), pairs.end(), pair);
+    if (found == pairs.end() || *found != pair) return std::nullopt;
+    return of.first + static_cast<std::size_t>(found - pairs.begin());
+}
+
+void BaseExpectations::begin(bool curvature) {
+    curvature_ = curvature;
+    product_.assign(n_cells_, 0.0);
+    direct_.resize(n_cells_);
+    if (curvature) {
+        product2_.assign(n_cells_, 0.0);
+        direct2_.resize(n_cells_);
+    }
+    for (List& list : lists_) list.has_direct = false;
+}
+
+void BaseExpectations::add(const Potentials& potentials, const Block& block, BlockRows& rows) {
+    const auto n_inner = static_cast<std::int64_t>(block.inner.keys.size());
+    const auto n_start = static_cast<std::int64_t>(block.start.keys.size());
+    for (const Occurrences* all : {&block.inner, &block.start}) {
+        parallel_for(static_cast<std::int64_t>(all->keys.size()), threads_, 1, [&](int, std::int64_t k) {
+            if (lists_[all->keys[k]].n > 0) add_direct(potentials, all->keys[k], rows_of(*all, k), rows);
+        });
+    }
+    // Slices of previous labels are tasks of their own when there are few lists.
+    const int slices = threads_ == 1 || n_inner >= 4 * threads_ ? 1 : std::min(2 * threads_, (n_labels_ + 7) / 8);
+    for (int power = 1; power <= (curvature_ ? 2 : 1); ++power) {
+        if (power == 2) square(rows);
+        double* target = (power == 1 ? product_ : product2_).data();
+        parallel_for(n_inner * slices, threads_, 1, [&](int, std::int64_t task) {
+            const std::int64_t k = task / slices;
+            const int slice = static_cast<int>(task % slices);
+            const List& list = lists_[block.inner.keys[k]];
+            if (list.n == 0) return;
+            add_products(list, rows_of(block.inner, k), rows, n_labels_ * slice / slices,
+                         n_labels_ * (slice + 1) / slices, target + list.first);
+        });
+        parallel_for(n_start, threads_, 1, [&](int, std::int64_t k) {
+            const std::uint32_t list = block.start.keys[k];
+            if (lists_[list].n > 0) add_start(list, rows_of(block.start, k), rows, target + lists_[list].first);
+        });
+    }
+}
+
+// sums(y', y) += sum_r alpha_{r-1}(y') v_r(y) for y0 <= y' < y1, over the rows that are not logarithmic.
+void BaseExpectations::add_products(const List& list, std::span<const std::uint32_t> all, const BlockRows& rows, int y0,
+                                    int y1, double* sums) const {
+    const double* a[kRowsAtATime];
+    const double* v[kRowsAtATime];
+    std::size_t n = 0;
+    for (std::size_t o = 0; o <= all.size(); ++o) {
+        if (n == kRowsAtATime || (o == all.size() && n > 0)) {
+            if (list.all_pairs) {
+                kernels().rank_update(a, v, n, y0, y1, stride_, sums);
+            } else {
+                add_pairs(list, a, v, n, y0, y1, sums);
+            }
+            n = 0;
+        }
+        if (o == all.size()) break;
+        const std::uint32_t r = all[o];
+        if (rows.lattices[rows.item[r]].logarithmic) continue;
+        a[n] = rows.alpha.data() + static_cast<std::size_t>(r - 1) * stride_;
+        v[n] = rows.v.data() + static_cast<std::size_t>(r) * stride_;
+        ++n;
+    }
+}
+
+// sums[k] += sum_r a[r](y') v[r](y) for the candidates k = (y', y) with y0 <= y' < y1. With the columns of a and v that
+// occur laid side by side, a candidate is a product of two short contiguous vectors.
+void BaseExpectations::add_pairs(const List& list, const double* const* a, const double* const* v, std::size_t n,
+                                 int y0, int y1, double* sums) {
+    const auto index = [&](int y) {
+        return static_cast<std::size_t>(std::lower_bound(list.previous.begin(), list.previous.end(), y) -
+                                        list.previous.begin());
+    };
+    const std::size_t i0 = index(y0), i1 = index(y1);
+    thread_local AlignedVector<double> left, right;
+    left.resize((i1 - i0) * kRowsAtATime);
+    right.resize(list.y.size() * kRowsAtATime);
+    gather_columns(a, n, std::span(list.previous).subspan(i0, i1 - i0), left.data());
+    gather_columns(v, n, list.y, right.data());
+    const auto place = [&](std::size_t i) {
+        return static_cast<std::size_t>(std::lower_bound(list.left.begin(), list.left.end(), i) - list.left.begin());
+    };
+    const double* x = left.data();
+    const double* y = right.data();
+    for (std::size_t k = place(i0), last = place(i1); k < last; ++k) {
+        sums[k] += dot(x + (list.left[k] - i0) * kRowsAtATime, y + list.right[k] * kRowsAtATime, n);
+    }
+}
+
+// sums(start, y) += sum_r v_r(y)
+void BaseExpectations::add_start(std::uint32_t list, std::span<const std::uint32_t> all, const BlockRows& rows,
+                                 double* sums) const {
+    const List& of = lists_[list];
+    const auto inner = static_cast<std::uint32_t>(n_labels_) * static_cast<std::uint32_t>(n_labels_);
+    const std::span<const std::uint32_t> pairs = pairs_.of(list);
+    for (const std::uint32_t r : all) {
+        if (rows.lattices[rows.item[r]].logarithmic) continue;
+        const double* v = rows.v.data() + static_cast<std::size_t>(r) * stride_;
+        if (of.all_pairs) {
+            kernels().axpy(1.0, v, stride_, sums + static_cast<std::size_t>(n_labels_) * stride_);
+        } else {
+            for (std::size_t c = of.left.size(); c < pairs.size(); ++c) sums[c] += v[pairs[c] - inner];
+        }
+    }
+}
+
+// What is not an outer product: pairs of logarithmic rows, and the rest lists' share of the base pairs,
+// p - alpha E_base v and p^2 - (alpha E_base v)^2 = extra (2 p - extra).
+void BaseExpectations::add_direct(const Potentials& potentials, std::uint32_t list, std::span<const std::uint32_t> all,
+                                  const BlockRows& rows) {
+    List& of = lists_[list];
+    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    std::vector<double> edges;
+    std::optional<Recursion> recursion;
+    for (const std::uint32_t r : all) {
+        const Lattice& lattice = rows.lattices[rows.item[r]];
+        const auto t = static_cast<std::int64_t>(r) - rows.first_row[rows.item[r]];
+        const double weight = rows.weight[r];
+        const auto add = [&](std::uint32_t pair, double p, double p2) {
+            const std::optional<std::size_t> at = cell(list, pair);
+            if (!at) return;
+            if (!of.has_direct) {
+                std::fill_n(direct_.data() + of.first, of.n, 0.0);
+                if (curvature_) std::fill_n(direct2_.data() + of.first, of.n, 0.0);
+                of.has_direct = true;
+            }
+            direct_[*at] += weight * p;
+            if (curvature_) direct2_[*at] += weight * p2;
+        };
+        if (lattice.logarithmic) {
+            edges.resize(static_cast<std::size_t>(Y + 1) * Y);
+            if (!recursion) recursion.emplace(potentials);
+            recursion->edge_marginals(lattice, t, edges.data());
+            for (std::uint32_t pair = t == 0 ? Y * Y : 0; pair < (t == 0 ? (Y + 1) * Y : Y * Y); ++pair) {
+                add(pair, edges[pair], edges[pair] * edges[pair]);
+            }
+            continue;
+        }
+        for (std::int64_t k = lattice.rest.ptr[t]; k < lattice.rest.ptr[t + 1]; ++k) {
+            const double extra = lattice.rest.extra[k];
+            if (extra != 0.0) add(lattice.rest.pair[k], extra, extra * (2.0 * lattice.rest.p[k] - extra));
+        }
+    }
+}
+
+void BaseExpectations::square(BlockRows& rows) const {
+    parallel_for(static_cast<std::int64_t>(rows.weight.size()), threads_, 64, [&](int, std::int64_t r) {
+        if (rows.lattices[rows.item[r]].logarithmic) return;
+        double* alpha = rows.alpha.data() + r * stride_;
+        double* v = rows.v.data() + r * stride_;
+        const double scale = rows.weight[r] > 0.0 ? 1.0 / rows.weight[r] : 0.0;
+        for (int y = 0; y < stride_; ++y) {
+            alpha[y] *= alpha[y];
+            v[y] *= v[y] * scale;
+        }
+    });
+}
+
+// E[x, y', y] += v (E_list o product + direct) over the base lists that hold x.
+void BaseExpectations::finish(const Potentials& potentials, const FeatureSet& features, std::span<double> g,
+                              std::span<double> h) {
+    const auto Yp = static_cast<std::size_t>(stride_);
+    const ListPool& pool = corpus_.base_lists;
+    for (std::uint32_t list = 0; list < pool.size(); ++list) {
+        const List& of = lists_[list];
+        if (of.n == 0) continue;
+        const Transition& transition = potentials.transition_of_list(list);
+        const std::span<const std::uint32_t> pairs = pairs_.of(list);
+        const auto multiply = [&](double* x) { of.all_pairs ? transition.multiply(x) : transition.multiply(pairs, x); };
+        double* product = product_.data() + of.first;
+        double* product2 = curvature_ ? product2_.data() + of.first : nullptr;
+        multiply(product);
+        for (std::size_t c = 0; of.has_direct && c < of.n; ++c) product[c] += direct_[of.first + c];
+        if (curvature_) {
+            multiply(product2);
+            multiply(product2);
+            for (std::size_t c = 0; of.has_direct && c < of.n; ++c) product2[c] += direct2_[of.first + c];
+        }
+        for (std::int64_t e = pool.begin(list); e < pool.end(list); ++e) {
+            const std::uint32_t x = pool.id(e);
+            const double value = pool.value(e);
+            const std::int64_t first = features.n_unigram() + features.bigram_ptr[x];
+            const std::span<const std::uint32_t> row = features.bigram_pairs_of(x);
+            const auto take = [&](std::size_t k, std::size_t c) {
+                const auto f = static_cast<std::size_t>(first) + k;
+                g[f] += value * product[c];
+                if (curvature_) h[f] += value * value * (product[c] - product2[c]);
+            };
+            if (of.all_pairs) {
+                for_each_pair(row, n_labels_,
+                              [&](std::size_t k, std::size_t i, std::size_t y) { take(k, i * Yp + y); });
+            } else {
+                for_each_place(row, pairs, take);
+            }
+        }
+    }
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,64 @@
+#include "core/training/groups.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace sparsecrf {
+namespace {
+
+// visit(x) for every attribute of a position; one that is in several of its lists is visited more than once.
+template <class Visit>
+void each_attribute(const Corpus& corpus, std::int64_t position, Visit visit) {
+    const auto of = [&](const ListPool& lists, std::uint32_t list) {
+        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) visit(lists.id(k));
+    };
+    of(corpus.unigram_lists, corpus.unigram[position]);
+    of(corpus.base_lists, corpus.base[position]);
+    of(corpus.rest_lists, corpus.rest[position]);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> sequences_by_attribute(const Corpus& corpus) {
+    std::vector<std::int64_t> holders(corpus.n_attributes, 0), last(corpus.n_attributes, -1);
+    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
+        for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
+            each_attribute(corpus, t, [&](std::uint32_t x) {
+                holders[x] += last[x] != i;
+                last[x] = i;
+            });
+        }
+    }
+    return holders;
+}
+
+std::vector<std::uint8_t> disjoint_groups(const Corpus& corpus) {
+    const std::uint32_t X = corpus.n_attributes;
+    std::vector<std::int64_t> ptr(static_cast<std::size_t>(X) + 1, 0);
+    for (std::int64_t t = 0; t < corpus.n_tokens(); ++t)
+        each_attribute(corpus, t, [&](std::uint32_t x) { ++ptr[x + 1]; });
+    std::partial_sum(ptr.begin(), ptr.end(), ptr.begin());
+    std::vector<std::uint32_t> positions(static_cast<std::size_t>(ptr.back()));
+    std::vector<std::int64_t> next(ptr.begin(), ptr.end() - 1);
+    for (std::int64_t t = 0; t < corpus.n_tokens(); ++t) {
+        each_attribute(corpus, t, [&](std::uint32_t x) {
+            positions[static_cast<std::size_t>(next[x]++)] = static_cast<std::uint32_t>(t);
+        });
+    }
+    std::vector<std::uint32_t> order(X);
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return ptr[a + 1] - ptr[a] > ptr[b + 1] - ptr[b]; });
+    std::vector<std::uint8_t> group(X, 0);
+    std::vector<std::uint64_t> taken(static_cast<std::size_t>(corpus.n_tokens()), 0);  // one bit a group
+    for (const std::uint32_t x : order) {
+        std::uint64_t used = 0;
+        for (std::int64_t k = ptr[x]; k < ptr[x + 1]; ++k) used |= taken[positions[k]];
+        group[x] = static_cast<std::uint8_t>(std::min(std::countr_one(used), kMaxGroups - 1));
+        for (std::int64_t k = ptr[x]; k < ptr[x + 1]; ++k) taken[positions[k]] |= std::uint64_t{1} << group[x];
+    }
+    return group;
+}
+
+}  // namespace sparsecrf

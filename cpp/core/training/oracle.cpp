@@ -1,0 +1,215 @@
+#include "core/training/oracle.hpp"
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
+#include "core/inference/recursion.hpp"
+#include "core/training/expectations.hpp"
+
+namespace sparsecrf {
+namespace {
+
+// sum of weight[k] * value[k], compensated, in order.
+double dot(std::span<const double> a, std::span<const double> b) {
+    double sum = 0.0, carry = 0.0;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+        const double term = a[k] * b[k] - carry, next = sum + term;
+        carry = (next - sum) - term;
+        sum = next;
+    }
+    return sum;
+}
+
+}  // namespace
+
+Oracle::Oracle(const Corpus& corpus, Kernel kernel, int threads)
+    : corpus_(corpus), kernel_(kernel), threads_(resolve_threads(threads)), plan_(corpus) {}
+
+const std::vector<double>& Oracle::counts(const FeatureSet& features) {
+    features.check_fits(corpus_);
+    if (counts_of_ == features.serial) return counts_;
+    counts_.assign(static_cast<std::size_t>(features.size()), 0.0);
+    const auto add = [&](const auto& ptr, const auto& cells, std::int64_t offset, const ListPool& lists,
+                         std::uint32_t list, std::uint32_t cell, double weight) {
+        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+            const auto begin = cells.begin() + ptr[lists.id(k)], end = cells.begin() + ptr[lists.id(k) + 1];
+            const auto found = std::lower_bound(begin, end, cell);
+            if (found == end || *found != cell) continue;
+            counts_[static_cast<std::size_t>(offset + (found - cells.begin()))] += weight * lists.value(k);
+        }
+    };
+    const auto Y = static_cast<std::uint32_t>(corpus_.n_labels);
+    for (std::int64_t i = 0; i < corpus_.n_sequences(); ++i) {
+        const double weight = plan_.count_weight[static_cast<std::size_t>(i)];
+        if (weight == 0.0) continue;
+        std::uint32_t previous = Y;
+        for (std::int64_t t = corpus_.offsets[i]; t < corpus_.offsets[i + 1]; ++t) {
+            const auto y = static_cast<std::uint32_t>(corpus_.labels[t]);
+            const std::uint32_t pair = previous * Y + y;
+            add(features.unigram_ptr, features.unigram_label, 0, corpus_.unigram_lists, corpus_.unigram[t], y, weight);
+            add(features.bigram_ptr, features.bigram_pair, features.n_unigram(), corpus_.base_lists, corpus_.base[t],
+                pair, weight);
+            add(features.bigram_ptr, features.bigram_pair, features.n_unigram(), corpus_.rest_lists, corpus_.rest[t],
+                pair, weight);
+            previous = y;
+        }
+    }
+    counts_of_ = features.serial;
+    return counts_;
+}
+
+Oracle::Prepared::Prepared(const Corpus& corpus, const FeatureSet& features)
+    : serial(features.serial), unigrams(corpus, features), pairs(corpus, features) {}
+
+Oracle::Prepared& Oracle::prepare(const FeatureSet& features, std::span<const double> w) {
+    if (prepared_ == nullptr || prepared_->serial != features.serial) {
+        prepared_.reset();
+        prepared_ = std::make_unique<Prepared>(corpus_, features);
+    }
+    Prepared& of = *prepared_;
+    of.rows = UnigramRows(features, w, of.unigrams.attributes);
+    if (!of.potentials) of.potentials.emplace(corpus_, of.unigrams.lists, kernel_, threads_, &of.pairs);
+    of.potentials->assign(features, w, of.rows);
+    return of;
+}
+
+void Oracle::release_tables() {
+    rows_ = {};
+    if (prepared_ == nullptr) return;
+    prepared_->rows = {};
+    prepared_->potentials.reset();
+    prepared_->sums.reset();
+}
+
+double Oracle::pass(const Potentials& potentials, bool only_positive, const Visit& visit) {
+    const bool derivatives = static_cast<bool>(visit);
+    const auto stride = static_cast<std::size_t>(potentials.stride());
+    std::vector<Recursion> recursions;
+    for (int k = 0; k < threads_; ++k) recursions.emplace_back(potentials, derivatives);
+    BlockRows& rows = rows_;
+    for (AlignedVector<double>* x : {&rows.alpha, &rows.v, &rows.p})
+        x->resize(static_cast<std::size_t>(plan_.max_rows) * stride);
+    rows.lattices.resize(static_cast<std::size_t>(plan_.max_items));
+    std::vector<double> weights(plan_.items.size()), log_z(plan_.items.size());
+    for (std::size_t b = 0; b < plan_.blocks.size(); ++b) {
+        const Block& block = plan_.blocks[b];
+        rows.weight.clear();
+        rows.item.clear();
+        rows.first_row.clear();
+        for (std::int64_t k = block.first_item; k < block.last_item; ++k) {
+            const Item& item = plan_.items[static_cast<std::size_t>(k)];
+            const double weight = only_positive ? std::max(item.weight, 0.0) : item.weight;
+            weights[static_cast<std::size_t>(k)] = weight;
+            rows.first_row.push_back(static_cast<std::int64_t>(rows.weight.size()));
+            rows.weight.insert(rows.weight.end(), static_cast<std::size_t>(corpus_.length(item.sequence)), weight);
+            rows.item.insert(rows.item.end(), static_cast<std::size_t>(corpus_.length(item.sequence)),
+                             static_cast<std::uint32_t>(k - block.first_item));
+        }
+        parallel_for(block.last_item - block.first_item, threads_, 4, [&](int thread, std::int64_t local) {
+            const auto k = static_cast<std::size_t>(block.first_item + local);
+            const Item& item = plan_.items[k];
+            Lattice& lattice = rows.lattices[static_cast<std::size_t>(local)];
+            const std::size_t first_cell =
+                static_cast<std::size_t>(rows.first_row[static_cast<std::size_t>(local)]) * stride;
+            lattice.sequence = item.sequence;
+            lattice.first = corpus_.offsets[item.sequence];
+            lattice.length = corpus_.length(item.sequence);
+            lattice.fixed = item.fixed < 0 ? nullptr : plan_.fixed.data() + item.fixed;
+            lattice.alpha = rows.alpha.data() + first_cell;
+            lattice.v = rows.v.data() + first_cell;
+            lattice.p = rows.p.data() + first_cell;
+            Recursion& recursion = recursions[static_cast<std::size_t>(thread)];
+            recursion.forward(lattice);
+            log_z[k] = lattice.log_z;
+            if (!derivatives) return;
+            recursion.backward(lattice);
+            if (weights[k] == 1.0 || lattice.logarithmic) return;
+            for (std::size_t c = 0; c < static_cast<std::size_t>(lattice.length) * stride; ++c)
+                lattice.v[c] *= weights[k];
+        });
+        if (visit) visit(b, rows);
+    }
+    return dot(weights, log_z);
+}
+
+double Oracle::expectations(const FeatureSet& features, std::span<const double> w, std::span<double> g,
+                            std::span<double> h, bool only_positive) {
+    Prepared& of = prepare(features, w);
+    if (of.unigrams.blocks.empty()) of.unigrams.make_blocks(corpus_, plan_, threads_);
+    if (!of.sums) of.sums.emplace(corpus_, of.pairs, kernel_, threads_);
+    Expectations sums(features, of.unigrams, g, h, threads_);
+    of.sums->begin(!h.empty());
+    const double log_z = pass(*of.potentials, only_positive, [&](std::size_t b, BlockRows& rows) {
+        sums.add(plan_.blocks[b], of.unigrams.blocks[b], rows);
+        of.sums->add(*of.potentials, plan_.blocks[b], rows);
+    });
+    of.sums->finish(*of.potentials, features, g, h);
+    return log_z;
+}
+
+Screen Oracle::screened(const FeatureSet& features, std::span<const double> w, double bound, const Masses* whole) {
+    features.check_fits(corpus_);
+    features.check_weights(w);
+    if (!(bound > 0.0)) throw InputError(message("screening: expected a bound > 0, found ", bound));
+    Prepared& of = prepare(features, w);
+    of.unigrams.blocks = {};  // a screening ends the gradients over a set: they make room for what is summed here
+    of.sums.reset();
+    Screen screen(corpus_, plan_, bound, threads_, whole);
+    pass(*of.potentials, false, [&](std::size_t b, BlockRows& rows) { screen.add(b, rows); });
+    screen.finish();
+    return screen;
+}
+
+std::vector<std::int64_t> Oracle::candidates(const FeatureSet& features, std::span<const double> w, double bound) {
+    return screened(features, w, bound, nullptr).candidates();
+}
+
+ShardSums Oracle::shard_sums(const FeatureSet& features, std::span<const double> w, double bound, const Masses& whole,
+                             double fraction) {
+    for (const std::vector<double>* mass : {&whole.unigram, &whole.start, &whole.inner}) {
+        if (mass->size() != corpus_.n_attributes) {
+            throw InputError(message("masses of all shards: expected ", corpus_.n_attributes,
+                                     ", one per attribute, found ", mass->size()));
+        }
+    }
+    if (!(fraction > 0.0 && fraction <= 1.0)) {
+        throw InputError(message("screening: expected a fraction above 0 and at most 1, found ", fraction));
+    }
+    return screened(features, w, bound, &whole).sums_above(fraction);
+}
+
+bool Oracle::signs_agree() const {
+    for (const ListPool* lists : {&corpus_.unigram_lists, &corpus_.base_lists, &corpus_.rest_lists}) {
+        for (std::int64_t k = 0; lists->has_values() && k < lists->n_entries(); ++k) {
+            if (lists->value(k) < 0.0) return false;
+        }
+    }
+    return std::none_of(plan_.items.begin(), plan_.items.end(), [](const Item& i) { return i.weight < 0.0; });
+}
+
+double Oracle::loss(const FeatureSet& features, std::span<const double> w) {
+    features.check_fits(corpus_);
+    features.check_weights(w);
+    return pass(*prepare(features, w).potentials, false, {}) - dot(w, counts(features));
+}
+
+double Oracle::gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
+                        std::span<const double> given) {
+    features.check_fits(corpus_);
+    features.check_weights(w);
+    if (!given.empty()) features.check_weights(given);
+    const std::span<const double> count = given.empty() ? std::span<const double>(counts(features)) : given;
+    for (std::size_t k = 0; k < g.size(); ++k) g[k] = -count[k];
+    std::fill(h.begin(), h.end(), 0.0);
+    const bool mixed =
+        std::any_of(plan_.items.begin(), plan_.items.end(), [](const Item& i) { return i.weight < 0.0; });
+    const double sum = expectations(features, w, g, mixed ? std::span<double>() : h, false);
+    if (mixed && !h.empty()) {
+        std::vector<double> unused(g.size());
+        expectations(features, w, unused, h, true);
+    }
+    return sum - dot(w, count);
+}
+
+}  // namespace sparsecrf

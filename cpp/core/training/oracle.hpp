@@ -1,0 +1,91 @@
+// Loss, gradient and curvature of a labelled corpus on any set of features.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/corpus/features.hpp"
+#include "core/inference/base_pairs.hpp"
+#include "core/inference/potentials.hpp"
+#include "core/inference/unigram_rows.hpp"
+#include "core/training/base_expectations.hpp"
+#include "core/training/block_rows.hpp"
+#include "core/training/plan.hpp"
+#include "core/training/screen.hpp"
+#include "core/training/unigram_index.hpp"
+
+namespace sparsecrf {
+
+// Not thread-safe: one call at a time. Keeps a reference to the corpus.
+class Oracle {
+   public:
+    Oracle(const Corpus& corpus, Kernel kernel, int threads);
+
+    const Corpus& corpus() const { return corpus_; }
+
+    // C_k: weighted number of times feature k occurs on the labelled paths (those without a missing label).  [K]
+    const std::vector<double>& counts(const FeatureSet& features);
+
+    // sum_i w_i { log Z(x_i) - theta . F(x_i, y_i) }
+    double loss(const FeatureSet& features, std::span<const double> w);
+
+    // The same, with gradient g = E - C and, if not empty, curvature h = sum_t w v^2 p (1 - p).  g, h: [K]
+    // `counts`: C, if the caller has it; otherwise it is counted, and kept for the next call with the same set.
+    double gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
+                    std::span<const double> counts = {});
+
+    // Whether |E_k - C_k| <= max(E_k, C_k) for every feature: no value is negative, and no label is missing.
+    bool signs_agree() const;
+
+    // Sums of w v by attribute: what expectations are under uniform labels. `absolute`: of |w v|.
+    Masses masses(bool absolute = false) const { return attribute_masses(corpus_, plan_, absolute); }
+
+    // Numbers of all features, in the set or not, whose expectation at w could exceed `bound` > 0; ascending.
+    std::vector<std::int64_t> candidates(const FeatureSet& features, std::span<const double> w, double bound);
+
+    // The same for a corpus that is one of several shards, whose masses (absolute) together are `whole`: what it has to
+    // tell for the candidates of all to be found (screen.hpp).
+    ShardSums shard_sums(const FeatureSet& features, std::span<const double> w, double bound, const Masses& whole,
+                         double fraction);
+
+    // Gives back the memory that passes keep for the next ones, for a caller that needs it in between.
+    void release_tables();
+
+   private:
+    // Runs all items block by block; after block b, visit(b, rows), if there is one. Returns the sum of
+    // weight * log Z. With `only_positive` the items of negative weight count for nothing.
+    using Visit = std::function<void(std::size_t, BlockRows&)>;
+    double pass(const Potentials& potentials, bool only_positive, const Visit& visit);
+    // What passes over one feature set share: what depends on the set alone, and the storage of all that depends on the
+    // weights too. Solvers make many passes before they change the set.
+    struct Prepared {
+        Prepared(const Corpus& corpus, const FeatureSet& features);
+        const std::uint64_t serial;  // of the set
+        UnigramIndex unigrams;       // its blocks are made when a gradient needs them
+        const BasePairs pairs;
+        UnigramRows rows;
+        std::optional<Potentials> potentials;
+        std::optional<BaseExpectations> sums;  // made when a gradient needs them
+    };
+    // With the tables of these weights.
+    Prepared& prepare(const FeatureSet& features, std::span<const double> w);
+    // A screening pass, finished. `whole`: as for Screen.
+    Screen screened(const FeatureSet& features, std::span<const double> w, double bound, const Masses* whole);
+    double expectations(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
+                        bool only_positive);
+
+    const Corpus& corpus_;
+    const Kernel kernel_;
+    const int threads_;
+    const Plan plan_;
+    std::vector<double> counts_;  // of the feature set counts_of_
+    std::uint64_t counts_of_ = 0;
+    std::unique_ptr<Prepared> prepared_;
+    BlockRows rows_;
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,121 @@
+#include "core/training/plan.hpp"
+
+#include <algorithm>
+
+#include "core/simd/kernels.hpp"
+
+namespace sparsecrf {
+namespace {
+
+struct Occurrence {
+    std::uint32_t key, row;
+    double value;
+};
+
+Occurrences collect(std::vector<Occurrence>& found) {
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Occurrence& a, const Occurrence& b) { return a.key < b.key; });
+    Occurrences made;
+    const bool valued = std::any_of(found.begin(), found.end(), [](const Occurrence& o) { return o.value != 1.0; });
+    made.rows.reserve(found.size());
+    for (std::size_t k = 0; k < found.size(); ++k) {
+        if (k > 0 && found[k].key != found[k - 1].key) made.ptr.push_back(static_cast<std::uint32_t>(k));
+        if (k == 0 || found[k].key != found[k - 1].key) made.keys.push_back(found[k].key);
+        made.rows.push_back(found[k].row);
+        if (valued) made.values.push_back(found[k].value);
+    }
+    if (!found.empty()) made.ptr.push_back(static_cast<std::uint32_t>(found.size()));
+    found.clear();
+    return made;
+}
+
+}  // namespace
+
+Plan::Plan(const Corpus& corpus, bool cut_blocks) : count_weight(static_cast<std::size_t>(corpus.n_sequences()), 0.0) {
+    items.reserve(static_cast<std::size_t>(corpus.n_sequences()));
+    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
+        if (corpus.weight(i) > 0.0) add_items(corpus, i);
+    }
+    if (cut_blocks) cut(corpus);
+}
+
+// Loss of a sequence: sum_j (s_j - s_{j-1}) { log Z(labels fixed where w_t < s_j) - numerator }, s_j the distinct
+// positive token weights. Without token weights there is one layer, and nothing is fixed.
+void Plan::add_items(const Corpus& corpus, std::int64_t i) {
+    const std::int64_t first = corpus.offsets[i], last = corpus.offsets[i + 1];
+    std::vector<double> levels{1.0};
+    if (!corpus.token_weight.empty()) {
+        levels.assign(corpus.token_weight.begin() + first, corpus.token_weight.begin() + last);
+        std::sort(levels.begin(), levels.end());
+        levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+        if (levels.front() == 0.0) levels.erase(levels.begin());
+    }
+    double below = 0.0;
+    for (const double level : levels) {
+        Item item{i, corpus.weight(i) * (level - below), -1};
+        below = level;
+        const bool whole = corpus.token_weight.empty() ||
+                           std::all_of(corpus.token_weight.begin() + first, corpus.token_weight.begin() + last,
+                                       [&](double w) { return w >= level; });
+        if (!whole) {
+            item.fixed = static_cast<std::int64_t>(fixed.size());
+            for (std::int64_t t = first; t < last; ++t) {
+                fixed.push_back(corpus.token_weight[t] < level ? corpus.labels[t] : kMissing);
+            }
+        }
+        items.push_back(item);
+    }
+    if (below > 0.0) add_numerator(corpus, i, corpus.weight(i) * below);
+}
+
+// Known labels are counted once and for all; missing ones need a forward-backward of their own, with negative weight.
+void Plan::add_numerator(const Corpus& corpus, std::int64_t i, double weight) {
+    const auto begin = corpus.labels.begin() + corpus.offsets[i], end = corpus.labels.begin() + corpus.offsets[i + 1];
+    if (std::find(begin, end, kMissing) == end) {
+        count_weight[static_cast<std::size_t>(i)] = weight;
+        return;
+    }
+    items.push_back({i, -weight, static_cast<std::int64_t>(fixed.size())});
+    fixed.insert(fixed.end(), begin, end);
+}
+
+// Blocks of about kBlockBytes of rows, three a position: small enough for a cache, large enough that threads seldom
+// wait for each other between blocks.
+void Plan::cut(const Corpus& corpus) {
+    constexpr std::int64_t kBlockBytes = 1 << 20;
+    const std::int64_t target = std::clamp<std::int64_t>(kBlockBytes / (24 * padded(corpus.n_labels)), 256, 16384);
+    for (std::size_t k = 0; k < items.size(); ++k) {
+        if (blocks.empty() || blocks.back().n_rows >= target) {
+            blocks.emplace_back();
+            blocks.back().first_item = static_cast<std::int64_t>(k);
+        }
+        blocks.back().last_item = static_cast<std::int64_t>(k) + 1;
+        blocks.back().n_rows += corpus.length(items[k].sequence);
+    }
+    for (Block& block : blocks) {
+        index(corpus, block);
+        max_rows = std::max(max_rows, block.n_rows);
+        max_items = std::max(max_items, block.last_item - block.first_item);
+    }
+}
+
+void Plan::index(const Corpus& corpus, Block& block) const {
+    std::vector<Occurrence> rest, inner, start;
+    const auto add = [](std::vector<Occurrence>& out, const ListPool& lists, std::uint32_t list, std::uint32_t row) {
+        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k)
+            out.push_back({lists.id(k), row, lists.value(k)});
+    };
+    std::uint32_t row = 0;
+    for (std::int64_t k = block.first_item; k < block.last_item; ++k) {
+        const std::int64_t i = items[static_cast<std::size_t>(k)].sequence;
+        for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t, ++row) {
+            add(rest, corpus.rest_lists, corpus.rest[t], row);
+            if (corpus.base[t] != 0) (t == corpus.offsets[i] ? start : inner).push_back({corpus.base[t], row, 1.0});
+        }
+    }
+    block.rest = collect(rest);
+    block.inner = collect(inner);
+    block.start = collect(start);
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,206 @@
+#include "core/training/screen.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/parallel.hpp"
+#include "core/simd/kernels.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr std::uint32_t kNoRow = ListPool::kDropped;
+constexpr int kRowsAtATime = 32;
+
+// mass[x] += weight * v, or weight * |v|, for the attributes of a list.
+void add_mass(const ListPool& lists, std::uint32_t list, double weight, bool absolute, std::vector<double>& mass) {
+    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+        mass[lists.id(k)] += weight * (absolute ? std::fabs(lists.value(k)) : lists.value(k));
+    }
+}
+
+}  // namespace
+
+Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute) {
+    std::vector<double> weight(static_cast<std::size_t>(corpus.n_sequences()), 0.0);
+    for (const Item& item : plan.items) {
+        weight[static_cast<std::size_t>(item.sequence)] +=
+            absolute ? std::fabs(item.weight) : std::max(item.weight, 0.0);
+    }
+    const std::vector<double> zero(corpus.n_attributes, 0.0);
+    Masses mass{zero, zero, zero};
+    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
+        const double w = weight[static_cast<std::size_t>(i)];
+        for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
+            std::vector<double>& bigram = t == corpus.offsets[i] ? mass.start : mass.inner;
+            add_mass(corpus.unigram_lists, corpus.unigram[t], w, absolute, mass.unigram);
+            add_mass(corpus.base_lists, corpus.base[t], w, absolute, bigram);
+            add_mass(corpus.rest_lists, corpus.rest[t], w, absolute, bigram);
+        }
+    }
+    return mass;
+}
+
+Screen::Rows Screen::make_rows(const std::vector<double>& mass, const std::vector<double>& whole, double bound,
+                               int stride) {
+    Rows made;
+    made.row_of.assign(mass.size(), kNoRow);
+    for (std::uint32_t x = 0; x < mass.size(); ++x) {
+        if (whole[x] <= bound || mass[x] == 0.0) continue;
+        made.row_of[x] = static_cast<std::uint32_t>(made.keys.size());
+        made.keys.push_back(x);
+        made.share.push_back(mass[x] / whole[x]);
+    }
+    made.sums.assign(made.keys.size() * static_cast<std::size_t>(stride), 0.0);
+    return made;
+}
+
+Screen::Screen(const Corpus& corpus, const Plan& plan, double bound, int threads, const Masses* whole)
+    : Screen(corpus, plan, attribute_masses(corpus, plan, true), whole, bound, threads) {}
+
+Screen::Screen(const Corpus& corpus, const Plan& plan, const Masses& mass, const Masses* whole, double bound,
+               int threads)
+    : corpus_(corpus),
+      plan_(plan),
+      bound_(bound),
+      threads_(threads),
+      n_labels_(corpus.n_labels),
+      stride_(padded(corpus.n_labels)),
+      occurrences_(static_cast<std::size_t>(threads)),
+      sorters_(static_cast<std::size_t>(threads)) {
+    const Masses& all = whole == nullptr ? mass : *whole;
+    unigram_ = make_rows(mass.unigram, all.unigram, bound, stride_);
+    previous_ = make_rows(mass.inner, all.inner, bound, stride_);
+    label_ = make_rows(mass.inner, all.inner, bound, stride_);
+    start_ = make_rows(mass.start, all.start, bound, stride_);
+    for (auto* lists : {&list_previous_, &list_label_, &list_start_}) {
+        lists->assign(corpus.base_lists.size(), AlignedVector<double>(static_cast<std::size_t>(stride_), 0.0));
+    }
+}
+
+void Screen::add(std::size_t b, const BlockRows& rows) {
+    const Block& block = plan_.blocks[b];
+    const std::size_t turn = b % occurrences_.size();
+    if (turn == 0) {
+        const std::size_t n = std::min(occurrences_.size(), plan_.blocks.size() - b);
+        parallel_for(static_cast<std::int64_t>(n), threads_, 1, [&](int thread, std::int64_t i) {
+            const auto k = static_cast<std::size_t>(i);
+            occurrences_[k] = sorters_[static_cast<std::size_t>(thread)].sort(
+                corpus_, plan_, plan_.blocks[b + k], corpus_.unigram_lists, unigram_.row_of.data(),
+                unigram_.keys.size());
+        });
+    }
+    const Kernels& k = kernels();
+    const auto row = [&](std::uint32_t r) { return rows.p.data() + static_cast<std::size_t>(r) * stride_; };
+    const auto each = [&](const Occurrences& all, auto visit) {
+        parallel_for(static_cast<std::int64_t>(all.keys.size()), threads_, 64, [&](int, std::int64_t key) {
+            for (std::uint32_t o = all.ptr[key]; o < all.ptr[key + 1]; ++o) {
+                const std::uint32_t r = all.rows[o];
+                visit(all.keys[key], r, std::fabs(rows.weight[r] * all.value(o)));
+            }
+        });
+    };
+    const auto add_to = [&](Rows& to, std::uint32_t x, std::uint32_t r, double f) {
+        if (to.row_of[x] == kNoRow) return;
+        k.axpy(f, row(r), stride_, to.sums.data() + static_cast<std::size_t>(to.row_of[x]) * stride_);
+    };
+    const Occurrences& unigrams = occurrences_[turn];
+    parallel_for(static_cast<std::int64_t>(unigrams.keys.size()), threads_, 64, [&](int, std::int64_t key) {
+        double* sums = unigram_.sums.data() + static_cast<std::size_t>(unigrams.keys[key]) * stride_;
+        for (std::uint32_t o = unigrams.ptr[key]; o < unigrams.ptr[key + 1];) {
+            const double* p[kRowsAtATime];
+            double factor[kRowsAtATime];
+            int n = 0;
+            for (; o < unigrams.ptr[key + 1] && n < kRowsAtATime; ++o, ++n) {
+                p[n] = row(unigrams.rows[o]);
+                factor[n] = std::fabs(rows.weight[unigrams.rows[o]] * unigrams.value(o));
+            }
+            k.sum_rows(factor, p, n, stride_, sums);
+        }
+    });
+    each(block.rest, [&](std::uint32_t x, std::uint32_t r, double f) {
+        if (r == rows.first_row[rows.item[r]]) {
+            add_to(start_, x, r, f);
+        } else {
+            add_to(previous_, x, r - 1, f);
+            add_to(label_, x, r, f);
+        }
+    });
+    each(block.inner, [&](std::uint32_t list, std::uint32_t r, double f) {
+        k.axpy(f, row(r - 1), stride_, list_previous_[list].data());
+        k.axpy(f, row(r), stride_, list_label_[list].data());
+    });
+    each(block.start,
+         [&](std::uint32_t list, std::uint32_t r, double f) { k.axpy(f, row(r), stride_, list_start_[list].data()); });
+}
+
+// Base attributes: their lists' sums, in the order of the lists.
+void Screen::finish() {
+    const ListPool& lists = corpus_.base_lists;
+    for (std::uint32_t list = 0; list < lists.size(); ++list) {
+        for (std::int64_t e = lists.begin(list); e < lists.end(list); ++e) {
+            const auto add = [&](Rows& to, const AlignedVector<double>& from) {
+                const std::uint32_t row = to.row_of[lists.id(e)];
+                if (row == kNoRow) return;
+                kernels().axpy(std::fabs(lists.value(e)), from.data(), stride_,
+                               to.sums.data() + static_cast<std::size_t>(row) * stride_);
+            };
+            add(previous_, list_previous_[list]);
+            add(label_, list_label_[list]);
+            add(start_, list_start_[list]);
+        }
+    }
+}
+
+std::vector<std::int64_t> Screen::candidates() const {
+    const auto over = [&](const AlignedVector<double>& sums, std::uint32_t row) {
+        std::vector<std::int64_t> labels;
+        for (int y = 0; y < n_labels_; ++y) {
+            if (sums[static_cast<std::size_t>(row) * stride_ + y] > bound_) labels.push_back(y);
+        }
+        return labels;
+    };
+    const std::int64_t Y = n_labels_, X = corpus_.n_attributes;
+    std::vector<std::int64_t> out;
+    for (std::size_t row = 0; row < unigram_.keys.size(); ++row) {
+        const double* sums = unigram_.sums.data() + row * static_cast<std::size_t>(stride_);
+        for (std::int64_t y = 0; y < Y; ++y) {
+            if (sums[y] > bound_) out.push_back(unigram_.keys[row] * Y + y);
+        }
+    }
+    for (std::int64_t x = 0; x < X; ++x) {
+        const std::int64_t first = X * Y + x * (Y + 1) * Y;
+        if (previous_.row_of[x] != kNoRow) {
+            const auto ys = over(label_.sums, label_.row_of[x]);
+            for (const std::int64_t before : over(previous_.sums, previous_.row_of[x])) {
+                for (const std::int64_t y : ys) out.push_back(first + before * Y + y);
+            }
+        }
+        if (start_.row_of[x] != kNoRow) {
+            for (const std::int64_t y : over(start_.sums, start_.row_of[x])) out.push_back(first + Y * Y + y);
+        }
+    }
+    return out;
+}
+
+ShardSums Screen::sums_above(double fraction) const {
+    ShardSums out;
+    const std::int64_t Y = n_labels_, cells = Y * static_cast<std::int64_t>(corpus_.n_attributes);
+    std::int64_t first = 0;
+    for (const Rows* rows : {&unigram_, &previous_, &label_, &start_}) {
+        for (std::size_t row = 0; row < rows->keys.size(); ++row) {
+            const double* sums = rows->sums.data() + row * static_cast<std::size_t>(stride_);
+            const double least = fraction * bound_ * rows->share[row];
+            for (std::int64_t y = 0; y < Y; ++y) {
+                if (sums[y] <= least) continue;
+                out.cell.push_back(first + rows->keys[row] * Y + y);
+                out.sum.push_back(sums[y]);
+                out.share.push_back(rows->share[row]);
+            }
+        }
+        first += cells;
+    }
+    return out;
+}
+
+}  // namespace sparsecrf

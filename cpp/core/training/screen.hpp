@@ -1,0 +1,78 @@
+// Which features outside a working set could violate their optimality condition at weight zero.
+//
+// For non-negative values p_t(y', y) <= min(p_{t-1}(y'), p_t(y)), so
+//     E[x, y', y] <= min(A_x(y'), B_x(y)),   A_x(y') = sum_t |w v| p_{t-1}(y'),   B_x(y) = sum_t |w v| p_t(y),
+// and only pairs for which both exceed the bound need to be looked at. O(Y) a position, exact.
+//
+// A corpus in shards needs the sums over all of them, and each knows its own a_s only. Let m_s be the mass of x in shard
+// s (the sum of |w v|) and M that of all shards: a_s / m_s is a mean probability. Shard s tells a_s where it exceeds the
+// share c b m_s / M of the bound b, for a fixed 0 < c <= 1. Then, whatever the others have,
+//     sum_s a_s  <=  sum_{s that tell} a_s  +  c b (1 - sum_{s that tell} m_s / M)  =: U,
+// and a cell that no shard tells has U = c b <= b: the cells with U > b are all whose sum exceeds b, and few others. What
+// is told follows the mean probability of a cell, not the number of shards. A single shard has share 1: U is its sum.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/aligned.hpp"
+#include "core/training/block_rows.hpp"
+#include "core/training/plan.hpp"
+#include "core/training/unigram_index.hpp"
+
+namespace sparsecrf {
+
+// Sums of w v of every attribute over the positions where it occurs: unigram lists, bigram lists of first and of other
+// positions. Under uniform labels a feature's expectation is 1/Y, 1/Y, 1/Y^2 of its attribute's. `absolute`: of |w v|.
+struct Masses {
+    std::vector<double> unigram, start, inner;  // [X]
+};
+Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute);
+
+// Sums of a shard by cell, ascending: kind X Y + x Y + y, the kinds being unigram, A, B, and B at first positions.
+struct ShardSums {
+    std::vector<std::int64_t> cell;
+    std::vector<double> sum;    // a_s
+    std::vector<double> share;  // m_s / M
+};
+
+class Screen {
+   public:
+    // Candidates are the features whose expectation could exceed `bound` > 0. `whole`: masses (absolute) of all shards.
+    Screen(const Corpus& corpus, const Plan& plan, double bound, int threads, const Masses* whole = nullptr);
+
+    // Block b of the plan, in the order of the plan.
+    void add(std::size_t b, const BlockRows& rows);
+    // After the last block, once.
+    void finish();
+    // Numbers of the candidates (FeatureSet::from_numbers), ascending; of a corpus that is all there is.
+    std::vector<std::int64_t> candidates() const;
+    // What a shard tells: the sums above `fraction` (c) times its share of the bound.
+    ShardSums sums_above(double fraction) const;
+
+   private:
+    // Sums by attribute, for those with enough mass to exceed the bound at all: others have no row.
+    struct Rows {
+        std::vector<std::uint32_t> row_of;  // [X] or kNoRow
+        std::vector<std::uint32_t> keys;    // attribute of each row
+        std::vector<double> share;          // [rows] of its mass in all shards
+        AlignedVector<double> sums;         // [rows, Yp]
+    };
+    Screen(const Corpus& corpus, const Plan& plan, const Masses& mass, const Masses* whole, double bound, int threads);
+    static Rows make_rows(const std::vector<double>& mass, const std::vector<double>& whole, double bound, int stride);
+
+    const Corpus& corpus_;
+    const Plan& plan_;
+    const double bound_;
+    const int threads_, n_labels_, stride_;  // Y, Yp
+    Rows unigram_;                           // unigram attributes: sum |w v| p_t(y)
+    // Their occurrences in the block at hand and the next ones, a block for each thread. An index of all blocks would
+    // be as large as the corpus, and is needed only once.
+    std::vector<Occurrences> occurrences_;
+    std::vector<RowSorter> sorters_;  // [threads]
+    Rows previous_, label_;           // bigram attributes: A_x and B_x at inner positions
+    Rows start_;                      // bigram attributes: B_x at first positions
+    std::vector<AlignedVector<double>> list_previous_, list_label_, list_start_;  // the same by base list, [Yp]
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,46 @@
+// Stochastic gradient descent, one sequence at a time, with an elastic net (Bottou's SGD for CRFs; with rho1 > 0 that
+// of Tsuruoka, Tsujii and Ananiadou 2009). One thread: every step needs the weights that the last one left.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/corpus/features.hpp"
+#include "core/inference/transition.hpp"
+#include "core/training/plan.hpp"
+
+namespace sparsecrf {
+
+// Keeps a reference to the corpus.
+class Sgd {
+   public:
+    Sgd(const Corpus& corpus, Kernel kernel);
+
+    // The sequences that count (weight above 0), in an order that depends on the seed and the epoch alone.
+    std::vector<std::int64_t> order(std::uint64_t seed, std::uint64_t epoch) const;
+
+    struct Options {
+        double rho1, rho2;
+        double eta0, decay;  // eta_t = eta0 / (1 + decay t/N), t counting the steps of all epochs
+        double done;         // t of the first step
+    };
+    // A step for each of `sequences`, on P/N. w and q [K] are changed in place, see lazy_weights.hpp. Returns u.
+    double run(const FeatureSet& features, std::span<double> w, std::span<double> q, double u,
+               std::span<const std::int64_t> sequences, const Options& options) const;
+
+    // sum of w_i { log Z - w.F } over `sequences`.
+    double loss(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> sequences) const;
+
+   private:
+    std::span<const Item> items_of(std::int64_t sequence) const;
+    void check_sequences(std::span<const std::int64_t> sequences) const;
+
+    const Corpus& corpus_;
+    const Kernel kernel_;
+    const Plan plan_;
+    std::vector<std::int64_t> first_item_;  // [N + 1] of every sequence
+    std::vector<std::int64_t> counting_;    // the sequences with items
+};
+
+}  // namespace sparsecrf

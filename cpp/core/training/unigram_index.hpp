@@ -1,0 +1,47 @@
+// The part of a corpus's unigram lists that some attributes make up: by position, and turned around, by attribute.
+//
+// A feature set has features for a few of the attributes. Whatever a pass does for each occurrence of an attribute, it
+// does for these alone, through tables as small as the set.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/corpus/features.hpp"
+#include "core/training/plan.hpp"
+
+namespace sparsecrf {
+
+// Turns the unigram lists of a block around, by counting. Holds scratch space: one per thread.
+class RowSorter {
+   public:
+    // The occurrences of the attributes that have a row, by row. Entry x of `lists` (the corpus's unigram lists, by
+    // whatever name) has row row_of[x] or, where that is kDropped, none; without `row_of`, row x.
+    Occurrences sort(const Corpus& corpus, const Plan& plan, const Block& block, const ListPool& lists,
+                     const std::uint32_t* row_of, std::size_t n_rows);
+
+   private:
+    struct Found {
+        std::uint32_t row, position;
+    };
+    std::vector<Found> found_;
+    std::vector<double> values_;       // parallel, if the lists have any
+    std::vector<std::uint32_t> next_;  // [rows] all zero between calls
+};
+
+struct UnigramIndex {
+    // The attributes with a unigram feature, those with many first: the branches of a sum over a list then agree.
+    UnigramIndex(const Corpus& corpus, const FeatureSet& features);
+
+    struct Range {
+        std::int64_t begin, end;
+    };
+    std::vector<std::uint32_t> attributes;  // [R] the attribute of each row
+    std::vector<Range> features;            // [R] the unigram features of each row
+    ListPool lists;                         // the corpus's lists, entries named by row instead of attribute
+    std::vector<Occurrences> blocks;        // [blocks of the plan] by row; empty before make_blocks
+
+    void make_blocks(const Corpus& corpus, const Plan& plan, int threads);
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,154 @@
+"""From Python tokens to encoded corpora: a model's strings, and which attributes condition label pairs."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sparsecrf._core import Corpus, Encoder, FeatureSet, InputError, StringTable
+from sparsecrf.encoding.matrix import Columns, Csr, is_matrix
+
+if TYPE_CHECKING:
+    from sparsecrf.encoding.template import Template
+
+#: The attribute that stands at every position: with it alone, the model has plain transitions.
+BIAS = "[bias]"
+
+#: "bias": plain transitions; "all": every attribute conditions label pairs too; or the attributes that do, by
+#: collection or predicate. The bias always does.
+Bigrams: TypeAlias = str | Collection[str] | Callable[[str], bool]
+
+#: Text, a mapping (name to number, text or list of text), or attributes and (attribute, value) pairs; with a template
+#: a row of columns.
+Token: TypeAlias = Any
+
+_END = object()
+
+
+@dataclass
+class Vocabulary:
+    """Labels and attributes by id. `encode` with grow=True adds what is new; to those of a model nothing is added."""
+
+    bigrams: Bigrams = "bias"
+    start: bool = True  #: the first position has the start label before it; False: it has no label pair at all
+    labels: StringTable = field(default_factory=StringTable)
+    attributes: StringTable = field(default_factory=StringTable)
+    frozen: bool = False  #: nothing can be added: threads may encode at the same time
+
+    def freeze(self) -> Vocabulary:
+        """A copy to which nothing can be added; itself if it is one."""
+        if self.frozen:
+            return self
+        return Vocabulary(self.bigrams, self.start, self.labels.copy(), self.attributes.copy(), True)
+
+    def first(self, n_labels: int, n_attributes: int) -> Vocabulary:
+        """That of the first names, which a corpus may have that was encoded when there were no more; itself if so."""
+        if (len(self.labels), len(self.attributes)) == (n_labels, n_attributes):
+            return self
+        labels, attributes = _first(n_labels, self.labels), _first(n_attributes, self.attributes)
+        return Vocabulary(self.bigrams, self.start, labels, attributes, frozen=True)
+
+    def encoder(
+        self,
+        *,
+        grow: bool = False,
+        skip_empty: bool = False,
+        template: Template | None = None,
+        features: FeatureSet | None = None,
+    ) -> Encoder:
+        """What takes sequences one at a time, with options as for `encode`. `features` are those of a model: attributes
+        that have a weight of label pairs condition them, whatever `bigrams` says."""
+        if grow and self.frozen:
+            raise InputError("grow: expected a vocabulary that names can be added to, found that of a model")
+        return Encoder(
+            attributes=self.attributes,
+            labels=self.labels,
+            bigram=_predicate(self.bigrams),
+            bias=BIAS,
+            start=self.start,
+            grow=grow,
+            skip_empty=skip_empty,
+            frozen=self.frozen,
+            template=template,
+            features=features,
+        )
+
+    def encode(
+        self,
+        X: Iterable[Iterable[Token]],
+        y: Iterable[Iterable[str | None]] | None = None,
+        *,
+        sequence_weight: Iterable[float] | None = None,
+        token_weight: Iterable[Iterable[float]] | None = None,
+        grow: bool = False,
+        template: Template | None = None,
+        features: FeatureSet | None = None,
+        sort_labels: bool = False,
+        skip_empty: bool = False,
+    ) -> Corpus:
+        """Encode sequences of tokens in one pass; Python objects are let go sequence by sequence.
+
+        A sequence may also be a matrix of numbers (NumPy, SciPy) with a row for each token. A label of None is missing.
+        Without `grow`, attributes the vocabulary does not have are left out and labels it does not have are an error. A
+        `template` makes the attributes from rows of columns and says which of them condition label pairs; so do the
+        `features` of a model. `sort_labels` gives the labels ids in the order of their names: for the first corpus of a
+        vocabulary only. A sequence without tokens is an error, unless `skip_empty` leaves it out.
+        """
+        encoder = self.encoder(grow=grow, skip_empty=skip_empty, template=template, features=features)
+        columns = Columns(self.attributes, grow)
+        extra = {"label sequences": y, "sequence weights": sequence_weight, "token weights": token_weight}
+        for tokens, labels, weight, weights in _in_step(X, extra):
+            beside = (labels, 1.0 if sequence_weight is None else weight, weights)
+            if isinstance(tokens, Csr) or is_matrix(tokens):
+                rows = tokens if isinstance(tokens, Csr) else Csr(tokens)
+                encoder.add_matrix(rows.ptr, rows.column, rows.value, columns.ids(rows), *beside)
+            else:
+                encoder.add(tokens, *beside)
+        return encoder.build(sort_labels)
+
+
+def _first(n: int, table: StringTable) -> StringTable:
+    text, offsets = table.to_arrays()
+    return StringTable.from_arrays(text[: offsets[n]], offsets[: n + 1])
+
+
+def _in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterator[tuple[Any, ...]]:
+    """Items of X with those of each of `extra` (None where it is None); one of another length is named."""
+    given = {name: values for name, values in extra.items() if values is not None}
+    for i, (tokens, *rest) in enumerate(zip_longest(X, *given.values(), fillvalue=_END)):
+        item = dict(zip(given, rest, strict=True))
+        for name, value in item.items():
+            if tokens is _END or value is _END:
+                short, long = ("X", name) if tokens is _END else (name, "X")
+                raise InputError(
+                    f"sequence {i}: expected as many sequences in X as {name}, found {long} to have more than {short}"
+                )
+        yield (tokens, *(item.get(name) for name in extra))
+
+
+def _predicate(bigrams: Bigrams) -> Callable[[str], bool] | bool | None:
+    """What the encoder takes: None for the bias alone, True for every attribute, else a function."""
+    if isinstance(bigrams, str):
+        if bigrams not in ("bias", "all"):
+            raise InputError(f"bigrams: expected 'bias', 'all', a collection or a function, found {bigrams!r}")
+        return None if bigrams == "bias" else True
+    if callable(bigrams):
+        return bigrams
+    return frozenset(bigrams).__contains__
+
+
+def bigrams_of(attributes: StringTable, numbers: Any, n_labels: int) -> Bigrams:
+    """Which attributes have a bigram feature, by the numbers of all features (ascending)."""
+    unigrams, pairs = len(attributes) * n_labels, (n_labels + 1) * n_labels
+    conditioning = set()
+    at = bisect_left(numbers, unigrams)
+    while at < len(numbers):
+        x = (int(numbers[at]) - unigrams) // pairs
+        conditioning.add(attributes[x])
+        at = bisect_left(numbers, unigrams + (x + 1) * pairs, at)
+    if conditioning <= {BIAS}:
+        return "bias"
+    return "all" if len(conditioning) == len(attributes) else frozenset(conditioning)

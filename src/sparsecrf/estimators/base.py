@@ -1,0 +1,271 @@
+"""What the estimators share: input, options, progress, and the answers of a trained model."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sparsecrf._core import Chain, Corpus, InputError
+from sparsecrf.chunks import START, ChunkReader, Scheme, are_chunk_labels
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vocabulary import Bigrams
+from sparsecrf.estimators.labelled import Encoding, LabelledData, weights_of, width_of
+from sparsecrf.estimators.sequences import beside, sequences
+from sparsecrf.model import Model
+from sparsecrf.progress import note, progress, say
+from sparsecrf.training import STOCHASTIC, Fit
+from sparsecrf.training.solvers.working_set import Callback
+
+Objects = NDArray[np.object_]
+
+
+class Span(NamedTuple):
+    """A chunk of a labelling: tokens start to end - 1, and how probable it is that they have just these labels."""
+
+    start: int
+    end: int
+    type: str
+    probability: float
+
+
+class TrainingCRF(BaseEstimator):  # type: ignore[misc]
+    """An estimator that trains a `model_`. Those made of it have the parameters below, and others."""
+
+    rho2: float
+    solver: str
+    template: Template | str | os.PathLike[str] | None
+    max_iter: int | None
+    tol: float
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+    bigrams: Bigrams
+    start: bool
+    observed_only: bool
+    gap: float | None
+    callback: Callback | None
+
+    model_: Model
+    classes_: NDArray[Any]
+
+    def _encoded(self, X: Any, y: Any, sample_weight: Any = None, lengths: Iterable[int] | None = None) -> LabelledData:
+        template = self._template()
+        return LabelledData.encode(
+            X, y, sample_weight, lengths, template=template, bigrams=self.bigrams, start=self.start
+        )
+
+    def _template(self) -> Template | None:
+        """That of the parameter, which may be a file or lines."""
+        if self.template is None or isinstance(self.template, Template):
+            return self.template
+        if isinstance(self.template, str) and "\n" in self.template:
+            return Template(self.template)
+        return Template.load(self.template)
+
+    def _options(self) -> dict[str, Any]:
+        """What `fit` and `path` of the package are told."""
+        random = None if self.random_state is None else check_random_state(self.random_state)
+        return {
+            "rho2": self.rho2,
+            "solver": self.solver,
+            "tol": self.tol,
+            "gap": self.gap,
+            "max_iter": self.max_iter,
+            "observed_only": self.observed_only,
+            "threads": effective_n_jobs(self.n_jobs),
+            "seed": 0 if random is None else int(random.randint(2**31 - 1)),
+        }
+
+    @contextmanager
+    def _watching(self) -> Iterator[Callback]:
+        """The callback that shows progress and calls the user's."""
+        with progress("training", None, quiet=self.verbose != 1) as advance:
+
+            def callback(record: dict[str, Any]) -> Any:
+                if self.verbose == 1:
+                    advance(note=note(record))
+                elif self.verbose > 1:
+                    say(note(record))
+                return None if self.callback is None else self.callback(record)
+
+            yield callback
+
+    def _keep(self, data: Encoding, found: Fit) -> None:
+        self.model_ = data.model(found)
+        if data.n_features is not None:
+            self.n_features_in_ = data.n_features
+        elif hasattr(self, "n_features_in_"):
+            del self.n_features_in_  # of an earlier fit to matrices
+        self.classes_ = np.array(data.names.labels(self.model_.labels))
+        self.objective_, self.loss_, self.gap_, self.kkt_ = found.objective, found.loss, found.gap, found.kkt
+        self.n_active_, self.history_, self.stopped_by_ = len(found.w), found.history, found.stopped_by
+        self.n_iter_ = found.history[-1].iter if found.history else 0
+        if found.stopped_by == "interrupt":
+            raise KeyboardInterrupt  # what there is has been kept
+        if found.stopped_by == "max_iter" and self.solver not in STOCHASTIC:
+            reached, option = f"relative KKT residual of {found.kkt:.2g}, above the tolerance {self.tol:g}", "tol"
+            if self.gap is not None:
+                share = found.gap / found.objective
+                reached, option = f"duality gap of {share:.2g} times the objective, above {self.gap:g}", "gap"
+            warnings.warn(
+                f"training stopped after {self.n_iter_} iterations at a {reached}: increase max_iter or {option}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels = False
+        tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.input_tags.dict = True
+        tags.non_deterministic = False
+        return tags
+
+
+class BaseCRF(TrainingCRF):
+    """An estimator with a `model_` that answers for sequences in memory."""
+
+    def predict(self, X: Any, *, lengths: Iterable[int] | None = None) -> Objects:
+        """The best labels of each sequence: an array of lists, whatever their lengths."""
+        return self._split(X, lengths, lambda chain, corpus: self._labels(chain.viterbi(corpus)[0]), [])
+
+    def predict_marginals(self, X: Any, *, lengths: Iterable[int] | None = None) -> Objects:
+        """P(y_t = y) of each sequence: an array of float64[T, Y], columns in the order of `classes_`."""
+        check_is_fitted(self)
+        return self._split(X, lengths, lambda chain, corpus: chain.marginals(corpus), np.empty((0, len(self.classes_))))
+
+    def predict_nbest(self, X: Any, k: int, *, lengths: Iterable[int] | None = None) -> Objects:
+        """The k best labellings of each sequence with their probabilities, best first: an array of lists of pairs."""
+
+        def best(chain: Chain, corpus: Corpus) -> list[list[tuple[list[Any], float]]]:
+            log_z = chain.log_partition(corpus)
+            found = (chain.nbest(corpus, i, k) for i in range(corpus.n_sequences))
+            return [
+                [
+                    (self._labels(path), float(np.exp(min(0.0, score - log_z[i]))))
+                    for path, score in zip(paths, scores, strict=True)
+                ]
+                for i, (paths, scores) in enumerate(found)
+            ]
+
+        return self._each(X, lengths, best, [([], 1.0)])
+
+    def predict_spans(self, X: Any, *, scheme: str = "auto", lengths: Iterable[int] | None = None) -> Objects:
+        """The chunks of the best labels of each sequence, with their probabilities: an array of lists of `Span`.
+
+        `scheme` says how labels encode chunks, as for `sparsecrf eval`. The probability is that of the labels that the
+        chunk's own tokens have, whatever the others do.
+        """
+        check_is_fitted(self)
+        names = self.model_.labels
+        if Scheme.of(scheme) is Scheme.AUTO:
+            if not are_chunk_labels(names, ()):
+                raise InputError("labels: expected ones that encode chunks (B-TYPE, I-TYPE, O, ...), found others")
+            scheme = "conlleval"
+        reader = ChunkReader(scheme)
+
+        def spans(chain: Chain, corpus: Corpus) -> list[list[Span]]:
+            path, offsets = chain.viterbi(corpus)[0], corpus.offsets.tolist()
+            found = []
+            for i in range(corpus.n_sequences):
+                ids = path[offsets[i] : offsets[i + 1]]
+                bounds = _chunks(reader.marks([names[y] for y in ids]))
+                found.append(
+                    [
+                        Span(
+                            a,
+                            b,
+                            reader.type_of(names[ids[a]]),
+                            float(np.exp(chain.span_log_prob(corpus, i, a, ids[a:b]))),
+                        )
+                        for a, b in bounds
+                    ]
+                )
+            return found
+
+        return self._each(X, lengths, spans, [])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, lengths: Iterable[int] | None = None) -> float:
+        """The share of tokens whose label is right. Tokens whose label is None do not count; weights as for `fit`."""
+        from sparsecrf.scorers import token_accuracy_score
+
+        lengths = None if lengths is None else [int(n) for n in lengths]
+        weights = next(iter(weights_of(sample_weight, lengths).values()), None)
+        return token_accuracy_score(beside(y, lengths, "y"), self.predict(X, lengths=lengths), weights)
+
+    def _labels(self, ids: NDArray[np.int32]) -> list[Any]:
+        return self.classes_[ids].tolist()  # type: ignore[no-any-return]
+
+    def _split(
+        self, X: Any, lengths: Iterable[int] | None, answer: Callable[[Chain, Corpus], Any], empty: Any
+    ) -> Objects:
+        """Cuts an answer for all tokens into those of the sequences."""
+
+        def cut(chain: Chain, corpus: Corpus) -> list[Any]:
+            found, offsets = answer(chain, corpus), corpus.offsets.tolist()
+            return [found[offsets[i] : offsets[i + 1]] for i in range(corpus.n_sequences)]
+
+        return self._each(X, lengths, cut, empty)
+
+    def _each(
+        self, X: Any, lengths: Iterable[int] | None, answer: Callable[[Chain, Corpus], list[Any]], empty: Any
+    ) -> Objects:
+        """An array of the answers for the sequences of X; those without tokens, which no corpus has, get `empty`."""
+        check_is_fitted(self)
+        sizes: list[int] = []
+        filled = self._with_tokens(X, lengths, sizes)
+        first = next(filled, None)
+        answers: Iterator[Any] = iter(())
+        if first is not None:
+            corpus = self.model_.encode(chain([first], filled))
+            answers = iter(answer(self.model_.chain_with(effective_n_jobs(self.n_jobs)), corpus))
+        found = np.empty(len(sizes), dtype=object)
+        for i, size in enumerate(sizes):
+            found[i] = next(answers) if size else copy(empty)
+        return found
+
+    def _with_tokens(self, X: Any, lengths: Iterable[int] | None, sizes: list[int]) -> Iterator[Any]:
+        expected = getattr(self, "n_features_in_", None)
+        for i, sequence in enumerate(sequences(X, lengths, columns=self.model_.template is not None)):
+            sizes.append(len(sequence))
+            if expected is not None:
+                found = width_of(sequence)
+                if found != expected:
+                    found_text = "no matrix" if found is None else found
+                    raise InputError(f"sequence {i}: expected a matrix of {expected} columns, found {found_text}")
+            if len(sequence) > 0:
+                yield sequence
+
+
+def _chunks(marks: list[int]) -> list[tuple[int, int]]:
+    """Where the chunks begin and end, by the marks of a `ChunkReader`.
+
+    With brackets, which are whole chunks, and labels of no scheme, conlleval's table has ends of what has not begun,
+    beginnings that must end the chunk before them, and chunks that only the end of the sequence ends.
+    """
+    found, start = list[tuple[int, int]](), None
+    for t, mark in enumerate(marks):
+        if mark and start is not None:
+            found.append((start, t))
+            start = None
+        if mark & START:
+            start = t
+    if start is not None:
+        found.append((start, len(marks) - 1))
+    return found

@@ -1,0 +1,179 @@
+"""CRF: the scikit-learn estimator. Thin: input to a corpus, `fit`, answers of a `Model`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vocabulary import Bigrams
+from sparsecrf.estimators.base import BaseCRF
+from sparsecrf.model import Model
+from sparsecrf.training import fit, weights_in
+from sparsecrf.training.solvers.working_set import Callback
+
+if TYPE_CHECKING:
+    from sparsecrf.path import Path
+
+
+class CRF(BaseCRF):
+    """Linear-chain CRF with an elastic net.
+
+    Minimises loss + rho1 |w|_1 + rho2/2 |w|^2 over all features that can be formed, where the loss is the sum of
+    -log P(labels | tokens) over the sequences.
+
+    X is an iterable of sequences, y of their labels. The tokens of a sequence are mappings (attribute to number, text
+    or list of text), lists of attributes, single attributes (text), rows of columns if there is a `template`, or the
+    rows of a matrix of numbers (NumPy, SciPy). One matrix for all sequences comes with their `lengths`. Labels are text
+    or integers; None: not known.
+
+    Parameters
+    ----------
+    rho1, rho2 : penalties. The larger rho1, the fewer weights.
+    solver : auto, sbcd, cd, owlqn, lbfgs, sgd or sgd-l1.
+    template : a `Template`, the file of one, or its lines, in the syntax of CRF++ and Wapiti.
+    max_iter : iterations at most; None: until the optimum is found (50 epochs for sgd and sgd-l1).
+    tol : relative KKT residual at which training stops. The default is for labelling well; on small data the optimum,
+        with fewer weights, is some way off: `gap_` says how far, and 1e-5 or `gap=0.01` go there.
+    n_jobs : threads, as scikit-learn counts them: None is 1, -1 all. Results do not depend on it.
+    random_state : orders the sequences for sgd and sgd-l1; None: always the same order.
+    warm_start : start from the weights of the last call of `fit`.
+    verbose : 1 shows progress, 2 a line for each iteration.
+    bigrams : which attributes condition label pairs: "bias" (none: plain transitions), "all", a collection of
+        attributes, or a function of one. A template says so itself.
+    start : whether the first token has a start label before it.
+    observed_only : leave out features that never occur, as CRFsuite does.
+    gap : stop at a duality gap of this times the objective instead of `tol`.
+    time_limit : seconds at most.
+    patience : stop when the error on `dev` has not improved for so many iterations, and keep the best weights.
+    callback : called with a record (dict) at every iteration; returns True to end training.
+
+    Attributes
+    ----------
+    classes_ : the labels, in the order of marginals.
+    model_ : the `Model`.
+    objective_, loss_, gap_, kkt_ : where training ended, and how far from the optimum at most.
+    n_active_ : weights that are not zero.
+    n_iter_, stopped_by_, history_ : how training went.
+    n_features_in_ : columns of a matrix.
+    """
+
+    def __init__(
+        self,
+        rho1: float = 1.0,
+        rho2: float = 0.01,
+        solver: str = "auto",
+        template: Template | str | os.PathLike[str] | None = None,
+        max_iter: int | None = None,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        *,
+        bigrams: Bigrams = "bias",
+        start: bool = True,
+        observed_only: bool = False,
+        gap: float | None = None,
+        time_limit: float | None = None,
+        patience: int | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.rho1 = rho1
+        self.rho2 = rho2
+        self.solver = solver
+        self.template = template
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.bigrams = bigrams
+        self.start = start
+        self.observed_only = observed_only
+        self.gap = gap
+        self.time_limit = time_limit
+        self.patience = patience
+        self.callback = callback
+
+    @classmethod
+    def from_model(cls, model: Model | str | os.PathLike[str], **parameters: Any) -> CRF:
+        """A fitted estimator of a model, or of the file of one: it answers for many sequences at once."""
+        crf = cls(**parameters)
+        crf.model_ = model if isinstance(model, Model) else Model.load(model)
+        crf.classes_ = np.array(crf.model_.labels)
+        crf.n_active_ = crf.model_.n_active
+        return crf
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        lengths: Iterable[int] | None = None,
+        dev: tuple[Any, Any] | None = None,
+        init_model: Model | str | os.PathLike[str] | None = None,
+    ) -> CRF:
+        """Train.
+
+        X and y may be generators: Python objects are let go sequence by sequence. `sample_weight` has a number for each
+        sequence, or a list with one for each token. `dev`: other (X, y), whose error is recorded at every iteration.
+        `init_model`: a model, or its file, whose weights to start from, also with `warm_start`. Ctrl-C raises
+        KeyboardInterrupt when what there is has been kept: the estimator is fitted, `stopped_by_` is "interrupt".
+        """
+        data = self._encoded(X, y, sample_weight, lengths)
+        init = init_model
+        if init is None and self.warm_start:
+            init = getattr(self, "model_", None)
+        if isinstance(init, (str, os.PathLike)):
+            init = Model.load(init)
+        with self._watching() as callback:
+            found = fit(
+                data.corpus,
+                rho1=self.rho1,
+                init=None if init is None else weights_in(init, data.vocabulary),
+                dev=None if dev is None else data.encode_other(dev),
+                patience=self.patience,
+                time_limit=self.time_limit,
+                callback=callback,
+                **self._options(),
+            )
+        self._keep(data, found)
+        return self
+
+    def path(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        lengths: Iterable[int] | None = None,
+        dev: tuple[Any, Any] | None = None,
+        n_rho: int = 20,
+        rho_min_ratio: float = 1e-3,
+    ) -> Path:
+        """Solutions for falling rho1, each from the last: `n_rho` values from where the first weight appears.
+
+        The estimator itself does not change. `dev`, other (X, y), gives every solution an error. `path.model(k)` is the
+        model of the k-th.
+        """
+        from sparsecrf.path import path
+
+        data = self._encoded(X, y, sample_weight, lengths)
+        held_out = None if dev is None else data.encode_other(dev)
+        with self._watching() as callback:
+            return path(
+                data.corpus,
+                n_rho=n_rho,
+                rho_min_ratio=rho_min_ratio,
+                dev=held_out,
+                make_model=data.model,
+                time_limit=self.time_limit,
+                callback=callback,
+                **self._options(),
+            )

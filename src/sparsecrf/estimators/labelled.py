@@ -1,0 +1,127 @@
+"""Training data of an estimator: every kind of input to a corpus, with what makes a model of a fit to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import Corpus, InputError
+from sparsecrf.encoding.matrix import Csr
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
+from sparsecrf.estimators.labels import LabelNames
+from sparsecrf.estimators.sequences import beside, sequences
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
+    from sparsecrf.training import Fit
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How sequences were encoded: what other data need, and a model."""
+
+    vocabulary: Vocabulary
+    names: LabelNames
+    template: Template | None
+    n_columns: int  #: of every row of columns; 0 without a template
+    n_features: int | None  #: columns of every matrix; None: tokens are no rows of matrices
+
+    @property
+    def label_names(self) -> list[str]:
+        """By id."""
+        return [self.vocabulary.labels[k] for k in range(len(self.vocabulary.labels))]
+
+    def encode_other(self, other: tuple[Any, Any]) -> Corpus:
+        """Other labelled data (X, y) by the same vocabulary. Labels that it does not have count as wrong."""
+        if not isinstance(other, (tuple, list)) or len(other) != 2:
+            raise InputError(f"dev: expected a pair (X, y), found {type(other).__name__} of another length")
+        (X, y), known = other, self.vocabulary.labels
+
+        labels = (
+            [None if isinstance(name, str) and known.find(name) is None else name for name in names]
+            for names in self.names.of(beside(y, None, "dev y"), "dev y")
+        )
+        tokens = sequences(X, columns=self.template is not None)
+        return self.vocabulary.encode(tokens, labels, template=self.template, skip_empty=True)
+
+    def model(self, found: Fit) -> Model:
+        return found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
+
+
+@dataclass(frozen=True)
+class LabelledData(Encoding):
+    """Labelled sequences, encoded."""
+
+    corpus: Corpus
+    places: list[int]  #: by sequence of X: its number in the corpus; -1: it has no tokens and is left out
+
+    @classmethod
+    def encode(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        lengths: Iterable[int] | None = None,
+        *,
+        template: Template | None = None,
+        bigrams: Bigrams = "bias",
+        start: bool = True,
+    ) -> LabelledData:
+        """Encode in one pass, with ids of labels by name. Sequences without tokens are left out."""
+        lengths = None if lengths is None else [int(n) for n in lengths]
+        # A template says itself which attributes condition pairs.
+        vocabulary = Vocabulary(bigrams if template is None else Template.conditions_pairs, start)
+        names, shape = LabelNames(), _Shape()
+        corpus = vocabulary.encode(
+            shape.seen(sequences(X, lengths, columns=template is not None)),
+            names.of(beside(y, lengths, "y")),
+            **weights_of(sample_weight, lengths),
+            grow=True,
+            template=template,
+            sort_labels=True,
+            skip_empty=True,
+        )
+        if corpus.n_weighted_tokens == 0:
+            raise InputError("sample_weight: expected a weight above zero, found all of them to be zero")
+        n_columns = 0 if template is None else shape.n_columns
+        return cls(vocabulary, names, template, n_columns, shape.n_features, corpus, shape.places)
+
+
+def width_of(sequence: Any) -> int | None:
+    """The number of columns of a matrix; None: it is none."""
+    return sequence.shape[1] if isinstance(sequence, Csr) else None
+
+
+class _Shape:
+    """What the first sequence tells of all, and which of them have tokens."""
+
+    def __init__(self) -> None:
+        self.n_features: int | None = None
+        self.n_columns = 0
+        self.places: list[int] = []
+        self._kept = 0
+
+    def seen(self, X: Iterator[Any]) -> Iterator[Any]:
+        for sequence in X:
+            self.places.append(self._kept if len(sequence) > 0 else -1)
+            self._kept += len(sequence) > 0
+            if self._kept == 1 and self.places[-1] == 0:
+                self.n_features = width_of(sequence)
+                if self.n_features is None:
+                    row = next(iter(sequence))
+                    self.n_columns = 1 if isinstance(row, str) else len(row) if hasattr(row, "__len__") else 0
+            yield sequence
+
+
+def weights_of(sample_weight: Any, lengths: list[int] | None) -> dict[str, Any]:
+    """Weights of sequences or of tokens, as a vocabulary takes them."""
+    if sample_weight is None:
+        return {}
+    if not hasattr(sample_weight, "__len__"):
+        sample_weight = list(sample_weight)
+    flat = len(sample_weight) > 0 and not hasattr(next(iter(sample_weight)), "__iter__")
+    if flat and (lengths is None or len(sample_weight) == len(lengths)):
+        return {"sequence_weight": sample_weight}
+    return {"token_weight": beside(sample_weight, lengths, "sample_weight")}

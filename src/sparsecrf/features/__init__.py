@@ -1,1 +1,0 @@
-"""What a position says: attributes made from columns."""

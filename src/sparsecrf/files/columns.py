@@ -1,0 +1,20 @@
+"""Column files: one token a line, the label last, a blank line between sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sparsecrf._core import parse_columns
+from sparsecrf.files.text import Source, name_of, pieces
+
+
+def read_columns(source: Source) -> Iterator[list[list[str]]]:
+    """Read a column file sequence by sequence: a list of rows, each the columns of a token.
+
+    Columns are separated by blanks or tabs, sequences by blank lines; every line has as many columns as the first.
+    `source` is a path, "-" (standard input) or a file open for bytes.
+    """
+    n_columns = 0
+    for piece in pieces(source):
+        sequences, n_columns = parse_columns(piece.data, name_of(source), n_columns, piece.line)
+        yield from sequences

@@ -1,0 +1,193 @@
+"""CRFsuite's models: the binary file, and the text of `crfsuite dump`, which can also be written.
+
+The binary file (all numbers little-endian, u4 = 32 bits without sign):
+
+    header      "lCRF", u4 size of the file, "FOMC", u4 version, u4 number of features, of labels, of attributes,
+                u4 offsets of: features, labels, attributes, two tables that only CRFsuite needs
+    features    "FEAT", u4 size of the chunk, u4 number; each u4 type, u4 source, u4 label, f8 weight.
+                Type 0: the source is an attribute; type 1: it is the label before.
+    strings     labels and attributes, a chunk each: "CQDB", u4 size, u4 flags, u4 0x62445371, u4 number of strings,
+                u4 offset of their table; there, by id, u4 offset of u4 id, u4 length, bytes, 0. Offsets are relative
+                to the chunk, and a hash table is not needed.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+from sparsecrf._core import InputError
+from sparsecrf.encoding.vocabulary import BIAS
+from sparsecrf.model import Model
+from sparsecrf.model.foreign import assemble, number_of, text_of
+
+_HEADER = struct.Struct("<4sI4s9I")
+_CQDB = struct.Struct("<4s5I")
+_BYTE_ORDER = 0x62445371
+_MOST_ARROWS = 100  # in a line of a dump
+
+
+def from_binary(data: bytes, source: str) -> Model:
+    """The model in a model file."""
+    import numpy as np
+
+    if len(data) < _HEADER.size:
+        raise InputError(f"{source}: expected a CRFsuite model of at least {_HEADER.size} bytes, found {len(data)}")
+    magic, size, kind, version, _, n_labels, n_attributes, at_features, at_labels, at_attributes, _, _ = (
+        _HEADER.unpack_from(data)
+    )
+    if (magic, kind, version) != (b"lCRF", b"FOMC", 100) or size != len(data):
+        raise InputError(
+            f"{source}: expected a CRFsuite model (lCRF, FOMC, version 100) of {size} bytes, "
+            f"found {magic!r}, {kind!r}, version {version}, {len(data)} bytes"
+        )
+    labels = _strings(data, at_labels, n_labels, f"{source}: labels")
+    attributes = _strings(data, at_attributes, n_attributes, f"{source}: attributes")
+    chunk, _, n = _unpack(struct.Struct("<4sII"), data, at_features, f"{source}: features")
+    row = np.dtype([("type", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")])
+    begin = at_features + 12
+    if chunk != b"FEAT" or begin + n * row.itemsize > len(data):
+        raise InputError(f"{source}: expected {n} features at byte {at_features} of {len(data)}, found {chunk!r}")
+    features = np.frombuffer(data, row, n, begin)
+    transition = features["type"] == 1
+    limit = np.where(transition, n_labels, n_attributes)
+    wrong = (features["type"] > 1) | (features["source"] >= limit) | (features["label"] >= n_labels)
+    wrong |= ~np.isfinite(features["weight"])
+    if wrong.any():
+        k = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"{source}: feature {k}: expected type 0 or 1, a source below {limit[k]}, a label below {n_labels} and a "
+            f"finite weight, found {features[k].tolist()}"
+        )
+    return _model(source, labels, attributes, features[~transition], features[transition])
+
+
+def _model(source: str, labels: list[str], attributes: list[str], states: Any, transitions: Any) -> Model:
+    """From arrays with the fields source, label and weight."""
+    import numpy as np
+
+    if BIAS not in attributes:
+        attributes = [*attributes, BIAS]
+    bias = np.full(len(transitions), attributes.index(BIAS))
+    unigram = np.stack([states["source"], states["label"]], axis=1)
+    bigram = np.stack([bias, transitions["source"], transitions["label"]], axis=1)
+    cells = (unigram, states["weight"]), (bigram, transitions["weight"])
+    return assemble(source, labels, attributes, *cells, tool="crfsuite")
+
+
+def _unpack(layout: struct.Struct, data: bytes, at: int, where: str) -> tuple[Any, ...]:
+    if at + layout.size > len(data):
+        raise InputError(f"{where}: expected {layout.size} bytes at {at}, found the file to end at {len(data)}")
+    return layout.unpack_from(data, at)
+
+
+def _strings(data: bytes, at: int, n: int, where: str) -> list[str]:
+    """The strings of a CQDB chunk by id."""
+    chunk, _, _, order, n_links, links = _unpack(_CQDB, data, at, where)
+    if chunk != b"CQDB" or order != _BYTE_ORDER or n_links < n:
+        raise InputError(f"{where}: expected {n} strings in a CQDB chunk, found {chunk!r} with {n_links}")
+    if at + links + 4 * n > len(data):
+        raise InputError(f"{where}: expected {n} offsets at {at + links}, found the file to end at {len(data)}")
+    names, total = [], 0
+    for k, offset in enumerate(struct.unpack_from(f"<{n}I", data, at + links)):
+        found, length = _unpack(struct.Struct("<II"), data, at + offset, where)
+        begin = at + offset + 8
+        if offset == 0 or found != k or length == 0 or begin + length > len(data) or data[begin + length - 1]:
+            raise InputError(f"{where}: expected string {k} at {at + offset}, found it damaged")
+        total += length
+        if total > len(data):  # or a file could ask for a hundred times its size
+            raise InputError(f"{where}: expected strings beside each other, found them to overlap")
+        names.append(text_of(data[begin : begin + length - 1], where))
+    return names
+
+
+def from_dump(data: bytes, source: str) -> Model:
+    """The model in the text of `crfsuite dump`."""
+    import numpy as np
+
+    sections: dict[str, list[tuple[str, str]]] = {}
+    current: list[tuple[str, str]] | None = None
+    for number, line in enumerate(text_of(data, source).split("\n"), 1):
+        where = f"{source}, line {number}"
+        if line.endswith(" = {"):
+            current = sections.setdefault(line[: -len(" = {")], [])
+        elif line == "}":
+            current = None
+        elif current is not None:
+            current.append((where, line))
+        elif line:
+            raise InputError(f"{where}: expected a section of `crfsuite dump`, NAME = {{, found {line[:40]!r}")
+    names = ["FILEHEADER", "LABELS", "ATTRIBUTES", "TRANSITIONS", "STATE_FEATURES"]
+    if list(sections) != names or current is not None:
+        raise InputError(f"{source}: expected the sections {', '.join(names)} whole, found {', '.join(sections)}")
+    labels, attributes = _names(sections["LABELS"]), _names(sections["ATTRIBUTES"])
+    kinds = {name: {text: k for k, text in enumerate(list_)} for name, list_ in (("l", labels), ("a", attributes))}
+    fields = np.dtype([("source", "i8"), ("label", "i8"), ("weight", "f8")])
+    states = list(_cells(sections["STATE_FEATURES"], kinds["a"], kinds["l"]))
+    transitions = list(_cells(sections["TRANSITIONS"], kinds["l"], kinds["l"]))
+    return _model(source, labels, attributes, np.array(states, fields), np.array(transitions, fields))
+
+
+def _names(lines: list[tuple[str, str]]) -> list[str]:
+    """`  12: name`, in order."""
+    names = []
+    for k, (where, line) in enumerate(lines):
+        number, found, name = line.partition(": ")
+        if not found or number.strip() != str(k):
+            raise InputError(f"{where}: expected '{k}: name', found {line[:40]!r}")
+        names.append(name)
+    return names
+
+
+def _cells(
+    lines: list[tuple[str, str]], sources: dict[str, int], labels: dict[str, int]
+) -> Iterator[tuple[int, int, float]]:
+    """`  (0) source --> label: weight`. Names may have arrows: the split that gives two known names is meant."""
+    for where, line in lines:
+        names, _, weight = line.partition(") ")[2].rpartition(": ")
+        parts = names.split(" --> ", _MOST_ARROWS + 1)
+        if len(parts) > _MOST_ARROWS:  # there are as many splits, each as long as the line
+            raise InputError(f"{where}: expected names with fewer than {_MOST_ARROWS} arrows, found {line[:80]!r}")
+        splits = [(" --> ".join(parts[:k]), " --> ".join(parts[k:])) for k in range(1, len(parts))]
+        cells = [(sources[a], labels[b]) for a, b in splits if a in sources and b in labels]
+        if len(cells) != 1:
+            raise InputError(f"{where}: expected '(type) name --> label: weight' of one meaning, found {line[:80]!r}")
+        yield *cells[0], number_of(weight, where)
+
+
+def to_dump(model: Model) -> str:
+    """The text that `crfsuite dump` would print of the model, but with all digits of the weights."""
+    small = model.compacted()
+    transitions, Y = small.transitions(), len(small.labels)
+    plain, names = set(small.plain_attributes()), small.vocabulary.attributes
+    for x in sorted(set(small.features.bigram_attribute.tolist())):
+        if names[x] not in plain:
+            raise InputError(f"CRFsuite's models have plain transitions: expected no other, found some of {names[x]!r}")
+    if transitions[Y].any():
+        found = small.labels[int(abs(transitions[Y]).argmax())]
+        raise InputError(
+            f"CRFsuite's models have no start label: expected no weight after it, found one of {found!r} (train with "
+            "--no-start)"
+        )
+    for name in (*small.labels, *(names[x] for x in range(len(names)))):
+        if "\n" in name:
+            raise InputError(f"the text of a CRFsuite model has a name a line: expected one line, found {name!r}")
+    features = small.features
+    x, y, w = features.unigram_attribute.tolist(), features.unigram_label.tolist(), small.w.tolist()
+    states = [f"  (0) {names[a]} --> {small.labels[b]}: {v!r}" for a, b, v in zip(x, y, w[: len(x)], strict=True)]
+    pairs = [
+        f"  (1) {small.labels[a]} --> {small.labels[b]}: {float(transitions[a, b])!r}"
+        for a, b in zip(*transitions.nonzero(), strict=True)
+    ]
+    used = sorted(set(x))
+    header = ["  magic: lCRF", "  size: 0", "  type: FOMC", "  version: 100"]
+    header += [f"  num_features: {len(states) + len(pairs)}", f"  num_labels: {Y}", f"  num_attrs: {len(used)}"]
+    sections = {
+        "FILEHEADER": header,
+        "LABELS": [f"  {k:5}: {name}" for k, name in enumerate(small.labels)],
+        "ATTRIBUTES": [f"  {k:5}: {names[x]}" for k, x in enumerate(used)],
+        "TRANSITIONS": pairs,
+        "STATE_FEATURES": states,
+    }
+    return "".join("\n".join([f"{name} = {{", *lines, "}", "", ""]) for name, lines in sections.items())

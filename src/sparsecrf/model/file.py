@@ -1,0 +1,155 @@
+"""A model in one file, `*.safetensors` (io/container.py says how it is laid out).
+
+    labels.bytes, labels.offsets            U8, I64[Y + 1]  UTF-8 of all labels; label k is offsets[k] .. offsets[k + 1]
+    attributes.bytes, attributes.offsets    U8, I64[X + 1]  likewise
+    features                                I64[K]          numbers of the features, ascending (cpp/core/corpus/features.hpp)
+    weights                                 F64[K]          none is zero
+
+and as metadata `start` (true or false: whether a start label stands before the first position), `template` (its text
+and the convention of its boundary cells, or null), `n_columns` (columns of observations it was trained on; 0: not
+known) and `training` (how the weights were found), each of them JSON.
+Numbers of features take 8 bytes each, but they are checked and laid out in one pass, and strings outweigh them.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import stat
+from collections.abc import Mapping
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import FeatureSet, InputError, StringTable
+from sparsecrf.encoding.vocabulary import Vocabulary, bigrams_of
+from sparsecrf.files.atomic import write_atomically
+from sparsecrf.files.container import Array, pack, unpack
+from sparsecrf.model import Model
+
+if TYPE_CHECKING:
+    from sparsecrf.encoding.template import Template
+
+FORMAT, VERSION = "sparsecrf model", 1
+_ARRAYS = {"labels.bytes", "labels.offsets", "attributes.bytes", "attributes.offsets", "features", "weights"}
+_METADATA = {"format", "version", "start", "template", "n_columns", "training"}
+
+
+def save(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write the model: whatever happens, the file has its old content or the new one."""
+    directory = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(directory):
+        raise InputError(f"{os.fspath(path)}: expected a file in a directory that exists, found no {directory}")
+    write_atomically(path, to_bytes(model))
+
+
+def to_bytes(model: Model) -> bytes:
+    """The content of the model's file. The same model gives the same bytes."""
+    small = model.compacted()
+    arrays: dict[str, Any] = {"features": small.features.numbers, "weights": small.w}
+    arrays |= names(small.vocabulary)
+    try:
+        training = json.dumps(model.training, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"training record: expected JSON values (null for what is not finite), {error}") from error
+    metadata = {
+        "start": json.dumps(model.vocabulary.start),
+        "template": json.dumps(template_to_json(model.template)),
+        "n_columns": json.dumps(model.n_columns),
+        "training": training,
+    }
+    return pack(FORMAT, VERSION, metadata, arrays)
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Read a model. The file is mapped while it is read, and free when the last view of it is gone: on return."""
+    source = os.fspath(path)
+    with open(path, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError(f"{source}: expected a {FORMAT}, found something that is no file")
+        if status.st_size == 0:
+            raise InputError(f"{source}: expected a {FORMAT}, found an empty file")
+        return _model(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), source)
+
+
+def from_bytes(data: bytes) -> Model:
+    """The model in the content of a file."""
+    # A copy, where need be, so that numbers are aligned.
+    return _model(memoryview(data if isinstance(data, bytes) else bytes(data)), "model in memory")
+
+
+def _model(data: memoryview, source: str) -> Model:
+    """Checks everything that a digest cannot know: a file may be whole and still make no sense."""
+    metadata, arrays = unpack(data, source, FORMAT, VERSION)
+    for what, expected, found in (("arrays", _ARRAYS, set(arrays)), ("metadata", _METADATA, set(metadata))):
+        if expected != found:
+            raise InputError(f"{source}: expected {what} {sorted(expected)}, found {sorted(found)}")
+    start, n_columns = _json(metadata, "start", bool, source), _json(metadata, "n_columns", int, source)
+    training = _json(metadata, "training", dict, source)
+    template = template_from_json(_json(metadata, "template", object, source), source)
+    numbers = arrays["features"].of(f"{source}: features", "I64")
+    w = memoryview(bytes(arrays["weights"].of(f"{source}: weights", "F64", len(numbers)))).cast("d")
+    labels, attributes = strings(arrays, "labels", source), strings(arrays, "attributes", source)
+    try:
+        features = FeatureSet.from_numbers(len(labels), len(attributes), numbers)
+        vocabulary = Vocabulary(bigrams_of(attributes, numbers, len(labels)), start, labels, attributes)
+        return Model(vocabulary, features, w, template=template, n_columns=n_columns, training=training)
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from error
+
+
+def names(vocabulary: Vocabulary) -> dict[str, Any]:
+    """Labels and attributes as arrays."""
+    arrays: dict[str, Any] = {}
+    for name, table in (("labels", vocabulary.labels), ("attributes", vocabulary.attributes)):
+        arrays[f"{name}.bytes"], arrays[f"{name}.offsets"] = table.to_arrays()
+    return arrays
+
+
+def strings(arrays: Mapping[str, Array], name: str, source: str) -> StringTable:
+    """The table of what `names` calls `name`."""
+    offsets = arrays[f"{name}.offsets"].of(f"{source}: {name}.offsets", "I64")
+    text = arrays[f"{name}.bytes"].of(f"{source}: {name}.bytes", "U8")
+    try:
+        return StringTable.from_arrays(text, offsets)
+    except InputError as error:
+        raise InputError(f"{source}: {name}: {error}") from error
+
+
+def _json(metadata: Mapping[str, str], name: str, kind: type, source: str) -> Any:
+    try:
+        value = json.loads(metadata[name], parse_constant=_refuse, parse_float=_finite)
+        json.dumps(value, ensure_ascii=False).encode()  # an escape may have made half a character
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{source}: expected JSON as {name}, found {metadata[name][:80]!r} ({error})") from error
+    if not isinstance(value, kind) or (kind is int and not (type(value) is int and 0 <= value < 2**31)):
+        raise InputError(f"{source}: expected {kind.__name__} as {name}, found {metadata[name][:80]}")
+    return value
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if isfinite(value) else _refuse(text)
+
+
+def template_to_json(template: Template | None) -> dict[str, str] | None:
+    return None if template is None else {"text": template.text, "boundary": template.boundary}
+
+
+def template_from_json(record: Any, source: str) -> Template | None:
+    if record is None:
+        return None
+    if (
+        not isinstance(record, dict)
+        or record.keys() != {"text", "boundary"}
+        or not all(isinstance(value, str) for value in record.values())
+    ):
+        raise InputError(f"{source}: expected a template's text and boundary, found {str(record)[:80]}")
+    from sparsecrf.encoding.template import Template
+
+    return Template(record["text"], record["boundary"], f"{source}: template")

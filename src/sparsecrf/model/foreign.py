@@ -1,0 +1,115 @@
+"""Models of other tools: one module a tool, and what they share.
+
+None of these tools has a start label, so their models have none here. Names of attributes stay as they are: those of
+CRF++ and Wapiti are what the template, which is kept, makes of the columns.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import InputError, StringTable
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.model import Model
+
+if TYPE_CHECKING:
+    from sparsecrf.encoding.template import Template
+
+File = str | os.PathLike[str]
+
+
+def read_crfsuite(path: File) -> Model:
+    """Read a model file of CRFsuite, or the text of `crfsuite dump` (weights to 6 decimals)."""
+    from sparsecrf.model.crfsuite import from_binary, from_dump
+
+    data, source = Path(path).read_bytes(), os.fspath(path)
+    return from_binary(data, source) if data.startswith(b"lCRF") else from_dump(data, source)
+
+
+def read_wapiti(path: File) -> Model:
+    """Read a model file of Wapiti, or the text of `wapiti dump` (weights to 5 decimals, no template)."""
+    from sparsecrf.model.wapiti import from_dump, from_model
+
+    data, source = Path(path).read_bytes(), os.fspath(path)
+    return from_model(data, source) if data.startswith(b"#mdl#") else from_dump(data, source)
+
+
+def read_crfpp(path: File) -> Model:
+    """Read a text model of CRF++, which `crf_learn -t` writes beside the binary one."""
+    from sparsecrf.model.crfpp import from_text
+
+    return from_text(Path(path).read_bytes(), os.fspath(path))
+
+
+def write_crfsuite(model: Model, path: File) -> None:
+    """Write a model as `crfsuite dump` would, with all digits. Bigram weights other than plain transitions, and any
+    after the start, are an error: CRFsuite has none.
+    """
+    from sparsecrf.files.atomic import write_atomically
+    from sparsecrf.model.crfsuite import to_dump
+
+    write_atomically(path, to_dump(model).encode())
+
+
+READERS: dict[str, Callable[[File], Model]] = {"crfsuite": read_crfsuite, "wapiti": read_wapiti, "crf++": read_crfpp}
+WRITERS: dict[str, Callable[[Model, File], None]] = {"crfsuite": write_crfsuite}
+
+
+def text_of(raw: bytes, where: str) -> str:
+    """Names are bytes to other tools, text here."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: expected UTF-8, found byte 0x{raw[error.start]:02x} in {raw[:40]!r}") from error
+
+
+def number_of(raw: bytes | str, where: str) -> float:
+    """A weight in decimal notation."""
+    from math import isfinite
+
+    try:
+        value = float(raw)
+    except ValueError:
+        value = float("nan")
+    if not isfinite(value):
+        raise InputError(f"{where}: expected a weight, found {raw[:40]!r}")
+    return value
+
+
+def assemble(
+    source: str,
+    labels: Sequence[str],
+    attributes: Sequence[str],
+    unigram: tuple[Any, Any],
+    bigram: tuple[Any, Any],
+    *,
+    tool: str,
+    template: Template | None = None,
+    n_columns: int = 0,
+) -> Model:
+    """A model from cells by id (as `Model.from_cells`) with their weights, without those that are zero."""
+    import numpy as np
+
+    tables = []
+    for what, names in (("label", labels), ("attribute", attributes)):
+        table = StringTable()
+        for k, name in enumerate(names):
+            if table.intern(name) != k:
+                raise InputError(f"{source}: expected distinct {what}s, found {name!r} twice")
+        tables.append(table)
+    kept = []
+    for (cells, w), width in ((unigram, 2), (bigram, 3)):
+        cells, w = np.asarray(cells, dtype=np.int64).reshape(-1, width), np.asarray(w, dtype=np.float64)
+        active = w != 0
+        kept += [cells[active], w[active]]
+    conditioning = frozenset(attributes[x] for x in np.unique(kept[2][:, 0]))
+    training: Mapping[str, Any] = {"imported_from": tool}
+    try:
+        vocabulary = Vocabulary(bigrams=conditioning, start=False, labels=tables[0], attributes=tables[1])
+        made = Model.from_cells(vocabulary, *kept, template=template, n_columns=n_columns, training=training)
+        return made.compacted()
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from error

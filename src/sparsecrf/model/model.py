@@ -1,0 +1,363 @@
+"""A model: labels, attributes and sparse weights, and what can be asked of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+from sparsecrf._core import Chain, Constraints, Corpus, FeatureSet, InputError, Labeller, StringTable
+from sparsecrf.encoding.matrix import is_matrix
+from sparsecrf.encoding.vocabulary import BIAS, Bigrams, Token, Vocabulary, bigrams_of
+
+if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded without it
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sparsecrf.encoding.template import Template
+    from sparsecrf.explain import ModelExplanation, SequenceExplanation
+
+#: A label pair, None for the start of the sequence.
+Pair = tuple[str | None, str]
+
+
+class Model:
+    """A linear-chain CRF with fixed weights. Nothing changes after construction: threads may share one."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        features: FeatureSet,
+        w: Any,
+        *,
+        template: Template | None = None,
+        n_columns: int = 0,
+        training: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`w`: an array with a float64 for each feature. A file also keeps `template`, which makes the attributes from
+        columns, `n_columns`, the columns of observations (0: any number), and `training`: how the weights were found,
+        in JSON values (rho1, rho2, objective, loss, kkt, gap, ...).
+        """
+        found = (len(vocabulary.labels), len(vocabulary.attributes))
+        if found != (features.n_labels, features.n_attributes):
+            raise InputError(
+                f"vocabulary: expected that of the features, with {features.n_labels} labels and "
+                f"{features.n_attributes} attributes, found {found[0]} and {found[1]}"
+            )
+        self.vocabulary = vocabulary.freeze()
+        self.features = features
+        self.template = template
+        self.n_columns = n_columns
+        self.training: dict[str, Any] = dict(training or {})
+        self._w = w
+        self.labels = [vocabulary.labels[k] for k in range(len(vocabulary.labels))]
+        self.chain = Chain(features, w)
+
+    @classmethod
+    def from_weights(
+        cls,
+        labels: Iterable[str],
+        unigram: Mapping[tuple[str, str], float],
+        bigram: Mapping[tuple[str, str | None, str], float] | None = None,
+        *,
+        bigrams: Bigrams | None = None,
+        start: bool = True,
+    ) -> Model:
+        """Make a model from weights by name: unigram[attribute, label], bigram[attribute, previous, label].
+
+        The previous label None is the start of the sequence. `bigrams` says which attributes condition label
+        pairs; left out, those that have a bigram weight do.
+        """
+        bigram = bigram or {}
+        conditioning = frozenset(x for x, _, _ in bigram)
+        vocabulary = Vocabulary(bigrams=conditioning if bigrams is None else bigrams, start=start)
+        for name in labels:
+            vocabulary.labels.intern(name)
+        unigram_cells = [(vocabulary.attributes.intern(x), _label_id(vocabulary, y)) for x, y in unigram]
+        start_id = len(vocabulary.labels)
+        bigram_cells = [
+            (
+                vocabulary.attributes.intern(x),
+                start_id if previous is None else _label_id(vocabulary, previous),
+                _label_id(vocabulary, y),
+            )
+            for x, previous, y in bigram
+        ]
+        return cls.from_cells(vocabulary, unigram_cells, list(unigram.values()), bigram_cells, list(bigram.values()))
+
+    @classmethod
+    def from_cells(
+        cls,
+        vocabulary: Vocabulary,
+        unigram: Any,
+        unigram_w: Any,
+        bigram: Any,
+        bigram_w: Any,
+        *,
+        template: Template | None = None,
+        n_columns: int = 0,
+        training: Mapping[str, Any] | None = None,
+    ) -> Model:
+        """Make a model from weights by id, in any order: of the cells (attribute, label) and (attribute, previous,
+        label), arrays of two and of three columns. The previous label `len(labels)` is the start.
+        """
+        import numpy as np
+
+        u = np.asarray(unigram, dtype=np.int32).reshape(-1, 2)
+        b = np.asarray(bigram, dtype=np.int32).reshape(-1, 3)
+        # Weights follow the canonical order of features.
+        orders = (np.lexsort(u.T[::-1]), np.lexsort(b.T[::-1]))
+        w = np.concatenate(
+            [np.asarray(v, dtype=np.float64)[order] for v, order in zip((unigram_w, bigram_w), orders, strict=True)]
+        )
+        columns = [np.ascontiguousarray(column) for column in (*u.T, *b.T)]
+        features = FeatureSet(len(vocabulary.labels), len(vocabulary.attributes), *columns)
+        return cls(vocabulary, features, w, template=template, n_columns=n_columns, training=training)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Model:
+        """Read the file of a model."""
+        from sparsecrf.model.file import load
+
+        return load(path)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Model:
+        """The model in the content of a file."""
+        from sparsecrf.model.file import from_bytes
+
+        return from_bytes(data)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file: its weights that are not zero, and the attributes that have one."""
+        from sparsecrf.model.file import save
+
+        save(self, path)
+
+    def to_bytes(self) -> bytes:
+        """What `save` writes."""
+        from sparsecrf.model.file import to_bytes
+
+        return to_bytes(self)
+
+    def compacted(self) -> Model:
+        """The same model without weights that are zero and attributes that have none: what a file keeps.
+
+        Answers are the same, probabilities to rounding. Which attributes condition label pairs is now known from the
+        weights.
+        """
+        import numpy as np
+
+        X, Y = self.features.n_attributes, self.features.n_labels
+        n_unigram, active = self.features.n_unigram, np.flatnonzero(self.w)
+        attribute = np.concatenate([self.features.unigram_attribute, self.features.bigram_attribute])[active]
+        kept = np.unique(attribute)
+        # Numbers of the features that stay: x becomes the place of x among the attributes that do.
+        place = np.searchsorted(kept, attribute).astype(np.int64)
+        old, cells = self.features.numbers[active], np.where(active < n_unigram, Y, (Y + 1) * Y)
+        cell = (old - np.where(active < n_unigram, 0, X * Y)) - attribute.astype(np.int64) * cells
+        numbers = np.where(active < n_unigram, 0, len(kept) * Y) + place * cells + cell
+        old_names, names = self.vocabulary.attributes, StringTable()
+        for x in kept.tolist():
+            names.intern(old_names[x])
+        bigrams = bigrams_of(names, numbers, Y)
+        vocabulary = Vocabulary(bigrams, self.vocabulary.start, self.vocabulary.labels, names)
+        features = FeatureSet.from_numbers(Y, len(kept), numbers)
+        return Model(
+            vocabulary,
+            features,
+            self.w[active],
+            template=self.template,
+            n_columns=self.n_columns,
+            training=self.training,
+        )
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        return Model.from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Model: {len(self.labels)} labels, {len(self.vocabulary.attributes)} attributes, {self.n_active} weights>"
+        )
+
+    @property
+    def w(self) -> NDArray[np.float64]:
+        """The weights, one for each of `features`."""
+        import numpy as np
+
+        return np.asarray(self._w)
+
+    @cached_property
+    def _single(self) -> Chain:
+        """One sequence at a time runs on the caller's thread; whole corpora use all cores."""
+        return Chain(self.features, self._w, threads=1)
+
+    def chain_with(self, threads: int) -> Chain:
+        """What answers for whole corpora on so many threads (0: all cores)."""
+        return {0: self.chain, 1: self._single}.get(threads) or Chain(self.features, self._w, threads=threads)
+
+    @property
+    def n_active(self) -> int:
+        """Number of non-zero weights."""
+        import numpy as np
+
+        return int(np.count_nonzero(self.w))
+
+    def encode(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str | None]] | None = None) -> Corpus:
+        """Encode sequences with this model's labels and attributes; unknown attributes are left out.
+
+        Tokens of a model with a template are rows of columns, without the label; else as for `Vocabulary.encode`.
+        """
+        return self.vocabulary.encode(X, y, template=self.template, features=self.features)
+
+    def labeller(self) -> Labeller:
+        """What labels text files: column files if the model has a template, else those of CRFsuite."""
+        bias = BIAS if self.template is None else ""
+        tables = (self.vocabulary.attributes, self.vocabulary.labels)
+        return Labeller(self.template, *tables, self._single, self.vocabulary.start, bias, self.n_columns)
+
+    def label(
+        self,
+        sequence: Iterable[Token],
+        *,
+        allowed: Sequence[Collection[str] | None] | None = None,
+        forbidden: Collection[Pair] | None = None,
+        fixed: Sequence[str | None] | None = None,
+    ) -> list[str]:
+        """Best labels.
+
+        `allowed`: labels that may stand at each position (None: any); `forbidden`: pairs (previous, label)
+        that must not occur, None for the start; `fixed`: labels already known (None: free).
+        """
+        if allowed is None and forbidden is None and fixed is None and not is_matrix(sequence):
+            # The usual case, without a corpus in between: threads that share the model meet once only.
+            encoder = self.vocabulary.encoder(template=self.template, features=self.features)
+            encoder.add(sequence)
+            return [self.labels[k] for k in encoder.viterbi(self._single).tolist()]
+        corpus = self.encode([sequence])
+        path, _ = self._single.viterbi(corpus, self._constraints(corpus, allowed, forbidden, fixed))
+        return [self.labels[k] for k in path]
+
+    def marginals(self, sequence: Iterable[Token], **constraints: Any) -> NDArray[np.float64]:
+        """P(y_t = y): a row for each token, a column for each of `labels`. Constraints as for `label`."""
+        corpus = self.encode([sequence])
+        return self._single.marginals(corpus, self._constraints(corpus, **constraints))
+
+    def nbest(self, sequence: Iterable[Token], k: int, **constraints: Any) -> list[tuple[list[str], float]]:
+        """The k best labellings with their probabilities, best first. Constraints as for `label`."""
+        from math import exp
+
+        corpus = self.encode([sequence])
+        known = self._constraints(corpus, **constraints)
+        paths, scores = self._single.nbest(corpus, 0, k, known)
+        log_z = self._single.log_partition(corpus, known)[0]
+        return [
+            ([self.labels[y] for y in path], exp(min(0.0, score - log_z)))
+            for path, score in zip(paths, scores, strict=True)
+        ]
+
+    def log_prob(self, sequence: Iterable[Token], labels: Iterable[str | None]) -> float:
+        """log P(labels | sequence); labels that are None are summed over."""
+        return float(self._single.log_prob(self.encode([sequence], [labels]))[0])
+
+    def span_prob(self, sequence: Iterable[Token], start: int, labels: Sequence[str]) -> float:
+        """Probability that the tokens from `start` on have exactly these labels, whatever the others have."""
+        import numpy as np
+
+        corpus = self.encode([sequence])
+        ids = np.array([_label_id(self.vocabulary, name) for name in labels], dtype=np.int32)
+        return float(np.exp(self._single.span_log_prob(corpus, 0, start, ids)))
+
+    @overload
+    def explain(
+        self, sequence: None = None, *, top: int | None = 10, label: str | None = None, attribute: str | None = None
+    ) -> ModelExplanation: ...
+
+    @overload
+    def explain(
+        self, sequence: Iterable[Token], labels: Iterable[str | None] | None = None, *, top: int | None = 5
+    ) -> SequenceExplanation: ...
+
+    def explain(self, sequence: Any = None, labels: Any = None, **options: Any) -> Any:
+        """What the model has learnt; or, with a sequence, why it has its labels.
+
+        explain(top=10, label=None, attribute=None): the `top` largest weights of each label (None: all), or only those
+        of one label or attribute; transitions; what the lines of the template are good for.
+        explain(sequence, labels=None, top=5): what each attribute and transition adds to the score of the best labels,
+        or of those given (None: the best there), and margins; `top` contributions of each token are printed.
+        """
+        from sparsecrf.explain import explain_model, explain_sequence
+
+        if sequence is not None:
+            return explain_sequence(self, sequence, labels, **options)
+        if labels is not None:
+            raise InputError("labels: expected the sequence that they are of, found none")
+        return explain_model(self, **options)
+
+    def transitions(self) -> NDArray[np.float64]:
+        """Plain transitions, weights that hold at every position: float64[Y + 1, Y], previous label by label.
+
+        The last row is the start. They are the bigram weights of the bias, and of lines of a template without macro.
+        """
+        import numpy as np
+
+        Y, features = len(self.labels), self.features
+        matrix = np.zeros((Y + 1, Y))
+        weights = self.w[features.n_unigram :]
+        for name in self.plain_attributes():
+            here = features.bigram_attribute == self.vocabulary.attributes.find(name)
+            matrix[features.bigram_previous[here], features.bigram_label[here]] += weights[here]
+        return matrix
+
+    def plain_attributes(self) -> list[str]:
+        """The model's attributes that condition label pairs at every position."""
+        names = [BIAS]
+        if self.template is not None:
+            lines = self.template
+            made = lines.attributes([[""] * max(1, lines.n_columns)])[0]  # of lines that do not vary, those everywhere
+            every = zip(made, lines.kinds, lines.varies, strict=True)
+            names += [name for name, kind, varies in every if kind != "U" and not varies]
+        return [name for name in dict.fromkeys(names) if self.vocabulary.attributes.find(name) is not None]
+
+    def _constraints(
+        self,
+        corpus: Corpus,
+        allowed: Sequence[Collection[str] | None] | None = None,
+        forbidden: Collection[Pair] | None = None,
+        fixed: Sequence[str | None] | None = None,
+    ) -> Constraints | None:
+        """Constraints by name for a corpus of one sequence."""
+        if allowed is None and forbidden is None and fixed is None:
+            return None
+        import numpy as np
+
+        n_labels, length = len(self.labels), corpus.n_tokens
+        for name, given in (("allowed", allowed), ("fixed", fixed)):
+            if given is not None and len(given) != length:
+                raise InputError(f"{name}: expected {length} entries, one per token, found {len(given)}")
+        masks = None
+        if allowed is not None:
+            masks = np.ones((length, n_labels), dtype=np.bool_)
+            for t, names in enumerate(allowed):
+                if names is not None:
+                    masks[t] = False
+                    masks[t, [_label_id(self.vocabulary, name) for name in names]] = True
+        pairs = None
+        if forbidden is not None:
+            pairs = np.zeros((n_labels + 1, n_labels), dtype=np.bool_)
+            for previous, y in forbidden:
+                row = n_labels if previous is None else _label_id(self.vocabulary, previous)
+                pairs[row, _label_id(self.vocabulary, y)] = True
+        known = None
+        if fixed is not None:
+            known = np.array([-1 if y is None else _label_id(self.vocabulary, y) for y in fixed], dtype=np.int32)
+        return Constraints(n_labels, masks, pairs, known)
+
+
+def _label_id(vocabulary: Vocabulary, name: str) -> int:
+    found = vocabulary.labels.find(name)
+    if found is None:
+        known = ", ".join(vocabulary.labels[k] for k in range(min(10, len(vocabulary.labels))))
+        raise InputError(f"expected a label of the model ({known}), found {name!r}")
+    return found

@@ -1,0 +1,168 @@
+"""Wapiti's models: the model file, and the text of `wapiti dump`.
+
+The model file is text, but for names, which may be any bytes:
+
+    #mdl#TYPE#N            TYPE 0 maxent, 1 memm, 2 crf (old files: #mdl#N); N weights follow at the end
+    #rdr#P/C/U             P lines of the template; U not 0: names of attributes have a u that the data lacks
+    LENGTH:line,           each of them
+    #qrk#Y  LENGTH:name,   labels, by id
+    #qrk#X  LENGTH:name,   attributes, by id; the first letter says what they condition: u labels, b pairs, * both
+    K=WEIGHT               weight number K in C's hexadecimal notation
+
+Weights are numbered attribute by attribute: Y of labels first (u, *), then Y * Y of pairs, previous label first (b, *).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import InputError
+from sparsecrf.model import Model
+from sparsecrf.model.foreign import assemble, number_of, text_of
+
+if TYPE_CHECKING:
+    from sparsecrf.encoding.template import Template
+
+_MEMM = 1
+
+
+class _Reader:
+    """A place in the bytes of a model file."""
+
+    def __init__(self, data: bytes, source: str) -> None:
+        self.data, self.source, self.at = data, source, 0
+
+    def fail(self, expected: str) -> InputError:
+        found = self.data[self.at : self.at + 40]
+        return InputError(f"{self.source}: expected {expected} at byte {self.at}, found {found!r}")
+
+    def line(self, pattern: bytes, expected: str) -> list[int]:
+        """The numbers in a line of this pattern."""
+        match = re.compile(pattern + rb"\n").match(self.data, self.at)
+        if match is None:
+            raise self.fail(expected)
+        self.at = match.end()
+        return [int(number) for number in match.groups() if number is not None]
+
+    def strings(self, n: int, what: str) -> list[str]:
+        made = []
+        for k in range(n):
+            match = re.compile(rb"(\d{1,10}):").match(self.data, self.at)
+            end = match.end() + int(match[1]) if match else 0
+            if match is None or self.data[end : end + 2] != b",\n":
+                raise self.fail(f"{what} {k} of {n} as LENGTH:text,")
+            made.append(text_of(self.data[match.end() : end], f"{self.source}: {what} {k}"))
+            self.at = end + 2
+        return made
+
+
+def from_model(data: bytes, source: str) -> Model:
+    """The model in a model file."""
+    import numpy as np
+
+    file = _Reader(data, source)
+    *kind, n_weights = file.line(rb"#mdl#(?:(\d{1,4})#)?(\d{1,18})", "#mdl#TYPE#NUMBER")
+    if kind == [_MEMM]:
+        raise InputError(f"{source}: expected a model of type crf or maxent, found memm, which is normalised otherwise")
+    n_lines, _, *unigrams_only = file.line(rb"#rdr#(\d{1,9})/(\d{1,9})(?:/(\d))?", "#rdr#LINES/COLUMNS/AUTO")
+    lines = file.strings(n_lines, "line of the template")
+    labels = file.strings(file.line(rb"#qrk#(\d{1,9})", "#qrk#LABELS")[0], "label")
+    attributes = file.strings(file.line(rb"#qrk#(\d{1,9})", "#qrk#ATTRIBUTES")[0], "attribute")
+    kinds = _kinds(attributes, source)
+    numbers, w = _weights(file, n_weights)
+
+    # First weight of each attribute, of labels and of pairs.
+    Y = len(labels)
+    sizes = np.stack([np.where(kinds != ord("b"), Y, 0), np.where(kinds != ord("u"), Y * Y, 0)], axis=1)
+    first = np.concatenate([[0], sizes.sum(axis=1).cumsum()])
+    if numbers.size and not 0 <= numbers.min() <= numbers.max() < first[-1]:
+        raise InputError(f"{source}: expected weights numbered below {first[-1]}, found {numbers.max()}")
+    x = np.searchsorted(first, numbers, side="right") - 1
+    cell = numbers - first[x]
+    is_unigram = cell < sizes[x, 0]
+    pair = (cell - sizes[x, 0])[~is_unigram]
+    unigram = np.stack([x[is_unigram], cell[is_unigram]], axis=1)
+    bigram = np.stack([x[~is_unigram], pair // max(Y, 1), pair % max(Y, 1)], axis=1)
+    template = _template(lines, source)
+    if unigrams_only == [1]:
+        if any(line[:1] != "u" for line in lines):
+            raise InputError(f"{source}: expected only lines u in the template of a maxent model, found others")
+        attributes = [name[1:] for name in attributes]
+    cells = (unigram, w[is_unigram]), (bigram, w[~is_unigram])
+    return assemble(source, labels, attributes, *cells, tool="wapiti", template=template)
+
+
+def _kinds(attributes: list[str], source: str) -> Any:
+    """The first letter of each, as a number."""
+    import numpy as np
+
+    for name in attributes:
+        if name[:1] not in ("u", "b", "*"):
+            raise InputError(f"{source}: expected attributes that begin with u, b or *, found {name!r}")
+    return np.frombuffer("".join(name[0] for name in attributes).encode(), dtype=np.uint8)
+
+
+def _weights(file: _Reader, n: int) -> tuple[Any, Any]:
+    """Numbers and weights of the lines to the end of the file."""
+    import numpy as np
+
+    lines = file.data[file.at :].split()
+    if len(lines) != n:
+        raise InputError(f"{file.source}: expected {n} weights, found {len(lines)}")
+    numbers, w = np.empty(n, dtype=np.int64), np.empty(n)
+    for k, line in enumerate(lines):
+        try:
+            number, weight = line.decode("ascii").split("=")
+            numbers[k], w[k] = int(number), float.fromhex(weight)
+        except (ValueError, OverflowError) as error:
+            raise InputError(f"{file.source}: weight {k}: expected NUMBER=WEIGHT, found {line[:40]!r}") from error
+    return numbers, w
+
+
+def _template(lines: list[str], source: str) -> Template | None:
+    """The template; none: the data have the attributes themselves."""
+    if not lines:
+        return None
+    from sparsecrf.encoding.template import Template
+
+    return Template("".join(f"{line}\n" for line in lines), "wapiti", f"{source}: template")
+
+
+def from_dump(data: bytes, source: str) -> Model:
+    """The model in the text of `wapiti dump`: attribute TAB previous label or # TAB label TAB weight.
+
+    Labels come in the order in which they occur; those without any weight are lost.
+    """
+    labels: dict[str, int] = {}
+    attributes: dict[str, int] = {}
+    rows: list[tuple[str, str, str, str, float]] = []
+    for number, line in enumerate(text_of(data, source).split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{source}, line {number}"
+        columns = line.rstrip("\r").split("\t")
+        if len(columns) != 4 or columns[0][:1] not in ("u", "b", "*"):
+            raise InputError(
+                f"{where}: expected a line of `wapiti dump` (attribute, previous label, label, weight) "
+                f"or a model file that begins with #mdl#, found {line[:60]!r}"
+            )
+        name, previous, label, weight = columns
+        rows.append((where, name, previous, label, number_of(weight, where)))
+        labels.setdefault(label, len(labels))
+        if name[0] == "b":
+            labels.setdefault(previous, len(labels))
+        attributes.setdefault(name, len(attributes))
+    if not rows:
+        raise InputError(f"{source}: expected a model file (#mdl#...) or a dump of Wapiti, found no weights")
+    unigram, unigram_w, bigram, bigram_w = [], [], [], []
+    for where, name, previous, label, w in rows:
+        if name[0] == "*" and previous == "#" and "#" in labels:
+            raise InputError(f"{where}: expected # to be no label, found one: convert the model file itself")
+        if name[0] == "u" or (name[0] == "*" and previous == "#"):
+            unigram.append((attributes[name], labels[label]))
+            unigram_w.append(w)
+        else:
+            bigram.append((attributes[name], labels.setdefault(previous, len(labels)), labels[label]))
+            bigram_w.append(w)
+    return assemble(source, list(labels), list(attributes), (unigram, unigram_w), (bigram, bigram_w), tool="wapiti")

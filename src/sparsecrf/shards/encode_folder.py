@@ -1,0 +1,187 @@
+"""Text files to a folder of encoded shards (io/corpus_files.py), in one pass and with the memory of one shard."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, cast
+
+from sparsecrf._core import InputError
+from sparsecrf.encoding.encode import PieceEncoder
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.files.lock import locked
+from sparsecrf.files.text import PIECE_BYTES, name_of, pieces
+from sparsecrf.model.file import template_to_json
+from sparsecrf.shards.folder import (
+    MANIFEST,
+    VOCABULARY,
+    CorpusFolder,
+    Shard,
+    read_manifest,
+    shard_name,
+    write_folder,
+)
+
+#: A shard of so many tokens with 20 attributes each takes about 100 MB on disk, and a pass over it a few hundred MB.
+SHARD_TOKENS = 1_000_000
+
+_OURS = re.compile(rf"{re.escape(MANIFEST)}|{VOCABULARY}|shard-\d{{5,}}\.corpus|\..*\.tmp")
+_BLOCK = 1 << 20
+
+PathLike = str | os.PathLike[str]
+
+
+def encode_folder(
+    path: PathLike,
+    sources: Sequence[PathLike],
+    template: Template | None = None,
+    *,
+    crfsuite: bool = False,
+    start: bool = True,
+    missing: str = "",
+    shard_tokens: int = SHARD_TOKENS,
+    progress: Callable[[int], None] | None = None,
+) -> CorpusFolder:
+    """The folder of these labelled files: as it stands if it was made from them, otherwise made anew.
+
+    Column files, with a template or, without one, with the columns themselves and the bias as attributes; or files in
+    CRFsuite's format. Whether a folder can be used again is decided by a hash of the content of the files (not their
+    names), the template and the options. A new one takes its place when it is complete. `progress` is told how many
+    bytes have been encoded since the last call. Two processes that want the same folder make it once.
+    """
+    if crfsuite and template is not None:
+        raise InputError("template: expected none for CRFsuite files, which have attributes of their own")
+    if shard_tokens < 1:
+        raise InputError(f"shard_tokens: expected at least 1, found {shard_tokens}")
+    if not sources:
+        raise InputError("sources: expected at least one file, found none")
+    for source in sources:
+        if source == "-" or not os.path.isfile(source):
+            raise InputError(f"{name_of(source)}: expected a file, which can be read again to see whether it changed")
+    tell = progress or (lambda amount: None)
+    target = Path(os.path.realpath(path))
+    _check_replaceable(target)
+    recipe = _Recipe(template, crfsuite, start, missing, shard_tokens)
+    with locked(target.with_name(f".{target.name}.lock")):
+        manifest = read_manifest(target)
+        if manifest is not None and manifest["recipe"] == recipe.hash([_sha256(source) for source in sources]):
+            return CorpusFolder.load(target)
+        with _replacing(target) as made:
+            _encode(made, sources, recipe, tell)
+        return CorpusFolder.load(target)
+
+
+class _Recipe:
+    """What a folder depends on besides the content of the files."""
+
+    def __init__(self, template: Template | None, crfsuite: bool, start: bool, missing: str, shard_tokens: int) -> None:
+        self.template, self.crfsuite, self.start, self.missing = template, crfsuite, start, missing
+        self.shard_tokens = shard_tokens
+
+    def hash(self, digests: Sequence[str]) -> str:
+        """With the digests of the files."""
+        parts = {
+            "sparsecrf": version("sparsecrf"),
+            "files": list(digests),
+            "template": template_to_json(self.template),
+            "crfsuite": self.crfsuite,
+            "start": self.start,
+            "missing": self.missing,
+            "shard_tokens": self.shard_tokens,
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+class _Hashed:
+    """A file whose content is hashed while it is read: the hash is that of what was encoded."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self.name, self._file, self._hash = name, file, hashlib.sha256()
+
+    def read(self, size: int) -> bytes:
+        block = self._file.read(size)
+        self._hash.update(block)
+        return block
+
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+
+def _sha256(source: PathLike) -> str:
+    with open(source, "rb") as file:
+        hashed = _Hashed(file, name_of(source))
+        while hashed.read(_BLOCK):
+            pass
+    return hashed.digest()
+
+
+def _encode(folder: Path, sources: Sequence[PathLike], recipe: _Recipe, tell: Callable[[int], None]) -> None:
+    bigrams = "bias" if recipe.crfsuite else Template.conditions_pairs
+    vocabulary = Vocabulary(bigrams, recipe.start)
+    encoder = PieceEncoder(vocabulary, recipe.template, crfsuite=recipe.crfsuite, grow=True, missing=recipe.missing)
+    files = ", ".join(map(name_of, sources))
+    shards: list[Shard] = []
+
+    def finish_shard() -> None:
+        corpus = encoder.build(files)
+        digest = corpus.save(folder / shard_name(len(shards)))
+        shards.append(Shard(corpus.n_sequences, corpus.n_tokens, digest))
+
+    digests = []
+    # A shard ends where a piece does: pieces must not be larger than shards.
+    size = min(PIECE_BYTES, max(1, 16 * recipe.shard_tokens))
+    for source in sources:
+        with open(source, "rb") as file:
+            hashed = _Hashed(file, name_of(source))
+            for piece in pieces(cast("IO[bytes]", hashed), size):
+                encoder.add(piece, hashed.name)
+                tell(len(piece.data))
+                # As long as all labels are missing there is no corpus: the shard goes on.
+                if encoder.n_tokens >= recipe.shard_tokens and len(vocabulary.labels) > 0:
+                    finish_shard()
+        digests.append(hashed.digest())
+    if encoder.n_sequences or not shards:
+        finish_shard()
+    made = recipe.hash(digests)
+    write_folder(CorpusFolder(folder, made, vocabulary, encoder.template, encoder.n_columns, shards))
+
+
+def _check_replaceable(folder: Path) -> None:
+    """Raise unless there is nothing here, or a folder with nothing but what stands in such folders."""
+    if not folder.parent.is_dir():
+        raise InputError(f"{folder}: expected a directory {str(folder.parent)!r} to make it in, found none")
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise InputError(f"{folder}: expected a folder of encoded data or nothing, found a file")
+    for file in folder.iterdir():
+        if not _OURS.fullmatch(file.name) or not file.is_file():
+            raise InputError(f"{folder}: expected a folder of encoded data or nothing, found {file.name!r} in it")
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """A new folder. At the end it takes the place of the old one; after an error nothing is left of it.
+
+    The caller holds the lock: what stands under these names was left by a process that was killed.
+    """
+    new, old = (target.with_name(f".{target.name}.{state}") for state in ("new", "old"))
+    for leftover in (new, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    new.mkdir()
+    try:
+        yield new
+        if target.exists():
+            target.rename(old)
+        new.rename(target)
+    finally:
+        for leftover in (new, old):
+            shutil.rmtree(leftover, ignore_errors=True)

@@ -1,0 +1,184 @@
+"""Encoded corpora on disk: training on data that do not fit into memory.
+
+A folder, written once by `encode_folder` (io/encode_folder.py) and used again as long as the data are the same:
+
+    shard-00000.corpus ...  whole sequences, in the order of the data (`Corpus.save`); mapped into memory when opened
+    vocabulary              labels and attributes by id (io/container.py)
+    manifest.json           what it was made from, as a hash; the template; counts and digests of the other files
+
+Ids only grow while the data are read, so those of early shards stay valid: a shard is opened with the final counts.
+Everything is checked against the manifest, and the manifest against a digest of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sparsecrf._core import Corpus, InputError
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.files.atomic import write_atomically
+from sparsecrf.files.container import pack, unpack
+from sparsecrf.model.file import names, strings, template_from_json, template_to_json
+from sparsecrf.shards import Shards
+
+FORMAT, VERSION = "sparsecrf corpus folder", 1
+MANIFEST, VOCABULARY = "manifest.json", "vocabulary"
+_VOCABULARY_FORMAT = "sparsecrf vocabulary"
+
+
+def shard_name(k: int) -> str:
+    return f"shard-{k:05d}.corpus"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One file of a folder."""
+
+    sequences: int
+    tokens: int
+    digest: int  #: what `Corpus.save` returned
+
+
+@dataclass(frozen=True)
+class CorpusFolder:
+    """A corpus in files, one part of it in memory at a time."""
+
+    path: Path
+    recipe: str  #: hash of what it was made from
+    vocabulary: Vocabulary
+    template: Template | None  #: None: the files had attributes of their own
+    n_columns: int  #: of each line, the label included; 0 for CRFsuite's format
+    shards: Sequence[Shard]
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.vocabulary.labels)
+
+    @property
+    def n_attributes(self) -> int:
+        return len(self.vocabulary.attributes)
+
+    @property
+    def n_sequences(self) -> int:
+        return sum(shard.sequences for shard in self.shards)
+
+    @property
+    def n_tokens(self) -> int:
+        return sum(shard.tokens for shard in self.shards)
+
+    @property
+    def n_bytes(self) -> int:
+        """On the disk."""
+        return sum(file.stat().st_size for file in self.path.iterdir())
+
+    def open(self, k: int) -> Corpus:
+        """Shard k. Its memory is the file's: it is read when needed, and can be dropped by the system."""
+        shard, file = self.shards[k], self.path / shard_name(k)
+        try:
+            return Corpus.open(file, n_labels=self.n_labels, n_attributes=self.n_attributes, digest=shard.digest)
+        except InputError as error:
+            raise damaged(self.path, str(error)) from error
+        except FileNotFoundError:
+            raise damaged(self.path, f"{file}: expected a shard, found no file") from None
+
+    def in_shards(self, threads: int = 0) -> Shards:
+        """The data for `fit`, one shard in memory at a time; `threads` work on it."""
+        return Shards.in_process(self.openers(), threads=threads)
+
+    def openers(self) -> list[Callable[[], Corpus]]:
+        """A function for each shard that opens it."""
+        return [partial(self.open, k) for k in range(len(self.shards))]
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> CorpusFolder:
+        """The folder at this path; shards are looked at when they are opened."""
+        folder = Path(path)
+        entries = read_manifest(folder)
+        if entries is None:
+            raise InputError(f"{folder}: expected a folder of encoded data, found no {MANIFEST} in it")
+        try:
+            return _load(folder, entries)
+        except InputError as error:
+            raise damaged(folder, str(error)) from error
+
+
+def damaged(folder: Path, what: str) -> InputError:
+    """The error for a folder that cannot be used, with the way out."""
+    return InputError(f"{what}; delete the folder {folder} to have it made anew")
+
+
+def write_folder(folder: CorpusFolder) -> None:
+    """Write all but the shards into the folder, the manifest last."""
+    content = pack(_VOCABULARY_FORMAT, VERSION, {}, names(folder.vocabulary))
+    write_atomically(folder.path / VOCABULARY, content)
+    entries = {
+        "format": FORMAT,
+        "version": VERSION,
+        "recipe": folder.recipe,
+        "template": template_to_json(folder.template),
+        "n_columns": folder.n_columns,
+        "start": folder.vocabulary.start,
+        "labels": folder.n_labels,
+        "attributes": folder.n_attributes,
+        "sequences": folder.n_sequences,
+        "tokens": folder.n_tokens,
+        "vocabulary": hashlib.sha256(content).hexdigest(),
+        "shards": [
+            {"sequences": shard.sequences, "tokens": shard.tokens, "digest": f"{shard.digest:016x}"}
+            for shard in folder.shards
+        ],
+    }
+    entries["digest"] = _digest(entries)
+    write_atomically(folder.path / MANIFEST, json.dumps(entries, indent=1).encode() + b"\n")
+
+
+def _digest(entries: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(entries, sort_keys=True).encode()).hexdigest()
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """The entries of the manifest, found whole; None if the folder has none."""
+    file = folder / MANIFEST
+    try:
+        content = file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        entries = json.loads(content.decode("utf-8"))
+        whole = isinstance(entries, dict) and entries.pop("digest", None) == _digest(entries)
+    except (ValueError, RecursionError) as error:
+        raise damaged(folder, f"{file}: expected JSON, found something else ({error})") from error
+    if not whole:
+        raise damaged(folder, f"{file}: expected content with its digest, found it damaged")
+    found = entries.get("format"), entries.get("version")
+    if found != (FORMAT, VERSION):
+        raise damaged(folder, f"{file}: expected a {FORMAT} of version {VERSION}, found {found[0]!r}, {found[1]!r}")
+    return dict(entries)
+
+
+def _load(folder: Path, entries: Mapping[str, Any]) -> CorpusFolder:
+    template = template_from_json(entries["template"], str(folder / MANIFEST))
+    bigrams = "bias" if template is None else Template.conditions_pairs
+    vocabulary = _read_vocabulary(folder / VOCABULARY, entries, Vocabulary(bigrams, entries["start"]))
+    shards = [Shard(s["sequences"], s["tokens"], int(s["digest"], 16)) for s in entries["shards"]]
+    return CorpusFolder(folder, entries["recipe"], vocabulary, template, entries["n_columns"], shards)
+
+
+def _read_vocabulary(file: Path, entries: Mapping[str, Any], empty: Vocabulary) -> Vocabulary:
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{file}: expected labels and attributes, found no file") from None
+    if hashlib.sha256(content).hexdigest() != entries["vocabulary"]:
+        raise InputError(f"{file}: expected content with digest {entries['vocabulary']}, found it damaged")
+    _, arrays = unpack(memoryview(content), str(file), _VOCABULARY_FORMAT, VERSION)
+    labels, attributes = (strings(arrays, name, str(file)) for name in ("labels", "attributes"))
+    return Vocabulary(empty.bigrams, empty.start, labels, attributes)

@@ -1,0 +1,202 @@
+"""What an `Oracle` answers, over shards.
+
+Loss, gradient, curvature and masses are sums. Counts are known to who asks and are given to the first shard alone, so
+that the answers of all add up to E - C, and those of one shard are the oracle's own.
+
+Screening needs the sums A and B of all shards (cpp/core/training/screen.hpp derives how). With M the mass of an attribute in all
+shards and m_s in shard s, a shard tells the sums a_s that exceed a fraction c of its share of the bound, c b m_s / M.
+What it does not tell is at most that, so
+
+    sum_s a_s  <=  sum_{s that tell} a_s  +  c b (1 - sum_{s that tell} m_s / M)
+
+and only cells whose right side exceeds b can. They are what goes back, cells and two numbers each, whatever the data.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from sparsecrf._core import FeatureSet
+from sparsecrf.shards import Floats, Numbers, Shard, Shards, Sparse, add, unite
+
+#: c. The smaller, the more is told and the fewer candidates there are that are none.
+FRACTION = 0.5
+
+_making = Lock()
+
+
+class Known:
+    """A feature set that travels by its numbers; a process makes it once, for all its shards."""
+
+    def __init__(self, n_labels: int, n_attributes: int, numbers: Numbers) -> None:
+        self._numbers: tuple[int, int, Numbers] | None = (n_labels, n_attributes, numbers)
+        self._features: FeatureSet | None = None
+
+    @classmethod
+    def of(cls, features: FeatureSet) -> Known:
+        known = cls.__new__(cls)
+        known._numbers, known._features = None, features
+        return known
+
+    @property
+    def features(self) -> FeatureSet:
+        with _making:
+            if self._features is None:
+                assert self._numbers is not None
+                self._features, self._numbers = FeatureSet.from_numbers(*self._numbers), None
+            return self._features
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        features = self.features
+        return Known, (features.n_labels, features.n_attributes, features.numbers)
+
+    def __sizeof__(self) -> int:
+        # Of the set that will be made: rows by attribute, a label or pair for each feature.
+        X, K = self._numbers[1:] if self._numbers is not None else (self.features.n_attributes, self.features)
+        return object.__sizeof__(self) + 16 * X + 8 * len(K)
+
+
+# ---- Questions
+
+
+def masses(shard: Shard, absolute: bool) -> tuple[Floats, ...]:
+    with shard.at_work():
+        return shard.oracle.masses(absolute)
+
+
+def signs_agree(shard: Shard) -> tuple[int]:
+    """How many shards have signs that do not agree."""
+    with shard.at_work():
+        return (int(not shard.oracle.signs_agree),)
+
+
+def observed(shard: Shard) -> Sparse:
+    with shard.at_work():
+        features = FeatureSet.observed(shard.corpus)
+        return Sparse(features.numbers, shard.oracle.counts(features)[np.newaxis])
+
+
+def virtual(shard: Shard) -> Sparse:
+    with shard.at_work():
+        numbers = FeatureSet.virtual(shard.corpus).numbers
+    return Sparse(numbers, np.empty((0, len(numbers))))
+
+
+def loss_grad(shard: Shard, known: Known, w: Floats, counts: Floats | None = None) -> tuple[float, Floats]:
+    with shard.at_work():
+        return shard.oracle.loss_grad(known.features, w, np.zeros(len(w)) if counts is None else counts)
+
+
+def loss_grad_curvature(
+    shard: Shard, known: Known, w: Floats, counts: Floats | None = None
+) -> tuple[float, Floats, Floats]:
+    with shard.at_work():
+        return shard.oracle.loss_grad_curvature(known.features, w, np.zeros(len(w)) if counts is None else counts)
+
+
+def candidates(shard: Shard, known: Known, w: Floats, bound: float) -> tuple[Numbers]:
+    """Of a shard that is all there is."""
+    with shard.at_work():
+        return (shard.oracle.candidates(known.features, w, bound),)
+
+
+def large_sums(shard: Shard, known: Known, w: Floats, bound: float, whole: tuple[Floats, Floats, Floats]) -> Sparse:
+    """What this shard has to tell: by cell its sum, and its share of the attribute's mass."""
+    with shard.at_work():
+        cells, sums, shares = shard.oracle.shard_sums(known.features, w, bound, *whole, FRACTION)
+        return Sparse(cells, np.stack([sums, shares]))
+
+
+def release_tables(shard: Shard) -> tuple[int]:
+    with shard.at_work():
+        shard.oracle.release_tables()
+    return (1,)
+
+
+class ShardedOracle:
+    """An oracle of shards, by questions to their workers."""
+
+    def __init__(self, shards: Shards) -> None:
+        self.shards, self.workers = shards, shards.workers
+        self._masses: tuple[Floats, Floats, Floats] | None = None
+        self._whole: Any = None
+        # What was sent last: solvers make many passes over one feature set.
+        self._features: tuple[FeatureSet | None, Any] = (None, None)
+        self._counts: tuple[Floats | None, Any] = (None, None)
+
+    @cached_property
+    def signs_agree(self) -> bool:
+        return int(self.workers.total(signs_agree, add)[0]) == 0
+
+    def observed(self) -> tuple[Numbers, Floats]:
+        """The features that occur, by number, and their counts."""
+        found = self.workers.total(observed, unite)
+        return found.keys, found.values[0]
+
+    def virtual(self) -> Numbers:
+        """Every feature of the attributes that occur."""
+        return self.workers.total(virtual, unite).keys
+
+    def masses(self) -> tuple[Floats, Floats, Floats]:
+        if self._masses is not None:
+            return self._masses
+        unigram, start, inner = self.workers.total(masses, add, False)
+        if len(self.workers) > 1:  # screening needs them, too
+            self._masses = unigram, start, inner
+        return unigram, start, inner
+
+    def loss_grad(self, features: FeatureSet, w: Floats, counts: Floats) -> tuple[float, Floats]:
+        loss, g = self._pass(loss_grad, features, w, counts)
+        return loss, g
+
+    def loss_grad_curvature(self, features: FeatureSet, w: Floats, counts: Floats) -> tuple[float, Floats, Floats]:
+        loss, g, h = self._pass(loss_grad_curvature, features, w, counts)
+        return loss, g, h
+
+    def _pass(self, question: Any, features: FeatureSet, w: Floats, counts: Floats) -> tuple[Any, ...]:
+        known = self._known(features)
+        if self._counts[0] is not counts:
+            self._counts = counts, self.workers.share(counts)
+        return self.workers.total(question, add, known, self.workers.share(w), first=(self._counts[1],))
+
+    def _known(self, features: FeatureSet) -> Any:
+        if self._features[0] is not features:
+            self._features = features, self.workers.share(Known.of(features))
+        return self._features[1]
+
+    def candidates(self, features: FeatureSet, w: Floats, bound: float) -> Numbers:
+        """Numbers of all virtual features whose expectation at w could exceed the bound; ascending."""
+        known, w = self._known(features), self.workers.share(w)
+        if len(self.workers) == 1:
+            numbers: Numbers = self.workers.total(candidates, add, known, w, bound)[0]
+            return numbers
+        if self._whole is None:
+            absolute = self.masses() if self.signs_agree else self.workers.total(masses, add, True)
+            self._whole = self.workers.share(absolute)
+        cells, (sums, shares) = self.workers.total(large_sums, unite, known, w, bound, self._whole)
+        upper = sums + FRACTION * bound * np.maximum(1.0 - shares, 0.0)
+        return features_of(cells[upper > bound], features.n_labels, features.n_attributes)
+
+    def release_tables(self) -> None:
+        self.workers.total(release_tables, add)
+
+
+def features_of(cells: Numbers, n_labels: int, n_attributes: int) -> Numbers:
+    """The features, ascending, whose bounds are these cells (`ShardSums` in screen.hpp): the unigram ones, those after
+    the start, and the pairs (y', y) of an attribute with A(y') and B(y)."""
+    Y, pairs, size = n_labels, (n_labels + 1) * n_labels, n_attributes * n_labels
+    unigram, before, after, start = np.split(cells, np.searchsorted(cells, [size, 2 * size, 3 * size]))
+    (x, previous), (x_after, label) = np.divmod(before - size, Y), np.divmod(after - 2 * size, Y)
+    first, last = np.searchsorted(x_after, x), np.searchsorted(x_after, x, side="right")
+    # Every (x, y') is followed by all labels of x: the k-th of them is at first + k.
+    n = last - first
+    k = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
+    inner = np.repeat(x * pairs + previous * Y, n) + label[np.repeat(first, n) + k]
+    x, y = np.divmod(start - 3 * size, Y)
+    bigram = np.concatenate([inner, x * pairs + Y * Y + y])
+    bigram.sort(kind="stable")
+    return np.concatenate([unigram, size + bigram])

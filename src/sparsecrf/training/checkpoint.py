@@ -1,0 +1,165 @@
+"""The state of a training run in a file, so that a run that was stopped or killed goes on to the same bits.
+
+A safetensors file (io/container.py): arrays of the point and of the solver, and as metadata `run` (what the run is:
+corpus, penalties, solver; another run must not continue it) and `state` (counters and history).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import InputError
+from sparsecrf.files.atomic import remove_leftovers, write_atomically
+from sparsecrf.files.container import pack, unpack
+from sparsecrf.training.dual import Mixture
+from sparsecrf.training.heldout import Best
+from sparsecrf.training.history import Record
+from sparsecrf.training.objective import Objective
+from sparsecrf.training.solvers.state import Lowest, State
+from sparsecrf.training.solvers.working_set import Point
+
+_FORMAT, _VERSION = "sparsecrf checkpoint", 2
+_SOLVER = "solver."  # before the names of the solver's own arrays
+
+
+class Checkpoint:
+    """The file of one run. `run` says which: only a checkpoint with the same entries is continued."""
+
+    def __init__(self, path: str | os.PathLike[str], every: float, run: Mapping[str, Any]) -> None:
+        if not every >= 0:
+            raise InputError(f"checkpoint_every: expected a number of seconds >= 0, found {every}")
+        self.path, self.every, self.run = Path(path), every, dict(run)
+        if not os.access(self.path.parent, os.W_OK) or self.path.is_dir():
+            raise InputError(f"checkpoint: expected a file in a directory that can be written to, found {self.path}")
+        remove_leftovers(self.path)
+        self._last = time.perf_counter()
+
+    def due(self) -> bool:
+        return time.perf_counter() - self._last >= self.every
+
+    def save(self, state: State) -> None:
+        point = state.point
+        arrays = {"numbers": point.known.numbers, "w": point.w, "g": point.g}
+        arrays |= {_SOLVER + name: array for name, array in state.solver.items()}
+        counters: dict[str, Any] = {
+            "loss": point.loss,
+            "iteration": state.iteration,
+            "screened": state.screened,
+            "stalled": state.stalled,
+            "passes": state.passes,
+            "elapsed": state.elapsed,
+            "history": [asdict(record) for record in state.history],
+        }
+        if state.best is not None:
+            arrays |= {"best.numbers": state.best.numbers, "best.w": state.best.w}
+            counters["best"] = {"error": state.best.error, "iteration": state.best.iteration}
+        if state.lowest is not None:
+            arrays |= {"lowest.numbers": state.lowest.numbers, "lowest.w": state.lowest.w}
+            counters["lowest"] = state.lowest.value
+        if state.mixture is not None:
+            arrays |= {"mixture.numbers": state.mixture.numbers, "mixture.G": state.mixture.G}
+            counters["mixture"] = {"bound": state.mixture.bound, "entropy": state.mixture.entropy}
+        metadata = {"run": json.dumps(self.run), "state": json.dumps(counters)}
+        # The container takes arrays as they lie in memory.
+        arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+        write_atomically(self.path, pack(_FORMAT, _VERSION, metadata, arrays))
+        self._last = time.perf_counter()
+
+    def load(self, objective: Objective) -> State | None:
+        """The state in the file; None if there is no file yet."""
+        if not self.path.exists():
+            return None
+        metadata, found = unpack(memoryview(self.path.read_bytes()), str(self.path), _FORMAT, _VERSION)
+        try:
+            run, state = json.loads(metadata["run"]), json.loads(metadata["state"])
+            # Copies: a solver may write to its arrays.
+            arrays = {name: np.array(array.data).reshape(array.shape) for name, array in found.items()}
+            self._check_run(run)
+            return _state(objective, state, arrays)
+        except (LookupError, TypeError, ValueError, RecursionError) as error:
+            if isinstance(error, InputError) and str(error).startswith(str(self.path)):
+                raise
+            raise InputError(f"{self.path}: expected the state of a run, found something else ({error})") from error
+
+    def _check_run(self, found: Any) -> None:
+        if not isinstance(found, dict):
+            raise TypeError("the run is no object")
+        for name in sorted(self.run.keys() | found.keys()):
+            expected, given = self.run.get(name), found.get(name)
+            if expected != given:
+                raise InputError(f"{self.path}: expected a checkpoint with {name} {expected}, found {name} {given}")
+
+
+def _state(objective: Objective, state: Any, arrays: Mapping[str, NDArray[Any]]) -> State:
+    """The state from counters and arrays. Raises for what is missing or of another type: a file may be whole and still
+    make no sense."""
+
+    def vectors(prefix: str, *names: str) -> list[NDArray[Any]]:
+        """Numbers of features, and arrays with a value for each of them (G: two)."""
+        numbers = arrays[f"{prefix}numbers"]
+        if numbers.dtype != np.int64 or numbers.ndim != 1:
+            raise TypeError(f"{prefix}numbers: {numbers.dtype}{list(numbers.shape)}")
+        found = [numbers, *(arrays[prefix + name] for name in names)]
+        for name, array in zip(names, found[1:], strict=True):
+            expected = (2, *numbers.shape) if name == "G" else numbers.shape
+            if array.dtype != np.float64 or array.shape != expected:
+                raise TypeError(f"{prefix}{name}: {array.dtype}{list(array.shape)} for {list(expected)}")
+        return found
+
+    numbers, w, g = vectors("", "w", "g")
+    point = Point(objective.working_set(numbers), w, _number(state["loss"]), g)
+    best = lowest = mixture = None
+    if "best" in state:
+        best_of = state["best"]
+        best = Best(_number(best_of["error"]), _count(best_of["iteration"]), *vectors("best.", "w"))
+    if "lowest" in state:
+        lowest_numbers, lowest_w = vectors("lowest.", "w")
+        lowest = Lowest(lowest_numbers, lowest_w, _number(state["lowest"]))
+    if "mixture" in state:
+        mixture_of = state["mixture"]
+        mixture = Mixture(_number(mixture_of["bound"]), _number(mixture_of["entropy"]), *vectors("mixture.", "G"))
+    for known in (best, lowest, mixture):
+        if known is not None:
+            objective.working_set(known.numbers)  # raises if they are no features
+    return State(
+        point,
+        _count(state["iteration"]),
+        _count(state["screened"]),
+        _count(state["stalled"]),
+        _number(state["passes"]),
+        _number(state["elapsed"]),
+        [_record(record) for record in state["history"]],
+        {name[len(_SOLVER) :]: array for name, array in arrays.items() if name.startswith(_SOLVER)},
+        best,
+        lowest,
+        mixture,
+    )
+
+
+def _record(found: Any) -> Record:
+    record = Record(**found)
+    for name, value in asdict(record).items():
+        if value is not None or name not in ("gap", "kkt", "dev_error"):
+            _number(value)
+    return record
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{value!r:.40} is no number")
+    return value
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise TypeError(f"{value!r:.40} is no count")
+    return value

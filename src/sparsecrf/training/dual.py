@@ -1,0 +1,114 @@
+"""A lower bound on min P, from distributions over labellings.
+
+For any distributions u_i, with G(u) = sum_i w_i (E_{u_i} F - F_i) and H(u) = sum_i w_i H(u_i),
+
+    D(u) = H(u) - sum_k max(|G_k| - rho1, 0)^2 / (2 rho2)  <=  min P
+
+The model itself is such a u: G = g, the gradient of the loss, and H = loss - w . g. G is linear and the entropy concave
+in u, so mixtures can be rated without knowing more: (1 - s) data + s u has s G and at least s H (the data has neither),
+and (1 - c) u + c u' has (1 - c) G + c G' and at least (1 - c) H + c H'. A run keeps the best mixture of its points. Of
+a feature that screening ruled out at one of them only |G| <= rho1 is known there, so a mixture has a range for each
+G_k, and its worse end counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsecrf.training.objective import Floats, Numbers, Objective, place_among, union
+
+_BISECTIONS = 30
+_KEEP = 0.5  # features with |G| below this share of rho1 are not kept: all that counts is that it is at most rho1
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A dual point. Features that are not listed have |G| <= rho1."""
+
+    bound: float  #: D, a lower bound on min P
+    entropy: float  #: at most H(u)
+    numbers: Numbers
+    G: Floats  #: [2, K] the smallest and the largest that G can be
+
+
+class LowerBound:
+    """The best dual point of a run."""
+
+    def __init__(self, objective: Objective, best: Mixture | None = None) -> None:
+        self.objective, self.best = objective, best
+        # With missing labels the loss is not convex: nothing bounds its minimum from below.
+        self.convex = objective.data.n_missing == 0
+
+    def gap(self, numbers: Numbers, w: Floats, loss: float, g: Floats) -> float:
+        """P(w) minus the bound, improved by the model at w; g over all features with |g| > rho1, and any others."""
+        value, entropy = loss + self.objective.penalty(w), loss - float(w @ g)
+        # Not finite: weights of a method that diverges.
+        if not (self.convex and np.isfinite(entropy) and np.isfinite(value)):
+            return np.inf
+        new = self._shrunk(entropy, numbers, np.stack([g, g]))
+        if self.best is not None:
+            new = max(self.best, new, self._mixed(self.best, new), key=lambda mixture: mixture.bound)
+        if self.objective.rho1 > 0:
+            keep = np.abs(new.G).max(axis=0) > _KEEP * self.objective.rho1
+            new = Mixture(new.bound, new.entropy, new.numbers[keep], new.G[:, keep])
+        self.best = new
+        return value - new.bound
+
+    def _excess(self, G: Floats) -> Floats:
+        """max(|G_k| - rho1, 0) at the worse end of each range."""
+        excess: Floats = np.maximum(np.maximum(G[1], -G[0]) - self.objective.rho1, 0.0)
+        return excess
+
+    def _value(self, entropy: float, G: Floats) -> float:
+        excess = self._excess(G)
+        if self.objective.rho2 == 0:
+            # Rounding of a product with s, not more, may exceed rho1.
+            return entropy if excess.max(initial=0.0) <= 1e-12 * self.objective.rho1 else -np.inf
+        return entropy - float(excess @ excess) / (2 * self.objective.rho2)
+
+    def _shrunk(self, entropy: float, numbers: Numbers, G: Floats) -> Mixture:
+        """The best (1 - s) data + s u, 0 < s <= 1."""
+        rho1, rho2 = self.objective.rho1, self.objective.rho2
+        size = np.maximum(G[1], -G[0])
+        size = size[size > rho1]
+        s = rho1 / float(size.max()) if size.size else 1.0
+        if rho2 > 0 and size.size:
+            s = _peak(lambda s: entropy - float((np.maximum(s * size - rho1, 0.0) * size).sum()) / rho2, s, 1.0)
+        return Mixture(self._value(s * entropy, s * G), s * entropy, numbers, s * G)
+
+    def _mixed(self, a: Mixture, b: Mixture) -> Mixture:
+        """The best (1 - c) a + c b, 0 <= c <= 1. With rho2 = 0 the bound is linear in c: one of the two."""
+        if self.objective.rho2 == 0:
+            return max(a, b, key=lambda mixture: mixture.bound)
+        if np.array_equal(a.numbers, b.numbers):
+            numbers, G_a, G_b = a.numbers, a.G, b.G
+        else:
+            numbers = union(a.numbers, b.numbers)
+            G_a, G_b = self._ranges(a, numbers), self._ranges(b, numbers)
+        change = G_b - G_a
+
+        def slope(c: float) -> float:
+            G = G_a + c * change
+            worse = np.where(G[1] >= -G[0], change[1], -change[0])
+            return b.entropy - a.entropy - float(self._excess(G) @ worse) / self.objective.rho2
+
+        c = _peak(slope, 0.0, 1.0)
+        return self._shrunk((1 - c) * a.entropy + c * b.entropy, numbers, (1 - c) * G_a + c * G_b)
+
+    def _ranges(self, mixture: Mixture, numbers: Numbers) -> Floats:
+        """G by number, [-rho1, rho1] where it is not listed."""
+        place = place_among(numbers, mixture.numbers)
+        out: Floats = np.full((2, len(numbers)), self.objective.rho1) * np.array([[-1.0], [1.0]])
+        out[:, place >= 0] = mixture.G[:, place[place >= 0]]
+        return out
+
+
+def _peak(slope: Callable[[float], float], low: float, high: float) -> float:
+    """About where a falling slope changes its sign, by bisection: any place gives a bound."""
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+    return low

@@ -1,0 +1,275 @@
+"""Training: one call for every solver."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from inspect import signature
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import Corpus, InputError, StringTable
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.model import Model
+from sparsecrf.shards import Shards, shards_of
+from sparsecrf.shards.folder import CorpusFolder
+from sparsecrf.training.checkpoint import Checkpoint
+from sparsecrf.training.heldout import Dev, check_same_vocabulary
+from sparsecrf.training.history import Record, columns
+from sparsecrf.training.objective import Floats, Numbers, Objective
+from sparsecrf.training.solvers.lbfgs import Lbfgs
+from sparsecrf.training.solvers.owlqn import Owlqn
+from sparsecrf.training.solvers.proximal import Proximal
+from sparsecrf.training.solvers.sbcd import Cd, sbcd
+from sparsecrf.training.solvers.sgd import EPOCHS, Sgd, SgdL1
+from sparsecrf.training.solvers.working_set import Callback, Solver, Stopping, point_at, run
+
+if TYPE_CHECKING:
+    from sparsecrf.encoding.template import Template
+
+#: The objective never rises, and any tolerance is reached.
+DETERMINISTIC: dict[str, Callable[..., Solver]] = {
+    "auto": Proximal,
+    "sbcd": sbcd,
+    "cd": Cd,
+    "owlqn": Owlqn,
+    "lbfgs": Lbfgs,
+}
+#: Take a seed; come near the optimum, and stop after EPOCHS iterations if no other limit is given.
+STOCHASTIC: dict[str, Callable[..., Solver]] = {"sgd": Sgd, "sgd-l1": SgdL1}
+SOLVERS = {**DETERMINISTIC, **STOCHASTIC}
+#: Ask for sums over all data only: they do not need it in one place.
+OVER_SHARDS = ("auto", "owlqn", "lbfgs")
+
+
+@dataclass(frozen=True, repr=False)
+class Fit:
+    """A trained set of weights with its certificate."""
+
+    corpus: Corpus | Shards
+    rho1: float
+    rho2: float
+    numbers: Numbers  #: the features that are not zero, by their number in the virtual space
+    w: Floats  #: their weights
+    objective: float
+    loss: float
+    kkt: float  #: sum of |smallest subgradient| over the virtual space, relative to that at w = 0
+    gap: float  #: P(w) - P* is at most this; infinite if labels are missing
+    solver: str
+    #: tol, gap, max_iter, time_limit, dev, callback, interrupt, or precision: no step improves any more
+    stopped_by: str
+    history: list[Record]
+    n_features: int  #: how many features it chose from: the space that kkt and gap are over
+
+    def __repr__(self) -> str:
+        return (
+            f"<Fit: rho1 {self.rho1:g}, rho2 {self.rho2:g}, objective {self.objective:.6g}, gap {self.gap:.2g}, "
+            f"kkt {self.kkt:.2g}, {len(self.w)} weights, stopped by {self.stopped_by}>"
+        )
+
+    def model(self, vocabulary: Vocabulary, *, template: Template | None = None, n_columns: int = 0) -> Model:
+        """The model, for the vocabulary that encoded the corpus (with this template, from so many columns).
+
+        Names that the vocabulary got later are left out.
+        """
+        from sparsecrf._core import FeatureSet
+
+        vocabulary = vocabulary.first(self.corpus.n_labels, self.corpus.n_attributes)
+        features = FeatureSet.from_numbers(self.corpus.n_labels, self.corpus.n_attributes, self.numbers)
+        return Model(
+            vocabulary, features, self.w, template=template, n_columns=n_columns, training=self.training_record()
+        )
+
+    @property
+    def n_unigram(self) -> int:
+        """How many of the weights are of single labels; the others are of label pairs."""
+        return int((self.numbers < self.corpus.n_attributes * self.corpus.n_labels).sum())
+
+    def training_record(self) -> dict[str, Any]:
+        """How the weights were found, in JSON values: None for what is not finite; the history by columns, thinned."""
+        numbers = {name: getattr(self, name) for name in ("rho1", "rho2", "objective", "loss", "kkt", "gap")}
+        counts = {
+            "iterations": self.history[-1].iter if self.history else 0,
+            "features": self.n_features,
+            "sequences": self.corpus.n_sequences,
+            "tokens": self.corpus.n_tokens,
+        }
+        finite = {name: float(value) if isfinite(value) else None for name, value in numbers.items()}
+        return {
+            **finite,
+            "solver": self.solver,
+            "stopped_by": self.stopped_by,
+            **counts,
+            "version": version("sparsecrf"),
+            "history": columns(self.history),
+        }
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights to start from."""
+
+    numbers: Numbers  #: features by their number in the virtual space, ascending
+    w: Floats
+
+
+def weights_in(model: Model, vocabulary: Vocabulary) -> Weights:
+    """The weights of a model by the ids of another vocabulary, as far as it has the names."""
+    import numpy as np
+
+    Y, X = len(vocabulary.labels), len(vocabulary.attributes)
+    features, n_unigram = model.features, model.features.n_unigram
+    label = _ids([*model.labels], vocabulary.labels, start=Y)
+    names = model.vocabulary.attributes
+    attribute = _ids([names[k] for k in range(len(names))], vocabulary.attributes)
+    x = attribute[np.concatenate([features.unigram_attribute, features.bigram_attribute])]
+    y = label[np.concatenate([features.unigram_label, features.bigram_label])]
+    previous = label[features.bigram_previous]
+    numbers = x * Y + y
+    numbers[n_unigram:] = X * Y + (x[n_unigram:] * (Y + 1) + previous) * Y + y[n_unigram:]
+    known = (x >= 0) & (y >= 0)
+    known[n_unigram:] &= previous >= 0
+    order = np.argsort(numbers[known])
+    return Weights(numbers[known][order], model.w[known][order])
+
+
+def _ids(names: list[str], table: StringTable, start: int | None = None) -> Numbers:
+    """The ids of names in a table, -1 for those it does not have; `start` is added as that of the start label."""
+    import numpy as np
+
+    found = [table.find(name) for name in names]
+    ids = [-1 if k is None else k for k in found]
+    return np.array(ids if start is None else [*ids, start], dtype=np.int64)
+
+
+def fit(
+    corpus: Corpus | Shards | CorpusFolder,
+    *,
+    rho1: float = 1.0,
+    rho2: float = 0.01,
+    solver: str = "auto",
+    solver_options: Mapping[str, Any] | None = None,
+    tol: float = 1e-3,
+    gap: float | None = None,
+    max_iter: int | None = None,
+    time_limit: float | None = None,
+    observed_only: bool = False,
+    features: Numbers | None = None,
+    init: Fit | Weights | None = None,
+    dev: Corpus | None = None,
+    patience: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float = 60.0,
+    resume: bool = False,
+    seed: int = 0,
+    threads: int = 0,
+    callback: Callback | None = None,
+) -> Fit:
+    """Minimise loss + rho1 |w|_1 + rho2/2 |w|^2 over all virtual features of a corpus.
+
+    Stops at a relative KKT residual of `tol`, or, if `gap` is given, at a duality gap of `gap` times the objective;
+    or at a limit. `observed_only` leaves out features that never occur, `features` all but those of the given numbers
+    (ascending). `init` starts from another fit for the same labels and attributes, or from `weights_in` of a model.
+    `callback` gets the fields of a `Record` at every iteration, and ends training by returning True. `solver_options`
+    go to the solver (see its module). `seed` orders the sequences of the stochastic solvers, which stop after 50 epochs
+    unless `max_iter` says otherwise.
+
+    `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
+    `patience`, training also stops when that error has not improved for so many iterations; unless the optimum is
+    found first, the weights with the smallest error are returned.
+
+    `checkpoint` names a file for the state of the run, written every `checkpoint_every` seconds and at the end, also
+    of a run that is interrupted or reaches a limit. With `resume`, the run in that file goes on as if it had never
+    stopped, under the limits given now (they count from its beginning); `init` is ignored. No such file: a new run
+    begins, so that one command can be repeated until it is done.
+
+    Data in `Shards`, here or elsewhere, or in a `CorpusFolder` are for auto, owlqn and lbfgs. Shards have threads of
+    their own.
+    """
+    if isinstance(corpus, CorpusFolder):
+        corpus = corpus.in_shards(threads)
+    options = _checked_options(solver, solver_options or {})
+    if solver in STOCHASTIC:
+        options = {"seed": seed, **options}
+        max_iter = EPOCHS if max_iter is None else max_iter
+    for name, value in (("tol", tol), ("gap", gap)):
+        if value is not None and not value >= 0:
+            raise InputError(f"{name}: expected a number >= 0, found {value}")
+    if isinstance(corpus, Shards) and solver not in OVER_SHARDS:
+        raise InputError(f"solver: expected {' or '.join(OVER_SHARDS)} for data in shards, found {solver!r}")
+    data = shards_of(corpus, threads)
+    if data.n_missing == data.n_tokens:
+        raise InputError("training: expected labels, found none in the whole corpus")
+    if gap is not None and data.n_missing > 0:
+        raise InputError("gap: expected all labels to be known, found some missing: the loss is not convex then")
+    objective = Objective(corpus, rho1, rho2, observed_only=observed_only, features=features, threads=threads)
+    if isinstance(init, Fit):
+        check_same_vocabulary("init", init.corpus, corpus)
+    watch = _dev(corpus, dev, patience, threads)
+    keeper = resumed = None
+    if checkpoint is not None:
+        keeper = Checkpoint(checkpoint, checkpoint_every, _identity(objective, solver, options, dev))
+        resumed = keeper.load(objective) if resume else None
+    elif resume:
+        raise InputError("resume: expected the file of a checkpoint, found none")
+    start = None
+    if init is not None and resumed is None:
+        start = point_at(objective, init.numbers, init.w)
+    stopping = Stopping(tol, gap, max_iter, time_limit)
+    algorithm = SOLVERS[solver](objective, **options)
+    result = run(objective, algorithm, start, stopping, callback, dev=watch, keeper=keeper, resumed=resumed)
+    point = result.point
+    active = point.w != 0
+    return Fit(
+        corpus,
+        objective.rho1,
+        objective.rho2,
+        point.known.numbers[active],
+        point.w[active],
+        result.objective,
+        point.loss,
+        result.kkt,
+        result.gap,
+        solver,
+        result.stopped_by,
+        result.history,
+        objective.n_features(),
+    )
+
+
+def _checked_options(solver: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    if solver not in SOLVERS:
+        raise InputError(f"solver: expected one of {', '.join(SOLVERS)}, found {solver!r}")
+    known = [name for name in signature(SOLVERS[solver]).parameters if name != "objective"]
+    for name in options:
+        if name not in known:
+            raise InputError(f"solver_options: expected for {solver} {' or '.join(known) or 'none'}, found {name!r}")
+    return dict(options)
+
+
+def _dev(corpus: Corpus | Shards, dev: Corpus | None, patience: int | None, threads: int) -> Dev | None:
+    if dev is None:
+        if patience is not None:
+            raise InputError(f"patience: expected a dev corpus with it, found patience {patience} alone")
+        return None
+    check_same_vocabulary("dev", dev, corpus)
+    return Dev(dev, patience, threads)
+
+
+def _identity(
+    objective: Objective, solver: str, options: Mapping[str, Any], dev: Corpus | None
+) -> dict[str, str | float | bool | None]:
+    """What a run must share with the one whose checkpoint it continues."""
+    return {
+        "version": version("sparsecrf"),
+        "corpus": f"{objective.data.fingerprint:016x}",
+        "dev corpus": None if dev is None else f"{dev.fingerprint:016x}",
+        "rho1": objective.rho1,
+        "rho2": objective.rho2,
+        "solver": solver,
+        "solver options": repr(sorted(options.items())),
+        "features": "all" if objective.allowed is None else hashlib.sha256(objective.allowed.tobytes()).hexdigest(),
+    }

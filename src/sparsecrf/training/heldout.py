@@ -1,0 +1,72 @@
+"""Token error on a corpus that was not trained on, and when it says that training should stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import Chain, Corpus, FeatureSet, InputError
+from sparsecrf.shards import Shards
+from sparsecrf.training.objective import Floats, Numbers
+
+Labels = NDArray[np.int32]  #: [P] a label for each token
+
+
+def best_labels(corpus: Corpus, numbers: Numbers, w: Floats, *, threads: int = 0) -> Labels:
+    """The best labels (Viterbi) of all tokens, by id."""
+    chain = Chain(FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers), w, threads=threads)
+    return chain.viterbi(corpus)[0]
+
+
+def wrong_tokens(corpus: Corpus, predicted: Labels) -> float:
+    """Percentage of tokens whose predicted label is wrong; a token without a label counts as wrong."""
+    return 100.0 * float(np.mean(predicted != corpus.labels))
+
+
+def token_error(corpus: Corpus, numbers: Numbers, w: Floats, *, threads: int = 0) -> float:
+    """Percentage of tokens whose best label is wrong."""
+    return wrong_tokens(corpus, best_labels(corpus, numbers, w, threads=threads))
+
+
+def check_same_vocabulary(what: str, found: Corpus | Shards, expected: Corpus | Shards) -> None:
+    if (found.n_labels, found.n_attributes) != (expected.n_labels, expected.n_attributes):
+        raise InputError(
+            f"{what}: expected {expected.n_labels} labels and {expected.n_attributes} attributes, "
+            f"found {found.n_labels} and {found.n_attributes}"
+        )
+
+
+@dataclass(frozen=True)
+class Best:
+    """The weights with the smallest error so far."""
+
+    error: float  #: percent
+    iteration: int
+    numbers: Numbers
+    w: Floats  #: none of them zero
+
+
+class Dev:
+    """The error on a dev corpus, iteration by iteration."""
+
+    def __init__(self, corpus: Corpus, patience: int | None, threads: int) -> None:
+        if patience is not None and patience < 1:
+            raise InputError(f"patience: expected at least 1 iteration, found {patience}")
+        if (corpus.labels < 0).all():
+            raise InputError("dev: expected labels, found none in the whole corpus")
+        self.corpus, self.patience, self.threads = corpus, patience, threads
+        self.best: Best | None = None
+
+    def look(self, iteration: int, numbers: Numbers, w: Floats) -> float:
+        """The error with these weights, which are kept if no earlier ones were as good."""
+        active = w != 0
+        error = token_error(self.corpus, numbers[active], w[active], threads=self.threads)
+        if self.best is None or error < self.best.error:
+            self.best = Best(error, iteration, numbers[active], w[active])
+        return error
+
+    def exhausted(self, iteration: int) -> bool:
+        """The error has not improved for `patience` iterations."""
+        return self.patience is not None and self.best is not None and iteration - self.best.iteration >= self.patience

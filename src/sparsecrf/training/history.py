@@ -1,0 +1,80 @@
+"""The course of a run as a model file keeps it: few points, by columns; and its end in words.
+
+Wall-clock times are left out: they would be all that differs between the files of two equal runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Record:
+    """One iteration, as `--log` writes it. None where not computed."""
+
+    iter: int
+    time_s: float
+    passes: float
+    objective: float
+    loss: float
+    gap: float | None
+    kkt: float | None
+    active_unigram: int
+    active_bigram: int
+    dev_error: float | None = None
+
+
+#: Why a run stopped.
+REASONS = {
+    "tol": "the KKT residual is small enough",
+    "gap": "the gap is small enough",
+    "max_iter": "the iterations are used up",
+    "time_limit": "the time is used up",
+    "dev": "the dev error no longer improves",
+    "callback": "the callback has had enough",
+    "delta": "the objective hardly improves any more",
+    "interrupt": "interrupted",
+    "precision": "no step improves the objective any more",
+}
+
+#: How many points are kept at most.
+POINTS = 200
+#: Columns and their significant digits. The objective is drawn by its distance to the last one, which needs more.
+_DIGITS = {"passes": 6, "objective": 10, "loss": 10, "kkt": 4, "gap": 6, "dev_error": 6}
+
+
+def columns(history: Sequence[Record]) -> dict[str, list[Any]]:
+    """The columns of at most POINTS records: iter, passes, objective, loss, kkt, gap, active, dev_error.
+
+    None where something is not known; a column that would be None throughout is left out.
+    """
+    kept = [history[k] for k in thinned(history)]
+    found: dict[str, list[Any]] = {"iter": [record.iter for record in kept]}
+    for name, digits in _DIGITS.items():
+        found[name] = [_rounded(getattr(record, name), digits) for record in kept]
+    found["active"] = [record.active_unigram + record.active_bigram for record in kept]
+    return {name: values for name, values in found.items() if any(value is not None for value in values)}
+
+
+def thinned(history: Sequence[Record], points: int = POINTS) -> list[int]:
+    """Indices of the records to keep: the first and the last, those with a certificate (they are few), and others
+    between them, evenly."""
+    n = len(history)
+    if n <= points:
+        return list(range(n))
+    certified = [k for k, record in enumerate(history) if record.kkt is not None]
+    if len(certified) > points // 2:
+        certified = [certified[k] for k in _evenly(len(certified), points // 2)]
+    return sorted({*certified, *_evenly(n, points - len(certified))})
+
+
+def _evenly(n: int, points: int) -> list[int]:
+    """`points` of the indices 0 ... n - 1, both ends among them."""
+    return [k * (n - 1) // (points - 1) for k in range(points)]
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return float(f"{value:.{digits}g}") if value is not None and isfinite(value) else None

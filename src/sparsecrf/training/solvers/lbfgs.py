@@ -1,0 +1,72 @@
+"""`lbfgs`: SciPy's L-BFGS-B; with an l1 penalty on split variables w = a - b, a, b >= 0 (Kazama & Tsujii 2003).
+
+    min  loss(a - b) + rho1 sum (a + b) + rho2/2 |a - b|^2        over a, b >= 0
+
+At the optimum a_k b_k = 0. With rho1 = 0 nothing is split and nothing is bounded.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsecrf.training.objective import Floats, Objective, WorkingSet
+from sparsecrf.training.solvers.state import Arrays
+from sparsecrf.training.solvers.working_set import Point
+
+_INNER_ITERATIONS = 20  # of one step: SciPy starts its memory anew at each
+
+
+class Lbfgs:
+    """Each step is a run of L-BFGS-B on the working set."""
+
+    def __init__(self, objective: Objective, memory: int = 10) -> None:
+        self.objective, self.memory = objective, memory
+        self.interrupted = False
+
+    def move(self, new: WorkingSet, old: WorkingSet) -> None:
+        """Nothing is kept between steps."""
+
+    def forget(self) -> None:
+        """Nothing is kept between steps."""
+
+    def state(self) -> Arrays:
+        return {}
+
+    def restore(self, state: Arrays) -> None:
+        """Nothing is kept between steps."""
+
+    def step(self, point: Point) -> Point:
+        from scipy.optimize import minimize
+
+        if self.interrupted:  # in the middle of the last step, whose best point was worth keeping
+            raise KeyboardInterrupt
+        objective, known, n = self.objective, point.known, point.known.size
+        best = point
+        best_value = point.loss + objective.penalty(point.w)
+
+        def smooth(w: Floats) -> tuple[float, Floats]:
+            nonlocal best, best_value
+            loss, g = objective.loss_grad(known, w)
+            value = loss + objective.penalty(w)
+            if value < best_value:
+                best, best_value = Point(known, w, loss, g), value
+            return loss + 0.5 * objective.rho2 * float(w @ w), g + objective.rho2 * w
+
+        def split(ab: Floats) -> tuple[float, Floats]:
+            value, g = smooth(ab[:n] - ab[n:])
+            penalised = value + objective.rho1 * float(ab.sum())
+            return penalised, np.concatenate([g, -g]) + objective.rho1
+
+        options = {"maxiter": _INNER_ITERATIONS, "maxcor": self.memory, "ftol": 0.0, "gtol": 0.0}
+        try:
+            if objective.rho1 == 0:
+                minimize(smooth, point.w, jac=True, method="L-BFGS-B", options=options)
+            else:
+                start = np.concatenate([np.maximum(point.w, 0.0), np.maximum(-point.w, 0.0)])
+                bounds = [(0.0, None)] * (2 * n)
+                minimize(split, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        except KeyboardInterrupt:
+            if best is point:
+                raise
+            self.interrupted = True
+        return best

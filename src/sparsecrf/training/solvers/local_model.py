@@ -1,0 +1,114 @@
+"""A quadratic model of the loss that knows two things about CRFs.
+
+The curvature h = sum_t p (1 - p) is far too small where a feature's expectation E must still go a long way to its count
+C, so q = max(h, |E - C|) stands in its place. And mu[x, y] fires exactly when one of lambda[x, ., y] does, so the model
+of the two is q (d_mu + d_lambda)^2 / 2 with the q of the lambda.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import minimize_quadratic
+from sparsecrf.training.objective import Floats, Objective, WorkingSet
+
+RIDGE = 0.1  # added to the curvature of every feature
+_RADIUS = 1.0  # no weight moves further in one step
+
+
+class LocalModel(NamedTuple):
+    """d' B0 d / 2, B0 a diagonal and a coupling between each feature and its parent."""
+
+    diagonal: Floats  #: [K]
+    parent: NDArray[np.int32]  #: [K] for lambda[x, y', y] the place of mu[x, y]; -1: none
+    coupling: Floats  #: [K] curvature between a feature and its parent
+
+    @classmethod
+    def at(cls, known: WorkingSet, g: Floats, h: Floats, ridge: float = RIDGE) -> LocalModel:
+        q = np.maximum(np.abs(h), np.abs(g))
+        parent = _unigram_of_each(known)
+        child = parent >= 0
+        shared = np.bincount(parent[child], weights=q[child], minlength=known.size)
+        return cls(np.maximum(q, shared) + ridge, parent, q)
+
+    def scaled(self, factor: float) -> LocalModel:
+        return LocalModel(factor * self.diagonal, self.parent, factor * self.coupling)
+
+    def times(self, s: Floats) -> Floats:
+        """B0 s, for vectors along the last axis."""
+        out = self.diagonal * s
+        child = np.flatnonzero(self.parent >= 0)
+        parent, coupling = self.parent[child], self.coupling[child]
+        out[..., child] += coupling * s[..., parent]
+        np.add.at(out.T, parent, (coupling * s[..., child]).T)
+        return out
+
+    def solve(self, r: Floats, ridge: float) -> Floats:
+        """(B0 + ridge I)^-1 r, for vectors along the last axis.
+
+        A feature has one parent at most. With c the coupling of a child and D the diagonal,
+
+            (D_parent - sum c^2 / D_child) x_parent = r_parent - sum c r_child / D_child
+            D_child x_child = r_child - c x_parent
+        """
+        diagonal = self.diagonal + ridge
+        child = np.flatnonzero(self.parent >= 0)
+        if not len(child):
+            return r / diagonal
+        parent, share = self.parent[child], self.coupling[child] / diagonal[child]
+        x = r.copy()
+        np.subtract.at(x.T, parent, (share * r[..., child]).T)
+        pivot = diagonal - np.bincount(parent, weights=share * self.coupling[child], minlength=len(diagonal))
+        x /= pivot
+        x[..., child] = r[..., child] / diagonal[child] - share * x[..., parent]
+        return x
+
+    def minimize(
+        self,
+        objective: Objective,
+        w: Floats,
+        g: Floats,
+        free: NDArray[np.int64],
+        factors: Floats | None = None,
+        subtracted: int = 0,
+        tolerance: float = 1e-3,
+    ) -> Floats:
+        """The step d that minimises g . d + d' B d / 2 + penalty(w + d), features that are not free staying.
+
+        B = B0 - P P' + Q Q' with the rows of [P, Q] in `factors` (free features only), P having `subtracted` columns.
+        """
+        place = np.full(len(w) + 1, -1, dtype=np.int32)
+        place[free] = np.arange(len(free), dtype=np.int32)
+        d = np.zeros(len(w))
+        d[free] = minimize_quadratic(
+            g[free],
+            w[free],
+            self.diagonal[free],
+            place[self.parent[free]],
+            self.coupling[free],
+            np.zeros((len(free), 0)) if factors is None else factors,
+            subtracted=subtracted,
+            rho1=objective.rho1,
+            rho2=objective.rho2,
+            radius=_RADIUS,
+            tolerance=tolerance,
+            max_sweeps=60,
+        )
+        return d
+
+
+def _unigram_of_each(known: WorkingSet) -> NDArray[np.int32]:
+    """For every bigram feature (x, y', y) the place of (x, y) in the set; -1 if it is not there, or for a unigram."""
+    n_labels, n_attributes = known.features.n_labels, known.features.n_attributes
+    first, n_unigram = n_attributes * n_labels, known.features.n_unigram
+    parent = np.full(known.size, -1, dtype=np.int32)
+    bigram = known.numbers[n_unigram:] - first
+    unigram = bigram // ((n_labels + 1) * n_labels) * n_labels + bigram % n_labels
+    place = np.searchsorted(known.numbers[:n_unigram], unigram)
+    place[place == n_unigram] = 0
+    found = known.numbers[place] == unigram if n_unigram else np.zeros(len(unigram), dtype=np.bool_)
+    parent[n_unigram:][found] = place[found]
+    return parent

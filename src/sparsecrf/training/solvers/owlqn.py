@@ -1,0 +1,82 @@
+"""`owlqn`: orthant-wise limited-memory quasi-Newton (Andrew & Gao 2007).
+
+v  = the smallest subgradient of P at w                         (pseudo-gradient)
+d  = -H v, H from the pairs (s, y) of the smooth part; d_k = 0 where d_k v_k >= 0, and where v_k = 0
+w' = w + t d, with weights that would leave the orthant of w (of -v where w = 0) set to zero
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsecrf.training.objective import Floats, Objective, WorkingSet
+from sparsecrf.training.solvers.pairs import Pairs
+from sparsecrf.training.solvers.state import Arrays
+from sparsecrf.training.solvers.working_set import Point
+
+_SUFFICIENT = 1e-4
+_SHORTEST = 2.0**-30
+
+
+class Owlqn:
+    """OWL-QN with `memory` pairs (s, y). With rho1 = 0 it is plain L-BFGS with backtracking."""
+
+    def __init__(self, objective: Objective, memory: int = 10) -> None:
+        self.objective = objective
+        self.pairs = Pairs(memory)
+
+    def move(self, new: WorkingSet, old: WorkingSet) -> None:
+        self.pairs.move(new, old)
+
+    def forget(self) -> None:
+        self.pairs.forget()
+
+    def state(self) -> Arrays:
+        return self.pairs.state()
+
+    def restore(self, state: Arrays) -> None:
+        self.pairs.restore(state)
+
+    def step(self, point: Point) -> Point:
+        v = self.objective.subgradient(point.w, point.g)
+        d = -self._inverse_hessian_times(v)
+        d[d * v >= 0] = 0.0  # a coordinate whose pseudo-gradient is zero does not move, or sparsity is lost
+        if not d.any():
+            return point
+        # The first step knows no scale: one of unit length.
+        t = 1.0 if len(self.pairs) else 1.0 / float(np.sqrt(d @ d))
+        new = self._search(point, v, d, t)
+        if new is not point:
+            s = new.w - point.w
+            self.pairs.add(s, new.g - point.g + self.objective.rho2 * s)
+        return new
+
+    def _inverse_hessian_times(self, v: Floats) -> Floats:
+        """The two-loop recursion."""
+        q = v.copy()
+        all_s, all_y = self.pairs.s, self.pairs.y
+        first = []
+        for s, y in zip(all_s[::-1], all_y[::-1], strict=True):
+            rho = 1.0 / float(s @ y)
+            a = rho * float(s @ q)
+            q -= a * y
+            first.append((rho, a))
+        if first:
+            q *= float(all_s[-1] @ all_y[-1]) / float(all_y[-1] @ all_y[-1])
+        for s, y, (rho, a) in zip(all_s, all_y, reversed(first), strict=True):
+            q += (a - rho * float(y @ q)) * s
+        return q
+
+    def _search(self, point: Point, v: Floats, d: Floats, t: float) -> Point:
+        objective = self.objective
+        orthant = np.where(point.w != 0, np.sign(point.w), -np.sign(v))
+        value = point.loss + objective.penalty(point.w)
+        while t >= _SHORTEST:
+            w = point.w + t * d
+            if objective.rho1 > 0:
+                w[w * orthant < 0] = 0.0
+            loss, g = objective.loss_grad(point.known, w)
+            if loss + objective.penalty(w) <= value + _SUFFICIENT * float(v @ (w - point.w)):
+                return Point(point.known, w, loss, g)
+            t /= 2
+        return point

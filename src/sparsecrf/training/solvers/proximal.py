@@ -1,0 +1,170 @@
+"""`auto`: proximal quasi-Newton.
+
+    d = argmin  g . d + d' B d / 2 + rho1 |w + d|_1 + rho2/2 |w + d|^2        (coordinate descent, in the core)
+    w <- w + t d,  t = 1 unless the objective does not fall enough
+
+B is the limited-memory BFGS matrix of the loss in its compact form (Byrd, Nocedal & Schnabel 1994),
+
+    B = B0 - [B0 S, Y] [ S'B0 S   L  ]^-1 [ S'B0 ]        L_ij = s_i . y_j  for i > j, D_ii = s_i . y_i
+                       [   L'    -D  ]    [  Y'  ]
+
+over the B0 of `local_model`. Without an l1 term there is nothing to be minimised by coordinates: d is the step of
+L-BFGS on loss + rho2/2 |w|^2, by the two-loop recursion from (B0 + rho2 I)^-1.
+
+The first step, from weights 0, is some epochs of stochastic steps (`sgd.warm_up`) if there are many tokens and features
+and all data are in one place: a quasi-Newton method takes dozens of passes to get as far.
+
+Features that fire together add up: B0 is scaled to what the last step showed,
+y . D^-1 y / s . y, and more while steps have to be shortened.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import LANES
+from sparsecrf.training.objective import Floats, Objective, WorkingSet
+from sparsecrf.training.solvers.local_model import RIDGE, LocalModel
+from sparsecrf.training.solvers.pairs import Pairs
+from sparsecrf.training.solvers.sgd import warm_up
+from sparsecrf.training.solvers.state import Arrays
+from sparsecrf.training.solvers.working_set import Point
+
+_SCALES = 0.3, 30.0  # how far the last step may scale B0
+_EVERY_STEP, _EVERY = 8, 10  # h is computed at each of the first steps, then every few: it costs part of a pass
+_DAMPING = 1.5, 0.9, 64.0  # of B0: factor after a shortened step, after a full one, and the most
+_FREE = 0.9  # a weight at zero may move if its |gradient| exceeds this share of rho1
+_INNER_TOLERANCE = 0.1  # a tighter inner solution costs more and saves no step
+_SMOOTH_MEMORY = 20  # pairs without an l1 term, where all weights are in the working set
+_RADIUS = 1.0  # no weight moves further in one step
+_SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
+_SHORTEST = 2.0**-20
+# Features per token, and tokens, for a stochastic start: with fewer, the first steps are as good or take no time.
+_ENOUGH, _LEAST_TOKENS = 0.05, 10_000
+
+
+class Proximal:
+    """Proximal quasi-Newton steps with `memory` pairs (s, y), after a stochastic one unless `warm_up` is False."""
+
+    def __init__(self, objective: Objective, memory: int = 50, warm_up: bool = True) -> None:
+        self.objective, self.warm_up = objective, warm_up
+        self.pairs = Pairs(memory if objective.rho1 > 0 else min(memory, _SMOOTH_MEMORY))
+        self.h: Floats | None = None
+        self.steps = 0
+        self.damping = 1.0  # of B0, raised while its steps are too long
+
+    def move(self, new: WorkingSet, old: WorkingSet) -> None:
+        if self.h is not None:
+            self.h = new.carry(self.h, old)
+        self.pairs.move(new, old)
+
+    def forget(self) -> None:
+        self.pairs.forget()
+
+    def state(self) -> Arrays:
+        h = {} if self.h is None else {"h": self.h}
+        counters = {"steps": np.array(self.steps), "damping": np.array(self.damping)}
+        return {**counters, **h, **self.pairs.state()}
+
+    def restore(self, state: Arrays) -> None:
+        self.steps, self.damping, self.h = int(state["steps"]), float(state["damping"]), state.get("h")
+        self.pairs.restore(state)
+
+    def step(self, point: Point) -> Point:
+        if self.steps == 0 and self.warm_up and self._far_away(point):
+            self.steps = 1
+            start = warm_up(self.objective, point)
+            if start is not point:
+                return start
+        d = self._direction(point)
+        self.steps += 1
+        new = self._search(point, d)
+        if new is not point:
+            self.pairs.add(new.w - point.w, new.g - point.g)
+        return new
+
+    def _far_away(self, point: Point) -> bool:
+        """Nothing is known yet, and there is enough to learn that stochastic steps find it sooner."""
+        n_tokens = self.objective.data.n_tokens
+        enough = n_tokens >= _LEAST_TOKENS and point.known.size >= _ENOUGH * n_tokens
+        return enough and self.objective.in_one_place and not point.w.any()
+
+    def _search(self, point: Point, d: Floats) -> Point:
+        """Backtrack from t = 1 until the objective falls by a share of what g . d and the penalty promise."""
+        objective = self.objective
+        penalty = objective.penalty(point.w)
+        promised = float(point.g @ d) + objective.penalty(point.w + d) - penalty
+        if not promised < 0:
+            return point
+        t, h = 1.0, self.h
+        while t >= _SHORTEST:
+            w = point.w + t * d
+            if self.steps < _EVERY_STEP or self.steps % _EVERY == 0:
+                loss, g, h = objective.loss_grad_curvature(point.known, w)
+            else:
+                loss, g = objective.loss_grad(point.known, w)
+            if loss + objective.penalty(w) <= point.loss + penalty + _SUFFICIENT * t * promised:
+                self.h = h
+                self.damping *= _DAMPING[0] if t < 1.0 else _DAMPING[1]
+                self.damping = min(max(self.damping, 1.0), _DAMPING[2])
+                return Point(point.known, w, loss, g)
+            t /= 2
+        return point
+
+    def _direction(self, point: Point) -> Floats:
+        known, s, y = point.known, self.pairs.s, self.pairs.y
+        expected = point.g + known.counts
+        # A feature that is new to the working set has no h yet: E bounds it.
+        h = expected if self.h is None else np.where(self.h > 0, self.h, expected)
+        # No feature is worth a weight whose counts are not well above rho1: curvature below that misleads.
+        model = LocalModel.at(known, point.g, h, max(RIDGE, 2 * self.objective.rho1))
+        if len(s):
+            scale = float(y[-1] @ (y[-1] / model.diagonal)) / float(s[-1] @ y[-1])
+            model = model.scaled(self.damping * min(max(scale, _SCALES[0]), _SCALES[1]))
+        if self.objective.rho1 == 0:
+            return _smooth_direction(model, point.g + self.objective.rho2 * point.w, self.objective.rho2, s, y)
+        # Weights that rest at zero well within their bound stay there.
+        free = np.flatnonzero((point.w != 0) | (np.abs(point.g) > _FREE * self.objective.rho1))
+        if not len(s):
+            return model.minimize(self.objective, point.w, point.g, free, tolerance=_INNER_TOLERANCE)
+        factors, subtracted = _factors(s, y, model.times(s), free)
+        return model.minimize(self.objective, point.w, point.g, free, factors, subtracted, _INNER_TOLERANCE)
+
+
+def _smooth_direction(model: LocalModel, gradient: Floats, rho2: float, s: Floats, y: Floats) -> Floats:
+    """The step without an l1 term, every weight within its radius. The pairs are those of the loss alone."""
+    d, along, scratch = -gradient, np.empty(len(s)), np.empty(len(gradient))
+    s_y = np.einsum("ik,ik->i", s, y) + rho2 * np.einsum("ik,ik->i", s, s)
+    for i in reversed(range(len(s))):
+        along[i] = s[i] @ d / s_y[i]
+        d -= np.multiply(y[i], along[i], out=scratch)
+        d -= np.multiply(s[i], along[i] * rho2, out=scratch)
+    d = model.solve(d, rho2)
+    for i in range(len(s)):
+        d += np.multiply(s[i], along[i] - (y[i] @ d + rho2 * (s[i] @ d)) / s_y[i], out=scratch)
+    bounded = np.clip(d, -_RADIUS, _RADIUS)
+    # What is cut off weight by weight may no longer lead downwards.
+    return bounded if gradient @ bounded < 0 else d * (_RADIUS / np.abs(d).max(initial=_RADIUS))
+
+
+def _factors(s: Floats, y: Floats, b0_s: Floats, free: NDArray[np.int64]) -> tuple[Floats, int]:
+    """[P, Q] with B = B0 - P P' + Q Q' on the free features, and the columns of P; by eigenvectors of the middle."""
+    s_y = s @ y.T
+    lower = np.tril(s_y, -1)
+    middle = np.block([[s @ b0_s.T, lower], [lower.T, -np.diag(np.diag(s_y))]])
+    scale = 1.0 / np.sqrt(np.abs(np.diag(middle)))
+    values, vectors = np.linalg.eigh(scale[:, None] * middle * scale)
+    vectors *= scale[:, None] / np.sqrt(np.abs(values))
+    positive, negative = _padded(vectors[:, values > 0]), _padded(vectors[:, values < 0])
+    # Taken straight into place: copies of copies would be the most memory that a run uses.
+    u = np.empty((2 * len(s), len(free)))
+    np.take(b0_s, free, axis=1, out=u[: len(s)], mode="clip")
+    del b0_s
+    np.take(y, free, axis=1, out=u[len(s) :], mode="clip")
+    return u.T @ np.concatenate([positive, negative], axis=1), positive.shape[1]
+
+
+def _padded(x: Floats) -> Floats:
+    """Columns of zeros up to a multiple of LANES."""
+    return np.pad(x, ((0, 0), (0, -x.shape[1] % LANES)))

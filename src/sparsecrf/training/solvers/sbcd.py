@@ -1,0 +1,152 @@
+"""`sbcd`: sparse blockwise coordinate descent, the paper's Algorithm 2; `cd`: one weight at a time, Algorithm 1.
+
+    for every attribute x:
+        forward-backward of the sequences that hold x, backward down to its first occurrence
+        E and curvature of mu[x, .] and lambda[x, ., .];  update them
+
+As printed, each weight becomes s(a h w - g, rho1) / (a h + rho2) with a fixed a, which diverges from w = 0 unless a is
+large. By default the block takes the joint step of `local_model` instead, damped until the objective does not rise: one
+more forward recursion tells.
+
+Where attributes overlap nearly everywhere (words, tags and chunk tags of a sentence), a sweep block by block costs a
+pass for every attribute of a sentence. Attributes that never meet at a position, as those of one template, are then
+updated together, group by group, after one pass each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import InputError, disjoint_groups, sequences_by_attribute
+from sparsecrf._core import Sbcd as Sweeper
+from sparsecrf.training.objective import Floats, Objective, WorkingSet
+from sparsecrf.training.solvers.local_model import LocalModel
+from sparsecrf.training.solvers.state import Arrays
+from sparsecrf.training.solvers.working_set import Point
+
+_MORE_DAMPING, _LESS_DAMPING, _MOST_DAMPING = 4.0, 0.8, 1e9
+
+
+class Cd:
+    """One step is one sweep over the weights of the working set, one at a time."""
+
+    coordinatewise = True
+
+    def __init__(self, objective: Objective, as_printed: float | None = None) -> None:
+        """`as_printed`: the factor a of the curvature, 1/alpha in the paper's formula; None: safeguarded."""
+        if as_printed is not None and not as_printed > 0:
+            raise InputError(f"as_printed: expected a number above 0, found {as_printed}")
+        self.objective, self.as_printed = objective, as_printed
+        self.sweeper = Sweeper(objective.corpus, objective.threads)
+
+    def move(self, new: WorkingSet, old: WorkingSet) -> None:
+        """Nothing depends on the working set."""
+
+    def forget(self) -> None:
+        """What is learnt, the damping of each block, corrects itself."""
+
+    def state(self) -> Arrays:
+        return {"damping": self.sweeper.damping}
+
+    def restore(self, state: Arrays) -> None:
+        self.sweeper.damping = state["damping"]
+
+    def step(self, point: Point) -> Point:
+        objective = self.objective
+        objective.release_tables()
+        try:
+            w, passes = self.sweeper.sweep(
+                point.known.features,
+                point.w,
+                point.known.counts,
+                rho1=objective.rho1,
+                rho2=objective.rho2,
+                as_printed=self.as_printed or 0.0,
+                coordinatewise=self.coordinatewise,
+            )
+            objective.passes += passes
+            if (w == point.w).all():
+                return point
+            return Point(point.known, w, *objective.loss_grad(point.known, w))
+        except InputError:  # weights beyond all numbers: as printed, a sweep can diverge; it is not taken
+            if self.as_printed is None:
+                raise
+            return point
+
+
+class Blockwise(Cd):
+    """One step is one sweep over the attributes of the working set."""
+
+    coordinatewise = False
+
+
+class Groupwise:
+    """One step is one sweep over the groups of attributes that never meet, a pass each."""
+
+    def __init__(self, objective: Objective, group: NDArray[np.uint8]) -> None:
+        """`group`: that of each attribute, [X]."""
+        self.objective = objective
+        self.group = group
+        self.damping = np.ones(int(self.group.max(initial=0)) + 1)
+        self.h: Floats | None = None  #: curvature at the last point
+
+    def move(self, new: WorkingSet, old: WorkingSet) -> None:
+        self.h = None
+
+    def forget(self) -> None:
+        """What is learnt, the damping of each group, corrects itself."""
+
+    def state(self) -> Arrays:
+        return {"damping": self.damping.copy(), **({} if self.h is None else {"h": self.h})}
+
+    def restore(self, state: Arrays) -> None:
+        self.damping, self.h = state["damping"].copy(), state.get("h")
+
+    def step(self, point: Point) -> Point:
+        if self.h is None:
+            loss, g, self.h = self.objective.loss_grad_curvature(point.known, point.w)
+            point = Point(point.known, point.w, loss, g)
+        start = point
+        group = self.group[point.known.attributes()]
+        for k in range(len(self.damping)):
+            members = np.flatnonzero(group == k)
+            if len(members):
+                point = self._update(point, members, k)
+        return start if (point.w == start.w).all() else point
+
+    def _update(self, point: Point, members: NDArray[np.int64], k: int) -> Point:
+        """The group's weights moved, or the point itself if no step improves."""
+        objective, h = self.objective, self.h
+        assert h is not None
+        model = LocalModel.at(point.known, point.g, h)
+        value = point.loss + objective.penalty(point.w)
+        while self.damping[k] <= _MOST_DAMPING:
+            d = model.scaled(self.damping[k]).minimize(objective, point.w, point.g, members)
+            if not d.any():
+                return point
+            w = point.w + d
+            loss, g, h = objective.loss_grad_curvature(point.known, w)
+            if loss + objective.penalty(w) <= value * (1 + 1e-13):
+                self.damping[k] = max(1.0, _LESS_DAMPING * self.damping[k])
+                self.h = h
+                return Point(point.known, w, loss, g)
+            self.damping[k] *= _MORE_DAMPING
+        self.damping[k] = 1.0
+        return point
+
+
+def sbcd(objective: Objective, as_printed: float | None = None, groups: bool | None = None) -> Blockwise | Groupwise:
+    """Block by block, or group by group; by default whichever needs fewer passes a sweep."""
+    if as_printed is not None:
+        if groups:
+            raise InputError("groups: expected no groups with as_printed, found both")
+        return Blockwise(objective, as_printed)
+    if groups is False:
+        return Blockwise(objective)
+    group = disjoint_groups(objective.corpus)
+    if groups is None:
+        holders = sequences_by_attribute(objective.corpus)
+        blockwise = 1.5 * float(holders.sum()) / max(objective.corpus.n_sequences, 1)
+        groups = int(group.max(initial=0)) + 1 < blockwise
+    return Groupwise(objective, group) if groups else Blockwise(objective)

@@ -1,0 +1,182 @@
+"""`sgd` and `sgd-l1`: stochastic gradient descent, one sequence a step, on P/N (N sequences of weight above 0).
+
+With g the gradient of one sequence's loss and eta_t the size of step t (Bottou 2007; Tsuruoka, Tsujii, Ananiadou 2009),
+
+    w <- (1 - eta_t rho2/N) w - eta_t g
+    w_k moves towards 0, not across, by what is outstanding of the penalty sum_t eta_t rho1/N    (`sgd-l1`)
+
+    sgd:     eta_t = eta0 / (1 + max(eta0 rho2, 0.3) t/N)
+    sgd-l1:  eta_t = eta0 / (1 + 0.3 t/N)
+
+Decay and penalty reach a weight when a sequence needs it, or at the end of the epoch; the result is the same as if
+every step changed every weight (formulas: `cpp/core/training/lazy_weights.hpp`). eta0 is found by trial on a sample.
+The steps run in one thread, since each needs the weights that the last one left; threads serve the evaluation.
+
+`warm_up` is a start for `auto`: a few epochs are worth many of its first steps.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparsecrf._core import InputError
+from sparsecrf._core import Sgd as Stepper
+from sparsecrf.training.objective import Floats, Numbers, Objective, WorkingSet
+from sparsecrf.training.solvers.state import Arrays
+from sparsecrf.training.solvers.working_set import Point
+
+EPOCHS = 50  #: when there is no other limit
+_DECAY = 0.3  # of the step size in an epoch: 0.1 is better on CoNLL-2000, 1 on NETtalk letters (15 epochs)
+_SAMPLE = 1000  # sequences on which a first step size is tried
+_MOST_PASSES = 10  # over a sample that is smaller
+_FIRST_EXPONENT, _EXPONENTS = -3, 60  # of the powers of two that are tried: the first, the largest
+_WARM_EPOCHS, _WARM_EPOCHS_L2, _WARM_SAMPLE, _WARM_DECAY = 2, 3, 250, 1.0
+
+
+class _Stochastic:
+    """One step is one epoch. It may raise the objective."""
+
+    def __init__(self, objective: Objective, seed: int = 0, eta0: float | None = None) -> None:
+        if not 0 <= seed < 2**64:
+            raise InputError(f"seed: expected a whole number from 0 to 2^64 - 1, found {seed}")
+        self.objective, self.seed, self.eta0 = objective, seed, eta0
+        self.stepper = Stepper(objective.corpus)
+        self.n = len(self.stepper.order(seed, 0))  # N
+        self.epochs = 0
+        self.u = 0.0  # penalty that a weight could have received
+        self.q: Floats | None = None  # what each received, with its sign
+        self.joined: Numbers = np.zeros(0, dtype=np.int64)  # features that came since the last step
+
+    def decay(self, eta0: float) -> float:
+        """eta_t = eta0 / (1 + decay t/N)"""
+        return _DECAY
+
+    def move(self, new: WorkingSet, old: WorkingSet) -> None:
+        if self.q is not None:
+            self.q = new.carry(self.q, old)
+        self.joined = np.setdiff1d(new.numbers, old.numbers, assume_unique=True)
+
+    def forget(self) -> None:
+        """Nothing that was learnt can stand in the way."""
+
+    def state(self) -> Arrays:
+        state: Arrays = {"epochs": np.array(self.epochs), "u": np.array(self.u), "joined": self.joined}
+        if self.q is not None:
+            state["q"] = self.q
+        if self.eta0 is not None:
+            state["eta0"] = np.array(self.eta0)
+        return state
+
+    def restore(self, state: Arrays) -> None:
+        self.epochs, self.u, self.joined = int(state["epochs"]), float(state["u"]), state["joined"]
+        self.q = state.get("q")
+        self.eta0 = float(state["eta0"]) if "eta0" in state else None
+
+    def step(self, point: Point) -> Point:
+        return self.run(point, 1, _SAMPLE)
+
+    def run(self, point: Point, epochs: int, sample: int) -> Point:
+        """Some epochs. The first step size, if there is none yet, is found on a sample of so many sequences."""
+        if self.n == 0:
+            return point
+        self.objective.release_tables()
+        w, q = point.w, self._penalties_received(point)
+        if self.eta0 is None:
+            self.eta0 = self._calibrate(point, sample)
+        for _ in range(epochs):
+            order = self.stepper.order(self.seed, self.epochs)
+            w, q, self.u = self._run(point.known, w, q, self.u, order, self.eta0)
+            self.epochs += 1
+        self.q = q
+        return Point(point.known, w, *self.objective.loss_grad(point.known, w))
+
+    def _penalties_received(self, point: Point) -> Floats:
+        """q. A feature that joins owes nothing on the side to which its gradient pulls: it was not there before."""
+        q = np.zeros(point.known.size) if self.q is None else self.q.copy()
+        joined = np.isin(point.known.numbers, self.joined, assume_unique=True)
+        q[joined] = self.u * np.sign(point.g[joined])
+        self.q, self.joined = q, self.joined[:0]
+        return q
+
+    def _run(
+        self, known: WorkingSet, w: Floats, q: Floats, u: float, order: Numbers, eta0: float
+    ) -> tuple[Floats, Floats, float]:
+        self.objective.passes += len(order) / self.n
+        return self.stepper.run(
+            known.features,
+            w,
+            q,
+            u,
+            order,
+            rho1=self.objective.rho1,
+            rho2=self.objective.rho2,
+            eta0=eta0,
+            decay=self.decay(eta0),
+            done=float(self.epochs * self.n),
+        )
+
+    def _calibrate(self, point: Point, size: int) -> float:
+        """The power of two with the best objective on a sample, after a pass over it (some, if it is small)."""
+        sample = self.stepper.order(self.seed, 0)[:size]
+        order = np.tile(sample, min(_MOST_PASSES, math.ceil(size / len(sample))))
+        share = len(sample) / self.n
+
+        def value(exponent: int) -> float:
+            eta0 = 2.0**exponent
+            if eta0 * self.objective.rho2 >= self.n:  # the decay of the weights would change their sign
+                return math.inf
+            try:
+                w, _, _ = self._run(point.known, point.w, np.zeros(point.known.size), 0.0, order, eta0)
+                found = self.stepper.loss(point.known.features, w, sample) + share * self.objective.penalty(w)
+            except InputError:  # the weights overflowed
+                return math.inf
+            return found if math.isfinite(found) else math.inf
+
+        first = _FIRST_EXPONENT
+        best, chosen = value(first), first
+        for exponents in (range(first + 1, _EXPONENTS), range(first - 1, -_EXPONENTS, -1)):
+            worse = 0
+            for exponent in exponents:
+                found = value(exponent)
+                if found < best:
+                    best, chosen, worse = found, exponent, 0
+                else:
+                    worse += 1
+                if worse == 2 and (exponent > first or best < math.inf):
+                    break
+        return 2.0**chosen
+
+
+class Sgd(_Stochastic):
+    """Bottou's, for the l2 penalty alone."""
+
+    def __init__(self, objective: Objective, seed: int = 0, eta0: float | None = None) -> None:
+        if objective.rho1 != 0:
+            raise InputError(f"rho1: solver sgd expected 0, found {objective.rho1}; sgd-l1 takes an l1 penalty")
+        super().__init__(objective, seed, eta0)
+
+    def decay(self, eta0: float) -> float:
+        return max(eta0 * self.objective.rho2, _DECAY)
+
+
+class SgdL1(_Stochastic):
+    """With the cumulative l1 penalty."""
+
+
+class _WarmUp(_Stochastic):
+    """Short, so that the steps become smaller soon."""
+
+    def decay(self, eta0: float) -> float:
+        return _WARM_DECAY
+
+
+def warm_up(objective: Objective, point: Point) -> Point:
+    """A better point than this one, where all weights are 0: after some epochs, or itself if they found none."""
+    epochs = _WARM_EPOCHS if objective.rho1 > 0 else _WARM_EPOCHS_L2
+    try:
+        found = _WarmUp(objective).run(point, epochs, _WARM_SAMPLE)
+    except InputError:  # the weights overflowed, as they did not on the sample
+        return point
+    return found if found.loss + objective.penalty(found.w) < point.loss else point

@@ -1,0 +1,53 @@
+"""What a run knows, so that it can be kept and gone on with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from numpy.typing import NDArray
+
+from sparsecrf.training.dual import Mixture
+from sparsecrf.training.heldout import Best
+from sparsecrf.training.objective import Floats, Numbers
+
+if TYPE_CHECKING:
+    from sparsecrf.training.history import Record
+    from sparsecrf.training.solvers.working_set import Point
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Lowest:
+    """The weights with the smallest objective."""
+
+    numbers: Numbers
+    w: Floats
+    value: float
+
+
+@dataclass(frozen=True)
+class State:
+    """A run at the head of an iteration, before its screening and its record: it goes on from here to the same bits."""
+
+    point: Point
+    iteration: int
+    screened: int  #: iteration of the last screening
+    stalled: int  #: steps in a row that did not improve
+    passes: float
+    elapsed: float  #: seconds of training
+    history: list[Record]
+    solver: Arrays
+    best: Best | None  #: on the dev corpus
+    lowest: Lowest | None  #: better weights than those of `point`, if there were any
+    mixture: Mixture | None  #: the dual point of the gap
+
+
+class Keeper(Protocol):
+    """Where states are kept."""
+
+    def due(self) -> bool:
+        """The last state kept is old enough for a new one."""
+
+    def save(self, state: State) -> None: ...
