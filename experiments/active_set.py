@@ -13,13 +13,13 @@ import time
 from pathlib import Path
 
 import numpy as np
-from sparsecrf._core import FeatureSet, Sbcd
 
 from experiments import figures
 from experiments.common import Experiment, Job, Relation, Report, Result, duration, number, scientific, table
 from experiments.data import TASKS, read
 from experiments.training import BLOCKWISE, fit_alone, history
 from sparsecrf import Corpus
+from sparsecrf._core import FeatureSet, Sbcd
 from sparsecrf.training.objective import Floats, Objective, WorkingSet
 
 RHO1, RHO2 = 0.5, 0.001

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sparsecrf._core import Sbcd
 
 from experiments import figures, paper
 from experiments.common import Experiment, Job, Relation, Report, Result, duration, number, table
 from experiments.simulated import READINGS, TEST, TRAIN, vocabulary_of
 from experiments.training import BLOCKWISE, fit_alone
+from sparsecrf._core import Sbcd
 from sparsecrf.training.heldout import token_error
 from sparsecrf.training.objective import Objective
 

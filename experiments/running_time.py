@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sparsecrf._core import Oracle, Sbcd
 
 from experiments import figures
 from experiments.common import Experiment, Job, Relation, Report, Result, number, table
 from experiments.data import TASKS, read
 from experiments.training import fit_alone
 from sparsecrf import Fit
+from sparsecrf._core import Oracle, Sbcd
 from sparsecrf.training.objective import Objective, WorkingSet
 
 RHO1 = (100, 50, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02)

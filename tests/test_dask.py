@@ -16,12 +16,12 @@ import dask
 import dask.bag
 from dask import delayed
 from distributed import Client, LocalCluster
-from sparsecrf._core import Corpus
 
 import sparsecrf.dask.cluster
 from partitions import OPTIONS, cut, made_up
 from sentences import sentences
 from sparsecrf import CRF, InputError, Template, fit
+from sparsecrf._core import Corpus
 from sparsecrf.cli.labelled import read_labelled
 from sparsecrf.dask import ClusterError, DaskCRF, label, train
 from sparsecrf.dask.cluster import Cluster, OnDask

@@ -4,12 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from sparsecrf._core import FeatureSet
 
 from sparsecrf import Model, Vocabulary, fit
-from sparsecrf.training.history import POINTS, columns, thinned
+from sparsecrf._core import FeatureSet
+from sparsecrf.training.history import POINTS, Record, columns, thinned
 from sparsecrf.training.objective import virtual_features
-from sparsecrf.training.history import Record
 
 
 def record(k, kkt=None, gap=None):

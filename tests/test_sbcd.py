@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sparsecrf._core import Corpus, disjoint_groups, sequences_by_attribute
 
 from problems import make_problem
 from sparsecrf import InputError, fit, reference
+from sparsecrf._core import Corpus, disjoint_groups, sequences_by_attribute
 from sparsecrf.training import SOLVERS
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.sbcd import Blockwise, Cd, Groupwise, sbcd

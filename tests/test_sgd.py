@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sparsecrf._core import Sgd as Stepper
 
 from compare import KERNELS
 from problems import make_problem
 from sparsecrf import InputError, reference
+from sparsecrf._core import Sgd as Stepper
 from sparsecrf.training import fit
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.sgd import SgdL1, _Stochastic

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sparsecrf._core import FeatureSet, Oracle, StringTable
 
 from problems import make_problem
 from sparsecrf import InputError, fit
+from sparsecrf._core import FeatureSet, Oracle, StringTable
 from sparsecrf.path import rho_max
 from sparsecrf.shards import FAN_IN, InProcess, Shard, Shards, in_order
 from sparsecrf.shards.oracle import ShardedOracle, features_of

@@ -7,9 +7,9 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sparsecrf._core import TextEncoder, whole_sequences
 
 from sparsecrf import BIAS, InputError, Template, Vocabulary, read_columns
+from sparsecrf._core import TextEncoder, whole_sequences
 from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
 from sparsecrf.files.crfsuite import crfsuite_lines, read_crfsuite
 from sparsecrf.files.text import pieces

@@ -72,7 +72,6 @@ def sparsecrf(
 def _with_all_transitions(corpus: Corpus, vocabulary: Vocabulary) -> Numbers:
     """The observed features and every pair of labels."""
     from sparsecrf._core import FeatureSet
-
     from sparsecrf.training.objective import union
 
     Y, X, bias = corpus.n_labels, corpus.n_attributes, vocabulary.attributes.find("B")

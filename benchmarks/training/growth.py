@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+
 from sparsecrf._core import Corpus, FeatureSet, Oracle
 
 TOKENS = (10_000, 20_000, 40_000, 80_000, 160_000, 320_000)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import Corpus, FeatureSet, InputError, Oracle
+from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.training import Fit, fit
 from sparsecrf.training.objective import Floats, Numbers
 
@@ -38,11 +39,8 @@ def mutual_information(corpus: Corpus, top_n: int) -> Numbers:
     kept = np.isinf(scores)
     ranked = np.argsort(-scores, kind="stable")
     kept[ranked[kept.sum() :][:top_n]] = True
-    n_labels, n_attributes = corpus.n_labels, corpus.n_attributes
     numbers: Numbers = FeatureSet.observed(corpus).numbers
-    bigram = numbers - n_attributes * n_labels
-    block = np.where(bigram < 0, numbers // n_labels, n_attributes + bigram // ((n_labels + 1) * n_labels))
-    chosen: Numbers = numbers[kept[block]]
+    chosen: Numbers = numbers[kept[Numbering.of(corpus).block(numbers)]]
     return chosen
 
 

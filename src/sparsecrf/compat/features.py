@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparsecrf._core import Corpus
+from sparsecrf.encoding.numbering import Numbering
 
 if TYPE_CHECKING:
     from sparsecrf.training.objective import Floats, Numbers
@@ -29,7 +30,7 @@ def crfsuite_features(
     """The features of a corpus. `bias` is the attribute of the transitions."""
     import numpy as np
 
-    Y, X = corpus.n_labels, corpus.n_attributes
+    Y = corpus.n_labels
     arrays = corpus.to_arrays()
     # States: the cells x Y + y, once for each occurrence of x.
     x = arrays["unigram_id"].astype(np.int64)
@@ -50,7 +51,7 @@ def crfsuite_features(
     if possible_transitions:
         every = np.arange(Y * Y)
         pairs, pair_counts = every, _counts_at(every, pairs, pair_counts)
-    first_pair = X * Y + bias * (Y + 1) * Y
+    first_pair = Numbering.of(corpus).bigram(bias, 0, 0)
     numbers = np.concatenate([states[state_counts >= minfreq], first_pair + pairs[pair_counts >= minfreq]])
     return Features(numbers, len(numbers))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sparsecrf._core import Corpus, Encoder, FeatureSet, InputError, StringTable
 from sparsecrf.encoding.matrix import Columns, Csr, is_matrix
+from sparsecrf.encoding.numbering import Numbering
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
@@ -142,13 +143,13 @@ def _predicate(bigrams: Bigrams) -> Callable[[str], bool] | bool | None:
 
 def bigrams_of(attributes: StringTable, numbers: Any, n_labels: int) -> Bigrams:
     """Which attributes have a bigram feature, by the numbers of all features (ascending)."""
-    unigrams, pairs = len(attributes) * n_labels, (n_labels + 1) * n_labels
+    numbering = Numbering(n_labels, len(attributes))
     conditioning = set()
-    at = bisect_left(numbers, unigrams)
+    at = bisect_left(numbers, numbering.first_bigram)
     while at < len(numbers):
-        x = (int(numbers[at]) - unigrams) // pairs
+        x = (int(numbers[at]) - numbering.first_bigram) // numbering.pairs
         conditioning.add(attributes[x])
-        at = bisect_left(numbers, unigrams + (x + 1) * pairs, at)
+        at = bisect_left(numbers, numbering.bigram(x + 1, 0, 0), at)
     if conditioning <= {BIAS}:
         return "bias"
     return "all" if len(conditioning) == len(attributes) else frozenset(conditioning)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import Corpus, FeatureSet
+from sparsecrf.encoding.numbering import Numbering
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -14,8 +15,8 @@ IntArray = NDArray[np.int64]
 class Lattice:
     """One sequence of T positions with the weights of its attributes.
 
-    The features of an attribute have consecutive numbers (x Y + y; X Y + x (Y + 1) Y + y' Y + y for label pairs), and a
-    feature set is in the order of numbers: all weights of an attribute are found by bisection.
+    The features of an attribute have consecutive numbers (`Numbering`), and a feature set is in the order of numbers:
+    all weights of an attribute are found by bisection.
     """
 
     def __init__(self, corpus: Corpus, features: FeatureSet, w: FloatArray) -> None:
@@ -28,14 +29,14 @@ class Lattice:
         self.bigram_value: FloatArray = arrays["bigram_value"]
         self.n_labels = features.n_labels
         self._numbers, self._w = features.numbers, w
-        self._first_pair = features.n_attributes * features.n_labels
+        self._numbering = Numbering.of(features)
 
     def __len__(self) -> int:
         return len(self.unigram_ptr) - 1
 
     def mu(self) -> FloatArray:
         """[n, Y]: mu[x, y] of every unigram attribute of the sequence."""
-        return self._rows(self.unigram_id.astype(np.int64) * self.n_labels)
+        return self._rows(self._numbering.unigram(self.unigram_id.astype(np.int64), 0))
 
     def lam(self, path: NDArray[np.int32]) -> FloatArray:
         """[m, Y]: lam[x, y', y] of every bigram attribute of the sequence, y' the label of the path before it."""
@@ -74,7 +75,7 @@ class Lattice:
             x, value = self.bigram_id[begin:end], self.bigram_value[begin:end]
             key = (x.tobytes(), value.tobytes())
             if key not in made:
-                row, cell, weight = self._cells(self._pairs_of(x), (Y + 1) * Y)
+                row, cell, weight = self._cells(self._pairs_of(x), self._numbering.pairs)
                 made[key] = np.zeros((Y + 1, Y))
                 np.add.at(made[key].reshape(-1), cell, value[row] * weight)
             scores.append(made[key])
@@ -82,7 +83,8 @@ class Lattice:
 
     def _pairs_of(self, x: NDArray[np.int32]) -> IntArray:
         """The number of the first feature of each attribute with a label pair."""
-        return self._first_pair + x.astype(np.int64) * (self.n_labels + 1) * self.n_labels
+        first: IntArray = self._numbering.bigram(x.astype(np.int64), 0, 0)
+        return first
 
     def _cells(self, first: IntArray, width: int) -> tuple[IntArray, IntArray, FloatArray]:
         """The weights with numbers first[k] .. first[k] + width - 1: k, number - first[k] and weight of each."""

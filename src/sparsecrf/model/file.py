@@ -2,7 +2,7 @@
 
     labels.bytes, labels.offsets            U8, I64[Y + 1]  UTF-8 of all labels; label k is offsets[k] .. offsets[k + 1]
     attributes.bytes, attributes.offsets    U8, I64[X + 1]  likewise
-    features                                I64[K]          numbers of the features, ascending (cpp/core/corpus/features.hpp)
+    features                                I64[K]          numbers of the features, ascending (encoding/numbering.py)
     weights                                 F64[K]          none is zero
 
 and as metadata `start` (true or false: whether a start label stands before the first position), `template` (its text
@@ -19,50 +19,61 @@ import os
 import stat
 from collections.abc import Mapping
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sparsecrf._core import FeatureSet, InputError, StringTable
-from sparsecrf.encoding.vocabulary import Vocabulary, bigrams_of
+from sparsecrf._core import InputError, StringTable
 from sparsecrf.files.atomic import write_atomically
 from sparsecrf.files.container import Array, pack, unpack
-from sparsecrf.model import Model
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
 
 FORMAT, VERSION = "sparsecrf model", 1
+IN_MEMORY = "model in memory"
 _ARRAYS = {"labels.bytes", "labels.offsets", "attributes.bytes", "attributes.offsets", "features", "weights"}
 _METADATA = {"format", "version", "start", "template", "n_columns", "training"}
 
 
-def save(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write the model: whatever happens, the file has its old content or the new one."""
+class Parts(NamedTuple):
+    """What a model file holds."""
+
+    labels: StringTable
+    attributes: StringTable  #: those that have a weight
+    numbers: Any  #: [K] int64, the features by number, ascending
+    w: Any  #: [K] float64, their weights
+    start: bool  #: whether the first position has the start label before it
+    template: Template | None
+    n_columns: int  #: columns of observations; 0: any number
+    training: dict[str, Any]  #: how the weights were found, in JSON values
+
+
+def save(parts: Parts, path: str | os.PathLike[str]) -> None:
+    """Write a model: whatever happens, the file has its old content or the new one."""
     directory = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(directory):
         raise InputError(f"{os.fspath(path)}: expected a file in a directory that exists, found no {directory}")
-    write_atomically(path, to_bytes(model))
+    write_atomically(path, to_bytes(parts))
 
 
-def to_bytes(model: Model) -> bytes:
-    """The content of the model's file. The same model gives the same bytes."""
-    small = model.compacted()
-    arrays: dict[str, Any] = {"features": small.features.numbers, "weights": small.w}
-    arrays |= names(small.vocabulary)
+def to_bytes(parts: Parts) -> bytes:
+    """The content of a model's file. The same model gives the same bytes."""
+    arrays: dict[str, Any] = {"features": parts.numbers, "weights": parts.w}
+    arrays |= names(parts.labels, parts.attributes)
     try:
-        training = json.dumps(model.training, allow_nan=False)
+        training = json.dumps(parts.training, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"training record: expected JSON values (null for what is not finite), {error}") from error
     metadata = {
-        "start": json.dumps(model.vocabulary.start),
-        "template": json.dumps(template_to_json(model.template)),
-        "n_columns": json.dumps(model.n_columns),
+        "start": json.dumps(parts.start),
+        "template": json.dumps(template_to_json(parts.template)),
+        "n_columns": json.dumps(parts.n_columns),
         "training": training,
     }
     return pack(FORMAT, VERSION, metadata, arrays)
 
 
-def load(path: str | os.PathLike[str]) -> Model:
-    """Read a model. The file is mapped while it is read, and free when the last view of it is gone: on return."""
+def read(path: str | os.PathLike[str]) -> Parts:
+    """Read a model. The file is mapped, and free when the last view of it is gone: that of the numbers."""
     source = os.fspath(path)
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
@@ -70,16 +81,16 @@ def load(path: str | os.PathLike[str]) -> Model:
             raise InputError(f"{source}: expected a {FORMAT}, found something that is no file")
         if status.st_size == 0:
             raise InputError(f"{source}: expected a {FORMAT}, found an empty file")
-        return _model(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), source)
+        return _parts(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), source)
 
 
-def from_bytes(data: bytes) -> Model:
+def from_bytes(data: bytes) -> Parts:
     """The model in the content of a file."""
     # A copy, where need be, so that numbers are aligned.
-    return _model(memoryview(data if isinstance(data, bytes) else bytes(data)), "model in memory")
+    return _parts(memoryview(data if isinstance(data, bytes) else bytes(data)), IN_MEMORY)
 
 
-def _model(data: memoryview, source: str) -> Model:
+def _parts(data: memoryview, source: str) -> Parts:
     """Checks everything that a digest cannot know: a file may be whole and still make no sense."""
     metadata, arrays = unpack(data, source, FORMAT, VERSION)
     for what, expected, found in (("arrays", _ARRAYS, set(arrays)), ("metadata", _METADATA, set(metadata))):
@@ -91,18 +102,13 @@ def _model(data: memoryview, source: str) -> Model:
     numbers = arrays["features"].of(f"{source}: features", "I64")
     w = memoryview(bytes(arrays["weights"].of(f"{source}: weights", "F64", len(numbers)))).cast("d")
     labels, attributes = strings(arrays, "labels", source), strings(arrays, "attributes", source)
-    try:
-        features = FeatureSet.from_numbers(len(labels), len(attributes), numbers)
-        vocabulary = Vocabulary(bigrams_of(attributes, numbers, len(labels)), start, labels, attributes)
-        return Model(vocabulary, features, w, template=template, n_columns=n_columns, training=training)
-    except InputError as error:
-        raise InputError(f"{source}: {error}") from error
+    return Parts(labels, attributes, numbers, w, start, template, n_columns, training)
 
 
-def names(vocabulary: Vocabulary) -> dict[str, Any]:
+def names(labels: StringTable, attributes: StringTable) -> dict[str, Any]:
     """Labels and attributes as arrays."""
     arrays: dict[str, Any] = {}
-    for name, table in (("labels", vocabulary.labels), ("attributes", vocabulary.attributes)):
+    for name, table in (("labels", labels), ("attributes", attributes)):
         arrays[f"{name}.bytes"], arrays[f"{name}.offsets"] = table.to_arrays()
     return arrays
 

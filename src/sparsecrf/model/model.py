@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from sparsecrf._core import Chain, Constraints, Corpus, FeatureSet, InputError, Labeller, StringTable
 from sparsecrf.encoding.matrix import is_matrix
+from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import BIAS, Bigrams, Token, Vocabulary, bigrams_of
+from sparsecrf.model.file import IN_MEMORY, Parts, from_bytes, read, save, to_bytes
 
 if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded without it
     import numpy as np
@@ -118,28 +120,38 @@ class Model:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read the file of a model."""
-        from sparsecrf.model.file import load
-
-        return load(path)
+        return cls._of(read(path), os.fspath(path))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
         """The model in the content of a file."""
-        from sparsecrf.model.file import from_bytes
+        return cls._of(from_bytes(data), IN_MEMORY)
 
-        return from_bytes(data)
+    @classmethod
+    def _of(cls, parts: Parts, source: str) -> Model:
+        n_labels, n_attributes = len(parts.labels), len(parts.attributes)
+        try:
+            features = FeatureSet.from_numbers(n_labels, n_attributes, parts.numbers)
+            bigrams = bigrams_of(parts.attributes, parts.numbers, n_labels)
+            vocabulary = Vocabulary(bigrams, parts.start, parts.labels, parts.attributes)
+            return cls(
+                vocabulary,
+                features,
+                parts.w,
+                template=parts.template,
+                n_columns=parts.n_columns,
+                training=parts.training,
+            )
+        except InputError as error:
+            raise InputError(f"{source}: {error}") from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file: its weights that are not zero, and the attributes that have one."""
-        from sparsecrf.model.file import save
-
-        save(self, path)
+        save(self._parts(), path)
 
     def to_bytes(self) -> bytes:
         """What `save` writes."""
-        from sparsecrf.model.file import to_bytes
-
-        return to_bytes(self)
+        return to_bytes(self._parts())
 
     def compacted(self) -> Model:
         """The same model without weights that are zero and attributes that have none: what a file keeps.
@@ -147,31 +159,23 @@ class Model:
         Answers are the same, probabilities to rounding. Which attributes condition label pairs is now known from the
         weights.
         """
+        return self._of(self._parts(), "model")
+
+    def _parts(self) -> Parts:
+        """What a file keeps: weights that are not zero, and the attributes that have one."""
         import numpy as np
 
-        X, Y = self.features.n_attributes, self.features.n_labels
-        n_unigram, active = self.features.n_unigram, np.flatnonzero(self.w)
+        active = np.flatnonzero(self.w)
         attribute = np.concatenate([self.features.unigram_attribute, self.features.bigram_attribute])[active]
         kept = np.unique(attribute)
-        # Numbers of the features that stay: x becomes the place of x among the attributes that do.
+        # x becomes the place of x among the attributes that stay.
         place = np.searchsorted(kept, attribute).astype(np.int64)
-        old, cells = self.features.numbers[active], np.where(active < n_unigram, Y, (Y + 1) * Y)
-        cell = (old - np.where(active < n_unigram, 0, X * Y)) - attribute.astype(np.int64) * cells
-        numbers = np.where(active < n_unigram, 0, len(kept) * Y) + place * cells + cell
+        numbers = Numbering.of(self.features).moved(self.features.numbers[active], place, len(kept))
         old_names, names = self.vocabulary.attributes, StringTable()
         for x in kept.tolist():
             names.intern(old_names[x])
-        bigrams = bigrams_of(names, numbers, Y)
-        vocabulary = Vocabulary(bigrams, self.vocabulary.start, self.vocabulary.labels, names)
-        features = FeatureSet.from_numbers(Y, len(kept), numbers)
-        return Model(
-            vocabulary,
-            features,
-            self.w[active],
-            template=self.template,
-            n_columns=self.n_columns,
-            training=self.training,
-        )
+        about = (self.vocabulary.start, self.template, self.n_columns, self.training)
+        return Parts(self.vocabulary.labels, names, numbers, self.w[active], *about)
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         return Model.from_bytes, (self.to_bytes(),)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparsecrf._core import InputError
+from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.explain.weights import START
 from sparsecrf.plots.display import COLOURS, COLUMN, DASHES, QUIET, Display, legend_above, plain_log, printable
 from sparsecrf.plots.heatmap import Floats
@@ -213,10 +214,10 @@ def _largest(path: Path, n: int) -> tuple[Any, Floats]:
 
 def _feature_name(number: int, vocabulary: Vocabulary) -> str:
     """attribute, label or attribute, previous > label, of a number of the virtual space."""
-    X, Y = len(vocabulary.attributes), len(vocabulary.labels)
-    if number < X * Y:
-        return f"{vocabulary.attributes[number // Y]}, {vocabulary.labels[number % Y]}"
-    pair, y = divmod(number - X * Y, Y)
-    x, previous = divmod(pair, Y + 1)
-    before = START if previous == Y else vocabulary.labels[previous]
-    return f"{vocabulary.attributes[x]}, {before} > {vocabulary.labels[y]}"
+    numbering = Numbering(len(vocabulary.labels), len(vocabulary.attributes))
+    attribute = vocabulary.attributes[int(numbering.attribute(number))]
+    label, previous = vocabulary.labels[numbering.label(number)], int(numbering.previous(number))
+    if previous < 0:
+        return f"{attribute}, {label}"
+    before = START if previous == numbering.n_labels else vocabulary.labels[previous]
+    return f"{attribute}, {before} > {label}"

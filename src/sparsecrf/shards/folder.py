@@ -117,7 +117,7 @@ def damaged(folder: Path, what: str) -> InputError:
 
 def write_folder(folder: CorpusFolder) -> None:
     """Write all but the shards into the folder, the manifest last."""
-    content = pack(_VOCABULARY_FORMAT, VERSION, {}, names(folder.vocabulary))
+    content = pack(_VOCABULARY_FORMAT, VERSION, {}, names(folder.vocabulary.labels, folder.vocabulary.attributes))
     write_atomically(folder.path / VOCABULARY, content)
     entries = {
         "format": FORMAT,

@@ -3,9 +3,9 @@
 Loss, gradient, curvature and masses are sums. Counts are known to who asks and are given to the first shard alone, so
 that the answers of all add up to E - C, and those of one shard are the oracle's own.
 
-Screening needs the sums A and B of all shards (cpp/core/training/screen.hpp derives how). With M the mass of an attribute in all
-shards and m_s in shard s, a shard tells the sums a_s that exceed a fraction c of its share of the bound, c b m_s / M.
-What it does not tell is at most that, so
+Screening needs the sums A and B of all shards (screen.hpp of the core derives how). With M the mass of an attribute
+in all shards and m_s in shard s, a shard tells the sums a_s that exceed a fraction c of its share of the bound,
+c b m_s / M. What it does not tell is at most that, so
 
     sum_s a_s  <=  sum_{s that tell} a_s  +  c b (1 - sum_{s that tell} m_s / M)
 
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from sparsecrf._core import FeatureSet
+from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.shards import Floats, Numbers, Shard, Shards, Sparse, add, unite
 
 #: c. The smaller, the more is told and the fewer candidates there are that are none.
@@ -188,15 +189,16 @@ class ShardedOracle:
 def features_of(cells: Numbers, n_labels: int, n_attributes: int) -> Numbers:
     """The features, ascending, whose bounds are these cells (`ShardSums` in screen.hpp): the unigram ones, those after
     the start, and the pairs (y', y) of an attribute with A(y') and B(y)."""
-    Y, pairs, size = n_labels, (n_labels + 1) * n_labels, n_attributes * n_labels
+    Y, numbering = n_labels, Numbering(n_labels, n_attributes)
+    size = numbering.first_bigram
     unigram, before, after, start = np.split(cells, np.searchsorted(cells, [size, 2 * size, 3 * size]))
     (x, previous), (x_after, label) = np.divmod(before - size, Y), np.divmod(after - 2 * size, Y)
     first, last = np.searchsorted(x_after, x), np.searchsorted(x_after, x, side="right")
     # Every (x, y') is followed by all labels of x: the k-th of them is at first + k.
     n = last - first
     k = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
-    inner = np.repeat(x * pairs + previous * Y, n) + label[np.repeat(first, n) + k]
+    inner = np.repeat(numbering.bigram(x, previous, 0), n) + label[np.repeat(first, n) + k]
     x, y = np.divmod(start - 3 * size, Y)
-    bigram = np.concatenate([inner, x * pairs + Y * Y + y])
+    bigram = np.concatenate([inner, numbering.bigram(x, Y, y)])
     bigram.sort(kind="stable")
-    return np.concatenate([unigram, size + bigram])
+    return np.concatenate([unigram, bigram])

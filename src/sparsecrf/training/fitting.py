@@ -12,6 +12,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Corpus, InputError, StringTable
+from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.model import Model
 from sparsecrf.shards import Shards, shards_of
@@ -86,7 +87,7 @@ class Fit:
     @property
     def n_unigram(self) -> int:
         """How many of the weights are of single labels; the others are of label pairs."""
-        return int((self.numbers < self.corpus.n_attributes * self.corpus.n_labels).sum())
+        return int((self.numbers < Numbering.of(self.corpus).first_bigram).sum())
 
     def training_record(self) -> dict[str, Any]:
         """How the weights were found, in JSON values: None for what is not finite; the history by columns, thinned."""
@@ -120,16 +121,16 @@ def weights_in(model: Model, vocabulary: Vocabulary) -> Weights:
     """The weights of a model by the ids of another vocabulary, as far as it has the names."""
     import numpy as np
 
-    Y, X = len(vocabulary.labels), len(vocabulary.attributes)
+    numbering = Numbering(len(vocabulary.labels), len(vocabulary.attributes))
     features, n_unigram = model.features, model.features.n_unigram
-    label = _ids([*model.labels], vocabulary.labels, start=Y)
+    label = _ids([*model.labels], vocabulary.labels, start=numbering.n_labels)
     names = model.vocabulary.attributes
     attribute = _ids([names[k] for k in range(len(names))], vocabulary.attributes)
     x = attribute[np.concatenate([features.unigram_attribute, features.bigram_attribute])]
     y = label[np.concatenate([features.unigram_label, features.bigram_label])]
     previous = label[features.bigram_previous]
-    numbers = x * Y + y
-    numbers[n_unigram:] = X * Y + (x[n_unigram:] * (Y + 1) + previous) * Y + y[n_unigram:]
+    numbers = numbering.unigram(x, y)
+    numbers[n_unigram:] = numbering.bigram(x[n_unigram:], previous, y[n_unigram:])
     known = (x >= 0) & (y >= 0)
     known[n_unigram:] &= previous >= 0
     order = np.argsort(numbers[known])

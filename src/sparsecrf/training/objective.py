@@ -18,6 +18,7 @@ from numbers import Real
 import numpy as np
 
 from sparsecrf._core import Corpus, FeatureSet, InputError
+from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.shards import Floats as Floats
 from sparsecrf.shards import Numbers as Numbers
 from sparsecrf.shards import Shards, shards_of
@@ -38,7 +39,8 @@ class WorkingSet:
 
     def attributes(self) -> Numbers:
         """The attribute of each feature."""
-        return _attributes(self.numbers, self.features.n_labels, self.features.n_attributes)
+        found: Numbers = Numbering.of(self.features).attribute(self.numbers)
+        return found
 
     def carry(self, values: Floats, other: WorkingSet) -> Floats:
         """Values by feature (last axis) of `other`, moved to this set: 0 where `other` has no such feature."""
@@ -48,11 +50,6 @@ class WorkingSet:
         shared = self.numbers[place] == other.numbers if self.size else np.zeros(other.size, dtype=np.bool_)
         out[..., place[shared]] = values[..., shared]
         return out
-
-
-def _attributes(numbers: Numbers, n_labels: int, n_attributes: int) -> Numbers:
-    first_bigram, pairs = n_attributes * n_labels, (n_labels + 1) * n_labels
-    return np.where(numbers >= first_bigram, (numbers - first_bigram) // pairs, numbers // n_labels)
 
 
 def union(a: Numbers, b: Numbers) -> Numbers:
@@ -225,10 +222,8 @@ class Objective:
 
     def _at_uniform(self, numbers: Numbers, unigram: Floats, start: Floats, inner: Floats) -> Floats:
         """E of these features under uniform labels, from the masses of the attributes."""
-        n_labels = self.data.n_labels
-        first_bigram, pairs = self.data.n_attributes * n_labels, (n_labels + 1) * n_labels
-        is_bigram = numbers >= first_bigram
-        attribute = _attributes(numbers, n_labels, self.data.n_attributes)
-        after_start = is_bigram & ((numbers - first_bigram) % pairs >= n_labels**2)
-        expected = np.where(is_bigram, inner[attribute] / n_labels**2, unigram[attribute] / n_labels)
-        return np.where(after_start, start[attribute] / n_labels, expected)
+        n_labels, numbering = self.data.n_labels, Numbering.of(self.data)
+        attribute, previous = numbering.attribute(numbers), numbering.previous(numbers)
+        expected: Floats = np.where(previous >= 0, inner[attribute] / n_labels**2, unigram[attribute] / n_labels)
+        expected = np.where(previous == n_labels, start[attribute] / n_labels, expected)
+        return expected

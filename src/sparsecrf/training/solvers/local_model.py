@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import minimize_quadratic
-from sparsecrf.training.objective import Floats, Objective, WorkingSet
+from sparsecrf.encoding.numbering import Numbering
+from sparsecrf.training.objective import Floats, Objective, WorkingSet, place_among
 
 RIDGE = 0.1  # added to the curvature of every feature
 _RADIUS = 1.0  # no weight moves further in one step
@@ -102,13 +103,8 @@ class LocalModel(NamedTuple):
 
 def _unigram_of_each(known: WorkingSet) -> NDArray[np.int32]:
     """For every bigram feature (x, y', y) the place of (x, y) in the set; -1 if it is not there, or for a unigram."""
-    n_labels, n_attributes = known.features.n_labels, known.features.n_attributes
-    first, n_unigram = n_attributes * n_labels, known.features.n_unigram
+    n_unigram = known.features.n_unigram
+    unigram = Numbering.of(known.features).unigram_of(known.numbers[n_unigram:])
     parent = np.full(known.size, -1, dtype=np.int32)
-    bigram = known.numbers[n_unigram:] - first
-    unigram = bigram // ((n_labels + 1) * n_labels) * n_labels + bigram % n_labels
-    place = np.searchsorted(known.numbers[:n_unigram], unigram)
-    place[place == n_unigram] = 0
-    found = known.numbers[place] == unigram if n_unigram else np.zeros(len(unigram), dtype=np.bool_)
-    parent[n_unigram:][found] = place[found]
+    parent[n_unigram:] = place_among(unigram, known.numbers[:n_unigram])
     return parent

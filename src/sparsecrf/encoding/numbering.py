@@ -1,0 +1,86 @@
+"""How the features of the virtual space are numbered: the Python twin of cpp/core/corpus/numbering.hpp.
+
+With Y labels and X attributes there are X Y unigram features (x, y), then X (Y + 1) Y bigram features (x, y', y), where
+y' = Y is the start label:
+
+    (x, y)      x Y + y
+    (x, y', y)  X Y + (x (Y + 1) + y') Y + y
+
+Ascending numbers are the canonical order of features. Both ranges begin at a multiple of Y, so number mod Y is always
+the label. Label n-grams of a higher order would be one more range behind these.
+
+Arithmetic works on Python's integers and on arrays alike; NumPy is imported where arrays are made, because a model can
+be loaded without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """The numbers of the features of so many labels and attributes."""
+
+    n_labels: int  #: Y
+    n_attributes: int  #: X
+
+    @classmethod
+    def of(cls, data: Any) -> Numbering:
+        """That of a corpus, of shards, or of a set of features."""
+        return cls(data.n_labels, data.n_attributes)
+
+    @property
+    def pairs(self) -> int:
+        """How many label pairs an attribute has, those after the start included."""
+        return (self.n_labels + 1) * self.n_labels
+
+    @property
+    def first_bigram(self) -> int:
+        """The number of the first bigram feature: all below are unigram features."""
+        return self.n_attributes * self.n_labels
+
+    def unigram(self, x: Any, y: Any) -> Any:
+        """The number of (x, y)."""
+        return x * self.n_labels + y
+
+    def bigram(self, x: Any, previous: Any, y: Any) -> Any:
+        """The number of (x, previous, y); previous = Y is the start."""
+        return self.first_bigram + (x * (self.n_labels + 1) + previous) * self.n_labels + y
+
+    def label(self, numbers: Any) -> Any:
+        """y of each feature."""
+        return numbers % self.n_labels
+
+    def attribute(self, numbers: Any) -> Any:
+        """x of each feature of an array."""
+        import numpy as np
+
+        bigram = numbers - self.first_bigram
+        return np.where(bigram >= 0, bigram // self.pairs, numbers // self.n_labels)
+
+    def previous(self, numbers: Any) -> Any:
+        """y' of each feature of an array; -1 for unigram features."""
+        import numpy as np
+
+        bigram = numbers - self.first_bigram
+        return np.where(bigram >= 0, bigram % self.pairs // self.n_labels, -1)
+
+    def block(self, numbers: Any) -> Any:
+        """The block of each feature of an array: x for its unigram features, X + x for its bigram features."""
+        import numpy as np
+
+        bigram = numbers - self.first_bigram
+        return np.where(bigram >= 0, self.n_attributes + bigram // self.pairs, numbers // self.n_labels)
+
+    def unigram_of(self, bigrams: Any) -> Any:
+        """The number of (x, y) for numbers of (x, y', y)."""
+        return self.unigram((bigrams - self.first_bigram) // self.pairs, self.label(bigrams))
+
+    def moved(self, numbers: Any, place: Any, n_attributes: int) -> Any:
+        """The numbers of the same features when their attributes become `place` (one for each number) of so many."""
+        import numpy as np
+
+        new, y, previous = Numbering(self.n_labels, n_attributes), self.label(numbers), self.previous(numbers)
+        return np.where(previous >= 0, new.bigram(place, previous, y), new.unigram(place, y))
