@@ -20,7 +20,9 @@ from experiments.data import TASKS, read
 from experiments.training import BLOCKWISE, fit_alone, history
 from sparsecrf import Corpus
 from sparsecrf._core import FeatureSet, Sbcd
-from sparsecrf.training.objective import Floats, Objective, WorkingSet
+from sparsecrf.training.feature_sets import Floats, WorkingSet
+from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 
 RHO1, RHO2 = 0.5, 0.001
 SWEEPS, DOZEN = 24, 12
@@ -32,7 +34,7 @@ def sweeps(data: Path, *, task: str, way: str, n: int, dozen: int, virtual: bool
     train = read(data, task).train
     if way == "working set":
         return _by_working_set(train, n)
-    objective = Objective(train, RHO1, RHO2, threads=1)
+    objective = Objective(train, ElasticNet(RHO1, RHO2), threads=1)
     every = FeatureSet.virtual(train) if virtual else FeatureSet.observed(train)
     known = objective.working_set(every.numbers)
     sweeper, w = Sbcd(train, 1), np.zeros(known.size)
@@ -57,7 +59,7 @@ def _by_working_set(train: Corpus, n: int) -> Result:
 
 
 def _value(objective: Objective, known: WorkingSet, w: Floats) -> float:
-    return objective.loss_grad(known, w)[0] + objective.penalty(w)
+    return objective.loss_grad(known, w)[0] + objective.penalty.value(w)
 
 
 def _kkt(objective: Objective, known: WorkingSet, w: Floats) -> float:
@@ -65,7 +67,7 @@ def _kkt(objective: Objective, known: WorkingSet, w: Floats) -> float:
     wide = objective.outside(known, w)
     carried = wide.carry(w, known)
     g = objective.loss_grad(wide, carried)[1]
-    return float(np.abs(objective.subgradient(carried, g)).sum()) / objective.start_residual()
+    return float(np.abs(objective.penalty.subgradient(carried, g)).sum()) / objective.start_residual()
 
 
 def jobs(quick: bool) -> dict[str, Job]:

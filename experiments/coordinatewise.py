@@ -15,6 +15,7 @@ from experiments.training import BLOCKWISE, fit_alone
 from sparsecrf._core import Sbcd
 from sparsecrf.training.heldout import token_error
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 
 RHO1, RHO2 = 1.0, 0.001  # M7
 SWEEPS = 30
@@ -27,7 +28,7 @@ def sweeps(data: Path, *, reading: str, sequences: int, n: int, test: int = TEST
     hmm = READINGS[reading]()
     vocabulary, rng = vocabulary_of(hmm), np.random.default_rng([2010, 0])
     train, unseen = vocabulary.encode(*hmm.sample(sequences, rng)), vocabulary.encode(*hmm.sample(test, rng))
-    objective = Objective(train, RHO1, RHO2, threads=1)
+    objective = Objective(train, ElasticNet(RHO1, RHO2), threads=1)
     n_weights = train.n_attributes * (train.n_labels + (train.n_labels + 1) * train.n_labels)
     known = objective.working_set(np.arange(n_weights))
     result: dict[str, Any] = {}
@@ -40,7 +41,7 @@ def sweeps(data: Path, *, reading: str, sequences: int, n: int, test: int = TEST
                 known.features, w, known.counts, rho1=RHO1, rho2=RHO2, as_printed=0.0, coordinatewise=coordinatewise
             )
             seconds = time.process_time() - began
-            value = objective.loss_grad(known, w)[0] + objective.penalty(w)
+            value = objective.loss_grad(known, w)[0] + objective.penalty.value(w)
             rows.append([seconds, passes, value, token_error(unseen, known.numbers, w, threads=1)])
         result[kind] = rows
     best = fit_alone(train, rho1=RHO1, rho2=RHO2, tol=1e-9, max_iter=2000)

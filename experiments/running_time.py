@@ -14,7 +14,9 @@ from experiments.data import TASKS, read
 from experiments.training import fit_alone
 from sparsecrf import Fit
 from sparsecrf._core import Oracle, Sbcd
-from sparsecrf.training.objective import Objective, WorkingSet
+from sparsecrf.training.feature_sets import WorkingSet
+from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 
 RHO1 = (100, 50, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02)
 KERNELS = ("auto", "sparse", "dense")
@@ -37,7 +39,7 @@ def kernels(data: Path, *, task: str, rho1: list[float], sequences: int | None =
 
 
 def _row(found: Fit, rounds: int) -> dict[str, Any]:
-    known = Objective(found.corpus, found.rho1, RHO2, threads=1).working_set(found.numbers)
+    known = Objective(found.corpus, ElasticNet(found.rho1, RHO2), threads=1).working_set(found.numbers)
     seconds: dict[str, list[float]] = {f"{what} {kernel}": [] for what in ("sweep", "pass") for kernel in KERNELS}
     for _ in range(rounds):  # in turns, so that a busy moment of the machine hits all of them
         for kernel in KERNELS:

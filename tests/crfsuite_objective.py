@@ -3,6 +3,7 @@
 from sparsecrf import Vocabulary
 from sparsecrf.training import weights_in
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 
 
 def crfsuite_objective(model, X, y, c1, c2):
@@ -10,6 +11,6 @@ def crfsuite_objective(model, X, y, c1, c2):
     vocabulary = Vocabulary(start=False)
     corpus = vocabulary.encode(X, y, grow=True)
     weights = weights_in(model, vocabulary)
-    objective = Objective(corpus, 0.0, 0.0)
+    objective = Objective(corpus, ElasticNet(0.0, 0.0))
     loss, _ = objective.loss_grad(objective.working_set(weights.numbers), weights.w)
     return loss + c1 * abs(weights.w).sum() + c2 * weights.w @ weights.w

@@ -19,6 +19,7 @@ from sparsecrf.files import atomic
 from sparsecrf.files.atomic import remove_leftovers, write_atomically
 from sparsecrf.training import SOLVERS
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 OPTIONS = {"rho1": 0.3, "rho2": 0.01, "tol": 1e-7, "threads": 1}
@@ -92,7 +93,7 @@ def test_a_state_that_is_not_restored_is_noticed(solver, tmp_path, monkeypatch):
     corpus, options = small(), options_of(solver)
     whole = fit(corpus, max_iter=20, **options)
     fit(corpus, max_iter=4, checkpoint=tmp_path / "run", **options)
-    algorithm = type(SOLVERS[solver](Objective(corpus, options["rho1"], 1.0)))
+    algorithm = type(SOLVERS[solver](Objective(corpus, ElasticNet(options["rho1"], 1.0))))
     monkeypatch.setattr(algorithm, "restore", lambda self, state: None)
     found = fit(corpus, max_iter=20, checkpoint=tmp_path / "run", resume=True, **options)
     with pytest.raises(AssertionError):

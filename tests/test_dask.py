@@ -29,6 +29,7 @@ from sparsecrf.dask.encoding import encode
 from sparsecrf.dask.partitions import How
 from sparsecrf.shards import Shards
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 
 TEMPLATE = "U1:%x[0,0]\n*2:%x[0,1]\nU3:%x[-1,0]\nB\n"
 
@@ -93,14 +94,14 @@ def test_loss_and_gradient_are_those_of_one_machine(client, data):
     X, y = data
     encoded = CRF()._encoded(X, y)
     shards = encode(Cluster(client), cut(X), cut(y), None, How(), 1).shards
-    whole, several = Objective(encoded.corpus, 0.1, 0.1, threads=1), Objective(shards, 0.1, 0.1)
+    whole, several = Objective(encoded.corpus, ElasticNet(0.1, 0.1), threads=1), Objective(shards, ElasticNet(0.1, 0.1))
     known = whole.hopeful()
     w = np.random.default_rng(0).normal(size=known.size)
     for found, expected in zip(several.loss_grad(known, w), whole.loss_grad(known, w), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     # Shards here, in the same tree, are the very same.
     corpora = [encoded.vocabulary.encode(a, b) for a, b in zip(cut(X), cut(y), strict=True)]
-    here = Objective(Shards.in_process([partial(_itself, corpus) for corpus in corpora]), 0.1, 0.1)
+    here = Objective(Shards.in_process([partial(_itself, corpus) for corpus in corpora]), ElasticNet(0.1, 0.1))
     assert here.loss_grad(known, w)[0] == several.loss_grad(known, w)[0]
     assert_array_equal(here.loss_grad(known, w)[1], several.loss_grad(known, w)[1])
     shards.release()

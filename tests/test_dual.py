@@ -10,6 +10,7 @@ from problems import make_problem
 from sparsecrf import InputError, fit
 from sparsecrf.training.dual import LowerBound
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 
 
 def best_of_all_mixtures(entropies, G, rho1, rho2):
@@ -38,26 +39,26 @@ def test_what_is_not_listed_is_taken_at_its_worst(seed, points, rho2):
     """Features with |g| <= rho1 may be left out of any point: the bound is never better than with all of them known."""
     rng = np.random.default_rng(seed)
     problem = make_problem(seed=0, n_labels=2, lengths=[2], n_attributes=3)
-    objective = Objective(problem.corpus(), 1.0, rho2, threads=1)
+    objective = Objective(problem.corpus(), ElasticNet(1.0, rho2), threads=1)
     numbers = np.arange(6)
     G = rng.normal(size=(points, len(numbers))) * rng.choice([0.5, 1.0, 3.0], size=(points, 1))
     entropies = rng.uniform(0.5, 3.0, size=points) / rho2
     run = LowerBound(objective)
     bounds = []
     for entropy, g in zip(entropies, G, strict=True):
-        listed = (np.abs(g) > objective.rho1) | (rng.random(len(numbers)) < 0.3)
+        listed = (np.abs(g) > objective.penalty.rho1) | (rng.random(len(numbers)) < 0.3)
         # At w = 0 the loss is the entropy, and the objective too.
         gap = run.gap(numbers[listed], np.zeros(listed.sum()), entropy, g[listed])
         bounds.append(run.best.bound)
         np.testing.assert_allclose(entropy - gap, bounds[-1], rtol=1e-9, atol=1e-9)
-    best = best_of_all_mixtures(entropies, G, objective.rho1, rho2)
+    best = best_of_all_mixtures(entropies, G, objective.penalty.rho1, rho2)
     assert bounds[-1] <= best + 1e-6 * (1 + abs(best))
     assert (np.diff(bounds) >= 0).all()
 
 
 @pytest.mark.parametrize("rho2", [0.0, 0.1])
 def test_a_diverging_method_has_no_bound(rho2):
-    objective = Objective(make_problem(seed=0, n_labels=2, lengths=[2], n_attributes=1).corpus(), 1.0, rho2)
+    objective = Objective(make_problem(seed=0, n_labels=2, lengths=[2], n_attributes=1).corpus(), ElasticNet(1.0, rho2))
     run = LowerBound(objective)
     assert run.gap(np.array([0]), np.array([np.inf]), np.inf, np.array([1.0])) == np.inf
     assert run.best is None

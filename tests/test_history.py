@@ -7,8 +7,8 @@ import pytest
 
 from sparsecrf import Model, Vocabulary, fit
 from sparsecrf._core import FeatureSet
+from sparsecrf.training.data import virtual_features
 from sparsecrf.training.history import POINTS, Record, columns, thinned
-from sparsecrf.training.objective import virtual_features
 
 
 def record(k, kkt=None, gap=None):

@@ -11,6 +11,7 @@ from sparsecrf import InputError, fit, reference
 from sparsecrf._core import Corpus, disjoint_groups, sequences_by_attribute
 from sparsecrf.training import SOLVERS
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers.sbcd import Blockwise, Cd, Groupwise, sbcd
 from sparsecrf.training.solvers.working_set import Point
 from strategies import problems
@@ -60,7 +61,7 @@ def printed_sweep(problem, w, rho1, rho2, factor, coordinatewise):
 @pytest.mark.parametrize(("rho1", "rho2", "factor"), [(0.2, 0.1, 50.0), (0.0, 1.0, 3.0), (0.5, 0.0, 1.0)])
 def test_as_printed_is_the_paper(solver, rho1, rho2, factor):
     problem = small()
-    objective = Objective(problem.corpus(), rho1, rho2, threads=1)
+    objective = Objective(problem.corpus(), ElasticNet(rho1, rho2), threads=1)
     known = objective.working_set(np.arange(problem.w.size))
     algorithm = solver(objective, as_printed=factor)
     point = Point(known, np.zeros(known.size), *objective.loss_grad(known, np.zeros(known.size)))
@@ -144,8 +145,8 @@ def test_templates_are_found():
     )
     group = disjoint_groups(corpus)
     assert len(set(group[:5])) == len(set(group[5:])) == 1
-    assert isinstance(sbcd(Objective(corpus, 1.0, 1.0)), Groupwise)
-    assert isinstance(sbcd(Objective(corpus, 1.0, 1.0), groups=False), Blockwise)
+    assert isinstance(sbcd(Objective(corpus, ElasticNet(1.0, 1.0))), Groupwise)
+    assert isinstance(sbcd(Objective(corpus, ElasticNet(1.0, 1.0)), groups=False), Blockwise)
 
 
 @given(

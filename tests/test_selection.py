@@ -16,6 +16,7 @@ from sparsecrf import BIAS, InputError, Vocabulary, _core, fit
 from sparsecrf.selection import frequency_cutoff, information, mutual_information, threshold
 from sparsecrf.training import DETERMINISTIC
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 from strategies import problems
 from test_training import Explicit, larger
 
@@ -65,7 +66,9 @@ def test_all_and_observed_features_as_lists():
         found, expected = fit(corpus, features=features, **options), fit(corpus, **same, **options)
         assert_allclose(found.objective, expected.objective, rtol=1e-9)
         assert_allclose(found.history[0].loss, expected.history[0].loss)
-        ratios = [Objective(corpus, 0.2, 0.05, **kind).start_residual() for kind in ({"features": features}, same)]
+        ratios = [
+            Objective(corpus, ElasticNet(0.2, 0.05), **kind).start_residual() for kind in ({"features": features}, same)
+        ]
         assert_allclose(*ratios, rtol=1e-12)
 
 

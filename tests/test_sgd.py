@@ -14,6 +14,7 @@ from sparsecrf import InputError, reference
 from sparsecrf._core import Sgd as Stepper
 from sparsecrf.training import fit
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers.sgd import SgdL1, _Stochastic
 from sparsecrf.training.solvers.working_set import Point
 from strategies import problems
@@ -195,7 +196,7 @@ def test_l1_weights_are_sparse():
     corpus = moderate(0)
     best = fit(corpus, rho1=3.0, rho2=0.1, tol=1e-6, threads=1)
     found = fit(corpus, rho1=3.0, rho2=0.1, solver="sgd-l1", threads=1)
-    everything = len(Objective(corpus, 0.0, 0.0).hopeful().numbers)
+    everything = len(Objective(corpus, ElasticNet(0.0, 0.0)).hopeful().numbers)
     assert len(found.numbers) < 1.2 * len(best.numbers) < 0.5 * everything
 
 
@@ -232,8 +233,8 @@ def test_the_best_point_is_returned(solver, rho1, monkeypatch):
 
 def test_features_that_join_owe_no_penalty():
     corpus = moderate(0)
-    objective = Objective(corpus, 2.0, 0.1, threads=1)
-    whole = objective.working_set(objective.observed)
+    objective = Objective(corpus, ElasticNet(2.0, 0.1), threads=1)
+    whole = objective.working_set(objective.prepared.observed)
     some = objective.working_set(whole.numbers[::2].copy())
     solver = SgdL1(objective)
     point = Point(some, np.zeros(some.size), *objective.loss_grad(some, np.zeros(some.size)))

@@ -15,7 +15,9 @@ from sparsecrf._core import FeatureSet, Oracle, StringTable
 from sparsecrf.path import rho_max
 from sparsecrf.shards import FAN_IN, InProcess, Shard, Shards, in_order
 from sparsecrf.shards.oracle import ShardedOracle, features_of
-from sparsecrf.training.objective import Objective, virtual_features
+from sparsecrf.training.data import virtual_features
+from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 
 RHO1, RHO2 = 0.5, 0.1
 
@@ -235,7 +237,7 @@ def test_objective_asks_shards_as_often_as_a_corpus(monkeypatch):
     corpus = corpus_of(n=20)
     sent = []
     monkeypatch.setattr(InProcess, "share", lambda self, value: sent.append(value) or value)
-    objective = Objective(cut(corpus, 2), RHO1, RHO2)
+    objective = Objective(cut(corpus, 2), ElasticNet(RHO1, RHO2))
     known = objective.hopeful()
     for _ in range(3):
         objective.loss_grad(known, np.zeros(known.size))

@@ -15,6 +15,7 @@ from sparsecrf.simulate import paper_hmm
 from sparsecrf.training import DETERMINISTIC, fit
 from sparsecrf.training.dual import LowerBound
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers.proximal import Proximal
 from sparsecrf.training.solvers.working_set import Point
 from strategies import problems
@@ -180,7 +181,7 @@ def test_observed_only_has_no_other_feature():
     corpus = problem.corpus()
     some = fit(corpus, rho1=0.1, rho2=0.01, observed_only=True, tol=1e-5, threads=1)
     every = fit(corpus, rho1=0.1, rho2=0.01, tol=1e-5, threads=1)
-    observed = Objective(corpus, 0.1, 0.01).observed
+    observed = Objective(corpus, ElasticNet(0.1, 0.01)).prepared.observed
     assert np.isin(some.numbers, observed).all()
     assert not np.isin(every.numbers, observed).all()
     assert every.objective < some.objective
@@ -246,7 +247,7 @@ def test_mixtures_of_points_bound_the_optimum():
     """Every bound of a run is below the optimum, bounds never fall, and mixing makes some of them better."""
     problem = larger()
     rho1, rho2 = 0.3, 0.01
-    objective = Objective(problem.corpus(), rho1, rho2, threads=1)
+    objective = Objective(problem.corpus(), ElasticNet(rho1, rho2), threads=1)
     best = Explicit(problem, rho1, rho2).minimum()
     known = objective.working_set(np.arange(problem.w.size))
     solver, run = Proximal(objective), LowerBound(objective)
@@ -254,7 +255,7 @@ def test_mixtures_of_points_bound_the_optimum():
     point = Point(known, w, *objective.loss_grad(known, w))
     together, alone = [], []
     for _ in range(40):
-        value = point.loss + objective.penalty(point.w)
+        value = point.loss + objective.penalty.value(point.w)
         # Features within their bound may be left out.
         listed = (np.abs(point.g) > rho1) | (point.w != 0)
         arguments = known.numbers[listed], point.w[listed], point.loss, point.g[listed]

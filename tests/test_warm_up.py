@@ -7,6 +7,7 @@ from numpy.testing import assert_array_equal
 from problems import make_problem
 from sparsecrf.training import Weights, fit
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers import proximal
 from sparsecrf.training.solvers.proximal import Proximal
 from sparsecrf.training.solvers.sgd import warm_up
@@ -27,7 +28,7 @@ def any_size(monkeypatch):
 
 
 def value(objective, point):
-    return point.loss + objective.penalty(point.w)
+    return point.loss + objective.penalty.value(point.w)
 
 
 @penalties
@@ -42,7 +43,7 @@ def test_the_optimum_is_the_same(corpus, rho1):
 
 @penalties
 def test_the_first_step_is_the_warm_up(corpus, rho1):
-    objective = Objective(corpus, rho1, 0.3, threads=1)
+    objective = Objective(corpus, ElasticNet(rho1, 0.3), threads=1)
     start = point_at(objective)
     expected, found = warm_up(objective, start), Proximal(objective).step(start)
     best = fit(corpus, rho1=rho1, rho2=0.3, tol=1e-4, threads=1).objective
@@ -70,7 +71,7 @@ def test_not_from_weights_that_are_given(corpus, rho1):
 
 
 def test_not_with_few_features(corpus, monkeypatch):
-    objective = Objective(corpus, 0.5, 0.3, threads=1)
+    objective = Objective(corpus, ElasticNet(0.5, 0.3), threads=1)
     start = point_at(objective)
     monkeypatch.setattr(proximal, "_ENOUGH", (start.known.size + 1) / corpus.n_tokens)
     plain = Proximal(objective, warm_up=False).step(start)
@@ -78,7 +79,7 @@ def test_not_with_few_features(corpus, monkeypatch):
 
 
 def test_not_with_few_tokens(corpus, monkeypatch):
-    objective = Objective(corpus, 0.5, 0.3, threads=1)
+    objective = Objective(corpus, ElasticNet(0.5, 0.3), threads=1)
     start = point_at(objective)
     monkeypatch.setattr(proximal, "_LEAST_TOKENS", corpus.n_tokens + 1)
     plain = Proximal(objective, warm_up=False).step(start)
@@ -86,7 +87,7 @@ def test_not_with_few_tokens(corpus, monkeypatch):
 
 
 def test_not_if_it_leads_upwards(corpus, monkeypatch):
-    objective = Objective(corpus, 0.5, 0.3, threads=1)
+    objective = Objective(corpus, ElasticNet(0.5, 0.3), threads=1)
     start = point_at(objective)
 
     def upwards(_, point, epochs, sample):
@@ -100,7 +101,7 @@ def test_not_if_it_leads_upwards(corpus, monkeypatch):
 
 
 def test_not_if_weights_overflow(corpus, monkeypatch):
-    objective = Objective(corpus, 0.0, 0.0, threads=1)
+    objective = Objective(corpus, ElasticNet(0.0, 0.0), threads=1)
     start = point_at(objective)
     monkeypatch.setattr("sparsecrf.training.solvers.sgd._Stochastic._calibrate", lambda self, point, size: 1e200)
     assert warm_up(objective, start) is start

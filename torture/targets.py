@@ -27,6 +27,7 @@ from sparsecrf.model.predict import predicted
 from sparsecrf.training import SOLVERS
 from sparsecrf.training.checkpoint import Checkpoint
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 
 ROWS = [["Ada", "NNP"], ["saw", "VBD"], ["Zürich-Oerlikon", "NNP"], ["1984", "CD"]]
 TEMPLATE = 'U0:%x[0,0]\nU1:%X[-1,0]/%x[1,1]\nU2:%m[0,0,"^.?.?"]\nU3:%t[@-1,0,"\\d*$"]\n*4:%x[0,1]\nB\n'
@@ -117,7 +118,7 @@ def checkpoint(data: bytes) -> None:
         def _check_run(self, found: Any) -> None:
             pass
 
-    objective = Objective(corpus_of_checkpoint(), 0.1, 0.01, threads=1)
+    objective = Objective(corpus_of_checkpoint(), ElasticNet(0.1, 0.01), threads=1)
     with tempfile.TemporaryDirectory() as directory, _any_digest():
         path = Path(directory, "run")
         path.write_bytes(data)

@@ -21,6 +21,7 @@ from benchmarks.training.sets import DATA
 from sparsecrf import CRF, Model, Vocabulary, read_columns
 from sparsecrf.training import weights_in
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 
 Tokens = list[dict[str, str]]
 RHO1, RHO2 = 1.0, 1.0
@@ -51,7 +52,7 @@ def objective(model: Model) -> float:
     vocabulary = Vocabulary(start=False)
     corpus = vocabulary.encode(*zip(*sentences("train.txt"), strict=True), grow=True)
     start = weights_in(model, vocabulary)
-    found = Objective(corpus, RHO1, RHO2, observed_only=True, threads=1)
+    found = Objective(corpus, ElasticNet(RHO1, RHO2), observed_only=True, threads=1)
     known = found.working_set(start.numbers)
     return found.loss_grad(known, start.w)[0] + found.penalty(start.w)
 

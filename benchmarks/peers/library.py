@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.peers.tasks import TASKS, Files, Task
 
 from sparsecrf import Corpus, Vocabulary
-from sparsecrf.training.objective import Numbers
+from sparsecrf.training.feature_sets import Numbers
 
 Result = dict[str, Any]
 BEGIN = "training begins"  #: said by those whose output is a history
@@ -72,7 +72,7 @@ def sparsecrf(
 def _with_all_transitions(corpus: Corpus, vocabulary: Vocabulary) -> Numbers:
     """The observed features and every pair of labels."""
     from sparsecrf._core import FeatureSet
-    from sparsecrf.training.objective import union
+    from sparsecrf.training.feature_sets import union
 
     Y, X, bias = corpus.n_labels, corpus.n_attributes, vocabulary.attributes.find("B")
     assert bias is not None

@@ -18,6 +18,7 @@ from sparsecrf.model.foreign import READERS
 from sparsecrf.training import weights_in
 from sparsecrf.training.heldout import best_labels
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Encoded:
         self.vocabulary = Vocabulary(start=False)
         train = encode_columns([files.train], self.vocabulary, template, grow=True).corpus
         self.test = encode_columns([files.test], self.vocabulary, template).corpus
-        self.objective = Objective(train, task.rho1, task.rho2, threads=1)
+        self.objective = Objective(train, ElasticNet(task.rho1, task.rho2), threads=1)
 
 
 class Scorer:
@@ -67,7 +68,7 @@ class Scorer:
         loss, _ = data.objective.loss_grad(data.objective.working_set(numbers), w)
         predicted = best_labels(data.test, numbers, w, threads=1)
         found = evaluate(self._pairs(data, predicted))
-        return Score(loss + data.objective.penalty(w), len(w), found.token_error, found.f1)
+        return Score(loss + data.objective.penalty.value(w), len(w), found.token_error, found.f1)
 
     def _pairs(self, data: Encoded, predicted: NDArray[np.int32]) -> Iterator[tuple[list[str], list[str]]]:
         """Gold labels, which training may never have seen, and predicted ones of each test sequence."""

@@ -11,14 +11,19 @@ import numpy as np
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.shards import Shards
 from sparsecrf.training import Fit, fit
+from sparsecrf.training.data import TrainingData
+from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.heldout import Labels, best_labels, check_same_vocabulary, wrong_tokens
-from sparsecrf.training.objective import Floats, Numbers, Objective
+from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
 #: Of a corpus and its predicted labels, in percent.
 ErrorRate: TypeAlias = Callable[[Corpus, Labels], float]
+
+_SPACE = ("observed_only", "features", "threads")  # options of `fit` that say how data are prepared
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,18 +79,23 @@ def one_standard_error(errors: Floats, standard_errors: Floats) -> int:
 
 
 def rho_max(
-    corpus: Corpus | Shards, *, observed_only: bool = False, features: Numbers | None = None, threads: int = 0
+    corpus: Corpus | Shards | TrainingData,
+    *,
+    observed_only: bool = False,
+    features: Numbers | None = None,
+    threads: int = 0,
 ) -> float:
     """The smallest rho1 whose solution is w = 0: the largest |gradient| there over all features of the model."""
-    every = not observed_only and features is None
-    at_zero = Objective(corpus, 0.0, 0.0, observed_only=observed_only or every, features=features, threads=threads)
-    known = at_zero.hopeful()
+    data = TrainingData.of(corpus, observed_only=observed_only, features=features, threads=threads)
+    at_zero = Objective(data, ElasticNet(0.0, 0.0))
+    known = data.working_set(data.observed if data.allowed is None else data.allowed)
     w = np.zeros(known.size)
     largest = float(np.abs(at_zero.loss_grad(known, w)[1]).max(initial=0.0))
-    # Only a feature whose expectation could exceed that is worth a look; none is missed.
-    if every and largest > 0:
-        bounded = Objective(corpus, largest, 0.0, threads=threads)
-        wide = bounded.outside(known, w)
+    if data.allowed is None:
+        # Only a feature whose expectation could exceed that is worth a look; none is missed. Where nothing observed has
+        # a gradient, everything is.
+        bounded = Objective(data, ElasticNet(largest, 0.0))
+        wide = bounded.outside(known, w) if largest > 0 else bounded.hopeful()
         largest = float(np.abs(bounded.loss_grad(wide, np.zeros(wide.size))[1]).max(initial=0.0))
     return largest
 
@@ -113,7 +123,8 @@ def path(
     options |= {"rho2": rho2, "threads": threads}
     if dev is not None:
         check_same_vocabulary("dev", dev, corpus)
-    fits = _along(corpus, _grid(corpus, rho1, n_rho, rho_min_ratio, options), options, each)
+    data = _prepared(corpus, options)
+    fits = _along(data, _grid(data, rho1, n_rho, rho_min_ratio), options, each)
     return Path(fits, None if dev is None else _errors(dev, fits, error, threads), make_model=make_model)
 
 
@@ -143,7 +154,8 @@ def cross_validate(
     from joblib import Parallel, delayed, parallel
 
     options |= {"rho2": rho2, "threads": threads, "seed": seed}
-    grid = _grid(corpus, rho1, n_rho, rho_min_ratio, options)
+    data = _prepared(corpus, options)
+    grid = _grid(data, rho1, n_rho, rho_min_ratio)
     parts = _random_folds(corpus, folds, seed) if isinstance(folds, int) else folds
     # A callback is for who started this, not for another process.
     of_folds = options if parallel.get_active_backend()[1] == 1 else options | {"callback": None}
@@ -153,7 +165,7 @@ def cross_validate(
     if len(errors) < 2:
         raise InputError(f"folds: expected at least 2, found {len(errors)}")
     spread = np.std(errors, axis=0, ddof=1) / np.sqrt(len(errors))
-    fits = _along(corpus, grid, options)
+    fits = _along(data, grid, options)
     if fits[-1].stopped_by == "interrupt":
         raise KeyboardInterrupt
     return Path(fits, np.mean(errors, axis=0), spread, make_model)
@@ -163,7 +175,7 @@ def _fold_errors(
     corpus: Corpus, train: Numbers, left_out: Numbers, grid: Floats, options: dict[str, Any], error: ErrorRate
 ) -> Floats:
     """The errors along the path of one part of a corpus on another."""
-    fits = _along(corpus.subset(np.asarray(train, dtype=np.int64)), grid, options)
+    fits = _along(_prepared(corpus.subset(np.asarray(train, dtype=np.int64)), options), grid, options)
     if fits[-1].stopped_by == "interrupt":
         raise KeyboardInterrupt
     return _errors(corpus.subset(np.asarray(left_out, dtype=np.int64)), fits, error, options["threads"])
@@ -178,9 +190,12 @@ def _random_folds(corpus: Corpus, folds: int, seed: int) -> Iterator[tuple[Numbe
         yield np.setdiff1d(order, left_out), left_out
 
 
-def _grid(
-    corpus: Corpus | Shards, rho1: Floats | None, n_rho: int, rho_min_ratio: float, options: dict[str, Any]
-) -> Floats:
+def _prepared(corpus: Corpus | Shards, options: dict[str, Any]) -> TrainingData:
+    """The data for all fits of a path, which differ in the penalty alone."""
+    return TrainingData(corpus, **{name: options[name] for name in _SPACE if name in options})
+
+
+def _grid(data: TrainingData, rho1: Floats | None, n_rho: int, rho_min_ratio: float) -> Floats:
     if rho1 is not None:
         given = np.asarray(rho1, dtype=np.float64)
         if given.ndim != 1 or len(given) == 0 or not (np.diff(given) < 0).all():
@@ -190,17 +205,16 @@ def _grid(
         raise InputError(f"n_rho: expected at least 1, found {n_rho}")
     if not 0 < rho_min_ratio <= 1:
         raise InputError(f"rho_min_ratio: expected a number above 0 and at most 1, found {rho_min_ratio}")
-    space = {name: options[name] for name in ("observed_only", "features", "threads") if name in options}
-    return rho_max(corpus, **space) * np.geomspace(1.0, rho_min_ratio, n_rho)
+    return rho_max(data) * np.geomspace(1.0, rho_min_ratio, n_rho)
 
 
 def _along(
-    corpus: Corpus | Shards, grid: Floats, options: dict[str, Any], each: Callable[[int, Fit], None] | None = None
+    data: TrainingData, grid: Floats, options: dict[str, Any], each: Callable[[int, Fit], None] | None = None
 ) -> list[Fit]:
     """A fit for each rho1 of the grid, the first from zero, each other from the one before."""
     fits: list[Fit] = []
     for k, rho1 in enumerate(grid):
-        fits.append(fit(corpus, rho1=float(rho1), init=fits[-1] if fits else None, **options))
+        fits.append(fit(data, rho1=float(rho1), init=fits[-1] if fits else None, **options))
         if each is not None:
             each(k, fits[-1])
         if fits[-1].stopped_by == "interrupt":

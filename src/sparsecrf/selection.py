@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sparsecrf._core import Corpus, FeatureSet, InputError, Oracle
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.training import Fit, fit
-from sparsecrf.training.objective import Floats, Numbers
+from sparsecrf.training.feature_sets import Floats, Numbers
 
 
 def frequency_cutoff(corpus: Corpus, at_least: float) -> Numbers:

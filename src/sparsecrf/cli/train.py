@@ -146,7 +146,7 @@ def train(
     from sparsecrf.plots import check_plot, plot_convergence
     from sparsecrf.progress import note, progress, say
     from sparsecrf.training import OVER_SHARDS, fit, weights_in
-    from sparsecrf.training.objective import virtual_features
+    from sparsecrf.training.data import virtual_features
 
     check_readable(*(data if dask is None else ()), dev, init, template)
     check_writable(model, checkpoint, log, plot, inputs=[*data, dev, init, template])

@@ -50,10 +50,15 @@ class Log:
             self.error, self._file = error, None
 
 
+def _observed(data: Any) -> int:
+    """How many features occur."""
+    from sparsecrf.training.data import TrainingData
+
+    return len(TrainingData(data).observed)
+
+
 def summary(found: Fit, data: Labelled[Any] | LabelledOnDask, virtual: int) -> dict[str, Any]:
     """What `--json` prints."""
-    from sparsecrf.training.objective import observed_features
-
     last = found.history[-1] if found.history else None
     Y, X = len(data.vocabulary.labels), len(data.vocabulary.attributes)
     return {
@@ -64,7 +69,7 @@ def summary(found: Fit, data: Labelled[Any] | LabelledOnDask, virtual: int) -> d
         "active_unigram": found.n_unigram,
         "active_bigram": len(found.w) - found.n_unigram,
         "virtual_features": virtual,
-        "observed_features": observed_features(data.corpus),
+        "observed_features": _observed(data.corpus),
         "labels": Y,
         "attributes": X,
         "sequences": data.corpus.n_sequences,

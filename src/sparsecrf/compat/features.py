@@ -14,7 +14,7 @@ from sparsecrf._core import Corpus
 from sparsecrf.encoding.numbering import Numbering
 
 if TYPE_CHECKING:
-    from sparsecrf.training.objective import Floats, Numbers
+    from sparsecrf.training.feature_sets import Floats, Numbers
 
 
 class Features(NamedTuple):

@@ -19,8 +19,8 @@ from sparsecrf.estimators.base import BaseCRF
 from sparsecrf.estimators.labelled import LabelledData
 from sparsecrf.path import ErrorRate, cross_validate
 from sparsecrf.scorers import chunk_f1_score, sequence_accuracy_score, token_accuracy_score
+from sparsecrf.training.feature_sets import Numbers
 from sparsecrf.training.heldout import Labels
-from sparsecrf.training.objective import Numbers
 from sparsecrf.training.solvers.working_set import Callback
 
 #: Functions of gold and predicted label sequences, from 0 to 1, larger is better.

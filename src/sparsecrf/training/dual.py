@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsecrf.training.objective import Floats, Numbers, Objective, place_among, union
+from sparsecrf.training.feature_sets import Floats, Numbers, place_among, union
+from sparsecrf.training.objective import Objective
 
 _BISECTIONS = 30
 _KEEP = 0.5  # features with |G| below this share of rho1 are not kept: all that counts is that it is at most rho1
@@ -44,34 +45,34 @@ class LowerBound:
 
     def gap(self, numbers: Numbers, w: Floats, loss: float, g: Floats) -> float:
         """P(w) minus the bound, improved by the model at w; g over all features with |g| > rho1, and any others."""
-        value, entropy = loss + self.objective.penalty(w), loss - float(w @ g)
+        value, entropy = loss + self.objective.penalty.value(w), loss - float(w @ g)
         # Not finite: weights of a method that diverges.
         if not (self.convex and np.isfinite(entropy) and np.isfinite(value)):
             return np.inf
         new = self._shrunk(entropy, numbers, np.stack([g, g]))
         if self.best is not None:
             new = max(self.best, new, self._mixed(self.best, new), key=lambda mixture: mixture.bound)
-        if self.objective.rho1 > 0:
-            keep = np.abs(new.G).max(axis=0) > _KEEP * self.objective.rho1
+        if self.objective.penalty.rho1 > 0:
+            keep = np.abs(new.G).max(axis=0) > _KEEP * self.objective.penalty.rho1
             new = Mixture(new.bound, new.entropy, new.numbers[keep], new.G[:, keep])
         self.best = new
         return value - new.bound
 
     def _excess(self, G: Floats) -> Floats:
         """max(|G_k| - rho1, 0) at the worse end of each range."""
-        excess: Floats = np.maximum(np.maximum(G[1], -G[0]) - self.objective.rho1, 0.0)
+        excess: Floats = np.maximum(np.maximum(G[1], -G[0]) - self.objective.penalty.rho1, 0.0)
         return excess
 
     def _value(self, entropy: float, G: Floats) -> float:
         excess = self._excess(G)
-        if self.objective.rho2 == 0:
+        if self.objective.penalty.rho2 == 0:
             # Rounding of a product with s, not more, may exceed rho1.
-            return entropy if excess.max(initial=0.0) <= 1e-12 * self.objective.rho1 else -np.inf
-        return entropy - float(excess @ excess) / (2 * self.objective.rho2)
+            return entropy if excess.max(initial=0.0) <= 1e-12 * self.objective.penalty.rho1 else -np.inf
+        return entropy - float(excess @ excess) / (2 * self.objective.penalty.rho2)
 
     def _shrunk(self, entropy: float, numbers: Numbers, G: Floats) -> Mixture:
         """The best (1 - s) data + s u, 0 < s <= 1."""
-        rho1, rho2 = self.objective.rho1, self.objective.rho2
+        rho1, rho2 = self.objective.penalty.rho1, self.objective.penalty.rho2
         size = np.maximum(G[1], -G[0])
         size = size[size > rho1]
         s = rho1 / float(size.max()) if size.size else 1.0
@@ -81,7 +82,7 @@ class LowerBound:
 
     def _mixed(self, a: Mixture, b: Mixture) -> Mixture:
         """The best (1 - c) a + c b, 0 <= c <= 1. With rho2 = 0 the bound is linear in c: one of the two."""
-        if self.objective.rho2 == 0:
+        if self.objective.penalty.rho2 == 0:
             return max(a, b, key=lambda mixture: mixture.bound)
         if np.array_equal(a.numbers, b.numbers):
             numbers, G_a, G_b = a.numbers, a.G, b.G
@@ -93,7 +94,7 @@ class LowerBound:
         def slope(c: float) -> float:
             G = G_a + c * change
             worse = np.where(G[1] >= -G[0], change[1], -change[0])
-            return b.entropy - a.entropy - float(self._excess(G) @ worse) / self.objective.rho2
+            return b.entropy - a.entropy - float(self._excess(G) @ worse) / self.objective.penalty.rho2
 
         c = _peak(slope, 0.0, 1.0)
         return self._shrunk((1 - c) * a.entropy + c * b.entropy, numbers, (1 - c) * G_a + c * G_b)
@@ -101,7 +102,7 @@ class LowerBound:
     def _ranges(self, mixture: Mixture, numbers: Numbers) -> Floats:
         """G by number, [-rho1, rho1] where it is not listed."""
         place = place_among(numbers, mixture.numbers)
-        out: Floats = np.full((2, len(numbers)), self.objective.rho1) * np.array([[-1.0], [1.0]])
+        out: Floats = np.full((2, len(numbers)), self.objective.penalty.rho1) * np.array([[-1.0], [1.0]])
         out[:, place >= 0] = mixture.G[:, place[place >= 0]]
         return out
 

@@ -15,12 +15,15 @@ from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.model import Model
-from sparsecrf.shards import Shards, shards_of
+from sparsecrf.shards import Shards
 from sparsecrf.shards.folder import CorpusFolder
 from sparsecrf.training.checkpoint import Checkpoint
+from sparsecrf.training.data import TrainingData
+from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.heldout import Dev, check_same_vocabulary
 from sparsecrf.training.history import Record, columns
-from sparsecrf.training.objective import Floats, Numbers, Objective
+from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers.lbfgs import Lbfgs
 from sparsecrf.training.solvers.owlqn import Owlqn
 from sparsecrf.training.solvers.proximal import Proximal
@@ -147,7 +150,7 @@ def _ids(names: list[str], table: StringTable, start: int | None = None) -> Numb
 
 
 def fit(
-    corpus: Corpus | Shards | CorpusFolder,
+    corpus: Corpus | Shards | CorpusFolder | TrainingData,
     *,
     rho1: float = 1.0,
     rho2: float = 0.01,
@@ -188,7 +191,7 @@ def fit(
     begins, so that one command can be repeated until it is done.
 
     Data in `Shards`, here or elsewhere, or in a `CorpusFolder` are for auto, owlqn and lbfgs. Shards have threads of
-    their own.
+    their own. `TrainingData` are prepared once for several fits; they say what the features and the threads are.
     """
     if isinstance(corpus, CorpusFolder):
         corpus = corpus.in_shards(threads)
@@ -199,14 +202,15 @@ def fit(
     for name, value in (("tol", tol), ("gap", gap)):
         if value is not None and not value >= 0:
             raise InputError(f"{name}: expected a number >= 0, found {value}")
+    prepared = TrainingData.of(corpus, observed_only=observed_only, features=features, threads=threads)
+    corpus, data = prepared.corpus, prepared.shards
     if isinstance(corpus, Shards) and solver not in OVER_SHARDS:
         raise InputError(f"solver: expected {' or '.join(OVER_SHARDS)} for data in shards, found {solver!r}")
-    data = shards_of(corpus, threads)
     if data.n_missing == data.n_tokens:
         raise InputError("training: expected labels, found none in the whole corpus")
     if gap is not None and data.n_missing > 0:
         raise InputError("gap: expected all labels to be known, found some missing: the loss is not convex then")
-    objective = Objective(corpus, rho1, rho2, observed_only=observed_only, features=features, threads=threads)
+    objective = Objective(prepared, ElasticNet(rho1, rho2))
     if isinstance(init, Fit):
         check_same_vocabulary("init", init.corpus, corpus)
     watch = _dev(corpus, dev, patience, threads)
@@ -226,8 +230,8 @@ def fit(
     active = point.w != 0
     return Fit(
         corpus,
-        objective.rho1,
-        objective.rho2,
+        objective.penalty.rho1,
+        objective.penalty.rho2,
         point.known.numbers[active],
         point.w[active],
         result.objective,
@@ -237,7 +241,7 @@ def fit(
         solver,
         result.stopped_by,
         result.history,
-        objective.n_features(),
+        prepared.n_features(),
     )
 
 
@@ -264,13 +268,13 @@ def _identity(
     objective: Objective, solver: str, options: Mapping[str, Any], dev: Corpus | None
 ) -> dict[str, str | float | bool | None]:
     """What a run must share with the one whose checkpoint it continues."""
+    allowed = objective.prepared.allowed
     return {
         "version": version("sparsecrf"),
         "corpus": f"{objective.data.fingerprint:016x}",
         "dev corpus": None if dev is None else f"{dev.fingerprint:016x}",
-        "rho1": objective.rho1,
-        "rho2": objective.rho2,
+        **objective.penalty.record(),
         "solver": solver,
         "solver options": repr(sorted(options.items())),
-        "features": "all" if objective.allowed is None else hashlib.sha256(objective.allowed.tobytes()).hexdigest(),
+        "features": "all" if allowed is None else hashlib.sha256(allowed.tobytes()).hexdigest(),
     }

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sparsecrf._core import Chain, Corpus, FeatureSet, InputError
 from sparsecrf.shards import Shards
-from sparsecrf.training.objective import Floats, Numbers
+from sparsecrf.training.feature_sets import Floats, Numbers
 
 Labels = NDArray[np.int32]  #: [P] a label for each token
 

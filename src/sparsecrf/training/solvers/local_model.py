@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from sparsecrf._core import minimize_quadratic
 from sparsecrf.encoding.numbering import Numbering
-from sparsecrf.training.objective import Floats, Objective, WorkingSet, place_among
+from sparsecrf.training.feature_sets import Floats, WorkingSet, place_among
+from sparsecrf.training.objective import Objective
 
 RIDGE = 0.1  # added to the curvature of every feature
 _RADIUS = 1.0  # no weight moves further in one step
@@ -92,8 +93,8 @@ class LocalModel(NamedTuple):
             self.coupling[free],
             np.zeros((len(free), 0)) if factors is None else factors,
             subtracted=subtracted,
-            rho1=objective.rho1,
-            rho2=objective.rho2,
+            rho1=objective.penalty.rho1,
+            rho2=objective.penalty.rho2,
             radius=_RADIUS,
             tolerance=tolerance,
             max_sweeps=60,

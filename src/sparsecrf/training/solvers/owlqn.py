@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsecrf.training.objective import Floats, Objective, WorkingSet
+from sparsecrf.training.feature_sets import Floats, WorkingSet
+from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.pairs import Pairs
 from sparsecrf.training.solvers.state import Arrays
 from sparsecrf.training.solvers.working_set import Point
@@ -38,7 +39,7 @@ class Owlqn:
         self.pairs.restore(state)
 
     def step(self, point: Point) -> Point:
-        v = self.objective.subgradient(point.w, point.g)
+        v = self.objective.penalty.subgradient(point.w, point.g)
         d = -self._inverse_hessian_times(v)
         d[d * v >= 0] = 0.0  # a coordinate whose pseudo-gradient is zero does not move, or sparsity is lost
         if not d.any():
@@ -48,7 +49,7 @@ class Owlqn:
         new = self._search(point, v, d, t)
         if new is not point:
             s = new.w - point.w
-            self.pairs.add(s, new.g - point.g + self.objective.rho2 * s)
+            self.pairs.add(s, new.g - point.g + self.objective.penalty.rho2 * s)
         return new
 
     def _inverse_hessian_times(self, v: Floats) -> Floats:
@@ -70,13 +71,13 @@ class Owlqn:
     def _search(self, point: Point, v: Floats, d: Floats, t: float) -> Point:
         objective = self.objective
         orthant = np.where(point.w != 0, np.sign(point.w), -np.sign(v))
-        value = point.loss + objective.penalty(point.w)
+        value = point.loss + objective.penalty.value(point.w)
         while t >= _SHORTEST:
             w = point.w + t * d
-            if objective.rho1 > 0:
+            if objective.penalty.rho1 > 0:
                 w[w * orthant < 0] = 0.0
             loss, g = objective.loss_grad(point.known, w)
-            if loss + objective.penalty(w) <= value + _SUFFICIENT * float(v @ (w - point.w)):
+            if loss + objective.penalty.value(w) <= value + _SUFFICIENT * float(v @ (w - point.w)):
                 return Point(point.known, w, loss, g)
             t /= 2
         return point

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsecrf.training.objective import Floats, WorkingSet
+from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.solvers.state import Arrays
 
 _SPARE = 1  # rows of room for the next pairs

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import LANES
-from sparsecrf.training.objective import Floats, Objective, WorkingSet
+from sparsecrf.training.feature_sets import Floats, WorkingSet
+from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.local_model import RIDGE, LocalModel
 from sparsecrf.training.solvers.pairs import Pairs
 from sparsecrf.training.solvers.sgd import warm_up
@@ -49,7 +50,7 @@ class Proximal:
 
     def __init__(self, objective: Objective, memory: int = 50, warm_up: bool = True) -> None:
         self.objective, self.warm_up = objective, warm_up
-        self.pairs = Pairs(memory if objective.rho1 > 0 else min(memory, _SMOOTH_MEMORY))
+        self.pairs = Pairs(memory if objective.penalty.rho1 > 0 else min(memory, _SMOOTH_MEMORY))
         self.h: Floats | None = None
         self.steps = 0
         self.damping = 1.0  # of B0, raised while its steps are too long
@@ -93,8 +94,8 @@ class Proximal:
     def _search(self, point: Point, d: Floats) -> Point:
         """Backtrack from t = 1 until the objective falls by a share of what g . d and the penalty promise."""
         objective = self.objective
-        penalty = objective.penalty(point.w)
-        promised = float(point.g @ d) + objective.penalty(point.w + d) - penalty
+        penalty = objective.penalty.value(point.w)
+        promised = float(point.g @ d) + objective.penalty.value(point.w + d) - penalty
         if not promised < 0:
             return point
         t, h = 1.0, self.h
@@ -104,7 +105,7 @@ class Proximal:
                 loss, g, h = objective.loss_grad_curvature(point.known, w)
             else:
                 loss, g = objective.loss_grad(point.known, w)
-            if loss + objective.penalty(w) <= point.loss + penalty + _SUFFICIENT * t * promised:
+            if loss + objective.penalty.value(w) <= point.loss + penalty + _SUFFICIENT * t * promised:
                 self.h = h
                 self.damping *= _DAMPING[0] if t < 1.0 else _DAMPING[1]
                 self.damping = min(max(self.damping, 1.0), _DAMPING[2])
@@ -118,14 +119,15 @@ class Proximal:
         # A feature that is new to the working set has no h yet: E bounds it.
         h = expected if self.h is None else np.where(self.h > 0, self.h, expected)
         # No feature is worth a weight whose counts are not well above rho1: curvature below that misleads.
-        model = LocalModel.at(known, point.g, h, max(RIDGE, 2 * self.objective.rho1))
+        model = LocalModel.at(known, point.g, h, max(RIDGE, 2 * self.objective.penalty.rho1))
         if len(s):
             scale = float(y[-1] @ (y[-1] / model.diagonal)) / float(s[-1] @ y[-1])
             model = model.scaled(self.damping * min(max(scale, _SCALES[0]), _SCALES[1]))
-        if self.objective.rho1 == 0:
-            return _smooth_direction(model, point.g + self.objective.rho2 * point.w, self.objective.rho2, s, y)
+        if self.objective.penalty.rho1 == 0:
+            rho2 = self.objective.penalty.rho2
+            return _smooth_direction(model, point.g + rho2 * point.w, rho2, s, y)
         # Weights that rest at zero well within their bound stay there.
-        free = np.flatnonzero((point.w != 0) | (np.abs(point.g) > _FREE * self.objective.rho1))
+        free = np.flatnonzero((point.w != 0) | (np.abs(point.g) > _FREE * self.objective.penalty.rho1))
         if not len(s):
             return model.minimize(self.objective, point.w, point.g, free, tolerance=_INNER_TOLERANCE)
         factors, subtracted = _factors(s, y, model.times(s), free)

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from sparsecrf._core import InputError, disjoint_groups, sequences_by_attribute
 from sparsecrf._core import Sbcd as Sweeper
-from sparsecrf.training.objective import Floats, Objective, WorkingSet
+from sparsecrf.training.feature_sets import Floats, WorkingSet
+from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.local_model import LocalModel
 from sparsecrf.training.solvers.state import Arrays
 from sparsecrf.training.solvers.working_set import Point
@@ -60,8 +61,8 @@ class Cd:
                 point.known.features,
                 point.w,
                 point.known.counts,
-                rho1=objective.rho1,
-                rho2=objective.rho2,
+                rho1=objective.penalty.rho1,
+                rho2=objective.penalty.rho2,
                 as_printed=self.as_printed or 0.0,
                 coordinatewise=self.coordinatewise,
             )
@@ -120,14 +121,14 @@ class Groupwise:
         objective, h = self.objective, self.h
         assert h is not None
         model = LocalModel.at(point.known, point.g, h)
-        value = point.loss + objective.penalty(point.w)
+        value = point.loss + objective.penalty.value(point.w)
         while self.damping[k] <= _MOST_DAMPING:
             d = model.scaled(self.damping[k]).minimize(objective, point.w, point.g, members)
             if not d.any():
                 return point
             w = point.w + d
             loss, g, h = objective.loss_grad_curvature(point.known, w)
-            if loss + objective.penalty(w) <= value * (1 + 1e-13):
+            if loss + objective.penalty.value(w) <= value * (1 + 1e-13):
                 self.damping[k] = max(1.0, _LESS_DAMPING * self.damping[k])
                 self.h = h
                 return Point(point.known, w, loss, g)

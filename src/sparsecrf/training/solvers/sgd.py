@@ -23,7 +23,8 @@ import numpy as np
 
 from sparsecrf._core import InputError
 from sparsecrf._core import Sgd as Stepper
-from sparsecrf.training.objective import Floats, Numbers, Objective, WorkingSet
+from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
+from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.state import Arrays
 from sparsecrf.training.solvers.working_set import Point
 
@@ -110,8 +111,8 @@ class _Stochastic:
             q,
             u,
             order,
-            rho1=self.objective.rho1,
-            rho2=self.objective.rho2,
+            rho1=self.objective.penalty.rho1,
+            rho2=self.objective.penalty.rho2,
             eta0=eta0,
             decay=self.decay(eta0),
             done=float(self.epochs * self.n),
@@ -125,11 +126,11 @@ class _Stochastic:
 
         def value(exponent: int) -> float:
             eta0 = 2.0**exponent
-            if eta0 * self.objective.rho2 >= self.n:  # the decay of the weights would change their sign
+            if eta0 * self.objective.penalty.rho2 >= self.n:  # the decay of the weights would change their sign
                 return math.inf
             try:
                 w, _, _ = self._run(point.known, point.w, np.zeros(point.known.size), 0.0, order, eta0)
-                found = self.stepper.loss(point.known.features, w, sample) + share * self.objective.penalty(w)
+                found = self.stepper.loss(point.known.features, w, sample) + share * self.objective.penalty.value(w)
             except InputError:  # the weights overflowed
                 return math.inf
             return found if math.isfinite(found) else math.inf
@@ -153,12 +154,12 @@ class Sgd(_Stochastic):
     """Bottou's, for the l2 penalty alone."""
 
     def __init__(self, objective: Objective, seed: int = 0, eta0: float | None = None) -> None:
-        if objective.rho1 != 0:
-            raise InputError(f"rho1: solver sgd expected 0, found {objective.rho1}; sgd-l1 takes an l1 penalty")
+        if objective.penalty.rho1 != 0:
+            raise InputError(f"rho1: solver sgd expected 0, found {objective.penalty.rho1}; sgd-l1 takes an l1 penalty")
         super().__init__(objective, seed, eta0)
 
     def decay(self, eta0: float) -> float:
-        return max(eta0 * self.objective.rho2, _DECAY)
+        return max(eta0 * self.objective.penalty.rho2, _DECAY)
 
 
 class SgdL1(_Stochastic):
@@ -174,9 +175,9 @@ class _WarmUp(_Stochastic):
 
 def warm_up(objective: Objective, point: Point) -> Point:
     """A better point than this one, where all weights are 0: after some epochs, or itself if they found none."""
-    epochs = _WARM_EPOCHS if objective.rho1 > 0 else _WARM_EPOCHS_L2
+    epochs = _WARM_EPOCHS if objective.penalty.rho1 > 0 else _WARM_EPOCHS_L2
     try:
         found = _WarmUp(objective).run(point, epochs, _WARM_SAMPLE)
     except InputError:  # the weights overflowed, as they did not on the sample
         return point
-    return found if found.loss + objective.penalty(found.w) < point.loss else point
+    return found if found.loss + objective.penalty.value(found.w) < point.loss else point

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from numpy.typing import NDArray
 
 from sparsecrf.training.dual import Mixture
+from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.heldout import Best
-from sparsecrf.training.objective import Floats, Numbers
 
 if TYPE_CHECKING:
     from sparsecrf.training.history import Record

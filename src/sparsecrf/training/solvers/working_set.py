@@ -14,9 +14,10 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from sparsecrf.training.dual import LowerBound
+from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, union
 from sparsecrf.training.heldout import Best, Dev
 from sparsecrf.training.history import Record
-from sparsecrf.training.objective import Floats, Numbers, Objective, WorkingSet, union
+from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.state import Arrays, Keeper, Lowest, State
 
 
@@ -88,7 +89,7 @@ def point_at(objective: Objective, numbers: Numbers | None = None, w: Floats | N
         w = np.zeros(known.size)
     else:
         given = objective.working_set(numbers)
-        known = objective.working_set(union(known.numbers, objective.only_allowed(numbers)))
+        known = objective.working_set(union(known.numbers, objective.prepared.only_allowed(numbers)))
         w = known.carry(w, given)
     return Point(known, w, *objective.loss_grad(known, w))
 
@@ -229,11 +230,11 @@ class _Run:
         return state.point, state.iteration, state.screened, state.stalled
 
     def _value(self, point: Point) -> float:
-        return point.loss + self.objective.penalty(point.w)
+        return point.loss + self.objective.penalty.value(point.w)
 
     def _relative_kkt(self, point: Point) -> float:
         """Over the working set alone: a lower bound on the certificate."""
-        residual = float(np.abs(self.objective.subgradient(point.w, point.g)).sum())
+        residual = float(np.abs(self.objective.penalty.subgradient(point.w, point.g)).sum())
         return residual / self.residual_at_zero if self.residual_at_zero > 0 else residual
 
     def _screen(self, point: Point) -> tuple[Point, float, float]:
@@ -245,7 +246,7 @@ class _Run:
         loss, g = self.objective.loss_grad(wide, w)
         everything = Point(wide, w, loss, g)
         kkt, gap = self._relative_kkt(everything), self.bound.gap(wide.numbers, w, loss, g)
-        keep = (w != 0) | (np.abs(g) > _KEEP * self.objective.rho1)
+        keep = (w != 0) | (np.abs(g) > _KEEP * self.objective.penalty.rho1)
         known = self.objective.working_set(wide.numbers[keep])
         return Point(known, w[keep], loss, g[keep]), kkt, gap
 

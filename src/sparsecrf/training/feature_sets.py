@@ -1,0 +1,60 @@
+"""Sets of features by ascending number, and the working set: those that training looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsecrf._core import FeatureSet
+from sparsecrf.encoding.numbering import Numbering
+from sparsecrf.shards import Floats as Floats
+from sparsecrf.shards import Numbers as Numbers
+
+
+@dataclass(frozen=True)
+class WorkingSet:
+    """Some features of the virtual space, by ascending number."""
+
+    numbers: Numbers
+    features: FeatureSet
+    counts: Floats  #: C, the empirical count of each
+
+    @property
+    def size(self) -> int:
+        return len(self.numbers)
+
+    def attributes(self) -> Numbers:
+        """The attribute of each feature."""
+        found: Numbers = Numbering.of(self.features).attribute(self.numbers)
+        return found
+
+    def carry(self, values: Floats, other: WorkingSet) -> Floats:
+        """Values by feature (last axis) of `other`, moved to this set: 0 where `other` has no such feature."""
+        out = np.zeros((*values.shape[:-1], self.size))
+        place = place_among(other.numbers, self.numbers)
+        shared = place >= 0
+        out[..., place[shared]] = values[..., shared]
+        return out
+
+
+def union(a: Numbers, b: Numbers) -> Numbers:
+    """The numbers of either, ascending; for ascending a and b a merge, and much faster than np.union1d."""
+    both = np.concatenate([a, b])
+    both.sort(kind="stable")
+    first = np.ones(len(both), dtype=np.bool_)
+    first[1:] = both[1:] != both[:-1]
+    return both[first]
+
+
+def shared(a: Numbers, b: Numbers) -> Numbers:
+    """The numbers of both, ascending, for ascending a and b."""
+    return a[place_among(a, b) >= 0]
+
+
+def place_among(numbers: Numbers, among: Numbers) -> Numbers:
+    """Where each number stands in the ascending `among`; -1 if it does not."""
+    if not len(among):
+        return np.full(len(numbers), -1)
+    place = np.minimum(np.searchsorted(among, numbers), len(among) - 1)
+    return np.where(among[place] == numbers, place, -1)

@@ -1,0 +1,96 @@
+"""The penalty: all that training knows of it.
+
+Omega is a convex function of the weights, 0 at w = 0. What the objective, the lower bound, screening, the solvers and
+checkpoints need is asked here, so that another penalty is another class with these methods:
+
+    value(w)            Omega(w)
+    subgradient(w, g)   the smallest element of g + dOmega(w), feature by feature: 0 where w is optimal
+    excess(g)           the same at w = 0, as sizes: how far g is beyond what Omega tolerates at zero
+    prox(v, c)          argmin_w |w - v|^2 / 2 + c Omega(w)
+    conjugate(size)     Omega*(G) = max_w { w . G - Omega(w) }, from |G|
+    threshold           a feature with |g| <= threshold is optimal at zero, whatever the others are: only features whose
+                        |g| could exceed it need to be looked at
+
+The elastic net is separable, so everything is by feature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import InputError
+
+Floats = NDArray[np.float64]
+
+
+class Penalty(Protocol):
+    """What training asks of a penalty."""
+
+    @property
+    def threshold(self) -> float: ...
+
+    def value(self, w: Floats) -> float: ...
+
+    def subgradient(self, w: Floats, g: Floats) -> Floats: ...
+
+    def excess(self, g: Floats) -> Floats: ...
+
+    def prox(self, v: Floats, c: float) -> Floats: ...
+
+    def conjugate(self, size: Floats) -> float: ...
+
+    def record(self) -> dict[str, Any]:
+        """The penalty in JSON values: what a checkpoint compares and a model file keeps."""
+
+
+@dataclass(frozen=True)
+class ElasticNet:
+    """Omega(w) = rho1 |w|_1 + rho2/2 |w|^2"""
+
+    rho1: float
+    rho2: float
+
+    def __post_init__(self) -> None:
+        for name in ("rho1", "rho2"):
+            given = getattr(self, name)
+            value = float(given) if isinstance(given, Real) else np.nan
+            if not (np.isfinite(value) and value >= 0):
+                raise InputError(f"{name}: expected a finite number >= 0, found {given!r}")
+            object.__setattr__(self, name, value)
+
+    @property
+    def threshold(self) -> float:
+        return self.rho1
+
+    def value(self, w: Floats) -> float:
+        return self.rho1 * float(np.abs(w).sum()) + 0.5 * self.rho2 * float(w @ w)
+
+    def subgradient(self, w: Floats, g: Floats) -> Floats:
+        at_zero = np.sign(g) * self.excess(g)
+        return np.where(w != 0, g + self.rho2 * w + self.rho1 * np.sign(w), at_zero)
+
+    def excess(self, g: Floats) -> Floats:
+        """max(|g| - rho1, 0)"""
+        excess: Floats = np.maximum(np.abs(g) - self.rho1, 0.0)
+        return excess
+
+    def prox(self, v: Floats, c: float) -> Floats:
+        """sign(v) max(|v| - c rho1, 0) / (1 + c rho2)"""
+        shrunk: Floats = np.sign(v) * np.maximum(np.abs(v) - c * self.rho1, 0.0) / (1.0 + c * self.rho2)
+        return shrunk
+
+    def conjugate(self, size: Floats) -> float:
+        """sum_k max(|G_k| - rho1, 0)^2 / (2 rho2); without rho2: infinite unless every |G_k| <= rho1."""
+        excess = np.maximum(size - self.rho1, 0.0)
+        if self.rho2 == 0:
+            # Rounding of a product with a factor, not more, may exceed rho1.
+            return 0.0 if excess.max(initial=0.0) <= 1e-12 * self.rho1 else np.inf
+        return float(excess @ excess) / (2 * self.rho2)
+
+    def record(self) -> dict[str, Any]:
+        return {"rho1": self.rho1, "rho2": self.rho2}
