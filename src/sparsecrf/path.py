@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from sparsecrf._core import Corpus, InputError
+from sparsecrf.defaults import N_RHO, RHO2, RHO_MIN_RATIO
 from sparsecrf.shards import Shards
 from sparsecrf.training import Fit, fit
 from sparsecrf.training.data import TrainingData
@@ -103,10 +104,10 @@ def rho_max(
 def path(
     corpus: Corpus | Shards,
     *,
-    n_rho: int = 20,
-    rho_min_ratio: float = 1e-3,
+    n_rho: int = N_RHO,
+    rho_min_ratio: float = RHO_MIN_RATIO,
     rho1: Floats | None = None,
-    rho2: float = 0.01,
+    rho2: float = RHO2,
     dev: Corpus | None = None,
     error: ErrorRate = wrong_tokens,
     threads: int = 0,
@@ -133,10 +134,10 @@ def cross_validate(
     *,
     folds: int | Iterable[tuple[Numbers, Numbers]] = 5,
     seed: int = 0,
-    n_rho: int = 20,
-    rho_min_ratio: float = 1e-3,
+    n_rho: int = N_RHO,
+    rho_min_ratio: float = RHO_MIN_RATIO,
     rho1: Floats | None = None,
-    rho2: float = 0.01,
+    rho2: float = RHO2,
     error: ErrorRate = wrong_tokens,
     threads: int = 0,
     make_model: Callable[[Fit], Model] | None = None,

@@ -13,6 +13,7 @@ from sparsecrf.dask.cluster import TIMEOUT, Cluster, release
 from sparsecrf.dask.labelling import over_partitions
 from sparsecrf.dask.partitions import in_step, partitions_of
 from sparsecrf.dask.training import train
+from sparsecrf.defaults import RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.base import TrainingCRF
@@ -44,12 +45,12 @@ class DaskCRF(TrainingCRF):
 
     def __init__(
         self,
-        rho1: float = 1.0,
-        rho2: float = 0.01,
-        solver: str = "auto",
+        rho1: float = RHO1,
+        rho2: float = RHO2,
+        solver: str = SOLVER,
         template: Template | str | os.PathLike[str] | None = None,
         max_iter: int | None = None,
-        tol: float = 1e-3,
+        tol: float = TOL,
         n_jobs: int | None = None,
         warm_start: bool = False,
         verbose: int = 0,

@@ -12,6 +12,7 @@ from sparsecrf._core import Corpus, InputError
 from sparsecrf.dask.cluster import TIMEOUT, Cluster
 from sparsecrf.dask.encoding import ShardedData, encode
 from sparsecrf.dask.partitions import How
+from sparsecrf.defaults import SOLVER
 from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
@@ -43,7 +44,7 @@ def train(
     init_model: Model | None = None,
     threads: int = 1,
     timeout: float = TIMEOUT,
-    solver: str = "auto",
+    solver: str = SOLVER,
     **options: Any,
 ) -> Trained:
     """Train on partitions, each of which becomes a shard on a worker.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sparsecrf.defaults import N_RHO, RHO1, RHO2, RHO_MIN_RATIO, SOLVER, TOL
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.base import BaseCRF
@@ -63,12 +64,12 @@ class CRF(BaseCRF):
 
     def __init__(
         self,
-        rho1: float = 1.0,
-        rho2: float = 0.01,
-        solver: str = "auto",
+        rho1: float = RHO1,
+        rho2: float = RHO2,
+        solver: str = SOLVER,
         template: Template | str | os.PathLike[str] | None = None,
         max_iter: int | None = None,
-        tol: float = 1e-3,
+        tol: float = TOL,
         n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
@@ -154,8 +155,8 @@ class CRF(BaseCRF):
         *,
         lengths: Iterable[int] | None = None,
         dev: tuple[Any, Any] | None = None,
-        n_rho: int = 20,
-        rho_min_ratio: float = 1e-3,
+        n_rho: int = N_RHO,
+        rho_min_ratio: float = RHO_MIN_RATIO,
     ) -> Path:
         """Solutions for falling rho1, each from the last: `n_rho` values from where the first weight appears.
 

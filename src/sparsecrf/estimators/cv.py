@@ -13,6 +13,7 @@ from sklearn.model_selection import check_cv
 
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.chunks import are_chunk_labels
+from sparsecrf.defaults import N_RHO, RHO2, RHO_MIN_RATIO, SOLVER, TOL
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.base import BaseCRF
@@ -62,17 +63,17 @@ class CRFCV(BaseCRF):
     def __init__(
         self,
         rho1s: Iterable[float] | None = None,
-        rho2: float = 0.01,
-        solver: str = "auto",
+        rho2: float = RHO2,
+        solver: str = SOLVER,
         template: Template | str | os.PathLike[str] | None = None,
         max_iter: int | None = None,
-        tol: float = 1e-3,
+        tol: float = TOL,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
         *,
-        n_rho: int = 20,
-        rho_min_ratio: float = 1e-3,
+        n_rho: int = N_RHO,
+        rho_min_ratio: float = RHO_MIN_RATIO,
         cv: Any = None,
         scoring: str | Callable[..., float] = "token_accuracy",
         selection: str = "best",

@@ -12,6 +12,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Corpus, InputError, StringTable
+from sparsecrf.defaults import CHECKPOINT_EVERY, RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.model import Model
@@ -152,11 +153,11 @@ def _ids(names: list[str], table: StringTable, start: int | None = None) -> Numb
 def fit(
     corpus: Corpus | Shards | CorpusFolder | TrainingData,
     *,
-    rho1: float = 1.0,
-    rho2: float = 0.01,
-    solver: str = "auto",
+    rho1: float = RHO1,
+    rho2: float = RHO2,
+    solver: str = SOLVER,
     solver_options: Mapping[str, Any] | None = None,
-    tol: float = 1e-3,
+    tol: float = TOL,
     gap: float | None = None,
     max_iter: int | None = None,
     time_limit: float | None = None,
@@ -166,7 +167,7 @@ def fit(
     dev: Corpus | None = None,
     patience: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_every: float = 60.0,
+    checkpoint_every: float = CHECKPOINT_EVERY,
     resume: bool = False,
     seed: int = 0,
     threads: int = 0,

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from sparsecrf.defaults import TOL
 from sparsecrf.training.dual import LowerBound
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, union
 from sparsecrf.training.heldout import Best, Dev
@@ -54,7 +55,7 @@ class Solver(Protocol):
 class Stopping:
     """When to stop: relative KKT residual, or gap relative to the objective, or a limit."""
 
-    tol: float = 1e-3
+    tol: float = TOL
     gap: float | None = None
     max_iter: int | None = None
     time_limit: float | None = None

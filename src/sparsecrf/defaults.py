@@ -1,0 +1,16 @@
+"""Defaults that several functions, estimators and commands share. Imports nothing: the command line starts with it.
+
+tests/test_defaults.py compares every signature and every option of the command line with these.
+"""
+
+RHO1 = 1.0  #: absolute (l1) penalty
+RHO2 = 0.01  #: squared (l2) penalty
+TOL = 1e-3  #: relative KKT residual at which training stops
+SOLVER = "auto"
+CHECKPOINT_EVERY = 60.0  #: seconds between two checkpoints
+
+N_RHO = 20  #: values of rho1 on a path
+RHO_MIN_RATIO = 1e-3  #: the smallest of them, relative to the largest
+
+#: Names of the solvers. `sparsecrf.training` maps them to code, which takes long to import.
+SOLVERS = ("auto", "sbcd", "cd", "owlqn", "lbfgs", "sgd", "sgd-l1")
