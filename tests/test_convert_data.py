@@ -5,15 +5,17 @@ import io
 import pytest
 
 from sparsecrf import InputError, Template
-from sparsecrf.encoding.convert import columns_to_crfsuite, crfsuite_to_columns
+from sparsecrf.encoding.convert import converted
+from sparsecrf.encoding.formats import COLUMNS, CRFSUITE
 from sparsecrf.files.crfsuite import read_crfsuite
 
-COLUMNS = b"a:b D O\nc N B\n\nd\\ V O\n"
+TEXT = b"a:b D O\nc N B\n\nd\\ V O\n"
+CRFSUITE_TEXT = b"O\ta\\:b\tD\nB\tc\tN\n\nO\td\tV\n"
 
 
 def test_attributes_of_a_template():
     template = Template("U0:%x[0,0]\nB\nB01\nU1:%x[1,1]")
-    text = "".join(columns_to_crfsuite(io.BytesIO(COLUMNS), template))
+    text = "".join(converted(io.BytesIO(TEXT), COLUMNS, CRFSUITE, template))
     assert text == "O\tU0\\:a\\:b\tU1\\:N\nB\tU0\\:c\tU1\\:_B+1\n\nO\tU0\\:d\\\\\tU1\\:_B+1\n\n"
     tokens, labels = next(read_crfsuite(io.BytesIO(text.encode())))
     assert labels == ["O", "B"]
@@ -21,19 +23,19 @@ def test_attributes_of_a_template():
 
 
 def test_columns_without_a_template():
-    text = "".join(columns_to_crfsuite(io.BytesIO(COLUMNS)))
+    text = "".join(converted(io.BytesIO(TEXT), COLUMNS, CRFSUITE))
     assert text.splitlines()[0] == "O\tU0\\:a\\:b\tU1\\:D"
 
 
 def test_there_and_back():
-    columns = "".join(crfsuite_to_columns(io.BytesIO(b"O\ta\\:b\tD\nB\tc\tN\n\nO\td\tV\n")))
+    columns = "".join(converted(io.BytesIO(CRFSUITE_TEXT), CRFSUITE, COLUMNS))
     assert columns == "a:b D O\nc N B\n\nd V O\n\n"
 
 
 @pytest.mark.parametrize("line", ["B1:%x[0,0]", "*", "*1:%x[0,0]"])
 def test_attributes_of_pairs_have_no_place(line):
     with pytest.raises(InputError, match=r"template: expected no attribute that conditions label pairs"):
-        list(columns_to_crfsuite(io.BytesIO(COLUMNS), Template(f"U\n{line}")))
+        list(converted(io.BytesIO(TEXT), COLUMNS, CRFSUITE, Template(f"U\n{line}")))
 
 
 @pytest.mark.parametrize(
@@ -47,4 +49,4 @@ def test_attributes_of_pairs_have_no_place(line):
 )
 def test_what_columns_cannot_say(text, message):
     with pytest.raises(InputError, match=message):
-        list(crfsuite_to_columns(io.BytesIO(text)))
+        list(converted(io.BytesIO(text), CRFSUITE, COLUMNS))

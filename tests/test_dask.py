@@ -23,6 +23,7 @@ from sentences import sentences
 from sparsecrf import CRF, InputError, Template, fit
 from sparsecrf._core import Corpus
 from sparsecrf.cli.labelled import read_labelled
+from sparsecrf.cli.options import Inputs
 from sparsecrf.dask import ClusterError, DaskCRF, label, train
 from sparsecrf.dask.cluster import Cluster, OnDask
 from sparsecrf.dask.encoding import encode
@@ -181,8 +182,7 @@ def test_column_files(client, files, template):
     found = train(client, str(files / "part*.txt"), template=template, dev=str(files / "part0.txt"), **OPTIONS)
     sources = [str(files / f"part{k}.txt") for k in range(4)]
     template_file = None if template is None else str(files / "template")
-    options = {"boundary": "crf++", "format": None, "start": True, "missing": "", "quiet": True}
-    local = read_labelled(sources, None, template_file, **options)
+    local = read_labelled(Inputs(sources, template_file), quiet=True)
     assert names(found.data.vocabulary.attributes) == names(local.vocabulary.attributes)
     assert names(found.data.vocabulary.labels) == names(local.vocabulary.labels)
     expected = fit(local.corpus, threads=1, **OPTIONS)

@@ -16,8 +16,9 @@ from typing import Any
 
 from sparsecrf import Corpus, InputError, Model, Template, Vocabulary, read_columns
 from sparsecrf.cli.evaluate import _evaluate
-from sparsecrf.encoding.convert import columns_to_crfsuite, crfsuite_to_columns
+from sparsecrf.encoding.convert import converted
 from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
+from sparsecrf.encoding.formats import COLUMNS, CRFSUITE
 from sparsecrf.files import container
 from sparsecrf.files.crfsuite import read_crfsuite
 from sparsecrf.model import crfpp as crfpp_files
@@ -48,7 +49,7 @@ def columns(data: bytes) -> None:
         lambda: list(read_columns(BytesIO(data))),
         lambda: encode_columns([BytesIO(data)], Vocabulary(bigrams="all"), grow=True),
         lambda: encode_columns([BytesIO(data)], Vocabulary(bigrams="all"), Template(TEMPLATE), grow=True),
-        lambda: list(columns_to_crfsuite(BytesIO(data))),
+        lambda: list(converted(BytesIO(data), COLUMNS, CRFSUITE)),
     )
     _all_or_refused(*works)
 
@@ -58,7 +59,7 @@ def crfsuite(data: bytes) -> None:
     _all_or_refused(
         lambda: list(read_crfsuite(BytesIO(data))),
         lambda: encode_crfsuite([BytesIO(data)], Vocabulary(), grow=True),
-        lambda: list(crfsuite_to_columns(BytesIO(data))),
+        lambda: list(converted(BytesIO(data), CRFSUITE, COLUMNS)),
         lambda: _label(_models()[1], data),
     )
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from itertools import permutations
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from sparsecrf.cli.options import Boundary
+from sparsecrf.encoding.formats import FORMATS, Format
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
@@ -36,16 +38,13 @@ def _model_to(tool: str) -> Conversion:
     return convert
 
 
-def _columns_to_crfsuite(source: str, target: str, template: Template | None) -> None:
-    from sparsecrf.encoding.convert import columns_to_crfsuite
+def _data(read: Format, write: Format) -> Conversion:
+    def convert(source: str, target: str, template: Template | None) -> None:
+        from sparsecrf.encoding.convert import converted
 
-    _write(target, columns_to_crfsuite(source, template))
+        _write(target, converted(source, read, write, template))
 
-
-def _crfsuite_to_columns(source: str, target: str, template: Template | None) -> None:
-    from sparsecrf.encoding.convert import crfsuite_to_columns
-
-    _write(target, crfsuite_to_columns(source))
+    return convert
 
 
 def _write(target: str, lines: Iterable[str]) -> None:
@@ -59,6 +58,8 @@ def _write(target: str, lines: Iterable[str]) -> None:
         file.writelines(encoded)
 
 
+#: Data from any format to any other, by --from and --to.
+_DATA = {(a.name, b.name): _data(a, b) for a, b in permutations(FORMATS.values(), 2)}
 #: What can be converted, by --from and --to. The two together say what a file is: a crfsuite file that becomes a
 #: sparsecrf file is a model, one that becomes columns is data.
 CONVERSIONS: dict[tuple[str, str], Conversion] = {
@@ -66,8 +67,7 @@ CONVERSIONS: dict[tuple[str, str], Conversion] = {
     ("wapiti", "sparsecrf"): _model_from("wapiti"),
     ("crf++", "sparsecrf"): _model_from("crf++"),
     ("sparsecrf", "crfsuite"): _model_to("crfsuite"),
-    ("columns", "crfsuite"): _columns_to_crfsuite,
-    ("crfsuite", "columns"): _crfsuite_to_columns,
+    **_DATA,
 }
 
 
@@ -95,9 +95,10 @@ def convert(
     if (from_, to) not in CONVERSIONS:
         known = ", ".join(f"{a} to {b}" for a, b in CONVERSIONS)
         raise typer.BadParameter(f"expected one of {known}, found {from_} to {to}", param_hint="--from, --to")
-    if template is not None and from_ != "columns":
+    is_data = (from_, to) in _DATA
+    if template is not None and not (is_data and FORMATS[from_].takes_template):
         raise typer.BadParameter(f"expected none for a {from_} file", param_hint="--template")
-    if from_ != "columns" and to != "columns" and "-" in (source, target):
+    if not is_data and "-" in (source, target):
         raise typer.BadParameter("expected files, found - for a model", param_hint="IN, OUT")
     check_readable(source, template)
     check_writable(target)

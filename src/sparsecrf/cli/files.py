@@ -1,4 +1,4 @@
-"""What the commands that read data share: options, and files that are checked before work begins."""
+"""What the commands that read data share: options and files that are checked before work begins."""
 
 from __future__ import annotations
 
@@ -10,15 +10,7 @@ from math import isfinite
 from pathlib import Path
 
 from sparsecrf._core import InputError
-
-FORMATS = ("columns", "crfsuite")
-
-
-def format_of(name: str, asked: str | None) -> str:
-    """The format of a data file: what was asked for, or what its name says."""
-    if asked is not None and asked not in FORMATS:
-        raise InputError(f"--format: expected {' or '.join(FORMATS)}, found {asked!r}")
-    return asked or ("crfsuite" if name.endswith(".crfsuite") else "columns")
+from sparsecrf.defaults import RHO1, SOLVERS
 
 
 def check_readable(*names: str | None) -> None:
@@ -56,11 +48,9 @@ def check_writable(*names: str | None, inputs: Iterable[str | None] = ()) -> Non
             raise InputError(f"{name}: expected a place that can be written to: {error.strerror}") from None
 
 
-def check_solver(name: str, rho1: float = 1.0) -> None:
+def check_solver(name: str, rho1: float = RHO1) -> None:
     """Raise for a solver that there is not, or that cannot do with an l1 penalty."""
     import typer
-
-    from sparsecrf.training import SOLVERS
 
     if name not in SOLVERS:
         raise typer.BadParameter(f"expected one of {', '.join(SOLVERS)}, found {name!r}", param_hint="--solver")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
-from sparsecrf._core import Corpus, InputError
-from sparsecrf.cli.files import format_of, total_bytes
+from sparsecrf._core import Corpus
+from sparsecrf.cli.files import total_bytes
+from sparsecrf.cli.options import Inputs
 from sparsecrf.progress import Advance, progress
 
 if TYPE_CHECKING:
+    from sparsecrf.encoding.formats import Format
     from sparsecrf.encoding.template import Template
     from sparsecrf.encoding.vocabulary import Vocabulary
     from sparsecrf.model import Model
@@ -19,109 +21,96 @@ if TYPE_CHECKING:
     from sparsecrf.training import Fit
 
 
-Data = TypeVar("Data", bound="Corpus | Shards")
-
-
 @dataclass(frozen=True)
-class Labelled(Generic[Data]):
+class Labelled:
     """Training data and, if asked for, other data by the same names."""
 
     vocabulary: Vocabulary
-    corpus: Data
+    corpus: Corpus | Shards
     template: Template | None  #: None: the files had attributes of their own
-    n_columns: int  #: of each line, the label included; 0 for CRFsuite's format
+    n_columns: int  #: of each line, without the label; 0 for a format without columns
     dev: Corpus | None
     read_s: float  #: seconds that reading took
 
     def model(self, found: Fit) -> Model:
         """The model of a fit to the training data."""
-        return found.model(self.vocabulary, template=self.template, n_columns=max(0, self.n_columns - 1))
+        return found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
 
 
-def read_labelled(
-    data: Sequence[str],
-    dev: str | None,
-    template: str | None,
-    *,
-    boundary: str,
-    format: str | None,
-    start: bool,
-    missing: str,
-    quiet: bool,
-) -> Labelled[Corpus]:
-    """Read files, with the options of `train` and `path`."""
-    from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
-    from sparsecrf.encoding.template import Template
-    from sparsecrf.encoding.vocabulary import Vocabulary
+def read_labelled(inputs: Inputs, *, quiet: bool) -> Labelled:
+    """Read files into memory."""
+    from sparsecrf.encoding.encode import encode_files
 
     began = time.perf_counter()
-    crfsuite, lines = template_for(data, template, boundary, format)
-    vocabulary = Vocabulary(bigrams="bias" if crfsuite else Template.conditions_pairs, start=start)
-    with progress("reading", total_bytes([*data, *([] if dev is None else [dev])]), quiet=quiet) as advance:
-        if crfsuite:
-            encoded = encode_crfsuite(data, vocabulary, grow=True, missing=missing, progress=advance)
-        else:
-            encoded = encode_columns(data, vocabulary, lines, grow=True, missing=missing, progress=advance)
-        held_out = _held_out(dev, vocabulary, encoded.template, encoded.n_columns, missing, advance)
+    format, template = format_and_template(inputs)
+    vocabulary = format.vocabulary(inputs.start)
+    with _reading(inputs, quiet) as advance:
+        encoded = encode_files(
+            format, inputs.data, vocabulary, template, grow=True, missing=inputs.missing, progress=advance
+        )
+        dev = _read_dev(inputs, format, vocabulary, encoded.template, encoded.n_columns, advance)
     took = time.perf_counter() - began
-    return Labelled(vocabulary, encoded.corpus, encoded.template, encoded.n_columns, held_out, took)
+    return Labelled(vocabulary, encoded.corpus, encoded.template, max(0, encoded.n_columns - 1), dev, took)
 
 
-def read_cached(
-    data: Sequence[str],
-    dev: str | None,
-    template: str | None,
-    cache: str,
-    shard_tokens: int | None,
-    *,
-    boundary: str,
-    format: str | None,
-    start: bool,
-    missing: str,
-    threads: int,
-    quiet: bool,
-) -> Labelled[Shards]:
+def read_cached(inputs: Inputs, cache: str, shard_tokens: int | None, *, threads: int, quiet: bool) -> Labelled:
     """The same by way of a folder of encoded shards, which is made if it is not there."""
     from sparsecrf.shards.encode_folder import SHARD_TOKENS, encode_folder
 
     began = time.perf_counter()
-    crfsuite, lines = template_for(data, template, boundary, format)
-    with progress("reading", total_bytes([*data, *([] if dev is None else [dev])]), quiet=quiet) as advance:
+    format, template = format_and_template(inputs)
+    with _reading(inputs, quiet) as advance:
         folder = encode_folder(
             cache,
-            data,
-            lines,
-            crfsuite=crfsuite,
-            start=start,
-            missing=missing,
+            inputs.data,
+            template,
+            format=format.name,
+            start=inputs.start,
+            missing=inputs.missing,
             shard_tokens=SHARD_TOKENS if shard_tokens is None else shard_tokens,
             progress=advance,
         )
-        held_out = _held_out(dev, folder.vocabulary, folder.template, folder.n_columns, missing, advance)
+        dev = _read_dev(inputs, format, folder.vocabulary, folder.template, folder.n_columns, advance)
         shards = folder.in_shards(threads)
     took = time.perf_counter() - began
-    return Labelled(folder.vocabulary, shards, folder.template, folder.n_columns, held_out, took)
+    return Labelled(folder.vocabulary, shards, folder.template, max(0, folder.n_columns - 1), dev, took)
 
 
-def template_for(
-    data: Sequence[str], template: str | None, boundary: str, format: str | None
-) -> tuple[bool, Template | None]:
-    """Whether the files are CRFsuite's, and the template for those that are not."""
+def format_and_template(inputs: Inputs) -> tuple[Format, Template | None]:
+    """The format that was asked for, or that the name of the first file says, and the template that was given."""
+    from sparsecrf.encoding.formats import format_named, format_of
     from sparsecrf.encoding.template import Template
 
-    crfsuite = format_of(data[0], format) == "crfsuite"
-    if crfsuite and template is not None:
-        raise InputError("--template: expected none for CRFsuite files, which have attributes of their own")
-    return crfsuite, None if template is None else Template.load(template, boundary)
+    format = format_of(inputs.data[0]) if inputs.format is None else format_named(inputs.format, "--format")
+    format.check_template(inputs.template, "--template")
+    return format, None if inputs.template is None else Template.load(inputs.template, inputs.boundary)
 
 
-def _held_out(
-    dev: str | None, vocabulary: Vocabulary, template: Template | None, n_columns: int, missing: str, advance: Advance
+def _reading(inputs: Inputs, quiet: bool) -> AbstractContextManager[Advance]:
+    files = [*inputs.data, *([] if inputs.dev is None else [inputs.dev])]
+    return progress("reading", total_bytes(files), quiet=quiet)
+
+
+def _read_dev(
+    inputs: Inputs,
+    format: Format,
+    vocabulary: Vocabulary,
+    template: Template | None,
+    n_columns: int,
+    advance: Advance,
 ) -> Corpus | None:
-    from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
+    """The file --dev, if there is one, by the names of the training data."""
+    from sparsecrf.encoding.encode import encode_files
 
-    if dev is None:
+    if inputs.dev is None:
         return None
-    if template is None:
-        return encode_crfsuite([dev], vocabulary, missing=missing, progress=advance).corpus
-    return encode_columns([dev], vocabulary, template, n_columns=n_columns, missing=missing, progress=advance).corpus
+    encoded = encode_files(
+        format,
+        [inputs.dev],
+        vocabulary,
+        template,
+        n_columns=n_columns,
+        missing=inputs.missing,
+        progress=advance,
+    )
+    return encoded.corpus

@@ -3,59 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sparsecrf._core import Corpus, InputError
-from sparsecrf.cli.labelled import template_for
+from sparsecrf._core import InputError
+from sparsecrf.cli.labelled import Labelled, format_and_template
+from sparsecrf.cli.options import Inputs
 from sparsecrf.progress import say
-
-if TYPE_CHECKING:
-    from sparsecrf.dask.encoding import ShardedData
-    from sparsecrf.encoding.vocabulary import Vocabulary
-    from sparsecrf.model import Model
-    from sparsecrf.shards import Shards
-    from sparsecrf.training import Fit
 
 _LOCAL = "local:"
 
 
-@dataclass(frozen=True)
-class LabelledOnDask:
-    """As `Labelled`, with the training data on workers."""
-
-    encoded: ShardedData
-    dev: Corpus | None
-    read_s: float
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        return self.encoded.vocabulary
-
-    @property
-    def corpus(self) -> Shards:
-        return self.encoded.shards
-
-    def model(self, found: Fit) -> Model:
-        return self.encoded.model(found)
-
-
 @contextmanager
-def labelled_on_dask(
-    address: str,
-    data: Sequence[str],
-    dev: str | None,
-    template: str | None,
-    *,
-    boundary: str,
-    format: str | None,
-    start: bool,
-    missing: str,
-    threads: int,
-    quiet: bool,
-) -> Iterator[LabelledOnDask]:
+def labelled_on_dask(inputs: Inputs, address: str, *, threads: int, quiet: bool) -> Iterator[Labelled]:
     """Read files on the workers of a cluster; the shards are there as long as this lasts."""
     try:
         from sparsecrf.dask.cluster import Cluster
@@ -65,16 +26,17 @@ def labelled_on_dask(
     except ImportError as error:
         raise InputError(f"--dask: expected dask and distributed, as in sparsecrf[dask]: {error}") from None
 
-    crfsuite, lines = template_for(data, template, boundary, format)
-    how = How(lines, "bias", start, missing, "crfsuite" if crfsuite else "columns")
+    format, template = format_and_template(inputs)
+    how = How(template, "bias", inputs.start, inputs.missing, format)
     with _client(address) as client:
         began = time.perf_counter()
         cluster = Cluster(client)
         say(f"reading on {cluster}", quiet=quiet)
-        encoded = encode(cluster, list(data), None, None, how, threads or 1)
+        encoded = encode(cluster, list(inputs.data), None, None, how, threads or 1)
         try:
-            held_out = None if dev is None else encode_dev(encoded, dev, how)
-            yield LabelledOnDask(encoded, held_out, time.perf_counter() - began)
+            dev = None if inputs.dev is None else encode_dev(encoded, inputs.dev, how)
+            took = time.perf_counter() - began
+            yield Labelled(encoded.vocabulary, encoded.shards, encoded.template, encoded.n_columns, dev, took)
         finally:
             encoded.shards.release()
 

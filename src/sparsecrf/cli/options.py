@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
+
+from sparsecrf.defaults import SOLVERS
+from sparsecrf.encoding.formats import COLUMNS, FORMATS
+
+INTERRUPTED = 130  #: the exit status of a command that was interrupted and saved what there was
+
+_SUFFIXES = ", ".join(format.suffix for format in FORMATS.values() if format.suffix)
 
 DataFiles: TypeAlias = Annotated[
     list[str],
@@ -19,6 +29,12 @@ TemplateFile: TypeAlias = Annotated[
         metavar="FILE",
     ),
 ]
+DevFile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Other labelled data: its token error is recorded, at every iteration or for every model.", metavar="FILE"
+    ),
+]
 Boundary: TypeAlias = Annotated[
     str,
     typer.Option(
@@ -31,8 +47,8 @@ Format: TypeAlias = Annotated[
     str | None,
     typer.Option(
         rich_help_panel="Data",
-        help="Format of the data; by default what the name says (.crfsuite), else columns.",
-        metavar="columns|crfsuite",
+        help=f"Format of the data; by default what the name says ({_SUFFIXES}), else {COLUMNS.name}.",
+        metavar="|".join(FORMATS),
     ),
 ]
 Missing: TypeAlias = Annotated[
@@ -62,8 +78,63 @@ Json: TypeAlias = Annotated[
 ]
 Rho2: TypeAlias = Annotated[float, typer.Option(metavar="X", min=0, help="Squared (l2) penalty: rho2/2 |w|^2.")]
 
-#: As sparsecrf.training has them, which takes long to import.
-SOLVERS = ("auto", "sbcd", "cd", "owlqn", "lbfgs", "sgd", "sgd-l1")
 Solver: TypeAlias = Annotated[
     str, typer.Option(help=f"One of {', '.join(SOLVERS)}.", metavar="NAME", autocompletion=lambda: list(SOLVERS))
 ]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Labelled data to train on, and how to read them."""
+
+    data: DataFiles
+    template: TemplateFile = None
+    dev: DevFile = None
+    start: Start = True
+    boundary: Boundary = "crf++"
+    format: Format = None
+    missing: Missing = ""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a command tells of its work."""
+
+    plot: Plot = None
+    json: Json = False
+    quiet: Quiet = False
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """A command for Typer whose parameters may be dataclasses such as `Inputs`: each of their fields is an option."""
+    hints = get_type_hints(command, include_extras=True)
+    groups = {name: hints[name] for name in signature(command).parameters if is_dataclass(hints[name])}
+    expanded: list[Parameter] = []
+    for parameter in signature(command).parameters.values():
+        if parameter.name in groups:
+            expanded += _options(groups[parameter.name])
+        else:
+            expanded.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[parameter.name]))
+
+    def run(**given: Any) -> None:
+        made = {name: group(**{f.name: given.pop(f.name) for f in fields(group)}) for name, group in groups.items()}
+        command(**given, **made)
+
+    run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in expanded}
+    run.__signature__ = Signature(expanded)  # type: ignore[attr-defined]
+    return run
+
+
+def _options(group: Any) -> list[Parameter]:
+    """The fields of a dataclass as parameters."""
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]

@@ -5,26 +5,14 @@ from __future__ import annotations
 import json
 import os
 import time
+from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sparsecrf.cli.options import (
-    Boundary,
-    DataFiles,
-    Format,
-    Json,
-    Missing,
-    Plot,
-    Quiet,
-    Rho2,
-    Solver,
-    Start,
-    TemplateFile,
-    Threads,
-)
-from sparsecrf.cli.train import INTERRUPTED
+from sparsecrf.cli.options import INTERRUPTED, Inputs, Rho2, Shown, Solver, Threads, with_groups
+from sparsecrf.defaults import N_RHO, RHO2, RHO_MIN_RATIO, SOLVER, TOL
 
 if TYPE_CHECKING:
     from sparsecrf.training import Fit
@@ -32,30 +20,28 @@ if TYPE_CHECKING:
 COLUMNS = ("rho1", "objective", "loss", "kkt", "gap", "active_unigram", "active_bigram", "dev_error", "model")
 
 
+@dataclass(frozen=True)
+class PathOptions:
+    """Options that go to `sparsecrf.path.path` as they are, by the same names."""
+
+    n_rho: Annotated[int, typer.Option(metavar="N", min=1, help="How many values of rho1.")] = N_RHO
+    rho_min_ratio: Annotated[
+        float, typer.Option(metavar="X", min=0, max=1, help="The smallest rho1, relative to the largest.")
+    ] = RHO_MIN_RATIO
+    rho2: Rho2 = RHO2
+    solver: Solver = SOLVER
+    tol: Annotated[float, typer.Option(metavar="X", min=0, help="Stop each fit at this relative KKT residual.")] = TOL
+    threads: Threads = 0
+
+
+@with_groups
 def path(
-    data: DataFiles,
     output: Annotated[
         str, typer.Option("--output", "-o", help="Directory for the models and path.tsv.", metavar="DIR")
     ],
-    template: TemplateFile = None,
-    dev: Annotated[
-        str | None, typer.Option(help="Other labelled data: every model gets its token error on it.", metavar="FILE")
-    ] = None,
-    n_rho: Annotated[int, typer.Option(metavar="N", min=1, help="How many values of rho1.")] = 20,
-    rho_min_ratio: Annotated[
-        float, typer.Option(metavar="X", min=0, max=1, help="The smallest rho1, relative to the largest.")
-    ] = 1e-3,
-    rho2: Rho2 = 0.01,
-    solver: Solver = "auto",
-    tol: Annotated[float, typer.Option(metavar="X", min=0, help="Stop each fit at this relative KKT residual.")] = 1e-3,
-    threads: Threads = 0,
-    start: Start = True,
-    boundary: Boundary = "crf++",
-    format: Format = None,
-    missing: Missing = "",
-    plot: Plot = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    inputs: Inputs,
+    fitting: PathOptions,
+    shown: Shown,
 ) -> None:
     """Fit models from the largest useful l1 penalty downwards, each starting from the one before.
 
@@ -72,25 +58,24 @@ def path(
     from sparsecrf.progress import progress, say
     from sparsecrf.training.heldout import token_error
 
-    check_readable(*data, dev, template)
-    check_solver(solver)
+    files = [*inputs.data, inputs.dev, inputs.template]
+    check_readable(*files)
+    check_solver(fitting.solver)
     os.makedirs(output, exist_ok=True)
-    if plot is not None:
-        check_writable(plot, inputs=[*data, dev, template])
-        check_plot(plot)
-    read = read_labelled(
-        data, dev, template, boundary=boundary, format=format, start=start, missing=missing, quiet=quiet
-    )
+    if shown.plot is not None:
+        check_writable(shown.plot, inputs=files)
+        check_plot(shown.plot)
+    read = read_labelled(inputs, quiet=shown.quiet)
 
     fits: list[Fit] = []
     rows: list[dict[str, Any]] = []
     began = time.perf_counter()
-    with progress("path", n_rho, quiet=quiet) as advance:
+    with progress("path", fitting.n_rho, quiet=shown.quiet) as advance:
 
         def each(k: int, found: Fit) -> None:
             error = None
             if read.dev is not None:
-                error = token_error(read.dev, found.numbers, found.w, threads=threads)
+                error = token_error(read.dev, found.numbers, found.w, threads=fitting.threads)
             name = f"model-{k:02d}.safetensors"
             read.model(found).save(os.path.join(output, name))
             fits.append(found)
@@ -100,16 +85,7 @@ def path(
 
         interrupted = False
         try:
-            fit_path(
-                read.corpus,
-                n_rho=n_rho,
-                rho_min_ratio=rho_min_ratio,
-                rho2=rho2,
-                solver=solver,
-                tol=tol,
-                threads=threads,
-                each=each,
-            )
+            fit_path(read.corpus, **asdict(fitting), each=each)
         except KeyboardInterrupt:  # between two fits; during one, it ends with what there is
             if not rows:
                 raise
@@ -117,16 +93,16 @@ def path(
     table = "".join("\t".join(map(_cell, row)) + "\n" for row in [COLUMNS, *(row.values() for row in rows)])
     write_atomically(os.path.join(output, "path.tsv"), table.encode())
     best = None
-    if dev is not None:
+    if read.dev is not None:
         best = min(range(len(rows)), key=lambda k: rows[k]["dev_error"])
         with open(os.path.join(output, rows[best]["model"]), "rb") as file:
             write_atomically(os.path.join(output, "best.safetensors"), file.read())
-    say(_closing(rows, best, output, time.perf_counter() - began), quiet=quiet)
-    if as_json:
+    say(_closing(rows, best, output, time.perf_counter() - began), quiet=shown.quiet)
+    if shown.json:
         print(json.dumps({"path": rows, "best": best, "time_s": time.perf_counter() - began}))
-    if plot is not None:
-        errors = None if dev is None else np.array([row["dev_error"] for row in rows])
-        plot_path(Path(fits, errors), file=plot)
+    if shown.plot is not None:
+        errors = None if read.dev is None else np.array([row["dev_error"] for row in rows])
+        plot_path(Path(fits, errors), file=shown.plot)
     if interrupted or fits[-1].stopped_by == "interrupt":
         raise typer.Exit(INTERRUPTED)
 

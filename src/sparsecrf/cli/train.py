@@ -4,221 +4,238 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from typing import Annotated, Any
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sparsecrf._core import InputError
-from sparsecrf.cli.options import (
-    Boundary,
-    DataFiles,
-    Format,
-    Json,
-    Missing,
-    Plot,
-    Quiet,
-    Rho2,
-    Solver,
-    Start,
-    TemplateFile,
-    Threads,
-)
+from sparsecrf.cli.options import INTERRUPTED, Inputs, Rho2, Shown, Solver, Threads, with_groups
+from sparsecrf.defaults import CHECKPOINT_EVERY, RHO1, RHO2, SOLVER, TOL
 
-INTERRUPTED = 130
+if TYPE_CHECKING:
+    from sparsecrf.cli.labelled import Labelled
+    from sparsecrf.model import Model
+    from sparsecrf.training import Fit
+    from sparsecrf.training.data import TrainingData
+
+_STOPPING, _LARGE, _LONG = "Stopping", "Data larger than memory", "Long runs"
 
 
-def train(
-    data: DataFiles,
-    model: Annotated[str, typer.Option("--model", "-m", help="The model file to write.", metavar="FILE")],
-    template: TemplateFile = None,
-    dev: Annotated[
-        str | None,
-        typer.Option(help="Other labelled data: its token error is recorded at every iteration.", metavar="FILE"),
-    ] = None,
-    solver: Solver = "auto",
+@dataclass(frozen=True)
+class FitOptions:
+    """Options that go to `sparsecrf.fit` as they are, by the same names."""
+
+    solver: Solver = SOLVER
     rho1: Annotated[
         float, typer.Option(metavar="X", min=0, help="Absolute (l1) penalty: rho1 |w|_1. The larger, the sparser.")
-    ] = 1.0,
-    rho2: Rho2 = 0.01,
+    ] = RHO1
+    rho2: Rho2 = RHO2
     max_iter: Annotated[
-        int | None, typer.Option(rich_help_panel="Stopping", metavar="N", min=1, help="Stop after so many iterations.")
-    ] = None,
+        int | None, typer.Option(rich_help_panel=_STOPPING, metavar="N", min=1, help="Stop after so many iterations.")
+    ] = None
     tol: Annotated[
-        float, typer.Option(rich_help_panel="Stopping", metavar="X", min=0, help="Stop at this relative KKT residual.")
-    ] = 1e-3,
+        float, typer.Option(rich_help_panel=_STOPPING, metavar="X", min=0, help="Stop at this relative KKT residual.")
+    ] = TOL
     gap: Annotated[
         float | None,
         typer.Option(
-            rich_help_panel="Stopping",
+            rich_help_panel=_STOPPING,
             metavar="X",
             min=0,
             help="Stop at a duality gap of this times the objective instead.",
         ),
-    ] = None,
+    ] = None
     time_limit: Annotated[
         float | None,
-        typer.Option(rich_help_panel="Stopping", metavar="X", min=0, help="Stop after so many seconds of training."),
-    ] = None,
+        typer.Option(rich_help_panel=_STOPPING, metavar="X", min=0, help="Stop after so many seconds of training."),
+    ] = None
     patience: Annotated[
         int | None,
         typer.Option(
-            rich_help_panel="Stopping",
+            rich_help_panel=_STOPPING,
             metavar="N",
             min=1,
             help="Stop when the error on --dev has not improved for so many iterations; keep the best.",
         ),
-    ] = None,
-    threads: Threads = 0,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Orders the sequences of sgd and sgd-l1.")] = 0,
+    ] = None
+    threads: Threads = 0
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Orders the sequences of sgd and sgd-l1.")] = 0
     observed_only: Annotated[
         bool, typer.Option("--observed-only", help="Leave out features that never occur, as CRFsuite does.")
-    ] = False,
-    start: Start = True,
-    boundary: Boundary = "crf++",
-    format: Format = None,
-    missing: Missing = "",
+    ] = False
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=_LONG,
+            help="Keep the state of the run in this file, so that --resume can go on.",
+            metavar="FILE",
+        ),
+    ] = None
+    checkpoint_every: Annotated[
+        float, typer.Option(rich_help_panel=_LONG, metavar="X", min=0, help="Seconds between two checkpoints.")
+    ] = CHECKPOINT_EVERY
+    resume: Annotated[
+        bool, typer.Option("--resume", rich_help_panel=_LONG, help="Go on from --checkpoint if it is there.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Where the data are kept, what training starts from, and where its log goes."""
+
     cache: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel="Data larger than memory",
+            rich_help_panel=_LARGE,
             help="Keep the encoded data in this folder, in parts that are read one at a time; made anew when data, "
             "template or options change. For the solvers auto, owlqn and lbfgs.",
             metavar="FOLDER",
         ),
-    ] = None,
+    ] = None
     shard_tokens: Annotated[
         int | None,
         typer.Option(
-            rich_help_panel="Data larger than memory",
+            rich_help_panel=_LARGE,
             help="Tokens in each part; memory follows the largest. By default a million.",
             metavar="N",
             min=1,
         ),
-    ] = None,
+    ] = None
     init: Annotated[
-        str | None,
-        typer.Option(rich_help_panel="Long runs", help="Start from the weights of this model.", metavar="MODEL"),
-    ] = None,
-    checkpoint: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel="Long runs",
-            help="Keep the state of the run in this file, so that --resume can go on.",
-            metavar="FILE",
-        ),
-    ] = None,
-    checkpoint_every: Annotated[
-        float, typer.Option(rich_help_panel="Long runs", metavar="X", min=0, help="Seconds between two checkpoints.")
-    ] = 60.0,
-    resume: Annotated[
-        bool, typer.Option("--resume", rich_help_panel="Long runs", help="Go on from --checkpoint if it is there.")
-    ] = False,
+        str | None, typer.Option(rich_help_panel=_LONG, help="Start from the weights of this model.", metavar="MODEL")
+    ] = None
     log: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel="Long runs", help="Write one JSON object an iteration to this file.", metavar="FILE.jsonl"
+            rich_help_panel=_LONG, help="Write one JSON object an iteration to this file.", metavar="FILE.jsonl"
         ),
-    ] = None,
+    ] = None
     dask: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel="Long runs",
+            rich_help_panel=_LONG,
             help="Train on the workers of this Dask scheduler (tcp://...), or on N started here (local:N). TRAIN may "
             "then be patterns and URLs; a file is a partition.",
             metavar="ADDRESS|local:N",
         ),
-    ] = None,
-    plot: Plot = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    ] = None
+
+
+@with_groups
+def train(
+    model: Annotated[str, typer.Option("--model", "-m", help="The model file to write.", metavar="FILE")],
+    inputs: Inputs,
+    fitting: FitOptions,
+    run: RunOptions,
+    shown: Shown,
 ) -> None:
     """Learn a sparse CRF from labelled data and save it.
 
     Minimises loss + rho1 |w|_1 + rho2/2 |w|^2 over all features that can be formed, and says how close to the optimum
     it came. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with status 130.
     """
-    from sparsecrf.cli.files import check_readable, check_solver, check_writable
-    from sparsecrf.cli.labelled import Labelled, read_cached, read_labelled
-    from sparsecrf.cli.on_dask import LabelledOnDask, labelled_on_dask
-    from sparsecrf.cli.train_report import Log, as_json, closing, summary
+    from sparsecrf.cli.train_report import closing, size, summary
     from sparsecrf.model import Model
-    from sparsecrf.plots import check_plot, plot_convergence
-    from sparsecrf.progress import note, progress, say
-    from sparsecrf.training import OVER_SHARDS, fit, weights_in
-    from sparsecrf.training.data import virtual_features
+    from sparsecrf.progress import say
+    from sparsecrf.training.data import TrainingData
 
-    check_readable(*(data if dask is None else ()), dev, init, template)
-    check_writable(model, checkpoint, log, plot, inputs=[*data, dev, init, template])
-    if plot is not None:
-        check_plot(plot)
-    check_solver(solver, rho1)
-    if patience is not None and dev is None:
-        raise typer.BadParameter("expected --dev with it, found none", param_hint="--patience")
-    if cache is not None and dask is not None:
-        raise typer.BadParameter("expected no --dask with it, whose workers keep the data", param_hint="--cache")
-    if (cache or dask) is not None and solver not in OVER_SHARDS:
-        hint = f"expected {' or '.join(OVER_SHARDS)} with --{'dask' if cache is None else 'cache'}, found {solver!r}"
-        raise typer.BadParameter(hint, param_hint="--solver")
-    if resume and checkpoint is None:
-        raise typer.BadParameter("expected --checkpoint with it, found none", param_hint="--resume")
-    if shard_tokens is not None and cache is None:
-        raise typer.BadParameter("expected --cache with it, found none", param_hint="--shard-tokens")
-    warm = None if init is None else Model.load(init)
-    how: dict[str, Any] = {"boundary": boundary, "format": format, "start": start, "missing": missing, "quiet": quiet}
-    with ExitStack() as stack:
-        read: Labelled[Any] | LabelledOnDask
-        if cache is not None:
-            read = read_cached(data, dev, template, cache, shard_tokens, threads=threads, **how)
-        elif dask is None:
-            read = read_labelled(data, dev, template, **how)
-        else:
-            read = stack.enter_context(labelled_on_dask(dask, data, dev, template, threads=threads, **how))
-        vocabulary, corpus, virtual = read.vocabulary, read.corpus, virtual_features(read.corpus)
-        say(
-            f"{corpus.n_sequences:,} sequences, {corpus.n_tokens:,} tokens, {len(vocabulary.labels):,} labels, "
-            f"{len(vocabulary.attributes):,} attributes: {virtual:,} features",
-            quiet=quiet,
-        )
-
-        with stopping(), progress("training", None, quiet=quiet) as advance, Log(log, resume) as write:
-
-            def watch(record: dict[str, Any]) -> None:
-                write(record)
-                advance(note=note(record))
-
-            found = fit(
-                corpus,
-                rho1=rho1,
-                rho2=rho2,
-                solver=solver,
-                tol=tol,
-                gap=gap,
-                max_iter=max_iter,
-                time_limit=time_limit,
-                observed_only=observed_only,
-                init=None if warm is None else weights_in(warm, vocabulary),
-                dev=read.dev,
-                patience=patience,
-                checkpoint=checkpoint,
-                checkpoint_every=checkpoint_every,
-                resume=resume,
-                seed=seed,
-                threads=threads,
-                callback=watch,
-            )
+    check_files(model, inputs, fitting, run, shown)
+    check_options(inputs, fitting, run)
+    warm = None if run.init is None else Model.load(run.init)
+    with read(inputs, run, threads=fitting.threads, quiet=shown.quiet) as labelled:
+        data = TrainingData(labelled.corpus, observed_only=fitting.observed_only, threads=fitting.threads)
+        say(size(labelled, data.n_virtual()), quiet=shown.quiet)
+        found, log_error = fit_with_log(data, labelled, fitting, run.log, warm, quiet=shown.quiet)
         # First of all: whoever interrupts once more must not lose it.
-        read.model(found).save(model)
-        result = summary(found, read, virtual)
-    say(closing(found, result, model), quiet=quiet)
-    if json:
-        print(as_json(result))
-    if plot is not None and found.history:  # an interrupt may come before the first iteration
-        plot_convergence(found, file=plot)
-    if write.error is not None:
-        raise InputError(f"{log}: {write.error.strerror}; the model was saved")
+        labelled.model(found).save(model)
+        result = summary(found, labelled, data)
+    say(closing(found, result, model), quiet=shown.quiet)
+    show(found, result, shown)
+    if log_error is not None:
+        raise InputError(f"{run.log}: {log_error.strerror}; the model was saved")
     if found.stopped_by == "interrupt":
         raise typer.Exit(INTERRUPTED)
+
+
+def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions, shown: Shown) -> None:
+    """Raise for files that cannot be read or written."""
+    from sparsecrf.cli.files import check_readable, check_writable
+    from sparsecrf.plots import check_plot
+
+    other = [inputs.dev, run.init, inputs.template]
+    check_readable(*(inputs.data if run.dask is None else ()), *other)
+    check_writable(model, fitting.checkpoint, run.log, shown.plot, inputs=[*inputs.data, *other])
+    if shown.plot is not None:
+        check_plot(shown.plot)
+
+
+def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
+    """Raise for options that do not go together."""
+    from sparsecrf.cli.files import check_solver
+    from sparsecrf.training import OVER_SHARDS
+
+    check_solver(fitting.solver, fitting.rho1)
+    if fitting.patience is not None and inputs.dev is None:
+        raise typer.BadParameter("expected --dev with it, found none", param_hint="--patience")
+    if run.cache is not None and run.dask is not None:
+        raise typer.BadParameter("expected no --dask with it, whose workers keep the data", param_hint="--cache")
+    if (run.cache or run.dask) is not None and fitting.solver not in OVER_SHARDS:
+        option = "--dask" if run.cache is None else "--cache"
+        hint = f"expected {' or '.join(OVER_SHARDS)} with {option}, found {fitting.solver!r}"
+        raise typer.BadParameter(hint, param_hint="--solver")
+    if fitting.resume and fitting.checkpoint is None:
+        raise typer.BadParameter("expected --checkpoint with it, found none", param_hint="--resume")
+    if run.shard_tokens is not None and run.cache is None:
+        raise typer.BadParameter("expected --cache with it, found none", param_hint="--shard-tokens")
+
+
+@contextmanager
+def read(inputs: Inputs, run: RunOptions, *, threads: int, quiet: bool) -> Iterator[Labelled]:
+    """The data in memory, in a folder, or on a cluster, where they stay as long as this lasts."""
+    if run.dask is not None:
+        from sparsecrf.cli.on_dask import labelled_on_dask
+
+        with labelled_on_dask(inputs, run.dask, threads=threads, quiet=quiet) as labelled:
+            yield labelled
+        return
+    from sparsecrf.cli.labelled import read_cached, read_labelled
+
+    if run.cache is None:
+        yield read_labelled(inputs, quiet=quiet)
+    else:
+        yield read_cached(inputs, run.cache, run.shard_tokens, threads=threads, quiet=quiet)
+
+
+def fit_with_log(
+    data: TrainingData, labelled: Labelled, fitting: FitOptions, log: str | None, warm: Model | None, *, quiet: bool
+) -> tuple[Fit, OSError | None]:
+    """Train on the data, from the weights of `warm`. With what ended the log early, which does not end training."""
+    from sparsecrf.cli.train_report import Log
+    from sparsecrf.progress import note, progress
+    from sparsecrf.training import fit, weights_in
+
+    with stopping(), progress("training", None, quiet=quiet) as advance, Log(log, fitting.resume) as write:
+
+        def watch(record: dict[str, Any]) -> None:
+            write(record)
+            advance(note=note(record))
+
+        init = None if warm is None else weights_in(warm, labelled.vocabulary)
+        found = fit(data, init=init, dev=labelled.dev, callback=watch, **asdict(fitting))
+    return found, write.error
+
+
+def show(found: Fit, result: dict[str, Any], shown: Shown) -> None:
+    """The result for other programs, and as a plot."""
+    from sparsecrf.cli.train_report import as_json
+    from sparsecrf.plots import plot_convergence
+
+    if shown.json:
+        print(as_json(result))
+    if shown.plot is not None and found.history:  # an interrupt may come before the first iteration
+        plot_convergence(found, file=shown.plot)
 
 
 @contextmanager

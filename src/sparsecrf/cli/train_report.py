@@ -13,8 +13,8 @@ from sparsecrf.training.history import REASONS
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
-    from sparsecrf.cli.on_dask import LabelledOnDask
     from sparsecrf.training import Fit
+    from sparsecrf.training.data import TrainingData
 
 
 def as_json(record: dict[str, Any]) -> str:
@@ -50,14 +50,16 @@ class Log:
             self.error, self._file = error, None
 
 
-def _observed(data: Any) -> int:
-    """How many features occur."""
-    from sparsecrf.training.data import TrainingData
+def size(data: Labelled, virtual: int) -> str:
+    """How large the training data are, with the number of features that can be formed."""
+    labels, attributes = len(data.vocabulary.labels), len(data.vocabulary.attributes)
+    return (
+        f"{data.corpus.n_sequences:,} sequences, {data.corpus.n_tokens:,} tokens, {labels:,} labels, "
+        f"{attributes:,} attributes: {virtual:,} features"
+    )
 
-    return len(TrainingData(data).observed)
 
-
-def summary(found: Fit, data: Labelled[Any] | LabelledOnDask, virtual: int) -> dict[str, Any]:
+def summary(found: Fit, data: Labelled, prepared: TrainingData) -> dict[str, Any]:
     """What `--json` prints."""
     last = found.history[-1] if found.history else None
     Y, X = len(data.vocabulary.labels), len(data.vocabulary.attributes)
@@ -68,8 +70,8 @@ def summary(found: Fit, data: Labelled[Any] | LabelledOnDask, virtual: int) -> d
         "kkt": found.kkt,
         "active_unigram": found.n_unigram,
         "active_bigram": len(found.w) - found.n_unigram,
-        "virtual_features": virtual,
-        "observed_features": _observed(data.corpus),
+        "virtual_features": prepared.n_virtual(),
+        "observed_features": len(prepared.observed),
         "labels": Y,
         "attributes": X,
         "sequences": data.corpus.n_sequences,

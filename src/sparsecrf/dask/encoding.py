@@ -20,7 +20,6 @@ from sparsecrf.dask.partitions import (
     merge_names,
     partitions_of,
 )
-from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.estimators.labelled import Encoding
 from sparsecrf.estimators.labels import LabelNames
@@ -58,9 +57,9 @@ def encode(cluster: Cluster, X: Any, y: Any, weight: Any, how: How, threads: int
         # Shards that are lost are made again from the partitions, which Dask then makes again, too.
         release([manner, merged, *told, *partitions])
     template = how.template
-    if files and how.format == "columns":
-        n_columns -= 1  # the label
-        template = Template.of_columns(n_columns) if template is None else template
+    if files:
+        n_columns = max(0, n_columns - 1)  # without the label
+        template = how.format.template_for(template, n_columns)
     return ShardedData(vocabulary, LabelNames(kind), template, n_columns, n_features, shards, files)
 
 

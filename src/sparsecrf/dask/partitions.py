@@ -14,7 +14,8 @@ from distributed import Future
 
 from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.dask.cluster import Cluster
-from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
+from sparsecrf.encoding.encode import encode_files
+from sparsecrf.encoding.formats import COLUMNS, Format
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
 from sparsecrf.estimators.labelled import LabelledData, weights_of
@@ -30,11 +31,11 @@ class How:
     bigrams: Bigrams = "bias"
     start: bool = True
     missing: str = ""  #: label that means none, in files
-    format: str = "columns"  #: of files
+    format: Format = COLUMNS  #: of files
 
     def vocabulary(self, files: bool) -> Vocabulary:
         """A new one."""
-        made_by_template = self.template is not None or (files and self.format == "columns")
+        made_by_template = self.template is not None or (files and self.format.takes_template)
         return Vocabulary(Template.conditions_pairs if made_by_template else self.bigrams, self.start)
 
 
@@ -111,9 +112,9 @@ class File:
 
     @staticmethod
     def _read(source: Any, how: How, vocabulary: Vocabulary, grow: bool, n_columns: int) -> tuple[Corpus, int]:
-        if how.format == "crfsuite":
-            return encode_crfsuite([source], vocabulary, grow=grow, missing=how.missing).corpus, 0
-        found = encode_columns([source], vocabulary, how.template, n_columns=n_columns, grow=grow, missing=how.missing)
+        found = encode_files(
+            how.format, [source], vocabulary, how.template, n_columns=n_columns, grow=grow, missing=how.missing
+        )
         return found.corpus, found.n_columns
 
 

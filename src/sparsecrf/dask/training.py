@@ -13,7 +13,8 @@ from sparsecrf.dask.cluster import TIMEOUT, Cluster
 from sparsecrf.dask.encoding import ShardedData, encode
 from sparsecrf.dask.partitions import How
 from sparsecrf.defaults import SOLVER
-from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
+from sparsecrf.encoding.encode import encode_files
+from sparsecrf.encoding.formats import format_named
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.model import Model
@@ -65,7 +66,7 @@ def train(
     if template is not None and not isinstance(template, Template):
         template = Template(template) if isinstance(template, str) and "\n" in template else Template.load(template)
     cluster = Cluster(client, timeout)
-    how = How(template, bigrams, start, missing, format)
+    how = How(template, bigrams, start, missing, format_named(format))
     data = encode(cluster, X, y, sample_weight, how, threads)
     try:
         found = fit(
@@ -84,8 +85,7 @@ def encode_dev(data: ShardedData, dev: Any, how: How) -> Corpus:
     """Other labelled data by the same vocabulary, here."""
     if not data.files:
         return data.encode_other(dev)
-    if how.format == "crfsuite":
-        return encode_crfsuite([dev], data.vocabulary, missing=how.missing).corpus
-    return encode_columns(
-        [dev], data.vocabulary, data.template, n_columns=data.n_columns + 1, missing=how.missing
+    n_columns = data.n_columns + 1 if data.n_columns else 0  # with the label
+    return encode_files(
+        how.format, [dev], data.vocabulary, data.template, n_columns=n_columns, missing=how.missing
     ).corpus

@@ -1,4 +1,4 @@
-"""Text files to a folder of encoded shards (io/corpus_files.py), in one pass and with the memory of one shard."""
+"""Text files to a folder of encoded shards (shards/folder.py), in one pass and with the memory of one shard."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, cast
 
 from sparsecrf._core import InputError
 from sparsecrf.encoding.encode import PieceEncoder
+from sparsecrf.encoding.formats import CRFSUITE, Format, format_named
 from sparsecrf.encoding.template import Template
-from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.files.lock import locked
 from sparsecrf.files.text import PIECE_BYTES, name_of, pieces
 from sparsecrf.model.file import template_to_json
@@ -45,6 +46,7 @@ def encode_folder(
     template: Template | None = None,
     *,
     crfsuite: bool = False,
+    format: str = "columns",
     start: bool = True,
     missing: str = "",
     shard_tokens: int = SHARD_TOKENS,
@@ -53,12 +55,13 @@ def encode_folder(
     """The folder of these labelled files: as it stands if it was made from them, otherwise made anew.
 
     Column files, with a template or, without one, with the columns themselves and the bias as attributes; or files in
-    CRFsuite's format. Whether a folder can be used again is decided by a hash of the content of the files (not their
-    names), the template and the options. A new one takes its place when it is complete. `progress` is told how many
-    bytes have been encoded since the last call. Two processes that want the same folder make it once.
+    another `format`, which has the name that `--format` takes (crfsuite=True is format="crfsuite"). Whether a folder
+    can be used again is decided by a hash of the content of the files (not their names), the template and the options.
+    A new one takes its place when it is complete. `progress` is told how many bytes have been encoded since the last
+    call. Two processes that want the same folder make it once.
     """
-    if crfsuite and template is not None:
-        raise InputError("template: expected none for CRFsuite files, which have attributes of their own")
+    of = CRFSUITE if crfsuite else format_named(format)
+    of.check_template(template, "template")
     if shard_tokens < 1:
         raise InputError(f"shard_tokens: expected at least 1, found {shard_tokens}")
     if not sources:
@@ -69,7 +72,7 @@ def encode_folder(
     tell = progress or (lambda amount: None)
     target = Path(os.path.realpath(path))
     _check_replaceable(target)
-    recipe = _Recipe(template, crfsuite, start, missing, shard_tokens)
+    recipe = _Recipe(template, of, start, missing, shard_tokens)
     with locked(target.with_name(f".{target.name}.lock")):
         manifest = read_manifest(target)
         if manifest is not None and manifest["recipe"] == recipe.hash([_sha256(source) for source in sources]):
@@ -79,12 +82,15 @@ def encode_folder(
         return CorpusFolder.load(target)
 
 
+@dataclass(frozen=True)
 class _Recipe:
     """What a folder depends on besides the content of the files."""
 
-    def __init__(self, template: Template | None, crfsuite: bool, start: bool, missing: str, shard_tokens: int) -> None:
-        self.template, self.crfsuite, self.start, self.missing = template, crfsuite, start, missing
-        self.shard_tokens = shard_tokens
+    template: Template | None
+    format: Format
+    start: bool
+    missing: str
+    shard_tokens: int
 
     def hash(self, digests: Sequence[str]) -> str:
         """With the digests of the files."""
@@ -92,7 +98,7 @@ class _Recipe:
             "sparsecrf": version("sparsecrf"),
             "files": list(digests),
             "template": template_to_json(self.template),
-            "crfsuite": self.crfsuite,
+            "format": self.format.name,
             "start": self.start,
             "missing": self.missing,
             "shard_tokens": self.shard_tokens,
@@ -124,9 +130,8 @@ def _sha256(source: PathLike) -> str:
 
 
 def _encode(folder: Path, sources: Sequence[PathLike], recipe: _Recipe, tell: Callable[[int], None]) -> None:
-    bigrams = "bias" if recipe.crfsuite else Template.conditions_pairs
-    vocabulary = Vocabulary(bigrams, recipe.start)
-    encoder = PieceEncoder(vocabulary, recipe.template, crfsuite=recipe.crfsuite, grow=True, missing=recipe.missing)
+    vocabulary = recipe.format.vocabulary(recipe.start)
+    encoder = PieceEncoder(recipe.format, vocabulary, recipe.template, grow=True, missing=recipe.missing)
     files = ", ".join(map(name_of, sources))
     shards: list[Shard] = []
 
@@ -151,7 +156,7 @@ def _encode(folder: Path, sources: Sequence[PathLike], recipe: _Recipe, tell: Ca
     if encoder.n_sequences or not shards:
         finish_shard()
     made = recipe.hash(digests)
-    write_folder(CorpusFolder(folder, made, vocabulary, encoder.template, encoder.n_columns, shards))
+    write_folder(CorpusFolder(folder, made, vocabulary, *encoder.layout, shards))
 
 
 def _check_replaceable(folder: Path) -> None:
