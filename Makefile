@@ -34,21 +34,21 @@ bench-micro: .venv/installed
 	PYTHONPATH=. .venv/bin/python benchmarks/micro/run.py
 
 # Every other tool, those of PyPI installed here, programs if they are on PATH; needs the data sets ($$SPARSECRF_DATA);
-# hours. BENCH_ARGS="TASK ... --limit 60 --tools auto Wapiti" makes it shorter.
+# hours. BENCH_ARGS="TASK ... --limit 60 --tools auto Wapiti" makes it shorter; --data FOLDER is a task of one's own.
 bench-peers: .venv/installed .venv/peers
 	PYTHONPATH=. .venv/bin/python benchmarks/peers/run.py $(BENCH_ARGS)
 
 # Needs the data sets ($$SPARSECRF_DATA); an hour.
 bench-training: .venv/installed
-	PYTHONPATH=. .venv/bin/python benchmarks/training/run.py
+	PYTHONPATH=. .venv/bin/python benchmarks/training/run.py $(BENCH_ARGS)
 
 # Needs CoNLL-2000 there.
 bench-labelling: .venv/installed
-	PYTHONPATH=. .venv/bin/python benchmarks/labelling/run.py
+	PYTHONPATH=. .venv/bin/python benchmarks/labelling/run.py $(BENCH_ARGS)
 
 # Needs CoNLL-2000 there, and sklearn-crfsuite, which is of the test extra.
 bench-estimator: .venv/installed
-	PYTHONPATH=. .venv/bin/python benchmarks/estimator/run.py
+	PYTHONPATH=. .venv/bin/python benchmarks/estimator/run.py $(BENCH_ARGS)
 
 # The paper's experiments: DATA=FOLDER, or QUICK=1 on made-up data; ONLY="NAME ..." chooses, OUT=FOLDER says where to.
 # Stopped and started again, it goes on. `make experiments-pages` puts the tables into experiments/*.md.

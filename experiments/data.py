@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from benchmarks.training.sets import COLUMNS, LETTERS, NGRAMS
+from benchmarks.tasks import COLUMNS, LETTERS, NGRAMS, first_lines
 
 from sparsecrf import Corpus, InputError, Template, Vocabulary
 from sparsecrf.encoding.encode import encode_columns
@@ -29,17 +29,13 @@ def _around(reach: int) -> str:
     return "*\n" + "".join(f"*{n}:%x[{k},0]\n" for n, k in enumerate(places))
 
 
-def _first_lines(template: str, n: int) -> str:
-    return "".join(template.splitlines(keepends=True)[:n])
-
-
 #: Section 6.2 (letters; pseudo n-gram and n-gram, with bias terms; a k-gram is centred, so k is odd) and section 6.3
 #: (word, part of speech, chunk tag, one at a time). All of them with labels and with label pairs.
 TASKS = {
     "letters": Task("nettalk", LETTERS),
     "pseudo 3-gram": Task("nettalk", _around(1)),
     "pseudo 5-gram": Task("nettalk", _around(2)),
-    "3-gram": Task("nettalk", _first_lines(NGRAMS, 3)),
+    "3-gram": Task("nettalk", first_lines(NGRAMS, 3)),
     "5-gram": Task("nettalk", NGRAMS),
     "stress": Task("nettalk", LETTERS, ".stress.txt"),
     "entities": Task("conll2003", COLUMNS),

@@ -8,8 +8,9 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.common import peak_mb
+
 from experiments.common import Result, plain
-from sparsecrf.cli.train_report import peak_rss_mb
 
 
 def call(function: str, options: dict[str, object], data: Path) -> Result:
@@ -19,16 +20,6 @@ def call(function: str, options: dict[str, object], data: Path) -> Result:
     result = getattr(importlib.import_module(module), name)(data, **options)
     found: Result = plain({**result, "seconds": time.process_time() - began, "peak_mb": peak_mb()})
     return found
-
-
-def peak_mb() -> float | None:
-    """Largest memory of this process. getrusage also counts that of the one which started it: Linux knows better."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    return peak_rss_mb()
 
 
 if __name__ == "__main__":

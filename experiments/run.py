@@ -20,7 +20,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.micro.run import machine
+from benchmarks.common import machine
 
 from experiments import made_up
 from experiments.common import Experiment, Job, Report, Result, Store, write_report

@@ -19,7 +19,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.micro.run import machine
+from benchmarks.common import machine
 
 from sparsecrf.files.atomic import write_atomically
 from sparsecrf.progress import say

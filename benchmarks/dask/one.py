@@ -1,13 +1,12 @@
 """One run in a process of its own, its account as JSON on standard output.
 
-python benchmarks/dask/one.py local|dask FOLDER CORES MAX_ITER
+python -m benchmarks.dask.one local|dask FOLDER CORES MAX_ITER
 """
 
 from __future__ import annotations
 
 import json
 import pickle
-import re
 import sys
 import time
 from collections import defaultdict
@@ -15,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from benchmarks.common import peak_mb
 from benchmarks.dask.data import TEMPLATE
 
 from sparsecrf import Fit, Template, Vocabulary, fit
@@ -97,13 +97,6 @@ def account(found: Fit, read_s: float) -> dict[str, Any]:
         "kkt": found.kkt,
         "peak_mb": peak_mb(),
     }
-
-
-def peak_mb() -> float | None:
-    """Largest memory of this process so far. What getrusage says may begin with that of the process that started it."""
-    status = Path("/proc/self/status")
-    found = re.search(r"VmHWM:\s*(\d+)", status.read_text()) if status.exists() else None
-    return None if found is None else int(found[1]) / 1024
 
 
 if __name__ == "__main__":

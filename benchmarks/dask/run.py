@@ -14,16 +14,14 @@ import json
 import math
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 from typing import Any
 
 import numpy as np
+from benchmarks.common import RECORD, machine, module, run
 from benchmarks.dask import data
-from benchmarks.micro.run import machine
 
-RECORD = pathlib.Path(__file__).resolve().parents[1] / "record"
 SIZES = (1_000_000, 4_000_000, 16_000_000)
 WORKERS, TOKENS, SHARDS = 100, 10**9, 400  # what is computed for
 BANDWIDTH, LATENCY = 10e9 / 8, 1e-3  # bytes and seconds of a network of 10 Gbit/s
@@ -33,15 +31,9 @@ PASSES = ("loss_grad", "loss_grad_curvature", "large_sums")
 def measured(n_tokens: int, cores: int, n_files: int, max_iter: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         data.write(pathlib.Path(folder), n_tokens, n_files)
-        return {"files": n_files} | {mode: _one(mode, folder, cores, max_iter) for mode in ("local", "dask")}
-
-
-def _one(mode: str, folder: str, cores: int, max_iter: int) -> dict[str, Any]:
-    script = pathlib.Path(__file__).with_name("one.py")
-    command = [sys.executable, str(script), mode, folder, str(cores), str(max_iter)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+        return {"files": n_files} | {
+            mode: run(module("dask.one", mode, folder, cores, max_iter)).answer for mode in ("local", "dask")
+        }
 
 
 def per_pass(run: dict[str, Any]) -> dict[str, float]:
@@ -96,11 +88,11 @@ def page(record: dict[str, Any]) -> str:
         "caller's memory, local / Dask (MB) | objective, relative difference |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for run in record["runs"]:
-        a, b, sent = run["local"], run["dask"], per_pass(run["dask"])
+    for row in record["runs"]:
+        a, b, sent = row["local"], row["dask"], per_pass(row["dask"])
         pass_a, pass_b = a["train_s"] / a["passes"], b["train_s"] / b["passes"]
         lines.append(
-            f"| {a['tokens']:,} | {run['files']} | {a['read_s']:.1f} / {b['read_s']:.1f} | "
+            f"| {a['tokens']:,} | {row['files']} | {a['read_s']:.1f} / {b['read_s']:.1f} | "
             f"{pass_a:.3f} / {pass_b:.3f} | {100 * (pass_b / pass_a - 1):+.0f} % | "
             f"{sent['bytes_out']:,.0f} / {sent['bytes_back']:,.0f} | "
             f"{_mb(a['peak_mb'])} / {_mb(b['peak_mb'])} | {abs(b['objective'] / a['objective'] - 1):.1e} |"

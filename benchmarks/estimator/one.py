@@ -11,12 +11,12 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
-import resource
 import time
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.training.sets import DATA
+from benchmarks.common import peak_mb
+from benchmarks.tasks import DATA
 
 from sparsecrf import CRF, Model, Vocabulary, read_columns
 from sparsecrf.training import weights_in
@@ -55,10 +55,6 @@ def objective(model: Model) -> float:
     found = Objective(corpus, ElasticNet(RHO1, RHO2), observed_only=True, threads=1)
     known = found.working_set(start.numbers)
     return found.loss_grad(known, start.w)[0] + found.penalty(start.w)
-
-
-def peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main() -> None:

@@ -12,21 +12,17 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
 import pathlib
-import subprocess
-import sys
 import tempfile
 from importlib.util import find_spec
 from typing import Any
 
-from benchmarks.micro.run import machine
+from benchmarks.common import RECORD, machine, module, run
 
-RECORD = pathlib.Path(__file__).resolve().parents[1] / "record"
 ITERATIONS = 100  # of sklearn-crfsuite's tutorial
 PEER = "sklearn-crfsuite"
 RUNS = {
-    PEER: ["sklearn-crfsuite", "--iterations", str(ITERATIONS)],
+    PEER: ["sklearn-crfsuite"],
     "sparsecrf": ["sparsecrf"],
     "sparsecrf, to that objective": ["sparsecrf"],
     "sparsecrf, from a generator": ["sparsecrf", "--generator"],
@@ -35,15 +31,15 @@ RUNS = {
 
 
 def one(arguments: list[str], model: pathlib.Path) -> dict[str, Any]:
-    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.estimator.one", *arguments, "--save", str(model)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment).stdout)
+    return run(module("estimator.one", *arguments, "--save", model)).answer
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--iterations", type=int, default=ITERATIONS, help="of sklearn-crfsuite (default 100)")
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--record", type=pathlib.Path, default=RECORD, help="folder of the records")
     options = parser.parse_args()
     runs = dict(RUNS)
     if find_spec("sklearn_crfsuite") is None:
@@ -54,6 +50,8 @@ def main() -> None:
         for _ in range(options.rounds):
             for name, arguments in runs.items():
                 print(name, flush=True)
+                if name == PEER:
+                    arguments = [*arguments, "--iterations", str(options.iterations)]
                 if name.endswith("to that objective"):
                     arguments = [*arguments, "--objective", str(found[PEER]["objective"])]
                 result = one(arguments, model)
@@ -61,17 +59,18 @@ def main() -> None:
                     found[name] = result
         one(RUNS["sparsecrf"], model)
         print("threads", flush=True)
-        command = [sys.executable, "-m", "benchmarks.estimator.threads", str(model), str(options.seconds)]
-        threads = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        threads = run(module("estimator.threads", model, options.seconds), one_thread=False).answer
     record = {
         "date": datetime.date.today().isoformat(),
         "machine": machine(),
+        "iterations": options.iterations,
         "runs": found,
         "threads": threads,
         "seconds": options.seconds,
     }
-    (RECORD / "estimator.json").write_text(json.dumps(record, indent=1) + "\n")
-    (RECORD / "estimator.md").write_text(as_text(record))
+    options.record.mkdir(parents=True, exist_ok=True)
+    (options.record / "estimator.json").write_text(json.dumps(record, indent=1) + "\n")
+    (options.record / "estimator.md").write_text(as_text(record))
 
 
 def as_text(record: dict[str, Any]) -> str:
@@ -92,10 +91,10 @@ def as_text(record: dict[str, Any]) -> str:
             "",
             "`make bench-estimator`; " + ", ".join(f"{k}: {v}" for k, v in record["machine"].items()),
             "",
-            f"`fit` on CoNLL-2000 as mappings, l1 and l2 penalty 1, observed features, one thread. sklearn-crfsuite: "
-            f"{ITERATIONS} iterations (1 from a generator, for memory). Objective: computed by the benchmark from the "
-            "weights. *Above*: peak memory above what the process had before `fit`, tokens included. Tokens a second: "
-            "`predict`, one thread.",
+            "`fit` on CoNLL-2000 as mappings, l1 and l2 penalty 1, observed features, one thread. sklearn-crfsuite: "
+            f"{record.get('iterations', ITERATIONS)} iterations (1 from a generator, for memory). Objective: computed "
+            "by the benchmark from the weights. *Above*: peak memory above what the process had before `fit`, tokens "
+            "included. Tokens a second: `predict`, one thread.",
             "",
             "| | fit, s | peak, MB | above, MB | objective | weights | test error, % | tokens a second |",
             "|---|---|---|---|---|---|---|---|",

@@ -13,216 +13,118 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
 import pathlib
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from importlib.util import find_spec
+from dataclasses import replace
 from typing import Any
 
+from benchmarks.common import RECORD, machine, module, run
 from benchmarks.labelling import report
-from benchmarks.micro.run import machine
-from benchmarks.training.sets import DATA, TASKS
+from benchmarks.labelling.turns import in_turns
+from benchmarks.tasks import TASKS, Files, Task
+from benchmarks.tools import BY_NAME, Tool, crfpp, library, missing, ours, wapiti
 
-RECORD = pathlib.Path(__file__).resolve().parents[1] / "record"
-TRAIN, TEST = DATA / "conll2000" / "train.txt", DATA / "conll2000" / "test.txt"
+TASK = TASKS["conll2000"]
 TOKENS = 1_000_000
-PROGRAM = [sys.executable, "-m", "sparsecrf"]
+_OURS = replace(ours("auto"), command=library("sparsecrf", solver="auto", tol=1e-3, time_limit=None))
+_CRFSUITE = BY_NAME["python-crfsuite, observed"]
+#: Tools by the names of the record, and how many iterations they train for; ours, to its default tolerance.
+TOOLS: dict[str, tuple[Tool, float]] = {
+    "sparsecrf": (_OURS, 0),
+    "sparsecrf, 2 threads": (replace(_OURS, label=ours("auto", threads=2).label), 0),
+    "Wapiti": (replace(BY_NAME["Wapiti l-bfgs, all"], command=wapiti("l-bfgs", compact=True)), 60),
+    "CRF++": (replace(BY_NAME["CRF++, all"], command=crfpp("CRF-L1")), 30),
+    "CRFsuite": (_CRFSUITE, 100),
+}
 
 
-def measured(command: list[str]) -> dict[str, float]:
-    """Seconds and peak memory of a process. Its own account of memory would begin with that of this one."""
-    began = time.perf_counter()
-    with open(os.devnull, "wb") as nowhere:
-        process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere)
-        peak_kb = 0
-        while process.poll() is None:
-            peak_kb = _peak_kb(process.pid) or peak_kb
-            time.sleep(0.02)
-    elapsed = time.perf_counter() - began
-    if process.returncode != 0:
-        raise SystemExit(f"{' '.join(command)}: status {process.returncode}")
-    return {"elapsed_s": elapsed, "peak_mb": peak_kb / 1024}
-
-
-def _peak_kb(pid: int) -> int:
-    try:
-        text = pathlib.Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0
-    found = re.search(r"VmHWM:\s*(\d+)", text)
-    return int(found[1]) if found else 0
-
-
-def reading_time(command: list[str], last: str) -> float:
-    """Seconds until a process says that it goes on to something else; then it is ended."""
-    began = time.perf_counter()
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if line.startswith(last):
-                elapsed = time.perf_counter() - began
-                process.kill()
-                return elapsed
-    raise SystemExit(f"{command[0]}: expected it to say {last!r}")
-
-
-@dataclass(frozen=True)
-class Tool:
-    """How a tool trains its model and labels a file."""
-
-    name: str
-    available: bool  #: whether it is here
-    train: Callable[[pathlib.Path], None]
-    label: Callable[..., list[str]]
-
-
-def tools(models: pathlib.Path, template: pathlib.Path) -> list[Tool]:
-    wapiti, learn, test = shutil.which("wapiti"), shutil.which("crf_learn"), shutil.which("crf_test")
-    crfsuite, library = shutil.which("crfsuite"), find_spec("pycrfsuite") is not None
-    head = models / "head.txt"
-
-    def ours(model: pathlib.Path) -> None:
-        command = [*PROGRAM, "train", str(TRAIN), "-t", str(template), "-m", str(model), "--no-start", "-q"]
-        subprocess.run([*command, "--rho1", "1", "--rho2", "1"], check=True)
-
-    def wapiti_train(model: pathlib.Path) -> None:
-        command = [wapiti, "train", "-a", "l-bfgs", "-1", "1", "-2", "1", "-e", "0", "-i", "60", "-t", "1", "-c"]
-        subprocess.run([*command, "-p", template, "-d", head, TRAIN, model], check=True, stderr=subprocess.DEVNULL)
-
-    def crfpp_train(model: pathlib.Path) -> None:
-        command = [learn, "-a", "CRF-L1", "-c", "1", "-m", "30", "-p", "1", template, TRAIN, model]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-
-    def tagged(model: pathlib.Path, data: pathlib.Path) -> list[str]:
-        """Ready-made attributes, in CRFsuite's own format."""
-        made = data.with_suffix(".crfsuite")
-        if not made.exists() or made.stat().st_mtime < data.stat().st_mtime:
-            command = [*PROGRAM, "convert", str(data), str(made), "--from", "columns", "--to", "crfsuite"]
-            subprocess.run([*command, "-t", str(template)], check=True)
-        return [str(crfsuite), "tag", "-m", str(model), str(made)]
-
-    def threads(n: int) -> Callable[..., list[str]]:
-        return lambda model, data: [*PROGRAM, "label", "-m", str(model), str(data), "--threads", str(n), "-q"]
-
-    return [
-        Tool("sparsecrf", True, ours, threads(1)),
-        Tool("sparsecrf, 2 threads", True, ours, threads(2)),
-        Tool("Wapiti", wapiti is not None, wapiti_train, lambda m, d: [str(wapiti), "label", "-m", str(m), str(d)]),
-        Tool("CRF++", None not in (learn, test), crfpp_train, lambda m, d: [str(test), "-m", str(m), str(d)]),
-        Tool("CRFsuite", crfsuite is not None and library, crfsuite_train, tagged),
-    ]
-
-
-def crfsuite_train(model: pathlib.Path) -> None:
-    template = model.parent / "template.txt"
-    command = [sys.executable, "-m", "benchmarks.labelling.crfsuite", "train", template, model, TRAIN]
-    subprocess.run(command, check=True)
-
-
-def library(models: pathlib.Path, template: pathlib.Path, copies: int) -> dict[str, Any] | None:
-    """CRFsuite's library on attributes that are in memory, no file read or written; None if it is not here."""
-    if find_spec("pycrfsuite") is None:
-        return None
-    model = models / "CRFsuite.model"
+def train(tool: Tool, budget: float, task: Task, files: Files) -> None:
+    """Leaves a model in the folder, unless there is one."""
+    model = files.model(tool.name, tool.space)
     if not model.exists():
-        crfsuite_train(model)
-    print("CRFsuite's library", flush=True)
-    command = [sys.executable, "-m", "benchmarks.labelling.crfsuite", "label", template, model, TEST, str(copies)]
-    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    return {**found, "tokens_per_s": found["tokens"] / found["seconds"]}
+        print(f"training with {tool.name}", flush=True)
+        done = run(tool.command(task, files, budget, model))
+        if done.status != 0:
+            raise SystemExit(f"{done.command}: expected status 0, found {done.status}: {done.text[-2000:]}")
 
 
-def labelling(models: pathlib.Path, template: pathlib.Path, rounds: int) -> dict[str, Any]:
-    whole = TEST.read_text(encoding="utf-8").rstrip("\n") + "\n\n"
-    n_tokens = sum(1 for line in whole.splitlines() if line.strip())
-    copies = -(-TOKENS // n_tokens)
-    files = {"start": models / "head.txt", "tenth": models / "tenth.txt", "whole": models / "whole.txt"}
-    files["tenth"].write_text(whole * (copies // 10), encoding="utf-8")
-    files["whole"].write_text(whole * copies, encoding="utf-8")
+def labelling(task: Task, files: Files, rounds: int, tokens: int) -> dict[str, Any]:
+    whole, n_tokens = files.repeated(tokens, "whole")
+    inputs = {"start": files.head, "tenth": files.repeated(tokens // 10, "tenth")[0], "whole": whole}
+    here = {name: tool for name, (tool, _) in TOOLS.items() if tool.missing() is None and tool.missing_label() is None}
+    for name, tool in here.items():
+        train(tool, TOOLS[name][1], task, files)
     found: dict[str, Any] = {}
-    here = [tool for tool in tools(models, template) if tool.available]
-    for tool in here:
-        model = models / (tool.name.split(",")[0] + ".model")
-        if not model.exists():
-            print(f"training with {tool.name}", flush=True)
-            tool.train(model)
-        found[tool.name] = {"runs": {name: [] for name in files}, "tokens": n_tokens * copies}
-    theirs = []
-    for _ in range(rounds):
-        for tool in here:
-            for name, path in files.items():
-                print(tool.name, name, flush=True)
-                model = models / (tool.name.split(",")[0] + ".model")
-                found[tool.name]["runs"][name].append(measured(tool.label(model, path)))
-        theirs.append(library(models, template, copies))
-    for result in found.values():
-        best = {name: min(run["elapsed_s"] for run in runs) for name, runs in result["runs"].items()}
-        result["start_s"] = best["start"]
-        result["seconds"] = best["whole"] - best["start"]
-        result["tokens_per_s"] = result["tokens"] / result["seconds"]
-        result["peak_mb"] = {name: min(run["peak_mb"] for run in runs) for name, runs in result["runs"].items()}
-    best_of_theirs = [run for run in theirs if run is not None]
-    if best_of_theirs:
-        found["CRFsuite's library, attributes in memory"] = max(best_of_theirs, key=lambda run: run["tokens_per_s"])
+    for name, runs in in_turns(here, files, inputs, rounds).items():
+        if failed := [done for of_input in runs.values() for done in of_input if done.status != 0]:
+            raise SystemExit(f"{failed[0].command}: expected status 0, found {failed[0].status}: {failed[0].text}")
+        best = {which: min(done.wall_s for done in of_input) for which, of_input in runs.items()}
+        seconds = best["whole"] - best["start"]
+        found[name] = {
+            "runs": {
+                which: [{"elapsed_s": done.wall_s, "peak_mb": done.peak_mb} for done in of_input]
+                for which, of_input in runs.items()
+            },
+            "tokens": n_tokens,
+            "start_s": best["start"],
+            "seconds": seconds,
+            "tokens_per_s": n_tokens / seconds,
+            "peak_mb": {which: min(done.peak_mb for done in of_input) for which, of_input in runs.items()},
+        }
+    if missing("pycrfsuite") is None:
+        found["CRFsuite's library, attributes in memory"] = in_memory(task, files, rounds, n_tokens)
     return found
 
 
-def reading(models: pathlib.Path, template: pathlib.Path, rounds: int) -> dict[str, Any]:
+def in_memory(task: Task, files: Files, rounds: int, tokens: int) -> dict[str, Any]:
+    """CRFsuite's library, no file read or written: the best of the rounds."""
+    train(_CRFSUITE, TOOLS["CRFsuite"][1], task, files)
+    print("CRFsuite's library", flush=True)
+    model = files.model(_CRFSUITE.name, _CRFSUITE.space)
+    copies = tokens // files.repeated(1, "once")[1]
+    answers = [run(module("labelling.in_memory", files.folder, model, copies)).answer for _ in range(rounds)]
+    best = min(answers, key=lambda answer: answer["seconds"])
+    return {**best, "tokens_per_s": best["tokens"] / best["seconds"]}
+
+
+def reading(task: Task, files: Files, rounds: int) -> dict[str, Any]:
     """Time to read the training file: ours as it says itself, Wapiti's until it goes on to the dev file."""
     found: dict[str, list[float]] = {"sparsecrf": []}
-    ours = [
-        *PROGRAM,
-        "train",
-        str(TRAIN),
-        "-t",
-        str(template),
-        "-m",
-        str(models / "none"),
-        "--max-iter",
-        "1",
-        "--json",
-        "-q",
-    ]
-    wapiti = shutil.which("wapiti")
+    none = files.folder / "none"
+    ours = [sys.executable, "-m", "sparsecrf", "train", files.train, "-t", files.template, "-m", none]
+    theirs = TOOLS["Wapiti"][0]
     for _ in range(rounds):
-        done = subprocess.run(ours, check=True, stdout=subprocess.PIPE, text=True)
-        result = json.loads(done.stdout.splitlines()[-1])
-        found["sparsecrf"].append(result["time_read_s"])
-        if wapiti is not None:
-            command = [wapiti, "train", "-a", "sgd-l1", "-i", "0", "-d", models / "head.txt", "-p", template, TRAIN]
-            arguments = [*map(str, command), str(models / "none")]
-            found.setdefault("Wapiti", []).append(reading_time(arguments, "* Load development data"))
-    return {"tokens": result["tokens"], "attributes": 19 * result["tokens"], **{k: min(v) for k, v in found.items()}}
+        answer = run([*ours, "--max-iter", 1, "--json", "-q"]).answer
+        found["sparsecrf"].append(answer["time_read_s"])
+        if theirs.missing() is None:
+            done = run(theirs.command(task, files, 1, none), until="* Load development data")
+            found.setdefault("Wapiti", []).append(done.lines[-1][0])
+    unigrams = sum(line.startswith("U") for line in task.template.splitlines())
+    best = {name: min(seconds) for name, seconds in found.items()}
+    return {"tokens": answer["tokens"], "attributes": unigrams * answer["tokens"], **best}
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--models", type=pathlib.Path)
-    arguments.add_argument("--rounds", type=int, default=3)
-    options = arguments.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=pathlib.Path, help="folder that keeps prepared data and models")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tokens", type=int, default=TOKENS, help="to label (default a million)")
+    parser.add_argument("--record", type=pathlib.Path, default=RECORD, help="folder of the records")
+    options = parser.parse_args()
+    if not TASK.available():
+        return
     with tempfile.TemporaryDirectory() as folder:
-        models = options.models or pathlib.Path(folder)
-        models.mkdir(parents=True, exist_ok=True)
-        template = models / "template.txt"
-        template.write_text(TASKS["conll2000"].template, encoding="utf-8")
-        # One sequence: to see how long it takes to start, and for Wapiti, which decodes a dev file at every iteration.
-        first = TEST.read_text(encoding="utf-8").split("\n\n")[0]
-        (models / "head.txt").write_text(first + "\n\n", encoding="utf-8")
+        files = TASK.prepare(options.models or pathlib.Path(folder))
         record = {
             "date": datetime.date.today().isoformat(),
             "machine": machine(),
-            "reading": reading(models, template, options.rounds),
-            "labelling": labelling(models, template, options.rounds),
+            "reading": reading(TASK, files, options.rounds),
+            "labelling": labelling(TASK, files, options.rounds, options.tokens),
         }
-    (RECORD / "labelling.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    (RECORD / "labelling.md").write_text(report.table(record), encoding="utf-8")
+    options.record.mkdir(parents=True, exist_ok=True)
+    (options.record / "labelling.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (options.record / "labelling.md").write_text(report.table(record), encoding="utf-8")
     print(report.table(record))
 
 

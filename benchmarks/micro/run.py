@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import importlib.metadata
 import json
 import os
 import pathlib
-import platform
 import shutil
 import subprocess
 import sys
 
-import numpy as np
+from benchmarks.common import RECORD, machine
 from benchmarks.micro import density, nettalk, report
+from benchmarks.tasks import DATA
 
 from sparsecrf import _core
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-RECORD = ROOT / "benchmarks" / "record"
 DENSITIES = (0, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.45, 0.6, 0.8, 1)
 QUICK_DENSITIES = (0, 1e-3, 0.01, 0.1, 0.3, 1)
 # One matrix for all positions, then as many as NETtalk has letters; with 500 labels these would take 100 MB.
@@ -35,26 +32,6 @@ SETTINGS = (
     density.Setting(51, 26, 8_000),
     density.Setting(161, 26, 2_600),
 )
-
-
-def machine() -> dict[str, str]:
-    model = platform.processor()
-    if pathlib.Path("/proc/cpuinfo").exists():
-        names = [
-            x.split(":")[1].strip()
-            for x in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-            if x.startswith("model name")
-        ]
-        model = names[0] if names else model
-    return {
-        "processor": model,
-        "cores": str(os.cpu_count()),
-        "instruction set": _core.instruction_set(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "sparsecrf": importlib.metadata.version("sparsecrf"),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-    }
 
 
 def distinct(setting: density.Setting, densities: tuple[float, ...]) -> list[float]:
@@ -102,7 +79,7 @@ def parse() -> argparse.Namespace:
 
 def main() -> None:
     arguments = parse()
-    data = arguments.data or ROOT.parent / "shared" / "data"
+    data = arguments.data or DATA
     if not (data / "nettalk" / "train.txt").exists():
         print("no nettalk/train.txt (--data FOLDER): a simulated corpus stands in", file=sys.stderr)
     record = {

@@ -10,11 +10,10 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks.common import module, run
 from benchmarks.out_of_core.data import write
 
 
@@ -52,11 +51,10 @@ def main() -> None:
 
 def one(options: dict[str, Any]) -> dict[str, Any]:
     """What a run in a process of its own reports; why it ended, if it did not."""
-    command = [sys.executable, "-m", "benchmarks.out_of_core.one", json.dumps(options)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        return {"failed": (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]}
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    done = run(module("out_of_core.one", json.dumps(options)))
+    if done.status != 0:
+        return {"failed": (done.text.strip().splitlines() or [f"status {done.status}"])[-1]}
+    return done.answer
 
 
 def rows(result: dict[str, Any]) -> str:

@@ -11,8 +11,6 @@ from typing import get_type_hints
 
 from sparsecrf.files.atomic import write_atomically
 
-RECORD = pathlib.Path(__file__).resolve().parents[1] / "record"
-
 
 @dataclass(frozen=True)
 class Row:
@@ -39,10 +37,12 @@ class Row:
     peak_mb: float | None = None
     model_mb: float | None = None
     note: str = ""
+    rho1: float | None = None  #: the task's penalties; records from before they were kept: those of the table
+    rho2: float | None = None
 
 
-def path_for(cpu: str, date: str) -> pathlib.Path:
-    return RECORD / (re.sub(r"[^a-z0-9]+", "-", cpu.lower()).strip("-") or "unknown") / f"{date}.csv"
+def path_for(folder: pathlib.Path, cpu: str, date: str) -> pathlib.Path:
+    return folder / (re.sub(r"[^a-z0-9]+", "-", cpu.lower()).strip("-") or "unknown") / f"{date}.csv"
 
 
 def load(path: pathlib.Path) -> list[Row]:

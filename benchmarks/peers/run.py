@@ -1,13 +1,14 @@
 """Training against the peers: `make bench-peers`, or
 
-    PYTHONPATH=. python benchmarks/peers/run.py [TASK ...] [--limit S] [--tools NAME ...] [--repetitions N] ...
+    PYTHONPATH=. python benchmarks/peers/run.py [TASK ...] [--data FOLDER] [--limit S] [--tools NAME ...] ...
 
-Tasks, tools and the objective know nothing of each other (tasks.py, tools.py, score.py). Every run is a process of its
-own on one thread unless its name says otherwise. A tool first makes a few iterations, to see how many fit into the
-limit; then it trains for all of them and for some --parts (half, a quarter and an eighth), and here the objective and
-the test score of each model are computed. What a tool prints about its way there is used if at the end it is within
+Tasks, tools and the objective know nothing of each other (../tasks.py, ../tools.py, score.py). Every run is a process
+of its own on one thread unless its name says otherwise. A tool first makes a few iterations, to see how many fit into
+the limit; then it trains for all of them and for some --parts (half, a quarter and an eighth), and here the objective
+and the test score of each model are computed. What a tool prints about its way there is used if at the end it is within
 1e-4 of that objective. Tools take turns, and runs shorter than --short seconds are repeated. Then those that can label
-the test data (labelling.py).
+the test data (labelling.py); with --only-labelling they do just that, with the models that an earlier run left in the
+folder given by --work.
 
 Rows go to benchmarks/record/<cpu>/<date>.csv after every run; those of a tool and task that are run again are replaced.
 """
@@ -16,18 +17,17 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import pathlib
 import tempfile
 from dataclasses import replace
 
-from benchmarks.micro.run import machine
+from benchmarks import tasks
+from benchmarks.common import RECORD, Finished, machine, run
 from benchmarks.peers import labelling, record, tables
-from benchmarks.peers.process import Finished, run
 from benchmarks.peers.record import Row
 from benchmarks.peers.score import Scorer
-from benchmarks.peers.tasks import TASKS, Files, Task
-from benchmarks.peers.tools import LABEL_ONLY, TOOLS, History, Tool
+from benchmarks.tasks import Files, Task
+from benchmarks.tools import LABEL_ONLY, TOOLS, History, Tool
 
 AGREE = 1e-4  # of the objective
 HISTORY_POINTS = 60
@@ -44,13 +44,13 @@ class Bench:
 
     def trained(self, tool: Tool, budget: float, repetition: int) -> tuple[Row, History]:
         """One run: how long it took and how good it was, and its own account of the way there."""
-        row = Row("run", self.task.name, tool.name, tool.space, budget=budget, repetition=repetition)
+        row = replace(self._row("run", tool), budget=budget, repetition=repetition)
         model = self.files.model(tool.name, tool.space)
         done = run(tool.command(self.task, self.files, budget, model), self._patience())
         if done.status != 0:
             return replace(row, kind="failed", wall_s=done.wall_s, peak_mb=done.peak_mb, note=_why(done)), []
         history = tool.history(done)
-        seconds, own = (history[-1][0], history[-1][1]) if history else (_seconds(done), None)
+        seconds, own = history[-1][:2] if history else (float(done.answer["seconds"]), None)
         try:
             found = self.score(pathlib.Path(f"{model}{tool.model_suffix}"), tool.form)
         except (ValueError, OSError) as error:  # one unreadable model must not end hours of work
@@ -70,6 +70,9 @@ class Bench:
             model_mb=model.stat().st_size / 1e6,
         )
         return row, history if trusted else []
+
+    def _row(self, kind: str, tool: Tool) -> Row:
+        return Row(kind, self.task.name, tool.name, tool.space, rho1=self.task.rho1, rho2=self.task.rho2)
 
     def _patience(self) -> float:
         """Reading and a trial of slow iterations take their time too."""
@@ -100,7 +103,7 @@ class Bench:
     def _points(self, tool: Tool, history: History) -> list[Row]:
         step = max(len(history) // HISTORY_POINTS, 1)
         return [
-            Row("history", self.task.name, tool.name, tool.space, seconds=t, objective=value, budget=n)
+            replace(self._row("history", tool), seconds=t, objective=value, budget=n)
             for t, value, n in history[::-1][::step][::-1]
         ]
 
@@ -120,10 +123,6 @@ def _an_iteration(trial: Row, history: History) -> float:
     return trial.seconds / TRIAL
 
 
-def _seconds(done: Finished) -> float:
-    return float(json.loads(done.lines[-1][1])["seconds"])
-
-
 def _why(done: Finished) -> str:
     if done.status == -9:
         return "ended at the limit"
@@ -134,21 +133,19 @@ def _why(done: Finished) -> str:
 def main() -> None:
     options = _parse()
     about = machine()
-    path = record.path_for(about["processor"], options.date)
+    path = record.path_for(options.record, about["processor"], options.date)
     rows = record.load(path)
     chosen = [tool for tool in TOOLS if not options.tools or any(name in tool.name for name in options.tools)]
     with tempfile.TemporaryDirectory() as folder:
-        for name in options.tasks or TASKS:
-            task = TASKS[name]
-            if not task.available():
-                print(f"{name}: no data (SPARSECRF_DATA)", flush=True)
-                continue
-            bench = Bench(task, task.prepare(options.work or pathlib.Path(folder)), options)
-            for repetition in range(options.repetitions):
-                for tool in (tool for tool in chosen if tool.suits(task)):
-                    rows = _one(bench, tool, repetition, rows)
-                    record.save(path, about, rows)
-            rows = labelling.added(rows, name, bench.files, chosen, labelling.TOKENS, labelling.ROUNDS)
+        for task in tasks.chosen(options):
+            files = task.prepare(options.work or pathlib.Path(folder))
+            if not options.only_labelling:
+                bench = Bench(task, files, options)
+                for repetition in range(options.repetitions):
+                    for tool in (tool for tool in chosen if tool.suits(task)):
+                        rows = _one(bench, tool, repetition, rows)
+                        record.save(path, about, rows)
+            rows = labelling.added(rows, task, files, chosen, options.tokens, options.rounds)
             record.save(path, about, rows)
     for name, why in LABEL_ONLY.items():
         print(f"{name}: {why}", flush=True)
@@ -169,7 +166,7 @@ def _one(bench: Bench, tool: Tool, repetition: int, rows: list[Row]) -> list[Row
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", metavar="TASK", help=f"some of {', '.join(TASKS)}")
+    tasks.add_arguments(parser)
     parser.add_argument("--limit", type=float, default=300.0, help="seconds of training a run (default 300)")
     parser.add_argument("--parts", type=float, nargs="*", default=[0.5, 0.25, 0.125], help="of the budget, runs of")
     parser.add_argument("--short", type=float, default=60.0, help="runs of at most so many seconds are repeated")
@@ -177,10 +174,11 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--tools", nargs="*", help="only those whose names have one of these in them")
     parser.add_argument("--work", type=pathlib.Path, help="folder that keeps prepared data and models")
     parser.add_argument("--date", default=datetime.date.today().isoformat(), help="of the record that is added to")
-    options = parser.parse_args()
-    if unknown := set(options.tasks) - set(TASKS):
-        parser.error(f"expected tasks among {', '.join(TASKS)}, found {', '.join(sorted(unknown))}")
-    return options
+    parser.add_argument("--record", type=pathlib.Path, default=RECORD, help="folder of the records")
+    parser.add_argument("--only-labelling", action="store_true", help="with the models in --work")
+    parser.add_argument("--tokens", type=int, default=labelling.TOKENS, help="to label")
+    parser.add_argument("--rounds", type=int, default=labelling.ROUNDS, help="of labelling")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from benchmarks.peers.tasks import Files, Task
+from benchmarks.tasks import Files, Task
 from numpy.typing import NDArray
 
 from sparsecrf import Model, Template, Vocabulary, read_columns

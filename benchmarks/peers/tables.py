@@ -1,6 +1,8 @@
 """A record as a page: benchmarks/record/<cpu>/<date>.md with a plot a task, and the summary in benchmarks/README.md.
 
-PYTHONPATH=. python -m benchmarks.peers.tables RECORD.csv
+    PYTHONPATH=. python -m benchmarks.peers.tables RECORD.csv
+
+A record that lies elsewhere has its page beside it, and the README stays as it is.
 """
 
 from __future__ import annotations
@@ -12,14 +14,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf, isfinite
 
+from benchmarks.common import RECORD
 from benchmarks.peers import plots, record
 from benchmarks.peers.record import Row
-from benchmarks.peers.tasks import TASKS
+from benchmarks.tasks import TASKS
 
 LEVELS = 0.01, 0.001, 0.0001  # above the best objective that any tool found in the space
 SCORE_WITHIN = 0.1  # percent of tokens, or of F1
 OURS = "sparsecrf auto"
-README = record.RECORD.parent / "README.md"
+README = RECORD.parent / "README.md"
 BEGIN, END = "<!-- peers: begin -->\n", "<!-- peers: end -->\n"
 
 
@@ -92,12 +95,10 @@ def spaces(rows: Iterable[Row]) -> dict[str, Space]:
 
 
 def task_page(name: str, rows: list[Row], figure: str) -> list[str]:
-    task = TASKS[name]
     runs = [row for row in rows if row.kind == "run"]
     by_f1 = any(row.test_f1 is not None for row in runs)
     best_score = _best_score(runs, by_f1)
-    penalties = f"rho1 = {task.rho1:g}, rho2 = {task.rho2:g}"
-    lines = [f"## {name}", "", f"{'Plain' if task.plain else 'Conditioned'} transitions, {penalties}.", ""]
+    lines = [f"## {name}", "", f"{_about(name, rows)}.", ""]
     for space_name, space in spaces(rows).items():
         if not space.tools:
             continue
@@ -114,6 +115,17 @@ def task_page(name: str, rows: list[Row], figure: str) -> list[str]:
         if row.kind in ("missing", "failed"):
             lines.append(f"- {row.tool} ({row.space}): {row.note}")
     return [*lines, "", f"![time to objective]({figure})", ""]
+
+
+def _about(name: str, rows: list[Row]) -> str:
+    """Transitions, where the task is of the table, and penalties."""
+    about = []
+    if known := TASKS.get(name):
+        about.append("Plain transitions" if known.plain else "Conditioned transitions")
+    kept = [(row.rho1, row.rho2) for row in rows if row.rho1 is not None]
+    for rho1, rho2 in kept[-1:] or ([(known.rho1, known.rho2)] if known else []):
+        about += [f"rho1 = {rho1:g}", f"rho2 = {rho2:g}"]
+    return ", ".join(about)
 
 
 def labelling(rows: list[Row]) -> list[str]:
@@ -215,6 +227,12 @@ def write(path: pathlib.Path) -> None:
         plots.draw(name, spaces(mine), figure)
         page += task_page(name, mine, figure.name)
     path.with_suffix(".md").write_text("\n".join(page).rstrip() + "\n", encoding="utf-8")
+    if path.is_relative_to(RECORD):
+        _summarise(path, rows)
+
+
+def _summarise(path: pathlib.Path, rows: list[Row]) -> None:
+    """Put the summary of a record into the README."""
     text = README.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import pathlib
-import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from sparsecrf import Template, Vocabulary, fit, read_columns
+from benchmarks.library import crfsuite_options, crfsuite_trainer, sequences
+
+from sparsecrf import Template, Vocabulary, fit
 
 # Only what CRFsuite can learn too: no observation conditions a label pair.
 TEMPLATE = "".join(
@@ -24,16 +25,9 @@ TEMPLATE += "Ub:%x[-1,1]/%x[0,1]\nB\n"
 Result = dict[str, float]
 
 
-def sequences(path: pathlib.Path) -> Iterator[tuple[list[list[str]], list[str]]]:
-    template = Template(TEMPLATE)
-    for rows in read_columns(path):
-        made = template.attributes([row[:-1] for row in rows])
-        yield [[name for name in names if name != "B"] for names in made], [row[-1] for row in rows]
-
-
 def sparsecrf(folder: pathlib.Path, *, rho1: float, rho2: float, objective: float) -> Result:
     """Training to an objective, on the features that are observed."""
-    items, labels = zip(*sequences(folder / "train.txt"), strict=True)
+    items, labels = zip(*sequences(Template(TEMPLATE), folder / "train.txt"), strict=True)
     vocabulary = Vocabulary(start=False)
     corpus = vocabulary.encode(items, labels, grow=True)
     del items, labels
@@ -49,7 +43,7 @@ def sparsecrf(folder: pathlib.Path, *, rho1: float, rho2: float, objective: floa
     if not reached:
         raise SystemExit(f"expected an objective of {objective}, found {found.objective}")
     model = found.model(vocabulary)
-    test = [items for items, _ in sequences(folder / "test.txt")]
+    test = [items for items, _ in sequences(Template(TEMPLATE), folder / "test.txt")]
     return {
         "train_s": reached[0],
         "objective": found.objective,
@@ -60,26 +54,16 @@ def sparsecrf(folder: pathlib.Path, *, rho1: float, rho2: float, objective: floa
 def crfsuite(folder: pathlib.Path, *, rho1: float, rho2: float, iterations: int) -> Result:
     import pycrfsuite
 
-    losses: list[float] = []
-
-    class Trainer(pycrfsuite.Trainer):  # type: ignore[misc]
-        def message(self, message: str) -> None:
-            if found := re.search(r"^Loss: ([\d.]+)", message, re.M):
-                losses.append(float(found[1]))
-
-    trainer = Trainer(verbose=True)
-    for items, labels in sequences(folder / "train.txt"):
+    trainer, history = crfsuite_trainer(time.process_time)
+    for items, labels in sequences(Template(TEMPLATE), folder / "train.txt"):
         trainer.append(items, labels)
-    trainer.select("lbfgs")
-    trainer.set_params({"c1": rho1, "c2": rho2 / 2, "max_iterations": iterations, "epsilon": 0.0, "delta": 0.0})
+    trainer.set_params(crfsuite_options(rho1, rho2, iterations))
     path = str(folder / "crfsuite.model")
-    began = time.process_time()
-    trainer.train(path)
-    seconds = time.process_time() - began
+    seconds = trainer.train(path)
     tagger = pycrfsuite.Tagger()
     tagger.open(path)
-    test = [items for items, _ in sequences(folder / "test.txt")]
-    return {"train_s": seconds, "objective": losses[-1], "label_s": _best_of(3, lambda: [*map(tagger.tag, test)])}
+    test = [items for items, _ in sequences(Template(TEMPLATE), folder / "test.txt")]
+    return {"train_s": seconds, "objective": history[-1][1], "label_s": _best_of(3, lambda: [*map(tagger.tag, test)])}
 
 
 def _best_of(n: int, work: Callable[[], object]) -> float:

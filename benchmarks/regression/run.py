@@ -12,13 +12,11 @@ import argparse
 import json
 import pathlib
 import statistics
-import sys
 import tempfile
 from typing import Any
 
-from benchmarks.micro.run import machine
+from benchmarks.common import machine, module, run
 from benchmarks.out_of_core import data
-from benchmarks.peers.process import run as run_process
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOKENS, TEST_TOKENS = 60_000, 40_000
@@ -39,11 +37,8 @@ def ratios(folder: pathlib.Path) -> dict[str, float]:
 
 
 def one(folder: pathlib.Path, tool: str, **options: Any) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.regression.one", tool, folder, json.dumps(options)]
-    done = run_process(command)
-    if done.status != 0:
-        raise SystemExit(f"{tool} {options}: expected status 0, found {done.status}: {done.text[-2000:]}")
-    return {**json.loads(done.lines[-1][1]), "peak_mb": done.peak_mb}
+    done = run(module("regression.one", tool, folder, json.dumps(options)))
+    return {**done.answer, "peak_mb": done.peak_mb}
 
 
 def main() -> None:

@@ -191,7 +191,8 @@ def write(record: dict[str, Any], folder: pathlib.Path) -> None:
     lines = ["# Training", "", f"{record['date']}. " + ", ".join(f"{k} {v}" for k, v in record["machine"].items()), ""]
     lines += ["One thread unless said. Seconds are of training, without reading. See benchmarks/training/run.py.", ""]
     for name, runs in record["tasks"].items():
-        lines += [f"## {name}", "", *(f"- {line}" for line in GOALS[name](runs)), ""]
+        goals = GOALS[name](runs) if name in GOALS else []
+        lines += [f"## {name}", "", *(f"- {line}" for line in goals), *([""] if goals else [])]
         lines += [*solver_table(runs, [s for s in ("auto", "owlqn", "sbcd", "lbfgs", "sgd-l1") if s in runs]), ""]
     if "growth" in record:
         lines += [*growth_table(record["growth"]), "![growth](training-growth.svg)", ""]

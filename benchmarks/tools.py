@@ -5,24 +5,34 @@ Programs are looked for on PATH, libraries among the installed modules; a tool t
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import json
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.peers.library import BEGIN
-from benchmarks.peers.process import Finished
-from benchmarks.peers.tasks import Files, Task
+from benchmarks.common import Finished, module
+from benchmarks.library import BEGIN
+from benchmarks.tasks import Files, Task
 
 #: [seconds of training, objective as the tool says, iterations or passes]
 History = list[tuple[float, float, float]]
+#: trains on files for so many iterations, or seconds, and writes a model
+Train = Callable[[Task, Files, float, pathlib.Path], list[Any]]
+#: labels a column file with a model, to standard output
+Label = Callable[[pathlib.Path, pathlib.Path], list[Any]]
+
+
+def missing(needs: str) -> str | None:
+    """Why this program (program NAME) or module cannot be used; None if it is here."""
+    kind, _, name = needs.rpartition(" ")
+    if kind:
+        return None if shutil.which(name) else f"no {name} on PATH"
+    return None if importlib.util.find_spec(name) else f"no module {name}"
 
 
 @dataclass(frozen=True)
@@ -35,46 +45,20 @@ class Tool:
     form: str  #: of its model files: sparsecrf, crfsuite, wapiti, crf++
     needs: str  #: a program (program NAME) or a module
     suits: Callable[[Task], bool]
-    #: trains on files for so many iterations, or seconds if `by_time`, and writes a model
-    command: Callable[[Task, Files, float, pathlib.Path], list[Any]]
+    command: Train  #: for so many iterations, or seconds if `by_time`
     history: Callable[[Finished], History] = field(default=lambda done: [])
     by_time: bool = False
     in_parts: bool = True  #: also trains for parts of the budget, to see the test score on the way
     model_suffix: str = ""  #: of the file to be read, where a tool writes two
-    #: labels a column file with a model (CRFsuite: the file with attributes beside it), to standard output
-    label: Callable[[pathlib.Path, pathlib.Path], list[Any]] | None = None
+    label: Label | None = None  #: CRFsuite: the file with attributes beside the one that is given
     label_needs: str | None = None  #: as `needs`, if it is another
 
     def missing(self) -> str | None:
         """Why it cannot take part; None if it can."""
-        return self._missing(self.needs)
+        return missing(self.needs)
 
     def missing_label(self) -> str | None:
-        return self._missing(self.label_needs or self.needs)
-
-    @staticmethod
-    def _missing(needs: str) -> str | None:
-        kind, _, name = needs.rpartition(" ")
-        if kind:
-            return None if shutil.which(name) else f"no {name} on PATH"
-        return None if importlib.util.find_spec(name) else f"no module {name}"
-
-    def version(self) -> str:
-        kind, _, name = self.needs.rpartition(" ")
-        if not kind:
-            return importlib.metadata.version(_PACKAGES.get(name, name))
-        if name == "wapiti":  # the others have no such option that ends by itself
-            text = subprocess.run([name, "--version"], capture_output=True, text=True)
-            found = re.search(r"v?([\d.]+\d\w*)", text.stdout + text.stderr)
-            return found[1] if found else "unknown"
-        return "on PATH"
-
-
-_PACKAGES = {
-    "pycrfsuite": "python-crfsuite",
-    "sklearn_crfsuite": "sklearn-crfsuite",
-    "underthesea_core": "underthesea-core",
-}
+        return missing(self.label_needs or self.needs)
 
 
 def _l1(task: Task) -> bool:
@@ -92,17 +76,17 @@ def _any(task: Task) -> bool:
 # ---- sparsecrf and the Python libraries: a process of library.py
 
 
-def library(name: str, **options: Any) -> Callable[[Task, Files, float, pathlib.Path], list[Any]]:
+def library(name: str, **options: Any) -> Train:
     def command(task: Task, files: Files, budget: float, model: pathlib.Path) -> list[Any]:
-        given = json.dumps({"budget": budget, **options})
-        return [sys.executable, "-m", "benchmarks.peers.library", name, task.name, files.folder, model, given]
+        given = json.dumps({"rho1": task.rho1, "rho2": task.rho2, "budget": budget, **options})
+        return module("library", name, files.folder, model, given)
 
     return command
 
 
 def _told(done: Finished) -> History:
     """What library.py prints last."""
-    return [(row[0], row[1], row[2]) for row in json.loads(done.lines[-1][1])["history"]]
+    return [(row[0], row[1], row[2]) for row in done.answer["history"]]
 
 
 def ours(solver: str, space: str = "all", threads: int = 1) -> Tool:
@@ -122,7 +106,7 @@ def ours(solver: str, space: str = "all", threads: int = 1) -> Tool:
     )
 
 
-def _label(threads: int) -> Callable[[pathlib.Path, pathlib.Path], list[Any]]:
+def _label(threads: int) -> Label:
     program = [sys.executable, "-m", "sparsecrf", "label", "-q", "--threads", threads]
     return lambda model, data: [*program, "-m", model, data]
 
@@ -149,23 +133,33 @@ def _crfsuite_label(model: pathlib.Path, data: pathlib.Path) -> list[Any]:
     return ["crfsuite", "tag", "-m", model, data.with_suffix(".crfsuite")]
 
 
-def _wapiti(algorithm: str) -> Callable[[Task, Files, float, pathlib.Path], list[Any]]:
+def wapiti(algorithm: str, *, compact: bool = False, whole_dev: bool = False) -> Train:
+    """Its time counts the decoding of a dev file: one sequence, or the whole test file if its errors matter."""
+
     def command(task: Task, files: Files, budget: float, model: pathlib.Path) -> list[Any]:
         penalties = ["-1", task.rho1, "-2", task.rho2]
-        limits = ["-e", 0, "-i", int(budget), "-t", 1]
-        data = ["-p", files.template, "-d", files.head, files.train, model]
+        limits = ["-e", 0, "-i", int(budget), "-t", 1, *(["-c"] if compact else [])]
+        data = ["-p", files.template, "-d", files.test if whole_dev else files.head, files.train, model]
         return ["wapiti", "train", "-a", algorithm, *penalties, *limits, *data]
 
     return command
 
 
+def wapiti_rows(done: Finished) -> list[tuple[float, float, float, int, float]]:
+    """Of each iteration: its own seconds, without reading; objective, which the stochastic solver and bcd do not know
+    (NA); number; active features; percent of the dev file's tokens that are wrong."""
+    pattern = r"^\s*\[\s*(\d+)\]\s+obj=(\S+)\s+act=\s*(\d+)\s+err=\s*([\d.]+)%.*time=[\d.]+s/([\d.]+)s"
+    return [
+        (float(t), float(value.replace("NA", "nan")), float(n), int(active), float(error))
+        for n, value, active, error, t in re.findall(pattern, done.text, re.M)
+    ]
+
+
 def _wapiti_history(done: Finished) -> History:
-    """Its own seconds, without reading; the stochastic solver and bcd know no objective (NA)."""
-    rows = re.findall(r"^\s*\[\s*(\d+)\]\s+obj=(\S+)\s.*time=[\d.]+s/([\d.]+)s", done.text, re.M)
-    return [(float(t), float(value.replace("NA", "nan")), float(n)) for n, value, t in rows]
+    return [row[:3] for row in wapiti_rows(done)]
 
 
-def _crfpp(algorithm: str) -> Callable[[Task, Files, float, pathlib.Path], list[Any]]:
+def crfpp(algorithm: str) -> Train:
     def command(task: Task, files: Files, budget: float, model: pathlib.Path) -> list[Any]:
         penalty = task.rho1 if algorithm == "CRF-L1" else task.rho2
         limits = ["-m", int(budget), "-e", "1e-12", "-p", 1]
@@ -201,22 +195,22 @@ TOOLS = [
         "wapiti",
         "program wapiti",
         _any,
-        _wapiti("l-bfgs"),
+        wapiti("l-bfgs"),
         _wapiti_history,
         label=_wapiti_label,
     ),
     Tool(
-        "Wapiti sgd-l1", "all", "wapiti", "program wapiti", _l1, _wapiti("sgd-l1"), _wapiti_history, label=_wapiti_label
+        "Wapiti sgd-l1", "all", "wapiti", "program wapiti", _l1, wapiti("sgd-l1"), _wapiti_history, label=_wapiti_label
     ),
-    Tool("Wapiti bcd", "all", "wapiti", "program wapiti", _l1, _wapiti("bcd"), _wapiti_history),
-    Tool("Wapiti rprop", "all", "wapiti", "program wapiti", _any, _wapiti("rprop"), _wapiti_history),
+    Tool("Wapiti bcd", "all", "wapiti", "program wapiti", _l1, wapiti("bcd"), _wapiti_history),
+    Tool("Wapiti rprop", "all", "wapiti", "program wapiti", _any, wapiti("rprop"), _wapiti_history),
     Tool(
         "CRF++",
         "all",
         "crf++",
         "program crf_learn",
         _crfpp_suits,
-        _crfpp("CRF-L2"),
+        crfpp("CRF-L2"),
         _crfpp_history,
         model_suffix=".txt",
         label=_crfpp_label,
@@ -244,5 +238,6 @@ TOOLS = [
         _printed,
     ),
 ]
+BY_NAME = {f"{tool.name}, {tool.space}": tool for tool in TOOLS}
 #: Peers that only label, and so take no part in training.
 LABEL_ONLY = {"pycrfpp": "CRF++'s library: labels only", "crfs": "labels only", "libwapiti": "labels only"}
