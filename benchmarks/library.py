@@ -20,6 +20,7 @@ from benchmarks.tasks import Files
 
 from sparsecrf import Corpus, Template, Vocabulary, fit, read_columns
 from sparsecrf.encoding.encode import encode_columns
+from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.training.feature_sets import Numbers, union
 
 Result = dict[str, Any]
@@ -88,10 +89,10 @@ def _with_all_transitions(corpus: Corpus, vocabulary: Vocabulary) -> Numbers:
     """The observed features and every pair of labels."""
     from sparsecrf._core import FeatureSet
 
-    Y, X, bias = corpus.n_labels, corpus.n_attributes, vocabulary.attributes.find("B")
+    bias, y = vocabulary.attributes.find("B"), np.arange(corpus.n_labels)
     assert bias is not None
-    pairs = X * Y + bias * (Y + 1) * Y + np.arange(Y * Y)
-    return union(FeatureSet.observed(corpus).numbers, pairs)
+    pairs = Numbering.of(corpus).bigram(bias, y[:, np.newaxis], y)
+    return union(FeatureSet.observed(corpus).numbers, pairs.ravel())
 
 
 def crfsuite_trainer(clock: Callable[[], float] = time.perf_counter) -> tuple[Any, list[list[float]]]:

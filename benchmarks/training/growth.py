@@ -11,6 +11,7 @@ import time
 import numpy as np
 
 from sparsecrf._core import Corpus, FeatureSet, Oracle
+from sparsecrf.encoding.numbering import Numbering
 
 TOKENS = (10_000, 20_000, 40_000, 80_000, 160_000, 320_000)
 LABELS = (8, 25, 50, 100, 200, 400, 800)
@@ -39,9 +40,11 @@ def seconds(tokens: int, labels: int, active: int = ACTIVE, attributes: int = AT
     n_unigram = min(active // 4, attributes * labels)
     n_bigram = min(active - n_unigram, attributes * labels**2)
     unigram = rng.choice(attributes * labels, n_unigram, replace=False)
-    bigram = attributes * labels + rng.choice(attributes * labels**2, n_bigram, replace=False)
-    # Numbers of pairs after another label: (labels + 1) labels a bigram attribute.
-    bigram += (bigram - attributes * labels) // labels**2 * labels
+    # Pairs after another label, none after the start.
+    triples = np.unravel_index(
+        rng.choice(attributes * labels**2, n_bigram, replace=False), (attributes, labels, labels)
+    )
+    bigram = Numbering(labels, attributes).bigram(*triples)
     numbers = np.sort(np.concatenate([unigram, bigram])).astype(np.int64)
     features = FeatureSet.from_numbers(labels, attributes, numbers)
     w, oracle = rng.normal(size=len(numbers)), Oracle(data, threads, "auto")
