@@ -15,12 +15,13 @@ Result<std::int32_t, 1> row_of_each(const std::vector<std::int64_t>& ptr) {
     return out;
 }
 
-template <class F>
-Result<std::int32_t, 1> pairs(const FeatureSet& features, F f) {
+// A part of every pair.
+Result<std::int32_t, 1> part_of_each(const FeatureSet& features,
+                                     std::uint32_t (LabelPairs::*part)(std::uint32_t) const) {
+    const LabelPairs pairs = features.numbering().pairs;
     Result<std::int32_t, 1> out = make<std::int32_t, 1>({features.bigram_pair.size()});
     for (std::size_t k = 0; k < features.bigram_pair.size(); ++k) {
-        out.data()[k] =
-            static_cast<std::int32_t>(f(features.bigram_pair[k], static_cast<std::uint32_t>(features.n_labels)));
+        out.data()[k] = static_cast<std::int32_t>((pairs.*part)(features.bigram_pair[k]));
     }
     return out;
 }
@@ -69,12 +70,10 @@ void bind_features(nb::module_& m) {
         .def_prop_ro(
             "bigram_attribute", [](const FeatureSet& f) { return row_of_each(f.bigram_ptr); }, nb::rv_policy::move)
         .def_prop_ro(
-            "bigram_previous",
-            [](const FeatureSet& f) { return pairs(f, [](std::uint32_t pair, std::uint32_t Y) { return pair / Y; }); },
+            "bigram_previous", [](const FeatureSet& f) { return part_of_each(f, &LabelPairs::previous); },
             nb::rv_policy::move)
         .def_prop_ro(
-            "bigram_label",
-            [](const FeatureSet& f) { return pairs(f, [](std::uint32_t pair, std::uint32_t Y) { return pair % Y; }); },
+            "bigram_label", [](const FeatureSet& f) { return part_of_each(f, &LabelPairs::label); },
             nb::rv_policy::move);
 }
 

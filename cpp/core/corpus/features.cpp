@@ -74,23 +74,22 @@ FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes) : serial(ne
 FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes,
                                     std::span<const std::int64_t> numbers) {
     FeatureSet made(labels, attributes);
-    const std::int64_t pairs = (labels + 1) * labels, unigrams = attributes * labels,
-                       limit = unigrams + attributes * pairs;
+    const Numbering numbering = made.numbering();
     made.unigram_ptr.assign(static_cast<std::size_t>(attributes) + 1, 0);
     made.bigram_ptr.assign(static_cast<std::size_t>(attributes) + 1, 0);
     std::int64_t last = -1;
     for (const std::int64_t n : numbers) {
-        if (n <= last || n >= limit) {
+        if (n <= last || n >= numbering.size()) {
             throw InputError(
-                message("expected ascending feature numbers below ", limit, ", found ", n, " after ", last));
+                message("expected ascending feature numbers below ", numbering.size(), ", found ", n, " after ", last));
         }
         last = n;
-        if (n < unigrams) {
-            ++made.unigram_ptr[static_cast<std::size_t>(n / labels) + 1];
-            made.unigram_label.push_back(static_cast<std::uint16_t>(n % labels));
+        if (numbering.unigram.holds(n)) {
+            ++made.unigram_ptr[static_cast<std::size_t>(numbering.unigram.attribute(n)) + 1];
+            made.unigram_label.push_back(static_cast<std::uint16_t>(numbering.unigram.cell(n)));
         } else {
-            ++made.bigram_ptr[static_cast<std::size_t>((n - unigrams) / pairs) + 1];
-            made.bigram_pair.push_back(static_cast<std::uint32_t>((n - unigrams) % pairs));
+            ++made.bigram_ptr[static_cast<std::size_t>(numbering.bigram.attribute(n)) + 1];
+            made.bigram_pair.push_back(static_cast<std::uint32_t>(numbering.bigram.cell(n)));
         }
     }
     std::partial_sum(made.unigram_ptr.begin(), made.unigram_ptr.end(), made.unigram_ptr.begin());
@@ -99,16 +98,15 @@ FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes
 }
 
 std::vector<std::int64_t> FeatureSet::numbers() const {
-    const std::int64_t Y = n_labels, X = n_attributes;
     std::vector<std::int64_t> out;
     out.reserve(static_cast<std::size_t>(size()));
-    for (std::int64_t x = 0; x < X; ++x) {
-        for (std::int64_t k = unigram_ptr[x]; k < unigram_ptr[x + 1]; ++k) out.push_back(x * Y + unigram_label[k]);
-    }
-    for (std::int64_t x = 0; x < X; ++x) {
-        for (std::int64_t k = bigram_ptr[x]; k < bigram_ptr[x + 1]; ++k)
-            out.push_back(X * Y + x * (Y + 1) * Y + bigram_pair[k]);
-    }
+    const auto add = [&](const FeatureRange& range, const std::vector<std::int64_t>& ptr, const auto& cells) {
+        for (std::int64_t x = 0; x < range.n_attributes; ++x) {
+            for (std::int64_t k = ptr[x]; k < ptr[x + 1]; ++k) out.push_back(range.number(x, cells[k]));
+        }
+    };
+    add(numbering().unigram, unigram_ptr, unigram_label);
+    add(numbering().bigram, bigram_ptr, bigram_pair);
     return out;
 }
 
@@ -135,9 +133,10 @@ FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::span<c
     keys.resize(bigram_y.size());
     for (std::size_t k = 0; k < keys.size(); ++k) {
         const std::uint64_t x = in_range(bigram_attribute[k], attributes, "an attribute", k);
-        const std::uint64_t previous = in_range(bigram_previous[k], labels + 1, "a previous label", k);
-        const std::uint64_t y = in_range(bigram_y[k], labels, "a label", k);
-        keys[k] = x << 32 | (previous * static_cast<std::uint64_t>(labels) + y);
+        const auto previous =
+            static_cast<std::uint32_t>(in_range(bigram_previous[k], labels + 1, "a previous label", k));
+        const auto y = static_cast<std::uint32_t>(in_range(bigram_y[k], labels, "a label", k));
+        keys[k] = x << 32 | LabelPairs(labels).pair(previous, y);
     }
     lay_rows(keys, n_attributes, bigram_ptr, bigram_pair);
     reject_duplicates(keys, "bigram");
@@ -146,7 +145,7 @@ FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::span<c
 FeatureSet FeatureSet::observed(const Corpus& corpus) {
     FeatureSet made(corpus.n_labels, corpus.n_attributes);
     std::vector<std::uint64_t> unigram, bigram;
-    const auto Y = static_cast<std::uint64_t>(corpus.n_labels);
+    const LabelPairs pairs(corpus.n_labels);
     const auto add = [](std::vector<std::uint64_t>& keys, const ListPool& lists, std::uint32_t list,
                         std::uint64_t cell) {
         for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
@@ -159,13 +158,14 @@ FeatureSet FeatureSet::observed(const Corpus& corpus) {
         }
     };
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
-        std::int64_t previous = corpus.n_labels;
+        auto previous = static_cast<std::int32_t>(pairs.start());
         for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
             const std::int32_t y = corpus.labels[t];
             if (y != kMissing) {
                 add(unigram, corpus.unigram_lists, corpus.unigram[t], static_cast<std::uint64_t>(y));
                 if (previous != kMissing) {
-                    const std::uint64_t pair = static_cast<std::uint64_t>(previous) * Y + static_cast<std::uint64_t>(y);
+                    const std::uint32_t pair =
+                        pairs.pair(static_cast<std::uint32_t>(previous), static_cast<std::uint32_t>(y));
                     add(bigram, corpus.base_lists, corpus.base[t], pair);
                     add(bigram, corpus.rest_lists, corpus.rest[t], pair);
                 }
@@ -182,20 +182,21 @@ FeatureSet FeatureSet::observed(const Corpus& corpus) {
 
 FeatureSet FeatureSet::everything(const Corpus& corpus) {
     FeatureSet made(corpus.n_labels, corpus.n_attributes);
-    const auto lay = [&](const std::vector<char>& seen, std::uint32_t cells, auto& ptr, auto& out) {
-        const auto rows = static_cast<std::size_t>(std::count(seen.begin(), seen.end(), 1));
+    const auto lay = [&](const std::vector<char>& seen, std::int64_t cells, auto& ptr, auto& out) {
+        const auto rows = std::count(seen.begin(), seen.end(), 1);
         ptr.assign(1, 0);
-        out.reserve(rows * cells);
+        out.reserve(static_cast<std::size_t>(rows * cells));
         for (const char used : seen) {
-            for (std::uint32_t c = 0; used && c < cells; ++c)
+            for (std::int64_t c = 0; used && c < cells; ++c)
                 out.push_back(static_cast<typename std::decay_t<decltype(out)>::value_type>(c));
             ptr.push_back(static_cast<std::int64_t>(out.size()));
         }
     };
-    const auto Y = static_cast<std::uint32_t>(corpus.n_labels);
-    lay(occurring(corpus.n_attributes, {&corpus.unigram_lists}), Y, made.unigram_ptr, made.unigram_label);
-    lay(occurring(corpus.n_attributes, {&corpus.base_lists, &corpus.rest_lists}), (Y + 1) * Y, made.bigram_ptr,
-        made.bigram_pair);
+    const Numbering numbering = made.numbering();
+    lay(occurring(corpus.n_attributes, {&corpus.unigram_lists}), numbering.unigram.cells, made.unigram_ptr,
+        made.unigram_label);
+    lay(occurring(corpus.n_attributes, {&corpus.base_lists, &corpus.rest_lists}), numbering.bigram.cells,
+        made.bigram_ptr, made.bigram_pair);
     return made;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/corpus/corpus.hpp"
+#include "core/corpus/numbering.hpp"
 
 namespace sparsecrf {
 
@@ -16,7 +17,7 @@ struct FeatureSet {
     std::vector<std::int64_t> unigram_ptr;     // [X + 1] rows of the attributes
     std::vector<std::uint16_t> unigram_label;  // [unigram features] y
     std::vector<std::int64_t> bigram_ptr;      // [X + 1]
-    std::vector<std::uint32_t> bigram_pair;    // [bigram features] y' Y + y, y' = Y for the start label
+    std::vector<std::uint32_t> bigram_pair;    // [bigram features] pair, numbered as in LabelPairs
     std::uint64_t serial;                      // no two sets made in this process have the same
 
     // Features in any order; a repeated one is an error. All five arrays are parallel within their kind.
@@ -24,11 +25,11 @@ struct FeatureSet {
                std::span<const std::int32_t> unigram_label, std::span<const std::int32_t> bigram_attribute,
                std::span<const std::int32_t> bigram_previous, std::span<const std::int32_t> bigram_label);
 
-    // A feature's number among all virtual ones: x Y + y, then X Y + x (Y + 1) Y + y' Y + y. Ascending numbers are the
-    // canonical order.
+    // The set of these numbers, ascending: see Numbering.
     static FeatureSet from_numbers(std::int64_t n_labels, std::int64_t n_attributes,
                                    std::span<const std::int64_t> numbers);
     std::vector<std::int64_t> numbers() const;
+    Numbering numbering() const { return {n_labels, n_attributes}; }
 
     // The features with a non-zero empirical count in some sequence (missing labels count for nothing).
     static FeatureSet observed(const Corpus& corpus);
@@ -39,7 +40,7 @@ struct FeatureSet {
     std::int64_t n_bigram() const { return static_cast<std::int64_t>(bigram_pair.size()); }
     std::int64_t size() const { return n_unigram() + n_bigram(); }
 
-    // y' Y + y of the bigram features of attribute x.
+    // The pairs of the bigram features of attribute x, ascending.
     std::span<const std::uint32_t> bigram_pairs_of(std::uint32_t x) const {
         return std::span(bigram_pair)
             .subspan(static_cast<std::size_t>(bigram_ptr[x]),

@@ -15,7 +15,7 @@ class BasePairs {
    public:
     BasePairs(const Corpus& corpus, const FeatureSet& features);
 
-    // y' Y + y of every feature of a list's attributes, ascending, start row included.
+    // The pairs of all features of a list's attributes, ascending, start row included.
     std::span<const std::uint32_t> of(std::uint32_t list) const {
         return std::span(pair_).subspan(ptr_[list], ptr_[list + 1] - ptr_[list]);
     }

@@ -121,7 +121,7 @@ void Chain::log_prob(const Corpus& corpus, const Constraints& constraints, std::
         if (std::find(known.begin(), known.end(), kMissing) == known.end()) {
             bool permitted = true;
             for (std::int64_t t = 0; t < corpus.length(i); ++t) {
-                const std::int32_t previous = t == 0 ? corpus.n_labels : known[t - 1];
+                const std::int32_t previous = t == 0 ? corpus.n_labels : known[t - 1];  // Y: the start label
                 permitted = permitted && constraints.permits(corpus, corpus.offsets[i] + t, previous, known[t]);
             }
             out[i] = permitted ? path_score(tables, i) - log_z : -kInfinity;
@@ -157,8 +157,8 @@ void Chain::edge_marginals(const Corpus& corpus, std::int64_t sequence, const Co
     prepare(lattice, corpus, sequence, constraints, tables.stride());
     recursion.forward(lattice);
     recursion.backward(lattice);
-    const std::int64_t cells = static_cast<std::int64_t>(corpus.n_labels + 1) * corpus.n_labels;
-    for (std::int64_t t = 0; t < lattice.length; ++t) recursion.edge_marginals(lattice, t, out.data() + t * cells);
+    const std::int64_t pairs = LabelPairs(corpus.n_labels).size();
+    for (std::int64_t t = 0; t < lattice.length; ++t) recursion.edge_marginals(lattice, t, out.data() + t * pairs);
 }
 
 double Chain::span_log_prob(const Corpus& corpus, std::int64_t sequence, std::int64_t start,

@@ -1,6 +1,7 @@
 #include "core/inference/constraints.hpp"
 
 #include "core/base/error.hpp"
+#include "core/corpus/numbering.hpp"
 
 namespace sparsecrf {
 
@@ -16,7 +17,7 @@ void Constraints::check(const Corpus& corpus) const {
         throw InputError(message("constraints: expected ", Y, " labels for this corpus, found ", n_labels));
     }
     expect(allowed.size(), P * Y, "allowed");
-    expect(forbidden.size(), (Y + 1) * Y, "forbidden");
+    expect(forbidden.size(), LabelPairs(Y).size(), "forbidden");
     expect(fixed.size(), P, "fixed");
     for (std::size_t t = 0; t < fixed.size(); ++t) {
         if (fixed[t] < kMissing || fixed[t] >= Y) {
@@ -34,7 +35,9 @@ void Constraints::apply(const Corpus& corpus, std::int64_t i, Lattice& lattice) 
 bool Constraints::permits(const Corpus& corpus, std::int64_t position, std::int32_t previous, std::int32_t y) const {
     if (!allowed.empty() && allowed[static_cast<std::size_t>(position * corpus.n_labels + y)] == 0) return false;
     if (!fixed.empty() && fixed[position] != kMissing && fixed[position] != y) return false;
-    return forbidden.empty() || forbidden[static_cast<std::size_t>(previous) * corpus.n_labels + y] == 0;
+    const LabelPairs pairs(corpus.n_labels);
+    return forbidden.empty() ||
+           forbidden[pairs.pair(static_cast<std::uint32_t>(previous), static_cast<std::uint32_t>(y))] == 0;
 }
 
 }  // namespace sparsecrf

@@ -20,9 +20,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 void column_scores(const Potentials& potentials, const Lattice& lattice, std::int64_t t, int y, double* out) {
     potentials.transition(lattice.first + t).column_scores(y, out);
     const RestPairs& rest = lattice.rest;
-    const auto Y = static_cast<std::uint32_t>(potentials.n_labels());
+    const LabelPairs pairs(potentials.n_labels());
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
-        if (rest.pair[k] % Y == static_cast<std::uint32_t>(y)) out[rest.pair[k] / Y] += rest.delta[k];
+        if (pairs.label(rest.pair[k]) == static_cast<std::uint32_t>(y))
+            out[pairs.previous(rest.pair[k])] += rest.delta[k];
     }
 }
 
@@ -32,7 +33,8 @@ double path_score(const Potentials& potentials, std::int64_t i) {
     const Corpus& corpus = potentials.corpus();
     AlignedVector<double> scratch(static_cast<std::size_t>(potentials.stride()));
     PairScores rest;
-    std::int32_t previous = corpus.n_labels;
+    const LabelPairs pairs(corpus.n_labels);
+    auto previous = static_cast<std::int32_t>(pairs.start());
     double sum = 0.0, carry = 0.0;
     const auto add = [&](double x) {
         const double term = x - carry, next = sum + term;
@@ -48,7 +50,7 @@ double path_score(const Potentials& potentials, std::int64_t i) {
         add(first ? transition.start_score()[y] : transition.score(previous, y));
         if (potentials.has_rest(t)) {
             potentials.rest(t, first ? Pairs::start : Pairs::inner, false, rest);
-            const auto pair = static_cast<std::uint32_t>(previous * corpus.n_labels + y);
+            const std::uint32_t pair = pairs.pair(static_cast<std::uint32_t>(previous), static_cast<std::uint32_t>(y));
             const auto found = std::lower_bound(rest.pair.begin(), rest.pair.end(), pair);
             if (found != rest.pair.end() && *found == pair)
                 add(rest.score[static_cast<std::size_t>(found - rest.pair.begin())]);
@@ -62,6 +64,7 @@ double path_score(const Potentials& potentials, std::int64_t i) {
 double best_path(const Potentials& potentials, Recursion& recursion, Lattice& lattice, std::int32_t* labels) {
     const int Y = potentials.n_labels(), stride = potentials.stride();
     recursion.gather_rest(lattice);
+    const LabelPairs pairs(Y);
     const RestPairs& rest = lattice.rest;
     std::vector<int> order;
     std::vector<double> column(static_cast<std::size_t>(Y));
@@ -75,10 +78,10 @@ double best_path(const Potentials& potentials, Recursion& recursion, Lattice& la
             potentials.transition(lattice.first + t).best(previous, epsilon, order);
             // Columns with corrected pairs are done again, each once.
             for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
-                const int y = static_cast<int>(rest.pair[k]) % Y;
+                const std::uint32_t y = pairs.label(rest.pair[k]);
                 if (corrected[y] == t) continue;
                 corrected[y] = t;
-                column_scores(potentials, lattice, t, y, column.data());
+                column_scores(potentials, lattice, t, static_cast<int>(y), column.data());
                 epsilon[y] = -kInfinity;
                 for (int i = 0; i < Y; ++i) epsilon[y] = std::max(epsilon[y], previous[i] + column[i]);
             }

@@ -11,7 +11,7 @@ namespace sparsecrf {
 // The corrected label pairs of a sequence: those of the rest lists. Position t has [ptr[t], ptr[t + 1]).
 struct RestPairs {
     std::vector<std::int64_t> ptr;
-    std::vector<std::uint32_t> pair;  // y' Y + y
+    std::vector<std::uint32_t> pair;  // numbered as in LabelPairs
     std::vector<double> delta;        // sum of lambda over the rest list
     std::vector<double> weight;       // E of the base matrix, and
     std::vector<double> growth;       // exp(delta) - 1: set by forward in the linear domain

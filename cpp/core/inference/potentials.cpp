@@ -59,8 +59,7 @@ Potentials::Potentials(const Corpus& corpus, const ListPool& lists, Kernel kerne
       forbidden_(forbidden),
       transitions_(corpus.base_lists.size()),
       scratch_(static_cast<std::size_t>(threads)) {
-    const auto cells = static_cast<std::uint32_t>(n_labels_ + 1) * static_cast<std::uint32_t>(n_labels_);
-    for (std::uint32_t pair = 0; forbidden != nullptr && pair < cells; ++pair) {
+    for (std::uint32_t pair = 0; forbidden != nullptr && pair < LabelPairs(n_labels_).size(); ++pair) {
         if (forbidden[pair] == 0) continue;
         forbidden_scores_.pair.push_back(pair);
         forbidden_scores_.score.push_back(-kInfinity);
@@ -123,16 +122,15 @@ const double* Potentials::exp_scores(std::int64_t position, double* low, double*
 void Potentials::gather(const ListPool& lists, std::uint32_t list, Pairs pairs, bool keep_zeros,
                         PairScores& out) const {
     out.clear();
-    const auto inner = static_cast<std::uint32_t>(n_labels_) * static_cast<std::uint32_t>(n_labels_);
+    const LabelPairs numbers(n_labels_);
     const double* w = w_.data() + features_->n_unigram();
     for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
         const std::uint32_t x = lists.id(k);
         std::int64_t begin = features_->bigram_ptr[x], end = features_->bigram_ptr[x + 1];
         if (begin == end) continue;
         if (pairs != Pairs::all) {
-            const std::uint32_t* first = features_->bigram_pair.data();
-            const std::int64_t split = std::lower_bound(first + begin, first + end, inner) - first;
-            (pairs == Pairs::start ? begin : end) = split;
+            const auto inner = static_cast<std::int64_t>(numbers.count_inner(features_->bigram_pairs_of(x)));
+            (pairs == Pairs::start ? begin : end) = begin + inner;
         }
         const std::span row(features_->bigram_pair.data() + begin, static_cast<std::size_t>(end - begin));
         if (out.pair.empty()) {

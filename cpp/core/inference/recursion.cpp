@@ -135,13 +135,15 @@ bool Recursion::forward_linear(Lattice& lattice) {
 // u(y) += alpha(y') E(y', y) (exp(delta) - 1) for the corrected pairs: E = E_base + E_base o (exp(delta) - 1).
 void Recursion::correct_forward(Lattice& lattice, std::int64_t t, const double* alpha, double* u) {
     const Transition& transition = potentials_.transition(lattice.first + t);
+    const LabelPairs pairs(n_labels_);
     RestPairs& rest = lattice.rest;
     std::copy_n(u, stride_, touched_.data());
     bool cancelled = false;
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
         const double delta = rest.delta[k];
-        const int previous = static_cast<int>(rest.pair[k]) / n_labels_, y = static_cast<int>(rest.pair[k]) % n_labels_;
-        rest.weight[k] = t == 0 ? transition.start_weight()[y] : transition.weight(previous, y);
+        const std::uint32_t previous = pairs.previous(rest.pair[k]), y = pairs.label(rest.pair[k]);
+        rest.weight[k] =
+            t == 0 ? transition.start_weight()[y] : transition.weight(static_cast<int>(previous), static_cast<int>(y));
         rest.growth[k] = delta == 0.0 ? 0.0 : std::expm1(delta);
         if (delta == 0.0) continue;
         if (t == 0) {
@@ -157,8 +159,9 @@ void Recursion::correct_forward(Lattice& lattice, std::int64_t t, const double* 
         double sum = 0.0;
         for (int i = 0; i < n_labels_; ++i) row_[i] = alpha[i] * transition.weight(i, y);
         for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
-            const int previous = static_cast<int>(rest.pair[k]) / n_labels_;
-            if (static_cast<int>(rest.pair[k]) % n_labels_ == y) row_[previous] *= std::exp(rest.delta[k]);
+            const std::uint32_t pair = rest.pair[k];
+            if (pairs.label(pair) == static_cast<std::uint32_t>(y))
+                row_[pairs.previous(pair)] *= std::exp(rest.delta[k]);
         }
         for (int i = 0; i < n_labels_; ++i) sum += row_[i];
         u[y] = sum;
@@ -168,12 +171,13 @@ void Recursion::correct_forward(Lattice& lattice, std::int64_t t, const double* 
 // beta(y') += E(y', y) (exp(delta) - 1) v(y)
 void Recursion::correct_backward(const Lattice& lattice, std::int64_t t, const double* v, double* beta) {
     const Transition& transition = potentials_.transition(lattice.first + t);
+    const LabelPairs pairs(n_labels_);
     const RestPairs& rest = lattice.rest;
     std::copy_n(beta, stride_, touched_.data());
     bool cancelled = false;
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
         if (rest.delta[k] == 0.0) continue;
-        const int previous = static_cast<int>(rest.pair[k]) / n_labels_, y = static_cast<int>(rest.pair[k]) % n_labels_;
+        const std::uint32_t previous = pairs.previous(rest.pair[k]), y = pairs.label(rest.pair[k]);
         beta[previous] += rest.weight[k] * rest.growth[k] * v[y];
         cancelled |= beta[previous] < kCancelled * touched_[previous];
     }
@@ -183,8 +187,9 @@ void Recursion::correct_backward(const Lattice& lattice, std::int64_t t, const d
         double sum = 0.0;
         for (int y = 0; y < n_labels_; ++y) row_[y] = transition.weight(i, y) * v[y];
         for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
-            const int y = static_cast<int>(rest.pair[k]) % n_labels_;
-            if (static_cast<int>(rest.pair[k]) / n_labels_ == i) row_[y] *= std::exp(rest.delta[k]);
+            const std::uint32_t pair = rest.pair[k];
+            if (pairs.previous(pair) == static_cast<std::uint32_t>(i))
+                row_[pairs.label(pair)] *= std::exp(rest.delta[k]);
         }
         for (int y = 0; y < n_labels_; ++y) sum += row_[y];
         beta[i] = sum;
@@ -195,9 +200,10 @@ void Recursion::correct_backward(const Lattice& lattice, std::int64_t t, const d
 void Recursion::pair_probabilities(Lattice& lattice, std::int64_t t) {
     const double* v = lattice.v + t * stride_;
     const double* alpha = lattice.alpha + (t - 1) * stride_;
+    const LabelPairs pairs(n_labels_);
     RestPairs& rest = lattice.rest;
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
-        const int previous = static_cast<int>(rest.pair[k]) / n_labels_, y = static_cast<int>(rest.pair[k]) % n_labels_;
+        const std::uint32_t previous = pairs.previous(rest.pair[k]), y = pairs.label(rest.pair[k]);
         const double base = (t == 0 ? rest.weight[k] : alpha[previous] * rest.weight[k]) * v[y];
         rest.extra[k] = base * rest.growth[k];
         rest.p[k] = rest.delta[k] == 0.0 ? base : base * std::exp(rest.delta[k]);
@@ -222,7 +228,8 @@ void Recursion::backward_linear(Lattice& lattice, std::int64_t first) {
 
 void Recursion::edge_marginals(const Lattice& lattice, std::int64_t t, double* out) {
     const auto Y = static_cast<std::size_t>(n_labels_);
-    std::fill_n(out, (Y + 1) * Y, 0.0);
+    const LabelPairs pairs(n_labels_);
+    std::fill_n(out, pairs.size(), 0.0);
     const double* v = lattice.v + t * stride_;
     const double* alpha = lattice.alpha + (t - 1) * stride_;
     const Transition& transition = potentials_.transition(lattice.first + t);
@@ -237,7 +244,7 @@ void Recursion::edge_marginals(const Lattice& lattice, std::int64_t t, double* o
         return;
     }
     if (t == 0) {
-        for (std::size_t y = 0; y < Y; ++y) out[Y * Y + y] = transition.start_weight()[y] * v[y];
+        for (std::size_t y = 0; y < Y; ++y) out[pairs.n_inner() + y] = transition.start_weight()[y] * v[y];
     } else {
         for (std::size_t i = 0; i < Y; ++i) {
             for (std::size_t y = 0; y < Y; ++y) {

@@ -60,7 +60,7 @@ class Recursion {
 template <class Visit>
 void Recursion::pair_marginals(const Lattice& lattice, std::int64_t t, std::span<const std::uint32_t> pairs,
                                Visit visit) {
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    const LabelPairs numbers(n_labels_);
     const double* v = lattice.v + t * stride_;
     const double* alpha = lattice.alpha + (t - 1) * stride_;
     const Transition& transition = potentials_.transition(lattice.first + t);
@@ -68,7 +68,7 @@ void Recursion::pair_marginals(const Lattice& lattice, std::int64_t t, std::span
     if (lattice.logarithmic) lambda = t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
     std::int64_t r = lattice.rest.ptr[t];
     for (std::size_t k = 0; k < pairs.size(); ++k) {
-        const std::uint32_t i = pairs[k] / Y, y = pairs[k] % Y;
+        const std::uint32_t i = numbers.previous(pairs[k]), y = numbers.label(pairs[k]);
         if (lattice.logarithmic) {
             visit(k, t == 0 ? std::exp(lambda[y] + v[y]) : std::exp(alpha[i] + lambda[i * stride_ + y] + v[y]));
             continue;

@@ -27,9 +27,9 @@ double log_sum_exp(const Kernels& k, const double* x, int n, double* exp_x) {
 
 const double* Recursion::start_scores(const Lattice& lattice) {
     std::copy_n(potentials_.transition(lattice.first).start_score(), stride_, row_.data());
+    const LabelPairs pairs(n_labels_);
     const RestPairs& rest = lattice.rest;
-    for (std::int64_t k = rest.ptr[0]; k < rest.ptr[1]; ++k)
-        row_[rest.pair[k] % static_cast<std::uint32_t>(n_labels_)] += rest.delta[k];
+    for (std::int64_t k = rest.ptr[0]; k < rest.ptr[1]; ++k) row_[pairs.start_label(rest.pair[k])] += rest.delta[k];
     return row_.data();
 }
 
@@ -37,9 +37,9 @@ const double* Recursion::dense_scores(const Lattice& lattice, std::int64_t t) {
     matrix_.resize(static_cast<std::size_t>(n_labels_) * stride_);
     potentials_.transition(lattice.first + t).fill_scores(matrix_.data());
     const RestPairs& rest = lattice.rest;
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    const LabelPairs pairs(n_labels_);
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
-        matrix_[static_cast<std::size_t>(rest.pair[k] / Y) * stride_ + rest.pair[k] % Y] += rest.delta[k];
+        matrix_[std::size_t{pairs.previous(rest.pair[k])} * stride_ + pairs.label(rest.pair[k])] += rest.delta[k];
     }
     return matrix_.data();
 }
@@ -108,9 +108,9 @@ void Recursion::backward_log(Lattice& lattice, std::int64_t first) {
             v[y] = v[y] == -kInfinity ? -kInfinity : v[y] + beta_[y];
         }
         const double* lambda = t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
-        const auto Y = static_cast<std::uint32_t>(n_labels_);
+        const LabelPairs pairs(n_labels_);
         for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
-            const std::uint32_t i = rest.pair[k] / Y, y = rest.pair[k] % Y;
+            const std::uint32_t i = pairs.previous(rest.pair[k]), y = pairs.label(rest.pair[k]);
             rest.p[k] = t == 0
                             ? std::exp(lambda[y] + v[y])
                             : std::exp((alpha - stride_)[i] + lambda[static_cast<std::size_t>(i) * stride_ + y] + v[y]);

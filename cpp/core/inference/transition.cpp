@@ -17,15 +17,14 @@ double times(double sum, double weight) { return sum == 0.0 ? 0.0 : sum * weight
 }  // namespace
 
 void Transition::fill_scores(double* out) const {
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
     for (int i = 0; i < n_labels_; ++i) {
         double* row = out + static_cast<std::size_t>(i) * stride_;
         std::fill_n(row, n_labels_, 0.0);
         std::fill(row + n_labels_, row + stride_, -kInfinity);
     }
-    for (std::size_t k = 0; k < scores_.pair.size(); ++k) {
-        out[static_cast<std::size_t>(scores_.pair[k] / Y) * stride_ + scores_.pair[k] % Y] = scores_.score[k];
-    }
+    for_each_pair(scores_.pair, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
+        out[i * static_cast<std::size_t>(stride_) + y] = scores_.score[k];
+    });
 }
 
 void Transition::multiply(double* sums) const {
@@ -42,14 +41,14 @@ void Transition::multiply(double* sums) const {
 }
 
 void Transition::multiply(std::span<const std::uint32_t> pairs, double* sums) const {
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    const LabelPairs numbers(n_labels_);
     std::size_t entry = 0;
     for (std::size_t k = 0; k < pairs.size(); ++k) {
         const std::uint32_t pair = pairs[k];
-        if (pair >= Y * Y) {
-            sums[k] = times(sums[k], start_weight_[pair - Y * Y]);
+        if (numbers.is_start(pair)) {
+            sums[k] = times(sums[k], start_weight_[numbers.start_label(pair)]);
         } else if (dense_) {
-            sums[k] = times(sums[k], e_[static_cast<std::size_t>(pair / Y) * stride_ + pair % Y]);
+            sums[k] = times(sums[k], e_[std::size_t{numbers.previous(pair)} * stride_ + numbers.label(pair)]);
         } else {
             while (entry < scores_.pair.size() && scores_.pair[entry] < pair) ++entry;
             if (entry < scores_.pair.size() && scores_.pair[entry] == pair) sums[k] = times(sums[k], weight_[entry]);
@@ -114,7 +113,7 @@ double Transition::weight(int previous, int y) const {
 
 double Transition::score(int previous, int y) const {
     const std::uint32_t pair =
-        static_cast<std::uint32_t>(previous) * static_cast<std::uint32_t>(n_labels_) + static_cast<std::uint32_t>(y);
+        LabelPairs(n_labels_).pair(static_cast<std::uint32_t>(previous), static_cast<std::uint32_t>(y));
     const auto found = std::lower_bound(scores_.pair.begin(), scores_.pair.end(), pair);
     if (found == scores_.pair.end() || *found != pair) return 0.0;
     return scores_.score[static_cast<std::size_t>(found - scores_.pair.begin())];
@@ -150,7 +149,7 @@ double Transition::row_sum(const double* v, int previous) const {
         for (int j = 0; j < n_labels_; ++j) sum += v[j] * e_[static_cast<std::size_t>(previous) * stride_ + j];
         return sum;
     }
-    const auto first = static_cast<std::uint32_t>(previous) * static_cast<std::uint32_t>(n_labels_);
+    const std::uint32_t first = LabelPairs(n_labels_).pair(static_cast<std::uint32_t>(previous), 0);
     std::size_t k = row_ptr_[previous];
     for (int j = 0; j < n_labels_; ++j) {
         const bool entry = k < scores_.pair.size() && scores_.pair[k] == first + static_cast<std::uint32_t>(j);

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "core/base/aligned.hpp"
+#include "core/corpus/numbering.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace sparsecrf {
 
 enum class Kernel { automatic, sparse, dense, log };
 
-// Scores of some label pairs, ascending in pair = y' Y + y.
+// Scores of some label pairs, ascending.
 struct PairScores {
     std::vector<std::uint32_t> pair;
     std::vector<double> score;
@@ -22,20 +23,6 @@ struct PairScores {
         score.clear();
     }
 };
-
-// visit(k, y', y) for ascending pairs, with a division a row instead of one each.
-template <class Visit>
-void for_each_pair(std::span<const std::uint32_t> pairs, int n_labels, Visit visit) {
-    const auto Y = static_cast<std::uint32_t>(n_labels);
-    std::uint32_t i = 0, first = 0;  // y' and the first pair of its row
-    for (std::size_t k = 0; k < pairs.size(); ++k) {
-        if (pairs[k] - first >= Y) {
-            i = pairs[k] / Y;
-            first = i * Y;
-        }
-        visit(k, std::size_t{i}, std::size_t{pairs[k] - first});
-    }
-}
 
 // visit(k, place of row[k] among pairs) for ascending `row`, a part of ascending `pairs`.
 template <class Visit>

@@ -16,7 +16,6 @@ void Transition::assign(int n_labels, const PairScores& scores, Kernel kernel, s
     const bool was_dense = !et_.empty(), was_sparse = !row_ptr_.empty();
     n_labels_ = n_labels;
     stride_ = padded(n_labels);
-    const auto Y = static_cast<std::uint32_t>(n_labels);
     low_ = high_ = 0.0;
     forbids_ = false;
     for (const double x : scores.score) {
@@ -30,9 +29,11 @@ void Transition::assign(int n_labels, const PairScores& scores, Kernel kernel, s
     start_score_.assign(stride_, -kInfinity);
     start_weight_.assign(stride_, 0.0);
     std::fill_n(start_score_.begin(), n_labels, 0.0);
-    const auto first =
-        static_cast<std::size_t>(std::lower_bound(scores.pair.begin(), scores.pair.end(), Y * Y) - scores.pair.begin());
-    for (std::size_t k = first; k < scores.pair.size(); ++k) start_score_[scores.pair[k] - Y * Y] = scores.score[k];
+    const LabelPairs numbers(n_labels);
+    const std::size_t first = numbers.count_inner(scores.pair);
+    for (std::size_t k = first; k < scores.pair.size(); ++k) {
+        start_score_[numbers.start_label(scores.pair[k])] = scores.score[k];
+    }
     kernels().exp_shifted(start_score_.data(), 0.0, stride_, start_weight_.data());
 
     const bool same =
@@ -130,12 +131,12 @@ void Transition::Bundles::clear() {
 
 // Lines in ascending order of length, four at a time: little is filled up, and consecutive loops are equally long.
 void Transition::lay_bundles(Bundles& bundles, bool by_column) const {
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    const LabelPairs numbers(n_labels_);
     const std::vector<std::uint32_t>& start = by_column ? column_ptr_ : row_ptr_;
     const auto length = [&](std::uint32_t i) { return start[i + 1] - start[i]; };
     bundles.clear();
     std::vector<std::uint16_t>& lines = bundles.line;
-    for (std::uint32_t i = 0; i < Y; ++i) {
+    for (std::uint32_t i = 0; i < numbers.n_labels; ++i) {
         if (length(i) > 0) lines.push_back(static_cast<std::uint16_t>(i));
     }
     std::sort(lines.begin(), lines.end(),
@@ -150,7 +151,7 @@ void Transition::lay_bundles(Bundles& bundles, bool by_column) const {
         const std::uint32_t i = lines[k];
         std::uint16_t* cell = bundles.cell.data() + 4 * static_cast<std::size_t>(bundles.ptr[k / 4]) + k % 4;
         for (std::uint32_t e = start[i]; e < start[i + 1]; ++e, cell += 4) {
-            *cell = by_column ? column_row_[e] : static_cast<std::uint16_t>(scores_.pair[e] - i * Y);
+            *cell = by_column ? column_row_[e] : static_cast<std::uint16_t>(scores_.pair[e] - numbers.pair(i, 0));
         }
     }
 }

@@ -7,7 +7,7 @@ namespace sparsecrf {
 
 void Transition::renew(std::span<const std::uint32_t> pairs, const double* scores) {
     if (pairs.empty()) return;
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    const LabelPairs numbers(n_labels_);
     const std::size_t n = scores_.pair.size();
     const int end = padded(static_cast<int>(pairs.size()));
     renewed_.resize(static_cast<std::size_t>(end));
@@ -17,8 +17,8 @@ void Transition::renew(std::span<const std::uint32_t> pairs, const double* score
     kernels().exp_shifted(scores, 0.0, end, renewed_.data());
     std::copy_n(scores, n, scores_.score.begin());
     for (std::size_t k = n; k < pairs.size(); ++k) {
-        start_score_[pairs[k] - Y * Y] = scores[k];
-        start_weight_[pairs[k] - Y * Y] = renewed_[k];
+        start_score_[numbers.start_label(pairs[k])] = scores[k];
+        start_weight_[numbers.start_label(pairs[k])] = renewed_[k];
     }
     if (dense_) {
         renew_dense();
@@ -33,7 +33,7 @@ void Transition::renew_dense() {
     const auto Y = static_cast<std::size_t>(n_labels_), Yp = static_cast<std::size_t>(stride_);
     et_.clear();
     lambda_.clear();
-    if (scores_.pair.size() == Y * Y) {
+    if (scores_.pair.size() == LabelPairs(n_labels_).n_inner()) {
         for (std::size_t i = 0; i < Y; ++i) std::copy_n(renewed_.data() + i * Y, Y, e_.data() + i * Yp);
     } else {
         for_each_pair(scores_.pair, n_labels_,
@@ -42,17 +42,17 @@ void Transition::renew_dense() {
 }
 
 void Transition::renew_bundles(Bundles& bundles, bool by_column) {
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    const LabelPairs numbers(n_labels_);
     if (bundles.places.empty()) {
-        std::vector<std::uint32_t> next(bundles.line.size());  // the next free place of each line
-        std::vector<std::vector<std::uint32_t>> lines(Y);      // which of them a label is
+        std::vector<std::uint32_t> next(bundles.line.size());             // the next free place of each line
+        std::vector<std::vector<std::uint32_t>> lines(numbers.n_labels);  // which of them a label is
         for (std::uint32_t k = 0; k < next.size(); ++k) {
             next[k] = 4 * bundles.ptr[k / 4] + k % 4;
             lines[bundles.line[k]].push_back(k);
         }
         for (std::uint32_t e = 0; e < scores_.pair.size(); ++e) {
             const std::uint32_t pair = scores_.pair[e];
-            for (const std::uint32_t k : lines[by_column ? pair % Y : pair / Y]) {
+            for (const std::uint32_t k : lines[by_column ? numbers.label(pair) : numbers.previous(pair)]) {
                 bundles.places.push_back({next[k], e});
                 next[k] += 4;
             }

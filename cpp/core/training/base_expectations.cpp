@@ -70,8 +70,7 @@ BaseExpectations::BaseExpectations(const Corpus& corpus, const BasePairs& pairs,
 
 void BaseExpectations::lay(List& list, std::span<const std::uint32_t> pairs, Kernel kernel) const {
     if (pairs.empty()) return;
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
-    const auto inner = static_cast<std::size_t>(std::lower_bound(pairs.begin(), pairs.end(), Y * Y) - pairs.begin());
+    const std::size_t inner = LabelPairs(n_labels_).count_inner(pairs);
     list.all_pairs = kernel == Kernel::dense ||
                      (kernel == Kernel::automatic && !pairs_are_cheaper(inner, n_labels_, lists_.size() - 1));
     list.n =
@@ -89,9 +88,10 @@ void BaseExpectations::lay(List& list, std::span<const std::uint32_t> pairs, Ker
 
 std::optional<std::size_t> BaseExpectations::cell(std::uint32_t list, std::uint32_t pair) const {
     const List& of = lists_[list];
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
-    if (of.all_pairs)
-        return of.first + static_cast<std::size_t>(pair / Y) * static_cast<std::size_t>(stride_) + pair % Y;
+    if (of.all_pairs) {
+        const LabelPairs numbers(n_labels_);
+        return of.first + numbers.previous(pair) * static_cast<std::size_t>(stride_) + numbers.label(pair);
+    }
     const std::span<const std::uint32_t> pairs = pairs_.of(list);
     const auto found = std::lower_bound(pairs.begin(), pairs.end(), pair);
     if (found == pairs.end() || *found != pair) return std::nullopt;
@@ -189,7 +189,7 @@ void BaseExpectations::add_pairs(const List& list, const double* const* a, const
 void BaseExpectations::add_start(std::uint32_t list, std::span<const std::uint32_t> all, const BlockRows& rows,
                                  double* sums) const {
     const List& of = lists_[list];
-    const auto inner = static_cast<std::uint32_t>(n_labels_) * static_cast<std::uint32_t>(n_labels_);
+    const LabelPairs numbers(n_labels_);
     const std::span<const std::uint32_t> pairs = pairs_.of(list);
     for (const std::uint32_t r : all) {
         if (rows.lattices[rows.item[r]].logarithmic) continue;
@@ -197,7 +197,7 @@ void BaseExpectations::add_start(std::uint32_t list, std::span<const std::uint32
         if (of.all_pairs) {
             kernels().axpy(1.0, v, stride_, sums + static_cast<std::size_t>(n_labels_) * stride_);
         } else {
-            for (std::size_t c = of.left.size(); c < pairs.size(); ++c) sums[c] += v[pairs[c] - inner];
+            for (std::size_t c = of.left.size(); c < pairs.size(); ++c) sums[c] += v[numbers.start_label(pairs[c])];
         }
     }
 }
@@ -207,7 +207,7 @@ void BaseExpectations::add_start(std::uint32_t list, std::span<const std::uint32
 void BaseExpectations::add_direct(const Potentials& potentials, std::uint32_t list, std::span<const std::uint32_t> all,
                                   const BlockRows& rows) {
     List& of = lists_[list];
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    const LabelPairs numbers(n_labels_);
     std::vector<double> edges;
     std::optional<Recursion> recursion;
     for (const std::uint32_t r : all) {
@@ -226,10 +226,11 @@ void BaseExpectations::add_direct(const Potentials& potentials, std::uint32_t li
             if (curvature_) direct2_[*at] += weight * p2;
         };
         if (lattice.logarithmic) {
-            edges.resize(static_cast<std::size_t>(Y + 1) * Y);
+            edges.resize(numbers.size());
             if (!recursion) recursion.emplace(potentials);
             recursion->edge_marginals(lattice, t, edges.data());
-            for (std::uint32_t pair = t == 0 ? Y * Y : 0; pair < (t == 0 ? (Y + 1) * Y : Y * Y); ++pair) {
+            const std::uint32_t end = t == 0 ? numbers.size() : numbers.n_inner();
+            for (std::uint32_t pair = t == 0 ? numbers.n_inner() : 0; pair < end; ++pair) {
                 add(pair, edges[pair], edges[pair] * edges[pair]);
             }
             continue;

@@ -72,14 +72,14 @@ void Expectations::add_unigrams(const Occurrences& all, const BlockRows& rows) {
 // E[x, y', y] += sum_t w v p_t(y', y) for the attributes of rest lists: their pairs are among the lattice's.
 void Expectations::add_rest(const Block& block, const BlockRows& rows) {
     const Occurrences& all = block.rest;
-    const auto inner = static_cast<std::uint32_t>(n_labels_) * static_cast<std::uint32_t>(n_labels_);
+    const LabelPairs numbers(n_labels_);
     const std::int64_t offset = features_.n_unigram();
     parallel_for(static_cast<std::int64_t>(all.keys.size()), threads_, 64, [&](int, std::int64_t key) {
         const std::uint32_t x = all.keys[static_cast<std::size_t>(key)];
         const std::int64_t begin = features_.bigram_ptr[x], end = features_.bigram_ptr[x + 1];
         if (begin == end) return;
         const std::uint32_t* pairs = features_.bigram_pair.data();
-        const std::int64_t split = std::lower_bound(pairs + begin, pairs + end, inner) - pairs;
+        const std::int64_t split = begin + static_cast<std::int64_t>(numbers.count_inner(features_.bigram_pairs_of(x)));
         for (std::uint32_t o = all.ptr[static_cast<std::size_t>(key)]; o < all.ptr[static_cast<std::size_t>(key) + 1];
              ++o) {
             const std::uint32_t r = all.rows[o], item = rows.item[r];

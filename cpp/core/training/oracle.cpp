@@ -39,14 +39,14 @@ const std::vector<double>& Oracle::counts(const FeatureSet& features) {
             counts_[static_cast<std::size_t>(offset + (found - cells.begin()))] += weight * lists.value(k);
         }
     };
-    const auto Y = static_cast<std::uint32_t>(corpus_.n_labels);
+    const LabelPairs pairs(corpus_.n_labels);
     for (std::int64_t i = 0; i < corpus_.n_sequences(); ++i) {
         const double weight = plan_.count_weight[static_cast<std::size_t>(i)];
         if (weight == 0.0) continue;
-        std::uint32_t previous = Y;
+        std::uint32_t previous = pairs.start();
         for (std::int64_t t = corpus_.offsets[i]; t < corpus_.offsets[i + 1]; ++t) {
             const auto y = static_cast<std::uint32_t>(corpus_.labels[t]);
-            const std::uint32_t pair = previous * Y + y;
+            const std::uint32_t pair = pairs.pair(previous, y);
             add(features.unigram_ptr, features.unigram_label, 0, corpus_.unigram_lists, corpus_.unigram[t], y, weight);
             add(features.bigram_ptr, features.bigram_pair, features.n_unigram(), corpus_.base_lists, corpus_.base[t],
                 pair, weight);

@@ -208,14 +208,14 @@ double Sbcd::add_item(const FeatureSet& features, std::uint32_t x, const Row& ro
     std::int64_t first = 0;
     while (first < lattice.length && !holds(first)) ++first;
     worker.recursion.backward(lattice, first);
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
     const double weight = item.weight, curved = std::max(item.weight, 0.0);
     const auto add = [&](std::size_t k, double value, double p) {
         g[k] += weight * value * p;
         h[k] += curved * value * value * p * (1.0 - p);
     };
     const std::uint32_t* pairs = features.bigram_pair.data() + (row.bigram - features.n_unigram());
-    const std::int64_t split = std::lower_bound(pairs, pairs + row.n_bigram, Y * Y) - pairs;
+    const auto split =
+        static_cast<std::int64_t>(LabelPairs(n_labels_).count_inner({pairs, static_cast<std::size_t>(row.n_bigram)}));
     for (std::int64_t t = first; t < lattice.length; ++t) {
         const std::int64_t position = lattice.first + t;
         const double u = value_in(corpus_.unigram_lists, corpus_.unigram[position], x);
@@ -253,7 +253,7 @@ std::vector<double> Sbcd::step(const FeatureSet& features, const Row& row, std::
     for (std::size_t k = 0; k < n; ++k) {
         q[k] = damping * std::max(h[k], std::fabs(g[k]));
         if (k < n_unigram) continue;
-        const auto y = static_cast<std::uint16_t>(pairs[k - n_unigram] % static_cast<std::uint32_t>(n_labels_));
+        const auto y = static_cast<std::uint16_t>(LabelPairs(n_labels_).label(pairs[k - n_unigram]));
         const auto found = static_cast<std::size_t>(std::lower_bound(labels, labels + n_unigram, y) - labels);
         if (found == n_unigram || labels[found] != y) continue;
         parent[k] = static_cast<std::int32_t>(found);

@@ -154,30 +154,32 @@ void Screen::finish() {
 
 std::vector<std::int64_t> Screen::candidates() const {
     const auto over = [&](const AlignedVector<double>& sums, std::uint32_t row) {
-        std::vector<std::int64_t> labels;
-        for (int y = 0; y < n_labels_; ++y) {
+        std::vector<std::uint32_t> labels;
+        for (std::uint32_t y = 0; y < static_cast<std::uint32_t>(n_labels_); ++y) {
             if (sums[static_cast<std::size_t>(row) * stride_ + y] > bound_) labels.push_back(y);
         }
         return labels;
     };
-    const std::int64_t Y = n_labels_, X = corpus_.n_attributes;
+    const Numbering numbering(n_labels_, corpus_.n_attributes);
     std::vector<std::int64_t> out;
     for (std::size_t row = 0; row < unigram_.keys.size(); ++row) {
         const double* sums = unigram_.sums.data() + row * static_cast<std::size_t>(stride_);
-        for (std::int64_t y = 0; y < Y; ++y) {
-            if (sums[y] > bound_) out.push_back(unigram_.keys[row] * Y + y);
+        for (int y = 0; y < n_labels_; ++y) {
+            if (sums[y] > bound_) out.push_back(numbering.unigram.number(unigram_.keys[row], y));
         }
     }
-    for (std::int64_t x = 0; x < X; ++x) {
-        const std::int64_t first = X * Y + x * (Y + 1) * Y;
+    for (std::uint32_t x = 0; x < corpus_.n_attributes; ++x) {
+        const auto add = [&](std::uint32_t before, std::uint32_t y) {
+            out.push_back(numbering.bigram.number(x, numbering.pairs.pair(before, y)));
+        };
         if (previous_.row_of[x] != kNoRow) {
             const auto ys = over(label_.sums, label_.row_of[x]);
-            for (const std::int64_t before : over(previous_.sums, previous_.row_of[x])) {
-                for (const std::int64_t y : ys) out.push_back(first + before * Y + y);
+            for (const std::uint32_t before : over(previous_.sums, previous_.row_of[x])) {
+                for (const std::uint32_t y : ys) add(before, y);
             }
         }
         if (start_.row_of[x] != kNoRow) {
-            for (const std::int64_t y : over(start_.sums, start_.row_of[x])) out.push_back(first + Y * Y + y);
+            for (const std::uint32_t y : over(start_.sums, start_.row_of[x])) add(numbering.pairs.start(), y);
         }
     }
     return out;
@@ -185,20 +187,19 @@ std::vector<std::int64_t> Screen::candidates() const {
 
 ShardSums Screen::sums_above(double fraction) const {
     ShardSums out;
-    const std::int64_t Y = n_labels_, cells = Y * static_cast<std::int64_t>(corpus_.n_attributes);
-    std::int64_t first = 0;
+    FeatureRange range = Numbering(n_labels_, corpus_.n_attributes).unigram;
     for (const Rows* rows : {&unigram_, &previous_, &label_, &start_}) {
         for (std::size_t row = 0; row < rows->keys.size(); ++row) {
             const double* sums = rows->sums.data() + row * static_cast<std::size_t>(stride_);
             const double least = fraction * bound_ * rows->share[row];
-            for (std::int64_t y = 0; y < Y; ++y) {
+            for (int y = 0; y < n_labels_; ++y) {
                 if (sums[y] <= least) continue;
-                out.cell.push_back(first + rows->keys[row] * Y + y);
+                out.cell.push_back(range.number(rows->keys[row], y));
                 out.sum.push_back(sums[y]);
                 out.share.push_back(rows->share[row]);
             }
         }
-        first += cells;
+        range.first = range.end();
     }
     return out;
 }

@@ -29,7 +29,8 @@ struct Masses {
 };
 Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute);
 
-// Sums of a shard by cell, ascending: kind X Y + x Y + y, the kinds being unigram, A, B, and B at first positions.
+// Sums of a shard by cell (x, y), ascending: four ranges one after the other, each numbered like unigram features, of
+// unigram attributes, A, B, and B at first positions.
 struct ShardSums {
     std::vector<std::int64_t> cell;
     std::vector<double> sum;    // a_s

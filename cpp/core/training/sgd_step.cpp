@@ -98,9 +98,9 @@ void SgdStep::infer(std::span<const Item> items, bool backward) {
 
 // The pair of labels at t; they are known.
 std::uint32_t SgdStep::pair_of_labels(std::int64_t t) const {
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
+    const LabelPairs pairs(n_labels_);
     const auto label = [&](std::int64_t s) { return static_cast<std::uint32_t>(corpus_.labels[first_ + s]); };
-    return (t == 0 ? Y : label(t - 1)) * Y + label(t);
+    return pairs.pair(t == 0 ? pairs.start() : label(t - 1), label(t));
 }
 
 // mu[x, y] -= eta v { sum_items weight p_t(y) - count [y = y_t] }
@@ -158,9 +158,9 @@ void SgdStep::sum_products(std::uint32_t list) {
         }
     }
     const auto Y = static_cast<std::size_t>(n_labels_), Yp = static_cast<std::size_t>(stride_);
+    const LabelPairs numbers(n_labels_);
     const std::span<const std::uint32_t> pairs = potentials_.pairs_of_list(list);
-    const std::size_t inner =
-        static_cast<std::size_t>(std::lower_bound(pairs.begin(), pairs.end(), Y * Y) - pairs.begin());
+    const std::size_t inner = numbers.count_inner(pairs);
     const Transition& transition = potentials_.transition_of_list(list);
     const double* e = transition.renewed();
     sums_.assign(pairs.size(), 0.0);
@@ -169,7 +169,7 @@ void SgdStep::sum_products(std::uint32_t list) {
     } else if (transition.dense()) {
         std::fill(products_.begin(), products_.end(), 0.0);
         kernels().rank_update(left_.data(), right_.data(), left_.size(), 0, n_labels_, stride_, products_.data());
-        if (inner == Y * Y) {
+        if (inner == numbers.n_inner()) {
             for (std::size_t i = 0; i < Y; ++i) {
                 for (std::size_t y = 0; y < Y; ++y) sums[i * Y + y] = e[i * Y + y] * products_[i * Yp + y];
             }
@@ -185,14 +185,13 @@ void SgdStep::sum_products(std::uint32_t list) {
         });
     }
     for (const double* v : start_) {
-        for (std::size_t k = inner; k < pairs.size(); ++k) sums[k] += e[k] * v[pairs[k] - Y * Y];
+        for (std::size_t k = inner; k < pairs.size(); ++k) sums[k] += e[k] * v[numbers.start_label(pairs[k])];
     }
 }
 
 // What is not such a product: the labels of the sequence, what a rest list adds to the pairs of the base matrix, and
 // whole positions in the log domain.
 void SgdStep::sum_direct(std::uint32_t list) {
-    const auto Y = static_cast<std::uint32_t>(n_labels_);
     const std::span<const std::uint32_t> pairs = potentials_.pairs_of_list(list);
     const auto add = [&](std::uint32_t pair, double amount) {
         const auto found = std::lower_bound(pairs.begin(), pairs.end(), pair);
@@ -203,7 +202,7 @@ void SgdStep::sum_direct(std::uint32_t list) {
         for (std::size_t k = 0; k < item_weight_.size(); ++k) {
             const Lattice& lattice = lattices_[k];
             if (lattice.logarithmic) {
-                edges_.resize(static_cast<std::size_t>(Y + 1) * Y);
+                edges_.resize(LabelPairs(n_labels_).size());
                 recursion_.edge_marginals(lattice, t, edges_.data());
                 for (std::size_t i = 0; i < pairs.size(); ++i) sums_[i] += item_weight_[k] * edges_[pairs[i]];
                 continue;
@@ -220,11 +219,11 @@ void SgdStep::subtract_rest(std::int64_t t, double eta) {
     const ListPool& lists = corpus_.rest_lists;
     const std::uint32_t list = corpus_.rest[first_ + t];
     const RestPairs& rest = lattices_.front().rest;  // the same pairs for every item
-    const auto inner = static_cast<std::uint32_t>(n_labels_) * static_cast<std::uint32_t>(n_labels_);
     const std::uint32_t* pairs = features_.bigram_pair.data();
     for (std::int64_t e = lists.begin(list); e < lists.end(list); ++e) {
         std::int64_t begin = features_.bigram_ptr[lists.id(e)], end = features_.bigram_ptr[lists.id(e) + 1];
-        (t == 0 ? begin : end) = std::lower_bound(pairs + begin, pairs + end, inner) - pairs;
+        (t == 0 ? begin : end) = begin + static_cast<std::int64_t>(
+                                             LabelPairs(n_labels_).count_inner(features_.bigram_pairs_of(lists.id(e))));
         const double factor = eta * lists.value(e);
         std::int64_t r = rest.ptr[t];
         for (std::int64_t k = begin; k < end; ++k) {

@@ -1,0 +1,78 @@
+// How features and label pairs are numbered: the one place in C++ that knows it.
+//
+// X attributes, Y labels 0 to Y - 1; Y also stands for the start label, the label before the first one.
+//     pair (y', y):        y' Y + y                          below (Y + 1) Y; those of the start label come last
+//     unigram (x, y):      x Y + y                           from 0
+//     bigram (x, y', y):   X Y + x (Y + 1) Y + (y' Y + y)    from X Y
+// Every kind of feature is a range of numbers with a fixed number of cells per attribute. A further kind, such as longer
+// label n-grams, is one more range after these.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace sparsecrf {
+
+// Numbers of label pairs, start label included.
+struct LabelPairs {
+    explicit constexpr LabelPairs(std::int64_t labels) : n_labels(static_cast<std::uint32_t>(labels)) {}
+
+    constexpr std::uint32_t pair(std::uint32_t previous, std::uint32_t y) const { return previous * n_labels + y; }
+    constexpr std::uint32_t previous(std::uint32_t pair) const { return pair / n_labels; }
+    constexpr std::uint32_t label(std::uint32_t pair) const { return pair % n_labels; }
+
+    constexpr std::uint32_t start() const { return n_labels; }                  // y' of the start label
+    constexpr std::uint32_t n_inner() const { return n_labels * n_labels; }     // pairs y' < Y: 0 to n_inner() - 1
+    constexpr std::uint32_t size() const { return (n_labels + 1) * n_labels; }  // all of them
+    constexpr bool is_start(std::uint32_t pair) const { return pair >= n_inner(); }
+    // y of a pair (start, y), without the division.
+    constexpr std::uint32_t start_label(std::uint32_t pair) const { return pair - n_inner(); }
+
+    // How many of some ascending pairs have y' < Y: the others, those of the start label, follow them.
+    std::size_t count_inner(std::span<const std::uint32_t> pairs) const {
+        return static_cast<std::size_t>(std::lower_bound(pairs.begin(), pairs.end(), n_inner()) - pairs.begin());
+    }
+
+    std::uint32_t n_labels;  // Y
+};
+
+// visit(k, y', y) for ascending pairs, with a division a row instead of one each.
+template <class Visit>
+void for_each_pair(std::span<const std::uint32_t> pairs, int n_labels, Visit visit) {
+    const auto Y = static_cast<std::uint32_t>(n_labels);
+    std::uint32_t i = 0, first = 0;  // y' and the first pair of its row
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+        if (pairs[k] - first >= Y) {
+            i = pairs[k] / Y;
+            first = i * Y;
+        }
+        visit(k, std::size_t{i}, std::size_t{pairs[k] - first});
+    }
+}
+
+// The numbers of one kind of feature: `cells` for each attribute, attribute after attribute.
+struct FeatureRange {
+    constexpr std::int64_t number(std::int64_t x, std::int64_t cell) const { return first + x * cells + cell; }
+    constexpr std::int64_t attribute(std::int64_t number) const { return (number - first) / cells; }
+    constexpr std::int64_t cell(std::int64_t number) const { return (number - first) % cells; }
+    constexpr std::int64_t end() const { return first + n_attributes * cells; }
+    constexpr bool holds(std::int64_t number) const { return first <= number && number < end(); }
+
+    std::int64_t first, n_attributes, cells;
+};
+
+// Numbers of all features that X attributes and Y labels can form. Ascending numbers are the canonical order.
+struct Numbering {
+    constexpr Numbering(std::int64_t n_labels, std::int64_t n_attributes)
+        : pairs(n_labels), unigram{0, n_attributes, n_labels}, bigram{unigram.end(), n_attributes, pairs.size()} {}
+
+    constexpr std::int64_t size() const { return bigram.end(); }
+
+    LabelPairs pairs;
+    FeatureRange unigram;  // a cell is a label y
+    FeatureRange bigram;   // a cell is a pair
+};
+
+}  // namespace sparsecrf
