@@ -197,6 +197,19 @@ def test_encoder_is_usable_after_a_failed_sequence(bad):
     assert losses[0][1].tolist() == losses[1][1].tolist()
 
 
+def test_encoder_is_usable_after_a_failed_matrix():
+    encoder = _core.Encoder(
+        attributes=_core.StringTable(), labels=_core.StringTable(), bigram=None, bias="", start=True, grow=True
+    )
+    encoder.add(["a"], ["L"])
+    with pytest.raises(InputError, match="sequence 1, position 0: expected a finite unigram attribute value"):
+        encoder.add_matrix(np.array([0, 1]), np.zeros(1, np.int32), np.array([np.inf]), np.zeros(1, np.int64), ["L"])
+    encoder.add(["b", "c"], ["L", "M"])
+    corpus = encoder.build()
+    assert corpus.offsets.tolist() == [0, 1, 3]
+    assert corpus.labels.tolist() == [0, 0, 1]
+
+
 def test_a_mapping_in_the_place_of_a_sequence():
     """Its names would be taken for tokens."""
     with pytest.raises(InputError, match=r"^sequence 1: expected an iterable of tokens, found dict"):

@@ -25,7 +25,7 @@ struct Deeper {
 
 struct Gatherer {
     const Place& place;
-    Gathered& out;
+    TokenText& out;
 
     template <class... Parts>
     void add(double value, Parts... parts) {
@@ -126,7 +126,7 @@ nb::iterator Place::iterate(nb::handle x, const char* expected) const {
     return nb::steal<nb::iterator>(iterator);
 }
 
-void gather_row(nb::handle row, std::size_t n_columns, const Place& place, Gathered& out) {
+void gather_row(nb::handle row, std::size_t n_columns, const Place& place, TokenText& out) {
     Gatherer gatherer{place, out};
     const std::size_t before = out.entries.size();
     if (PyUnicode_Check(row.ptr())) {
@@ -147,7 +147,7 @@ void gather_row(nb::handle row, std::size_t n_columns, const Place& place, Gathe
     out.ends.push_back(out.entries.size());
 }
 
-void gather(nb::handle token, const Place& place, Gathered& out) {
+void gather(nb::handle token, const Place& place, TokenText& out) {
     Gatherer gatherer{place, out};
     if (PyUnicode_Check(token.ptr())) {
         gatherer.add(1.0, place.utf8(token));

@@ -1,0 +1,117 @@
+#include "core/text/token_encoder.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sparsecrf {
+
+bool PairRule::ask(std::uint32_t id, const StringTable& names) {
+    if (id >= answers_.size()) answers_.resize(std::max<std::size_t>(id + 1, names.size()), kNotAsked);
+    if (answers_[id] == kNotAsked) answers_[id] = predicate_(names[id]) ? kYes : kNo;
+    return answers_[id] == kYes;
+}
+
+TokenEncoder::TokenEncoder(std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels,
+                           Options options)
+    : attribute_table_(std::move(attributes)),
+      label_table_(std::move(labels)),
+      options_(std::move(options)),
+      sequences_(Names(attribute_table_, options_.grow), {.start = options_.start, .skip_empty = options_.skip_empty}) {
+    if (!options_.lines) sequences_.set_bias(options_.bias);
+}
+
+std::int64_t TokenEncoder::begin() {
+    const std::size_t n = pending_.empty() ? 0 : pending_.back().end;
+    tokens_.resize(std::min(n, tokens_.ends.size()));
+    labels_of_.resize(n);
+    return sequences_.builder().n_seen() + static_cast<std::int64_t>(pending_.size());
+}
+
+std::int64_t TokenEncoder::end(double weight) {
+    const std::size_t before = pending_.empty() ? 0 : pending_.back().end;
+    pending_.push_back({labels_of_.size(), weight});
+    return static_cast<std::int64_t>(labels_of_.size() - before);
+}
+
+std::optional<std::int32_t> TokenEncoder::label(std::string_view name) const {
+    if (options_.grow) return static_cast<std::int32_t>(label_table_->intern(name));
+    if (const auto id = label_table_->find(name)) return static_cast<std::int32_t>(*id);
+    return std::nullopt;
+}
+
+void TokenEncoder::encode() {
+    const std::vector<Pending> all = std::exchange(pending_, {});
+    std::size_t first = 0;
+    for (const Pending& sequence : all) {
+        const Rows rows = options_.lines ? rows_of(first, sequence.end) : Rows();
+        const auto length = static_cast<std::int64_t>(sequence.end - first);
+        sequences_.add_sequence(sequence.weight, length, [&](std::int64_t t) {
+            const std::size_t position = first + static_cast<std::size_t>(t);
+            options_.lines ? sequences_.expand(*options_.lines, rows, t) : look_up(position);
+            return labels_of_[position];
+        });
+        first = sequence.end;
+    }
+}
+
+void TokenEncoder::encode(const MatrixRows& rows) {
+    const std::vector<Pending> all = std::exchange(pending_, {});
+    const Pending& sequence = all.back();
+    sequences_.add_sequence(sequence.weight, static_cast<std::int64_t>(sequence.end), [&](std::int64_t position) {
+        const auto t = static_cast<std::size_t>(position);
+        for (auto k = static_cast<std::size_t>(rows.ptr[t]); k < static_cast<std::size_t>(rows.ptr[t + 1]); ++k) {
+            const std::int64_t x = rows.id[static_cast<std::size_t>(rows.column[k])];
+            if (x >= 0 && rows.value[k] != 0.0) add_known(static_cast<std::uint32_t>(x), rows.value[k]);
+        }
+        return labels_of_[t];
+    });
+}
+
+// All hashes of a position before its first look-up: the memory that look-ups need is on its way when they come.
+void TokenEncoder::look_up(std::size_t position) {
+    const std::size_t first = tokens_.begin(position), end = tokens_.ends[position];
+    const Names& names = sequences_.attributes();
+    hashes_.clear();
+    for (std::size_t k = first; k < end; ++k) {
+        hashes_.emplace_back(tokens_.name(k));
+        names.prefetch(hashes_.back());
+    }
+    for (std::size_t k = first; k < end; ++k) {
+        const std::string_view name = tokens_.name(k);
+        const std::int64_t id = names.id({&name, 1}, hashes_[k - first]);
+        if (id != Names::kUnknown) add_known(static_cast<std::uint32_t>(id), tokens_.entries[k].value);
+    }
+}
+
+// The cells of positions first to end - 1.
+Rows TokenEncoder::rows_of(std::size_t first, std::size_t end) const {
+    Rows rows;
+    rows.length = static_cast<std::int64_t>(end - first);
+    if (rows.length == 0) return rows;
+    rows.n_columns = static_cast<std::int64_t>(tokens_.ends[first] - tokens_.begin(first));
+    for (std::size_t k = tokens_.begin(first); k < tokens_.ends[end - 1]; ++k) {
+        rows.cells.push_back(tokens_.name(k));
+        rows.hashes.emplace_back(rows.cells.back());
+    }
+    return rows;
+}
+
+void TokenEncoder::sort_label_ids() {
+    const StringTable& names = *label_table_;
+    std::vector<std::uint32_t> order(names.size());  // [Y] old ids by name
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return names[a] < names[b]; });
+    std::vector<std::int32_t> to(order.size());
+    StringTable sorted;
+    for (const std::uint32_t y : order) to[y] = static_cast<std::int32_t>(sorted.intern(names[y]));
+    sequences_.builder().rename_labels(to);
+    *label_table_ = std::move(sorted);
+}
+
+Corpus TokenEncoder::build(bool sort_labels) {
+    encode();
+    if (sort_labels) sort_label_ids();
+    return sequences_.build(label_table_->size());
+}
+
+}  // namespace sparsecrf
