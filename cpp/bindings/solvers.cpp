@@ -88,6 +88,8 @@ void bind_sgd(nb::module_& m) {
 
 void bind_solvers(nb::module_& m) {
     m.attr("LANES") = kLanes;
+    m.attr("RIDGE") = kRidge;
+    m.attr("RADIUS") = kRadius;
     m.def("minimize_quadratic", &minimize, nb::arg("g").noconvert(), nb::arg("w").noconvert(),
           nb::arg("diagonal").noconvert(), nb::arg("parent").noconvert(), nb::arg("coupling").noconvert(),
           nb::arg("factors").noconvert(), nb::kw_only(), nb::arg("subtracted"), nb::arg("rho1"), nb::arg("rho2"),

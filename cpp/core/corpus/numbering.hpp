@@ -35,6 +35,11 @@ struct LabelPairs {
         return static_cast<std::size_t>(std::lower_bound(pairs.begin(), pairs.end(), n_inner()) - pairs.begin());
     }
 
+    // Those of some ascending pairs that can stand at a first position, or at another.
+    std::span<const std::uint32_t> at(std::span<const std::uint32_t> pairs, bool first) const {
+        return first ? pairs.subspan(count_inner(pairs)) : pairs.first(count_inner(pairs));
+    }
+
     std::uint32_t n_labels;  // Y
 };
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/base/error.hpp"
+#include "core/base/infinity.hpp"
 #include "core/base/parallel.hpp"
 #include "core/inference/decode.hpp"
 #include "core/inference/recursion.hpp"
@@ -12,14 +12,9 @@
 namespace sparsecrf {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // A lattice of sequence i with constraints applied and rows for all its positions.
 void prepare(OwnedLattice& lattice, const Corpus& corpus, std::int64_t i, const Constraints& constraints, int stride) {
-    lattice.sequence = i;
-    lattice.first = corpus.offsets[i];
-    lattice.length = corpus.length(i);
-    lattice.reserve(lattice.length, stride);
+    lattice.take(corpus, i, stride);
     constraints.apply(corpus, i, lattice);
 }
 

@@ -1,15 +1,14 @@
 #include "core/inference/decode.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <queue>
 
+#include "core/base/compensated_sum.hpp"
 #include "core/base/error.hpp"
+#include "core/base/infinity.hpp"
 
 namespace sparsecrf {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 [[noreturn]] void unsatisfiable(const Lattice& lattice, std::int64_t t) {
     throw UnsatisfiableError(message("sequence ", lattice.sequence, ", position ", t,
@@ -35,29 +34,24 @@ double path_score(const Potentials& potentials, std::int64_t i) {
     PairScores rest;
     const LabelPairs pairs(corpus.n_labels);
     auto previous = static_cast<std::int32_t>(pairs.start());
-    double sum = 0.0, carry = 0.0;
-    const auto add = [&](double x) {
-        const double term = x - carry, next = sum + term;
-        carry = (next - sum) - term;
-        sum = next;
-    };
+    CompensatedSum sum;
     for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
         const std::int32_t y = corpus.labels[t];
         if (y == kMissing) throw InputError(message(corpus.where(t), ": expected a label, found none"));
         const bool first = t == corpus.offsets[i];
         const Transition& transition = potentials.transition(t);
-        add(potentials.scores(t, scratch.data())[y]);
-        add(first ? transition.start_score()[y] : transition.score(previous, y));
+        sum.add(potentials.scores(t, scratch.data())[y]);
+        sum.add(first ? transition.start_score()[y] : transition.score(previous, y));
         if (potentials.has_rest(t)) {
             potentials.rest(t, first ? Pairs::start : Pairs::inner, false, rest);
             const std::uint32_t pair = pairs.pair(static_cast<std::uint32_t>(previous), static_cast<std::uint32_t>(y));
             const auto found = std::lower_bound(rest.pair.begin(), rest.pair.end(), pair);
             if (found != rest.pair.end() && *found == pair)
-                add(rest.score[static_cast<std::size_t>(found - rest.pair.begin())]);
+                sum.add(rest.score[static_cast<std::size_t>(found - rest.pair.begin())]);
         }
         previous = y;
     }
-    return sum;
+    return sum.value();
 }
 
 // epsilon_{t+1}(y) = max_{y'} { epsilon_t(y') + lambda(y', y) } + mu(y)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/aligned.hpp"
+#include "core/corpus/corpus.hpp"
 
 namespace sparsecrf {
 
@@ -17,6 +18,14 @@ struct RestPairs {
     std::vector<double> growth;       // exp(delta) - 1: set by forward in the linear domain
     std::vector<double> p;            // probability of the pair
     std::vector<double> extra;        // p minus what the base matrix alone would give; 0 in the log domain
+    // visit(pair, p - b, p^2 - b^2) for the pairs of position t where that is not zero, b being what the base matrix
+    // alone would give: with extra = p - b the second is extra (2 p - extra).
+    template <class Visit>
+    void for_each_extra(std::int64_t t, Visit visit) const {
+        for (std::int64_t k = ptr[t]; k < ptr[t + 1]; ++k) {
+            if (extra[k] != 0.0) visit(pair[k], extra[k], extra[k] * (2.0 * p[k] - extra[k]));
+        }
+    }
     void clear() {
         ptr.assign(1, 0);
         pair.clear();
@@ -29,7 +38,16 @@ struct RestPairs {
 };
 
 struct Lattice {
-    // Set by the caller.
+    // Makes it a lattice of sequence i, all labels free. Constraints and rows are for the caller to set.
+    void take(const Corpus& corpus, std::int64_t i) {
+        sequence = i;
+        first = corpus.offsets[i];
+        length = corpus.length(i);
+        fixed = nullptr;
+        allowed = nullptr;
+    }
+
+    // Set by `take` and the caller.
     std::int64_t sequence = 0;              // for messages
     std::int64_t first = 0, length = 0;     // positions [first, first + length) of the corpus
     const std::int32_t* fixed = nullptr;    // [T] a label, or kMissing where free; null: all free
@@ -48,8 +66,9 @@ struct Lattice {
 // A lattice that owns its rows.
 struct OwnedLattice : Lattice {
     AlignedVector<double> storage;
-    void reserve(std::int64_t positions, int stride) {
-        const auto rows = static_cast<std::size_t>(positions * stride);
+    void take(const Corpus& corpus, std::int64_t i, int stride) {
+        Lattice::take(corpus, i);
+        const auto rows = static_cast<std::size_t>(length * stride);
         if (storage.size() < 3 * rows) storage.resize(3 * rows);
         alpha = storage.data();
         v = alpha + rows;

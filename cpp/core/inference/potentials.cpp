@@ -1,14 +1,12 @@
 #include "core/inference/potentials.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "core/base/infinity.hpp"
 #include "core/base/parallel.hpp"
 
 namespace sparsecrf {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // a += value * (pairs, w), both ascending; `scratch` holds the result before the swap.
 void merge(PairScores& a, std::span<const std::uint32_t> pairs, const double* w, double value, bool keep_zeros,

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/base/compensated_sum.hpp"
 #include "core/base/error.hpp"
+#include "core/base/infinity.hpp"
 
 namespace sparsecrf {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Without forbidden pairs every possible label keeps alpha_t(y) >= exp(-range_t), where range_t is the spread of the
 // scores at t: alpha_t(y) >= e_t(y) min E and c_t <= max e_t max E. Up to this spread nothing can underflow, nor can
@@ -89,7 +88,7 @@ void Recursion::backward(Lattice& lattice, std::int64_t first) {
 bool Recursion::forward_linear(Lattice& lattice) {
     const bool forbids = potentials_.forbids();
     const bool constrained = lattice.fixed != nullptr || lattice.allowed != nullptr;
-    double log_z = 0.0, carry = 0.0;  // compensated sum
+    CompensatedSum log_z;
     for (std::int64_t t = 0; t < lattice.length; ++t) {
         const std::int64_t position = lattice.first + t;
         const Transition& transition = potentials_.transition(position);
@@ -124,11 +123,9 @@ bool Recursion::forward_linear(Lattice& lattice) {
                 if (alpha[y] > 0.0 && alpha[y] < kSafeAlpha) return false;
             }
         }
-        const double term = std::log(c) + high - carry, sum = log_z + term;
-        carry = (sum - log_z) - term;
-        log_z = sum;
+        log_z.add(std::log(c) + high);
     }
-    lattice.log_z = log_z;
+    lattice.log_z = log_z.value();
     return true;
 }
 

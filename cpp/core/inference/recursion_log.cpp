@@ -2,15 +2,14 @@
 // that long sequences lose no digits. -infinity is an impossible label or pair.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/base/compensated_sum.hpp"
 #include "core/base/error.hpp"
+#include "core/base/infinity.hpp"
 #include "core/inference/recursion.hpp"
 
 namespace sparsecrf {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // log sum_j exp(x[j]) over n entries; exp_x: scratch of the same length.
 double log_sum_exp(const Kernels& k, const double* x, int n, double* exp_x) {
@@ -46,7 +45,7 @@ const double* Recursion::dense_scores(const Lattice& lattice, std::int64_t t) {
 
 // a_t(y) = s_t(y) + log sum_{y'} exp(log alpha_{t-1}(y') + lambda(y', y)),  log c_t = log sum_y exp a_t(y)
 void Recursion::forward_log(Lattice& lattice) {
-    double log_z = 0.0, carry = 0.0;
+    CompensatedSum log_z;
     for (std::int64_t t = 0; t < lattice.length; ++t) {
         double* a = lattice.alpha + t * stride_;
         if (t == 0) {
@@ -83,11 +82,9 @@ void Recursion::forward_log(Lattice& lattice) {
             a[y] -= log_c;
             ebar[y] = s[y] - log_c;
         }
-        const double term = log_c - carry, sum = log_z + term;
-        carry = (sum - log_z) - term;
-        log_z = sum;
+        log_z.add(log_c);
     }
-    lattice.log_z = log_z;
+    lattice.log_z = log_z.value();
 }
 
 // v_t = log beta_t + s_t - log c_t,  p_t = exp(log alpha_t + log beta_t),

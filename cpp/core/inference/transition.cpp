@@ -1,12 +1,11 @@
 #include "core/inference/transition.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "core/base/infinity.hpp"
 
 namespace sparsecrf {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // 1 + sum alpha M keeps at least 53 - 10 bits above this share of the sum without M; below, the cell is summed again.
 constexpr double kCancelled = 0x1p-10;

@@ -1,17 +1,11 @@
 // From scores to the arrays of a matrix.
 #include <algorithm>
-#include <limits>
 
+#include "core/base/infinity.hpp"
 #include "core/inference/cost_model.hpp"
 #include "core/inference/transition.hpp"
 
 namespace sparsecrf {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
-
 void Transition::assign(int n_labels, const PairScores& scores, Kernel kernel, std::size_t n_matrices) {
     const bool was_dense = !et_.empty(), was_sparse = !row_ptr_.empty();
     n_labels_ = n_labels;

@@ -1,8 +1,8 @@
 #include "core/inference/unigram_rows.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "core/base/infinity.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace sparsecrf {
@@ -84,7 +84,7 @@ void UnigramRows::score(const ListPool& lists, std::uint32_t list, double* s) co
         }
     }
     if (n > 0) kernels().sum_rows(values, dense, n, stride_, s);
-    std::fill(s + n_labels_, s + stride_, -std::numeric_limits<double>::infinity());
+    std::fill(s + n_labels_, s + stride_, -kInfinity);
 }
 
 }  // namespace sparsecrf

@@ -1,8 +1,7 @@
 // The body of every clone: included once by each simd/kernels_*.cpp, after SPARSECRF_CLONE, SPARSECRF_LANES and
 // SPARSECRF_TILE (native vectors of accumulators that fit the registers twice) are defined. Standard headers with
 // inline code are kept out: compiled here they could end up in a binary's baseline path.
-#include <limits>
-
+#include "core/base/infinity.hpp"
 #include "kernels.hpp"
 #include "vec.hpp"
 
@@ -17,7 +16,6 @@
 namespace sparsecrf::SPARSECRF_CLONE {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kParts = kLanes / L;  // native vectors in one group of eight fixed lanes
 
 // Sum of the eight lanes, in one fixed tree. Lanes are taken from registers: stored into an array of this frame, which GCC

@@ -203,12 +203,11 @@ void BaseExpectations::add_start(std::uint32_t list, std::span<const std::uint32
 }
 
 // What is not an outer product: pairs of logarithmic rows, and the rest lists' share of the base pairs,
-// p - alpha E_base v and p^2 - (alpha E_base v)^2 = extra (2 p - extra).
+// p - alpha E_base v and p^2 - (alpha E_base v)^2.
 void BaseExpectations::add_direct(const Potentials& potentials, std::uint32_t list, std::span<const std::uint32_t> all,
                                   const BlockRows& rows) {
     List& of = lists_[list];
     const LabelPairs numbers(n_labels_);
-    std::vector<double> edges;
     std::optional<Recursion> recursion;
     for (const std::uint32_t r : all) {
         const Lattice& lattice = rows.lattices[rows.item[r]];
@@ -226,18 +225,11 @@ void BaseExpectations::add_direct(const Potentials& potentials, std::uint32_t li
             if (curvature_) direct2_[*at] += weight * p2;
         };
         if (lattice.logarithmic) {
-            edges.resize(numbers.size());
             if (!recursion) recursion.emplace(potentials);
-            recursion->edge_marginals(lattice, t, edges.data());
-            const std::uint32_t end = t == 0 ? numbers.size() : numbers.n_inner();
-            for (std::uint32_t pair = t == 0 ? numbers.n_inner() : 0; pair < end; ++pair) {
-                add(pair, edges[pair], edges[pair] * edges[pair]);
-            }
-            continue;
-        }
-        for (std::int64_t k = lattice.rest.ptr[t]; k < lattice.rest.ptr[t + 1]; ++k) {
-            const double extra = lattice.rest.extra[k];
-            if (extra != 0.0) add(lattice.rest.pair[k], extra, extra * (2.0 * lattice.rest.p[k] - extra));
+            const std::span<const std::uint32_t> pairs = numbers.at(pairs_.of(list), t == 0);
+            recursion->pair_marginals(lattice, t, pairs, [&](std::size_t k, double p) { add(pairs[k], p, p * p); });
+        } else {
+            lattice.rest.for_each_extra(t, add);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/compensated_sum.hpp"
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/inference/recursion.hpp"
@@ -12,13 +13,9 @@ namespace {
 
 // sum of weight[k] * value[k], compensated, in order.
 double dot(std::span<const double> a, std::span<const double> b) {
-    double sum = 0.0, carry = 0.0;
-    for (std::size_t k = 0; k < a.size(); ++k) {
-        const double term = a[k] * b[k] - carry, next = sum + term;
-        carry = (next - sum) - term;
-        sum = next;
-    }
-    return sum;
+    CompensatedSum sum;
+    for (std::size_t k = 0; k < a.size(); ++k) sum.add(a[k] * b[k]);
+    return sum.value();
 }
 
 }  // namespace
@@ -112,10 +109,8 @@ double Oracle::pass(const Potentials& potentials, bool only_positive, const Visi
             Lattice& lattice = rows.lattices[static_cast<std::size_t>(local)];
             const std::size_t first_cell =
                 static_cast<std::size_t>(rows.first_row[static_cast<std::size_t>(local)]) * stride;
-            lattice.sequence = item.sequence;
-            lattice.first = corpus_.offsets[item.sequence];
-            lattice.length = corpus_.length(item.sequence);
-            lattice.fixed = item.fixed < 0 ? nullptr : plan_.fixed.data() + item.fixed;
+            lattice.take(corpus_, item.sequence);
+            lattice.fixed = plan_.fixed_labels(item);
             lattice.alpha = rows.alpha.data() + first_cell;
             lattice.v = rows.v.data() + first_cell;
             lattice.p = rows.p.data() + first_cell;

@@ -41,6 +41,11 @@ class Plan {
     // Without `cut_blocks`: the items alone.
     explicit Plan(const Corpus& corpus, bool cut_blocks = true);
 
+    // The labels that an item fixes, [T]; null: none.
+    const std::int32_t* fixed_labels(const Item& item) const {
+        return item.fixed < 0 ? nullptr : fixed.data() + item.fixed;
+    }
+
     std::vector<Item> items;
     std::vector<std::int32_t> fixed;  // label constraints of the items that have them, kMissing = free
     std::vector<Block> blocks;

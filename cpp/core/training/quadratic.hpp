@@ -6,6 +6,10 @@
 
 namespace sparsecrf {
 
+// Of every local model, in Python too (bound as RIDGE and RADIUS).
+inline constexpr double kRidge = 0.1;   // added to the curvature of every feature
+inline constexpr double kRadius = 1.0;  // no weight moves further in one step
+
 struct Quadratic {
     std::span<const double> g;         // [K] gradient of the loss at w
     std::span<const double> w;         // [K]

@@ -11,7 +11,6 @@ namespace sparsecrf {
 namespace {
 
 constexpr std::size_t kItemsAtATime = 64;  // one sum each: fixed, so that threads do not matter
-constexpr double kRadius = 1.0, kRidge = 0.1;
 constexpr double kMoreDamping = 4.0, kLessDamping = 0.8, kMostDamping = 1e9;
 
 // The value of attribute x in a list; 0 if it is not there.
@@ -159,14 +158,6 @@ double Sbcd::improve(const FeatureSet& features, std::uint32_t x, const Row& row
     }
 }
 
-void Sbcd::prepare(const Item& item, OwnedLattice& lattice) const {
-    lattice.sequence = item.sequence;
-    lattice.first = corpus_.offsets[item.sequence];
-    lattice.length = corpus_.length(item.sequence);
-    lattice.fixed = item.fixed < 0 ? nullptr : plan_.fixed.data() + item.fixed;
-    lattice.reserve(lattice.length, stride_);
-}
-
 double Sbcd::visit(const FeatureSet& features, std::uint32_t x, const Row& row, std::vector<Worker>& workers,
                    std::span<double> g, std::span<double> h) const {
     const std::span<const std::uint32_t> items = items_.of(x);
@@ -196,7 +187,8 @@ double Sbcd::visit(const FeatureSet& features, std::uint32_t x, const Row& row, 
 double Sbcd::add_item(const FeatureSet& features, std::uint32_t x, const Row& row, const Item& item, Worker& worker,
                       std::span<double> g, std::span<double> h) const {
     OwnedLattice& lattice = worker.lattice;
-    prepare(item, lattice);
+    lattice.take(corpus_, item.sequence, stride_);
+    lattice.fixed = plan_.fixed_labels(item);
     worker.recursion.forward(lattice);
     if (g.empty()) return item.weight * lattice.log_z;
     const auto holds = [&](std::int64_t t) {

@@ -60,7 +60,6 @@ class Sbcd {
     double improve(const FeatureSet& features, std::uint32_t x, const Row& row, std::vector<Worker>& workers,
                    UnigramRows& rows, Potentials& potentials, std::span<double> w, std::span<const double> counts,
                    const Options& options);
-    void prepare(const Item& item, OwnedLattice& lattice) const;
     // weight * log Z of the items of x; with g, also E (added to g) and curvature (added to h) of its features.
     double visit(const FeatureSet& features, std::uint32_t x, const Row& row, std::vector<Worker>& workers,
                  std::span<double> g, std::span<double> h) const;

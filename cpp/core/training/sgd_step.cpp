@@ -82,11 +82,8 @@ void SgdStep::infer(std::span<const Item> items, bool backward) {
     item_weight_.clear();
     for (std::size_t k = 0; k < items.size(); ++k) {
         OwnedLattice& lattice = lattices_[k];
-        lattice.sequence = sequence;
-        lattice.first = first_;
-        lattice.length = length_;
-        lattice.fixed = items[k].fixed < 0 ? nullptr : plan_.fixed.data() + items[k].fixed;
-        lattice.reserve(length_, stride_);
+        lattice.take(corpus_, sequence, stride_);
+        lattice.fixed = plan_.fixed_labels(items[k]);
         recursion_.forward(lattice);
         item_weight_.push_back(items[k].weight);
         if (!backward) continue;
@@ -202,13 +199,13 @@ void SgdStep::sum_direct(std::uint32_t list) {
         for (std::size_t k = 0; k < item_weight_.size(); ++k) {
             const Lattice& lattice = lattices_[k];
             if (lattice.logarithmic) {
-                edges_.resize(LabelPairs(n_labels_).size());
-                recursion_.edge_marginals(lattice, t, edges_.data());
-                for (std::size_t i = 0; i < pairs.size(); ++i) sums_[i] += item_weight_[k] * edges_[pairs[i]];
-                continue;
-            }
-            for (std::int64_t r = lattice.rest.ptr[t]; r < lattice.rest.ptr[t + 1]; ++r) {
-                if (lattice.rest.extra[r] != 0.0) add(lattice.rest.pair[r], item_weight_[k] * lattice.rest.extra[r]);
+                const std::span<const std::uint32_t> here = LabelPairs(n_labels_).at(pairs, t == 0);
+                double* sums = sums_.data() + (here.data() - pairs.data());
+                recursion_.pair_marginals(lattice, t, here,
+                                          [&](std::size_t i, double p) { sums[i] += item_weight_[k] * p; });
+            } else {
+                lattice.rest.for_each_extra(
+                    t, [&](std::uint32_t pair, double extra, double) { add(pair, item_weight_[k] * extra); });
             }
         }
     }

@@ -82,7 +82,6 @@ class SgdStep {
     std::vector<const double*> left_, right_, start_;  // their alpha_{t-1} and v_t, and v_0
     AlignedVector<double> products_;                   // [Y, Yp] scratch
     std::vector<double> sums_;                         // the gradient by pair of one base list
-    std::vector<double> edges_;                        // [Y + 1, Y] scratch
 };
 
 }  // namespace sparsecrf

@@ -12,13 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsecrf._core import minimize_quadratic
+from sparsecrf._core import RADIUS, RIDGE, minimize_quadratic
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.training.feature_sets import Floats, WorkingSet, place_among
 from sparsecrf.training.objective import Objective
-
-RIDGE = 0.1  # added to the curvature of every feature
-_RADIUS = 1.0  # no weight moves further in one step
 
 
 class LocalModel(NamedTuple):
@@ -95,7 +92,7 @@ class LocalModel(NamedTuple):
             subtracted=subtracted,
             rho1=objective.penalty.rho1,
             rho2=objective.penalty.rho2,
-            radius=_RADIUS,
+            radius=RADIUS,
             tolerance=tolerance,
             max_sweeps=60,
         )

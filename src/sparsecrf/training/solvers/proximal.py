@@ -23,10 +23,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsecrf._core import LANES
+from sparsecrf._core import LANES, RADIUS, RIDGE
 from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.objective import Objective
-from sparsecrf.training.solvers.local_model import RIDGE, LocalModel
+from sparsecrf.training.solvers.local_model import LocalModel
 from sparsecrf.training.solvers.pairs import Pairs
 from sparsecrf.training.solvers.sgd import warm_up
 from sparsecrf.training.solvers.state import Arrays
@@ -38,7 +38,6 @@ _DAMPING = 1.5, 0.9, 64.0  # of B0: factor after a shortened step, after a full 
 _FREE = 0.9  # a weight at zero may move if its |gradient| exceeds this share of rho1
 _INNER_TOLERANCE = 0.1  # a tighter inner solution costs more and saves no step
 _SMOOTH_MEMORY = 20  # pairs without an l1 term, where all weights are in the working set
-_RADIUS = 1.0  # no weight moves further in one step
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20
 # Features per token, and tokens, for a stochastic start: with fewer, the first steps are as good or take no time.
@@ -145,9 +144,9 @@ def _smooth_direction(model: LocalModel, gradient: Floats, rho2: float, s: Float
     d = model.solve(d, rho2)
     for i in range(len(s)):
         d += np.multiply(s[i], along[i] - (y[i] @ d + rho2 * (s[i] @ d)) / s_y[i], out=scratch)
-    bounded = np.clip(d, -_RADIUS, _RADIUS)
+    bounded = np.clip(d, -RADIUS, RADIUS)
     # What is cut off weight by weight may no longer lead downwards.
-    return bounded if gradient @ bounded < 0 else d * (_RADIUS / np.abs(d).max(initial=_RADIUS))
+    return bounded if gradient @ bounded < 0 else d * (RADIUS / np.abs(d).max(initial=RADIUS))
 
 
 def _factors(s: Floats, y: Floats, b0_s: Floats, free: NDArray[np.int64]) -> tuple[Floats, int]:
