@@ -1,7 +1,9 @@
 #include "core/inference/transition.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
+#include "core/base/error.hpp"
 #include "core/base/infinity.hpp"
 
 namespace sparsecrf {
@@ -14,6 +16,13 @@ constexpr double kCancelled = 0x1p-10;
 double times(double sum, double weight) { return sum == 0.0 ? 0.0 : sum * weight; }
 
 }  // namespace
+
+void Transition::report_stale(State needed, const char* method) const {
+    constexpr const char* kNames[] = {"nothing", "`assign`", "`renew`"};
+    throw std::logic_error(message("Transition::", method, ": expected scores of ",
+                                   kNames[static_cast<std::size_t>(needed)], ", found those of ",
+                                   kNames[static_cast<std::size_t>(state_)]));
+}
 
 void Transition::fill_scores(double* out) const {
     for (int i = 0; i < n_labels_; ++i) {
@@ -119,6 +128,7 @@ double Transition::score(int previous, int y) const {
 }
 
 void Transition::column_scores(int y, double* out) const {
+    need(State::assigned, "column_scores");
     if (dense_) {
         for (int i = 0; i < n_labels_; ++i) out[i] = lambda_[static_cast<std::size_t>(i) * stride_ + y];
         return;
@@ -160,6 +170,7 @@ double Transition::row_sum(const double* v, int previous) const {
 // The paper's sparse Viterbi step. Over the complement of A(y) the score is epsilon itself: the best of it is the
 // first label outside A(y) in descending order of epsilon. The order is needed only if the overall best is in A(y).
 void Transition::best(const double* epsilon, double* best, std::vector<int>& order) const {
+    need(State::assigned, "best");
     if (dense_) return kernels().maxplus(epsilon, lambda_.data(), n_labels_, stride_, best);
     order.clear();
     const int top = static_cast<int>(std::max_element(epsilon, epsilon + n_labels_) - epsilon);

@@ -38,27 +38,32 @@ void for_each_place(std::span<const std::uint32_t> row, std::span<const std::uin
     }
 }
 
+// Two ways to give it scores: `assign` lays everything out, `renew` changes numbers and gives up what only decoding needs.
+// A method that needs what the last of these calls did not leave throws std::logic_error.
 class Transition {
    public:
     // `scores` of this list, start row included; -infinity forbids a pair. `n_matrices`: how many take turns. Where the
     // pairs are those of the last time, nothing is laid out anew; storage is kept in any case.
     void assign(int n_labels, const PairScores& scores, Kernel kernel, std::size_t n_matrices = 1);
-    // The same pairs (all of them, start row included, ascending) with other finite scores: nothing is laid out anew.
-    // scores: as many as pairs, then zeros up to a multiple of kLanes. Decoding (best, column_scores) needs `assign`.
+    // After `assign`, the same pairs (all of them, start row included, ascending) with other finite scores: nothing is
+    // laid out anew. scores: as many as pairs, then zeros up to a multiple of kLanes.
     void renew(std::span<const std::uint32_t> pairs, const double* scores);
-    // E of each of these pairs, after `renew`.
-    const double* renewed() const { return renewed_.data(); }
+    // E of each of these pairs; needs `renew`.
+    const double* renewed() const {
+        need(State::renewed, "renewed");
+        return renewed_.data();
+    }
 
     // u(y) = sum_{y'} alpha(y') E(y', y), for alpha that sums to one (the paper's forward equation when sparse)
     void forward(const double* alpha, double* u) const;
     // beta(y') = sum_y E(y', y) v(y), total = sum_y v(y)
     void backward(const double* v, double total, double* beta) const;
-    // best(y) = max_{y'} epsilon(y') + lambda(y', y); `order`: scratch for Y labels
+    // best(y) = max_{y'} epsilon(y') + lambda(y', y); `order`: scratch for Y labels. Needs `assign`.
     void best(const double* epsilon, double* best, std::vector<int>& order) const;
 
     double weight(int previous, int y) const;      // E(y', y)
     double score(int previous, int y) const;       // lambda(y', y)
-    void column_scores(int y, double* out) const;  // out(y') = lambda(y', y), [Y]
+    void column_scores(int y, double* out) const;  // out(y') = lambda(y', y), [Y]; needs `assign`
     // One cell of u or beta as a sum of non-negative terms, nothing cancelled.
     double column_sum(const double* alpha, int y) const;
     double row_sum(const double* v, int previous) const;
@@ -68,9 +73,7 @@ class Transition {
     // All finite lambda lie in [low, high], which holds 0.
     double low() const { return low_; }
     double high() const { return high_; }
-    bool forbids() const { return forbids_; }
     bool dense() const { return dense_; }
-    std::size_t n_scores() const { return scores_.pair.size(); }
 
     // sums(y', y) *= E(y', y);  sums: [Y + 1, Yp], last row for the start label
     void multiply(double* sums) const;
@@ -80,13 +83,20 @@ class Transition {
     void fill_scores(double* out) const;
 
    private:
+    enum class State : std::uint8_t { empty, assigned, renewed };  // the call that gave the scores it has
+    void need(State needed, const char* method) const {
+        if (state_ != needed) report_stale(needed, method);
+    }
+    [[noreturn]] void report_stale(State needed, const char* method) const;
+
     void lay_dense();
     void fill_dense(const double* weights);
     void lay_sparse();
     void fill_sparse(const double* weights);
 
     int n_labels_ = 0, stride_ = 0;  // Y, Yp
-    bool dense_ = false, forbids_ = false;
+    State state_ = State::empty;
+    bool dense_ = false;
     double low_ = 0.0, high_ = 0.0;
     PairScores scores_;  // y' < Y
     AlignedVector<double> start_score_, start_weight_;

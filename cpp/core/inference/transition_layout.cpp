@@ -8,17 +8,14 @@
 namespace sparsecrf {
 void Transition::assign(int n_labels, const PairScores& scores, Kernel kernel, std::size_t n_matrices) {
     const bool was_dense = !et_.empty(), was_sparse = !row_ptr_.empty();
+    state_ = State::assigned;
     n_labels_ = n_labels;
     stride_ = padded(n_labels);
     low_ = high_ = 0.0;
-    forbids_ = false;
     for (const double x : scores.score) {
-        if (x == -kInfinity) {
-            forbids_ = true;
-        } else {
-            low_ = std::min(low_, x);
-            high_ = std::max(high_, x);
-        }
+        if (x == -kInfinity) continue;
+        low_ = std::min(low_, x);
+        high_ = std::max(high_, x);
     }
     start_score_.assign(stride_, -kInfinity);
     start_weight_.assign(stride_, 0.0);

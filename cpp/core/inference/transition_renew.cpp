@@ -1,14 +1,21 @@
 // New scores in a matrix whose pairs stay.
 #include <algorithm>
+#include <stdexcept>
 
+#include "core/base/error.hpp"
 #include "core/inference/transition.hpp"
 
 namespace sparsecrf {
 
 void Transition::renew(std::span<const std::uint32_t> pairs, const double* scores) {
-    if (pairs.empty()) return;
     const LabelPairs numbers(n_labels_);
     const std::size_t n = scores_.pair.size();
+    if (state_ == State::empty || numbers.count_inner(pairs) != n) {
+        throw std::logic_error(message("Transition::renew: expected the ", n,
+                                       " pairs (y', y), y' < Y, of `assign`, found ", numbers.count_inner(pairs)));
+    }
+    state_ = State::renewed;
+    if (pairs.empty()) return;
     const int end = padded(static_cast<int>(pairs.size()));
     renewed_.resize(static_cast<std::size_t>(end));
     kernels().range(scores, end, &low_, &high_);
