@@ -1,10 +1,14 @@
 """The quadratic model of `auto`: products and solutions against dense matrices."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sparsecrf.training.solvers.local_model import LocalModel
+from sparsecrf._core import LANES
+from sparsecrf.training.penalty import ElasticNet
+from sparsecrf.training.solvers.local_model import Block, LocalModel
 from sparsecrf.training.solvers.proximal import _smooth_direction
 
 
@@ -51,3 +55,47 @@ def test_a_step_without_l1_is_that_of_bfgs(model, n_pairs):
     far = _smooth_direction(model, 1e3 * gradient, rho2, s, y)
     assert np.abs(far).max() == 1.0
     assert far @ gradient < 0
+
+
+def with_block(model):
+    """The same model with a matrix between four of its features, one of them a parent, and that matrix."""
+    rng = np.random.default_rng(10)
+    row = np.array([1, -1, -1, 0, -1, 3, -1, 2, -1], dtype=np.int32)
+    curvature = rng.normal(size=(4, 4))
+    matrix = np.zeros((4, LANES))
+    matrix[:, :4] = curvature @ curvature.T + np.eye(4)
+    return model.with_block(Block(row, matrix))
+
+
+def dense_with_block(model):
+    b0, inside = dense(model), np.flatnonzero(model.block.row >= 0)
+    row = model.block.row[inside]
+    b0[np.ix_(inside, inside)] = model.scale * model.block.matrix[np.ix_(row, row)]
+    return b0
+
+
+def test_products_with_a_block(model):
+    s = np.random.default_rng(11).normal(size=(3, 9))
+    for blocked in (with_block(model), with_block(model).scaled(2.5)):
+        assert_allclose(blocked.times(s), s @ dense_with_block(blocked), rtol=1e-12)
+        assert_allclose(np.diag(dense_with_block(blocked)), blocked.diagonal)
+    # Only what lies outside of the block keeps a coupling, and only to what lies outside.
+    outside = with_block(model).block.row < 0
+    children = np.flatnonzero(with_block(model).parent >= 0)
+    assert outside[children].all()
+    assert outside[with_block(model).parent[children]].all()
+
+
+@pytest.mark.parametrize("free", [np.arange(9), np.array([0, 2, 3, 4, 8])])
+@pytest.mark.parametrize("factor", [1.0, 3.0])
+def test_the_inner_problem_with_a_block(model, free, factor):
+    """Coordinate descent against the conditions of optimality of the dense problem."""
+    rng, penalty = np.random.default_rng(12), ElasticNet(0.4, 0.2)
+    blocked = with_block(model).scaled(factor)
+    g, w = 0.5 * rng.normal(size=9), 0.1 * rng.normal(size=9) * (rng.random(9) < 0.6)
+    d = blocked.minimize(SimpleNamespace(penalty=penalty), w, g, free, tolerance=1e-12)
+    assert (np.delete(d, free) == 0).all()
+    slope = g + dense_with_block(blocked) @ d
+    residual = penalty.subgradient(w + d, slope)[free]
+    assert np.abs(d).max() < 1.0  # within the radius, so that the conditions are those of the free problem
+    assert_allclose(residual, 0.0, atol=1e-8)

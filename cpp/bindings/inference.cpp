@@ -125,7 +125,20 @@ void bind_oracle(nb::module_& m) {
             nb::sig("def loss_grad_curvature(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
                     "counts: numpy.typing.NDArray[numpy.float64] | None = None) -> tuple[float, "
                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
-            "Loss, gradient and the approximate second derivatives sum_t w v^2 p (1 - p).");
+            "Loss, gradient and the approximate second derivatives sum_t w v^2 p (1 - p).")
+        .def(
+            "block_curvature",
+            [](Oracle& o, const FeatureSet& f, Weights w, Array1<std::int64_t> block, int every) {
+                Result<double, 2> h = make<double, 2>({block.size(), block.size()});
+                const nb::gil_scoped_release unlocked;
+                o.block_curvature(f, view(w), view(block), every, span_of(h));
+                return h;
+            },
+            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("block").noconvert(), nb::arg("every") = 1,
+            nb::sig("def block_curvature(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
+                    "block: numpy.typing.NDArray[numpy.int64], every: int = 1) -> numpy.typing.NDArray[numpy.float64]"),
+            "Second derivatives between the features with these places in the set, but for what couples different "
+            "positions; estimated from every n-th sequence.");
 }
 
 void bind_constraints(nb::module_& m) {

@@ -1,5 +1,7 @@
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+
 #include "arrays.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/training/groups.hpp"
@@ -12,8 +14,9 @@ namespace sparsecrf::bindings {
 namespace {
 
 Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> diagonal, Array1<std::int32_t> parent,
-                           Array1<double> coupling, Array2<double> factors, int subtracted, double rho1, double rho2,
-                           double radius, double tolerance, int max_sweeps) {
+                           Array1<double> coupling, Array2<double> factors, Array1<std::int32_t> place,
+                           Array2<double> block, double scale, int subtracted, double rho1, double rho2, double radius,
+                           double tolerance, int max_sweeps) {
     const std::size_t n = w.size();
     if (g.size() != n || diagonal.size() != n || parent.size() != n || coupling.size() != n || factors.shape(0) != n) {
         throw InputError(message("quadratic model: expected arrays of ", n, " rows, found ", g.size(), ", ",
@@ -24,12 +27,25 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
         throw InputError(message("quadratic model: expected ranks that are multiples of ", kLanes, ", found ",
                                  subtracted, " of ", rank));
     }
+    if (place.size() != 0 && place.size() != n) {
+        throw InputError(message("quadratic model: expected a place for each of ", n, " rows, found ", place.size()));
+    }
+    const auto rows = static_cast<int>(block.shape(0)), width = static_cast<int>(block.shape(1));
+    if (width != padded(rows)) {
+        throw InputError(
+            message("quadratic model: expected a block of ", padded(rows), " columns, found ", width, " for ", rows));
+    }
+    for (std::size_t k = 0; k < place.size(); ++k) {
+        if (place.data()[k] >= rows) {
+            throw InputError(message("quadratic model: expected places below ", rows, ", found ", place.data()[k]));
+        }
+    }
     Result<double, 1> d = make<double, 1>({n});
     std::fill_n(d.data(), n, 0.0);
     const nb::gil_scoped_release unlocked;
-    minimize_quadratic(
-        {view(g), view(w), view(diagonal), view(parent), view(coupling), view(factors), rank, subtracted, rho1, rho2},
-        radius, tolerance, max_sweeps, span_of(d));
+    minimize_quadratic({view(g), view(w), view(diagonal), view(parent), view(coupling), view(place), view(block), scale,
+                        width, view(factors), rank, subtracted, rho1, rho2},
+                       radius, tolerance, max_sweeps, span_of(d));
     return d;
 }
 
@@ -92,8 +108,9 @@ void bind_solvers(nb::module_& m) {
     m.attr("RADIUS") = kRadius;
     m.def("minimize_quadratic", &minimize, nb::arg("g").noconvert(), nb::arg("w").noconvert(),
           nb::arg("diagonal").noconvert(), nb::arg("parent").noconvert(), nb::arg("coupling").noconvert(),
-          nb::arg("factors").noconvert(), nb::kw_only(), nb::arg("subtracted"), nb::arg("rho1"), nb::arg("rho2"),
-          nb::arg("radius"), nb::arg("tolerance"), nb::arg("max_sweeps"),
+          nb::arg("factors").noconvert(), nb::arg("place").noconvert(), nb::arg("block").noconvert(), nb::arg("scale"),
+          nb::kw_only(), nb::arg("subtracted"), nb::arg("rho1"), nb::arg("rho2"), nb::arg("radius"),
+          nb::arg("tolerance"), nb::arg("max_sweeps"),
           "The step d that minimises g.d + d'Bd/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius.");
     m.def(
         "disjoint_groups", [](const Corpus& corpus) { return copy<std::uint8_t>(disjoint_groups(corpus)); },

@@ -6,6 +6,7 @@
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/inference/recursion.hpp"
+#include "core/training/block_curvature.hpp"
 #include "core/training/expectations.hpp"
 
 namespace sparsecrf {
@@ -172,6 +173,20 @@ ShardSums Oracle::shard_sums(const FeatureSet& features, std::span<const double>
         throw InputError(message("screening: expected a fraction above 0 and at most 1, found ", fraction));
     }
     return screened(features, w, bound, &whole).sums_above(fraction);
+}
+
+void Oracle::block_curvature(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> block,
+                             int every, std::span<double> h) {
+    features.check_fits(corpus_);
+    features.check_weights(w);
+    for (std::size_t k = 0; k < block.size(); ++k) {
+        if (block[k] < 0 || block[k] >= features.size() || (k > 0 && block[k] <= block[k - 1])) {
+            throw InputError(message("block: expected ascending places below ", features.size(), ", found ", block[k]));
+        }
+    }
+    if (every < 1) throw InputError(message("block: expected every first or later item, found every ", every));
+    std::fill(h.begin(), h.end(), 0.0);
+    BlockCurvature(corpus_, plan_, features, block).sum(*prepare(features, w).potentials, every, threads_, h);
 }
 
 bool Oracle::signs_agree() const {

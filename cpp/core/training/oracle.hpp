@@ -38,6 +38,11 @@ class Oracle {
     double gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
                     std::span<const double> counts = {});
 
+    // Curvature between the features of a block (places in the set, ascending) at w, over every n-th item
+    // (block_curvature.hpp).  h: [M, M]
+    void block_curvature(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> block,
+                         int every, std::span<double> h);
+
     // Whether |E_k - C_k| <= max(E_k, C_k) for every feature: no value is negative, and no label is missing.
     bool signs_agree() const;
 

@@ -18,6 +18,11 @@ struct Quadratic {
     // have no parent themselves. B0 is D with these couplings.
     std::span<const std::int32_t> parent;  // [K]
     std::span<const double> coupling;      // [K]
+    // Features of a block have a full matrix as B0 instead; they are coupled to no feature outside of it.
+    std::span<const std::int32_t> place;  // [K] row of the block, or -1; empty: there is no block
+    std::span<const double> block;        // [M, Mp] symmetric, Mp: M padded to kLanes; B0 is `scale` times this
+    double scale;
+    int width;  // Mp
     // B = B0 - P P^T + Q Q^T; a row of `factors` is that of P, then that of Q.
     std::span<const double> factors;  // [K, rank]
     int rank, subtracted;             // columns of P and Q together, of P: multiples of kLanes

@@ -253,7 +253,7 @@ std::vector<double> Sbcd::step(const FeatureSet& features, const Row& row, std::
         shared[found] += q[k];
     }
     for (std::size_t k = 0; k < n; ++k) diagonal[k] = std::max(q[k], shared[k]) + kRidge * damping;
-    const Quadratic model{g, block, diagonal, parent, coupling, {}, 0, 0, options.rho1, options.rho2};
+    const Quadratic model{g, block, diagonal, parent, coupling, {}, {}, 1.0, 0, {}, 0, 0, options.rho1, options.rho2};
     minimize_quadratic(model, kRadius, 1e-3, 50, d);
     return d;
 }

@@ -99,6 +99,11 @@ def loss_grad_curvature(
         return shard.oracle.loss_grad_curvature(known.features, w, np.zeros(len(w)) if counts is None else counts)
 
 
+def block_curvature(shard: Shard, known: Known, w: Floats, block: Numbers, every: int) -> tuple[Floats]:
+    with shard.at_work():
+        return (shard.oracle.block_curvature(known.features, w, block, every),)
+
+
 def candidates(shard: Shard, known: Known, w: Floats, bound: float) -> tuple[Numbers]:
     """Of a shard that is all there is."""
     with shard.at_work():
@@ -157,6 +162,12 @@ class ShardedOracle:
     def loss_grad_curvature(self, features: FeatureSet, w: Floats, counts: Floats) -> tuple[float, Floats, Floats]:
         loss, g, h = self._pass(loss_grad_curvature, features, w, counts)
         return loss, g, h
+
+    def block_curvature(self, features: FeatureSet, w: Floats, block: Numbers, every: int) -> Floats:
+        """[M, M]: curvature between the features at these places of the set, from every n-th sequence."""
+        known, w = self._known(features), self.workers.share(w)
+        matrix: Floats = self.workers.total(block_curvature, add, known, w, block, every)[0]
+        return matrix
 
     def _pass(self, question: Any, features: FeatureSet, w: Floats, counts: Floats) -> tuple[Any, ...]:
         known = self._known(features)

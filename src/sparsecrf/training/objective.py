@@ -22,6 +22,9 @@ from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, union
 from sparsecrf.training.penalty import ElasticNet
 
+# Curvature is estimated from every n-th sequence, n growing with the data up to a limit.
+_SAMPLE_TOKENS, _LARGEST_STRIDE = 50_000, 8
+
 
 class Objective:
     """P over labelled data. `passes` counts forward-backward passes over all of it."""
@@ -86,6 +89,13 @@ class Objective:
         """With h = sum_t w v^2 p (1 - p), the paper's approximation of the second derivatives."""
         self.passes += 1
         return self._oracle.loss_grad_curvature(known.features, w, known.counts)
+
+    def block_curvature(self, known: WorkingSet, w: Floats, block: Numbers) -> Floats:
+        """[M, M] the second derivatives between the features at these places of the set, but for what couples different
+        positions; from some of the sequences where there are many."""
+        every = int(min(max(self.data.n_tokens // _SAMPLE_TOKENS, 1), _LARGEST_STRIDE))
+        self.passes += 1.0 / every
+        return self._oracle.block_curvature(known.features, w, block, every)
 
     def release_tables(self) -> None:
         """Give back what passes keep for the next ones: for solvers that have tables of their own."""

@@ -18,12 +18,31 @@ from sparsecrf.training.feature_sets import Floats, WorkingSet, place_among
 from sparsecrf.training.objective import Objective
 
 
+class Block(NamedTuple):
+    """Curvature between some features."""
+
+    row: NDArray[np.int32]  #: [K] the row of each feature of the working set; -1: none
+    matrix: Floats  #: [M, Mp] symmetric, rows padded with zeros as the core needs it
+
+    def times(self, s: Floats, rows: NDArray[np.int32]) -> Floats:
+        """The matrix times vectors (last axis) that are not zero at these rows, and of the result the same rows."""
+        whole = np.zeros((*s.shape[:-1], len(self.matrix)))
+        whole[..., rows] = s
+        found: Floats = (whole @ self.matrix)[..., rows]
+        return found
+
+
+NO_BLOCK = Block(np.empty(0, dtype=np.int32), np.empty((0, 0)))
+
+
 class LocalModel(NamedTuple):
     """d' B0 d / 2, B0 a diagonal and a coupling between each feature and its parent."""
 
     diagonal: Floats  #: [K]
     parent: NDArray[np.int32]  #: [K] for lambda[x, y', y] the place of mu[x, y]; -1: none
     coupling: Floats  #: [K] curvature between a feature and its parent
+    block: Block | None = None  #: some features that have a matrix of their own, in place of diagonal and coupling
+    scale: float = 1.0  #: of that matrix
 
     @classmethod
     def at(cls, known: WorkingSet, g: Floats, h: Floats, ridge: float = RIDGE) -> LocalModel:
@@ -33,12 +52,25 @@ class LocalModel(NamedTuple):
         shared = np.bincount(parent[child], weights=q[child], minlength=known.size)
         return cls(np.maximum(q, shared) + ridge, parent, q)
 
+    def with_block(self, block: Block) -> LocalModel:
+        """B0 with the matrix of a block, and no curvature between its features and the others."""
+        inside = np.append(block.row >= 0, False)  # the last for "no parent"
+        alone = inside[:-1] | inside[self.parent]
+        parent, coupling = np.where(alone, np.int32(-1), self.parent), np.where(alone, 0.0, self.coupling)
+        diagonal = self.diagonal.copy()
+        diagonal[inside[:-1]] = block.matrix[block.row[inside[:-1]], block.row[inside[:-1]]]
+        return LocalModel(diagonal, parent, coupling, block)
+
     def scaled(self, factor: float) -> LocalModel:
-        return LocalModel(factor * self.diagonal, self.parent, factor * self.coupling)
+        factors = factor * self.diagonal, self.parent, factor * self.coupling, self.block, factor * self.scale
+        return LocalModel(*factors)
 
     def times(self, s: Floats) -> Floats:
         """B0 s, for vectors along the last axis."""
         out = self.diagonal * s
+        if self.block is not None:
+            inside = np.flatnonzero(self.block.row >= 0)
+            out[..., inside] = self.scale * self.block.times(s[..., inside], self.block.row[inside])
         child = np.flatnonzero(self.parent >= 0)
         parent, coupling = self.parent[child], self.coupling[child]
         out[..., child] += coupling * s[..., parent]
@@ -82,6 +114,7 @@ class LocalModel(NamedTuple):
         place = np.full(len(w) + 1, -1, dtype=np.int32)
         place[free] = np.arange(len(free), dtype=np.int32)
         d = np.zeros(len(w))
+        block = NO_BLOCK if self.block is None else self.block
         d[free] = minimize_quadratic(
             g[free],
             w[free],
@@ -89,6 +122,9 @@ class LocalModel(NamedTuple):
             place[self.parent[free]],
             self.coupling[free],
             np.zeros((len(free), 0)) if factors is None else factors,
+            block.row[free] if len(block.row) else block.row,
+            block.matrix,
+            self.scale,
             subtracted=subtracted,
             rho1=objective.penalty.rho1,
             rho2=objective.penalty.rho2,

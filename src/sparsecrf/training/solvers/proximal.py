@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import LANES, RADIUS, RIDGE
-from sparsecrf.training.feature_sets import Floats, WorkingSet
+from sparsecrf.training.feature_sets import Floats, WorkingSet, place_among
 from sparsecrf.training.objective import Objective
-from sparsecrf.training.solvers.local_model import LocalModel
+from sparsecrf.training.solvers.local_model import Block, LocalModel
 from sparsecrf.training.solvers.pairs import Pairs
 from sparsecrf.training.solvers.sgd import warm_up
 from sparsecrf.training.solvers.state import Arrays
@@ -40,6 +40,10 @@ _INNER_TOLERANCE = 0.1  # a tighter inner solution costs more and saves no step
 _SMOOTH_MEMORY = 20  # pairs without an l1 term, where all weights are in the working set
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20
+# The block of B0: at most so many features, and so many per square root of a token, since a sweep of the inner problem
+# reads the whole matrix; renewed at these steps, then every so many.
+_LARGEST_BLOCK, _BLOCK_PER_TOKEN = 1500, 4.0
+_RENEW_AT, _RENEW_EVERY = (2, 8, 20, 40), 40
 # Features per token, and tokens, for a stochastic start: with fewer, the first steps are as good or take no time.
 _ENOUGH, _LEAST_TOKENS = 0.05, 10_000
 
@@ -53,6 +57,7 @@ class Proximal:
         self.h: Floats | None = None
         self.steps = 0
         self.damping = 1.0  # of B0, raised while its steps are too long
+        self.block, self.curvature = np.empty(0, dtype=np.int64), np.empty((0, 0))  # numbers of features; their matrix
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         if self.h is not None:
@@ -65,10 +70,12 @@ class Proximal:
     def state(self) -> Arrays:
         h = {} if self.h is None else {"h": self.h}
         counters = {"steps": np.array(self.steps), "damping": np.array(self.damping)}
-        return {**counters, **h, **self.pairs.state()}
+        block = {"block": self.block, "curvature": self.curvature}
+        return {**counters, **h, **block, **self.pairs.state()}
 
     def restore(self, state: Arrays) -> None:
         self.steps, self.damping, self.h = int(state["steps"]), float(state["damping"]), state.get("h")
+        self.block, self.curvature = state["block"], state["curvature"]
         self.pairs.restore(state)
 
     def step(self, point: Point) -> Point:
@@ -118,19 +125,41 @@ class Proximal:
         # A feature that is new to the working set has no h yet: E bounds it.
         h = expected if self.h is None else np.where(self.h > 0, self.h, expected)
         # No feature is worth a weight whose counts are not well above rho1: curvature below that misleads.
-        model = LocalModel.at(known, point.g, h, max(RIDGE, 2 * self.objective.penalty.rho1))
+        ridge = max(RIDGE, 2 * self.objective.penalty.rho1)
+        model = LocalModel.at(known, point.g, h, ridge)
+        # Weights that rest at zero well within their bound stay there.
+        free = np.flatnonzero((point.w != 0) | (np.abs(point.g) > _FREE * self.objective.penalty.threshold))
+        if self.objective.penalty.threshold > 0:
+            if self.steps in _RENEW_AT or (self.steps > 0 and self.steps % _RENEW_EVERY == 0):
+                self._renew_block(point, free, h, ridge)
+            if len(self.block):
+                row = place_among(known.numbers, self.block).astype(np.int32)
+                model = model.with_block(Block(row, self.curvature))
         if len(s):
-            scale = float(y[-1] @ (y[-1] / model.diagonal)) / float(s[-1] @ y[-1])
-            model = model.scaled(self.damping * min(max(scale, _SCALES[0]), _SCALES[1]))
+            model = model.scaled(self.damping * min(max(self._scale(model), _SCALES[0]), _SCALES[1]))
         if self.objective.penalty.rho1 == 0:
             rho2 = self.objective.penalty.rho2
             return _smooth_direction(model, point.g + rho2 * point.w, rho2, s, y)
-        # Weights that rest at zero well within their bound stay there.
-        free = np.flatnonzero((point.w != 0) | (np.abs(point.g) > _FREE * self.objective.penalty.rho1))
         if not len(s):
             return model.minimize(self.objective, point.w, point.g, free, tolerance=_INNER_TOLERANCE)
         factors, subtracted = _factors(s, y, model.times(s), free)
         return model.minimize(self.objective, point.w, point.g, free, factors, subtracted, _INNER_TOLERANCE)
+
+    def _renew_block(self, point: Point, free: NDArray[np.int64], h: Floats, ridge: float) -> None:
+        """The features that move with the largest curvature h, and the curvature between them."""
+        most = int(min(_LARGEST_BLOCK, _BLOCK_PER_TOKEN * np.sqrt(self.objective.data.n_tokens)))
+        block = np.sort(free[np.argsort(-h[free], kind="stable")[:most]])
+        self.block = point.known.numbers[block]
+        curvature = self.objective.block_curvature(point.known, point.w, block)
+        curvature[np.diag_indices_from(curvature)] += ridge
+        self.curvature = _padded(curvature)
+
+    def _scale(self, model: LocalModel) -> float:
+        """How much steeper the loss was along the last step than B0 says."""
+        s, y = self.pairs.s[-1], self.pairs.y[-1]
+        if model.block is not None:
+            return float(s @ y) / float(s @ model.times(s))
+        return float(y @ (y / model.diagonal)) / float(s @ y)
 
 
 def _smooth_direction(model: LocalModel, gradient: Floats, rho2: float, s: Floats, y: Floats) -> Floats:

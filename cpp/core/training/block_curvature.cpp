@@ -1,0 +1,143 @@
+#include "core/training/block_curvature.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/lanes.hpp"
+#include "core/base/parallel.hpp"
+#include "core/corpus/numbering.hpp"
+
+namespace sparsecrf {
+namespace {
+
+// A position whose labels are surer than this adds nothing that matters, nor does a feature that is less likely there.
+constexpr double kSure = 1e-4, kUnlikely = 1e-5;
+constexpr std::int64_t kItemsAtOnce = 256;
+
+template <class Rows, class Cells>
+void index(Rows& rows, const std::vector<std::int64_t>& ptr, const Cells& cells, std::int64_t offset,
+           std::span<const std::int64_t> block) {
+    rows.ptr.assign(1, 0);
+    auto next = std::lower_bound(block.begin(), block.end(), offset);
+    for (std::size_t x = 0; x + 1 < ptr.size(); ++x) {
+        for (; next != block.end() && *next < offset + ptr[x + 1]; ++next) {
+            rows.cell.push_back(cells[static_cast<std::size_t>(*next - offset)]);
+            rows.place.push_back(static_cast<std::uint32_t>(next - block.begin()));
+        }
+        rows.ptr.push_back(static_cast<std::uint32_t>(rows.cell.size()));
+    }
+}
+
+}  // namespace
+
+BlockCurvature::BlockCurvature(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
+                               std::span<const std::int64_t> block)
+    : corpus_(corpus), plan_(plan), size_(block.size()), stride_(padded(corpus.n_labels)) {
+    index(unigram_, features.unigram_ptr, features.unigram_label, 0, block);
+    index(bigram_, features.bigram_ptr, features.bigram_pair, features.n_unigram(), block);
+}
+
+void BlockCurvature::sum(const Potentials& potentials, int every, int threads, std::span<double> h) {
+    std::vector<std::size_t> chosen;
+    for (std::size_t k = 0; k < plan_.items.size(); k += static_cast<std::size_t>(every)) {
+        if (plan_.items[k].weight > 0.0) chosen.push_back(k);
+    }
+    std::vector<Recursion> recursions;
+    std::vector<OwnedLattice> lattices(static_cast<std::size_t>(threads));
+    for (int k = 0; k < threads; ++k) recursions.emplace_back(potentials, true);
+    std::vector<Firings> firings(static_cast<std::size_t>(kItemsAtOnce));
+    for (std::size_t begin = 0; begin < chosen.size(); begin += static_cast<std::size_t>(kItemsAtOnce)) {
+        const auto n =
+            static_cast<std::int64_t>(std::min(chosen.size() - begin, static_cast<std::size_t>(kItemsAtOnce)));
+        parallel_for(n, threads, 4, [&](int thread, std::int64_t k) {
+            const Item& item = plan_.items[chosen[begin + static_cast<std::size_t>(k)]];
+            OwnedLattice& lattice = lattices[static_cast<std::size_t>(thread)];
+            lattice.take(corpus_, item.sequence, stride_);
+            lattice.fixed = plan_.fixed_labels(item);
+            Recursion& recursion = recursions[static_cast<std::size_t>(thread)];
+            recursion.forward(lattice);
+            recursion.backward(lattice);
+            Firings& out = firings[static_cast<std::size_t>(k)];
+            out.weight = item.weight;
+            gather(recursion, lattice, out);
+        });
+        // A row of H belongs to one thread, which adds to it in the order of the positions.
+        parallel_for(threads, threads, 1, [&](int, std::int64_t part) {
+            const auto cut = [&](std::int64_t p) {  // rows have as many cells below the diagonal as their number
+                const double share = std::sqrt(static_cast<double>(p) / threads);
+                return static_cast<std::uint32_t>(share * static_cast<double>(size_));
+            };
+            for (std::int64_t k = 0; k < n; ++k)
+                add(firings[static_cast<std::size_t>(k)], cut(part), cut(part + 1), every, h);
+        });
+    }
+    for (std::size_t a = 0; a < size_; ++a) {
+        for (std::size_t b = 0; b < a; ++b) h[b * size_ + a] = h[a * size_ + b];
+    }
+}
+
+void BlockCurvature::gather(Recursion& recursion, const Lattice& lattice, Firings& out) const {
+    out.ptr.assign(1, 0);
+    out.firing.clear();
+    bool sure_before = true;
+    for (std::int64_t t = 0; t < lattice.length; ++t) {
+        const double* p = lattice.p + t * stride_;
+        const bool sure = *std::max_element(p, p + corpus_.n_labels) > 1.0 - kSure;
+        const bool skipped = sure && sure_before;
+        sure_before = sure;
+        if (skipped) continue;
+        const std::int64_t position = lattice.first + t;
+        const ListPool& lists = corpus_.unigram_lists;
+        const std::uint32_t list = corpus_.unigram[position];
+        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+            const std::uint32_t x = lists.id(k);
+            for (std::uint32_t r = unigram_.ptr[x]; r < unigram_.ptr[x + 1]; ++r) {
+                const std::uint16_t y = unigram_.cell[r];
+                if (p[y] > kUnlikely) out.firing.push_back({unigram_.place[r], y, 0, lists.value(k), p[y]});
+            }
+        }
+        gather_pairs(recursion, lattice, t, corpus_.base_lists, corpus_.base[position], out);
+        gather_pairs(recursion, lattice, t, corpus_.rest_lists, corpus_.rest[position], out);
+        std::sort(out.firing.begin() + static_cast<std::ptrdiff_t>(out.ptr.back()), out.firing.end(),
+                  [](const Firing& a, const Firing& b) { return a.place < b.place; });
+        out.ptr.push_back(out.firing.size());
+    }
+}
+
+void BlockCurvature::gather_pairs(Recursion& recursion, const Lattice& lattice, std::int64_t t, const ListPool& lists,
+                                  std::uint32_t list, Firings& out) const {
+    const LabelPairs numbers(corpus_.n_labels);
+    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+        const std::uint32_t x = lists.id(k);
+        const auto of_x = std::span(bigram_.cell).subspan(bigram_.ptr[x], bigram_.ptr[x + 1] - bigram_.ptr[x]);
+        const auto pairs = numbers.at(of_x, t == 0);
+        const std::uint32_t* place = bigram_.place.data() + (pairs.data() - bigram_.cell.data());
+        recursion.pair_marginals(lattice, t, pairs, [&](std::size_t j, double p) {
+            if (p <= kUnlikely) return;
+            const std::uint32_t y = numbers.label(pairs[j]), previous = numbers.previous(pairs[j]);
+            out.firing.push_back({place[j], y, previous + 1, lists.value(k), std::min(p, 1.0)});
+        });
+    }
+}
+
+void BlockCurvature::add(const Firings& of, std::uint32_t first, std::uint32_t last, double scale,
+                         std::span<double> h) const {
+    for (std::size_t t = 0; t + 1 < of.ptr.size(); ++t) {
+        const Firing* begin = of.firing.data() + of.ptr[t];
+        const Firing* end = of.firing.data() + of.ptr[t + 1];
+        const auto below = [](const Firing& f, std::uint32_t place) { return f.place < place; };
+        for (const Firing* a = std::lower_bound(begin, end, first, below); a != end && a->place < last; ++a) {
+            double* row = h.data() + static_cast<std::size_t>(a->place) * size_;
+            const double w = scale * of.weight * a->value;
+            for (const Firing* b = begin; b <= a; ++b) {
+                double both = 0.0;  // P(a, b)
+                if (a->label == b->label) {
+                    if (a->previous == 0 || b->previous == 0 || a->previous == b->previous) both = std::min(a->p, b->p);
+                }
+                row[b->place] += w * b->value * (both - a->p * b->p);
+            }
+        }
+    }
+}
+
+}  // namespace sparsecrf
