@@ -35,7 +35,7 @@ def sweeps(data: Path, *, task: str, way: str, n: int, dozen: int, virtual: bool
     if way == "working set":
         return _by_working_set(train, n)
     objective = Objective(train, ElasticNet(RHO1, RHO2), threads=1)
-    every = FeatureSet.virtual(train) if virtual else FeatureSet.observed(train)
+    every = FeatureSet.all_virtual(train) if virtual else FeatureSet.observed(train)
     known = objective.working_set(every.numbers)
     sweeper, w = Sbcd(train, 1), np.zeros(known.size)
     rows, began = [], time.process_time()

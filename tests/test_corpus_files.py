@@ -155,7 +155,7 @@ def test_what_passes_the_digest_is_checked_all_the_same(tmp_path):
                 refused += 1
                 continue
             oracle = _core.Oracle(found, 1)
-            features = _core.FeatureSet.virtual(found)
+            features = _core.FeatureSet.all_virtual(found)
             oracle.loss_grad(features, np.zeros(len(features)))
     assert refused > 100
 

@@ -76,7 +76,7 @@ def test_virtual_are_all_of_every_attribute_seen(problem):
         [(x, b) for x in sorted(in_u) for b in y],
         [(x, a, b) for x in sorted(in_b) for a in previous for b in y],
     )
-    assert triples(_core.FeatureSet.virtual(problem.corpus())) == expected
+    assert triples(_core.FeatureSet.all_virtual(problem.corpus())) == expected
 
 
 @given(problem=problems(missing=True))

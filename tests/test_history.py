@@ -60,7 +60,7 @@ def test_a_model_file_has_the_history():
     assert history["iter"] == [r.iter for r in found.history]
     assert history["objective"][-1] == pytest.approx(found.objective, rel=1e-9)
     assert history["kkt"][-1] == pytest.approx(found.kkt, rel=1e-3)
-    assert training["features"] == virtual_features(found.corpus) == len(FeatureSet.virtual(found.corpus))
+    assert training["features"] == virtual_features(found.corpus) == len(FeatureSet.all_virtual(found.corpus))
 
 
 def test_equal_runs_have_equal_files():

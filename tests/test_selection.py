@@ -60,7 +60,7 @@ def test_all_and_observed_features_as_lists():
     corpus = larger().corpus()
     options = {"rho1": 0.2, "rho2": 0.05, "tol": 1e-7, "threads": 1}
     for features, same in (
-        (_core.FeatureSet.virtual(corpus).numbers, {}),
+        (_core.FeatureSet.all_virtual(corpus).numbers, {}),
         (_core.FeatureSet.observed(corpus).numbers, {"observed_only": True}),
     ):
         found, expected = fit(corpus, features=features, **options), fit(corpus, **same, **options)

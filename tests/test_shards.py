@@ -36,7 +36,7 @@ def cut(corpus, n_shards, **options):
 def point_of(corpus, seed=1, share=0.3):
     """Some features and weights."""
     rng = np.random.default_rng(seed)
-    everything = FeatureSet.virtual(corpus).numbers
+    everything = FeatureSet.all_virtual(corpus).numbers
     numbers = everything[rng.random(len(everything)) < share]
     return FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers), rng.normal(size=len(numbers))
 
@@ -63,7 +63,7 @@ def test_sums_are_those_of_the_whole(kind, n_shards):
     numbers, counts = shards.observed()
     assert_array_equal(numbers, observed.numbers)
     assert_allclose(counts, whole.counts(observed), **close)
-    assert_array_equal(shards.virtual(), FeatureSet.virtual(corpus).numbers)
+    assert_array_equal(shards.virtual(), FeatureSet.all_virtual(corpus).numbers)
     assert shards.signs_agree == whole.signs_agree
     assert virtual_features(cut(corpus, n_shards)) == virtual_features(corpus)
 
@@ -87,7 +87,7 @@ def test_few_candidates_are_none():
     corpus = corpus_of(n=400, list_size=4)
     features, w = point_of(corpus, share=0.2)
     expected = Oracle(corpus, 1).candidates(features, 3 * w, 20.0)
-    everything = len(FeatureSet.virtual(corpus))
+    everything = len(FeatureSet.all_virtual(corpus))
     found = ShardedOracle(cut(corpus, 8)).candidates(features, 3 * w, 20.0)
     assert 0 < len(expected) < 0.9 * everything
     assert len(found) - len(expected) < 0.5 * (everything - len(expected))

@@ -258,7 +258,7 @@ def test_same_corpus_from_tokens_and_from_arrays(seed, n_labels, lengths, n_attr
         assert getattr(from_tokens, name) == getattr(from_arrays, name), name
     assert from_tokens.offsets.tolist() == from_arrays.offsets.tolist()
     assert from_tokens.labels.tolist() == from_arrays.labels.tolist()
-    features = _core.FeatureSet.virtual(from_arrays)
+    features = _core.FeatureSet.all_virtual(from_arrays)
     w = np.random.default_rng(seed).normal(size=len(features))
     chain = _core.Chain(features, w, threads=1)
     assert chain.marginals(from_tokens).tobytes() == chain.marginals(from_arrays).tobytes()

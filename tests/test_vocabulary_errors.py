@@ -190,8 +190,8 @@ def test_encoder_is_usable_after_a_failed_sequence(bad):
     with_failure, without = encoded(first, bad, second), encoded(first, second)
     assert with_failure.offsets.tolist() == without.offsets.tolist() == [0, 2, 3]
     assert with_failure.labels.tolist() == without.labels.tolist()
-    features = _core.FeatureSet.virtual(without)
-    assert len(features) == len(_core.FeatureSet.virtual(with_failure))
+    features = _core.FeatureSet.all_virtual(without)
+    assert len(features) == len(_core.FeatureSet.all_virtual(with_failure))
     losses = [_core.Oracle(c, threads=1).loss_grad(features, np.zeros(len(features))) for c in (with_failure, without)]
     assert losses[0][0] == losses[1][0]
     assert losses[0][1].tolist() == losses[1][1].tolist()

@@ -68,7 +68,7 @@ def measure(data: pathlib.Path | None, compiler: str, rounds: int) -> dict:
     path = data / "nettalk" / "train.txt" if data else None
     real = path is not None and path.exists()
     corpus = read_letters(path) if real and path else simulated_letters()
-    features = _core.FeatureSet.virtual(corpus)
+    features = _core.FeatureSet.all_virtual(corpus)
     w = np.random.default_rng(0).normal(scale=0.5, size=features.size)
     products = corpus.n_tokens - corpus.n_sequences
     limits: dict[str, list[float]] = {"fused": [], "separate": []}

@@ -20,8 +20,8 @@
 namespace sparsecrf::bindings {
 namespace {
 
-// None: no attribute of a token conditions label pairs; True: all do; or a predicate on the attribute. The features of a
-// model, if given, decide instead.
+// None: no attribute of a token conditions label pairs; True: all do; or a predicate on the attribute. The features of
+// a model, if given, decide instead.
 PairRule pair_rule(const nb::object& bigram, std::shared_ptr<const FeatureSet> features, bool has_template) {
     if (features) return PairRule::of_features(std::move(features));
     const bool all = bigram.ptr() == Py_True;

@@ -2,8 +2,8 @@
 //
 //   H(s) = sum_k s_k B^(n-1-k) mod 2^64,  B odd;     H(a b) = H(a) B^|b| + H(b)
 //
-// An attribute is made of cells that many attributes share: each cell is hashed once. Who looks up compares the text, so
-// that texts of equal hash cost time, nothing else.
+// An attribute is made of cells that many attributes share: each cell is hashed once. Who looks up compares the text,
+// so that texts of equal hash cost time, nothing else.
 #pragma once
 
 #include <cstdint>

@@ -180,7 +180,7 @@ FeatureSet FeatureSet::observed(const Corpus& corpus) {
     return made;
 }
 
-FeatureSet FeatureSet::everything(const Corpus& corpus) {
+FeatureSet FeatureSet::all_virtual(const Corpus& corpus) {
     FeatureSet made(corpus.n_labels, corpus.n_attributes);
     const auto lay = [&](const std::vector<char>& seen, std::int64_t cells, auto& ptr, auto& out) {
         const auto rows = std::count(seen.begin(), seen.end(), 1);

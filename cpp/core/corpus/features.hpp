@@ -34,7 +34,7 @@ struct FeatureSet {
     // The features with a non-zero empirical count in some sequence (missing labels count for nothing).
     static FeatureSet observed(const Corpus& corpus);
     // Every label of every unigram attribute that occurs, every pair (start included) of every bigram attribute.
-    static FeatureSet everything(const Corpus& corpus);
+    static FeatureSet all_virtual(const Corpus& corpus);
 
     std::int64_t n_unigram() const { return static_cast<std::int64_t>(unigram_label.size()); }
     std::int64_t n_bigram() const { return static_cast<std::int64_t>(bigram_pair.size()); }

@@ -4,8 +4,8 @@
 //     pair (y', y):        y' Y + y                          below (Y + 1) Y; those of the start label come last
 //     unigram (x, y):      x Y + y                           from 0
 //     bigram (x, y', y):   X Y + x (Y + 1) Y + (y' Y + y)    from X Y
-// Every kind of feature is a range of numbers with a fixed number of cells per attribute. A further kind, such as longer
-// label n-grams, is one more range after these.
+// Every kind of feature is a range of numbers with a fixed number of cells per attribute. A further kind, such as
+// longer label n-grams, is one more range after these.
 #pragma once
 
 #include <algorithm>

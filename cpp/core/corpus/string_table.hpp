@@ -33,8 +33,8 @@ class StringTable {
     std::uint32_t size() const { return static_cast<std::uint32_t>(ptr_.size() - 1); }
 
     StringTable() = default;
-    // Distinct strings by id: string k is bytes[ptr[k]] .. bytes[ptr[k + 1] - 1]. Throws if the offsets do not fit, or a
-    // string is not UTF-8 or occurs twice.
+    // Distinct strings by id: string k is bytes[ptr[k]] .. bytes[ptr[k + 1] - 1]. Throws if the offsets do not fit, or
+    // a string is not UTF-8 or occurs twice.
     StringTable(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> ptr);
     std::span<const char> bytes() const { return bytes_; }
     std::span<const std::int64_t> ptr() const { return ptr_; }

@@ -10,12 +10,13 @@ namespace sparsecrf {
 namespace {
 
 // Both sides are counted in sparse entries. A sparse product costs its entries, and something for its lines and for
-// itself; a dense one costs `product` entries a cell. That price rises with the bytes that the dense matrices (E and its
-// transpose) occupy together: from the first and second-level cache a cell costs its arithmetic, from farther away its
-// transfer, and the entries of a sparse matrix, being fewer, are still near.
-// Expectations are counted in candidate pairs: laying out the columns of their labels costs something too, and all pairs
-// together cost `pair` candidates a cell. One matrix of sums is added to in tiles, many positions at a time, and its size
-// does not matter; many matrices share the positions and come and go through the caches, and their cells cost more.
+// itself; a dense one costs `product` entries a cell. That price rises with the bytes that the dense matrices (E and
+// its transpose) occupy together: from the first and second-level cache a cell costs its arithmetic, from farther away
+// its transfer, and the entries of a sparse matrix, being fewer, are still near.
+// Expectations are counted in candidate pairs: laying out the columns of their labels costs something too, and all
+// pairs together cost `pair` candidates a cell. One matrix of sums is added to in tiles, many positions at a time, and
+// its size does not matter; many matrices share the positions and come and go through the caches, and their cells cost
+// more.
 //
 // The numbers are the crossings of benchmarks/micro on the machine of benchmarks/record. They are constants, not
 // measured at run time, so that a run can be repeated to the bit.

@@ -10,9 +10,9 @@
 namespace sparsecrf {
 namespace {
 
-// Without forbidden pairs every possible label keeps alpha_t(y) >= exp(-range_t), where range_t is the spread of the
-// scores at t: alpha_t(y) >= e_t(y) min E and c_t <= max e_t max E. Up to this spread nothing can underflow, nor can
-// the squares of alpha and v that the curvature needs.
+// Without forbidden pairs every possible label keeps alpha_t(y) >= exp(-spread_t) / Y, where spread_t is that of the
+// scores at t: alpha_t(y) >= e_t(y) min E / c_t and c_t <= Y max e_t max E. Up to this spread nothing can underflow,
+// nor can the squares of alpha and v that the curvature needs.
 constexpr double kSafeSpread = 300.0;
 // With forbidden pairs alpha can shrink step by step. It is watched: starting above kSafeAlpha, one step of at most
 // kSafeForbiddenSpread cannot underflow, and the step after it falls back.

@@ -38,8 +38,8 @@ void for_each_place(std::span<const std::uint32_t> row, std::span<const std::uin
     }
 }
 
-// Two ways to give it scores: `assign` lays everything out, `renew` changes numbers and gives up what only decoding needs.
-// A method that needs what the last of these calls did not leave throws std::logic_error.
+// Two ways to give it scores: `assign` lays everything out, `renew` changes numbers and gives up what only decoding
+// needs. A method that needs what the last of these calls did not leave throws std::logic_error.
 class Transition {
    public:
     // `scores` of this list, start row included; -infinity forbids a pair. `n_matrices`: how many take turns. Where the

@@ -18,8 +18,8 @@ namespace {
 
 constexpr int kParts = kLanes / L;  // native vectors in one group of eight fixed lanes
 
-// Sum of the eight lanes, in one fixed tree. Lanes are taken from registers: stored into an array of this frame, which GCC
-// 13 takes to be aligned to 64 bytes without seeing to it, they crash with AVX-512.
+// Sum of the eight lanes, in one fixed tree. Lanes are taken from registers: stored into an array of this frame, which
+// GCC 13 takes to be aligned to 64 bytes without seeing to it, they crash with AVX-512.
 SPARSECRF_INLINE double reduce(const Vec (&acc)[kParts]) {
     const auto x = [&](int i) { return acc[i / L][i % L]; };
     return ((x(0) + x(4)) + (x(2) + x(6))) + ((x(1) + x(5)) + (x(3) + x(7)));

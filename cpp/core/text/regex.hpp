@@ -1,7 +1,7 @@
 // The small regular expressions of Wapiti's templates.
 //
-//   .  any character         \d digit   \a letter   \w letter or digit   \l lower   \u upper   \p punctuation   \s blank
-//   x  the character x       \D \A \W \L \U \P \S   everything else      \x  the character x, whatever it means otherwise
+//   .  any character       \d digit  \a letter  \w letter or digit  \l lower  \u upper  \p punctuation  \s blank
+//   x  the character x     \D \A \W \L \U \P \S  everything else    \x  the character x, whatever it means otherwise
 //   ^  at the beginning: the match starts the text    $  at the end: the match ends the text
 //   *  the character before it any number of times, as few as will do    ?  the character before it once if it can be
 //

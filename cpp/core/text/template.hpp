@@ -19,9 +19,9 @@
 
 namespace sparsecrf {
 
-// Whose boundary cells: _B-1, _B-2, ... and _B+1, ... (CRF++), or _x-1 to _x-4, _x-# and _x+1, ... (Wapiti). Wapiti also
-// turns the first letter of a line to lower case, takes any # for the beginning of a comment, and drops blanks at the end
-// of a line; in CRF++ a # begins a comment at the beginning of a line only, and blanks belong to the attribute.
+// Whose boundary cells: _B-1, _B-2, ... and _B+1, ... (CRF++), or _x-1 to _x-4, _x-# and _x+1, ... (Wapiti). Wapiti
+// also turns the first letter of a line to lower case, takes any # for the beginning of a comment, and drops blanks at
+// the end of a line; in CRF++ a # begins a comment at the beginning of a line only, and blanks belong to the attribute.
 enum class Dialect { crfpp, wapiti };
 
 // An attribute in parts, with the hash of the whole.
@@ -56,7 +56,8 @@ class Template {
     bool varies(std::int64_t line) const { return lines_[line].items.size() > 1; }
     // How many columns of observations the macros need.
     std::int64_t n_columns() const { return n_columns_; }
-    // Throws if rows of `available` observed columns are too short, naming the macro; `where`: file and line of the rows.
+    // Throws if rows of `available` observed columns are too short, naming the macro; `where`: file and line of the
+    // rows.
     void check_columns(std::int64_t available, const std::string& where) const;
 
     // The attribute of a line at position t of a sequence.

@@ -55,8 +55,8 @@ class BaseExpectations {
     bool curvature_ = false;
     std::vector<List> lists_;  // [base lists]
     std::size_t n_cells_ = 0;  // of all lists
-    // sum_t w alpha(y') v(y) before E is multiplied in, the same of squares, and what does not have that form (log rows,
-    // corrections): [cells]. The last two hold something only for lists with has_direct.
+    // sum_t w alpha(y') v(y) before E is multiplied in, the same of squares, and what does not have that form (log
+    // rows, corrections): [cells]. The last two hold something only for lists with has_direct.
     AlignedVector<double> product_, product2_, direct_, direct2_;
 };
 

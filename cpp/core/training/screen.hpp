@@ -4,12 +4,13 @@
 //     E[x, y', y] <= min(A_x(y'), B_x(y)),   A_x(y') = sum_t |w v| p_{t-1}(y'),   B_x(y) = sum_t |w v| p_t(y),
 // and only pairs for which both exceed the bound need to be looked at. O(Y) a position, exact.
 //
-// A corpus in shards needs the sums over all of them, and each knows its own a_s only. Let m_s be the mass of x in shard
-// s (the sum of |w v|) and M that of all shards: a_s / m_s is a mean probability. Shard s tells a_s where it exceeds the
-// share c b m_s / M of the bound b, for a fixed 0 < c <= 1. Then, whatever the others have,
+// A corpus in shards needs the sums over all of them, and each knows its own a_s only. Let m_s be the mass of x in
+// shard s (the sum of |w v|) and M that of all shards: a_s / m_s is a mean probability. Shard s tells a_s where it
+// exceeds the share c b m_s / M of the bound b, for a fixed 0 < c <= 1. Then, whatever the others have,
 //     sum_s a_s  <=  sum_{s that tell} a_s  +  c b (1 - sum_{s that tell} m_s / M)  =: U,
-// and a cell that no shard tells has U = c b <= b: the cells with U > b are all whose sum exceeds b, and few others. What
-// is told follows the mean probability of a cell, not the number of shards. A single shard has share 1: U is its sum.
+// and a cell that no shard tells has U = c b <= b: the cells with U > b are all whose sum exceeds b, and few others.
+// What is told follows the mean probability of a cell, not the number of shards. A single shard has share 1: U is its
+// sum.
 #pragma once
 
 #include <cstdint>

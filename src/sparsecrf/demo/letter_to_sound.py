@@ -99,7 +99,7 @@ def train(task: Task) -> Trained:
         )
     if final.stopped_by == "interrupt":
         raise KeyboardInterrupt
-    every = FeatureSet.virtual(corpus)
+    every = FeatureSet.all_virtual(corpus)
     return Trained(
         path=replace(found, standard_errors=standard_errors),
         errors=errors.tolist(),

@@ -130,7 +130,7 @@ def _errors(task: Task, models: dict[str, Model]) -> Table:
 
 def _sparsity(task: Task, model: Model) -> Table:
     """What the model could have and what it has."""
-    possible = FeatureSet.virtual(model.encode(task.X))
+    possible = FeatureSet.all_virtual(model.encode(task.X))
     features = model.features
     table = _table("Features", "kind", "possible", "active")
     table.add_row("symbol, label", str(possible.n_unigram), str(features.n_unigram))

@@ -83,7 +83,7 @@ def observed(shard: Shard) -> Sparse:
 
 def virtual(shard: Shard) -> Sparse:
     with shard.at_work():
-        numbers = FeatureSet.virtual(shard.corpus).numbers
+        numbers = FeatureSet.all_virtual(shard.corpus).numbers
     return Sparse(numbers, np.empty((0, len(numbers))))
 
 
