@@ -1,4 +1,4 @@
-// How features and label pairs are numbered: the one place in C++ that knows it.
+// How features and label pairs are numbered: the one place in C++ that knows it (in Python: encoding/numbering.py).
 //
 // X attributes, Y labels 0 to Y - 1; Y also stands for the start label, the label before the first one.
 //     pair (y', y):        y' Y + y                          below (Y + 1) Y; those of the start label come last
