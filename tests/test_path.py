@@ -26,8 +26,8 @@ def test_rho_max_is_where_the_first_weight_appears():
 
 def test_path_is_the_same_as_cold_starts_and_cheaper():
     corpus = larger().corpus()
-    warm = path(corpus, n_rho=8, rho_min_ratio=0.02, rho2=0.01, tol=1e-5, threads=1)
-    cold = [fit(corpus, rho1=f.rho1, rho2=0.01, tol=1e-5, threads=1) for f in warm]
+    warm = path(corpus, n_rho=8, rho_min_ratio=0.02, rho2=0.01, tol=1e-7, threads=1)
+    cold = [fit(corpus, rho1=f.rho1, rho2=0.01, tol=1e-7, threads=1) for f in warm]
     assert_allclose([f.objective for f in warm], [f.objective for f in cold], rtol=1e-6)
     assert len(warm[0].numbers) == 0
     assert sum(f.history[-1].passes for f in warm) < sum(f.history[-1].passes for f in cold)

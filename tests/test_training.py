@@ -79,9 +79,9 @@ def check_certificate(problem, found, rho1, rho2, tol):
     scale = max(1.0, abs(best))
     assert_allclose(found.objective, value, rtol=1e-9, atol=1e-9)
     at_zero = explicit.residual(np.zeros_like(w))
-    if at_zero > 1e-12:
+    if at_zero > 1e-6:
         assert_allclose(found.kkt, explicit.residual(w) / at_zero, rtol=1e-6, atol=1e-9)
-    assert found.kkt <= tol
+    assert value - best <= tol * scale
     assert found.gap >= value - best - 1e-7 * scale
     assert_allclose(value, best, rtol=1e-6, atol=1e-6)
 
@@ -124,8 +124,8 @@ def test_a_skipped_candidate_a_wrong_gradient_or_a_wrong_gap_is_found(solver, mo
         corpus = problem.corpus()
         early = fit(corpus, solver=solver, tol=0.0, max_iter=1, threads=1, **penalty)
         assert early.gap >= early.objective - best > 1e-3 * best
-        found = fit(corpus, solver=solver, tol=1e-5, max_iter=enough.get(solver, 400), threads=1, **penalty)
-        check_certificate(problem, found, **penalty, tol=1e-5)
+        found = fit(corpus, solver=solver, tol=1e-7, max_iter=enough.get(solver, 400), threads=1, **penalty)
+        check_certificate(problem, found, **penalty, tol=1e-7)
 
     run()
     whole = Objective.outside

@@ -138,7 +138,33 @@ void bind_oracle(nb::module_& m) {
             nb::sig("def block_curvature(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
                     "block: numpy.typing.NDArray[numpy.int64], every: int = 1) -> numpy.typing.NDArray[numpy.float64]"),
             "Second derivatives between the features with these places in the set, but for what couples different "
-            "positions; estimated from every n-th sequence.");
+            "positions; estimated from every n-th sequence.")
+        .def(
+            "sequence_factors",
+            [](Oracle& o, const FeatureSet& f, Weights w, Array1<std::int64_t> listed, Weights total, double rho1,
+               double rho2, int sweeps, std::int64_t max_entries) {
+                if (total.size() != listed.size()) {
+                    throw InputError(message("total: expected ", listed.size(), " numbers, found ", total.size()));
+                }
+                Doubles G = copy<double>(view(total)), error = make<double, 1>({listed.size()});
+                double entropy;
+                {
+                    const nb::gil_scoped_release unlocked;
+                    entropy = o.sequence_factors(f, view(w), view(listed), {rho1, rho2, sweeps, max_entries},
+                                                 span_of(G), span_of(error));
+                }
+                return nb::make_tuple(entropy, G, error);
+            },
+            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("listed").noconvert(), nb::arg("total").noconvert(),
+            nb::kw_only(), nb::arg("rho1"), nb::arg("rho2"), nb::arg("sweeps"), nb::arg("max_entries"),
+            nb::sig("def sequence_factors(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
+                    "listed: numpy.typing.NDArray[numpy.int64], total: numpy.typing.NDArray[numpy.float64], *, "
+                    "rho1: float, rho2: float, sweeps: int, max_entries: int) -> tuple[float, "
+                    "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
+            "The dual point (1 - s) data + s model with the best factor for each sequence: its entropy, G on the "
+            "listed "
+            "features, and by how much each G may be wrong. `total` is the gradient of all data there, of other "
+            "corpora too.");
 }
 
 void bind_constraints(nb::module_& m) {

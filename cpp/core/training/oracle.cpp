@@ -19,6 +19,15 @@ double dot(std::span<const double> a, std::span<const double> b) {
     return sum.value();
 }
 
+void check_places(const char* what, const FeatureSet& features, std::span<const std::int64_t> places) {
+    for (std::size_t k = 0; k < places.size(); ++k) {
+        if (places[k] < 0 || places[k] >= features.size() || (k > 0 && places[k] <= places[k - 1])) {
+            throw InputError(
+                message(what, ": expected ascending places below ", features.size(), ", found ", places[k]));
+        }
+    }
+}
+
 }  // namespace
 
 Oracle::Oracle(const Corpus& corpus, Kernel kernel, int threads)
@@ -179,14 +188,22 @@ void Oracle::block_curvature(const FeatureSet& features, std::span<const double>
                              int every, std::span<double> h) {
     features.check_fits(corpus_);
     features.check_weights(w);
-    for (std::size_t k = 0; k < block.size(); ++k) {
-        if (block[k] < 0 || block[k] >= features.size() || (k > 0 && block[k] <= block[k - 1])) {
-            throw InputError(message("block: expected ascending places below ", features.size(), ", found ", block[k]));
-        }
-    }
+    check_places("block", features, block);
     if (every < 1) throw InputError(message("block: expected every first or later item, found every ", every));
     std::fill(h.begin(), h.end(), 0.0);
     BlockCurvature(corpus_, plan_, features, block).sum(*prepare(features, w).potentials, every, threads_, h);
+}
+
+double Oracle::sequence_factors(const FeatureSet& features, std::span<const double> w,
+                                std::span<const std::int64_t> listed, const FactorOptions& options, std::span<double> G,
+                                std::span<double> error) {
+    features.check_fits(corpus_);
+    features.check_weights(w);
+    check_places("listed", features, listed);
+    if (!(options.rho2 > 0.0)) throw InputError(message("rho2: expected a number above 0, found ", options.rho2));
+    rows_ = {};  // the gradients of all sequences need the room
+    SequenceFactors factors(corpus_, plan_, features, w, listed);
+    return factors.maximize(*prepare(features, w).potentials, options, threads_, G, error);
 }
 
 bool Oracle::signs_agree() const {

@@ -16,6 +16,7 @@
 #include "core/training/block_rows.hpp"
 #include "core/training/plan.hpp"
 #include "core/training/screen.hpp"
+#include "core/training/sequence_factors.hpp"
 #include "core/training/unigram_index.hpp"
 
 namespace sparsecrf {
@@ -42,6 +43,11 @@ class Oracle {
     // (block_curvature.hpp).  h: [M, M]
     void block_curvature(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> block,
                          int every, std::span<double> h);
+
+    // The dual point with a factor for each sequence at w (sequence_factors.hpp); listed: places in the set, ascending.
+    // Returns its entropy.  G, error: [L]
+    double sequence_factors(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
+                            const FactorOptions& options, std::span<double> G, std::span<double> error);
 
     // Whether |E_k - C_k| <= max(E_k, C_k) for every feature: no value is negative, and no label is missing.
     bool signs_agree() const;

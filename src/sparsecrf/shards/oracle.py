@@ -104,6 +104,13 @@ def block_curvature(shard: Shard, known: Known, w: Floats, block: Numbers, every
         return (shard.oracle.block_curvature(known.features, w, block, every),)
 
 
+def sequence_factors(
+    shard: Shard, known: Known, w: Floats, listed: Numbers, total: Floats, options: dict[str, Any]
+) -> tuple[float, Floats, Floats]:
+    with shard.at_work():
+        return shard.oracle.sequence_factors(known.features, w, listed, total, **options)
+
+
 def candidates(shard: Shard, known: Known, w: Floats, bound: float) -> tuple[Numbers]:
     """Of a shard that is all there is."""
     with shard.at_work():
@@ -168,6 +175,15 @@ class ShardedOracle:
         known, w = self._known(features), self.workers.share(w)
         matrix: Floats = self.workers.total(block_curvature, add, known, w, block, every)[0]
         return matrix
+
+    def sequence_factors(
+        self, features: FeatureSet, w: Floats, listed: Numbers, total: Floats, **options: Any
+    ) -> tuple[float, Floats, Floats]:
+        """Entropy, G and its error at a dual point with a factor for each sequence. Several shards find theirs at the
+        same time, each as if the others kept the factor 1."""
+        known, w = self._known(features), self.workers.share(w)
+        entropy, G, error = self.workers.total(sequence_factors, add, known, w, listed, total, options)
+        return entropy, G, error
 
     def _pass(self, question: Any, features: FeatureSet, w: Floats, counts: Floats) -> tuple[Any, ...]:
         known = self._known(features)

@@ -1,14 +1,20 @@
 """A lower bound on min P, from distributions over labellings.
 
-For any distributions u_i, with G(u) = sum_i w_i (E_{u_i} F - F_i) and H(u) = sum_i w_i H(u_i),
+For any distributions u_i, with G(u) = sum_i w_i (E_{u_i} F - F_i), H(u) = sum_i w_i H(u_i) and Omega* the conjugate of
+the penalty,
 
-    D(u) = H(u) - sum_k max(|G_k| - rho1, 0)^2 / (2 rho2)  <=  min P
+    D(u) = H(u) - Omega*(G(u)) = H(u) - sum_k max(|G_k| - rho1, 0)^2 / (2 rho2)  <=  min P
 
 The model itself is such a u: G = g, the gradient of the loss, and H = loss - w . g. G is linear and the entropy concave
 in u, so mixtures can be rated without knowing more: (1 - s) data + s u has s G and at least s H (the data has neither),
 and (1 - c) u + c u' has (1 - c) G + c G' and at least (1 - c) H + c H'. A run keeps the best mixture of its points. Of
 a feature that screening ruled out at one of them only |G| <= rho1 is known there, so a mixture has a range for each
 G_k, and its worse end counts.
+
+`gap` does this at every screening. `tighten` is much better and costs some passes: u_i = (1 - s_i) data + s_i model
+with a factor for each sequence (cpp/core/training/sequence_factors.hpp). As long as values are not negative,
+-C_k <= G_k(s) <= E_k whatever the factors are: a feature with max(E_k, C_k) <= rho1 cannot be violated, and the others
+are listed.
 """
 
 from __future__ import annotations
@@ -18,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsecrf.training.feature_sets import Floats, Numbers, place_among, union
+from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, place_among, union
 from sparsecrf.training.objective import Objective
 
 _BISECTIONS = 30
@@ -49,40 +55,50 @@ class LowerBound:
         # Not finite: weights of a method that diverges.
         if not (self.convex and np.isfinite(entropy) and np.isfinite(value)):
             return np.inf
-        new = self._shrunk(entropy, numbers, np.stack([g, g]))
+        return value - self._improved(self._shrunk(entropy, numbers, np.stack([g, g])))
+
+    def tighten(self, known: WorkingSet, w: Floats, loss: float, g: Floats) -> float:
+        """The same, improved by a factor for each sequence; `known` with all features that could be violated at w."""
+        value, threshold = loss + self.objective.penalty.value(w), self.objective.penalty.threshold
+        if self.best is None or not np.isfinite(value):
+            return np.inf
+        if threshold == 0 or not self.objective.signs_agree:
+            return value - self.best.bound
+        large = np.maximum(g + known.counts, known.counts) > threshold
+        listed = np.flatnonzero(large | (w != 0))
+        entropy, G, error = self.objective.sequence_factors(known, w, listed, g[listed])
+        new = self._shrunk(entropy, known.numbers[listed], np.stack([G - error, G + error]))
+        # Shards that choose their factors at the same time go too far: part of the way from the plain model is better.
+        plain = self._shrunk(loss - float(w @ g), known.numbers, np.stack([g, g]))
+        return value - self._improved(new, self._mixed(plain, new))
+
+    def _improved(self, *points: Mixture) -> float:
+        """The bound with these points, and their mixtures with the best so far."""
+        candidates = list(points)
         if self.best is not None:
-            new = max(self.best, new, self._mixed(self.best, new), key=lambda mixture: mixture.bound)
-        if self.objective.penalty.rho1 > 0:
-            keep = np.abs(new.G).max(axis=0) > _KEEP * self.objective.penalty.rho1
-            new = Mixture(new.bound, new.entropy, new.numbers[keep], new.G[:, keep])
-        self.best = new
-        return value - new.bound
-
-    def _excess(self, G: Floats) -> Floats:
-        """max(|G_k| - rho1, 0) at the worse end of each range."""
-        excess: Floats = np.maximum(np.maximum(G[1], -G[0]) - self.objective.penalty.rho1, 0.0)
-        return excess
-
-    def _value(self, entropy: float, G: Floats) -> float:
-        excess = self._excess(G)
-        if self.objective.penalty.rho2 == 0:
-            # Rounding of a product with s, not more, may exceed rho1.
-            return entropy if excess.max(initial=0.0) <= 1e-12 * self.objective.penalty.rho1 else -np.inf
-        return entropy - float(excess @ excess) / (2 * self.objective.penalty.rho2)
+            candidates += [self.best, *(self._mixed(self.best, point) for point in points)]
+        best = max(candidates, key=lambda mixture: mixture.bound)
+        if self.objective.penalty.threshold > 0:
+            keep = np.abs(best.G).max(axis=0) > _KEEP * self.objective.penalty.threshold
+            best = Mixture(best.bound, best.entropy, best.numbers[keep], best.G[:, keep])
+        self.best = best
+        return best.bound
 
     def _shrunk(self, entropy: float, numbers: Numbers, G: Floats) -> Mixture:
         """The best (1 - s) data + s u, 0 < s <= 1."""
         rho1, rho2 = self.objective.penalty.rho1, self.objective.penalty.rho2
-        size = np.maximum(G[1], -G[0])
-        size = size[size > rho1]
+        worse = _worse(G)
+        size = worse[worse > rho1]
         s = rho1 / float(size.max()) if size.size else 1.0
         if rho2 > 0 and size.size:
             s = _peak(lambda s: entropy - float((np.maximum(s * size - rho1, 0.0) * size).sum()) / rho2, s, 1.0)
-        return Mixture(self._value(s * entropy, s * G), s * entropy, numbers, s * G)
+        bound = s * entropy - self.objective.penalty.conjugate(s * worse)
+        return Mixture(bound, s * entropy, numbers, s * G)
 
     def _mixed(self, a: Mixture, b: Mixture) -> Mixture:
         """The best (1 - c) a + c b, 0 <= c <= 1. With rho2 = 0 the bound is linear in c: one of the two."""
-        if self.objective.penalty.rho2 == 0:
+        rho2 = self.objective.penalty.rho2
+        if rho2 == 0:
             return max(a, b, key=lambda mixture: mixture.bound)
         if np.array_equal(a.numbers, b.numbers):
             numbers, G_a, G_b = a.numbers, a.G, b.G
@@ -94,7 +110,7 @@ class LowerBound:
         def slope(c: float) -> float:
             G = G_a + c * change
             worse = np.where(G[1] >= -G[0], change[1], -change[0])
-            return b.entropy - a.entropy - float(self._excess(G) @ worse) / self.objective.penalty.rho2
+            return b.entropy - a.entropy - float(self.objective.penalty.excess(_worse(G)) @ worse) / rho2
 
         c = _peak(slope, 0.0, 1.0)
         return self._shrunk((1 - c) * a.entropy + c * b.entropy, numbers, (1 - c) * G_a + c * G_b)
@@ -102,9 +118,15 @@ class LowerBound:
     def _ranges(self, mixture: Mixture, numbers: Numbers) -> Floats:
         """G by number, [-rho1, rho1] where it is not listed."""
         place = place_among(numbers, mixture.numbers)
-        out: Floats = np.full((2, len(numbers)), self.objective.penalty.rho1) * np.array([[-1.0], [1.0]])
+        out: Floats = np.full((2, len(numbers)), self.objective.penalty.threshold) * np.array([[-1.0], [1.0]])
         out[:, place >= 0] = mixture.G[:, place[place >= 0]]
         return out
+
+
+def _worse(G: Floats) -> Floats:
+    """[K] the largest that |G| can be, from its range."""
+    worse: Floats = np.maximum(G[1], -G[0])
+    return worse
 
 
 def _peak(slope: Callable[[float], float], low: float, high: float) -> float:

@@ -30,7 +30,8 @@ from sparsecrf.training.solvers.owlqn import Owlqn
 from sparsecrf.training.solvers.proximal import Proximal
 from sparsecrf.training.solvers.sbcd import Cd, sbcd
 from sparsecrf.training.solvers.sgd import EPOCHS, Sgd, SgdL1
-from sparsecrf.training.solvers.working_set import Callback, Solver, Stopping, point_at, run
+from sparsecrf.training.solvers.working_set import Callback, Solver, point_at, run
+from sparsecrf.training.stopping import Stopping
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
@@ -63,6 +64,7 @@ class Fit:
     loss: float
     kkt: float  #: sum of |smallest subgradient| over the virtual space, relative to that at w = 0
     gap: float  #: P(w) - P* is at most this; infinite if labels are missing
+    remaining: float  #: an estimate of P(w) - P*
     solver: str
     #: tol, gap, max_iter, time_limit, dev, callback, interrupt, or precision: no step improves any more
     stopped_by: str
@@ -95,7 +97,9 @@ class Fit:
 
     def training_record(self) -> dict[str, Any]:
         """How the weights were found, in JSON values: None for what is not finite; the history by columns, thinned."""
-        numbers = {name: getattr(self, name) for name in ("rho1", "rho2", "objective", "loss", "kkt", "gap")}
+        numbers = {
+            name: getattr(self, name) for name in ("rho1", "rho2", "objective", "loss", "kkt", "gap", "remaining")
+        }
         counts = {
             "iterations": self.history[-1].iter if self.history else 0,
             "features": self.n_features,
@@ -172,15 +176,17 @@ def fit(
     seed: int = 0,
     threads: int = 0,
     callback: Callback | None = None,
+    heartbeat: Callable[[str], None] | None = None,
 ) -> Fit:
     """Minimise loss + rho1 |w|_1 + rho2/2 |w|^2 over all virtual features of a corpus.
 
-    Stops at a relative KKT residual of `tol`, or, if `gap` is given, at a duality gap of `gap` times the objective;
-    or at a limit. `observed_only` leaves out features that never occur, `features` all but those of the given numbers
-    (ascending). `init` starts from another fit for the same labels and attributes, or from `weights_in` of a model.
-    `callback` gets the fields of a `Record` at every iteration, and ends training by returning True. `solver_options`
-    go to the solver (see its module). `seed` orders the sequences of the stochastic solvers, which stop after 50 epochs
-    unless `max_iter` says otherwise.
+    Stops at most `tol` times the objective above the optimum: certified by the duality gap where that can tell, else by
+    an estimate from how the objective falls (`stopping`). If `gap` is given, only at a duality gap of `gap` times the
+    objective. Or at a limit. `observed_only` leaves out features that never occur, `features` all but those of the
+    given numbers (ascending). `init` starts from another fit for the same labels and attributes, or from `weights_in`
+    of a model. `callback` gets the fields of a `Record` at every iteration, and ends training by returning True;
+    `heartbeat` is told what goes on before the first iteration. `solver_options` go to the solver (see its module).
+    `seed` orders the sequences of the stochastic solvers, which stop after 50 epochs unless `max_iter` says otherwise.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
     `patience`, training also stops when that error has not improved for so many iterations; unless the optimum is
@@ -212,6 +218,7 @@ def fit(
     if gap is not None and data.n_missing > 0:
         raise InputError("gap: expected all labels to be known, found some missing: the loss is not convex then")
     objective = Objective(prepared, ElasticNet(rho1, rho2))
+    objective.heartbeat = heartbeat
     if isinstance(init, Fit):
         check_same_vocabulary("init", init.corpus, corpus)
     watch = _dev(corpus, dev, patience, threads)
@@ -239,6 +246,7 @@ def fit(
         point.loss,
         result.kkt,
         result.gap,
+        result.remaining,
         solver,
         result.stopped_by,
         result.history,

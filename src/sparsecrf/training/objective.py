@@ -12,6 +12,7 @@ of them; everything is then over that list.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from sparsecrf.training.penalty import ElasticNet
 
 # Curvature is estimated from every n-th sequence, n growing with the data up to a limit.
 _SAMPLE_TOKENS, _LARGEST_STRIDE = 50_000, 8
+# Factors of sequences: rounds at most, numbers kept at most (8 bytes each), and what they cost in passes, about.
+_SWEEPS, _MOST_ENTRIES, _PASSES_OF_FACTORS = 20, 2**25, 5.0
 
 
 class Objective:
@@ -34,6 +37,9 @@ class Objective:
         self.prepared = TrainingData.of(data, **how)
         self.penalty = penalty
         self.passes = 0.0
+        self.deadline: float | None = None  #: when long steps should end early, by time.perf_counter()
+        self.cut_short = False  #: a step did
+        self.heartbeat: Callable[[str], None] | None = None  #: is told what a long step is doing
         self._oracle = self.prepared.oracle
         # Observed features that could violate their condition although E is below the threshold.
         observed, counts = self.prepared.observed, self.prepared.observed_counts
@@ -42,6 +48,11 @@ class Objective:
     @property
     def data(self) -> Shards:
         return self.prepared.shards
+
+    @property
+    def signs_agree(self) -> bool:
+        """Whether |E - C| <= max(E, C) for every feature: no value is negative, and no label is missing."""
+        return self._oracle.signs_agree
 
     @property
     def threads(self) -> int:
@@ -96,6 +107,17 @@ class Objective:
         every = int(min(max(self.data.n_tokens // _SAMPLE_TOKENS, 1), _LARGEST_STRIDE))
         self.passes += 1.0 / every
         return self._oracle.block_curvature(known.features, w, block, every)
+
+    def sequence_factors(
+        self, known: WorkingSet, w: Floats, listed: Numbers, g: Floats
+    ) -> tuple[float, Floats, Floats]:
+        """A dual point with a factor for each sequence (`dual`): its entropy, its G on the features at these places of
+        the set, and by how much each may be wrong. g: the gradient there."""
+        self.passes += _PASSES_OF_FACTORS
+        # Without an l2 term the bound is -infinity unless every |G_k| <= rho1: a small one leads close to that.
+        rho2 = self.penalty.rho2 or 1e-3 * self.penalty.rho1
+        options = {"rho1": self.penalty.rho1, "rho2": rho2, "sweeps": _SWEEPS, "max_entries": _MOST_ENTRIES}
+        return self._oracle.sequence_factors(known.features, w, listed, g, **options)
 
     def release_tables(self) -> None:
         """Give back what passes keep for the next ones: for solvers that have tables of their own."""

@@ -63,15 +63,19 @@ class Pairs:
 
     def add(self, s: Floats, y: Floats) -> None:
         """Take a pair in, unless its curvature s . y is not clearly positive."""
-        if s @ y <= 1e-12 * np.sqrt((s @ s) * (y @ y)):
+        if not _curved(s, y):
             return
         keep = min(self.memory, max(_FEWEST, _MOST_NUMBERS // len(s))) - 1
         self._s.append(s, keep)
         self._y.append(y, keep)
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
+        """What is left of each pair on the new set, if it still shows a curvature: a feature that left may have held
+        all of it."""
         if len(self):
-            self._s, self._y = _Rows(new.carry(self.s, old)), _Rows(new.carry(self.y, old))
+            s, y = new.carry(self.s, old), new.carry(self.y, old)
+            kept = np.array([_curved(*pair) for pair in zip(s, y, strict=True)])
+            self._s, self._y = _Rows(s[kept]), _Rows(y[kept])
 
     def forget(self) -> None:
         self._s, self._y = _Rows(np.empty((0, 0))), _Rows(np.empty((0, 0)))
@@ -81,3 +85,8 @@ class Pairs:
 
     def restore(self, state: Arrays) -> None:
         self._s, self._y = _Rows(state["s"]), _Rows(state["y"])
+
+
+def _curved(s: Floats, y: Floats) -> bool:
+    """Whether the curvature s . y is clearly positive."""
+    return bool(s @ y > 1e-12 * np.sqrt((s @ s) * (y @ y)))

@@ -18,6 +18,7 @@ The steps run in one thread, since each needs the weights that the last one left
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from sparsecrf.training.solvers.working_set import Point
 
 EPOCHS = 50  #: when there is no other limit
 _DECAY = 0.3  # of the step size in an epoch: 0.1 is better on CoNLL-2000, 1 on NETtalk letters (15 epochs)
+_CHUNK = 500  # sequences between two looks at the clock
 _SAMPLE = 1000  # sequences on which a first step size is tried
 _MOST_PASSES = 10  # over a sample that is smaller
 _FIRST_EXPONENT, _EXPONENTS = -3, 60  # of the powers of two that are tried: the first, the largest
@@ -88,10 +90,18 @@ class _Stochastic:
             self.eta0 = self._calibrate(point, sample)
         for _ in range(epochs):
             order = self.stepper.order(self.seed, self.epochs)
-            w, q, self.u = self._run(point.known, w, q, self.u, order, self.eta0)
+            for begin in range(0, len(order), _CHUNK):
+                if self._out_of_time(f"stochastic start {100 * (self.epochs + begin / len(order)) / epochs:.0f} %"):
+                    break
+                chunk = order[begin : begin + _CHUNK]
+                w, q, self.u = self._run(point.known, w, q, self.u, chunk, self.eta0, begin)
             self.epochs += 1
         self.q = q
         return Point(point.known, w, *self.objective.loss_grad(point.known, w))
+
+    def _out_of_time(self, doing: str) -> bool:
+        """Whether to end the epoch early, as the stochastic start does; says what it is doing."""
+        return False
 
     def _penalties_received(self, point: Point) -> Floats:
         """q. A feature that joins owes nothing on the side to which its gradient pulls: it was not there before."""
@@ -102,7 +112,7 @@ class _Stochastic:
         return q
 
     def _run(
-        self, known: WorkingSet, w: Floats, q: Floats, u: float, order: Numbers, eta0: float
+        self, known: WorkingSet, w: Floats, q: Floats, u: float, order: Numbers, eta0: float, done: int = 0
     ) -> tuple[Floats, Floats, float]:
         self.objective.passes += len(order) / self.n
         return self.stepper.run(
@@ -115,7 +125,7 @@ class _Stochastic:
             rho2=self.objective.penalty.rho2,
             eta0=eta0,
             decay=self.decay(eta0),
-            done=float(self.epochs * self.n),
+            done=float(self.epochs * self.n + done),
         )
 
     def _calibrate(self, point: Point, size: int) -> float:
@@ -171,6 +181,15 @@ class _WarmUp(_Stochastic):
 
     def decay(self, eta0: float) -> float:
         return _WARM_DECAY
+
+    def _out_of_time(self, doing: str) -> bool:
+        objective = self.objective
+        if objective.heartbeat is not None:
+            objective.heartbeat(doing)
+        if objective.deadline is None or time.perf_counter() < objective.deadline:
+            return False
+        objective.cut_short = True
+        return True
 
 
 def warm_up(objective: Objective, point: Point) -> Point:

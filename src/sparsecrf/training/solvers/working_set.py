@@ -13,13 +13,13 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from sparsecrf.defaults import TOL
 from sparsecrf.training.dual import LowerBound
-from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, union
+from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, place_among, union
 from sparsecrf.training.heldout import Best, Dev
 from sparsecrf.training.history import Record
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.state import Arrays, Keeper, Lowest, State
+from sparsecrf.training.stopping import Stopping, remaining
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,6 @@ class Solver(Protocol):
         """Go on as the solver that this is the state of would have."""
 
 
-@dataclass(frozen=True)
-class Stopping:
-    """When to stop: relative KKT residual, or gap relative to the objective, or a limit."""
-
-    tol: float = TOL
-    gap: float | None = None
-    max_iter: int | None = None
-    time_limit: float | None = None
-
-
 @dataclass
 class Result:
     """Where a run ended: the point it chose, its certificate, and how it went."""
@@ -68,19 +58,29 @@ class Result:
     point: Point
     objective: float
     kkt: float  #: relative, over the whole space
-    gap: float
+    gap: float  #: certified: the optimum is at most this below
+    remaining: float  #: an estimate of the same; infinite: none yet
     stopped_by: str
     history: list[Record] = field(default_factory=list)
 
 
-#: Gets the fields of a record; True: that is enough. What is not a bool is no answer, so that `list.append` can be one.
+#: Gets the fields of a record; True ends the run. Return values that are not bool are ignored, so that `list.append`
+#: can be a callback.
 Callback: TypeAlias = Callable[[dict[str, Any]], Any]
 
 # The first screening waits until the model is peaked: at w = 0 almost every feature looks like a violation.
 _FIRST_SCREENING = 5
 _SCREEN_EVERY = 10  # iterations, more as the set settles: half as many as there were
+_AFTER_SCREENING = 5  # iterations in which features that joined show what they are worth
 # A feature at zero whose |gradient| is below this share of rho1 leaves the working set.
 _KEEP = 0.8
+# Of all mass: a KKT residual at w = 0 below this is rounding, and no measure for other residuals.
+_ROUNDING = 1e-8
+# A gap below this share of the objective is not worth a better bound.
+_TIGHT = 1e-4
+# A relative KKT residual of the working set that is rounding.
+_NOTHING = 1e-13
+_ASKED_ONCE = 1e-3  # the smallest tolerance for which one estimate is enough
 
 
 def point_at(objective: Objective, numbers: Numbers | None = None, w: Floats | None = None) -> Point:
@@ -117,7 +117,18 @@ def run(
         return _Run(objective, solver, stopping, callback, dev, keeper).run(start, resumed)
 
 
+@dataclass
+class _Certificate:
+    """What a screening found."""
+
+    kkt: float
+    gap: float
+    promise: float  #: what features outside of the working set could still gain, about
+
+
 class _Run:
+    """One run: where it is, and the steps of its loop."""
+
     def __init__(
         self,
         objective: Objective,
@@ -130,87 +141,130 @@ class _Run:
         self.objective, self.solver, self.stopping, self.callback = objective, solver, stopping, callback
         self.dev, self.keeper = dev, keeper
         self.began = time.perf_counter()
-        self.residual_at_zero = objective.start_residual()
+        rounding = _ROUNDING * sum(float(np.abs(mass).sum()) for mass in objective.prepared.oracle.masses())
+        self.residual_at_zero = max(objective.start_residual(), rounding)
         self.history: list[Record] = []
         self.lowest: Lowest | None = None  # better weights than those of the last point, if there were any
         self.previous: Lowest | None = None  # the weights of the last point that was watched
+        self.values: list[float] = []  # the lowest objective so far, at every iteration
         self.bound = LowerBound(objective)
+        self.iteration = 0
+        self.screened = 0  # iteration of the last screening
+        self.stalled = 0  # steps in a row that did not improve
+        self.head: State | None = None  # the state before the screening of this iteration
+        self.stopped_by: str | None = None
 
     def run(self, start: Point | None, resumed: State | None) -> Result:
-        iteration = screened = stalled = 0
-        if resumed is not None:
-            point, iteration, screened, stalled = self._resume(resumed)
-        else:
-            point = start or point_at(self.objective)
-        stopped_by = head = kkt = gap = None
+        point = self._resume(resumed) if resumed is not None else start or point_at(self.objective)
+        found: _Certificate | None = None
+        self.objective.deadline = None if self.stopping.time_limit is None else self.began + self.stopping.time_limit
         try:
-            while stopped_by is None:
+            while self.stopped_by is None:
                 self._watch(point)
-                if self.keeper is not None:
-                    head = self._state(point, iteration, screened, stalled)
-                    if self.keeper.due():
-                        self.keeper.save(head)
-                settled = stalled > 1 or self._relative_kkt(point) <= self._target(point)
-                due = iteration - screened >= max(_SCREEN_EVERY, iteration // 2) or iteration == _FIRST_SCREENING
-                limit = self._limit_reached(iteration)
-                kkt = gap = None
-                if settled or due or limit:
-                    narrow, (point, kkt, gap) = point, self._screen(point)
-                    if point is not narrow:
-                        self.solver.move(point.known, narrow.known)
-                    del narrow  # `before`, below, too: megabytes that the next step needs
-                    screened = iteration
-                    if self._optimal(point, kkt, gap):
-                        stopped_by = "tol" if self.stopping.gap is None else "gap"
-                    elif limit or stalled > 1:
-                        stopped_by = limit or "precision"
-                enough = self._record(iteration, point, kkt, gap)
-                if stopped_by is None and self.dev is not None and self.dev.exhausted(iteration):
-                    stopped_by = "dev"
-                if stopped_by is None and enough:
-                    stopped_by = "callback"
-                if stopped_by is None:
-                    before, point = point, self.solver.step(point)
-                    stalled = stalled + 1 if point is before else 0
-                    del before
-                    if stalled:
-                        self.solver.forget()
-                    iteration += 1
+                self._keep(point)
+                point, found = self._look(point)
+                enough = self._record(point, found)
+                if self.stopped_by is None and self.dev is not None and self.dev.exhausted(self.iteration):
+                    self.stopped_by = "dev"
+                if self.stopped_by is None and enough:
+                    self.stopped_by = "callback"
+                if self.stopped_by is None:
+                    point = self._step(point)
         except KeyboardInterrupt:
-            stopped_by, kkt = "interrupt", None
+            self.stopped_by, found = "interrupt", None
         # Not what is below: a later run with wider limits goes on as if this one had not stopped.
-        if self.keeper is not None and head is not None:
-            self.keeper.save(head)
-        best = self._best(stopped_by)
-        if best is not None:
-            point, kkt = point_at(self.objective, best.numbers, best.w), None
-        if kkt is None or gap is None:
-            point, kkt, gap = self._screen(point)
-        return Result(point, self._value(point), kkt, gap, stopped_by, self.history)
+        if self.keeper is not None and self.head is not None:
+            self.keeper.save(self.head)
+        return self._result(point, found)
+
+    # ---- The steps of an iteration
 
     def _watch(self, point: Point) -> None:
-        """Remember the weights before `point` as long as they are better."""
+        """Remember the weights before `point` as long as they are better, and how the objective went."""
         value = self._value(point)
         if self.lowest is not None and value <= self.lowest.value:
             self.lowest = None
         if self.lowest is None and self.previous is not None and self.previous.value < value:
             self.lowest = self.previous
         self.previous = Lowest(point.known.numbers, point.w, value)
+        self.values.append(value if self.lowest is None else self.lowest.value)
 
-    def _best(self, stopped_by: str) -> Best | Lowest | None:
+    def _keep(self, point: Point) -> None:
+        """Take the state, and write it if it is time to."""
+        # A step that the time limit cut short is not kept: the run goes on from before it.
+        if self.keeper is not None and not self.objective.cut_short:
+            self.head = self._state(point)
+            if self.keeper.due():
+                self.keeper.save(self.head)
+
+    def _look(self, point: Point) -> tuple[Point, _Certificate | None]:
+        """Screen if it is time to, and decide whether to stop: a limit, a certificate, or the estimate."""
+        left, limit = remaining(self.values), self._limit_reached()
+        since = self.iteration - self.screened
+        optimal = self._relative_kkt(point) <= _NOTHING  # of the working set: a solver could not move
+        if self.stopping.tol < _ASKED_ONCE:  # an estimate that is to be very small is asked twice
+            left = max(left, remaining(self.values[:-_AFTER_SCREENING]))
+        settled = self.stalled > 1 or optimal or left <= self._target(point)
+        wait = _AFTER_SCREENING if self.stopping.gap is None else _SCREEN_EVERY
+        due = since >= max(_SCREEN_EVERY, self.iteration // 2) or self.iteration == _FIRST_SCREENING
+        if not (limit or due or self.stalled > 1 or optimal or (settled and since >= wait)):
+            return point, None
+        ask = settled and limit != "time_limit"
+        wide, found = self._screen(point, tighten=ask and self.stopping.gap is not None)
+        if wide is not point:
+            self.solver.move(wide.known, point.known)
+        self.screened = self.iteration
+        target = self._target(point)
+        if found.gap <= target:
+            self.stopped_by = "tol" if self.stopping.gap is None else "gap"
+        elif self.stopping.gap is None and settled and (0.0 if optimal else left) + found.promise <= target:
+            self.stopped_by = "tol"
+        elif limit:
+            self.stopped_by = limit
+        elif self.stalled > 1:
+            if found.promise > 0:  # features joined that can gain: the solver starts again with them
+                self.stalled = 0
+            else:
+                self.stopped_by = "precision"
+        return wide, found
+
+    def _step(self, point: Point) -> Point:
+        new = self.solver.step(point)
+        self.stalled = self.stalled + 1 if new is point else 0
+        if self.stalled:
+            self.solver.forget()
+        self.iteration += 1
+        return new
+
+    def _result(self, point: Point, found: _Certificate | None) -> Result:
+        """The point to return, with its certificate: as tight as it can be made, unless time is up."""
+        assert self.stopped_by is not None
+        best = self._best()
+        if best is not None:
+            point, found = point_at(self.objective, best.numbers, best.w), None
+        value = self._value(point)
+        in_time = self.stopped_by not in ("time_limit", "interrupt")
+        if found is None or (in_time and found.gap > _TIGHT * abs(value)):
+            point, found = self._screen(point, tighten=in_time)
+        left = min(remaining(self.values) + found.promise, found.gap)
+        return Result(point, value, found.kkt, found.gap, left, self.stopped_by, self.history)
+
+    def _best(self) -> Best | Lowest | None:
         """The weights to return instead of the last ones. A tolerance that was met is a promise about the last."""
-        if stopped_by in ("tol", "gap"):
+        if self.stopped_by in ("tol", "gap"):
             return None
-        if self.dev is not None and self.dev.patience is not None and stopped_by != "precision":
+        if self.dev is not None and self.dev.patience is not None and self.stopped_by != "precision":
             return self.dev.best
         return self.lowest
 
-    def _state(self, point: Point, iteration: int, screened: int, stalled: int) -> State:
+    # ---- States, for checkpoints
+
+    def _state(self, point: Point) -> State:
         return State(
             point,
-            iteration,
-            screened,
-            stalled,
+            self.iteration,
+            self.screened,
+            self.stalled,
             self.objective.passes,
             time.perf_counter() - self.began,
             list(self.history),
@@ -220,72 +274,77 @@ class _Run:
             self.bound.best,
         )
 
-    def _resume(self, state: State) -> tuple[Point, int, int, int]:
+    def _resume(self, state: State) -> Point:
         self.began -= state.elapsed
         self.history = list(state.history)
+        self.values = list(np.minimum.accumulate([record.objective for record in self.history]))
         self.objective.passes = state.passes
         self.solver.restore(state.solver)
         if self.dev is not None:
             self.dev.best = state.best
         self.lowest, self.bound.best = state.lowest, state.mixture
-        return state.point, state.iteration, state.screened, state.stalled
+        self.iteration, self.screened, self.stalled = state.iteration, state.screened, state.stalled
+        return state.point
+
+    # ---- What is known of a point
 
     def _value(self, point: Point) -> float:
         return point.loss + self.objective.penalty.value(point.w)
+
+    def _target(self, point: Point) -> float:
+        """The distance to the optimum that is asked for."""
+        return self.stopping.target * abs(self._value(point))
 
     def _relative_kkt(self, point: Point) -> float:
         """Over the working set alone: a lower bound on the certificate."""
         residual = float(np.abs(self.objective.penalty.subgradient(point.w, point.g)).sum())
         return residual / self.residual_at_zero if self.residual_at_zero > 0 else residual
 
-    def _screen(self, point: Point) -> tuple[Point, float, float]:
+    def _screen(self, point: Point, *, tighten: bool = False) -> tuple[Point, _Certificate]:
         """The same weights on a working set that holds every violation, with KKT residual and gap over all features."""
         wide = self.objective.outside(point.known, point.w)
         if wide is point.known:  # all features are known, as they are without an l1 term
-            return point, self._relative_kkt(point), self.bound.gap(wide.numbers, point.w, point.loss, point.g)
+            gap = self.bound.gap(wide.numbers, point.w, point.loss, point.g)
+            return point, _Certificate(self._relative_kkt(point), gap, 0.0)
         w = wide.carry(point.w, point.known)
         loss, g = self.objective.loss_grad(wide, w)
         everything = Point(wide, w, loss, g)
-        kkt, gap = self._relative_kkt(everything), self.bound.gap(wide.numbers, w, loss, g)
-        keep = (w != 0) | (np.abs(g) > _KEEP * self.objective.penalty.rho1)
+        gap = self.bound.gap(wide.numbers, w, loss, g)
+        if tighten and gap > _TIGHT * abs(self._value(everything)):
+            gap = min(gap, self.bound.tighten(wide, w, loss, g))
+        found = _Certificate(self._relative_kkt(everything), gap, self._promise(everything, point))
+        keep = (w != 0) | (np.abs(g) > _KEEP * self.objective.penalty.threshold)
         known = self.objective.working_set(wide.numbers[keep])
-        return Point(known, w[keep], loss, g[keep]), kkt, gap
+        return Point(known, w[keep], loss, g[keep]), found
 
-    def _target(self, point: Point) -> float:
-        """The KKT residual on the working set at which the whole space is worth a look."""
-        if self.stopping.gap is None:
-            return self.stopping.tol
-        # The gap is known at screenings only. It shrinks at least as fast as the residual.
-        last = next((r for r in reversed(self.history) if r.gap is not None and r.kkt is not None), None)
-        if last is None or last.gap is None or last.kkt is None:
-            return self.stopping.gap
-        return last.kkt * self.stopping.gap * abs(self._value(point)) / last.gap
+    def _promise(self, everything: Point, point: Point) -> float:
+        """What the features outside of the working set could gain, one by one: excess^2 / 2 curvature, the curvature of
+        a feature with expectation E being at most E (values 1) and at least, to be careful, a quarter of it."""
+        new = place_among(everything.known.numbers, point.known.numbers) < 0
+        excess = self.objective.penalty.excess(everything.g[new])
+        expected = np.abs(everything.g[new] + everything.known.counts[new])
+        return float((2.0 * excess**2 / np.maximum(expected, self.objective.penalty.threshold)).sum())
 
-    def _optimal(self, point: Point, kkt: float, gap: float) -> bool:
-        if self.stopping.gap is not None:
-            return gap <= self.stopping.gap * abs(self._value(point))
-        return kkt <= self.stopping.tol
-
-    def _limit_reached(self, iteration: int) -> str | None:
+    def _limit_reached(self) -> str | None:
         limits = self.stopping
-        if limits.max_iter is not None and iteration >= limits.max_iter:
+        if limits.max_iter is not None and self.iteration >= limits.max_iter:
             return "max_iter"
         if limits.time_limit is not None and time.perf_counter() - self.began >= limits.time_limit:
             return "time_limit"
         return None
 
-    def _record(self, iteration: int, point: Point, kkt: float | None, gap: float | None) -> bool:
-        """Note an iteration. Whether the callback has had enough."""
+    def _record(self, point: Point, found: _Certificate | None) -> bool:
+        """Note an iteration. Whether the callback ends the run."""
         n_unigram = point.known.features.n_unigram
-        dev_error = None if self.dev is None else self.dev.look(iteration, point.known.numbers, point.w)
+        dev_error = None if self.dev is None else self.dev.look(self.iteration, point.known.numbers, point.w)
         record = Record(
-            iter=iteration,
+            iter=self.iteration,
             time_s=time.perf_counter() - self.began,
             passes=self.objective.passes,
             objective=self._value(point),
             loss=point.loss,
-            gap=gap,
-            kkt=kkt,
+            gap=None if found is None else found.gap,
+            kkt=None if found is None else found.kkt,
             active_unigram=int(np.count_nonzero(point.w[:n_unigram])),
             active_bigram=int(np.count_nonzero(point.w[n_unigram:])),
             dev_error=dev_error,

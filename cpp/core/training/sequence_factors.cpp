@@ -1,0 +1,237 @@
+#include "core/training/sequence_factors.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/lanes.hpp"
+#include "core/base/parallel.hpp"
+#include "core/corpus/numbering.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr std::int64_t kItemsAtOnce = 256;
+constexpr int kNewtonSteps = 4;
+constexpr double kSmallestStep = 1e-4;  // of s
+constexpr double kSurelyOwn = 0.98;     // a sequence whose own labels are likelier than this keeps s = 1
+constexpr double kEnough = 1e-4;        // a sweep that raises D by less, relative to it, is the last
+
+template <class Rows, class Cells>
+void index(Rows& rows, const std::vector<std::int64_t>& ptr, const Cells& cells, std::int64_t offset,
+           std::span<const std::int64_t> listed) {
+    rows.ptr.assign(1, 0);
+    auto next = std::lower_bound(listed.begin(), listed.end(), offset);
+    for (std::size_t x = 0; x + 1 < ptr.size(); ++x) {
+        for (; next != listed.end() && *next < offset + ptr[x + 1]; ++next) {
+            rows.cell.push_back(cells[static_cast<std::size_t>(*next - offset)]);
+            rows.place.push_back(static_cast<std::uint32_t>(next - listed.begin()));
+        }
+        rows.ptr.push_back(static_cast<std::uint32_t>(rows.cell.size()));
+    }
+}
+
+double x_log_x(double x) { return x > 0.0 ? x * std::log(x) : 0.0; }
+
+// H(u) and its derivative in s; h = H(p), q = p(y).
+double mixed_entropy(double s, double h, double q) {
+    return -x_log_x(1.0 - s + s * q) - (1.0 - q) * x_log_x(s) + s * (h + x_log_x(q));
+}
+double mixed_entropy_slope(double s, double h, double q) {
+    constexpr double kTiny = 1e-300;
+    return h + x_log_x(q) + (1.0 - q) * (std::log(std::max(1.0 - s + s * q, kTiny)) - std::log(std::max(s, kTiny)));
+}
+
+}  // namespace
+
+SequenceFactors::SequenceFactors(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
+                                 std::span<const double> w, std::span<const std::int64_t> listed)
+    : corpus_(corpus), plan_(plan), stride_(padded(corpus.n_labels)), w_(listed.size()) {
+    index(unigram_, features.unigram_ptr, features.unigram_label, 0, listed);
+    index(bigram_, features.bigram_ptr, features.bigram_pair, features.n_unigram(), listed);
+    for (std::size_t k = 0; k < listed.size(); ++k) w_[k] = w[static_cast<std::size_t>(listed[k])];
+}
+
+double SequenceFactors::maximize(const Potentials& potentials, const FactorOptions& options, int threads,
+                                 std::span<double> G, std::span<double> error) {
+    std::vector<double> others(G.begin(), G.end());
+    std::fill(error.begin(), error.end(), 0.0);
+    std::vector<Recursion> recursions;
+    std::vector<OwnedLattice> lattices(static_cast<std::size_t>(threads));
+    std::vector<Sums> sums(static_cast<std::size_t>(threads));
+    for (int k = 0; k < threads; ++k) recursions.emplace_back(potentials, true);
+    for (Sums& of : sums) {
+        of.g.assign(w_.size(), 0.0);
+        of.seen.assign(w_.size(), 0);
+    }
+    std::vector<Gradient> gradients(static_cast<std::size_t>(kItemsAtOnce));
+    double entropy = 0.0;  // of the items that keep s = 1
+    std::int64_t kept = 0;
+    const auto n_items = static_cast<std::int64_t>(plan_.items.size());
+    for (std::int64_t begin = 0; begin < n_items; begin += kItemsAtOnce) {
+        const std::int64_t n = std::min(n_items - begin, kItemsAtOnce);
+        parallel_for(n, threads, 4, [&](int thread, std::int64_t k) {
+            const Item& item = plan_.items[static_cast<std::size_t>(begin + k)];
+            OwnedLattice& lattice = lattices[static_cast<std::size_t>(thread)];
+            lattice.take(corpus_, item.sequence, stride_);
+            lattice.fixed = plan_.fixed_labels(item);
+            Recursion& recursion = recursions[static_cast<std::size_t>(thread)];
+            recursion.forward(lattice);
+            recursion.backward(lattice);
+            gradient(recursion, item, lattice, sums[static_cast<std::size_t>(thread)],
+                     gradients[static_cast<std::size_t>(k)]);
+        });
+        for (std::int64_t k = 0; k < n; ++k) {
+            const Gradient& of = gradients[static_cast<std::size_t>(k)];
+            const double weight = plan_.items[static_cast<std::size_t>(begin + k)].weight;
+            for (std::size_t e = 0; e < of.place.size(); ++e) {
+                const double value = of.value[e];
+                others[of.place[e]] -= value;
+                error[of.place[e]] += 0x1p-23 * std::fabs(value);  // of rounding to single precision, and more
+            }
+            if (weight <= 0.0) continue;
+            const double h = of.entropy / weight, q = std::exp(-of.loss / weight);
+            const auto size = static_cast<std::int64_t>(of.place.size());
+            if (q > kSurelyOwn || kept + size > options.max_entries) {
+                entropy += weight * mixed_entropy(1.0, h, q);
+                continue;
+            }
+            kept += size;
+            place_.emplace_back(of.place.begin(), of.place.end());
+            value_.emplace_back(of.value.begin(), of.value.end());
+            weight_.push_back(weight);
+            entropy_.push_back(h);
+            own_.push_back(q);
+        }
+    }
+    s_.assign(weight_.size(), 1.0);
+    entropy += ascend(options, G);
+    for (std::size_t k = 0; k < G.size(); ++k) G[k] -= others[k];
+    return entropy;
+}
+
+// g_i = sum_t sum_x v (p_t(y) - [y = y_t]) for unigram features, likewise with pairs; loss and entropy:
+// -log q = log Z - w . F, H(p) = -log q - w . g.
+void SequenceFactors::gradient(Recursion& recursion, const Item& item, const Lattice& lattice, Sums& sums,
+                               Gradient& out) const {
+    const LabelPairs numbers(corpus_.n_labels);
+    double own = 0.0;  // w . F of its own labels
+    const auto add = [&](std::uint32_t place, double value) {
+        if (!sums.seen[place]) {
+            sums.seen[place] = 1;
+            sums.touched.push_back(place);
+        }
+        sums.g[place] += value;
+    };
+    std::uint32_t previous = numbers.start();
+    for (std::int64_t t = 0; t < lattice.length; ++t) {
+        const std::int64_t position = lattice.first + t;
+        const auto y = static_cast<std::uint32_t>(corpus_.labels[position]);
+        const double* p = lattice.p + t * stride_;
+        const ListPool& lists = corpus_.unigram_lists;
+        const std::uint32_t list = corpus_.unigram[position];
+        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+            const std::uint32_t x = lists.id(k);
+            for (std::uint32_t r = unigram_.ptr[x]; r < unigram_.ptr[x + 1]; ++r) {
+                const bool mine = unigram_.cell[r] == y;
+                add(unigram_.place[r], lists.value(k) * (p[unigram_.cell[r]] - (mine ? 1.0 : 0.0)));
+                if (mine) own += lists.value(k) * w_[unigram_.place[r]];
+            }
+        }
+        const std::uint32_t pair = numbers.pair(previous, y);
+        for (const auto& [pool, of] : {std::pair{&corpus_.base_lists, corpus_.base[position]},
+                                       std::pair{&corpus_.rest_lists, corpus_.rest[position]}}) {
+            for (std::int64_t k = pool->begin(of); k < pool->end(of); ++k) {
+                const std::uint32_t x = pool->id(k);
+                const auto of_x = std::span(bigram_.cell).subspan(bigram_.ptr[x], bigram_.ptr[x + 1] - bigram_.ptr[x]);
+                const auto pairs = numbers.at(of_x, t == 0);
+                const std::uint32_t* place = bigram_.place.data() + (pairs.data() - bigram_.cell.data());
+                recursion.pair_marginals(lattice, t, pairs, [&](std::size_t j, double probability) {
+                    const bool mine = pairs[j] == pair;
+                    add(place[j], pool->value(k) * (probability - (mine ? 1.0 : 0.0)));
+                    if (mine) own += pool->value(k) * w_[place[j]];
+                });
+            }
+        }
+        previous = y;
+    }
+    out.place.clear();
+    out.value.clear();
+    double along = 0.0;  // w . g
+    for (const std::uint32_t place : sums.touched) {
+        const double value = item.weight * sums.g[place];
+        along += w_[place] * value;
+        if (value != 0.0) {
+            out.place.push_back(place);
+            out.value.push_back(static_cast<float>(value));
+        }
+        sums.g[place] = 0.0;
+        sums.seen[place] = 0;
+    }
+    sums.touched.clear();
+    out.loss = std::max(item.weight * (lattice.log_z - own), 0.0);
+    out.entropy = std::max(out.loss - along, 0.0);
+}
+
+double SequenceFactors::ascend(const FactorOptions& options, std::span<double> G) {
+    const double rho1 = options.rho1, rho2 = options.rho2;
+    const auto value = [&] {
+        double entropy = 0.0, excess = 0.0;
+        for (std::size_t i = 0; i < s_.size(); ++i) entropy += weight_[i] * mixed_entropy(s_[i], entropy_[i], own_[i]);
+        for (const double g : G) {
+            const double over = std::fabs(g) - rho1;
+            if (over > 0.0) excess += over * over;
+        }
+        return std::pair{entropy, entropy - excess / (2.0 * rho2)};
+    };
+    auto [entropy, bound] = value();
+    std::vector<double> best_s = s_, best_G(G.begin(), G.end());
+    for (int sweep = 0; sweep < options.sweeps; ++sweep) {
+        for (std::size_t i = 0; i < s_.size(); ++i) {
+            const std::vector<std::uint32_t>& place = place_[i];
+            const std::vector<float>& part = value_[i];  // w_i g_i
+            const double old = s_[i];
+            double s = old, low = 0.0, high = 1.0;
+            // Newton's method for the one factor, kept between the last points where D rose and fell.
+            for (int step = 0; step < kNewtonSteps; ++step) {
+                double slope = 0.0, curvature = 0.0;
+                for (std::size_t e = 0; e < place.size(); ++e) {
+                    const double g = G[place[e]] + (s - old) * part[e], over = std::fabs(g) - rho1;
+                    if (over <= 0.0) continue;
+                    slope += (g > 0.0 ? over : -over) * part[e];
+                    curvature += static_cast<double>(part[e]) * part[e];
+                }
+                const double q = own_[i];
+                slope = weight_[i] * mixed_entropy_slope(s, entropy_[i], q) - slope / rho2;
+                if (s == 1.0 && slope >= 0.0) break;
+                (slope > 0.0 ? low : high) = s;
+                constexpr double kTiny = 1e-9;
+                curvature =
+                    curvature / rho2 +
+                    weight_[i] * (1.0 - q) * ((1.0 - q) / std::max(1.0 - s + s * q, kTiny) + 1.0 / std::max(s, kTiny));
+                if (!(curvature > 0.0)) break;
+                double next = s + slope / curvature;
+                if (next >= high) next = high == 1.0 ? 1.0 : 0.5 * (s + high);
+                if (next <= low) next = 0.5 * (s + low);
+                const bool settled = std::fabs(next - s) < kSmallestStep;
+                s = next;
+                if (settled) break;
+            }
+            if (s == old) continue;
+            for (std::size_t e = 0; e < place.size(); ++e) G[place[e]] += (s - old) * part[e];
+            s_[i] = s;
+        }
+        const auto [new_entropy, new_bound] = value();
+        const double gained = new_bound - bound;
+        if (!(gained > 0.0)) break;
+        best_s = s_;
+        std::copy(G.begin(), G.end(), best_G.begin());
+        entropy = new_entropy;
+        bound = new_bound;
+        if (gained <= kEnough * std::fabs(bound)) break;
+    }
+    s_ = best_s;
+    std::copy(best_G.begin(), best_G.end(), G.begin());
+    return entropy;
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,75 @@
+// A dual point with a factor for each sequence: the best lower bound of its kind (src/sparsecrf/training/dual.py).
+//
+// Sequence i has the distribution u_i = (1 - s_i) delta(y_i) + s_i p_i, 0 <= s_i <= 1, with p_i the model at w and y_i its
+// own labels. With g_i = E_{p_i} F - F(x_i, y_i), q = p_i(y_i) and a = 1 - s + s q,
+//
+//     G(s)   = sum_i s_i w_i g_i
+//     H(u_i) = - a log a - s (1 - q) log s + s (H(p_i) + q log q)
+//     D(s)   = sum_i w_i H(u_i) - sum_k max(|G_k(s)| - rho1, 0)^2 / (2 rho2)
+//
+// D is concave; any s gives a bound, and coordinate ascent finds a good one: each step looks at the features of one
+// sequence only. The gradients g_i are kept for that, in single precision; what is lost by it is added up, so that
+// |G_k| is known to be at most |G_k found| + error_k. Items are sequences, or layers of a sequence with token weights.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/corpus/features.hpp"
+#include "core/inference/potentials.hpp"
+#include "core/inference/recursion.hpp"
+#include "core/training/plan.hpp"
+
+namespace sparsecrf {
+
+struct FactorOptions {
+    double rho1, rho2;         // rho2 > 0
+    int sweeps;                // at most so many rounds over the sequences
+    std::int64_t max_entries;  // numbers kept of the gradients; sequences beyond it keep s = 1
+};
+
+class SequenceFactors {
+   public:
+    // listed: places of features in the set, ascending; every other feature of the set has weight 0.
+    SequenceFactors(const Corpus& corpus, const Plan& plan, const FeatureSet& features, std::span<const double> w,
+                    std::span<const std::int64_t> listed);
+
+    // G and error: [L]. On entry G is the gradient of all data at w, of other corpora too, which keep s = 1; on return it
+    // is that of this corpus alone, with the factors found. Returns the entropy sum_i w_i H(u_i).
+    double maximize(const Potentials& potentials, const FactorOptions& options, int threads, std::span<double> G,
+                    std::span<double> error);
+
+   private:
+    // w_i g_i on the listed features, loss w_i (-log q) and entropy w_i H(p_i) of an item.
+    struct Gradient {
+        std::vector<std::uint32_t> place;
+        std::vector<float> value;
+        double loss, entropy;
+    };
+    // Scratch of a thread.
+    struct Sums {
+        std::vector<double> g;               // [L] zero between items
+        std::vector<std::uint32_t> touched;  // places with a term
+        std::vector<char> seen;              // [L]
+    };
+    void gradient(Recursion& recursion, const Item& item, const Lattice& lattice, Sums& sums, Gradient& out) const;
+    double ascend(const FactorOptions& options, std::span<double> G);
+
+    const Corpus& corpus_;
+    const Plan& plan_;
+    const int stride_;  // Yp
+    // Listed features by attribute: the cell (label or pair) and place of those of x are [ptr[x], ptr[x + 1]).
+    struct Rows {
+        std::vector<std::uint32_t> ptr, cell, place;
+    };
+    Rows unigram_, bigram_;
+    std::vector<double> w_;  // [L]
+
+    // The items that have a factor.
+    std::vector<std::vector<std::uint32_t>> place_;
+    std::vector<std::vector<float>> value_;
+    std::vector<double> weight_, entropy_, own_, s_;  // own: q
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,52 @@
+"""When to stop: in terms of the objective, the same for every solver.
+
+A run stops when its point is at most `tol` times the objective above the optimum: certified where the bound (`dual`)
+can tell, otherwise by an estimate. The estimate looks at the lowest objective at three moments, m iterations apart,
+with m a fifth of all iterations but at least 5. With d1 and d2 what was gained from the first to the second and from
+the second to the last, gains that go on falling at the rate r = d2 / d1 add up to d2 r / (1 - r). Solvers slow down as
+they come close, and after a fast start r says little; so
+
+    what is left  ~  2 d2 max(r / (1 - r), 1)         (infinite unless the gains fall)
+
+is taken, which was 1.5 to 5 times the true distance on the data it was tried on (benchmarks/NOTES.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from sparsecrf.defaults import TOL
+
+_SHARE, _FEWEST = 5, 5  # the window m: this part of all iterations, but not fewer
+_CAUTION = 2.0
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When to stop: at most `tol` of the objective above the optimum; or, if `gap` is given, a certified gap of at most
+    `gap` times the objective; or at a limit."""
+
+    tol: float = TOL
+    gap: float | None = None
+    max_iter: int | None = None
+    time_limit: float | None = None
+
+    @property
+    def target(self) -> float:
+        """The distance to the optimum that is asked for, relative to the objective."""
+        return self.tol if self.gap is None else self.gap
+
+
+def remaining(values: Sequence[float]) -> float:
+    """An estimate of the last objective minus its minimum, from those of all iterations, each the lowest so far."""
+    last = len(values) - 1
+    m = max(_FEWEST, last // _SHARE)
+    if last < 2 * m:
+        return inf
+    first_gain, gain = values[last - 2 * m] - values[last - m], values[last - m] - values[last]
+    if not 0 < gain < first_gain:
+        return inf
+    rate = gain / first_gain
+    return _CAUTION * gain * max(rate / (1 - rate), 1.0)
