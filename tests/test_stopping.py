@@ -1,0 +1,62 @@
+"""When a run stops: the estimate on sequences whose limit is known, and the promise of `tol` on real runs."""
+
+from math import inf
+
+import pytest
+
+from problems import make_problem
+from sparsecrf import fit
+from sparsecrf.training.solvers import proximal
+from sparsecrf.training.stopping import remaining
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.8, 0.95])
+@pytest.mark.parametrize("n", [12, 30, 100])
+def test_of_a_geometric_sequence(rate, n):
+    """Never below what is left, and not far above once the gains of a window are a fair share of it."""
+    values = [5.0 + 3.0 * rate**k for k in range(n)]
+    left = values[-1] - 5.0
+    assert remaining(values) >= left
+    if rate > 0.9:
+        assert remaining(values) <= 10 * left
+
+
+def test_no_estimate_yet():
+    assert remaining([3.0]) == inf
+    assert remaining([3.0, 2.0, 1.5, 1.2, 1.1]) == inf
+    assert remaining([10.0 - k for k in range(20)]) == inf  # the gains do not fall
+    assert remaining([1.0] * 20) == inf  # there are none
+
+
+@pytest.mark.parametrize("solver", ["auto", "owlqn", "cd"])
+@pytest.mark.parametrize("tol", [5e-3, 1e-3])
+def test_the_promise_holds(solver, tol):
+    for seed in range(3):
+        problem = make_problem(seed=seed, n_labels=4, lengths=[6] * 40, n_attributes=15, density=0.4)
+        options = {"rho1": 0.2, "rho2": 0.01, "threads": 1}
+        best = fit(problem.corpus(), tol=1e-9, **options).objective
+        found = fit(problem.corpus(), solver=solver, tol=tol, **options)
+        assert found.stopped_by == "tol"
+        assert found.objective <= best * (1 + tol)
+        assert found.remaining <= tol * found.objective
+        assert found.gap >= found.objective - best - 1e-9 * best
+
+
+def test_kkt_of_an_exact_optimum_is_no_noise_divided_by_noise():
+    """One label: nothing can be learnt, and every gradient is rounding."""
+    problem = make_problem(seed=1, n_labels=1, lengths=[20] * 20, n_attributes=5, real_values=True)
+    found = fit(problem.corpus(), rho1=0.0, rho2=0.1, threads=1)
+    assert found.kkt < 1e-3
+
+
+def test_the_stochastic_start_looks_at_the_clock_and_is_heard(monkeypatch, tmp_path):
+    """Without time it makes no step at all; what was cut short is not what a later run goes on from."""
+    monkeypatch.setattr(proximal, "_LEAST_TOKENS", 0)
+    corpus = make_problem(seed=4, lengths=[6] * 120, n_labels=4, n_attributes=40).corpus()
+    heard, options = [], {"rho1": 0.5, "rho2": 0.3, "threads": 1}
+    whole = fit(corpus, heartbeat=heard.append, **options)
+    assert heard[0] == "stochastic start 0 %"
+    kept = tmp_path / "run"
+    cut = fit(corpus, time_limit=0.0, checkpoint=kept, **options)
+    assert cut.stopped_by == "time_limit"
+    assert fit(corpus, checkpoint=kept, resume=True, **options).objective == whole.objective
