@@ -227,6 +227,13 @@ def test_old_and_maxent_wapiti_models(tmp_path):
     assert (by_name(model), model.template) == ({("abc", "V"): 1.0}, None)
 
 
+@pytest.mark.parametrize("written", ["10.5", "1.050000e+01", "1.05E1", "0x1.5p+3", "0X1.5P+3", "+10.5"])
+def test_wapiti_weights_are_hexadecimal_only_after_0x(written, tmp_path):
+    path = tmp_path / "model"
+    path.write_text(WAPITI.replace("0=0x1.8p+0", f"0={written}"), encoding="utf-8")
+    assert by_name(read_wapiti(path)) == WAPITI_WEIGHTS | {("u:a", "N"): 10.5}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
@@ -244,6 +251,9 @@ def test_old_and_maxent_wapiti_models(tmp_path):
         ("11=-0x1p+3", "99999999999999999999999=0x1p0", "expected NUMBER=WEIGHT"),
         ("11=-0x1p+3", "11=-0x1p+9999", "expected NUMBER=WEIGHT"),
         ("11=-0x1p+3", "11=nan", "finite"),
+        ("11=-0x1p+3", "11=1e999", "finite"),
+        ("11=-0x1p+3", "11=a.8", "expected NUMBER=WEIGHT"),
+        ("11=-0x1p+3", "11=1_0.5", "expected NUMBER=WEIGHT"),
         ("9:u:%x[0,0],", "9:u:%y[0,0],", "template, line 1"),
     ],
 )

@@ -7,7 +7,7 @@ The model file is text, but for names, which may be any bytes:
     LENGTH:line,           each of them
     #qrk#Y  LENGTH:name,   labels, by id
     #qrk#X  LENGTH:name,   attributes, by id; the first letter says what they condition: u labels, b pairs, * both
-    K=WEIGHT               weight number K in C's hexadecimal notation
+    K=WEIGHT               weight number K, as C writes it: %a (0x1.8p+0), in other versions %le or %f (1.5e+00, 1.5)
 
 Weights are numbered attribute by attribute: Y of labels first (u, *), then Y * Y of pairs, previous label first (b, *).
 """
@@ -114,10 +114,17 @@ def _weights(file: _Reader, n: int) -> tuple[Any, Any]:
     for k, line in enumerate(lines):
         try:
             number, weight = line.decode("ascii").split("=")
-            numbers[k], w[k] = int(number), float.fromhex(weight)
+            numbers[k], w[k] = int(number), _weight(weight)
         except (ValueError, OverflowError) as error:
             raise InputError(f"{file.source}: weight {k}: expected NUMBER=WEIGHT, found {line[:40]!r}") from error
     return numbers, w
+
+
+def _weight(text: str) -> float:
+    """A number as C writes it: hexadecimal only after 0x."""
+    if "_" in text:  # which Python would allow
+        raise ValueError(text)
+    return float.fromhex(text) if "x" in text.lower() else float(text)
 
 
 def _template(lines: list[str], source: str) -> Template | None:
