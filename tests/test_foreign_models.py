@@ -227,6 +227,44 @@ def test_old_and_maxent_wapiti_models(tmp_path):
     assert (by_name(model), model.template) == ({("abc", "V"): 1.0}, None)
 
 
+def wapiti_of_bytes(line):
+    """A model of one line with the attributes И, a letter of two bytes, and 0x99, the last byte of Й."""
+    length = str(len(line)).encode()
+    return (
+        b"#mdl#2#3\n#rdr#1/1/0\n" + length + b":" + line + b",\n#qrk#2\n1:N,\n1:V,\n"
+        b"#qrk#2\n4:u:\xd0\x98,\n3:u:\x99,\n0=0x1p+0\n2=-0x1p+0\n3=0x1p+0\n"
+    )
+
+
+def test_wapiti_expressions_read_bytes(program):
+    """`..$` is the last two bytes, one letter; as characters it would be two letters, and no attribute would match."""
+    program.write(m_wapiti=wapiti_of_bytes(b'u:%m[0,0,"..$"]'), a_txt="ЖИ\n")
+    assert program("convert", "m.wapiti", "m", "--from", "wapiti", "--to", "sparsecrf").status == 0
+    model = Model.load("m")
+    assert model.template.bytes
+    assert by_name(model) == {("u:И", "N"): 1.0, ("u:\\x99", "N"): -1.0, ("u:\\x99", "V"): 1.0}
+    assert program("label", "-m", "m", "a.txt").out.split() == ["ЖИ", "N"]
+    assert model.log_prob([["ЖИ"]], ["N"]) == pytest.approx(1 - np.log(np.e + 1))
+
+
+def test_wapiti_attributes_that_are_pieces_of_characters(tmp_path):
+    path = tmp_path / "model"
+    path.write_bytes(wapiti_of_bytes(b'u:%m[0,0,".$"]'))
+    assert read_wapiti(path).log_prob([["ЖЙ"]], ["V"]) == pytest.approx(1 - np.log(np.exp(1) + np.exp(-1)))
+
+
+def test_training_with_bytes(program):
+    """--bytes is kept in the model, and the cache of other data is not taken for these."""
+    program.write(t_txt='U:%m[0,0,".$"]\n', a_txt="ЖИ N\n\nЖЙ V\n\n")
+    for options in ([], ["--cache", "cache"], ["--cache", "cache", "--bytes"], ["--bytes"]):
+        assert program("train", "a.txt", "-t", "t.txt", "-m", "m", "--rho1", "0.1", *options).status == 0
+        model = Model.load("m")
+        assert model.template.bytes == ("--bytes" in options)
+        names = {model.vocabulary.attributes[k] for k in range(len(model.vocabulary.attributes))}
+        assert names <= ({"U:\\x98", "U:\\x99"} if "--bytes" in options else {"U:И", "U:Й"})
+        assert model.label([["ЖЙ"]]) == ["V"]
+
+
 @pytest.mark.parametrize("written", ["10.5", "1.050000e+01", "1.05E1", "0x1.5p+3", "0X1.5P+3", "+10.5"])
 def test_wapiti_weights_are_hexadecimal_only_after_0x(written, tmp_path):
     path = tmp_path / "model"

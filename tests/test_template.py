@@ -1,5 +1,6 @@
 """Templates: what they make of columns, compared with a plain Python twin, and what they say of mistakes."""
 
+import pickle
 import re
 
 import numpy as np
@@ -127,6 +128,28 @@ def test_regular_expressions(expression, text):
     found = re.search(python_regex(expression), text, re.DOTALL)
     (made,) = Template(f'U%t[0,0,"{expression}"]/%m[0,0,"{expression}"]').attributes([(text,)])
     assert made == [f"U{'true' if found else 'false'}/{found[0] if found else ''}"]
+
+
+@given(expressions, st.text(characters, max_size=6))
+def test_expressions_of_bytes_cut_characters_as_wapiti_does(expression, text):
+    """Compared with Python's expressions on bytes. What is no text any more is escaped."""
+    found = re.search(python_regex(expression.encode().decode("latin-1")).encode("latin-1"), text.encode(), re.DOTALL)
+    lines = f'U%t[0,0,"{expression}"]/%m[0,0,"{expression}"]'
+    (made,) = Template(lines, bytes=True).attributes([(text,)])
+    cut = (found[0] if found else b"").decode("utf-8", "backslashreplace")
+    assert made == [f"U{'true' if found else 'false'}/{cut}"]
+
+
+def test_pieces_of_a_character_that_meet_are_text_again():
+    """Well-formedness is that of the attribute, which is all that Wapiti compares."""
+    assert Template('U%m[0,0,"^."]%m[0,0,".$"]|%m[0,0,".$"]', bytes=True).attributes([["é"]]) == [["Ué|\\xa9"]]
+    assert Template('U%m[0,0,"^."]').attributes([["é"]]) == [["Ué"]]
+
+
+def test_bytes_are_kept_by_copies():
+    copied = pickle.loads(pickle.dumps(Template('U%m[0,0,"^."]', "wapiti", bytes=True)))
+    assert (copied.bytes, copied.boundary, copied.attributes(["é"])) == (True, "wapiti", [["u\\xc3"]])
+    assert not Template("U").bytes
 
 
 def test_star_takes_as_little_as_will_do():

@@ -55,16 +55,17 @@ void bind_template(nb::module_& m) {
         .def(
             "__init__",
             [](Template* self, std::variant<std::string, nb::bytes> lines, const std::string& boundary,
-               const std::string& source) {
-                const auto* bytes = std::get_if<nb::bytes>(&lines);
-                std::string content = bytes ? std::string(text_of(*bytes)) : std::get<std::string>(std::move(lines));
-                new (self) Template(std::move(content), dialect_named(boundary), source);
+               const std::string& source, bool bytes) {
+                const auto* raw = std::get_if<nb::bytes>(&lines);
+                std::string content = raw ? std::string(text_of(*raw)) : std::get<std::string>(std::move(lines));
+                new (self) Template(std::move(content), dialect_named(boundary), source, bytes);
             },
-            nb::arg("text"), nb::arg("boundary") = "crf++", nb::arg("source") = "template",
+            nb::arg("text"), nb::arg("boundary") = "crf++", nb::arg("source") = "template", nb::arg("bytes") = false,
             "boundary: whose cells stand beyond the ends of a sequence, 'crf++' (_B-1, _B+1) or 'wapiti' (_x-1, _x+1); "
-            "source: the name of the template in errors.")
+            "source: the name of the template in errors; bytes: regular expressions read bytes, as Wapiti's do.")
         .def_prop_ro("text", &Template::text)
         .def_prop_ro("boundary", [](const Template& t) { return t.dialect() == Dialect::wapiti ? "wapiti" : "crf++"; })
+        .def_prop_ro("bytes", &Template::bytes, "Whether regular expressions read bytes instead of characters.")
         .def_prop_ro("n_columns", &Template::n_columns, "How many columns of observations the macros need.")
         .def_prop_ro(
             "kinds",

@@ -143,7 +143,8 @@ void template_file(std::string_view text) {
     Rows rows;
     reader.next(rows);
     const Dialect dialect = text.starts_with('\t') ? Dialect::wapiti : Dialect::crfpp;
-    expand_all(Template(std::string(text.substr(text.starts_with('\t'))), dialect, "input"), rows);
+    const bool bytes = dialect == Dialect::wapiti;
+    expand_all(Template(std::string(text.substr(text.starts_with('\t'))), dialect, "input", bytes), rows);
 }
 
 // An expression, a line feed, and the text to search.

@@ -36,7 +36,7 @@ bool in_class(char kind, unsigned char c) {
 
 }  // namespace
 
-Regex::Regex(std::string_view expression, std::optional<Error>& error) {
+Regex::Regex(std::string_view expression, std::optional<Error>& error, bool bytes) : bytes_(bytes) {
     std::size_t at = 0;
     if (!expression.empty() && expression[0] == '^') {
         from_start_ = true;
@@ -62,7 +62,7 @@ Regex::Regex(std::string_view expression, std::optional<Error>& error) {
         } else if (expression[at] == '.') {
             item.kind = '.';
         }
-        const std::size_t length = utf8_length(expression.substr(at));
+        const std::size_t length = length_of_first(expression.substr(at));
         if (item.kind == 0) item.literal = expression.substr(at, length);
         at += length;
         if (at < expression.size() && (expression[at] == '*' || expression[at] == '?')) {
@@ -81,13 +81,15 @@ Regex::Regex(std::string_view expression, std::optional<Error>& error) {
     }
 }
 
-std::size_t Regex::step(const Item& item, std::string_view text) {
+std::size_t Regex::length_of_first(std::string_view text) const { return bytes_ ? 1 : utf8_length(text); }
+
+std::size_t Regex::step(const Item& item, std::string_view text) const {
     if (text.empty()) return 0;
     if (item.kind == 0) return text.starts_with(item.literal) ? item.literal.size() : 0;
-    if (item.kind == '.') return utf8_length(text);
+    if (item.kind == '.') return length_of_first(text);
     const char small = static_cast<char>(item.kind | 0x20);
     const bool inside = in_class(small, static_cast<unsigned char>(text[0]));
-    if (inside == (item.kind == small)) return utf8_length(text);
+    if (inside == (item.kind == small)) return length_of_first(text);
     return 0;
 }
 
@@ -125,7 +127,7 @@ struct Regex::Search {
         for (std::size_t at = 0;;) {
             if (!found.found && (at == 0 || !regex.from_start_)) add(now, 0, at, at);
             const std::string_view rest = text.substr(at);
-            const std::size_t length = rest.empty() ? 0 : utf8_length(rest);
+            const std::size_t length = rest.empty() ? 0 : regex.length_of_first(rest);
             for (const Thread& thread : now) {
                 if (thread.item == items.size()) {
                     if (regex.to_end_ && !rest.empty()) continue;
@@ -133,7 +135,7 @@ struct Regex::Search {
                     break;  // the others would have been tried later
                 }
                 const Item& item = items[thread.item];
-                if (step(item, rest) == 0) continue;
+                if (regex.step(item, rest) == 0) continue;
                 add(next, item.repeat == Repeat::any ? thread.item : thread.item + 1, thread.begin, at + length);
             }
             std::swap(now, next);
@@ -146,7 +148,7 @@ struct Regex::Search {
 
 Regex::Match Regex::search(std::string_view text) const {
     if (repeats_ > 0) return Search(*this).run(text);
-    for (std::size_t begin = 0;; begin += utf8_length(text.substr(begin))) {
+    for (std::size_t begin = 0;; begin += length_of_first(text.substr(begin))) {
         std::size_t at = begin, k = 0, length = 1;
         for (; k < items_.size() && (length = step(items_[k], text.substr(at))) > 0; ++k) at += length;
         if (k == items_.size() && (!to_end_ || at == text.size())) return {begin, at - begin, true};

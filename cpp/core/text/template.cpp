@@ -12,6 +12,21 @@ constexpr std::int64_t kLargestOffset = 1'000'000'000;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
+// The parts as one text, bytes that are not part of well-formed UTF-8 as \xd0. Parts are joined first: pieces of
+// characters that meet may make one.
+std::string escaped(const std::vector<std::string_view>& parts) {
+    std::string joined, out;
+    for (const std::string_view part : parts) joined += part;
+    for (std::string_view rest = joined;;) {
+        const std::size_t at = utf8_error(rest);
+        out += rest.substr(0, at);
+        if (at == rest.npos) return out;
+        const auto byte = static_cast<unsigned char>(rest[at]);
+        out += {'\\', 'x', "0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
+        rest.remove_prefix(at + 1);
+    }
+}
+
 }  // namespace
 
 // Reads one line of a template.
@@ -59,7 +74,7 @@ struct Template::Parser {
         while (at < line.size() && line[at] != '"') at += line[at] == '\\' && at + 1 < line.size() ? 2 : 1;
         if (at >= line.size()) fail("'\"' to close the regular expression", line.size());
         std::optional<Regex::Error> error;
-        Regex made(line.substr(start, at - start), error);
+        Regex made(line.substr(start, at - start), error, out.bytes_);
         if (error) {
             throw InputError(message(source, ", line ", number, ", column ", start + error->at + 1, ": ", error->what));
         }
@@ -124,8 +139,8 @@ struct Template::Parser {
     }
 };
 
-Template::Template(std::string text, Dialect dialect, const std::string& source)
-    : text_(std::move(text)), dialect_(dialect) {
+Template::Template(std::string text, Dialect dialect, const std::string& source, bool bytes)
+    : text_(std::move(text)), dialect_(dialect), bytes_(bytes) {
     check_text(text_, source, 1);
     std::string_view rest = without_mark(text_);
     for (std::int64_t number = 1; !rest.empty(); ++number) {
@@ -159,6 +174,7 @@ std::string Template::boundary(std::int64_t row, std::int64_t length) const {
 
 void Template::expand(std::int64_t line, const Rows& rows, std::int64_t t, Expansion& out) const {
     out.clear();
+    bool cut = false;  // whether a part begins or ends within a character
     for (const Item& item : lines_[line].items) {
         if (item.macro == 0) {
             out.add(item.literal, item.hash);
@@ -179,7 +195,13 @@ void Template::expand(std::int64_t line, const Rows& rows, std::int64_t t, Expan
         }
         if (item.lower) std::transform(made.begin(), made.end(), made.begin(), lower);
         out.add(made, TextHash(made));
+        cut = cut || (bytes_ && item.macro == 'm' && utf8_error(made) != std::string_view::npos);
     }
+    if (!cut) return;
+    std::string whole = escaped(out.parts);
+    out.clear();
+    const std::string& made = out.made.emplace_back(std::move(whole));
+    out.add(made, TextHash(made));
 }
 
 }  // namespace sparsecrf

@@ -6,6 +6,9 @@
 //   @row counts from the first line of the sequence (@1) or from its last (@-1)
 //
 // An attribute is the line with each macro replaced by its text. Beyond the ends of a sequence stand boundary cells.
+//
+// Regular expressions read characters, or bytes as Wapiti does. What a byte expression cuts out of a character is no text:
+// the bytes of an attribute that are not part of well-formed UTF-8 are written as \xd0.
 #pragma once
 
 #include <cstdint>
@@ -46,10 +49,12 @@ class Template {
     enum class Kind { unigram, bigram, both };
 
     // Throws at the first mistake, with the line and column it was found at.
-    Template(std::string text, Dialect dialect, const std::string& source);
+    Template(std::string text, Dialect dialect, const std::string& source, bool bytes = false);
 
     const std::string& text() const { return text_; }
     Dialect dialect() const { return dialect_; }
+    // Whether regular expressions read bytes.
+    bool bytes() const { return bytes_; }
     std::int64_t size() const { return static_cast<std::int64_t>(lines_.size()); }
     Kind kind(std::int64_t line) const { return lines_[line].kind; }
     // Whether the line has a macro: its attribute is not the same at every position.
@@ -84,6 +89,7 @@ class Template {
 
     std::string text_;
     Dialect dialect_;
+    bool bytes_;
     std::vector<Line> lines_;
     std::vector<Regex> regexes_;
     std::int64_t n_columns_ = 0;

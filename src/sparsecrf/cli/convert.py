@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from sparsecrf.cli.options import Boundary
+from sparsecrf.cli.options import Boundary, Bytes
 from sparsecrf.encoding.formats import FORMATS, Format
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def convert(
         typer.Option("--template", "-t", help="Makes attributes of columns for crfsuite.", metavar="FILE"),
     ] = None,
     boundary: Boundary = "crf++",
+    bytes: Bytes = False,
 ) -> None:
     """Convert models to and from sparsecrf's format, data between columns and crfsuite.
 
@@ -102,4 +103,5 @@ def convert(
         raise typer.BadParameter("expected files, found - for a model", param_hint="IN, OUT")
     check_readable(source, template)
     check_writable(target)
-    CONVERSIONS[from_, to](source, target, None if template is None else Template.load(template, boundary))
+    lines = None if template is None else Template.load(template, boundary, bytes=bytes)
+    CONVERSIONS[from_, to](source, target, lines)

@@ -83,7 +83,9 @@ def format_and_template(inputs: Inputs) -> tuple[Format, Template | None]:
 
     format = format_of(inputs.data[0]) if inputs.format is None else format_named(inputs.format, "--format")
     format.check_template(inputs.template, "--template")
-    return format, None if inputs.template is None else Template.load(inputs.template, inputs.boundary)
+    if inputs.template is None:
+        return format, None
+    return format, Template.load(inputs.template, inputs.boundary, bytes=inputs.bytes)
 
 
 def _reading(inputs: Inputs, quiet: bool) -> AbstractContextManager[Advance]:

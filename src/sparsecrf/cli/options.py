@@ -43,6 +43,14 @@ Boundary: TypeAlias = Annotated[
         metavar="crf++|wapiti",
     ),
 ]
+Bytes: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--bytes",
+        rich_help_panel="Data",
+        help="Regular expressions of the template read bytes, as Wapiti's do, not characters.",
+    ),
+]
 Format: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -92,6 +100,7 @@ class Inputs:
     dev: DevFile = None
     start: Start = True
     boundary: Boundary = "crf++"
+    bytes: Bytes = False
     format: Format = None
     missing: Missing = ""
 

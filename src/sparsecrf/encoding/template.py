@@ -14,14 +14,15 @@ class Template(_core.Template):
     `U...` conditions labels, `B...` label pairs, `*...` both. `%x[row,column]` stands for a cell, `%X` for the same
     in lower case; `%t[row,column,"re"]` for true or false, `%m[row,column,"re"]` for what matches; `@row` counts
     from the ends of the sequence. A bare `U`, `B` or `*` is the bias. `boundary` says whose cells stand beyond the
-    ends: 'crf++' or 'wapiti'.
+    ends: 'crf++' or 'wapiti'. With `bytes`, regular expressions read bytes of UTF-8, as Wapiti's do, not characters;
+    what is left of a character that they cut in two is written as \\xd0.
     """
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], boundary: str = "crf++") -> Template:
+    def load(cls, path: str | os.PathLike[str], boundary: str = "crf++", *, bytes: bool = False) -> Template:
         """Read a template file."""
         with open(path, "rb") as file:
-            return cls(file.read(), boundary, os.fsencode(path).decode("utf-8", "backslashreplace"))
+            return cls(file.read(), boundary, os.fsencode(path).decode("utf-8", "backslashreplace"), bytes)
 
     @classmethod
     def of_columns(cls, n_columns: int) -> Template:
@@ -33,6 +34,6 @@ class Template(_core.Template):
         """Whether an attribute that a template made conditions label pairs."""
         return attribute[:1] in ("B", "b", "*")
 
-    def __reduce__(self) -> tuple[Any, tuple[str, str]]:
+    def __reduce__(self) -> tuple[Any, tuple[str, str, str, bool]]:
         """For pickle and copy, by which scikit-learn clones the parameters of estimators."""
-        return type(self), (self.text, self.boundary)
+        return type(self), (self.text, self.boundary, "template", self.bytes)

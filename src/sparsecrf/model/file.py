@@ -143,8 +143,11 @@ def _finite(text: str) -> float:
     return value if isfinite(value) else _refuse(text)
 
 
-def template_to_json(template: Template | None) -> dict[str, str] | None:
-    return None if template is None else {"text": template.text, "boundary": template.boundary}
+def template_to_json(template: Template | None) -> dict[str, Any] | None:
+    """`bytes` is there only if it is true, so that files of templates without it are as they always were."""
+    if template is None:
+        return None
+    return {"text": template.text, "boundary": template.boundary} | ({"bytes": True} if template.bytes else {})
 
 
 def template_from_json(record: Any, source: str) -> Template | None:
@@ -152,10 +155,10 @@ def template_from_json(record: Any, source: str) -> Template | None:
         return None
     if (
         not isinstance(record, dict)
-        or record.keys() != {"text", "boundary"}
-        or not all(isinstance(value, str) for value in record.values())
+        or record.keys() - {"bytes"} != {"text", "boundary"}
+        or not all(isinstance(value, bool if name == "bytes" else str) for name, value in record.items())
     ):
         raise InputError(f"{source}: expected a template's text and boundary, found {str(record)[:80]}")
     from sparsecrf.encoding.template import Template
 
-    return Template(record["text"], record["boundary"], f"{source}: template")
+    return Template(record["text"], record["boundary"], f"{source}: template", record.get("bytes", False))

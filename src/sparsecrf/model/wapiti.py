@@ -45,14 +45,17 @@ class _Reader:
         self.at = match.end()
         return [int(number) for number in match.groups() if number is not None]
 
-    def strings(self, n: int, what: str) -> list[str]:
+    def strings(self, n: int, what: str, *, bytes_allowed: bool = False) -> list[str]:
+        """So many of them. `bytes_allowed`: what is not UTF-8 is written as a template of bytes writes it."""
         made = []
         for k in range(n):
             match = re.compile(rb"(\d{1,10}):").match(self.data, self.at)
             end = match.end() + int(match[1]) if match else 0
             if match is None or self.data[end : end + 2] != b",\n":
                 raise self.fail(f"{what} {k} of {n} as LENGTH:text,")
-            made.append(text_of(self.data[match.end() : end], f"{self.source}: {what} {k}"))
+            raw = self.data[match.end() : end]
+            where = f"{self.source}: {what} {k}"
+            made.append(raw.decode("utf-8", "backslashreplace") if bytes_allowed else text_of(raw, where))
             self.at = end + 2
         return made
 
@@ -68,7 +71,9 @@ def from_model(data: bytes, source: str) -> Model:
     n_lines, _, *unigrams_only = file.line(rb"#rdr#(\d{1,9})/(\d{1,9})(?:/(\d))?", "#rdr#LINES/COLUMNS/AUTO")
     lines = file.strings(n_lines, "line of the template")
     labels = file.strings(file.line(rb"#qrk#(\d{1,9})", "#qrk#LABELS")[0], "label")
-    attributes = file.strings(file.line(rb"#qrk#(\d{1,9})", "#qrk#ATTRIBUTES")[0], "attribute")
+    attributes = file.strings(
+        file.line(rb"#qrk#(\d{1,9})", "#qrk#ATTRIBUTES")[0], "attribute", bytes_allowed=bool(lines)
+    )
     kinds = _kinds(attributes, source)
     numbers, w = _weights(file, n_weights)
 
@@ -133,7 +138,7 @@ def _template(lines: list[str], source: str) -> Template | None:
         return None
     from sparsecrf.encoding.template import Template
 
-    return Template("".join(f"{line}\n" for line in lines), "wapiti", f"{source}: template")
+    return Template("".join(f"{line}\n" for line in lines), "wapiti", f"{source}: template", bytes=True)
 
 
 def from_dump(data: bytes, source: str) -> Model:
