@@ -267,6 +267,62 @@ def test_warm_start(trained):
     assert done["objective"] == pytest.approx(trained.result["objective"], rel=1e-6)
 
 
+INIT = ["-m", "n", "--init", "m", "--rho1", "0.01"]
+
+
+@pytest.mark.parametrize("cache", [[], ["--cache", "folder"]])
+def test_init_takes_template_labels_and_start_of_the_model(program, cache):
+    """The new data lack a label and have another; without -t the columns themselves would be the attributes."""
+    program.write(t_txt='U:%m[0,0,".$"]\nB\n', a_txt="an A\nob B\n\nec C\n\n", b_txt="en A\nub B\n\ned D\n\n")
+    first = [
+        "train",
+        "a.txt",
+        "-t",
+        "t.txt",
+        "-m",
+        "m",
+        "--rho1",
+        "0.01",
+        "--no-start",
+        "--boundary",
+        "wapiti",
+        "--bytes",
+    ]
+    assert program(*first).status == 0
+    before = Model.load("m")
+    done = program("train", "b.txt", *INIT, *cache)
+    assert done.status == 0
+    after = Model.load("n")
+    assert after.labels == ["A", "B", "C", "D"]
+    assert (after.template.text, after.template.boundary, after.template.bytes) == (
+        before.template.text,
+        "wapiti",
+        True,
+    )
+    assert not after.vocabulary.start
+    assert after.label([["n"], ["b"]]) == ["A", "B"]
+    assert "from m: the template, 3 labels (1 more in the data), no start label, " in done.err
+    # What is given goes before what the model has.
+    program.write(u_txt="U:%x[0,0]\n")
+    done = program("train", "b.txt", *INIT, "-t", "u.txt", "--start")
+    assert "from m: 3 labels (1 more in the data), 0 of" in done.err
+    assert "training starts from zero" in done.err
+    assert (Model.load("n").template.text, Model.load("n").vocabulary.start) == ("U:%x[0,0]\n", True)
+
+
+def test_init_by_a_model_of_another_kind_of_data(program):
+    program.write(a_txt="a A\n\nb B\n\n", c_crfsuite="A\ta\n\nB\tb\n\n")
+    assert program("train", "c.crfsuite", "-m", "m", "--rho1", "0.01").status == 0
+    done = program("train", "a.txt", *INIT)
+    assert done.status == 1
+    assert (
+        "--init: expected a model with a template for column files, or one by --template, found one without" in done.err
+    )
+    assert program("train", "a.txt", "-m", "m", "--rho1", "0.01").status == 0
+    done = program("train", "c.crfsuite", *INIT)
+    assert "--init: expected a model without a template for CRFsuite files, found one with a template" in done.err
+
+
 def test_json_has_no_infinite_numbers(trained):
     """With a missing label there is no certificate: the gap is infinite, and null in JSON."""
     text = simulated(60, 1)

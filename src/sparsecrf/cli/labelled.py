@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sparsecrf._core import Corpus
+from sparsecrf._core import Corpus, InputError
 from sparsecrf.cli.files import total_bytes
 from sparsecrf.cli.options import Inputs
 from sparsecrf.progress import Advance, progress
@@ -37,55 +37,79 @@ class Labelled:
         return found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
 
 
-def read_labelled(inputs: Inputs, *, quiet: bool) -> Labelled:
-    """Read files into memory."""
-    from sparsecrf.encoding.encode import encode_files
+@dataclass(frozen=True)
+class Manner:
+    """How files are read: as the options say or, where they say nothing, as for the model that training starts from."""
 
-    began = time.perf_counter()
-    format, template = format_and_template(inputs)
-    vocabulary = format.vocabulary(inputs.start)
-    with _reading(inputs, quiet) as advance:
-        encoded = encode_files(
-            format, inputs.data, vocabulary, template, grow=True, missing=inputs.missing, progress=advance
-        )
-        dev = _read_dev(inputs, format, vocabulary, encoded.template, encoded.n_columns, advance)
-    took = time.perf_counter() - began
-    return Labelled(vocabulary, encoded.corpus, encoded.template, max(0, encoded.n_columns - 1), dev, took)
+    format: Format
+    template: Template | None  #: None: the default of the format
+    start: bool
+    labels: tuple[str, ...] = ()  #: that there are, whether or not the data have them
 
 
-def read_cached(inputs: Inputs, cache: str, shard_tokens: int | None, *, threads: int, quiet: bool) -> Labelled:
-    """The same by way of a folder of encoded shards, which is made if it is not there."""
-    from sparsecrf.shards.encode_folder import SHARD_TOKENS, encode_folder
-
-    began = time.perf_counter()
-    format, template = format_and_template(inputs)
-    with _reading(inputs, quiet) as advance:
-        folder = encode_folder(
-            cache,
-            inputs.data,
-            template,
-            format=format.name,
-            start=inputs.start,
-            missing=inputs.missing,
-            shard_tokens=SHARD_TOKENS if shard_tokens is None else shard_tokens,
-            progress=advance,
-        )
-        dev = _read_dev(inputs, format, folder.vocabulary, folder.template, folder.n_columns, advance)
-        shards = folder.in_shards(threads)
-    took = time.perf_counter() - began
-    return Labelled(folder.vocabulary, shards, folder.template, max(0, folder.n_columns - 1), dev, took)
-
-
-def format_and_template(inputs: Inputs) -> tuple[Format, Template | None]:
-    """The format that was asked for, or that the name of the first file says, and the template that was given."""
+def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
+    """That of the options and of the model of --init."""
     from sparsecrf.encoding.formats import format_named, format_of
     from sparsecrf.encoding.template import Template
 
     format = format_of(inputs.data[0]) if inputs.format is None else format_named(inputs.format, "--format")
     format.check_template(inputs.template, "--template")
-    if inputs.template is None:
-        return format, None
-    return format, Template.load(inputs.template, inputs.boundary, bytes=inputs.bytes)
+    template = None
+    if inputs.template is not None:
+        template = Template.load(inputs.template, inputs.boundary, bytes=inputs.bytes)
+    if init is None:
+        return Manner(format, template, inputs.start is not False)
+    if template is None:
+        if format.takes_template != (init.template is not None):
+            found = "one without" if init.template is None else "one with a template"
+            needed = "a model with a template" if format.takes_template else "a model without a template"
+            remedy = ", or one by --template" if format.takes_template else ""
+            raise InputError(f"--init: expected {needed} for {format.title} files{remedy}, found {found}")
+        template = init.template
+    start = init.vocabulary.start if inputs.start is None else inputs.start
+    return Manner(format, template, start, tuple(init.labels))
+
+
+def read_labelled(inputs: Inputs, init: Model | None = None, *, quiet: bool) -> Labelled:
+    """Read files into memory, as the options and the model `init` say."""
+    from sparsecrf.encoding.encode import encode_files
+
+    began = time.perf_counter()
+    how = manner_of(inputs, init)
+    vocabulary = how.format.vocabulary(how.start, how.labels)
+    with _reading(inputs, quiet) as advance:
+        encoded = encode_files(
+            how.format, inputs.data, vocabulary, how.template, grow=True, missing=inputs.missing, progress=advance
+        )
+        dev = _read_dev(inputs, how.format, vocabulary, encoded.template, encoded.n_columns, advance)
+    took = time.perf_counter() - began
+    return Labelled(vocabulary, encoded.corpus, encoded.template, max(0, encoded.n_columns - 1), dev, took)
+
+
+def read_cached(
+    inputs: Inputs, cache: str, shard_tokens: int | None, init: Model | None = None, *, threads: int, quiet: bool
+) -> Labelled:
+    """The same by way of a folder of encoded shards, which is made if it is not there."""
+    from sparsecrf.shards.encode_folder import SHARD_TOKENS, encode_folder
+
+    began = time.perf_counter()
+    how = manner_of(inputs, init)
+    with _reading(inputs, quiet) as advance:
+        folder = encode_folder(
+            cache,
+            inputs.data,
+            how.template,
+            format=how.format.name,
+            start=how.start,
+            labels=how.labels,
+            missing=inputs.missing,
+            shard_tokens=SHARD_TOKENS if shard_tokens is None else shard_tokens,
+            progress=advance,
+        )
+        dev = _read_dev(inputs, how.format, folder.vocabulary, folder.template, folder.n_columns, advance)
+        shards = folder.in_shards(threads)
+    took = time.perf_counter() - began
+    return Labelled(folder.vocabulary, shards, folder.template, max(0, folder.n_columns - 1), dev, took)
 
 
 def _reading(inputs: Inputs, quiet: bool) -> AbstractContextManager[Advance]:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
-from sparsecrf.cli.labelled import Labelled, format_and_template
+from sparsecrf.cli.labelled import Labelled, manner_of
 from sparsecrf.cli.options import Inputs
 from sparsecrf.progress import say
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
 
 _LOCAL = "local:"
 
 
 @contextmanager
-def labelled_on_dask(inputs: Inputs, address: str, *, threads: int, quiet: bool) -> Iterator[Labelled]:
+def labelled_on_dask(
+    inputs: Inputs, address: str, init: Model | None = None, *, threads: int, quiet: bool
+) -> Iterator[Labelled]:
     """Read files on the workers of a cluster; the shards are there as long as this lasts."""
     try:
         from sparsecrf.dask.cluster import Cluster
@@ -26,8 +31,8 @@ def labelled_on_dask(inputs: Inputs, address: str, *, threads: int, quiet: bool)
     except ImportError as error:
         raise InputError(f"--dask: expected dask and distributed, as in sparsecrf[dask]: {error}") from None
 
-    format, template = format_and_template(inputs)
-    how = How(template, "bias", inputs.start, inputs.missing, format)
+    manner = manner_of(inputs, init)
+    how = How(manner.template, "bias", manner.start, inputs.missing, manner.format, manner.labels)
     with _client(address) as client:
         began = time.perf_counter()
         cluster = Cluster(client)

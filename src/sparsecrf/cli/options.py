@@ -69,11 +69,12 @@ Missing: TypeAlias = Annotated[
     ),
 ]
 Start: TypeAlias = Annotated[
-    bool,
+    bool | None,
     typer.Option(
         "--start/--no-start",
         rich_help_panel="Data",
-        help="Whether the first token of a sequence follows a start label (CRF++, Wapiti and CRFsuite have none).",
+        help="Whether the first token of a sequence follows a start label (CRF++, Wapiti and CRFsuite have none). By "
+        "default it does, or as in the model of --init.",
     ),
 ]
 Threads: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, max=1024, help="Threads to use; 0: all cores.")]
@@ -98,7 +99,7 @@ class Inputs:
     data: DataFiles
     template: TemplateFile = None
     dev: DevFile = None
-    start: Start = True
+    start: Start = None
     boundary: Boundary = "crf++"
     bytes: Bytes = False
     format: Format = None

@@ -17,7 +17,7 @@ from sparsecrf.defaults import CHECKPOINT_EVERY, RHO1, RHO2, SOLVER, TOL
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
     from sparsecrf.model import Model
-    from sparsecrf.training import Fit
+    from sparsecrf.training import Fit, Weights
     from sparsecrf.training.data import TrainingData
 
 _STOPPING, _LARGE, _LONG = "Stopping", "Data larger than memory", "Long runs"
@@ -104,7 +104,13 @@ class RunOptions:
         ),
     ] = None
     init: Annotated[
-        str | None, typer.Option(rich_help_panel=_LONG, help="Start from the weights of this model.", metavar="MODEL")
+        str | None,
+        typer.Option(
+            rich_help_panel=_LONG,
+            help="Start from the weights of this model, with its labels and, unless others are given, its template and "
+            "its start label.",
+            metavar="MODEL",
+        ),
     ] = None
     log: Annotated[
         str | None,
@@ -136,18 +142,22 @@ def train(
     Minimises loss + rho1 |w|_1 + rho2/2 |w|^2 over all features that can be formed, and says how close to the optimum
     it came. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with status 130.
     """
-    from sparsecrf.cli.train_report import closing, size, summary
+    from sparsecrf.cli.train_report import closing, size, summary, taken
     from sparsecrf.model import Model
     from sparsecrf.progress import say
+    from sparsecrf.training import weights_in
     from sparsecrf.training.data import TrainingData
 
     check_files(model, inputs, fitting, run, shown)
     check_options(inputs, fitting, run)
     warm = None if run.init is None else Model.load(run.init)
-    with read(inputs, run, threads=fitting.threads, quiet=shown.quiet) as labelled:
+    with read(inputs, run, warm, threads=fitting.threads, quiet=shown.quiet) as labelled:
         data = TrainingData(labelled.corpus, observed_only=fitting.observed_only, threads=fitting.threads)
         say(size(labelled, data.n_virtual()), quiet=shown.quiet)
-        found, log_error = fit_with_log(data, labelled, fitting, run.log, warm, quiet=shown.quiet)
+        init = None if warm is None else weights_in(warm, labelled.vocabulary)
+        if warm is not None and init is not None:
+            say(taken(run.init or "", warm, labelled, init, inputs.template), quiet=shown.quiet)
+        found, log_error = fit_with_log(data, labelled, fitting, run.log, init, quiet=shown.quiet)
         # First of all: whoever interrupts once more must not lose it.
         labelled.model(found).save(model)
         result = summary(found, labelled, data)
@@ -192,29 +202,31 @@ def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
 
 
 @contextmanager
-def read(inputs: Inputs, run: RunOptions, *, threads: int, quiet: bool) -> Iterator[Labelled]:
+def read(
+    inputs: Inputs, run: RunOptions, init: Model | None = None, *, threads: int, quiet: bool
+) -> Iterator[Labelled]:
     """The data in memory, in a folder, or on a cluster, where they stay as long as this lasts."""
     if run.dask is not None:
         from sparsecrf.cli.on_dask import labelled_on_dask
 
-        with labelled_on_dask(inputs, run.dask, threads=threads, quiet=quiet) as labelled:
+        with labelled_on_dask(inputs, run.dask, init, threads=threads, quiet=quiet) as labelled:
             yield labelled
         return
     from sparsecrf.cli.labelled import read_cached, read_labelled
 
     if run.cache is None:
-        yield read_labelled(inputs, quiet=quiet)
+        yield read_labelled(inputs, init, quiet=quiet)
     else:
-        yield read_cached(inputs, run.cache, run.shard_tokens, threads=threads, quiet=quiet)
+        yield read_cached(inputs, run.cache, run.shard_tokens, init, threads=threads, quiet=quiet)
 
 
 def fit_with_log(
-    data: TrainingData, labelled: Labelled, fitting: FitOptions, log: str | None, warm: Model | None, *, quiet: bool
+    data: TrainingData, labelled: Labelled, fitting: FitOptions, log: str | None, init: Weights | None, *, quiet: bool
 ) -> tuple[Fit, OSError | None]:
-    """Train on the data, from the weights of `warm`. With what ended the log early, which does not end training."""
+    """Train on the data, from the weights `init`. With what ended the log early, which does not end training."""
     from sparsecrf.cli.train_report import Log
     from sparsecrf.progress import note, progress
-    from sparsecrf.training import fit, weights_in
+    from sparsecrf.training import fit
 
     with stopping(), progress("training", None, quiet=quiet) as advance, Log(log, fitting.resume) as write:
 
@@ -222,7 +234,6 @@ def fit_with_log(
             write(record)
             advance(note=note(record))
 
-        init = None if warm is None else weights_in(warm, labelled.vocabulary)
         found = fit(data, init=init, dev=labelled.dev, callback=watch, **asdict(fitting))
     return found, write.error
 

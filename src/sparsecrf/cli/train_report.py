@@ -13,7 +13,8 @@ from sparsecrf.training.history import REASONS
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
-    from sparsecrf.training import Fit
+    from sparsecrf.model import Model
+    from sparsecrf.training import Fit, Weights
     from sparsecrf.training.data import TrainingData
 
 
@@ -57,6 +58,21 @@ def size(data: Labelled, virtual: int) -> str:
         f"{data.corpus.n_sequences:,} sequences, {data.corpus.n_tokens:,} tokens, {labels:,} labels, "
         f"{attributes:,} attributes: {virtual:,} features"
     )
+
+
+def taken(name: str, model: Model, data: Labelled, weights: Weights, template: str | None) -> str:
+    """What training starts with: parts of the model `name` of --init. `template`: the file that was given instead."""
+    new = len(data.vocabulary.labels) - len(model.labels)
+    parts = [f"{len(model.labels)} labels ({new} more in the data)" if new else f"{len(model.labels)} labels"]
+    if model.template is not None and template is None:
+        parts.insert(0, "the template")
+    if data.vocabulary.start == model.vocabulary.start:
+        parts.append("the start label" if model.vocabulary.start else "no start label")
+    known = f"{len(weights.numbers):,} of {model.n_active:,} weights"
+    advice = ""
+    if len(weights.numbers) == 0:
+        advice = ": its attributes are not those of the data, and training starts from zero"
+    return f"from {name}: {', '.join(parts)}, {known}{advice}"
 
 
 def summary(found: Fit, data: Labelled, prepared: TrainingData) -> dict[str, Any]:

@@ -89,9 +89,11 @@ def _vocabulary(
 ) -> tuple[Vocabulary, type[str] | type[int] | None, int, int | None]:
     """As on one machine, labels of files have ids in the order of their first occurrence, others in that of names."""
     vocabulary = how.vocabulary(files)
-    labels = names.labels
-    if not files:
-        labels = StringTable()
+    labels = StringTable()
+    if files:
+        for name in (*how.labels, *(names.labels[k] for k in range(len(names.labels)))):
+            labels.intern(name)
+    else:
         for name in sorted(names.labels[k] for k in range(len(names.labels))):
             labels.intern(name)
     vocabulary = Vocabulary(vocabulary.bigrams, vocabulary.start, labels, names.attributes)

@@ -32,6 +32,7 @@ class How:
     start: bool = True
     missing: str = ""  #: label that means none, in files
     format: Format = COLUMNS  #: of files
+    labels: tuple[str, ...] = ()  #: the first ones, whether or not the files have them
 
     def vocabulary(self, files: bool) -> Vocabulary:
         """A new one."""

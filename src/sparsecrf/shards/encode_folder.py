@@ -49,6 +49,7 @@ def encode_folder(
     format: str = "columns",
     start: bool = True,
     missing: str = "",
+    labels: Sequence[str] = (),
     shard_tokens: int = SHARD_TOKENS,
     progress: Callable[[int], None] | None = None,
 ) -> CorpusFolder:
@@ -57,6 +58,7 @@ def encode_folder(
     Column files, with a template or, without one, with the columns themselves and the bias as attributes; or files in
     another `format`, which has the name that `--format` takes (crfsuite=True is format="crfsuite"). Whether a folder
     can be used again is decided by a hash of the content of the files (not their names), the template and the options.
+    `labels` are the first of the vocabulary, whether or not the files have them.
     A new one takes its place when it is complete. `progress` is told how many bytes have been encoded since the last
     call. Two processes that want the same folder make it once.
     """
@@ -72,7 +74,7 @@ def encode_folder(
     tell = progress or (lambda amount: None)
     target = Path(os.path.realpath(path))
     _check_replaceable(target)
-    recipe = _Recipe(template, of, start, missing, shard_tokens)
+    recipe = _Recipe(template, of, start, missing, shard_tokens, tuple(labels))
     with locked(target.with_name(f".{target.name}.lock")):
         manifest = read_manifest(target)
         if manifest is not None and manifest["recipe"] == recipe.hash([_sha256(source) for source in sources]):
@@ -91,6 +93,7 @@ class _Recipe:
     start: bool
     missing: str
     shard_tokens: int
+    labels: tuple[str, ...] = ()
 
     def hash(self, digests: Sequence[str]) -> str:
         """With the digests of the files."""
@@ -102,6 +105,7 @@ class _Recipe:
             "start": self.start,
             "missing": self.missing,
             "shard_tokens": self.shard_tokens,
+            **({"labels": self.labels} if self.labels else {}),
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -130,7 +134,7 @@ def _sha256(source: PathLike) -> str:
 
 
 def _encode(folder: Path, sources: Sequence[PathLike], recipe: _Recipe, tell: Callable[[int], None]) -> None:
-    vocabulary = recipe.format.vocabulary(recipe.start)
+    vocabulary = recipe.format.vocabulary(recipe.start, recipe.labels)
     encoder = PieceEncoder(recipe.format, vocabulary, recipe.template, grow=True, missing=recipe.missing)
     files = ", ".join(map(name_of, sources))
     shards: list[Shard] = []

@@ -35,9 +35,12 @@ class Format(ABC):
         if template is not None and not self.takes_template:
             raise InputError(f"{option}: expected none for {self.title} files, which have attributes of their own")
 
-    def vocabulary(self, start: bool) -> Vocabulary:
-        """An empty one for such files."""
-        return Vocabulary(Template.conditions_pairs if self.takes_template else "bias", start)
+    def vocabulary(self, start: bool, labels: Iterable[str] = ()) -> Vocabulary:
+        """One for such files, with nothing but these labels."""
+        made = Vocabulary(Template.conditions_pairs if self.takes_template else "bias", start)
+        for name in labels:
+            made.labels.intern(name)
+        return made
 
     def template_for(self, template: Template | None, n_observed: int) -> Template | None:
         """The template for files with so many columns before the label: the one given, or the format's default."""
