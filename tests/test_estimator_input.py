@@ -119,6 +119,18 @@ def test_weights_of_a_series_whose_index_does_not_begin_at_0(data):
     assert same(CRF(**OPTIONS).fit(X, y, series), CRF(**OPTIONS).fit(X, y, weights))
 
 
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_boolean_labels_come_back_as_booleans(kind):
+    y = [[True, False], [False]]
+    crf = CRF(rho1=0.01).fit([["a", "b"], ["b"]], [kind(labels) for labels in y])
+    assert crf.predict([["a", "b"]])[0] == [True, False]
+    assert all(type(label) is bool for label in crf.predict([["a", "b"]])[0])
+    assert (crf.classes_.tolist(), crf.classes_.dtype) == ([False, True], bool)
+    assert crf.score([["a", "b"], ["b"]], y) == 1.0
+    with pytest.raises(InputError, match="all text or all integers, found 1 among booleans"):
+        CRF().fit([["a", "b"]], [[True, 1]])
+
+
 def test_integer_labels():
     X = [["a", "b"], ["b", "a", "a"]]
     for y in ([[10, 2], [2, 10, 10]], [np.array([10, 2]), np.array([2, 10, 10])]):

@@ -1,9 +1,12 @@
 """Questions to a model that make no sense, and constraints that nothing meets."""
 
+import warnings
+
+import numpy as np
 import pytest
 
 from problems import weather
-from sparsecrf import InputError, UnsatisfiableError
+from sparsecrf import CRF, InputError, Model, UnsatisfiableError
 
 
 @pytest.mark.parametrize(
@@ -92,3 +95,66 @@ def test_constraints_that_nothing_meets(limits, question):
     extra = (2,) if question == "nbest" else ()
     with pytest.raises(UnsatisfiableError, match=r"sequence 0, position [012]: no label sequence"):
         getattr(model, question)(["dry", "wet", "grey"], *extra, **limits)
+
+
+# ---- Data of another kind than the model was trained on.
+SENTENCES = [["the", "dog", "barks"], ["dogs", "bark"]]
+TAGS = [["DET", "NOUN", "VERB"], ["NOUN", "VERB"]]
+
+
+@pytest.fixture(scope="module")
+def of_text():
+    return CRF(rho1=0.01).fit(SENTENCES, TAGS)
+
+
+def as_loaded(crf):
+    return Model.from_bytes(crf.model_.to_bytes())
+
+
+def test_many_sequences_where_one_is_expected(of_text):
+    """They would be tokens with an attribute a word, and get a label each."""
+    for ask in (of_text.model_.label, as_loaded(of_text).label, as_loaded(of_text).marginals):
+        with pytest.raises(InputError, match="position 0: expected a token of text as in training, found list"):
+            ask(SENTENCES)
+    assert of_text.model_.label([["the"], ["dog"], ["barks"]]) == TAGS[0]
+    assert of_text.model_.label(iter(SENTENCES[1])) == TAGS[1]
+
+
+def test_tokens_of_several_kinds_are_no_text():
+    crf = CRF(rho1=0.01).fit([["the", ["dog", "animal"]], ["dogs", "bark"]], [["DET", "NOUN"], ["NOUN", "VERB"]])
+    assert crf.model_.label([["dog", "animal"], "bark"]) == ["NOUN", "VERB"]
+
+
+def test_a_matrix_for_a_model_of_text(of_text):
+    matrix = np.ones((3, 4))
+    for ask in (of_text.model_.label, as_loaded(of_text).marginals, lambda x: of_text.predict([x])):
+        with pytest.raises(InputError, match=r"expected tokens as in training \(text\), found a matrix"):
+            ask(matrix)
+    with pytest.raises(InputError, match=r"expected tokens with attributes such as '.*', found a matrix \(x0 to x3\)"):
+        weather().label(matrix)
+
+
+def test_a_matrix_for_a_model_without_weights():
+    """Nothing is left of its columns: no mistake."""
+    crf = CRF(rho1=1000.0).fit([np.eye(3)], [["A", "B", "A"]])
+    assert len(crf.model_.label(np.eye(3))) == 3
+    assert len(as_loaded(crf).label(np.eye(3))) == 3
+
+
+def test_mappings_without_a_known_attribute(of_text):
+    for model in (of_text.model_, as_loaded(of_text)):
+        with pytest.warns(UserWarning, match="expected attributes that the model knows, found none in any mapping"):
+            model.label([{"word": "the"}, {"word": "dog"}])
+    with pytest.warns(UserWarning, match="expected attributes that the model knows"):
+        CRF.from_model(as_loaded(of_text)).predict([[{"word": "the"}], [{"word": "dog"}]])
+
+
+def test_mappings_with_a_known_attribute(of_text):
+    """No warning; nor later, when one sequence has none."""
+    model = as_loaded(of_text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.label([{"new": 1.0}, {"the": 1.0}])
+        model.label([{"word": "the"}])
+        CRF.from_model(as_loaded(of_text)).predict([[{"new": 1.0}], [{"the": 1.0}]])
+        model.label(["nothing", "of", "it"])  # text may be new

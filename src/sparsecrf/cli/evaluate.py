@@ -39,16 +39,18 @@ def evaluate(
     """
     from rich.console import Console
 
+    from sparsecrf import InputError
     from sparsecrf.files.text import name_of
 
     notes = Console(stderr=True, highlight=False, markup=False, emoji=False)
     with notes.status(f"Evaluating {name_of(file)} ..."):
         evaluation = _evaluate(file, model, scheme)
     if model is None and not _columns_share_labels(evaluation):
-        notes.print(
-            f"{name_of(file)}: no label of the last column but one occurs in the last. Expected gold and predicted "
-            "labels there. If the file has no predicted labels yet, -m MODEL predicts them.",
-            soft_wrap=True,
+        gold, predicted = next(iter(evaluation.confusion))
+        raise InputError(
+            f"{name_of(file)}: expected gold and predicted labels in the last two columns, found columns without a "
+            f"common label ({gold!r} and {predicted!r} in the first line). If the file has no predicted labels yet, "
+            "-m MODEL predicts them"
         )
     if as_json:
         typer.echo(json.dumps(_as_json(evaluation, confusion)))

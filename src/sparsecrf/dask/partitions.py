@@ -45,7 +45,7 @@ class Names(NamedTuple):
 
     labels: StringTable
     attributes: StringTable
-    kind: type[str] | type[int] | None  #: of the labels
+    kind: type[str] | type[int] | type[bool] | None  #: of the labels
     n_columns: int  #: of a line, the label included, or of a row of columns; 0: no columns
     n_features: int | None  #: columns of every matrix
     partition: int  #: the first of them

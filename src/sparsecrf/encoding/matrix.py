@@ -64,6 +64,7 @@ class Columns:
         width = matrix.shape[1]
         if self._ids is None:
             self._ids = np.full(width, _NOT_ASKED, dtype=np.int64)
+            self._check_known(width)
         if len(self._ids) != width:
             raise InputError(f"expected {len(self._ids)} columns in every matrix, found {width}")
         here = matrix.column[matrix.ptr[0] : matrix.ptr[-1]]
@@ -72,3 +73,13 @@ class Columns:
             found = self._attributes.intern(name) if self._grow else self._attributes.find(name)
             self._ids[k] = -1 if found is None else found
         return self._ids
+
+    def _check_known(self, width: int) -> None:
+        """Raise if no column is an attribute of a vocabulary that has others: it was made of something else."""
+        n = len(self._attributes)
+        if self._grow or n < 2 or any(self._attributes.find(f"x{k}") is not None for k in range(width)):
+            return  # one attribute may be the bias, of a model without other weights
+        names = "x0" if width == 1 else f"x0 to x{width - 1}"
+        raise InputError(
+            f"expected tokens with attributes such as {self._attributes[n - 1]!r}, found a matrix ({names})"
+        )

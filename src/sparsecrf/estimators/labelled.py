@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Corpus, InputError
@@ -12,6 +12,7 @@ from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
 from sparsecrf.estimators.labels import LabelNames
 from sparsecrf.estimators.sequences import beside, sequences
+from sparsecrf.model.tokens import KIND, kind_of
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
@@ -27,6 +28,7 @@ class Encoding:
     template: Template | None
     n_columns: int  #: of every row of columns; 0 without a template
     n_features: int | None  #: columns of every matrix; None: tokens are no rows of matrices
+    token_kind: str | None = field(default=None, kw_only=True)  #: of all tokens (`model.tokens`); None: not known
 
     @property
     def label_names(self) -> list[str]:
@@ -47,7 +49,10 @@ class Encoding:
         return self.vocabulary.encode(tokens, labels, template=self.template, skip_empty=True)
 
     def model(self, found: Fit) -> Model:
-        return found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
+        made = found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
+        if self.token_kind is not None:
+            made.training[KIND] = self.token_kind
+        return made
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,8 @@ class LabelledData(Encoding):
         if corpus.n_weighted_tokens == 0:
             raise InputError("sample_weight: expected a weight above zero, found all of them to be zero")
         n_columns = 0 if template is None else shape.n_columns
-        return cls(vocabulary, names, template, n_columns, shape.n_features, corpus, shape.places)
+        kind = None if template is not None else shape.kind
+        return cls(vocabulary, names, template, n_columns, shape.n_features, corpus, shape.places, token_kind=kind)
 
 
 def width_of(sequence: Any) -> int | None:
@@ -101,13 +107,18 @@ class _Shape:
         self.n_features: int | None = None
         self.n_columns = 0
         self.places: list[int] = []
+        self.kind: str | None = None  # of the tokens, if it is one
         self._kept = 0
 
     def seen(self, X: Iterator[Any]) -> Iterator[Any]:
         for sequence in X:
             self.places.append(self._kept if len(sequence) > 0 else -1)
             self._kept += len(sequence) > 0
-            if self._kept == 1 and self.places[-1] == 0:
+            first = self._kept == 1 and self.places[-1] == 0
+            if len(sequence) > 0 and (first or self.kind is not None):
+                kind = kind_of(sequence)
+                self.kind = kind if first or kind == self.kind else None
+            if first:
                 self.n_features = width_of(sequence)
                 if self.n_features is None:
                     row = next(iter(sequence))

@@ -10,13 +10,13 @@ from sparsecrf._core import InputError
 
 
 class LabelNames:
-    """Names of labels, and the labels by name. Text is its own name; integers have theirs."""
+    """Names of labels, and the labels by name. Text is its own name; integers and booleans have theirs."""
 
-    def __init__(self, kind: type[str] | type[int] | None = None) -> None:
+    def __init__(self, kind: type[str] | type[int] | type[bool] | None = None) -> None:
         self.kind = kind  #: of all labels; None: that of the first
 
     def of(self, sequences: Iterable[Iterable[Any]], what: str = "y") -> Iterator[list[Any]]:
-        """The names of sequences of labels. What is neither text nor integer stays, for the encoder to refuse.
+        """The names of sequences of labels. What is neither text nor integer nor boolean is refused by the encoder.
 
         A text and an integer may have the same name: all labels must be of one kind.
         """
@@ -25,19 +25,31 @@ class LabelNames:
             yield [self._name(label, what, i, t) for t, label in enumerate(known)]
 
     def _name(self, label: Any, what: str, i: int, t: int) -> Any:
-        kind = str if isinstance(label, str) else int if isinstance(label, Integral) else None
+        kind = _kind(label)
         if kind is None:
             return label
         if self.kind is None:
             self.kind = kind
         if kind is not self.kind:
-            others = "text" if self.kind is str else "integers"
             raise InputError(
                 f"{what}, sequence {i}, position {t}: expected labels that are all text or all integers, found "
-                f"{label!r} among {others}"
+                f"{label!r} among {_PLURALS[self.kind]}"
             )
-        return label if kind is str else str(int(label))
+        return label if kind is str else str(kind(label))
 
     def labels(self, names: list[str]) -> list[Any]:
         """What the names stand for."""
+        if self.kind is bool:
+            return [name == "True" for name in names]
         return [int(name) for name in names] if self.kind is int else names
+
+
+_PLURALS: dict[type, str] = {str: "text", int: "integers", bool: "booleans"}
+
+
+def _kind(label: Any) -> type[str] | type[int] | type[bool] | None:
+    if isinstance(label, str):
+        return str
+    if isinstance(label, bool) or getattr(getattr(label, "dtype", None), "kind", "") == "b":  # NumPy's
+        return bool
+    return int if isinstance(label, Integral) else None

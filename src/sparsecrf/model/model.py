@@ -12,6 +12,7 @@ from sparsecrf.encoding.matrix import is_matrix
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import BIAS, Bigrams, Token, Vocabulary, bigrams_of
 from sparsecrf.model.file import IN_MEMORY, Parts, from_bytes, read, save, to_bytes
+from sparsecrf.model.tokens import TokenCheck
 
 if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded without it
     import numpy as np
@@ -55,6 +56,7 @@ class Model:
         self._w = w
         self.labels = [vocabulary.labels[k] for k in range(len(vocabulary.labels))]
         self.chain = Chain(features, w)
+        self._check = TokenCheck(self.training, vocabulary.attributes, template is not None)
 
     @classmethod
     def from_weights(
@@ -213,7 +215,14 @@ class Model:
 
         Tokens of a model with a template are rows of columns, without the label; else as for `Vocabulary.encode`.
         """
-        return self.vocabulary.encode(X, y, template=self.template, features=self.features)
+        checked = self._check.each(X, self._knows)
+        return self.vocabulary.encode(checked, y, template=self.template, features=self.features)
+
+    def _knows(self, sequence: Iterable[Token]) -> bool:
+        """Whether the model has an attribute of the sequence, besides the bias."""
+        found = self.vocabulary.encode([sequence], features=self.features).to_arrays()["unigram_id"]
+        bias = self.vocabulary.attributes.find(BIAS)
+        return bool((found != (-1 if bias is None else bias)).any())
 
     def labeller(self) -> Labeller:
         """What labels text files: column files if the model has a template, else those of CRFsuite."""
@@ -237,7 +246,7 @@ class Model:
         if allowed is None and forbidden is None and fixed is None and not is_matrix(sequence):
             # The usual case, without a corpus in between: threads that share the model meet once only.
             encoder = self.vocabulary.encoder(template=self.template, features=self.features)
-            encoder.add(sequence)
+            encoder.add(self._check.one(sequence, self._knows))
             return [self.labels[k] for k in encoder.viterbi(self._single).tolist()]
         corpus = self.encode([sequence])
         path, _ = self._single.viterbi(corpus, self._constraints(corpus, allowed, forbidden, fixed))
