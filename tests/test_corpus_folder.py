@@ -1,11 +1,14 @@
 """Folders of encoded shards: made once, used again, never half of one."""
 
+import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -236,3 +239,66 @@ def test_the_manifest_says_what_is_there(tmp_path, data):
     assert entries["tokens"] == sum(shard["tokens"] for shard in entries["shards"]) == folder.n_tokens
     assert (entries["labels"], entries["attributes"]) == (folder.n_labels, folder.n_attributes)
     assert folder.n_bytes == sum(file.stat().st_size for file in (tmp_path / "cache").iterdir())
+
+
+SHARD = {"sequences": 1, "tokens": 1, "digest": "0" * 16}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"start": "x"}, "expected true or false as start, found 'x'"),
+        ({"recipe": 7}, "expected text as recipe, found 7"),
+        ({"n_columns": -1}, "expected a count as n_columns, found -1"),
+        ({"n_columns": 1}, "expected at least 3 columns, as the template needs, found 1"),
+        ({"labels": 10**400}, "expected a count as labels, found 1000"),
+        ({"labels": 4}, "vocabulary: expected 4 labels, found 3"),
+        ({"vocabulary": None}, "expected text as vocabulary, found None"),
+        ({"vocabulary": "0"}, "vocabulary: expected content with digest 0"),
+        ({"shards": []}, "expected a list that is not empty as shards"),
+        ({"shards": [3]}, "expected an object as shard 0, found 3"),
+        ({"shards": [{"tokens": 1}]}, "shard 0: expected the entries"),
+        ({"shards": [SHARD | {"digest": "-1"}]}, "shard 0: expected 16 hexadecimal digits as digest, found '-1'"),
+        ({"shards": [SHARD]}, "expected 60 sequences in all shards, found 1"),
+        ({"template": {"text": "U", "boundary": 1}}, "expected a template's text and boundary"),
+        ({"template": {"text": "\ud800", "boundary": "crf++"}}, "expected JSON"),
+        ({"more": 1}, "expected the entries"),
+        ({"version": {}}, "of version 1, found"),
+    ],
+)
+def test_forged_manifests_are_refused(tmp_path, data, change, expected):
+    """Their digest is right: whoever can write the file can make it so."""
+    folder = made(tmp_path, data)
+    forge(folder, change)
+    with pytest.raises(InputError, match=re.escape(expected)) as error:
+        CorpusFolder.load(folder.path)
+    assert str(error.value).endswith("to have it made anew")
+    with suppress(InputError):  # not looked at, if the folder is made anew; no other error
+        made(tmp_path, data, start=False)
+
+
+def forge(folder, change):
+    file = folder.path / MANIFEST
+    entries = json.loads(file.read_text()) | change
+    del entries["digest"]
+    entries["digest"] = hashlib.sha256(json.dumps(entries, sort_keys=True).encode()).hexdigest()
+    file.write_text(json.dumps(entries))
+
+
+def test_a_folder_that_another_run_has_made_anew(tmp_path, data):
+    """Whoever deleted it, as for a damaged folder, would end the other run."""
+    first = made(tmp_path, data)
+    made(tmp_path, data, shard_tokens=50)
+    last = len(first.shards) - 1
+    with pytest.raises(InputError, match=r"another run has made since.*; give each run a folder of its own") as error:
+        first.open(last)
+    assert "delete" not in str(error.value)
+
+
+def test_shards_that_the_manifest_counts_wrongly(tmp_path, data):
+    folder = made(tmp_path, data)
+    shards = json.loads((folder.path / MANIFEST).read_text())["shards"]
+    shards[0]["tokens"], shards[1]["tokens"] = shards[0]["tokens"] + 1, shards[1]["tokens"] - 1
+    forge(folder, {"shards": shards})
+    with pytest.raises(InputError, match=r"shard-00000\.corpus: expected \d+ sequences of \d+ tokens, found"):
+        CorpusFolder.load(folder.path).open(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import tempfile
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from sparsecrf import BIAS, Model, fit
 from torture.inputs import keep
-from torture.targets import TEMPLATE, _models, corpus_of_checkpoint
+from torture.targets import MANIFEST, TEMPLATE, _models, corpus_of_checkpoint, make_folder
 
 COLUMNS = "Ada NNP B-PER\nsaw VBD O\n\nOslo\tNNP\tB-LOC\r\n1984 CD O\n \n日本 NNP B-LOC"
 CRFSUITE = "X\tw=a\tb:-1.5\tc\\:d:2e3\n@weight:0.5\nO\n\nX\t\\\\\n"
@@ -40,6 +41,7 @@ def seeds() -> Iterator[tuple[str, str, bytes]]:
     for solver in ("auto", "sbcd", "sgd-l1"):
         yield "checkpoint", solver, _checkpoint(solver)
     yield "corpus_file", "corpus", _corpus_file()
+    yield "manifest", "manifest", _manifest()
     yield "crfsuite_model", "binary", _crfsuite_binary(["X", "Y"], ["w=a", "é"], [(0, 0, 1, 0.5), (1, 0, 1, -2.0)])
     yield "crfsuite_model", "dump", _crfsuite_dump()
     yield "wapiti_model", "model", _wapiti_model()
@@ -59,6 +61,15 @@ def _corpus_file() -> bytes:
         path = Path(directory, "shard")
         corpus_of_checkpoint().save(path)
         return path.read_bytes()
+
+
+def _manifest() -> bytes:
+    with tempfile.TemporaryDirectory() as directory:
+        folder = Path(directory, "cache")
+        make_folder(folder)
+        entries = json.loads((folder / MANIFEST).read_bytes())
+        del entries["digest"]
+        return json.dumps(entries).encode()
 
 
 def _crfsuite_binary(labels: list[str], attributes: list[str], features: list[tuple[int, int, int, float]]) -> bytes:

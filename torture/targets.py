@@ -6,6 +6,7 @@ memory without bound is a finding. `tests/fuzz/NAME.txt` has inputs for each: se
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,6 +26,8 @@ from sparsecrf.model import crfpp as crfpp_files
 from sparsecrf.model import crfsuite as crfsuite_files
 from sparsecrf.model import wapiti as wapiti_files
 from sparsecrf.model.predict import predicted
+from sparsecrf.shards.encode_folder import encode_folder
+from sparsecrf.shards.folder import MANIFEST, CorpusFolder, _digest
 from sparsecrf.training import SOLVERS
 from sparsecrf.training.checkpoint import Checkpoint
 from sparsecrf.training.objective import Objective
@@ -65,12 +68,12 @@ def crfsuite(data: bytes) -> None:
 
 
 def template(data: bytes) -> None:
-    """Templates, in both dialects, and the attributes that they make."""
-    for boundary in ("crf++", "wapiti"):
+    """Templates, in both dialects, of characters and bytes, and the attributes that they make."""
+    for boundary, of_bytes in (("crf++", False), ("wapiti", False), ("wapiti", True)):
         with suppress(InputError):
-            made = Template(data, boundary)
+            made = Template(data, boundary, bytes=of_bytes)
             made.attributes(ROWS)
-            Template(made.text, boundary)
+            Template(made.text, boundary, bytes=of_bytes)
     Template(data)
 
 
@@ -160,6 +163,34 @@ def corpus_file(data: bytes) -> None:
         del corpus
 
 
+def manifest(data: bytes) -> None:
+    """Manifests of folders of encoded data, without their digest, which is made right; the folder is used."""
+    try:
+        entries = json.loads(data)
+    except (ValueError, RecursionError):
+        raise InputError("expected JSON") from None
+    if not isinstance(entries, dict):
+        raise InputError("expected an object")
+    with tempfile.TemporaryDirectory() as directory:
+        folder = Path(directory, "cache")
+        make_folder(folder)
+        entries["digest"] = _digest(entries)
+        (folder / MANIFEST).write_text(json.dumps(entries))
+        loaded = CorpusFolder.load(folder)
+        for k in range(len(loaded.shards)):
+            loaded.open(k)
+        weights = [], [], [], []
+        made = Model.from_cells(loaded.vocabulary, *weights, template=loaded.template, n_columns=loaded.n_columns)
+        Model.from_bytes(made.to_bytes())
+
+
+def make_folder(folder: Path) -> None:
+    """A small one."""
+    source = folder.with_name("data.txt")
+    source.write_text("Ada NNP X\nsaw VBD O\n\nOslo NNP X\n\n" * 3)
+    encode_folder(folder, [source], Template(TEMPLATE), shard_tokens=4)
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
@@ -176,6 +207,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         wapiti_model,
         crfpp_model,
         corpus_file,
+        manifest,
     )
 }
 

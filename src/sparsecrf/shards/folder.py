@@ -28,6 +28,7 @@ from sparsecrf.files.atomic import write_atomically
 from sparsecrf.files.container import pack, unpack
 from sparsecrf.model.file import names, strings, template_from_json, template_to_json
 from sparsecrf.shards import Shards
+from sparsecrf.shards.manifest import check_manifest
 
 FORMAT, VERSION = "sparsecrf corpus folder", 1
 MANIFEST, VOCABULARY = "manifest.json", "vocabulary"
@@ -83,11 +84,26 @@ class CorpusFolder:
         """Shard k. Its memory is the file's: it is read when needed, and can be dropped by the system."""
         shard, file = self.shards[k], self.path / shard_name(k)
         try:
-            return Corpus.open(file, n_labels=self.n_labels, n_attributes=self.n_attributes, digest=shard.digest)
+            corpus = Corpus.open(file, n_labels=self.n_labels, n_attributes=self.n_attributes, digest=shard.digest)
         except InputError as error:
-            raise damaged(self.path, str(error)) from error
+            raise self._not_as_loaded(str(error)) from error
         except FileNotFoundError:
-            raise damaged(self.path, f"{file}: expected a shard, found no file") from None
+            raise self._not_as_loaded(f"{file}: expected a shard, found no file") from None
+        found = corpus.n_sequences, corpus.n_tokens
+        if found != (shard.sequences, shard.tokens):
+            expected = f"{shard.sequences} sequences of {shard.tokens} tokens"
+            raise damaged(self.path, f"{file}: expected {expected}, found {found[0]} of {found[1]}")
+        return corpus
+
+    def _not_as_loaded(self, what: str) -> InputError:
+        """The error for a shard that cannot be opened: it is damaged, or the folder is another one by now."""
+        entries = read_manifest(self.path)
+        if entries is not None and entries["recipe"] != self.recipe:
+            return InputError(
+                f"{self.path}: expected the folder as it was when this run began, found one that another run has made "
+                "since, from other data or with other options; give each run a folder of its own"
+            )
+        return damaged(self.path, what)
 
     def in_shards(self, threads: int = 0) -> Shards:
         """The data for `fit`, one shard in memory at a time; `threads` work on it."""
@@ -153,6 +169,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         entries = json.loads(content.decode("utf-8"))
+        json.dumps(entries, ensure_ascii=False).encode()  # an escape may have made half a character
         whole = isinstance(entries, dict) and entries.pop("digest", None) == _digest(entries)
     except (ValueError, RecursionError) as error:
         raise damaged(folder, f"{file}: expected JSON, found something else ({error})") from error
@@ -160,7 +177,13 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         raise damaged(folder, f"{file}: expected content with its digest, found it damaged")
     found = entries.get("format"), entries.get("version")
     if found != (FORMAT, VERSION):
-        raise damaged(folder, f"{file}: expected a {FORMAT} of version {VERSION}, found {found[0]!r}, {found[1]!r}")
+        raise damaged(
+            folder, f"{file}: expected a {FORMAT} of version {VERSION}, found {found[0]!r:.60}, {found[1]!r:.60}"
+        )
+    try:
+        check_manifest(entries, str(file))
+    except InputError as error:
+        raise damaged(folder, str(error)) from error
     return dict(entries)
 
 
@@ -168,8 +191,14 @@ def _load(folder: Path, entries: Mapping[str, Any]) -> CorpusFolder:
     template = template_from_json(entries["template"], str(folder / MANIFEST))
     bigrams = "bias" if template is None else Template.conditions_pairs
     vocabulary = _read_vocabulary(folder / VOCABULARY, entries, Vocabulary(bigrams, entries["start"]))
+    n_columns = entries["n_columns"]
+    if template is not None and n_columns <= template.n_columns:
+        least = template.n_columns + 1
+        raise InputError(
+            f"{folder / MANIFEST}: expected at least {least} columns, as the template needs, found {n_columns}"
+        )
     shards = [Shard(s["sequences"], s["tokens"], int(s["digest"], 16)) for s in entries["shards"]]
-    return CorpusFolder(folder, entries["recipe"], vocabulary, template, entries["n_columns"], shards)
+    return CorpusFolder(folder, entries["recipe"], vocabulary, template, n_columns, shards)
 
 
 def _read_vocabulary(file: Path, entries: Mapping[str, Any], empty: Vocabulary) -> Vocabulary:
@@ -180,5 +209,10 @@ def _read_vocabulary(file: Path, entries: Mapping[str, Any], empty: Vocabulary) 
     if hashlib.sha256(content).hexdigest() != entries["vocabulary"]:
         raise InputError(f"{file}: expected content with digest {entries['vocabulary']}, found it damaged")
     _, arrays = unpack(memoryview(content), str(file), _VOCABULARY_FORMAT, VERSION)
-    labels, attributes = (strings(arrays, name, str(file)) for name in ("labels", "attributes"))
-    return Vocabulary(empty.bigrams, empty.start, labels, attributes)
+    if arrays.keys() != (expected := names(empty.labels, empty.attributes).keys()):
+        raise InputError(f"{file}: expected the arrays {sorted(expected)}, found {sorted(arrays)!r:.200}")
+    tables = {name: strings(arrays, name, str(file)) for name in ("labels", "attributes")}
+    for name, table in tables.items():
+        if len(table) != entries[name]:
+            raise InputError(f"{file}: expected {entries[name]} {name}, found {len(table)}")
+    return Vocabulary(empty.bigrams, empty.start, tables["labels"], tables["attributes"])
