@@ -1,5 +1,6 @@
 """Runs that were stopped, interrupted or killed go on to the same bits; no wrong file is continued."""
 
+import errno
 import os
 import random
 import signal
@@ -17,7 +18,7 @@ from problems import make_problem
 from sparsecrf import InputError, fit
 from sparsecrf.files import atomic
 from sparsecrf.files.atomic import remove_leftovers, write_atomically
-from sparsecrf.training import SOLVERS
+from sparsecrf.training import SOLVERS, checkpoint
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 
@@ -272,3 +273,33 @@ def test_a_link_stays_a_link_and_the_mode_follows_the_user(tmp_path):
     assert (tmp_path / "real").read_bytes() == b"new"
     (tmp_path / "plain").touch()
     assert (tmp_path / "real").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), MemoryError()])
+def test_training_goes_on_without_room_for_a_checkpoint(error, tmp_path, monkeypatch):
+    """The model is what counts. A checkpoint is tried again at the next turn."""
+    path, tries = tmp_path / "run", []
+
+    def full(target, data):
+        tries.append(target)
+        raise error
+
+    monkeypatch.setattr(checkpoint, "write_atomically", full)
+    reason = "No space left on device" if isinstance(error, OSError) else "too little memory"
+    with pytest.warns(RuntimeWarning, match=f"run: the checkpoint could not be written .{reason}., there is none"):
+        found = fit(small(), **OPTIONS, checkpoint=path, checkpoint_every=0.0)
+    assert_same(found, fit(small(), **OPTIONS))
+    assert len(tries) > 2
+
+
+def test_the_program_saves_the_model_though_the_disk_is_full(program, monkeypatch):
+    program.write(a_txt="a A\nb B\n\n")
+
+    def full(target, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "write_atomically", full)
+    options = ["train", "a.txt", "-m", "m", "--rho1", "0.01", "--checkpoint", "run", "--checkpoint-every", "0"]
+    done = program(*options)
+    assert (done.status, program.files()) == (0, ["a.txt", "m"])
+    assert "sparsecrf: warning: run: the checkpoint could not be written (No space left on device)" in done.err

@@ -228,7 +228,12 @@ def fit_with_log(
     from sparsecrf.progress import note, progress
     from sparsecrf.training import fit
 
-    with stopping(), progress("training", None, quiet=quiet) as advance, Log(log, fitting.resume) as write:
+    with (
+        stopping(),
+        shown_warnings(),
+        progress("training", None, quiet=quiet) as advance,
+        Log(log, fitting.resume) as write,
+    ):
 
         def watch(record: dict[str, Any]) -> None:
             write(record)
@@ -247,6 +252,21 @@ def show(found: Fit, result: dict[str, Any], shown: Shown) -> None:
         print(as_json(result))
     if shown.plot is not None and found.history:  # an interrupt may come before the first iteration
         plot_convergence(found, file=shown.plot)
+
+
+@contextmanager
+def shown_warnings() -> Iterator[None]:
+    """Warnings are lines like the others that the program writes."""
+    import warnings
+
+    from sparsecrf.progress import say
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        say(f"sparsecrf: warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 @contextmanager

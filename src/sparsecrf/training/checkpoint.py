@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -47,6 +48,20 @@ class Checkpoint:
         return time.perf_counter() - self._last >= self.every
 
     def save(self, state: State) -> None:
+        """Write the state. If there is no room for it, a warning: training goes on, and it is tried again next time."""
+        try:
+            write_atomically(self.path, self._packed(state))
+        except (OSError, MemoryError) as error:
+            reason = (error.strerror if isinstance(error, OSError) else None) or "too little memory"
+            kept = "the file is that of an earlier iteration" if self.path.exists() else "there is none"
+            warnings.warn(
+                f"{self.path}: the checkpoint could not be written ({reason}), {kept}; training goes on",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        self._last = time.perf_counter()
+
+    def _packed(self, state: State) -> bytes:
         point = state.point
         arrays = {"numbers": point.known.numbers, "w": point.w, "g": point.g}
         arrays |= {_SOLVER + name: array for name, array in state.solver.items()}
@@ -71,8 +86,7 @@ class Checkpoint:
         metadata = {"run": json.dumps(self.run), "state": json.dumps(counters)}
         # The container takes arrays as they lie in memory.
         arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-        write_atomically(self.path, pack(_FORMAT, _VERSION, metadata, arrays))
-        self._last = time.perf_counter()
+        return pack(_FORMAT, _VERSION, metadata, arrays)
 
     def load(self, objective: Objective) -> State | None:
         """The state in the file; None if there is no file yet."""
