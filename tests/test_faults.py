@@ -120,6 +120,10 @@ def test_out_of_memory(tmp_path):
         (MemoryError(), "out of memory"),
         (MemoryError("std::bad_alloc"), "std::bad_alloc"),
         (RuntimeError("can't start new thread"), "can't start new thread"),
+        (
+            ImportError("\n\nPlease read this.\nlib.so: failed to map segment from shared object\n\n"),
+            "lib.so: failed to map segment from shared object",
+        ),
     ],
 )
 def test_the_program_says_that_memory_is_short(program, monkeypatch, error, said):
@@ -131,6 +135,56 @@ def test_the_program_says_that_memory_is_short(program, monkeypatch, error, said
     done = program("label", "-m", "model.st", "data.txt")
     assert done.status == 1
     assert done.err == f"sparsecrf: expected enough memory, found too little ({said})\n"
+
+
+def test_other_errors_of_importing_are_not_taken_for_it(program, monkeypatch):
+    def fail(path):
+        raise ImportError("No module named 'numpi'")
+
+    monkeypatch.setattr(Model, "load", fail)
+    program.write(model_st="", data_txt="a\n")
+    with pytest.raises(ImportError, match="numpi"):
+        program("label", "-m", "model.st", "data.txt")
+
+
+@linux
+@no_sanitizer
+def test_too_little_memory_to_load_the_program(tmp_path):
+    """With less than the core takes; Python itself runs."""
+    command = ["sh", "-c", 'ulimit -v 20480 && exec "$@"', "sh", *program("show", "nosuch")]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    if done.returncode == 127 or "Fatal Python error" in done.stderr:
+        pytest.skip("Python does not run either")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("sparsecrf: ")
+    assert "Traceback" not in done.stderr
+
+
+# ---- A terminal or an environment that is not as it should be
+
+
+@linux
+@pytest.mark.parametrize("format", ["text", "tsv", "json"])
+def test_names_that_standard_output_cannot_encode(tmp_path, format):
+    """Data are UTF-8, whatever the terminal takes; text for people has escapes."""
+    Model.from_weights(["é"], {("日", "é"): 1.0}).save(tmp_path / "model")
+    done = subprocess.run(
+        program("show", "model", "--format", format),
+        cwd=tmp_path,
+        env={**environment(), "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (b"\\u65e5" if format == "text" else "日".encode()) in done.stdout
+
+
+def test_a_wrong_instruction_set_is_one_line():
+    env = {**environment(), "SPARSECRF_ISA": "sse9"}
+    done = subprocess.run(program("show", "m"), env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("sparsecrf: SPARSECRF_ISA: expected an instruction set of this machine (")
+    assert done.stderr.count("\n") == 1
 
 
 # ---- Checkpoints that were whole when someone changed them

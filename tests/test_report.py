@@ -102,6 +102,10 @@ def test_the_training_record_in_words():
     assert (lines["Objective"], lines["Duality gap"], lines["Iterations"]) == ("100", "0.04", "40")
     assert lines["Stopped because"] == "the KKT residual is small enough"
     assert facts({}) == []
+    assert facts({"rho1": 10**400, "rho2": -(10**400)}) == [
+        ("l1 penalty rho1", "not known"),
+        ("l2 penalty rho2", "not known"),
+    ]
     assert facts({"kkt": None, "stopped_by": "boredom"}) == [
         ("KKT residual, relative", "not known"),
         ("Stopped because", "boredom"),

@@ -13,9 +13,8 @@ if "OMP_WAIT_POLICY" not in os.environ:
     os.environ["OMP_WAIT_POLICY"] = "passive"
     os.environ.setdefault("GOMP_SPINCOUNT", "2000")
 
-from sparsecrf._core import Corpus, InputError, UnsatisfiableError
-
 if TYPE_CHECKING:
+    from sparsecrf._core import Corpus, InputError, UnsatisfiableError
     from sparsecrf.encoding.template import Template
     from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
     from sparsecrf.estimators.crf import CRF
@@ -28,15 +27,19 @@ if TYPE_CHECKING:
 
     __version__: str
 
-#: Imported when first used, so that labelling does not wait for what only training needs.
+#: Imported when first used, so that labelling does not wait for what only training needs, and so that the program can
+#: say why the core does not load.
 _HOME = {
     "BIAS": "encoding.vocabulary",
     "CRF": "estimators.crf",
     "CRFCV": "estimators.cv",
+    "Corpus": "_core",
     "CorpusFolder": "shards.folder",
     "Fit": "training",
+    "InputError": "_core",
     "Model": "model",
     "Template": "encoding.template",
+    "UnsatisfiableError": "_core",
     "Vocabulary": "encoding.vocabulary",
     "encode_folder": "shards.encode_folder",
     "fit": "training",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -101,6 +102,8 @@ def main() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _terminated)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name that cannot be shown must not end the program
     try:
         try:
             app(prog_name="sparsecrf")
@@ -116,12 +119,24 @@ def main() -> None:
     except InputError as error:
         typer.echo(f"sparsecrf: {error}", err=True)
         sys.exit(1)
-    except (MemoryError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and "new thread" not in str(error):
+    except (MemoryError, RuntimeError, ImportError) as error:
+        said = _of_memory(error)
+        if said is None:
             raise
-        # Python's words for a thread without memory do not mention it.
-        typer.echo(f"sparsecrf: expected enough memory, found too little ({str(error) or 'out of memory'})", err=True)
+        typer.echo(f"sparsecrf: expected enough memory, found too little ({said})", err=True)
         sys.exit(1)
+
+
+def _of_memory(error: BaseException) -> str | None:
+    """What an error says of too little memory; None: it is another one. A library that cannot be loaded says more."""
+    if isinstance(error, MemoryError):
+        return str(error) or "out of memory"
+    lines = (line.strip() for line in str(error).splitlines())
+    return next((line for line in lines if any(words in line for words in _WITHOUT_MEMORY)), None)
+
+
+#: What is said where there is too little memory for a thread, or to load a library.
+_WITHOUT_MEMORY = ("new thread", "failed to map segment", "annot allocate memory", "cannot apply additional memory")
 
 
 def _drop_output() -> None:

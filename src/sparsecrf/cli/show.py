@@ -49,14 +49,20 @@ def show(
     if format is Format.tsv:
         _write_tsv(explained.largest(shown))
     elif format is Format.json:
-        print(json.dumps(_as_json(explained), ensure_ascii=False))
+        _write(json.dumps(_as_json(explained), ensure_ascii=False) + "\n")
     else:
         _print_tables(explained)
 
 
 def _write_tsv(weights: Iterable[Weight]) -> None:
     lines = (f"{w.attribute}\t{w.previous or ''}\t{w.label}\t{w.weight!r}\n" for w in weights)
-    sys.stdout.writelines(["attribute\tprevious\tlabel\tweight\n", *lines])
+    _write("".join(["attribute\tprevious\tlabel\tweight\n", *lines]))
+
+
+def _write(text: str) -> None:
+    """Data are in UTF-8, as files are, whatever the terminal takes."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
 
 
 def _as_json(explained: ModelExplanation) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, Decimal
-from math import isfinite
+from sys import float_info
 from typing import Any, NamedTuple
 
 from sparsecrf.training.history import REASONS
 
 #: A bound that is wider than this share of the optimum says little.
 _LOOSE = 0.1
+_LARGEST = float_info.max
 
 
 class Certificate(NamedTuple):
@@ -24,7 +25,9 @@ class Certificate(NamedTuple):
 def number(record: Mapping[str, Any], name: str) -> float | None:
     """A number of the record; None if it has none by this name."""
     value = record.get(name)
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return value if -_LARGEST <= value <= _LARGEST else None  # a whole number may be larger than any float
 
 
 def certificate(training: Mapping[str, Any]) -> Certificate:
