@@ -200,6 +200,13 @@ def test_short_representations(data, fitted):
     assert len(repr(path)) < 100 < len(repr(path[1])) < 200
 
 
+def test_spans_of_a_model_are_those_of_the_estimator(data, fitted):
+    X, _ = data
+    assert [fitted.model_.spans(tokens) for tokens in X[:10]] == fitted.predict_spans(X[:10]).tolist()
+    free = fitted.model_.spans(X[0], fixed=["O"] * len(X[0]))
+    assert free == []
+
+
 def test_spans_need_labels_of_chunks():
     crf = CRF().fit([["a", "b"]], [["D", "N"]])
     with pytest.raises(InputError, match="expected ones that encode chunks"):

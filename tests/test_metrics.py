@@ -1,17 +1,22 @@
 """Scores of label sequences, against seqeval, against enumeration of all spans, and against what conlleval prints."""
 
+import re
 import warnings
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from seqeval import scheme as seqeval_scheme
+from seqeval.metrics import classification_report as seqeval_report
 from seqeval.metrics import f1_score, precision_score, recall_score
 from seqeval.metrics.sequence_labeling import get_entities
+from sklearn.metrics import classification_report as sklearn_report
 
 from sparsecrf import InputError
 from sparsecrf.chunks import END, START, ChunkReader, Scheme
-from sparsecrf.metrics import ChunkScore, Evaluation, evaluate
+from sparsecrf.metrics import ChunkScore, Evaluation, classification_report, evaluate
 
 TYPES = ("X", "Y", "a-b")
 
@@ -315,3 +320,86 @@ def test_label_of_another_scheme(scheme, label):
 def test_unknown_scheme():
     with pytest.raises(InputError, match=r"scheme: expected one of auto, .*, none, found 'iob3'"):
         Evaluation("iob3")
+
+
+# ---- As other packages have it
+
+GOLD = [["B-X", "I-X", "O"], ["B-Y", "O"]]
+PREDICTED = [["B-X", "I-X", "O"], ["B-X", "O"]]
+
+
+def test_two_lists_are_scored_as_their_pairs():
+    expected = evaluate(zip(GOLD, PREDICTED, strict=True))
+    assert evaluate(GOLD, PREDICTED).as_dict() == expected.as_dict()
+    assert evaluate(iter(GOLD), iter(PREDICTED), "iob2").as_dict() == evaluate(GOLD, PREDICTED, scheme="iob2").as_dict()
+    assert evaluate(list(zip(GOLD, PREDICTED, strict=True)), "none").f1 is None
+    assert evaluate(np.array(GOLD, dtype=object), [np.array(labels) for labels in PREDICTED]).f1 == expected.f1
+
+
+def test_labels_that_are_no_text():
+    assert evaluate([[1, 2], [0]], np.array([[1, 1], [0]], dtype=object)).token_error == pytest.approx(100 / 3)
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "message"),
+    [
+        (GOLD, PREDICTED[:1], "expected as many sequences in y_pred as in y_true, found y_pred to end at 1"),
+        (GOLD[:1], PREDICTED, "found y_true to end at 1, not y_pred"),
+        (GOLD, [["O"], ["O"]], "sequence 1: expected 3 predicted labels"),
+        (["A", "B"], ["A", "B"], "sequence 1, gold: expected a list of labels, found 'A'; one sequence is"),
+        ([1, 2], [1, 2], "sequence 1, gold: expected a list of labels, found 1"),
+        ([["A", None]], [["A", "A"]], "sequence 1, gold token 2: expected a label, found None"),
+    ],
+)
+def test_lists_that_do_not_fit(gold, predicted, message):
+    with pytest.raises(InputError, match=message):
+        evaluate(gold, predicted)
+
+
+def numbers(report):
+    """The rows of a report by name, whatever the layout."""
+    rows = [re.split(r"\s{2,}", line.strip()) for line in report.splitlines()[1:] if line.strip()]
+    return {name: [float(value) for value in values] for name, *values in rows}
+
+
+@given(corpora(alphabet("BI")))
+def test_classification_report_equals_seqevals(pairs):
+    y_true, y_pred = ([pair[k] for pair in pairs] for k in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            expected = seqeval_report(y_true, y_pred, digits=4, zero_division=0)
+        except ValueError:  # seqeval has no report of no chunks
+            return
+    assert numbers(classification_report(y_true, y_pred, digits=4, scheme="conlleval")) == numbers(expected)
+
+
+def test_classification_report_of_labels_equals_scikit_learns():
+    y_true, y_pred = [["a", "b", "a"], ["c", "a"]], [["a", "a", "a"], ["b", "a"]]
+    flat = [[label for labels in y for label in labels] for y in (y_true, y_pred)]
+    expected = numbers(sklearn_report(*flat, digits=3, zero_division=0))
+    assert expected.pop("accuracy") == [0.6, 5.0]
+    found = numbers(classification_report(y_true, y_pred, digits=3))
+    assert found.pop("micro avg") == [0.6, 0.6, 0.6, 5.0]
+    assert found == expected
+
+
+def test_an_evaluation_is_printed_as_a_table():
+    printed = str(evaluate(GOLD, PREDICTED))
+    assert printed.splitlines() == [
+        "5 tokens, 20.00 % wrong; 2 sequences, 50.00 % with an error; F1 50.00",
+        "type  precision  recall     F1  gold  predicted  correct",
+        "X         50.00  100.00  66.67     1          2        1",
+        "Y          0.00    0.00   0.00     1          0        0",
+        "all       50.00   50.00  50.00     2          2        1",
+    ]
+    assert str(evaluate([["a", "b"]], [["a", "a"]])).splitlines()[1].split()[0] == "label"
+    assert repr(evaluate(GOLD, PREDICTED)).startswith("<Evaluation: 2 sequences, 5 tokens,")
+
+
+def test_an_evaluation_in_a_notebook():
+    page = evaluate([["B-<b>", "O"]], [["B-<b>", "O"]])._repr_html_()
+    assert "F1 100.00" in page
+    assert "&lt;b&gt;" in page  # names are escaped
+    assert "<b><b>" not in page
+    ElementTree.fromstring(page)

@@ -1,5 +1,5 @@
 """Where the manual first named `Span`; it lives in `sparsecrf.estimators`."""
 
-from sparsecrf.estimators.base import Span
+from sparsecrf.model.spans import Span
 
 __all__ = ["Span"]

@@ -7,13 +7,14 @@ says what a chunk is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any
 
 from sparsecrf._core import InputError
 from sparsecrf.chunks import END, START, ChunkReader, Scheme, are_chunk_labels
+from sparsecrf.tables import html_table, text_table
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,38 @@ class Evaluation:
         sizes = f"{self.sequences} sequences, {self.tokens} tokens"
         errors = f"token error {self.token_error:.2f} %, sequence error {self.sequence_error:.2f} %"
         return f"<Evaluation: {sizes}, {errors}{f1}>"
+
+    def __str__(self) -> str:
+        head, rows = self._table()
+        return f"{self._summary()}\n{text_table(head, rows)}"
+
+    def _repr_html_(self) -> str:
+        head, rows = self._table()
+        return html_table(self._summary(), head, rows)
+
+    def _summary(self) -> str:
+        tokens = f"{self.tokens:,} tokens, {self.token_error:.2f} % wrong"
+        sequences = f"{self.sequences:,} sequences, {self.sequence_error:.2f} % with an error"
+        return f"{tokens}; {sequences}" + ("" if self.f1 is None else f"; F1 {self.f1:.2f}")
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        """A line for each type of chunk, or for each label, and one for all."""
+        chunks = self.chunks
+        scores = {**self.labels} if chunks is None else {**self.types, "all": chunks}
+        rows = [
+            [name or "(no type)", *(f"{rate:.2f}" for rate in (s.precision, s.recall, s.f1))]
+            + [f"{count:,}" for count in (s.gold, s.predicted, s.correct)]
+            for name, s in scores.items()
+        ]
+        return [
+            "label" if chunks is None else "type",
+            "precision",
+            "recall",
+            "F1",
+            "gold",
+            "predicted",
+            "correct",
+        ], rows
 
     def add(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
         """Take one more sequence into account."""
@@ -144,6 +177,16 @@ class Evaluation:
         return {name: ChunkScore(self._gold[name], self._predicted[name], self._correct[name]) for name in names}
 
     @property
+    def labels(self) -> dict[str, ChunkScore]:
+        """Every gold or predicted label, in alphabetical order, by tokens."""
+        gold, predicted = Counter[str](), Counter[str]()
+        for (y, z), count in self.confusion.items():
+            gold[y] += count
+            predicted[z] += count
+        names = sorted(gold.keys() | predicted.keys())
+        return {name: ChunkScore(gold[name], predicted[name], self.confusion[name, name]) for name in names}
+
+    @property
     def precision(self) -> float | None:
         return None if (chunks := self.chunks) is None else chunks.precision
 
@@ -185,12 +228,76 @@ class Evaluation:
         }
 
 
-def evaluate(pairs: Iterable[tuple[Sequence[str], Sequence[str]]], scheme: str | Scheme = Scheme.AUTO) -> Evaluation:
-    """Score (gold, predicted) label sequences."""
+def evaluate(
+    y_true: Iterable[Any], y_pred: Iterable[Any] | str | Scheme | None = None, scheme: str | Scheme = Scheme.AUTO
+) -> Evaluation:
+    """Score label sequences: `evaluate(y_true, y_pred)`; or of pairs (gold, predicted), `evaluate(pairs)`.
+
+    Labels that are not text are scored by the text that they print as.
+    """
+    if isinstance(y_pred, (str, Scheme)):  # evaluate(pairs, scheme)
+        scheme, y_pred = y_pred, None
     evaluation = Evaluation(scheme)
-    for gold, predicted in pairs:
+    for gold, predicted in y_true if y_pred is None else _in_step(y_true, y_pred):
         evaluation.add(gold, predicted)
     return evaluation
+
+
+def classification_report(
+    y_true: Iterable[Any], y_pred: Iterable[Any], *, scheme: str | Scheme = Scheme.AUTO, digits: int = 2
+) -> str:
+    """Precision, recall and F1 as shares, by type of chunk, or by label where labels do not encode chunks: the table
+    that scikit-learn and seqeval print."""
+    evaluation = evaluate(y_true, y_pred, scheme)
+    scores = evaluation.labels if evaluation.chunks is None else evaluation.types
+    rows = [
+        [name or "(no type)", *_shares((s.precision, s.recall, s.f1), digits), str(s.gold)]
+        for name, s in scores.items()
+    ]
+    every, total = list(scores.values()), sum(s.gold for s in scores.values())
+    whole = ChunkScore(total, sum(s.predicted for s in every), sum(s.correct for s in every))
+    means = {
+        "micro avg": (whole.precision, whole.recall, whole.f1),
+        "macro avg": _mean(every, [1] * len(every)),
+        "weighted avg": _mean(every, [s.gold for s in every]),
+    }
+    rows += [[name, *_shares(rates, digits), str(total)] for name, rates in means.items()]
+    return text_table(["", "precision", "recall", "f1-score", "support"], rows) + "\n"
+
+
+def _mean(scores: Sequence[ChunkScore], weights: Sequence[int]) -> tuple[float, float, float]:
+    """Weighted means of the three rates."""
+    total = sum(weights) or 1
+    rates = [(s.precision, s.recall, s.f1) for s in scores]
+    p, r, f = (sum(w * rate[k] for w, rate in zip(weights, rates, strict=True)) / total for k in range(3))
+    return p, r, f
+
+
+def _shares(percentages: Iterable[float], digits: int) -> list[str]:
+    return [f"{rate / 100:.{digits}f}" for rate in percentages]
+
+
+def _in_step(y_true: Iterable[Any], y_pred: Iterable[Any]) -> Iterator[tuple[list[str], list[str]]]:
+    for i, (gold, predicted) in enumerate(zip_longest(y_true, y_pred, fillvalue=_END)):
+        if gold is _END or predicted is _END:
+            longer, shorter = ("y_pred", "y_true") if gold is _END else ("y_true", "y_pred")
+            raise InputError(
+                f"expected as many sequences in y_pred as in y_true, found {shorter} to end at {i}, not {longer}"
+            )
+        yield _texts(gold, "gold", i), _texts(predicted, "predicted", i)
+
+
+_END = object()
+
+
+def _texts(labels: Any, column: str, i: int) -> list[str]:
+    if isinstance(labels, (str, bytes)) or not hasattr(labels, "__iter__"):
+        hint = "one sequence is [[...]]"
+        raise InputError(f"sequence {i + 1}, {column}: expected a list of labels, found {labels!r:.60}; {hint}")
+    made = [label if isinstance(label, str) else str(label) for label in labels]
+    if "None" in made and (missing := [t for t, label in enumerate(labels) if label is None]):
+        raise InputError(f"sequence {i + 1}, {column} token {missing[0] + 1}: expected a label, found None")
+    return made
 
 
 def _percent(part: int, whole: int) -> float:

@@ -1,7 +1,7 @@
 """scikit-learn's estimators, and what they are given: sequences, labels, weights."""
 
-from sparsecrf.estimators.base import Span
 from sparsecrf.estimators.crf import CRF
 from sparsecrf.estimators.cv import CRFCV
+from sparsecrf.model.spans import Span
 
 __all__ = ["CRF", "CRFCV", "Span"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -19,26 +19,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsecrf._core import Chain, Corpus, InputError
-from sparsecrf.chunks import START, ChunkReader, Scheme, are_chunk_labels
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.labelled import Encoding, LabelledData, weights_of, width_of
 from sparsecrf.estimators.sequences import beside, sequences
 from sparsecrf.model import Model
+from sparsecrf.model.spans import Span, SpanReader
 from sparsecrf.progress import note, progress, say
 from sparsecrf.training import STOCHASTIC, Fit
 from sparsecrf.training.solvers.working_set import Callback
 
 Objects = NDArray[np.object_]
-
-
-class Span(NamedTuple):
-    """A chunk of a labelling: tokens start to end - 1, and how probable it is that they have just these labels."""
-
-    start: int
-    end: int
-    type: str
-    probability: float
 
 
 class TrainingCRF(BaseEstimator):  # type: ignore[misc]
@@ -173,31 +164,12 @@ class BaseCRF(TrainingCRF):
         chunk's own tokens have, whatever the others do.
         """
         check_is_fitted(self)
-        names = self.model_.labels
-        if Scheme.of(scheme) is Scheme.AUTO:
-            if not are_chunk_labels(names, ()):
-                raise InputError("labels: expected ones that encode chunks (B-TYPE, I-TYPE, O, ...), found others")
-            scheme = "conlleval"
-        reader = ChunkReader(scheme)
+        reader = SpanReader(self.model_.labels, scheme)
 
         def spans(chain: Chain, corpus: Corpus) -> list[list[Span]]:
             path, offsets = chain.viterbi(corpus)[0], corpus.offsets.tolist()
-            found = []
-            for i in range(corpus.n_sequences):
-                ids = path[offsets[i] : offsets[i + 1]]
-                bounds = _chunks(reader.marks([names[y] for y in ids]))
-                found.append(
-                    [
-                        Span(
-                            a,
-                            b,
-                            reader.type_of(names[ids[a]]),
-                            float(np.exp(chain.span_log_prob(corpus, i, a, ids[a:b]))),
-                        )
-                        for a, b in bounds
-                    ]
-                )
-            return found
+            each = range(corpus.n_sequences)
+            return [reader.spans(chain, corpus, i, path[offsets[i] : offsets[i + 1]]) for i in each]
 
         return self._each(X, lengths, spans, [])
 
@@ -251,21 +223,3 @@ class BaseCRF(TrainingCRF):
                     raise InputError(f"sequence {i}: expected a matrix of {expected} columns, found {found_text}")
             if len(sequence) > 0:
                 yield sequence
-
-
-def _chunks(marks: list[int]) -> list[tuple[int, int]]:
-    """Where the chunks begin and end, by the marks of a `ChunkReader`.
-
-    With brackets, which are whole chunks, and labels of no scheme, conlleval's table has ends of what has not begun,
-    beginnings that must end the chunk before them, and chunks that only the end of the sequence ends.
-    """
-    found, start = list[tuple[int, int]](), None
-    for t, mark in enumerate(marks):
-        if mark and start is not None:
-            found.append((start, t))
-            start = None
-        if mark & START:
-            start = t
-    if start is not None:
-        found.append((start, len(marks) - 1))
-    return found

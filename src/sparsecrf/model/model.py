@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded
 
     from sparsecrf.encoding.template import Template
     from sparsecrf.explain import ModelExplanation, SequenceExplanation
+    from sparsecrf.model.spans import Span
 
 #: A label pair, None for the start of the sequence.
 Pair = tuple[str | None, str]
@@ -273,6 +274,17 @@ class Model:
     def log_prob(self, sequence: Iterable[Token], labels: Iterable[str | None]) -> float:
         """log P(labels | sequence); labels that are None are summed over."""
         return float(self._single.log_prob(self.encode([sequence], [labels]))[0])
+
+    def spans(self, sequence: Iterable[Token], *, scheme: str = "auto", **constraints: Any) -> list[Span]:
+        """The chunks of the best labels (B-TYPE, I-TYPE, ...) with their probabilities. Constraints as for `label`.
+
+        `scheme` says how labels encode chunks, as for `sparsecrf eval`.
+        """
+        from sparsecrf.model.spans import SpanReader
+
+        reader, corpus = SpanReader(self.labels, scheme), self.encode([sequence])
+        path, _ = self._single.viterbi(corpus, self._constraints(corpus, **constraints))
+        return reader.spans(self._single, corpus, 0, path)
 
     def span_prob(self, sequence: Iterable[Token], start: int, labels: Sequence[str]) -> float:
         """Probability that the tokens from `start` on have exactly these labels, whatever the others have."""

@@ -1,0 +1,42 @@
+"""Small tables as text and as HTML for notebooks: no script, no style sheet, the colours of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+_CELL = "padding:.15em .6em;border:0;color:inherit;vertical-align:top"
+
+
+def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns of one width; the first is text, the others are numbers."""
+    every = [head, *rows]
+    widths = [max(len(row[k]) for row in every) for k in range(len(head))]
+    lines = []
+    for row in every:
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> str:
+    """The same with a title, and a note below. All text is escaped: labels and attributes come from data."""
+    parts = [f"<b>{escape(title)}</b>"]
+    if rows:
+        body = "".join(_row("td", row) for row in rows)
+        parts.append(
+            f"<table style='border-collapse:collapse;color:inherit'><thead>{_row('th', head)}</thead>"
+            f"<tbody>{body}</tbody></table>"
+        )
+    if note:
+        parts.append(f"<div style='opacity:.75'>{escape(note)}</div>")
+    return f"<div style='color:inherit'>{''.join(parts)}</div>"
+
+
+def _row(kind: str, cells: Sequence[str]) -> str:
+    align = ("left", *["right"] * (len(cells) - 1))
+    made = (
+        f"<{kind} style='{_CELL};text-align:{side}'>{escape(cell)}</{kind}>"
+        for side, cell in zip(align, cells, strict=True)
+    )
+    return f"<tr style='background:none'>{''.join(made)}</tr>"
