@@ -61,7 +61,22 @@ def test_nothing_is_answered_before_training(method):
         (np.ones((3, 2)), [["A"] * 3], {}, "X: expected lengths="),
         (np.ones((3, 2)), [["A"] * 3], {"lengths": [2]}, "lengths: expected a sum of 3"),
         (np.ones((3, 2)), [["A"] * 3], {"lengths": [4, -1]}, "lengths: expected a length of 0 or more for sequence 1"),
-        (np.full((1, 2), np.nan), [["A"]], {"lengths": [1]}, "sequence 0, position 0: expected a finite unigram"),
+        (
+            np.array([[1.0, 0.0], [0.0, np.nan]]),
+            [["A"], ["A"]],
+            {"lengths": [1, 1]},
+            "sequence 1, position 0, column 1: expected a finite number, found nan; fill or drop it",
+        ),
+        ([np.array([[1.0], [np.inf]])], [["A", "A"]], {}, "sequence 0, position 1, column 0: expected a finite number"),
+        ([["a", "b"]], [[None, None]], {}, "y: expected a label for some token, found None for all 2"),
+        ([["a"]], [[2.0]], {}, r"y, sequence 0, position 0: .*found 2.0; give integers or text: y.astype.int"),
+        ([["a"]], [np.array([2.0])], {}, r"position 0: expected a label .*found 2.0; give integers"),
+        (
+            [["a", "b"]],
+            [["A", np.nan]],
+            {},
+            "position 1: expected a label .*found nan; give None where it is not known",
+        ),
         ([[], ["b"]], [[], [7.5]], {}, "sequence 1, position 0: expected a label"),
         ([], [], {}, "expected at least one sequence"),
         ([[]], [[]], {}, "expected at least one sequence"),
@@ -104,3 +119,54 @@ def test_a_data_frame_alone():
 def test_a_sequence_where_a_model_expects_a_token(fitted, data):
     with pytest.raises(InputError, match="is this a list of sequences"):
         fitted.model_.label([data[0][0]])
+
+
+def test_missing_cells_of_data_frames():
+    pd = pytest.importorskip("pandas", reason="data frames are optional")
+    with pytest.raises(
+        InputError, match=r"sequence 0, position 1, column 'size': expected text or a number, found nan; "
+    ):
+        CRF().fit(pd.DataFrame({"word": ["a", "b"], "size": [1.0, np.nan]}), ["A", "B"], lengths=[2])
+    frames = [pd.DataFrame({"word": ["a"]}), pd.DataFrame({"word": [None]})]
+    with pytest.raises(InputError, match=r"sequence 1, position 0, column 'word': .* found None; fill it \(X.fillna"):
+        CRF().fit(frames, [["A"], ["B"]])
+    with pytest.raises(InputError, match=r"column 'word': .* found <NA>"):
+        CRF().fit([pd.DataFrame({"word": pd.array([pd.NA], dtype="Int64")})], [["A"]])
+
+
+def test_cells_of_columns_are_text():
+    pd = pytest.importorskip("pandas", reason="data frames are optional")
+    frame = pd.DataFrame({"word": ["a", "b"], "size": [1.0, 2.0]})
+    with pytest.raises(
+        InputError, match=r"column 'size': expected text, found 1.0; make the column text .X.astype.str"
+    ):
+        CRF(template="U:%x[0,0]").fit(frame, ["A", "B"], lengths=[2])
+    crf = CRF(template="U:%x[0,0]").fit(frame.astype(str), ["A", "B"], lengths=[2])
+    with pytest.raises(InputError, match="column 'word': expected text, found None; fill it"):
+        crf.predict(pd.DataFrame({"word": [None], "size": ["1"]}), lengths=[1])
+
+
+@pytest.mark.parametrize("n_jobs", ["all", 1.5, True])
+def test_n_jobs_that_is_no_number(n_jobs):
+    crf = CRF().fit([["a"]], [["A"]]).set_params(n_jobs=n_jobs)
+    for ask in (lambda: crf.fit([["a"]], [["A"]]), lambda: crf.predict([["a"]])):
+        with pytest.raises(InputError, match=r"n_jobs: expected None .1. or a whole number, -1 for all cores, found"):
+            ask()
+
+
+def test_a_template_of_one_line(tmp_path, monkeypatch):
+    """A file, if there is one by that name, else the template itself; if neither, both are said."""
+    monkeypatch.chdir(tmp_path)
+    X, y = [[["a"], ["b"]]], [["A", "B"]]
+    assert CRF(template="U:%x[0,0]").fit(X, y).model_.template.text == "U:%x[0,0]"
+    with pytest.raises(
+        InputError, match=r"found 'words.txt': there is no file of this name, and as lines: template, line 1"
+    ):
+        CRF(template="words.txt").fit(X, y)
+    (tmp_path / "words.txt").write_text("U1:%x[0,0]\n")
+    for template in ("words.txt", tmp_path / "words.txt"):
+        assert CRF(template=template).fit(X, y).model_.template.text == "U1:%x[0,0]\n"
+    with pytest.raises(InputError, match="template: expected its lines, the name of a file or a Template, found 3"):
+        CRF(template=3).fit(X, y)
+    with pytest.raises(InputError, match=r"^template, line 2, column 1: expected a line"):
+        CRF(template="U\nX\n").fit(X, y)

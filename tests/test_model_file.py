@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import struct
 import subprocess
 import sys
@@ -366,3 +367,24 @@ def test_a_record_that_is_no_json(model):
         spoiled = Model(model.vocabulary, model.features, model.w, training={"gap": value})
         with pytest.raises(InputError, match="training record: expected JSON values"):
             spoiled.to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            b"lCRF" + bytes(60),
+            "found a model of CRFsuite; `sparsecrf convert .* --from crfsuite .*compat.Tagger opens it",
+        ),
+        (b"#mdl#2#6\n#rdr#3/1/0\n", "found a model of Wapiti; `sparsecrf convert .* NEW --from wapiti --to sparsecrf`"),
+        (b"version: 100\ncost-factor: 1\n", r"found a text model of CRF\+\+; .*--from crf\+\+"),
+        (pickle.dumps({"a": 1}), "found a pickle; pickle.load or joblib.load open it"),
+        (pickle.dumps([1.5] * 9, protocol=2), "found a pickle"),
+    ],
+)
+def test_other_files_are_told_apart(content, message, tmp_path):
+    path = tmp_path / "model"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as error:
+        Model.load(path)
+    assert str(error.value).startswith(f"{path}: expected a sparsecrf model, ")

@@ -63,8 +63,8 @@ def train(
     """
     if solver not in OVER_SHARDS:
         raise InputError(f"solver: expected {' or '.join(OVER_SHARDS)} for data on a cluster, found {solver!r}")
-    if template is not None and not isinstance(template, Template):
-        template = Template(template) if isinstance(template, str) and "\n" in template else Template.load(template)
+    if template is not None:
+        template = Template.of(template)
     cluster = Cluster(client, timeout)
     how = How(template, bigrams, start, missing, format_named(format))
     data = encode(cluster, X, y, sample_weight, how, threads)

@@ -41,6 +41,18 @@ class Csr:
     def __len__(self) -> int:
         return len(self.ptr) - 1
 
+    def check_finite(self, i: int) -> None:
+        """Raise for an entry that is no number; this is sequence i."""
+        import numpy as np
+
+        begin = int(self.ptr[0])
+        wrong = np.flatnonzero(~np.isfinite(self.value[begin : self.ptr[-1]]))
+        if wrong.size > 0:
+            k = begin + int(wrong[0])
+            t = int(np.searchsorted(self.ptr, k, side="right")) - 1
+            where = f"sequence {i}, position {t}, column {self.column[k]}"
+            raise InputError(f"{where}: expected a finite number, found {self.value[k]}; fill or drop it before")
+
     def __getitem__(self, rows: slice) -> Csr:
         """Consecutive rows, without a copy."""
         begin, end, _ = rows.indices(len(self))

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from sparsecrf import _core
+from sparsecrf._core import InputError
 
 
 class Template(_core.Template):
@@ -23,6 +24,28 @@ class Template(_core.Template):
         """Read a template file."""
         with open(path, "rb") as file:
             return cls(file.read(), boundary, os.fsencode(path).decode("utf-8", "backslashreplace"), bytes)
+
+    @classmethod
+    def of(cls, given: Template | str | os.PathLike[str]) -> Template:
+        """A template that may be given as such, by its lines, or by the name of its file.
+
+        Text of several lines is the template itself, one line the name of a file if there is one, else a template.
+        """
+        if isinstance(given, Template):
+            return given
+        if not isinstance(given, (str, os.PathLike)):
+            raise InputError(f"template: expected its lines, the name of a file or a Template, found {given!r:.60}")
+        if not isinstance(given, str) or ("\n" not in given and os.path.exists(given)):
+            return cls.load(given)
+        try:
+            return cls(given)
+        except InputError as error:
+            if "\n" in given:
+                raise
+            raise InputError(
+                f"template: expected the name of a file or the lines of a template, found {given!r:.60}: there is no "
+                f"file of this name, and as lines: {error}"
+            ) from None
 
     @classmethod
     def of_columns(cls, n_columns: int) -> Template:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from itertools import chain
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -60,11 +61,12 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
 
     def _template(self) -> Template | None:
         """That of the parameter, which may be a file or lines."""
-        if self.template is None or isinstance(self.template, Template):
-            return self.template
-        if isinstance(self.template, str) and "\n" in self.template:
-            return Template(self.template)
-        return Template.load(self.template)
+        return None if self.template is None else Template.of(self.template)
+
+    def _threads(self) -> int:
+        if self.n_jobs is not None and (isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral)):
+            raise InputError(f"n_jobs: expected None (1) or a whole number, -1 for all cores, found {self.n_jobs!r}")
+        return int(effective_n_jobs(self.n_jobs))
 
     def _options(self) -> dict[str, Any]:
         """What `fit` and `path` of the package are told."""
@@ -76,7 +78,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             "gap": self.gap,
             "max_iter": self.max_iter,
             "observed_only": self.observed_only,
-            "threads": effective_n_jobs(self.n_jobs),
+            "threads": self._threads(),
             "seed": 0 if random is None else int(random.randint(2**31 - 1)),
         }
 
@@ -206,7 +208,7 @@ class BaseCRF(TrainingCRF):
         answers: Iterator[Any] = iter(())
         if first is not None:
             corpus = self.model_.encode(chain([first], filled))
-            answers = iter(answer(self.model_.chain_with(effective_n_jobs(self.n_jobs)), corpus))
+            answers = iter(answer(self.model_.chain_with(self._threads()), corpus))
         found = np.empty(len(sizes), dtype=object)
         for i, size in enumerate(sizes):
             found[i] = next(answers) if size else copy(empty)

@@ -79,9 +79,10 @@ class LabelledData(Encoding):
         # A template says itself which attributes condition pairs.
         vocabulary = Vocabulary(bigrams if template is None else Template.conditions_pairs, start)
         names, shape = LabelNames(), _Shape()
+        encoded = names.of(beside(y, lengths, "y"))
         corpus = vocabulary.encode(
             shape.seen(sequences(X, lengths, columns=template is not None)),
-            names.of(beside(y, lengths, "y")),
+            names.some_known(encoded),
             **weights_of(sample_weight, lengths),
             grow=True,
             template=template,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 from sparsecrf._core import InputError
@@ -14,6 +14,7 @@ class LabelNames:
 
     def __init__(self, kind: type[str] | type[int] | type[bool] | None = None) -> None:
         self.kind = kind  #: of all labels; None: that of the first
+        self.n_missing = 0  #: labels that were None
 
     def of(self, sequences: Iterable[Iterable[Any]], what: str = "y") -> Iterator[list[Any]]:
         """The names of sequences of labels. What is neither text nor integer nor boolean is refused by the encoder.
@@ -24,9 +25,23 @@ class LabelNames:
             known = labels.tolist() if hasattr(labels, "tolist") else labels
             yield [self._name(label, what, i, t) for t, label in enumerate(known)]
 
+    def some_known(self, sequences: Iterator[list[Any]]) -> Iterator[list[Any]]:
+        """The same sequences. Raises at their end if all of their labels are missing."""
+        yield from sequences
+        if self.kind is None and self.n_missing > 0:
+            raise InputError(
+                f"y: expected a label for some token, found None for all {self.n_missing}; labels that are not known "
+                "are None, the others text or integers"
+            )
+
     def _name(self, label: Any, what: str, i: int, t: int) -> Any:
         kind = _kind(label)
         if kind is None:
+            self.n_missing += label is None
+            if isinstance(label, (float, Real)):
+                remedy = "None where it is not known" if label != label else "integers or text: y.astype(int)"
+                where = f"{what}, sequence {i}, position {t}"
+                raise InputError(f"{where}: expected a label (text or an integer), found {label!r}; give {remedy}")
             return label
         if self.kind is None:
             self.kind = kind

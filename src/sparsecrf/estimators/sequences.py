@@ -28,12 +28,41 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
         if isinstance(sequence, (str, bytes, Mapping)):
             hint = "X is a list of sequences, one sentence is [[...]]"
             raise InputError(f"sequence {i}: expected a list of tokens, found {_described(sequence)}; {hint}")
-        if is_matrix(sequence):
-            yield Csr(sequence)
+        if is_matrix(sequence) or isinstance(sequence, Csr):
+            matrix = sequence if isinstance(sequence, Csr) else Csr(sequence)
+            matrix.check_finite(i)
+            yield matrix
         elif hasattr(sequence, "itertuples"):
-            yield sequence.values.tolist() if columns else sequence.to_dict("records")
+            rows = sequence.values.tolist() if columns else sequence.to_dict("records")
+            _check_cells(rows if columns else (row.values() for row in rows), list(sequence.columns), i, columns)
+            yield rows
         else:
             yield sequence if hasattr(sequence, "__len__") else _listed(sequence, i)
+
+
+def _check_cells(rows: Iterable[Iterable[Any]], names: list[Any], i: int, columns: bool) -> None:
+    """Raise for a cell of a data frame that is missing or, where rows are columns of a template, no text."""
+    for t, row in enumerate(rows):
+        for name, value in zip(names, row, strict=False):
+            if columns and isinstance(value, str):
+                continue
+            if _is_missing(value):
+                remedy = "fill it (X.fillna(...)) or drop the row"
+            elif columns:
+                remedy = "make the column text (X.astype(str))"
+            else:
+                continue
+            expected = "text" if columns else "text or a number"
+            raise InputError(
+                f"sequence {i}, position {t}, column {name!r}: expected {expected}, found {value!r:.60}; {remedy}"
+            )
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, and what else pandas has for it."""
+    return (
+        value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType")
+    )
 
 
 def beside(values: Any, lengths: Iterable[int] | None, what: str) -> Iterable[Any]:

@@ -92,6 +92,7 @@ def from_bytes(data: bytes) -> Parts:
 
 def _parts(data: memoryview, source: str) -> Parts:
     """Checks everything that a digest cannot know: a file may be whole and still make no sense."""
+    _check_kind(data, source)
     metadata, arrays = unpack(data, source, FORMAT, VERSION)
     for what, expected, found in (("arrays", _ARRAYS, set(arrays)), ("metadata", _METADATA, set(metadata))):
         if expected != found:
@@ -103,6 +104,30 @@ def _parts(data: memoryview, source: str) -> Parts:
     w = memoryview(bytes(arrays["weights"].of(f"{source}: weights", "F64", len(numbers)))).cast("d")
     labels, attributes = strings(arrays, "labels", source), strings(arrays, "attributes", source)
     return Parts(labels, attributes, numbers, w, start, template, n_columns, training)
+
+
+#: How files begin that are given for a model by mistake: what they are, and what opens them.
+_OTHERS = {
+    b"lCRF": ("a model of CRFsuite", "crfsuite"),
+    b"#mdl#": ("a model of Wapiti", "wapiti"),
+    b"version: ": ("a text model of CRF++", "crf++"),
+    b"FILEHEADER = {": ("the dump of a CRFsuite model", "crfsuite"),
+}
+
+
+def _check_kind(data: memoryview, source: str) -> None:
+    """Raise for models of other tools and for pickles, with the way to open them."""
+    begin = bytes(data[:16])
+    if begin[8:9] == b"{":
+        return  # the length of a header, whatever it looks like
+    for mark, (what, tool) in _OTHERS.items():
+        if begin.startswith(mark):
+            way = f"`sparsecrf convert {source} NEW --from {tool} --to sparsecrf` makes one of it"
+            also = "; sparsecrf.compat.Tagger opens it as it is" if mark == b"lCRF" else ""
+            raise InputError(f"{source}: expected a {FORMAT}, found {what}; {way}{also}")
+    if begin[:1] == b"\x80" and begin[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+        way = "pickle.load or joblib.load open it (only if you trust it), and its model_.save(FILE) makes a model file"
+        raise InputError(f"{source}: expected a {FORMAT}, found a pickle; {way}")
 
 
 def names(labels: StringTable, attributes: StringTable) -> dict[str, Any]:
