@@ -82,7 +82,8 @@ def test_matrices(kind):
     assert crf.objective_ == pytest.approx(expected.objective_, rel=1e-9)
     if options:
         options = {"lengths": lengths}
-    assert crf.predict(X, **options).tolist() == expected.predict(tokens).tolist()
+    found = crf.predict(X, **options)
+    assert (found.reshape(40, 3) if options else found).tolist() == expected.predict(tokens).tolist()
     assert crf.score(X, y, **options) == expected.score(tokens, y) > 0.8
     with pytest.raises(InputError, match="sequence 0: expected a matrix of 5 columns, found 4"):
         crf.predict([M[:3, :4]])
@@ -94,7 +95,7 @@ def test_wide_sparse_matrices_cost_what_they_hold():
     M = scipy.sparse.csr_matrix(([1.0, 1.0], ([0, 1], [7, 123_456_789])), shape=(2, 200_000_000))
     crf = CRF(rho1=0.0, rho2=1.0).fit(M, ["a", "b"], lengths=[2])
     assert len(crf.model_.vocabulary.attributes) == 3  # with the bias
-    assert crf.predict(M, lengths=[1, 1]).tolist() == [["a"], ["b"]]
+    assert crf.predict(M, lengths=[1, 1]).tolist() == ["a", "b"]
 
 
 def test_flat_labels_and_weights_with_lengths():
@@ -105,10 +106,29 @@ def test_flat_labels_and_weights_with_lengths():
     lists = CRF(**OPTIONS).fit([M[:5], M[5:]], [y[:5], y[5:]], [weights[:5], weights[5:]])
     assert same(flat, lists)
     assert flat.score(M, y, lengths=lengths) == lists.score([M[:5], M[5:]], [y[:5], y[5:]])
-    right = np.concatenate(flat.predict(M, lengths=lengths)) == y
+    right = flat.predict(M, lengths=lengths) == y
     assert flat.score(M, y, weights, lengths=lengths) == pytest.approx(np.average(right, weights=weights))
     by_sequence = CRF(**OPTIONS).fit(M, y, [1.0, 5.0, 2.0], lengths=lengths)
     assert same(by_sequence, CRF(**OPTIONS).fit([M[:5], M[5:]], [y[:5], y[5:]], [1.0, 2.0]))
+
+
+def test_the_answer_is_flat_where_the_question_is(data):
+    """As labels are given with lengths."""
+    rng = np.random.default_rng(5)
+    M, y, lengths = rng.normal(size=(12, 3)), rng.integers(2, size=12), [5, 0, 7]
+    crf = CRF(**OPTIONS).fit(M, y, lengths=lengths)
+    lists = [M[:5], M[5:]]
+    found = crf.predict(M, lengths=lengths)
+    assert (found.shape, found.dtype) == (y.shape, crf.classes_.dtype)
+    assert found.tolist() == [label for labels in crf.predict(lists) for label in labels]
+    marginals = crf.predict_marginals(M, lengths=iter(lengths))
+    np.testing.assert_array_equal(marginals, np.concatenate(list(crf.predict_marginals(lists))))
+    assert (crf.predict(M[:0], lengths=[]).shape, crf.predict_marginals(M[:0], lengths=[0]).shape) == ((0,), (0, 2))
+    X, tags = data
+    flat = [token for tokens in X for token in tokens]
+    named = CRF(**OPTIONS).fit(flat, [tag for own in tags for tag in own], lengths=[len(tokens) for tokens in X])
+    assert set(named.predict(flat[:3], lengths=[3])) <= set(named.classes_)
+    assert len(crf.predict_spans(M, lengths=lengths, scheme="none")) == 3  # chunks are of sequences
 
 
 def test_weights_of_a_series_whose_index_does_not_begin_at_0(data):

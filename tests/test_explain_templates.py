@@ -83,3 +83,11 @@ def test_groups_without_a_template(attribute, group):
     """Attributes as tutorials of other packages name them."""
     uses = Model.from_weights(["P"], {(attribute, "P"): 1.0}).explain().templates
     assert [use.name for use in uses if use.attributes] == [group]
+
+
+def test_names_without_a_value_behind_an_offset():
+    """`-1:istitle` is a name where others behind -1 have a name and a value; `+1:dog` is a value of +1."""
+    texts = ["-1:istitle", "-1:isupper", "-1:postag:NN", "-1:postag:DT", "-1:word=a", "+1:dog", "+1:cat", "+1:a:b"]
+    uses = Model.from_weights(["P"], {(text, "P"): 1.0 for text in texts}).explain().templates
+    groups = {use.name: use.attributes for use in uses if use.attributes}
+    assert groups == {"-1:istitle": 1, "-1:isupper": 1, "-1:postag": 2, "-1:word": 1, "+1": 2, "+1:a": 1}

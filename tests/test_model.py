@@ -243,3 +243,16 @@ def test_a_model_has_the_names_of_its_corpus_and_no_others():
     assert after.labeller().label(piece, "file", 0, 1) == before.labeller().label(piece, "file", 0, 1)
     with pytest.raises(InputError, match="with 2 labels and 3 attributes, found 3 and 5003"):
         Model(vocabulary, found.model(vocabulary).features, found.w)
+
+
+def test_a_model_has_as_many_attributes_as_its_file():
+    """Those with a weight, whatever the vocabulary knows."""
+    vocabulary = Vocabulary()
+    corpus = vocabulary.encode([["a", "b", "c"], ["b", "d"]] * 3, [["A", "B", "A"], ["B", "A"]] * 3, grow=True)
+    model = fit(corpus, rho1=1.0).model(vocabulary)
+    loaded = Model.from_bytes(model.to_bytes())
+    assert (
+        0 < model.n_attributes == loaded.n_attributes == len(loaded.vocabulary.attributes) < len(vocabulary.attributes)
+    )
+    assert repr(model) == repr(loaded)
+    assert model.explain().summary == loaded.explain().summary

@@ -134,14 +134,28 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
 class BaseCRF(TrainingCRF):
     """An estimator with a `model_` that answers for sequences in memory."""
 
-    def predict(self, X: Any, *, lengths: Iterable[int] | None = None) -> Objects:
-        """The best labels of each sequence: an array of lists, whatever their lengths."""
+    def predict(self, X: Any, *, lengths: Iterable[int] | None = None) -> NDArray[Any]:
+        """The best labels of each sequence: an array of lists, whatever their lengths.
+
+        With `lengths`, X is flat, and so is the answer: an array with a label for each token.
+        """
+        found = self._predict_each(X, lengths)
+        if lengths is None:
+            return found
+        return np.array([label for labels in found for label in labels], dtype=self.classes_.dtype)
+
+    def _predict_each(self, X: Any, lengths: Iterable[int] | None) -> Objects:
         return self._split(X, lengths, lambda chain, corpus: self._labels(chain.viterbi(corpus)[0]), [])
 
-    def predict_marginals(self, X: Any, *, lengths: Iterable[int] | None = None) -> Objects:
-        """P(y_t = y) of each sequence: an array of float64[T, Y], columns in the order of `classes_`."""
+    def predict_marginals(self, X: Any, *, lengths: Iterable[int] | None = None) -> NDArray[Any]:
+        """P(y_t = y) of each sequence: an array of float64[T, Y], columns in the order of `classes_`.
+
+        With `lengths`, X is flat, and so is the answer: one float64[T, Y] for all tokens.
+        """
         check_is_fitted(self)
-        return self._split(X, lengths, lambda chain, corpus: chain.marginals(corpus), np.empty((0, len(self.classes_))))
+        none = np.empty((0, len(self.classes_)))
+        found = self._split(X, lengths, lambda chain, corpus: chain.marginals(corpus), none)
+        return found if lengths is None else np.concatenate([none, *found])
 
     def predict_nbest(self, X: Any, k: int, *, lengths: Iterable[int] | None = None) -> Objects:
         """The k best labellings of each sequence with their probabilities, best first: an array of lists of pairs."""
@@ -181,7 +195,7 @@ class BaseCRF(TrainingCRF):
 
         lengths = None if lengths is None else [int(n) for n in lengths]
         weights = next(iter(weights_of(sample_weight, lengths).values()), None)
-        return token_accuracy_score(beside(y, lengths, "y"), self.predict(X, lengths=lengths), weights)
+        return token_accuracy_score(beside(y, lengths, "y"), self._predict_each(X, lengths), weights)
 
     def _labels(self, ids: NDArray[np.int32]) -> list[Any]:
         return self.classes_[ids].tolist()  # type: ignore[no-any-return]

@@ -27,7 +27,7 @@ class ModelExplanation:
     labels: list[str]  #: [Y]
     transitions: NDArray[np.float64]  #: [Y + 1, Y] plain transitions, the last row the start
     training: dict[str, Any]  #: how the weights were found, and how close to the optimum they are
-    summary: dict[str, Any]  #: labels, attributes, active_unigram, active_bigram (their numbers), start
+    summary: dict[str, Any]  #: labels, attributes (with a weight), active_unigram, active_bigram (their numbers), start
     template: Template | None
     top: int | None  #: how many weights of each kind; None: all
     label: str | None  #: what was asked about; None: all
@@ -97,7 +97,7 @@ def explain_model(
         training=model.training,
         summary={
             "labels": len(model.labels),
-            "attributes": len(model.vocabulary.attributes),
+            "attributes": model.n_attributes,
             "active_unigram": n_unigram,
             "active_bigram": model.n_active - n_unigram,
             "start": model.vocabulary.start,

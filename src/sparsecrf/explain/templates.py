@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,11 @@ OTHER = "[other]"
 MACRO = re.compile(r'%[xXtTmM]\s*\[(?:"(?:\\.|[^"\\])*"|[^"\]])*\]')
 # What attributes of mappings have before their value: `word[-3:]` of `word[-3:]:ing`, `-1:postag` of `-1:postag:NN`.
 _NAME = r"(?:\[[^\]]*\]|\([^)]*\)|[^:=\[(])+"
-_PREFIX = re.compile(rf"((?:[+-]?\d+:(?={_NAME}[:=]))?{_NAME})[:=]")
+_OFFSET = r"[+-]?\d+"
+_PREFIX = re.compile(rf"((?:{_OFFSET}:(?={_NAME}[:=]))?{_NAME})[:=]")
+# `-1:postag:NN` has a name and a value. `-1:istitle` has a name, or else a value: `-1:dog`.
+_NAMED = re.compile(rf"({_OFFSET}):{_NAME}[:=]")
+_UNNAMED = re.compile(rf"({_OFFSET}):{_NAME}")
 
 
 class TemplateUse(NamedTuple):
@@ -51,12 +56,18 @@ def template_uses(weights: WeightTable, template: Template | None) -> list[Templ
 
 
 def _by_prefix(texts: list[str]) -> tuple[list[str], NDArray[np.intp]]:
-    """Names of groups, and the group of each attribute."""
+    """Names of groups, and the group of each attribute.
+
+    Behind an offset where most attributes have a name and a value, those that have one of them have the name.
+    """
     number: dict[str, int] = {}
+    named = Counter(found[1] for text in texts if (found := _NAMED.match(text)))
+    unnamed = Counter(found[1] for text in texts if (found := _UNNAMED.fullmatch(text)))
     group = np.empty(len(texts), dtype=np.intp)
     for k, text in enumerate(texts):
-        found = _PREFIX.match(text)
-        name = text if text == BIAS else OTHER if found is None else found[1]
+        found, offset = _PREFIX.match(text), _UNNAMED.fullmatch(text)
+        is_name = offset is not None and named[offset[1]] >= unnamed[offset[1]]
+        name = text if text == BIAS or is_name else OTHER if found is None else found[1]
         group[k] = number.setdefault(name, len(number))
     return list(number), group
 

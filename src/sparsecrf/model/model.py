@@ -184,9 +184,7 @@ class Model:
         return Model.from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
-        return (
-            f"<Model: {len(self.labels)} labels, {len(self.vocabulary.attributes)} attributes, {self.n_active} weights>"
-        )
+        return f"<Model: {len(self.labels)} labels, {self.n_attributes} attributes, {self.n_active} weights>"
 
     @property
     def w(self) -> NDArray[np.float64]:
@@ -210,6 +208,14 @@ class Model:
         import numpy as np
 
         return int(np.count_nonzero(self.w))
+
+    @property
+    def n_attributes(self) -> int:
+        """Number of attributes with a non-zero weight: those that a file keeps. `vocabulary` may know more."""
+        import numpy as np
+
+        attribute = np.concatenate([self.features.unigram_attribute, self.features.bigram_attribute])
+        return len(np.unique(attribute[np.flatnonzero(self.w)]))
 
     def encode(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str | None]] | None = None) -> Corpus:
         """Encode sequences with this model's labels and attributes; unknown attributes are left out.
