@@ -1,4 +1,7 @@
-"""Progress of long work, on standard error: a bar on a terminal, plain lines otherwise, nothing if asked so."""
+"""Progress of long work, on standard error: a bar on a terminal, plain lines otherwise, nothing if asked so.
+
+In a notebook one line changes in place, and other lines go to standard output: what is on standard error is red there.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 LINE_EVERY_S = 2.0  # between two plain lines
+_RENEW_EVERY_S = 0.2  # between two changes of the line in a notebook
 
 
 class Advance(Protocol):
@@ -24,6 +28,9 @@ class Advance(Protocol):
 def say(text: str, *, quiet: bool = False) -> None:
     """One line for people. If nobody can read it, the work goes on."""
     if quiet or sys.stderr is None:
+        return
+    if in_notebook():
+        print(text, flush=True)
         return
     try:
         print(text, file=sys.stderr, flush=True)
@@ -37,6 +44,10 @@ def progress(what: str, total: float | None, *, quiet: bool = False) -> Iterator
     """Show how `what` goes on; `total` None: nobody knows how much there is."""
     if quiet:
         yield lambda amount=0, note="": None
+    elif in_notebook():
+        line = _Line(what, total)
+        yield line
+        line.finish()
     elif sys.stderr is not None and sys.stderr.isatty():
         with _bar(total) as bar:
             yield _Bar(bar, bar.add_task(what, total=total, note=""))
@@ -61,6 +72,15 @@ def _bar(total: float | None) -> Progress:
     )
 
 
+def in_notebook() -> bool:
+    """Whether this process is the kernel of one. None is without IPython's kernel."""
+    if "ipykernel" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    return hasattr(get_ipython(), "kernel")
+
+
 class _Bar:
     def __init__(self, bar: Progress, task: TaskID) -> None:
         self._bar, self._task = bar, task
@@ -70,6 +90,8 @@ class _Bar:
 
 
 class _Lines:
+    _every_s = LINE_EVERY_S
+
     def __init__(self, what: str, total: float | None) -> None:
         self._what, self._total, self._done, self._note = what, total, 0.0, ""
         self._shown = time.monotonic()
@@ -78,7 +100,7 @@ class _Lines:
     def __call__(self, amount: float = 0, note: str = "") -> None:
         self._done += amount
         self._note, self._told = note, False
-        if time.monotonic() - self._shown >= LINE_EVERY_S:
+        if time.monotonic() - self._shown >= self._every_s:
             self.finish()
 
     def finish(self) -> None:
@@ -87,8 +109,29 @@ class _Lines:
             return
         self._shown, self._told = time.monotonic(), True
         share = f"{100 * self._done / self._total:3.0f} %" if self._total else ""
-        text = "  ".join(part for part in (self._what, share, self._note) if part)
+        self._show("  ".join(part for part in (self._what, share, self._note) if part))
+
+    def _show(self, text: str) -> None:
         say(text)
+
+
+class _Line(_Lines):
+    """The line of a notebook: the same output, changed."""
+
+    _every_s = _RENEW_EVERY_S
+
+    def __init__(self, what: str, total: float | None) -> None:
+        super().__init__(what, total)
+        self._output: Any = None
+
+    def _show(self, text: str) -> None:
+        from IPython.display import display
+
+        content = {"text/plain": text}
+        if self._output is None:
+            self._output = display(content, raw=True, display_id=True)
+        else:
+            self._output.update(content, raw=True)
 
 
 def note(record: dict[str, Any]) -> str:

@@ -186,6 +186,12 @@ class Model:
     def __repr__(self) -> str:
         return f"<Model: {len(self.labels)} labels, {self.n_attributes} attributes, {self.n_active} weights>"
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from sparsecrf.model.card import model_card
+
+        return model_card(self)
+
     @property
     def w(self) -> NDArray[np.float64]:
         """The weights, one for each of `features`."""

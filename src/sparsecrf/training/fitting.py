@@ -22,7 +22,7 @@ from sparsecrf.training.checkpoint import Checkpoint
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.heldout import Dev, check_same_vocabulary
-from sparsecrf.training.history import Record, columns
+from sparsecrf.training.history import REASONS, Record, columns
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers.lbfgs import Lbfgs
@@ -76,6 +76,23 @@ class Fit:
             f"<Fit: rho1 {self.rho1:g}, rho2 {self.rho2:g}, objective {self.objective:.6g}, gap {self.gap:.2g}, "
             f"kkt {self.kkt:.2g}, {len(self.w)} weights, stopped by {self.stopped_by}>"
         )
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from sparsecrf.tables import html_table
+
+        n, iterations = len(self.w), self.history[-1].iter if self.history else 0
+        bound = f"at most {self.gap:.4g} above the optimum" if isfinite(self.gap) else "no bound on the distance"
+        rows = [
+            ["weights", f"{n:,} of {self.n_features:,}"],
+            ["of labels, of label pairs", f"{self.n_unigram:,}, {n - self.n_unigram:,}"],
+            ["rho1, rho2", f"{self.rho1:g}, {self.rho2:g}"],
+            ["objective", f"{self.objective:,.6g} ({bound})"],
+            ["relative KKT residual", f"{self.kkt:.2g}"],
+            ["solver", f"{self.solver}, {iterations:,} iterations"],
+            ["stopped", REASONS[self.stopped_by]],
+        ]
+        return html_table("Fit", ["", ""], rows)
 
     def model(self, vocabulary: Vocabulary, *, template: Template | None = None, n_columns: int = 0) -> Model:
         """The model, for the vocabulary that encoded the corpus (with this template, from so many columns).

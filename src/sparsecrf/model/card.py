@@ -1,0 +1,28 @@
+"""A model in a notebook, in a few lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sparsecrf.tables import html_table
+
+if TYPE_CHECKING:
+    from sparsecrf.model.model import Model
+
+_LABELS_SHOWN = 20
+_NUMBERS = ("rho1", "rho2", "objective", "gap", "kkt")  # of the training record
+
+
+def model_card(model: Model) -> str:
+    """HTML: sizes, labels, and how close to the optimum the training came."""
+    more = ", ..." if len(model.labels) > _LABELS_SHOWN else ""
+    rows = [
+        [f"{len(model.labels):,} labels", ", ".join(model.labels[:_LABELS_SHOWN]) + more],
+        ["attributes with a weight", f"{model.n_attributes:,}"],
+        ["weights", f"{model.n_active:,}"],
+    ]
+    if model.template is not None:
+        rows.append(["lines of the template", f"{len(model.template)}"])
+    known = ((name, model.training.get(name)) for name in _NUMBERS)
+    rows += [[name, f"{value:,.6g}"] for name, value in known if isinstance(value, float)]
+    return html_table("Model", ["", ""], rows, "model.explain() shows the weights.")
