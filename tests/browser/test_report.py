@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from reports import HEBREW, SCRIPT, small_model
+from sparsecrf.report import make_report
 
 # ---- Helpers
 
@@ -50,7 +51,32 @@ def test_the_summary(visit):
     expect(page.locator("#templates-note")).to_contain_text("1 line has none")
 
 
+def test_the_score_is_a_headline(visit):
+    page = visit()
+    score = page.locator(".hero > :first-child")
+    expect(score).to_contain_text("Accuracy ")
+    expect(score).to_contain_text("sentences have no error")
+    expect(page.locator("#maps-note")).to_contain_text("with weights of labels")
+
+
+def test_axes_begin_where_the_data_are(browser, tmp_path):
+    """An error that falls from 80 to 5 % does not leave room for 0."""
+    model = small_model()
+    model.training["history"] = {"iter": [0, 1, 2, 3], "dev_error": [80.0, 30.0, 6.0, 5.0], "active": [0, 5, 9, 9]}
+    path = tmp_path / "page.html"
+    path.write_text(make_report(model), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    ticks = [
+        figure.locator(".tick[text-anchor=end]").all_text_contents() for figure in page.locator("#curves figure").all()
+    ]
+    page.close()
+    assert ticks[0][0] == "0"  # where weights begin
+    assert ticks[1] == ["20", "40", "60", "80"]
+
+
 def test_a_model_alone(visit):
+    expect(visit("bare").locator("#score")).to_be_hidden()
     page = visit("bare")
     expect(page.locator("#certificate")).to_contain_text("No certificate")
     expect(page.locator("#sentences")).to_be_hidden()
@@ -242,13 +268,35 @@ def test_a_phone(visit, scheme):
     assert small == []
 
 
+@pytest.mark.parametrize("width", [400, 500])
+def test_nothing_is_cut_on_small_screens(visit, width):
+    """Tables, links and choices have room; names in lists end in an ellipsis, and matrices scroll."""
+    page = visit(viewport={"width": width, "height": 900})
+    for box in page.locator("details summary").all():
+        if box.is_visible():
+            box.click()
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    cut = page.evaluate("""() => [...document.querySelectorAll('.scroll, nav, .facts div, .lead, .controls, select')]
+        .filter((node) => node.offsetParent && node.scrollWidth > node.clientWidth + 1)
+        .map((node) => node.id || node.tagName + node.textContent)""")
+    assert cut == []
+    label = page.locator("#map-label")
+    assert label.bounding_box()["width"] > 100
+
+
+def test_matrices_use_their_card(visit):
+    page = visit(viewport={"width": 1280, "height": 900})
+    for name in ("#map", "#transition-map"):
+        host, matrix = page.locator(name).bounding_box(), page.locator(f"{name} .matrix").bounding_box()
+        assert 0.85 * host["width"] < matrix["width"] <= host["width"]
+
+
 def test_light_and_dark(visit):
     light, dark = visit(color_scheme="light"), visit(color_scheme="dark")
     assert background(light) != background(dark)
-    button = dark.get_by_role("button", name="Dark")
-    expect(button).to_have_attribute("aria-pressed", "true")
-    button.click()
-    expect(button).to_have_attribute("aria-pressed", "false")
+    dark.get_by_role("button", name="Light theme").click()  # the button says what it does
+    expect(dark.locator("#theme")).to_have_text("Dark theme")
+    expect(light.locator("#theme")).to_have_text("Dark theme")
     assert background(dark) == background(light)
     dark.reload()
     assert background(dark) == background(light)  # kept

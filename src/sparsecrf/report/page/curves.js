@@ -37,8 +37,10 @@ function figure({ key, title, log }, history, axis) {
   if (points.length < 2) return null;
   const values = points.map((point) => point[1]), low = Math.min(...values), high = Math.max(...values);
   const logarithmic = log && low > 0 && high / low > 5;
-  const ticks = logarithmic ? logTicks(low, high) : linearTicks(low, high);
-  const bottom = Math.min(low, ticks[0]), top = Math.max(high, ticks[ticks.length - 1]);
+  // An axis of numbers begins a little below the least and ends a little above the largest; it need not have a tick there.
+  const margin = logarithmic ? 0 : 0.05 * (high - low);
+  const bottom = low < 0 ? low - margin : Math.max(0, low - margin), top = high + margin;
+  const ticks = logarithmic ? logTicks(low, high) : linearTicks(low, high).filter((v) => v >= bottom && v <= top);
   const scale = logarithmic ? Math.log : (v) => v;
   const { width, height, left, right, top: above, bottom: below } = AREA;
   const everyX = history[axis].filter((x) => x !== null), firstX = Math.min(...everyX), lastX = Math.max(...everyX);

@@ -1,7 +1,8 @@
 // A matrix with names at its sides: cells in a canvas, read by pointer, touch or arrow keys.
 
 const MOST_PIXELS = 8000; // that a canvas may have on a side
-const NAMES = 210; // pixels that the names of rows may need
+/** Pixels that the names of rows need: about 7.6 a letter, at most what parts.css lets them have. */
+const namesWidth = (names) => Math.min(240, 0.38 * innerWidth, 24 + 7.6 * Math.max(16, ...names.map((n) => n.length)));
 
 /**
  * Draw into `host`: rows and columns are names, value(r, c) a number (0: nothing there), describe(r, c) nodes or text
@@ -14,7 +15,7 @@ function drawGrid(host, { label, rows, columns, corner, value, describe, divergi
   }
   // Pixels: cells are as wide as there is room for, and show their numbers if those fit.
   const high = columns.length > 60 ? 14 : columns.length > 30 ? 18 : 22;
-  const wide = Math.min(46, Math.max(high, Math.floor((host.clientWidth - NAMES) / columns.length)));
+  const wide = Math.max(high, Math.floor((host.clientWidth - namesWidth(rows) - 4) / columns.length));
   const width = wide * columns.length, height = high * rows.length;
   const extent = `${plural(rows.length, "row")} by ${plural(columns.length, "column")}`;
   const canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "matrix",

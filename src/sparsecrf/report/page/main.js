@@ -29,8 +29,9 @@ function showNavigation() {
 function showTheme() {
   const dark = matchMedia("(prefers-color-scheme: dark)"), root = document.documentElement;
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
+  const offer = () => { $("theme").textContent = isDark() ? "Light theme" : "Dark theme"; };
   const apply = () => {
-    $("theme").setAttribute("aria-pressed", isDark());
+    offer();
     for (const redraw of redraws) redraw();
   };
   try { root.dataset.theme = localStorage.getItem("sparsecrf-theme") || ""; } catch { /* not kept */ }
@@ -40,7 +41,7 @@ function showTheme() {
     apply();
   });
   dark.addEventListener("change", apply);
-  $("theme").setAttribute("aria-pressed", isDark());
+  offer();
 }
 
 showTheme();

@@ -32,7 +32,8 @@ function drawMap(weights) {
   }
   const chosen = [...strength].sort((a, b) => b[1] - a[1]).slice(0, MAP_ROWS).map(([x]) => x);
   const what = pairs ? "the sum of |λ| over previous labels" : "|µ|";
-  const some = `${plural(chosen.length, "strongest attribute")} of ${count(strength.size)}`;
+  const whose = pairs ? "label pairs" : only < 0 ? "labels" : "this label";
+  const some = `${plural(chosen.length, "strongest attribute")} of ${count(strength.size)} with weights of ${whose}`;
   $("maps-note").textContent = `The ${some}, each with ${what} for every label.`;
   $("map").repaint = undefined;
   if (!chosen.length) {

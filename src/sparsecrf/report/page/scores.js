@@ -1,4 +1,13 @@
-// How good the labels of the data are: above the sentence explorer.
+// How good the labels of the data are: at the head of the page and above the sentence explorer.
+
+/** The one number that most people look for: F1 of chunks, or the accuracy where labels are no chunks. */
+function showHeadline(scores, file, rate) {
+  const accuracy = `${rate(100 - scores.token_error)} of ${plural(scores.tokens, "token")} are right`;
+  const big = scores.f1 === null ? `Accuracy ${rate(100 - scores.token_error)}` : `Chunk F1 ${scores.f1.toFixed(2)}`;
+  $("score").hidden = false;
+  const whole = `${rate(100 - scores.sequence_error)} of ${plural(scores.sequences, "sentence")} have no error`;
+  $("score").append(el("p", { class: "big" }, big), el("p", {}, "On ", name(file), `: ${accuracy}; ${whole}.`));
+}
 
 function showScores() {
   const { scores, confusions, file, wrong, words } = data.sentences;
@@ -16,6 +25,7 @@ function showScores() {
       ["Chunk recall", rate(scores.recall)]);
   }
   $("scores").append(...facts.map((line) => fact(...line)));
+  showHeadline(scores, file, rate);
   const types = Object.entries(scores.types).map(([type, score]) => [
     type === "" ? "(no type)" : name(type), score.f1.toFixed(2), rate(score.precision), rate(score.recall),
     count(score.gold), count(score.predicted), count(score.correct)]);
