@@ -52,6 +52,16 @@ def lines(ax):
 # ---- Path
 
 
+@pytest.mark.parametrize(("errors", "at_edge"), [([9, 8, 7], True), ([9, 7, 8], False), ([7, 8, 9], True)])
+def test_a_choice_at_the_edge_of_the_path_is_marked(errors, at_edge):
+    """Beyond the edge there may be a better one."""
+    display = PathDisplay([4.0, 2.0, 1.0], [1, 5, 9], errors=errors).plot()
+    (entry,) = display.axes_[0].get_legend().get_texts()
+    assert entry.get_text().startswith("best (edge): " if at_edge else "best: ")
+    mark = display.ax_.lines[-2] if display.ax_.lines[-1].get_marker() in ("None", None) else display.ax_.lines[-1]
+    assert (mark.get_markerfacecolor() == "white") == at_edge
+
+
 def test_path_on_a_dev_corpus(dev_path):
     display = plot_path(dev_path)
     active, errors = display.axes_

@@ -134,6 +134,10 @@ class PathDisplay(Display):
             return [("best" if self.one_se is None else "best, one SE", self.best, ":")]
         return [("best", self.best, ":"), ("one SE", self.one_se, "--")]
 
+    def _at_edge(self, k: int) -> bool:
+        """Whether a choice is the first or the last of the path: beyond it there may be a better one."""
+        return len(self.rho1) > 1 and self.rho1[k] in (self.rho1.min(), self.rho1.max())
+
     def _scale_rho1(self, panel: Axes) -> None:
         from matplotlib.ticker import FuncFormatter, NullFormatter
 
@@ -176,9 +180,10 @@ class PathDisplay(Display):
         marked: list[Any] = []
         for (name, k, _), mark in zip(self._marked(), ("o", "D"), strict=False):
             values = f"{_RHO} = {self.rho1[k]:.3g}, {self.active[k]:,} features, {errors[k]:.2f} %"
-            marked += panel.plot(
-                self.rho1[k], errors[k], mark, color=COLOURS[1], markersize=5, label=f"{name}: {values}"
-            )
+            edge = self._at_edge(k)
+            look: dict[str, Any] = {"color": COLOURS[1], "markersize": 5, "markerfacecolor": "white" if edge else None}
+            label = f"{name}{' (edge)' if edge else ''}: {values}"
+            marked += panel.plot(self.rho1[k], errors[k], mark, label=label, **look)
         positive = errors.min() > 0
         if positive and (errors.max() > 5 * errors.min() if log_error is None else log_error):
             panel.set_yscale("log")
