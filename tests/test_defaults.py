@@ -20,8 +20,6 @@ DEFAULTS = {
     "rho2": defaults.RHO2,
     "tol": defaults.TOL,
     "solver": defaults.SOLVER,
-    "n_rho": defaults.N_RHO,
-    "rho_min_ratio": defaults.RHO_MIN_RATIO,
     "checkpoint_every": defaults.CHECKPOINT_EVERY,
 }
 #: Parameters of the same name with another meaning.
@@ -32,11 +30,10 @@ OTHERS = {("datasets/align.py", "tol")}
     ("function", "names"),
     [
         (fit, {"rho1", "rho2", "tol", "solver", "checkpoint_every"}),
-        (sparsecrf.path.path, {"rho2", "n_rho", "rho_min_ratio"}),
-        (sparsecrf.path.cross_validate, {"rho2", "n_rho", "rho_min_ratio"}),
+        (sparsecrf.path.path, {"rho2"}),
+        (sparsecrf.path.cross_validate, {"rho2"}),
         (CRF, {"rho1", "rho2", "tol", "solver"}),
-        (CRF.path, {"n_rho", "rho_min_ratio"}),
-        (CRFCV, {"rho2", "tol", "solver", "n_rho", "rho_min_ratio"}),
+        (CRFCV, {"rho2", "tol", "solver"}),
     ],
 )
 def test_signatures(function, names):
@@ -60,7 +57,7 @@ def test_signatures_for_dask():
     ("command", "names"),
     [
         ("train", {"rho1", "rho2", "tol", "solver", "checkpoint_every"}),
-        ("path", {"rho2", "tol", "solver", "n_rho", "rho_min_ratio"}),
+        ("path", {"rho2", "tol", "solver"}),
     ],
 )
 def test_options_of_the_command_line(command, names):

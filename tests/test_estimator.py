@@ -1,6 +1,7 @@
 """The estimator: answers, training and its options. See test_estimator_input.py and test_estimator_errors.py too."""
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from estimators import OPTIONS, same
 from sentences import dicts, sentences
 from sparsecrf import CRF, InputError, Model, Vocabulary, fit
+from sparsecrf.scorers import chunk_f1_score
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +175,7 @@ def test_ctrl_c_keeps_what_there_is(data):
 def test_path(data):
     X, y = data
     crf = CRF(rho2=0.1)
-    path = crf.path(X[:40], y[:40], n_rho=5, rho_min_ratio=0.01, dev=(X[40:], y[40:]))
+    path = crf.path(X[:40], y[:40], n_rho=5, rho_min_ratio=0.01, dev=(X[40:], y[40:]), scoring="token_accuracy")
     assert not hasattr(crf, "model_")
     assert len(path.fits[0].w) == 0 < len(path.fits[4].w)
     assert_allclose(path.rho1[1:] / path.rho1[:-1], 0.01**0.25)
@@ -181,6 +183,13 @@ def test_path(data):
     assert isinstance(model, Model)
     wrong = [p != g for t, gold in zip(X[40:], y[40:], strict=True) for p, g in zip(model.label(t), gold, strict=True)]
     assert path.errors[4] == pytest.approx(100 * np.mean(wrong))
+    given = crf.path(X[:40], y[:40], rho1s=[0.1, path.rho1[4]], dev=(X[40:], y[40:]))
+    assert given.score == "chunk F1"
+    f1 = chunk_f1_score(y[40:], [model.label(tokens) for tokens in X[40:]])
+    assert given.scores[0] == pytest.approx(100 * f1, abs=1e-6)
+    searched = crf.path(X[:40], y[:40], dev=(X[40:], y[40:]))
+    assert searched.searched
+    assert searched.edge is None
 
 
 def test_an_estimator_of_a_model(data, fitted, tmp_path):
@@ -195,9 +204,10 @@ def test_an_estimator_of_a_model(data, fitted, tmp_path):
 def test_short_representations(data, fitted):
     path = fitted.path(*data, n_rho=3, rho_min_ratio=0.1, dev=data)
     assert repr(path).startswith("<Path: 3 fits, rho1 ")
-    assert "best " in repr(path)
+    assert re.search(r"; best: rho1 [\d.]+ \(at the lower edge\), chunk F1 [\d.]+ %, \d+ weights>$", repr(path))
     assert repr(path[1]).startswith("<Fit: rho1 ")
-    assert len(repr(path)) < 100 < len(repr(path[1])) < 200
+    assert len(repr(path)) < 150
+    assert len(repr(path[1])) < 200
 
 
 def test_spans_of_a_model_are_those_of_the_estimator(data, fitted):

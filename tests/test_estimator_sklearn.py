@@ -9,8 +9,7 @@ import pytest
 import sklearn
 from numpy.testing import assert_array_equal
 from sklearn.base import clone, is_classifier
-from sklearn.metrics import make_scorer
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score, cross_validate
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
@@ -213,107 +212,3 @@ def test_scores():
 def test_wrong_scores(function, arguments, expected):
     with pytest.raises(InputError, match=expected):
         function(*arguments)
-
-
-class TestCrossValidated:
-    def test_rho1_is_chosen_by_left_out_folds(self, data):
-        X, y = data
-        crf = CRFCV(n_rho=6, rho_min_ratio=0.01, cv=3, tol=1e-5).fit(X, y)
-        assert crf.rho1_ == crf.rho1s_[crf.best_index_]
-        assert crf.scores_[crf.best_index_] == crf.scores_.max() > 0.8
-        assert crf.n_actives_[0] == 0 < crf.n_active_ == crf.n_actives_[crf.best_index_]
-        alone = CRF(rho1=crf.rho1_, tol=1e-5).fit(X, y)
-        assert crf.objective_ == pytest.approx(alone.objective_, rel=1e-4)
-        assert_array_equal(crf.predict(X), alone.predict(X))
-
-    def test_scores_are_those_of_every_fold(self):
-        # With these sentences no fold has two labellings of the same score, between which rounding would choose.
-        X, y = sentences(40, seed=3)
-        X = dicts(X)
-        groups = np.arange(len(X)) % 4
-        folds = GroupKFold(4)
-        crf = CRFCV([0.1, 0.5], cv=folds, scoring="chunk_f1", tol=1e-7).fit(X, y, groups=groups)
-        assert crf.rho1s_.tolist() == [0.5, 0.1]
-        for rho1, score, error in zip(crf.rho1s_, crf.scores_, crf.standard_errors_, strict=True):
-            alone = cross_val_score(CRF(rho1=rho1, tol=1e-7), X, y, cv=folds, groups=groups, scoring=chunk_f1)
-            assert score == pytest.approx(alone.mean(), abs=1e-9)
-            assert error == pytest.approx(alone.std(ddof=1) / 2, abs=1e-9)
-
-    def test_folds_count_sequences_without_tokens(self, data):
-        X, y = data[0][:20], data[1][:20]
-        groups, options = np.arange(20) // 5, {"rho1s": [0.5, 0.1], "cv": GroupKFold(4)}
-        whole = CRFCV(**options).fit(X, y, groups=groups)
-        more = CRFCV(**options).fit([[], *X], [[], *y], groups=[0, *groups])
-        assert_array_equal(more.scores_, whole.scores_)
-        pairs = [([0, *range(6)], range(6, 21)), (range(6, 21), [0, *range(6)])]  # by place in X
-        given = CRFCV([0.1], cv=pairs).fit([[], *X], [[], *y])
-        first = CRF(rho1=0.1).fit(X[:5], y[:5]).score(X[5:], y[5:])
-        second = CRF(rho1=0.1).fit(X[5:], y[5:]).score(X[:5], y[:5])
-        assert given.scores_[0] == pytest.approx((first + second) / 2)
-
-    @pytest.mark.parametrize("chunk", [["B-X", "I-X"], ["B", "I"]])
-    def test_a_fold_without_chunks(self, chunk):
-        X, y = [["a", "b"]] * 4 + [["c", "d"]] * 4, [chunk] * 4 + [["O", "O"]] * 4
-        halves = [(range(4), range(4, 8)), (range(1, 8), [0])]
-        crf = CRFCV([0.01], cv=halves, scoring="chunk_f1").fit(X, y)
-        assert crf.scores_.tolist() == [0.5]  # nothing to find and all of it wrong; one chunk, found
-
-    def test_a_number_of_folds_may_be_that_of_numpy(self, data):
-        assert_array_equal(CRFCV([1.0], cv=np.int64(3)).fit(*data).scores_, CRFCV([1.0], cv=3).fit(*data).scores_)
-
-    def test_one_standard_error(self, data):
-        best = CRFCV(n_rho=8, cv=3, random_state=0).fit(*data)
-        sparser = CRFCV(n_rho=8, cv=3, random_state=0, selection="one_se").fit(*data)
-        assert_array_equal(best.scores_, sparser.scores_)
-        least = best.scores_.max() - best.standard_errors_[best.best_index_]
-        assert sparser.best_index_ == np.argmax(best.scores_ >= least)
-        assert sparser.n_active_ <= best.n_active_
-
-    def test_a_score_of_ones_own_and_missing_labels(self, data):
-        X, y = data
-        seen = []
-
-        def count(gold, predicted):
-            gold, predicted = list(gold), list(predicted)
-            seen.append(sum(map(len, gold)))
-            assert {label for labels in gold for label in labels} <= {None, "O", "B-PER", "I-PER", "B-LOC"}
-            return token_accuracy_score(gold, predicted)
-
-        partly = [[None, *labels[1:]] for labels in y]
-        CRFCV([1.0], cv=2, scoring=count).fit(X, partly)
-        assert sum(seen) == sum(map(len, y))
-
-    def test_a_scorer(self, data):
-        by_name = CRFCV([3.0, 0.3], cv=2, scoring="chunk_f1").fit(*data)
-        assert_array_equal(CRFCV([3.0, 0.3], cv=2, scoring=chunk_f1).fit(*data).scores_, by_name.scores_)
-
-    def test_a_scorer_with_a_sign_and_options(self, data):
-        def loss(gold, predicted, times):
-            return times * (1 - token_accuracy_score(gold, predicted))
-
-        scorer = make_scorer(loss, greater_is_better=False, times=3)
-        found, plain = (CRFCV([3.0, 0.3], cv=2, scoring=s).fit(*data) for s in (scorer, "token_accuracy"))
-        np.testing.assert_allclose(found.scores_, -3 * (1 - plain.scores_))
-        assert found.rho1_ == plain.rho1_
-
-    def test_labels_without_chunks_are_refused_before_training(self):
-        with pytest.raises(InputError, match=r"scoring: expected labels that encode chunks .*, found N, V"):
-            CRFCV(scoring="chunk_f1", callback=pytest.fail).fit([["a", "b"]] * 5, [["N", "V"]] * 5)
-
-    def test_within_a_search(self, data):
-        X, y = data
-        search = GridSearchCV(CRFCV([3.0, 0.3], cv=2), {"rho2": [0.01, 10.0]}, cv=2).fit(X, y)
-        assert search.best_params_ == {"rho2": 0.01}
-
-    @pytest.mark.parametrize(
-        ("options", "expected"),
-        [
-            ({"selection": "worst"}, "selection: expected one of best, one_se"),
-            ({"scoring": "bleu"}, "scoring: expected one of token_accuracy"),
-            ({"rho1s": []}, "rho1: expected one or more values"),
-            ({"cv": 1}, "folds: expected 2 to 40"),
-        ],
-    )
-    def test_wrong_options(self, data, options, expected):
-        with pytest.raises(InputError, match=expected):
-            CRFCV(**options).fit(*data)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import sparsecrf.path
 from sparsecrf import InputError, Vocabulary, fit
 from sparsecrf.path import cross_validate, one_standard_error, path, rho_max
 from sparsecrf.simulate import paper_hmm
@@ -102,19 +101,23 @@ def test_the_seed_reaches_the_solver(task):
     assert not np.array_equal(found[0].w, cross_validate(corpus, folds=halves, seed=4, **options)[0].w)
 
 
-def test_every_sequence_is_left_out_once_and_never_trained_on_then(task, monkeypatch):
-    corpus = task[3]
-    parts, errors = [], sparsecrf.path._errors
+def test_every_sequence_is_left_out_once_and_never_trained_on_then(task):
+    corpus, parts = task[3], []
+    trained = []
 
-    def spy(part, fits, *rest):
-        parts.append((part.n_sequences, fits[0].corpus.n_sequences, part.labels))
-        return errors(part, fits, *rest)
+    def spy(part, predicted):
+        parts.append(part.labels)
+        return 50.0
 
-    monkeypatch.setattr(sparsecrf.path, "_errors", spy)
-    cross_validate(corpus, folds=4, **{**GRID, "n_rho": 1})
-    assert [out + trained for out, trained, _ in parts] == [corpus.n_sequences] * 4
-    assert sorted(out for out, _, _ in parts) == [7, 7, 8, 8]
-    assert_array_equal(np.sort(np.concatenate([labels for *_, labels in parts])), np.sort(corpus.labels))
+    def each(point):
+        if point.fold is not None:
+            trained.append(point.fit.corpus.n_sequences)
+
+    cross_validate(corpus, folds=4, error=spy, each=each, **{**GRID, "n_rho": 1})
+    length = corpus.n_tokens // corpus.n_sequences  # all are of one length
+    assert sorted(len(labels) // length for labels in parts) == [7, 7, 8, 8]
+    assert [len(labels) // length + n for labels, n in zip(parts, trained, strict=True)] == [corpus.n_sequences] * 4
+    assert_array_equal(np.sort(np.concatenate(parts)), np.sort(corpus.labels))
 
 
 def test_one_standard_error():
@@ -145,7 +148,7 @@ def test_interrupted_path_keeps_what_there_is():
         if len(done) == 2 and record["iter"] == 1:
             raise KeyboardInterrupt
 
-    found = path(corpus, n_rho=6, callback=interrupt, each=lambda k, fit: done.append((k, fit.rho1)))
+    found = path(corpus, n_rho=6, callback=interrupt, each=lambda point: done.append((point.number, point.rho1)))
     assert len(found) == 3
     assert found[-1].stopped_by == "interrupt"
     assert done == list(enumerate(fit.rho1 for fit in found))

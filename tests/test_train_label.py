@@ -1,4 +1,4 @@
-"""The commands train, label and path: what they write, where, and what they say."""
+"""The commands train and label: what they write, where, and what they say."""
 
 import itertools
 import json
@@ -339,35 +339,6 @@ def test_json_has_no_infinite_numbers(trained):
     asked = trained("train", "train.txt", "-t", "t.txt", "-m", "o.safetensors", "--missing", "?", "--gap", "0.1")
     assert asked.status == 1
     assert "gap: expected all labels to be known" in asked.err
-
-
-def test_rows_of_a_path_are_of_its_models(trained):
-    """Stochastic solvers return the best weights seen, not the last ones; without all labels there is no gap."""
-    text = (trained.directory / "train.txt").read_text(encoding="utf-8")
-    label = text.split("\n", 1)[0].split()[-1]
-    (trained.directory / "some.txt").write_text(text.replace(f" {label}\n", " ?\n", 1), encoding="utf-8")
-    options = ["-t", "t.txt", "--n-rho", "4", "--json", "-q", "--missing", "?"]
-    for solver in ("auto", "sgd-l1"):
-        done = trained("path", "some.txt", "-o", "q", *options, "--solver", solver)
-        rows = json.loads(done.out, parse_constant=pytest.fail)["path"]
-        assert [row["gap"] for row in rows] == [None] * 4
-        for row in rows:
-            counts = Model.load(trained.directory / "q" / row["model"]).explain().summary
-            assert (row["active_unigram"], row["active_bigram"]) == (counts["active_unigram"], counts["active_bigram"])
-
-
-def test_path(trained):
-    done = trained("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "p", "--n-rho", "4", "--json", "-q")
-    assert done.status == 0
-    found = json.loads(done.out)
-    assert [row["model"] for row in found["path"]] == [f"model-{k:02d}.safetensors" for k in range(4)]
-    errors = [row["dev_error"] for row in found["path"]]
-    assert errors[found["best"]] == min(errors)
-    lines = (trained.directory / "p" / "path.tsv").read_text(encoding="utf-8").splitlines()
-    assert lines[0].split("\t") == list(found["path"][0])
-    assert len(lines) == 5
-    best = json.loads(trained("eval", "dev.txt", "-m", "p/best.safetensors", "--json").out)
-    assert best["token_error"] == pytest.approx(min(errors))
 
 
 def test_progress_is_plain_lines_without_a_terminal(trained):

@@ -9,8 +9,10 @@ TOL = 5e-3  #: training stops at most this share of the objective above the opti
 SOLVER = "auto"
 CHECKPOINT_EVERY = 60.0  #: seconds between two checkpoints
 
-N_RHO = 20  #: values of rho1 on a path
+# Of a path that is not a search:
+N_RHO = 20  #: values of rho1
 RHO_MIN_RATIO = 1e-3  #: the smallest of them, relative to the largest
+RHO_MIN = 0.1  #: the smallest of them if that is lower and no ratio was asked for
 
 #: Names of the solvers. `sparsecrf.training` maps them to code, which takes long to import.
 SOLVERS = ("auto", "sbcd", "cd", "owlqn", "lbfgs", "sgd", "sgd-l1")

@@ -5,32 +5,37 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sparsecrf.cli.options import INTERRUPTED, Inputs, Rho2, Shown, Solver, Threads, with_groups
-from sparsecrf.defaults import N_RHO, RHO2, RHO_MIN_RATIO, SOLVER, TOL
+from sparsecrf.defaults import RHO2, SOLVER, TOL
 
 if TYPE_CHECKING:
+    from sparsecrf.cli.labelled import Labelled
+    from sparsecrf.path import Path, Point, Score
     from sparsecrf.training import Fit
 
-COLUMNS = ("rho1", "objective", "loss", "kkt", "gap", "active_unigram", "active_bigram", "dev_error", "model")
+COLUMNS = ("rho1", "objective", "loss", "kkt", "gap", "active_unigram", "active_bigram", "dev_error", "dev_f1", "model")
 
 
 @dataclass(frozen=True)
 class PathOptions:
     """Options that go to `sparsecrf.path.path` as they are, by the same names."""
 
-    n_rho: Annotated[int, typer.Option(metavar="N", min=1, help="How many values of rho1.")] = N_RHO
+    n_rho: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="A grid of so many values of rho1 instead of a search.")
+    ] = None
     rho_min_ratio: Annotated[
-        float, typer.Option(metavar="X", min=0, max=1, help="The smallest rho1, relative to the largest.")
-    ] = RHO_MIN_RATIO
+        float | None,
+        typer.Option(metavar="X", min=0, max=1, help="The smallest rho1 of a grid, relative to the largest."),
+    ] = None
     rho2: Rho2 = RHO2
     solver: Solver = SOLVER
-    tol: Annotated[float, typer.Option(metavar="X", min=0, help="Stop each fit at this relative KKT residual.")] = TOL
+    tol: Annotated[float, typer.Option(metavar="X", min=0, help="Stop each fit at this tolerance, as for train.")] = TOL
     threads: Threads = 0
 
 
@@ -42,21 +47,39 @@ def path(
     inputs: Inputs,
     fitting: PathOptions,
     shown: Shown,
+    score: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|f1|error",
+            help="What is best on --dev: f1 of chunks, token error, or auto: f1 where labels are chunks.",
+        ),
+    ] = "auto",
 ) -> None:
-    """Fit models from the largest useful l1 penalty downwards, each starting from the one before.
+    """Fit models for falling l1 penalties, each starting from its neighbour.
 
-    Writes path.tsv, a model for each penalty, and best.safetensors: the one with the smallest error on --dev.
+    With --dev, rho1 falls until the score has turned, and values around the best are added; without, or with --n-rho or
+    --rho-min-ratio, there is a grid. Writes path.tsv, a model for each penalty, and best.safetensors: the one with the
+    best score on --dev.
     """
-    import numpy as np
-
-    from sparsecrf.cli.files import check_readable, check_solver, check_writable
     from sparsecrf.cli.labelled import read_labelled
-    from sparsecrf.files.atomic import write_atomically
-    from sparsecrf.path import Path
-    from sparsecrf.path import path as fit_path
-    from sparsecrf.plots import check_plot, plot_path
-    from sparsecrf.progress import progress, say
-    from sparsecrf.training.heldout import token_error
+    from sparsecrf.path import score_of
+
+    _check(output, inputs, fitting, shown)
+    read = read_labelled(inputs, quiet=shown.quiet)
+    labels = [read.vocabulary.labels[k] for k in range(len(read.vocabulary.labels))]
+    models = _Models(output, read, score_of(score, labels), fitting.threads)
+    began = time.perf_counter()
+    found, interrupted = _follow(read, fitting, models, quiet=shown.quiet)
+    models.write_table()
+    _tell(found, models, shown, time.perf_counter() - began)
+    if interrupted or found.fits[-1].stopped_by == "interrupt":
+        raise typer.Exit(INTERRUPTED)
+
+
+def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> None:
+    """All that can be wrong before work begins."""
+    from sparsecrf.cli.files import check_readable, check_solver, check_writable
+    from sparsecrf.plots import check_plot
 
     files = [*inputs.data, inputs.dev, inputs.template]
     check_readable(*files)
@@ -65,53 +88,112 @@ def path(
     if shown.plot is not None:
         check_writable(shown.plot, inputs=files)
         check_plot(shown.plot)
-    read = read_labelled(inputs, quiet=shown.quiet)
 
-    fits: list[Fit] = []
-    rows: list[dict[str, Any]] = []
-    began = time.perf_counter()
-    with progress("path", fitting.n_rho, quiet=shown.quiet) as advance:
 
-        def each(k: int, found: Fit) -> None:
-            error = None
-            if read.dev is not None:
-                error = token_error(read.dev, found.numbers, found.w, threads=fitting.threads)
-            name = f"model-{k:02d}.safetensors"
-            read.model(found).save(os.path.join(output, name))
-            fits.append(found)
-            rows.append(_row(found, error, name))
-            note = "" if error is None else f"  dev error {error:.2f} %"
-            advance(1, f"rho1 {found.rho1:.4g}  {len(found.w):,} active{note}")
+def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: bool) -> tuple[Path, bool]:
+    """The path, and whether Ctrl-C came between two fits; during one, it ends with what there is."""
+    import warnings
 
-        interrupted = False
+    from sparsecrf.path import Path, PathWarning
+    from sparsecrf.path import path as fit_path
+    from sparsecrf.path.progress import PathProgress
+    from sparsecrf.progress import progress
+
+    with progress("path", None, quiet=quiet) as advance, warnings.catch_warnings():
+        warnings.simplefilter("ignore", PathWarning)  # it is told in our own words
+        watch = PathProgress(advance, models.score.name)
+
+        def each(point: Point) -> None:
+            models.save(point)
+            watch.each(point)
+
         try:
-            fit_path(read.corpus, **asdict(fitting), each=each)
-        except KeyboardInterrupt:  # between two fits; during one, it ends with what there is
-            if not rows:
+            options: dict[str, Any] = {"each": each, "callback": watch.callback, "dev": read.dev, "error": models.score}
+            return fit_path(read.corpus, **asdict(fitting), **options), False
+        except KeyboardInterrupt:
+            if not models.points:
                 raise
-            interrupted = True
-    table = "".join("\t".join(map(_cell, row)) + "\n" for row in [COLUMNS, *(row.values() for row in rows)])
-    write_atomically(os.path.join(output, "path.tsv"), table.encode())
-    best = None
-    if read.dev is not None:
-        best = min(range(len(rows)), key=lambda k: rows[k]["dev_error"])
-        with open(os.path.join(output, rows[best]["model"]), "rb") as file:
-            write_atomically(os.path.join(output, "best.safetensors"), file.read())
-    say(_closing(rows, best, output, time.perf_counter() - began), quiet=shown.quiet)
+    import numpy as np
+
+    points = models.falling()
+    errors = None if read.dev is None else np.array([point.error for point in points])
+    return Path([point.fit for point in points if point.fit is not None], errors, score=models.score.name), True
+
+
+@dataclass
+class _Models:
+    """The models of a path and their rows of path.tsv, written as they come."""
+
+    folder: str
+    read: Labelled
+    score: Score
+    threads: int
+    points: list[Point] = field(default_factory=list)
+    rows: dict[float, dict[str, Any]] = field(default_factory=dict)  #: by rho1
+
+    def save(self, point: Point) -> None:
+        """Write the model of a fit that is done."""
+        assert point.fit is not None
+        name = f"model-{point.number:02d}.safetensors"
+        self.read.model(point.fit).save(os.path.join(self.folder, name))
+        self.points.append(point)
+        self.rows[point.rho1] = _row(point.fit, self._scores(point), name)
+
+    def _scores(self, point: Point) -> tuple[float | None, float | None]:
+        """Token error and chunk F1 on the dev data, in percent."""
+        from sparsecrf.path.scores import CHUNKS
+        from sparsecrf.training.heldout import token_error
+
+        if self.read.dev is None or point.error is None or point.fit is None:
+            return None, None
+        if self.score.name != CHUNKS:
+            return point.error, None
+        error = token_error(self.read.dev, point.fit.numbers, point.fit.w, threads=self.threads)
+        return error, 100 - point.error
+
+    def falling(self) -> list[Point]:
+        return sorted(self.points, key=lambda point: -point.rho1)
+
+    def table(self) -> list[dict[str, Any]]:
+        """The rows by falling rho1."""
+        return [self.rows[point.rho1] for point in self.falling()]
+
+    def write_table(self) -> None:
+        from sparsecrf.files.atomic import write_atomically
+
+        rows = [COLUMNS, *(row.values() for row in self.table())]
+        text = "".join("\t".join(map(_cell, row)) + "\n" for row in rows)
+        write_atomically(os.path.join(self.folder, "path.tsv"), text.encode())
+
+    def write_best(self, best: int) -> None:
+        from sparsecrf.files.atomic import write_atomically
+
+        with open(os.path.join(self.folder, self.table()[best]["model"]), "rb") as file:
+            write_atomically(os.path.join(self.folder, "best.safetensors"), file.read())
+
+
+def _tell(found: Path, models: _Models, shown: Shown, seconds: float) -> None:
+    """The best model, and what people, programs and pictures are told."""
+    from sparsecrf.plots import plot_path
+    from sparsecrf.progress import say
+
+    if found.best is not None:
+        models.write_best(found.best)
+    say(_closing(found, models.folder, seconds), quiet=shown.quiet)
+    if found.advice is not None:
+        say(f"warning: {found.advice}")
     if shown.json:
-        print(json.dumps({"path": rows, "best": best, "time_s": time.perf_counter() - began}))
+        choice = {"best": found.best, "score": found.score, "edge": found.edge, "warning": found.advice}
+        print(json.dumps({"path": models.table(), **choice, "time_s": seconds}))
     if shown.plot is not None:
-        errors = None if read.dev is None else np.array([row["dev_error"] for row in rows])
-        plot_path(Path(fits, errors), file=shown.plot)
-    if interrupted or fits[-1].stopped_by == "interrupt":
-        raise typer.Exit(INTERRUPTED)
+        plot_path(found, file=shown.plot)
 
 
-def _row(found: Fit, error: float | None, name: str) -> dict[str, Any]:
+def _row(found: Fit, scores: tuple[float | None, float | None], name: str) -> dict[str, Any]:
     """None for what is not finite: JSON has no such numbers."""
     numbers = (found.rho1, found.objective, found.loss, found.kkt, found.gap)
     finite = (value if isfinite(value) else None for value in numbers)
-    values = (*finite, found.n_unigram, len(found.w) - found.n_unigram, error, name)
+    values = (*finite, found.n_unigram, len(found.w) - found.n_unigram, *scores, name)
     return dict(zip(COLUMNS, values, strict=True))
 
 
@@ -119,10 +201,10 @@ def _cell(value: Any) -> str:
     return "" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def _closing(rows: list[dict[str, Any]], best: int | None, output: str, seconds: float) -> str:
-    text = f"{output}: {len(rows)} models in {seconds:.1f} s"
-    if best is None:
+def _closing(found: Path, output: str, seconds: float) -> str:
+    text = f"{output}: {len(found)} models in {seconds:.1f} s"
+    if found.best is None or found.scores is None:
         return text
-    row = rows[best]
-    active = row["active_unigram"] + row["active_bigram"]
-    return f"{text}; best: rho1 {row['rho1']:.4g}, {active:,} active features, dev error {row['dev_error']:.2f} %"
+    best = found[found.best]
+    score = f"{found.score} {found.scores[found.best]:.2f} % on the dev data"
+    return f"{text}; best: rho1 {best.rho1:.4g}, {len(best.w):,} active features, {score}"

@@ -26,7 +26,9 @@ from sparsecrf.estimators.labelled import Encoding, LabelledData, weights_of, wi
 from sparsecrf.estimators.sequences import beside, sequences
 from sparsecrf.model import Model
 from sparsecrf.model.spans import Span, SpanReader
-from sparsecrf.progress import note, progress, say
+from sparsecrf.path import Point
+from sparsecrf.path.progress import PathProgress
+from sparsecrf.progress import Advance, note, progress, say
 from sparsecrf.training import STOCHASTIC, Fit
 from sparsecrf.training.solvers.working_set import Callback
 
@@ -96,6 +98,12 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
 
             yield callback
 
+    @contextmanager
+    def _watching_path(self, score: str, folds: int = 0) -> Iterator[PathProgress]:
+        """The same along a path: which fold and point, how good it is, how much time is left at least."""
+        with progress("path", None, quiet=self.verbose != 1) as advance:
+            yield PathWatch(self, advance, score, folds)
+
     def _keep(self, data: Encoding, found: Fit) -> None:
         self.model_ = data.model(found)
         if data.n_features is not None:
@@ -129,6 +137,25 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.dict = True
         tags.non_deterministic = False
         return tags
+
+
+class PathWatch(PathProgress):
+    """Progress of a path for an estimator: by its `verbose`, and with its callback."""
+
+    def __init__(self, estimator: TrainingCRF, advance: Advance, score: str, folds: int) -> None:
+        super().__init__(advance, score, folds)
+        self._estimator = estimator
+
+    def each(self, point: Point) -> None:
+        super().each(point)
+        if self._estimator.verbose > 1:
+            say(self.text(point))
+
+    def callback(self, record: dict[str, Any]) -> Any:
+        super().callback(record)
+        if self._estimator.verbose > 1:
+            say(note(record))
+        return None if self._estimator.callback is None else self._estimator.callback(record)
 
 
 class BaseCRF(TrainingCRF):

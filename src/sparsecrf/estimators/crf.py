@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparsecrf.defaults import N_RHO, RHO1, RHO2, RHO_MIN_RATIO, SOLVER, TOL
+from sparsecrf.defaults import RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.base import BaseCRF
+from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.model import Model
 from sparsecrf.training import fit, weights_in
 from sparsecrf.training.solvers.working_set import Callback
@@ -155,26 +156,32 @@ class CRF(BaseCRF):
         *,
         lengths: Iterable[int] | None = None,
         dev: tuple[Any, Any] | None = None,
-        n_rho: int = N_RHO,
-        rho_min_ratio: float = RHO_MIN_RATIO,
+        n_rho: int | None = None,
+        rho_min_ratio: float | None = None,
+        rho1s: Iterable[float] | None = None,
+        scoring: Scoring = "auto",
     ) -> Path:
-        """Solutions for falling rho1, each from the last: `n_rho` values from where the first weight appears.
+        """Solutions for falling rho1, each from its neighbour.
 
-        The estimator itself does not change. `dev`, other (X, y), gives every solution an error. `path.model(k)` is the
-        model of the k-th.
+        The estimator itself does not change. `dev`, other (X, y), gives every solution a score, by `scoring` as for
+        `CRFCV`, and leads a search for the best rho1. `n_rho`, `rho_min_ratio` ask for a grid from where the first
+        weight appears, `rho1s` gives the values. `path.model(k)` is the model of the k-th.
         """
         from sparsecrf.path import path
 
         data = self._encoded(X, y, sample_weight, lengths)
-        held_out = None if dev is None else data.encode_other(dev)
-        with self._watching() as callback:
+        held_out, score = None if dev is None else data.encode_other(dev), score_for(scoring, data)
+        with self._watching_path(score.name) as watch:
             return path(
                 data.corpus,
                 n_rho=n_rho,
                 rho_min_ratio=rho_min_ratio,
+                rho1=falling(rho1s),
                 dev=held_out,
+                error=score,
                 make_model=data.model,
                 time_limit=self.time_limit,
-                callback=callback,
+                each=watch.each,
+                callback=watch.callback,
                 **self._options(),
             )

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from sparsecrf._core import Corpus, InputError
-from sparsecrf.chunks import are_chunk_labels
-from sparsecrf.defaults import N_RHO, RHO2, RHO_MIN_RATIO, SOLVER, TOL
+from sparsecrf._core import InputError
+from sparsecrf.defaults import RHO2, SOLVER, TOL
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.base import BaseCRF
 from sparsecrf.estimators.labelled import LabelledData
-from sparsecrf.path import ErrorRate, cross_validate
-from sparsecrf.scorers import chunk_f1_score, sequence_accuracy_score, token_accuracy_score
+from sparsecrf.estimators.scoring import Scoring, falling, score_for
+from sparsecrf.path import Path, cross_validate
 from sparsecrf.training.feature_sets import Numbers
-from sparsecrf.training.heldout import Labels
 from sparsecrf.training.solvers.working_set import Callback
 
-#: Functions of gold and predicted label sequences, from 0 to 1, larger is better.
-SCORING: dict[str, Callable[..., float]] = {
-    "token_accuracy": token_accuracy_score,
-    "sequence_accuracy": sequence_accuracy_score,
-    "chunk_f1": chunk_f1_score,
-}
 SELECTION = ("best", "one_se")
 
 
@@ -41,11 +32,16 @@ class CRFCV(BaseCRF):
 
     Parameters
     ----------
-    rho1s : values of rho1 to choose from; None: `n_rho` values from where the first weight appears down to
-        `rho_min_ratio` times that.
-    cv : number of folds (dealt at random by `random_state`), or a splitter of scikit-learn; None: 5.
-    scoring : token_accuracy, sequence_accuracy, chunk_f1, a scorer of `sparsecrf.scorers`, or a function of gold and
-        predicted label sequences; larger is better.
+    rho1s : values of rho1 to choose from; None: a search that goes down until the score has turned, then closer around
+        the best.
+    n_rho, rho_min_ratio : a grid instead of the search: so many values (20) from where the first weight appears down to
+        this times that (1e-3, or to rho1 = 0.1 if that is lower).
+    cv : number of folds, or a splitter of scikit-learn; None: 5.
+    shuffle : deal sequences, or whole `groups`, to a number of folds at random (by `random_state`); False: folds are
+        consecutive.
+    scoring : auto (chunk_f1 where labels encode chunks, else token_accuracy), sequence_accuracy, a scorer of
+        `sparsecrf.scorers` or scikit-learn (which sees single labels), or a function of gold and predicted label
+        sequences; larger is better.
     selection : best, or one_se: the largest rho1 whose score is within one standard error of the best.
 
     The others are those of `CRF`.
@@ -56,6 +52,8 @@ class CRFCV(BaseCRF):
     rho1s_, scores_, standard_errors_, n_actives_ : along the path, by falling rho1: mean score over the folds, its
         standard error, and the number of weights of the model of all data.
     best_index_ : which of them was chosen.
+    score_name_, edge_ : what the scores are; the edge of the values at which the best lies: lower, upper or None.
+    n_fits_ : how many fits the search took, on folds and on all data.
 
     The others are those of `CRF`.
     """
@@ -72,10 +70,11 @@ class CRFCV(BaseCRF):
         random_state: Any = None,
         verbose: int = 0,
         *,
-        n_rho: int = N_RHO,
-        rho_min_ratio: float = RHO_MIN_RATIO,
+        n_rho: int | None = None,
+        rho_min_ratio: float | None = None,
         cv: Any = None,
-        scoring: str | Callable[..., float] = "token_accuracy",
+        shuffle: bool = True,
+        scoring: Scoring = "auto",
         selection: str = "best",
         bigrams: Bigrams = "bias",
         start: bool = True,
@@ -95,6 +94,7 @@ class CRFCV(BaseCRF):
         self.n_rho = n_rho
         self.rho_min_ratio = rho_min_ratio
         self.cv = cv
+        self.shuffle = shuffle
         self.scoring = scoring
         self.selection = selection
         self.bigrams = bigrams
@@ -106,36 +106,58 @@ class CRFCV(BaseCRF):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, lengths: Iterable[int] | None = None, groups: Any = None
     ) -> CRFCV:
-        """Choose rho1 and train. `groups` go to the splitter; see `CRF.fit` for the others."""
+        """Choose rho1 and train.
+
+        `groups` has a value for each sequence, such as its document: sequences of the same value are left out together,
+        or the splitter does with them what it does. A best rho1 at an edge gives a `PathWarning`. See `CRF.fit` for the
+        others.
+        """
         if self.selection not in SELECTION:
             raise InputError(f"selection: expected one of {', '.join(SELECTION)}, found {self.selection!r}")
         data = self._encoded(X, y, sample_weight, lengths)
-        folds: Any = 5 if self.cv is None else self.cv
-        if isinstance(folds, Integral):
-            folds = int(folds)
-        else:
-            folds = _in_corpus(check_cv(folds).split(np.zeros(len(data.places)), groups=groups), data.places)
-        with self._watching() as callback:
+        score, folds = score_for(self.scoring, data), self._folds(data.places, groups)
+        n_folds = folds["folds"] if isinstance(folds["folds"], int) else len(folds["folds"])
+        with self._watching_path(score.name, n_folds) as watch:
             path = cross_validate(
                 data.corpus,
-                folds=folds,
-                rho1=None if self.rho1s is None else np.sort(np.asarray(list(self.rho1s), dtype=np.float64))[::-1],
+                **folds,
+                rho1=falling(self.rho1s),
                 n_rho=self.n_rho,
                 rho_min_ratio=self.rho_min_ratio,
-                error=_error(self.scoring, data),
-                callback=callback,
+                error=score,
+                each=watch.each,
+                callback=watch.callback,
                 **self._options(),
             )
+        self.n_fits_ = (n_folds + 1) * len(path)
+        self._choose(data, path)
+        return self
+
+    def _choose(self, data: LabelledData, path: Path) -> None:
+        """Keep the numbers of a path and the model of the chosen fit."""
         assert path.errors is not None
         assert path.standard_errors is not None
         self.rho1s_, self.scores_ = path.rho1, 1 - path.errors / 100
         self.standard_errors_ = path.standard_errors / 100
+        self.score_name_, self.edge_ = path.score, path.edge
         self.n_actives_ = np.array([len(found.w) for found in path])
         chosen = path.best if self.selection == "best" else path.one_se
         assert chosen is not None
         self.best_index_, self.rho1_ = chosen, float(self.rho1s_[chosen])
         self._keep(data, path[chosen])
-        return self
+
+    def _folds(self, places: list[int], groups: Any) -> dict[str, Any]:
+        """How `cross_validate` is told of the folds of X, given the places of its sequences in the corpus."""
+        folds: Any = 5 if self.cv is None else self.cv
+        if not isinstance(folds, Integral):
+            pairs = check_cv(folds).split(np.zeros(len(places)), groups=groups)
+            return {"folds": list(_in_corpus(pairs, places))}
+        if groups is not None:
+            groups = list(groups)
+            if len(groups) != len(places):
+                raise InputError(f"groups: expected {len(places)} values, one for each sequence, found {len(groups)}")
+            groups = [group for group, place in zip(groups, places, strict=True) if place >= 0]
+        return {"folds": int(folds), "groups": groups, "shuffle": self.shuffle}
 
 
 def _in_corpus(folds: Iterable[tuple[Any, Any]], places: list[int]) -> Iterator[tuple[Numbers, Numbers]]:
@@ -144,29 +166,3 @@ def _in_corpus(folds: Iterable[tuple[Any, Any]], places: list[int]) -> Iterator[
     for fold in folds:
         train, left_out = (of_corpus[np.asarray(part)] for part in fold)
         yield train[train >= 0], left_out[left_out >= 0]
-
-
-def _error(scoring: str | Callable[..., float], data: LabelledData) -> ErrorRate:
-    """The error, in percent, that goes with a score."""
-    if isinstance(scoring, str) and scoring not in SCORING:
-        raise InputError(f"scoring: expected one of {', '.join(SCORING)} or a function, found {scoring!r}")
-    score: Any = SCORING[scoring] if isinstance(scoring, str) else scoring
-    given, sign = dict[str, Any](), 1
-    if hasattr(score, "_score_func"):
-        # A scorer of scikit-learn asks an estimator; what it asks with is a function of labels, options and a sign.
-        score, given, sign = score._score_func, score._kwargs, score._sign
-    if score is chunk_f1_score and "scheme" not in given:
-        # By all labels: those of a fold may be outside all of them.
-        if not are_chunk_labels(data.label_names, ()):
-            known = ", ".join(data.label_names[:10])
-            raise InputError(f"scoring: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...), found {known}")
-        given = {**given, "scheme": "conlleval"}
-    labels = [*data.names.labels(data.label_names), None]  # the last one, -1, is missing
-
-    def error(corpus: Corpus, predicted: Labels) -> float:
-        bounds = list(pairwise(corpus.offsets.tolist()))
-        gold, best = corpus.labels.tolist(), predicted.tolist()
-        by_sequence = ([[labels[y] for y in ids[begin:end]] for begin, end in bounds] for ids in (gold, best))
-        return float(100 * (1 - sign * score(*by_sequence, **given)))
-
-    return error

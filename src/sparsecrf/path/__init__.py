@@ -1,0 +1,25 @@
+"""The regularisation path: solutions for falling rho1, each starting the next, and the choice of rho1.
+
+`path` scores on held-out data, `cross_validate` on folds. Both either follow given values or search by themselves
+(`grid.py` says how); both return a `Path`.
+"""
+
+from sparsecrf.path.folds import documents
+from sparsecrf.path.following import Point, cross_validate, path
+from sparsecrf.path.grid import rho_max
+from sparsecrf.path.result import Path, PathWarning, one_standard_error
+from sparsecrf.path.scores import ErrorRate, Score, score_of
+
+__all__ = [
+    "ErrorRate",
+    "Path",
+    "PathWarning",
+    "Point",
+    "Score",
+    "cross_validate",
+    "documents",
+    "one_standard_error",
+    "path",
+    "rho_max",
+    "score_of",
+]

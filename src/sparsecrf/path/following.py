@@ -1,0 +1,289 @@
+"""`path` and `cross_validate`: fits along a plan of values of rho1, each from its neighbour, scored as they come."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from sparsecrf._core import Corpus, InputError
+from sparsecrf.defaults import RHO2
+from sparsecrf.path.folds import dealt
+from sparsecrf.path.grid import Given, Search, plan
+from sparsecrf.path.result import Path, PathWarning
+from sparsecrf.path.scores import BY_TOKENS, ErrorRate, name_of
+from sparsecrf.shards import Shards
+from sparsecrf.training import Fit, Weights, fit
+from sparsecrf.training.data import TrainingData
+from sparsecrf.training.feature_sets import Floats, Numbers
+from sparsecrf.training.heldout import best_labels, check_same_vocabulary
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
+
+_SPACE = ("observed_only", "features", "threads")  # options of `fit` that say how data are prepared
+
+
+@dataclass(frozen=True)
+class Point:
+    """One fit that is done, as `each` is told of it."""
+
+    number: int  #: in the order of the fits: 0, 1, ...; that of rho1 for a fold
+    rho1: float
+    n_weights: int
+    seconds: float
+    error: float | None  #: in percent, on the dev corpus or what the fold leaves out
+    fit: Fit | None  #: None if it was made elsewhere
+    fold: int | None = None  #: from 0 on; None: all data were trained on
+    folds: int = 0  #: how many there are
+    left: int = 0  #: fits still to come, at least
+
+
+Each: TypeAlias = Callable[[Point], None]
+
+
+def path(
+    corpus: Corpus | Shards,
+    *,
+    n_rho: int | None = None,
+    rho_min_ratio: float | None = None,
+    rho1: Floats | None = None,
+    rho2: float = RHO2,
+    dev: Corpus | None = None,
+    error: ErrorRate = BY_TOKENS,
+    threads: int = 0,
+    each: Each | None = None,
+    make_model: Callable[[Fit], Model] | None = None,
+    **options: Any,
+) -> Path:
+    """Fits for falling rho1, each from its neighbour.
+
+    With `dev`, a corpus encoded by the same vocabulary, and no values given, a search goes down until the score on it
+    has turned, and closer around the best (`sparsecrf.path.grid`). `n_rho` or `rho_min_ratio` ask for a geometric grid
+    instead: `n_rho` values (20) from rho_max to `rho_min_ratio` times it (1e-3, or to 0.1 if that is lower), which is
+    also what there is without `dev`; `rho1` gives the values, falling. A best value at an edge gives a `PathWarning`.
+
+    `error` is what the fits are judged by: one of `score_of`, or a function of a corpus and its predicted labels.
+    `options` are those of `fit`. `each` is told of every fit when it is done. Ctrl-C ends the path with the fits that
+    there are, the last one as far as it came. `make_model` is what `Path.model` calls.
+    """
+    options |= {"rho2": rho2, "threads": threads}
+    if dev is not None:
+        check_same_vocabulary("dev", dev, corpus)
+    data = _prepared(corpus, options)
+    values = plan(data, rho1, n_rho, rho_min_ratio, scored=dev is not None)
+    fits: list[Fit] = []
+    errors: list[float] = []
+    for number, value in enumerate(_following(values, fits, errors)):
+        fits.append(_fit(data, value, fits, options))
+        errors.append(np.nan if dev is None else _error(dev, fits[-1], error, threads))
+        if each is not None:
+            left = values.left([found.rho1 for found in fits], errors)
+            each(_point(number, fits[-1], None if dev is None else errors[-1], left=left))
+        if fits[-1].stopped_by == "interrupt":
+            break
+    order = np.argsort([-found.rho1 for found in fits], kind="stable")
+    return _warned(
+        Path(
+            [fits[k] for k in order],
+            None if dev is None else np.array(errors)[order],
+            make_model=make_model,
+            score=name_of(error),
+            searched=isinstance(values, Search),
+        )
+    )
+
+
+def cross_validate(
+    corpus: Corpus,
+    *,
+    folds: int | Iterable[tuple[Numbers, Numbers]] = 5,
+    groups: Iterable[Any] | None = None,
+    shuffle: bool = True,
+    seed: int = 0,
+    n_rho: int | None = None,
+    rho_min_ratio: float | None = None,
+    rho1: Floats | None = None,
+    rho2: float = RHO2,
+    error: ErrorRate = BY_TOKENS,
+    threads: int = 0,
+    each: Each | None = None,
+    make_model: Callable[[Fit], Model] | None = None,
+    **options: Any,
+) -> Path:
+    """The path of the whole corpus, with errors from parts that are left out of training in turn.
+
+    `folds` is a number of parts, or gives the sequences to train on and those to leave out. Sequences are dealt to a
+    number of parts at random, those of one of the `groups` (a value for each sequence) to the same part; without
+    `shuffle`, parts are consecutive. `seed` is that of the deal and of the stochastic solvers.
+
+    All paths have the same values of rho1 (and rho2), found or given as for `path`; a search looks at the mean error
+    over the folds. The objective is a sum, so that a penalty weighs a little more on the smaller training sets. The
+    mean and its standard error are over the folds.
+
+    Folds run one after the other, or wherever `joblib.parallel_config` says: on processes, or on a Dask cluster.
+    """
+    options |= {"rho2": rho2, "threads": threads, "seed": seed}
+    data = _prepared(corpus, options)
+    values = plan(data, rho1, n_rho, rho_min_ratio, scored=True)
+    if isinstance(folds, int):
+        folds = dealt(corpus.n_sequences, folds, groups=groups, shuffle=shuffle, seed=seed)
+    parts = [
+        _Fold(corpus, np.asarray(train, dtype=np.int64), np.asarray(out, dtype=np.int64), k, error, options)
+        for k, (train, out) in enumerate(folds)
+    ]
+    if len(parts) < 2:
+        raise InputError(f"folds: expected at least 2, found {len(parts)}")
+    tried, errors = _fold_errors(parts, values, each)
+    order = np.argsort(-np.array(tried), kind="stable")
+    fits: list[Fit] = []
+    for number, k in enumerate(order):
+        fits.append(_fit(data, tried[k], fits, options))
+        if fits[-1].stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        if each is not None:
+            each(_point(number, fits[-1], None, folds=len(parts), left=len(tried) - number - 1))
+    by_fold = np.array(errors)[order]  # [values, folds]
+    spread = np.std(by_fold, axis=1, ddof=1) / np.sqrt(len(parts))
+    found = Path(fits, by_fold.mean(axis=1), spread, make_model, name_of(error), isinstance(values, Search))
+    return _warned(found)
+
+
+def _fold_errors(
+    parts: list[_Fold], values: Given | Search, each: Each | None
+) -> tuple[list[float], list[list[float]]]:
+    """The values of rho1 in the order they were tried, and [values][folds] their errors: all folds take each step."""
+    from joblib import Parallel, delayed
+
+    here = Parallel().n_jobs == 1
+    if not here:  # a callback is for who started this, not for another process
+        for part in parts:
+            part.options = part.options | {"callback": None}
+    tried: list[float] = []
+    errors: list[list[float]] = []
+    known: list[dict[float, Weights]] = [{} for _ in parts]
+    while step := values.next(tried, [float(np.mean(row)) for row in errors]):
+        left = len(tried) + values.left(tried, [float(np.mean(row)) for row in errors])  # fits to all data, at the end
+        rounds = _Rounds(each, len(tried), len(step), len(parts), (left - len(tried) - len(step)) * len(parts) + left)
+        done = Parallel()(
+            delayed(part.run)(step, _neighbour(known[part.number], step[0]), rounds.of(part.number) if here else None)
+            for part in parts
+        )
+        for part, solved in zip(parts, done, strict=True):
+            known[part.number] |= {value: s.weights for value, s in zip(step, solved, strict=True)}
+            if not here:
+                for k, s in enumerate(solved):
+                    rounds.of(part.number)(k, step[k], s, None)
+        tried += step
+        errors += [[solved[k].error for solved in done] for k in range(len(step))]
+        if isinstance(values, Given):
+            break
+    return tried, errors
+
+
+class _Solved(NamedTuple):
+    """What is kept of a fit to a fold."""
+
+    error: float
+    weights: Weights
+    seconds: float
+
+
+class _Rounds(NamedTuple):
+    """Tells `each` of the fits of one step of all folds."""
+
+    each: Each | None
+    first: int  #: values of rho1 before
+    n_values: int
+    folds: int
+    later: int  #: fits after this step, at least
+
+    def of(self, fold: int) -> Callable[[int, float, _Solved, Fit | None], None]:
+        def told(k: int, rho1: float, solved: _Solved, found: Fit | None) -> None:
+            if self.each is None:
+                return
+            left = (self.folds - fold) * self.n_values - k - 1 + max(0, self.later)
+            size = len(solved.weights.w)
+            number, where = self.first + k, {"fold": fold, "folds": self.folds, "left": left}
+            self.each(Point(number, rho1, size, solved.seconds, solved.error, found, **where))
+
+        return told
+
+
+class _Fold:
+    """One part of a corpus to train on, another to score on. What was prepared stays here, and does not travel."""
+
+    def __init__(
+        self, corpus: Corpus, train: Numbers, out: Numbers, number: int, error: ErrorRate, options: dict[str, Any]
+    ) -> None:
+        self.corpus, self.train, self.out, self.number = corpus, train, out, number
+        self.error, self.options = error, options
+        self._data: tuple[TrainingData, Corpus] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_data": None}
+
+    def run(
+        self, values: list[float], start: Weights | None, told: Callable[[int, float, _Solved, Fit | None], None] | None
+    ) -> list[_Solved]:
+        """Fits for these values, the first from `start`, each other from the one before."""
+        if self._data is None:
+            self._data = _prepared(self.corpus.subset(self.train), self.options), self.corpus.subset(self.out)
+        data, out = self._data
+        solved: list[_Solved] = []
+        for k, value in enumerate(values):
+            found = fit(data, rho1=value, init=start, **self.options)
+            if found.stopped_by == "interrupt":
+                raise KeyboardInterrupt
+            start = Weights(found.numbers, found.w)
+            error = _error(out, found, self.error, self.options["threads"])
+            solved.append(_Solved(error, start, _seconds(found)))
+            if told is not None:
+                told(k, value, solved[-1], found)
+        if len(values) > 1:
+            self._data = None  # a grid is followed at once: no other step will need it
+        return solved
+
+
+def _following(values: Given | Search, fits: list[Fit], errors: list[float]) -> Iterable[float]:
+    """The values of a plan; `fits` and `errors` grow in between."""
+    while step := values.next([found.rho1 for found in fits], errors):
+        yield from step
+        if isinstance(values, Given):
+            return
+
+
+def _prepared(corpus: Corpus | Shards, options: dict[str, Any]) -> TrainingData:
+    """The data for all fits of a path, which differ in the penalty alone."""
+    return TrainingData(corpus, **{name: options[name] for name in _SPACE if name in options})
+
+
+def _fit(data: TrainingData, rho1: float, fits: list[Fit], options: dict[str, Any]) -> Fit:
+    return fit(data, rho1=rho1, init=_neighbour({found.rho1: found for found in fits}, rho1), **options)
+
+
+def _neighbour(known: Mapping[float, Any], rho1: float) -> Any:
+    """What there is at the next larger value, else at the next smaller one, else None."""
+    above, below = [other for other in known if other > rho1], [other for other in known if other <= rho1]
+    return known[min(above)] if above else known[max(below)] if below else None
+
+
+def _error(corpus: Corpus, found: Fit, error: ErrorRate, threads: int) -> float:
+    return error(corpus, best_labels(corpus, found.numbers, found.w, threads=threads))
+
+
+def _seconds(found: Fit) -> float:
+    return found.history[-1].time_s if found.history else 0.0
+
+
+def _point(number: int, found: Fit, error: float | None, **where: Any) -> Point:
+    return Point(number, found.rho1, len(found.w), _seconds(found), error, found, **where)
+
+
+def _warned(found: Path) -> Path:
+    if found.advice is not None:
+        warnings.warn(found.advice, PathWarning, stacklevel=3)
+    return found

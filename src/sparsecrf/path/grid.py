@@ -1,0 +1,142 @@
+"""Which values of rho1 are tried: given ones, or those of a search that looks at the scores.
+
+A search goes down by factors of FACTOR until the score has turned: PATIENCE values below the best one are not better.
+It begins at FIRST: rho1 is in units of tokens (a feature whose count is within rho1 of its expectation has no weight),
+and above that, or above a thousandth of rho_max where there are many tokens, models hardly know more than how frequent
+labels are. If the best is the first, the search goes up, at most to rho_max. In the end the gaps beside the best are
+halved (on a logarithmic scale). It gives up at FLOOR; `Path.advice` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from sparsecrf._core import Corpus, InputError
+from sparsecrf.defaults import N_RHO, RHO_MIN, RHO_MIN_RATIO
+from sparsecrf.shards import Shards
+from sparsecrf.training.data import TrainingData
+from sparsecrf.training.feature_sets import Floats, Numbers
+from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
+
+FIRST = 30.0, 1e-3  # tokens, or this share of rho_max if that is more
+FACTOR = 3.0
+PATIENCE = 2
+FLOOR = 0.01, 1e-5  # tokens, or this share of rho_max if that is less
+
+
+def rho_max(
+    corpus: Corpus | Shards | TrainingData,
+    *,
+    observed_only: bool = False,
+    features: Numbers | None = None,
+    threads: int = 0,
+) -> float:
+    """The smallest rho1 whose solution is w = 0: the largest |gradient| there over all features of the model."""
+    data = TrainingData.of(corpus, observed_only=observed_only, features=features, threads=threads)
+    at_zero = Objective(data, ElasticNet(0.0, 0.0))
+    known = data.working_set(data.observed if data.allowed is None else data.allowed)
+    w = np.zeros(known.size)
+    largest = float(np.abs(at_zero.loss_grad(known, w)[1]).max(initial=0.0))
+    if data.allowed is None:
+        # Only a feature whose expectation could exceed that is worth a look; none is missed. Where nothing observed has
+        # a gradient, everything is.
+        bounded = Objective(data, ElasticNet(largest, 0.0))
+        wide = bounded.outside(known, w) if largest > 0 else bounded.hopeful()
+        largest = float(np.abs(bounded.loss_grad(wide, np.zeros(wide.size))[1]).max(initial=0.0))
+    return largest
+
+
+@dataclass(frozen=True)
+class Given:
+    """Values that are tried whatever the scores are."""
+
+    values: list[float]  #: falling
+
+    def next(self, rho1: Sequence[float], errors: Sequence[float]) -> list[float]:
+        """The values to try next, in this order; none: that was all."""
+        return [] if rho1 else self.values
+
+    def left(self, rho1: Sequence[float], errors: Sequence[float]) -> int:
+        """How many values there are still to try, at least."""
+        return len(self.values) - len(rho1)
+
+
+@dataclass(frozen=True)
+class Search:
+    """Values that depend on the errors of those before (see above)."""
+
+    largest: float  #: rho_max
+
+    @property
+    def first(self) -> float:
+        return min(max(FIRST[0], FIRST[1] * self.largest), self.largest / FACTOR)
+
+    @property
+    def floor(self) -> float:
+        return min(FLOOR[0], FLOOR[1] * self.largest)
+
+    def next(self, rho1: Sequence[float], errors: Sequence[float]) -> list[float]:
+        """The value to try next, given those tried and their errors; none: the search has ended."""
+        if not rho1:
+            return [self.first]
+        tried, error = _falling(rho1, errors)
+        best = int(np.argmin(error))
+        if self._goes_down(tried, error):
+            return [tried[-1] / FACTOR]
+        if best == 0 and tried[0] < self.largest:
+            return [min(FACTOR * tried[0], self.largest)]
+        for other in (best - 1, best + 1):
+            if 0 <= other < len(tried) and not 1 / _FINE < tried[other] / tried[best] < _FINE:
+                return [sqrt(tried[other] * tried[best])]
+        return []
+
+    def left(self, rho1: Sequence[float], errors: Sequence[float]) -> int:
+        """How many values there are still to try, at least."""
+        if not rho1:
+            return 1 + PATIENCE + 2
+        tried, error = _falling(rho1, errors)
+        best = int(np.argmin(error))
+        if self._goes_down(tried, error):
+            return max(1, PATIENCE - (len(tried) - 1 - best)) + 2
+        sides = [tried[k] / tried[best] for k in (best - 1, best + 1) if 0 <= k < len(tried)]
+        return sum(not 1 / _FINE < side < _FINE for side in sides) + (best == 0 and tried[0] < self.largest)
+
+    def _goes_down(self, tried: list[float], error: list[float]) -> bool:
+        """The score has not turned yet. While all are equal (no chunk is found, say) it cannot turn."""
+        best = int(np.argmin(error))
+        turned = len(tried) - 1 - best >= PATIENCE and max(error) > min(error)
+        return not turned and min(error) != 0 and tried[-1] / FACTOR >= self.floor
+
+
+_FINE = 1.01 * sqrt(FACTOR)  # neighbours of the best that are closer need no value between
+
+
+def _falling(rho1: Sequence[float], errors: Sequence[float]) -> tuple[list[float], list[float]]:
+    order = sorted(range(len(rho1)), key=lambda k: -rho1[k])
+    return [rho1[k] for k in order], [errors[k] for k in order]
+
+
+def plan(
+    data: TrainingData, rho1: Floats | None, n_rho: int | None, rho_min_ratio: float | None, *, scored: bool
+) -> Given | Search:
+    """Given values, a geometric grid, or, if there are scores and nothing was given, a search."""
+    if rho1 is not None:
+        given = np.asarray(rho1, dtype=np.float64)
+        if given.ndim != 1 or len(given) == 0 or not (np.diff(given) < 0).all():
+            raise InputError(f"rho1: expected one or more values, each below the last, found {rho1}")
+        return Given(given.tolist())
+    if n_rho is not None and n_rho < 1:
+        raise InputError(f"n_rho: expected at least 1, found {n_rho}")
+    if rho_min_ratio is not None and not 0 < rho_min_ratio <= 1:
+        raise InputError(f"rho_min_ratio: expected a number above 0 and at most 1, found {rho_min_ratio}")
+    largest = rho_max(data)
+    if scored and n_rho is None and rho_min_ratio is None and largest > 0:
+        return Search(largest)
+    if rho_min_ratio is None:
+        rho_min_ratio = min(RHO_MIN_RATIO, RHO_MIN / largest) if largest > 0 else 1.0
+    return Given((largest * np.geomspace(1.0, rho_min_ratio, N_RHO if n_rho is None else n_rho)).tolist())

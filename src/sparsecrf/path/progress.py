@@ -1,0 +1,49 @@
+"""What a path tells people while it goes on: fold, point, score, time left."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from sparsecrf.path.following import Point
+from sparsecrf.progress import Advance, note
+
+
+class PathProgress:
+    """Shows every fit that is done and, beside it, the iterations of the one that goes on."""
+
+    def __init__(self, advance: Advance, score: str, folds: int = 0) -> None:
+        self._advance, self._score = advance, score
+        self._done = ""
+        self._seconds: deque[float] = deque(maxlen=max(4, 2 * folds))  # of the last fits: later ones take longer
+
+    def each(self, point: Point) -> None:
+        self._seconds.append(point.seconds)
+        self._done = self.text(point)
+        self._advance(1, self._done)
+
+    def callback(self, record: dict[str, Any]) -> Any:
+        """An iteration of the fit that goes on."""
+        self._advance(0, "  |  ".join(part for part in (self._done, note(record)) if part))
+
+    def text(self, point: Point) -> str:
+        """One fit for people."""
+        where = f"fold {point.fold + 1} of {point.folds}, " if point.fold is not None else ""
+        if point.fold is None and point.folds:
+            where = "all data, "
+        parts = [f"{where}point {point.number + 1}: rho1 {point.rho1:.4g}", f"{point.n_weights:,} weights"]
+        if point.error is not None:
+            parts.append(f"{self._score} {100 - point.error:.2f} %")
+        if point.left:
+            left = point.left * sum(self._seconds) / len(self._seconds)
+            parts.append(f"at least {duration(left)} left")
+        return "  ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """Such as 8 s, 1:23 or 2:01:23."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes}:{rest:02d}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"

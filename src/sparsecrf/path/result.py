@@ -1,0 +1,127 @@
+"""What a path is: its fits, their scores, which is best, and whether the best lies at an edge of what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from sparsecrf._core import InputError
+from sparsecrf.path.scores import TOKENS
+from sparsecrf.training import STOCHASTIC, Fit
+from sparsecrf.training.feature_sets import Floats
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
+
+_LIMITS = ("max_iter", "time_limit")
+
+
+class PathWarning(UserWarning):
+    """A choice of rho1 that cannot be relied upon: the best is the last value that was tried, or a limit ended fits."""
+
+
+@dataclass(frozen=True, repr=False)
+class Path:
+    """Fits by falling rho1, with their errors on other data, if there are any."""
+
+    fits: list[Fit]
+    #: [fits] in percent, the smaller the better: what `scores` lack of 100, on the dev corpus or the mean over folds
+    errors: Floats | None = None
+    standard_errors: Floats | None = None  #: [fits] of the mean over the folds
+    make_model: Callable[[Fit], Model] | None = None  #: how a fit becomes a model, if that was said
+    score: str = TOKENS  #: what the scores are: token accuracy, chunk F1, or another
+    searched: bool = False  #: the values of rho1 were found by a search, not given
+
+    def __repr__(self) -> str:
+        rho1 = f", rho1 {self.fits[0].rho1:.4g} to {self.fits[-1].rho1:.4g}" if self.fits else ""
+        return f"<Path: {len(self.fits)} fits{rho1}{self._best_text()}>"
+
+    def _best_text(self) -> str:
+        if self.best is None or self.scores is None:
+            return ""
+        found, edge = self.fits[self.best], f" (at the {self.edge} edge)" if self.edge else ""
+        spread = "" if self.standard_errors is None else f" +- {self.standard_errors[self.best]:.2f}"
+        return (
+            f"; best: rho1 {found.rho1:.4g}{edge}, {self.score} {self.scores[self.best]:.2f} %{spread}, "
+            f"{len(found.w):,} weights"
+        )
+
+    def __len__(self) -> int:
+        return len(self.fits)
+
+    def __iter__(self) -> Iterator[Fit]:
+        return iter(self.fits)
+
+    def __getitem__(self, k: int) -> Fit:
+        return self.fits[k]
+
+    def model(self, k: int) -> Model:
+        """The model of the k-th fit."""
+        if self.make_model is None:
+            raise InputError("path: expected to be told how to make a model (make_model=), found nothing")
+        return self.make_model(self.fits[k])
+
+    @property
+    def rho1(self) -> Floats:
+        return np.array([found.rho1 for found in self.fits])
+
+    @property
+    def scores(self) -> Floats | None:
+        """[fits] in percent, the larger the better."""
+        return None if self.errors is None else 100 - self.errors
+
+    @property
+    def best(self) -> int | None:
+        """Which fit has the smallest error; of several the one with the largest rho1."""
+        return None if self.errors is None else int(np.argmin(self.errors))
+
+    @property
+    def one_se(self) -> int | None:
+        """The fit of the largest rho1 whose error is at most the smallest one plus the standard error of that."""
+        if self.errors is None or self.standard_errors is None:
+            return None
+        return one_standard_error(self.errors, self.standard_errors)
+
+    @property
+    def edge(self) -> Literal["lower", "upper"] | None:
+        """The edge of the tried values at which the best one lies: a better one may lie beyond it.
+
+        Nothing lies beyond a model without weights, nor beyond an error of zero; one value has no edges.
+        """
+        if self.best is None or self.errors is None or len(self) == 1 or self.errors[self.best] == 0:
+            return None
+        if self.best == len(self) - 1:
+            return "lower"
+        return "upper" if self.best == 0 and len(self.fits[0].w) > 0 else None
+
+    @property
+    def advice(self) -> str | None:
+        """What to do where the choice of rho1 cannot be relied upon; None: nothing."""
+        if self.best is None:
+            return None
+        rho1, said = self.fits[self.best].rho1, list[str]()
+        if self.edge is not None:
+            beyond = "smaller" if self.edge == "lower" else "larger"
+            said.append(f"the best rho1, {rho1:.4g}, is the {beyond[:-1]}st that was tried: {_way_on(self, beyond)}")
+        limited = sum(found.stopped_by in _LIMITS and found.solver not in STOCHASTIC for found in self.fits)
+        if limited:
+            said.append(
+                f"{limited} of {len(self)} fits were ended by a limit, before their optimum: their scores and numbers "
+                "of weights may be others with a larger max_iter or time_limit"
+            )
+        return "; ".join(said) or None
+
+
+def _way_on(path: Path, beyond: str) -> str:
+    if path.searched and beyond == "smaller":
+        return "these data want almost no l1 penalty; try a larger rho2, or give smaller values of rho1"
+    return f"try {beyond} values, or give none (no grid either): a search goes on until the score has turned"
+
+
+def one_standard_error(errors: Floats, standard_errors: Floats) -> int:
+    """The first of the errors, given by falling rho1, that is within one standard error of the smallest."""
+    best = int(np.argmin(errors))
+    return int(np.argmax(errors <= errors[best] + standard_errors[best]))

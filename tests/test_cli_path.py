@@ -1,0 +1,107 @@
+"""The command path: what it writes, what it chooses by, what it says."""
+
+import json
+import re
+from unittest.mock import ANY
+
+import pytest
+
+from sparsecrf import Model
+from test_train_label import TEMPLATE, simulated
+
+
+@pytest.fixture
+def files(program):
+    """A program in a directory with data."""
+    program.write(train_txt=simulated(60, 1), dev_txt=simulated(20, 2), t_txt=TEMPLATE)
+    return program
+
+
+def test_rows_of_a_path_are_of_its_models(files):
+    """Stochastic solvers return the best weights seen, not the last ones; without all labels there is no gap."""
+    text = (files.directory / "train.txt").read_text(encoding="utf-8")
+    label = text.split("\n", 1)[0].split()[-1]
+    (files.directory / "some.txt").write_text(text.replace(f" {label}\n", " ?\n", 1), encoding="utf-8")
+    options = ["-t", "t.txt", "--n-rho", "4", "--json", "-q", "--missing", "?"]
+    for solver in ("auto", "sgd-l1"):
+        done = files("path", "some.txt", "-o", "q", *options, "--solver", solver)
+        rows = json.loads(done.out, parse_constant=pytest.fail)["path"]
+        assert [row["gap"] for row in rows] == [None] * 4
+        for row in rows:
+            counts = Model.load(files.directory / "q" / row["model"]).explain().summary
+            assert (row["active_unigram"], row["active_bigram"]) == (counts["active_unigram"], counts["active_bigram"])
+
+
+def test_path(files):
+    done = files("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "p", "--n-rho", "4", "--json", "-q")
+    assert done.status == 0
+    found = json.loads(done.out)
+    assert [row["model"] for row in found["path"]] == [f"model-{k:02d}.safetensors" for k in range(4)]
+    errors = [row["dev_error"] for row in found["path"]]
+    assert errors[found["best"]] == min(errors)
+    lines = (files.directory / "p" / "path.tsv").read_text(encoding="utf-8").splitlines()
+    assert lines[0].split("\t") == list(found["path"][0])
+    assert len(lines) == 5
+    best = json.loads(files("eval", "dev.txt", "-m", "p/best.safetensors", "--json").out)
+    assert best["token_error"] == pytest.approx(min(errors))
+
+
+def test_path_searches_by_itself(files):
+    done = files("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "s", "--json")
+    assert done.status == 0
+    found = json.loads(done.out)
+    rho1, errors = ([row[name] for row in found["path"]] for name in ("rho1", "dev_error"))
+    assert rho1 == sorted(rho1, reverse=True)
+    assert 0 < found["best"] < len(rho1) - 1
+    assert errors[found["best"]] == min(errors)
+    assert (found["score"], found["edge"], found["warning"]) == ("token accuracy", None, None)
+    best = json.loads(files("eval", "dev.txt", "-m", "s/best.safetensors", "--json").out)
+    assert best["token_error"] == pytest.approx(min(errors))
+    for row in found["path"]:  # names are by the order of the fits, rows by falling rho1
+        assert Model.load(files.directory / "s" / row["model"]).training["rho1"] == row["rho1"]
+    assert re.search(r"point \d+: rho1 .* weights  token accuracy .* %", done.err)
+    assert re.search(r"best: rho1 .* active features, token accuracy .* % on the dev data", done.err)
+
+
+CHUNKS = "a B-X\nb I-X\nc O\n\na B-X\nc O\n\nc O\nb O\n\nd B-Y\nc O\n\n"
+
+
+def test_path_is_scored_by_chunks_or_as_asked(files):
+    files.write(chunks_txt=CHUNKS * 5, other_txt=CHUNKS.replace("b I-X", "b O"))
+    options = [
+        "-t",
+        "t.txt",
+        "--dev",
+        "other.txt",
+        "-o",
+        "c",
+        "--n-rho",
+        "4",
+        "--rho-min-ratio",
+        "0.01",
+        "--json",
+        "-q",
+    ]
+    by_chunks = json.loads(files("path", "chunks.txt", *options).out)
+    assert by_chunks["score"] == "chunk F1"
+    assert by_chunks == {**json.loads(files("path", "chunks.txt", *options, "--score", "f1").out), "time_s": ANY}
+    f1 = [row["dev_f1"] for row in by_chunks["path"]]
+    assert f1[by_chunks["best"]] == max(f1) > f1[0]
+    best = json.loads(files("eval", "other.txt", "-m", "c/best.safetensors", "--json").out)
+    assert best["f1"] == pytest.approx(max(f1))
+    by_tokens = json.loads(files("path", "chunks.txt", *options, "--score", "error").out)
+    assert by_tokens["score"] == "token accuracy"
+    assert [row["dev_f1"] for row in by_tokens["path"]] == [None] * 4
+    assert [row["dev_error"] for row in by_tokens["path"]] == [row["dev_error"] for row in by_chunks["path"]]
+    wrong = files("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "w", "--score", "f1")
+    assert wrong.status == 1
+    assert "score: expected labels that encode chunks" in wrong.err
+
+
+def test_path_says_that_its_best_is_at_an_edge(files):
+    options = ["--dev", "dev.txt", "-o", "e", "--n-rho", "2", "--rho-min-ratio", "0.1", "--json", "-q"]
+    done = files("path", "train.txt", "-t", "t.txt", *options)
+    found = json.loads(done.out)
+    assert (found["best"], found["edge"]) == (1, "lower")
+    assert "is the smallest that was tried" in found["warning"]
+    assert f"warning: {found['warning']}" in done.err
