@@ -91,6 +91,18 @@ def test_path_with_standard_errors_and_the_rule_of_one(task):
     assert [text.get_text()[:6] for text in display.axes_[0].get_legend().get_texts()] == ["best: ", "one SE"]
 
 
+def test_an_edge_and_another_score_are_said(dev_path):
+    falling = replace(dev_path, errors=np.array([50.0, 20, 14, 13, 12, 11]), score="chunk F1")
+    display = plot_path(falling)
+    (entry,) = display.axes_[0].get_legend().get_texts()
+    assert entry.get_text().startswith("best (at the edge): ")
+    assert display.ax_.get_ylabel() == "100 - chunk F1 (%)"
+    inside = plot_path(replace(falling, errors=np.array([50.0, 20, 14, 11, 12, 13]), score="token accuracy"))
+    (entry,) = inside.axes_[0].get_legend().get_texts()
+    assert entry.get_text().startswith("best: ")
+    assert inside.ax_.get_ylabel() == "error (%)"
+
+
 def test_traces_are_the_largest_weights(task, dev_path):
     vocabulary = task[0]
     bare = Path(dev_path.fits)

@@ -11,6 +11,7 @@ import numpy as np
 from sparsecrf._core import InputError
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.explain.weights import START
+from sparsecrf.path.scores import TOKENS
 from sparsecrf.plots.display import COLOURS, COLUMN, DASHES, QUIET, Display, legend_above, plain_log, printable
 from sparsecrf.plots.heatmap import Floats
 
@@ -40,15 +41,19 @@ class PathDisplay(Display):
         one_se: int | None = None,
         traces: Any = None,
         names: Sequence[str] | None = None,
+        score: str = TOKENS,
+        edge: str | None = None,
     ) -> None:
         """[fits] each: penalties, numbers of active features, errors in percent and their standard errors. `one_se`:
         which fit the rule of one standard error takes. `traces`: float64[features, fits], weights; `names` theirs.
+        `score`: what the errors lack of 100; `edge`: that at which the best fit lies (`Path.edge`), which is said.
         """
         self.rho1, self.active = np.asarray(rho1, float), np.asarray(active)
         self.errors = None if errors is None else np.asarray(errors, float)
         self.standard_errors = None if standard_errors is None else np.asarray(standard_errors, float)
         self.traces = None if traces is None else np.asarray(traces, float)
         self.one_se, self.names = one_se, None if names is None else list(names)
+        self.score, self.edge = score, edge
         n = len(self.rho1)
         for name in ("active", "errors", "standard_errors", "traces"):
             values = getattr(self, name)
@@ -86,6 +91,8 @@ class PathDisplay(Display):
             one_se=path.one_se,
             traces=weights,
             names=names,
+            score=path.score,
+            edge=path.edge,
         )
 
     @classmethod
@@ -100,6 +107,8 @@ class PathDisplay(Display):
             errors=errors,
             standard_errors=spread,
             one_se=one_standard_error(errors, spread),
+            score=estimator.score_name_,
+            edge=estimator.edge_,
         )
 
     def plot(self, ax: Any = None, *, log_error: bool | None = None) -> PathDisplay:
@@ -130,9 +139,10 @@ class PathDisplay(Display):
         """Fits that are marked: what they are, which, and the dashes of their line."""
         if self.best is None:
             return []
+        best = "best" if self.edge is None else "best (at the edge)"
         if self.one_se is None or self.one_se == self.best:
-            return [("best" if self.one_se is None else "best, one SE", self.best, ":")]
-        return [("best", self.best, ":"), ("one SE", self.one_se, "--")]
+            return [(best if self.one_se is None else f"{best}, one SE", self.best, ":")]
+        return [(best, self.best, ":"), ("one SE", self.one_se, "--")]
 
     def _at_edge(self, k: int) -> bool:
         """Whether a choice is the first or the last of the path: beyond it there may be a better one."""
@@ -188,7 +198,7 @@ class PathDisplay(Display):
         if positive and (errors.max() > 5 * errors.min() if log_error is None else log_error):
             panel.set_yscale("log")
             plain_log(panel.yaxis, errors.min(), errors.max())
-        panel.set_ylabel("error (%)")
+        panel.set_ylabel("error (%)" if self.score == TOKENS else f"100 - {self.score} (%)")
         return marked
 
     def _draw_traces(self, panel: Axes) -> None:
