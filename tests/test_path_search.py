@@ -156,6 +156,20 @@ def test_a_limit_is_not_silent(task):
         path(task[0], dev=task[1], rho1=[4.0, 1.0, 0.5, 0.01], **OPTIONS, max_iter=1)
 
 
+def test_patience_ends_the_fits_of_a_path_early(task):
+    corpus, dev = task
+    values = {"rho1": [0.3, 0.03], "rho2": 0.0, "tol": 1e-9, "threads": 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PathWarning)
+        early = path(corpus, dev=dev, patience=2, **values)
+        late = path(corpus, dev=dev, **values)
+    assert [found.stopped_by for found in early] == ["dev", "dev"]
+    assert early.errors[0] == min(record.dev_error for record in early[0].history)
+    assert all(early.errors <= late.errors)
+    with pytest.raises(InputError, match="patience: expected a dev corpus with it"):
+        path(corpus, patience=2, **values)
+
+
 def test_no_edges_where_nothing_lies_beyond(task):
     fits = path(task[0], rho1=[1e6, 1.0, 0.1], threads=1).fits
     assert Path(fits, np.array([1.0, 2.0, 3.0])).edge is None  # the first has no weights

@@ -36,6 +36,12 @@ class PathOptions:
     rho2: Rho2 = RHO2
     solver: Solver = SOLVER
     tol: Annotated[float, typer.Option(metavar="X", min=0, help="Stop each fit at this tolerance, as for train.")] = TOL
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Stop each fit when its token error on --dev has not improved for N iterations."
+        ),
+    ] = None
     threads: Threads = 0
 
 

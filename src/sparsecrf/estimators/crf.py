@@ -179,6 +179,7 @@ class CRF(BaseCRF):
                 rho1=falling(rho1s),
                 dev=held_out,
                 error=score,
+                patience=self.patience,
                 make_model=data.model,
                 time_limit=self.time_limit,
                 each=watch.each,

@@ -54,6 +54,7 @@ def path(
     rho2: float = RHO2,
     dev: Corpus | None = None,
     error: ErrorRate = BY_TOKENS,
+    patience: int | None = None,
     threads: int = 0,
     each: Each | None = None,
     make_model: Callable[[Fit], Model] | None = None,
@@ -67,12 +68,15 @@ def path(
     also what there is without `dev`; `rho1` gives the values, falling. A best value at an edge gives a `PathWarning`.
 
     `error` is what the fits are judged by: one of `score_of`, or a function of a corpus and its predicted labels.
+    With `patience`, every fit also stops when its token error on `dev` has not improved for so many iterations.
     `options` are those of `fit`. `each` is told of every fit when it is done. Ctrl-C ends the path with the fits that
     there are, the last one as far as it came. `make_model` is what `Path.model` calls.
     """
     options |= {"rho2": rho2, "threads": threads}
     if dev is not None:
         check_same_vocabulary("dev", dev, corpus)
+    if patience is not None:
+        options |= {"dev": dev, "patience": patience}
     data = _prepared(corpus, options)
     values = plan(data, rho1, n_rho, rho_min_ratio, scored=dev is not None)
     fits: list[Fit] = []

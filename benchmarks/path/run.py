@@ -1,0 +1,177 @@
+"""The default choice of rho1, `path` on dev data and `CRFCV`, beside a fine grid by hand.
+
+    PYTHONPATH=. python benchmarks/path/run.py conll2000 conll2003-rich ewt FOLDER... -o record.json
+
+A name is one of benchmarks/peers/tasks.py ($SPARSECRF_DATA has the files); a folder has train.txt, test.txt, template
+and perhaps dev.txt. Without dev data every tenth sequence is left out of training. What is compared is the score on the
+test data: chunk F1 where labels are chunks, else token accuracy. `CRFCV` and the grid beside it get at most --tokens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from benchmarks.peers.tasks import DATA, TASKS
+
+from sparsecrf import Corpus, Template, Vocabulary, read_columns
+from sparsecrf.path import Path, PathWarning, Score, cross_validate, documents, path, score_of
+from sparsecrf.training.heldout import best_labels
+
+GRID = np.geomspace(10.0, 0.05, 16)  # steps of 1.42
+Sentences = list[tuple[list[list[str]], list[str]]]  #: rows of columns and labels, by sequence
+
+
+@dataclass
+class Encoded:
+    """A task, encoded."""
+
+    name: str
+    train: Corpus
+    dev: Corpus
+    test: Corpus
+    score: Score
+    documents: Any  #: int64[sequences of train]; None: there are no documents
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tasks", nargs="+", metavar="NAME|FOLDER")
+    parser.add_argument("--tokens", type=int, default=40_000, help="for CRFCV, at most")
+    parser.add_argument("--tol", type=float, help="instead of the default")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("-o", "--output", default="path.jsonl", help="one object a line is added")
+    given = parser.parse_args()
+    options: dict[str, Any] = {"threads": given.threads}
+    if given.tol is not None:
+        options["tol"] = given.tol
+    for name in given.tasks:
+        task = load(name)
+        found = {"task": task.name, **on_dev(task, options), **by_folds(task, given.tokens, options)}
+        with open(given.output, "a", encoding="utf-8") as file:
+            file.write(json.dumps(found) + "\n")
+        print(row(found), flush=True)
+
+
+def load(name: str) -> Encoded:
+    """Read and encode all parts by the names of the training data."""
+    if name in TASKS:
+        task, folder = TASKS[name], (DATA / TASKS[name].train).parent
+        template = Template(task.template)
+    else:
+        task, folder = None, pathlib.Path(name)
+        template = Template.load(folder / "template")
+
+    def read(part: str) -> Sentences:
+        more = task.more if task is not None and task.more is not None else lambda word: []
+        rows = list(read_columns(folder / f"{part}.txt"))
+        return [([[*r[:-1], *more(r[0])] for r in s], [r[-1] for r in s]) for s in rows]
+
+    train, test = read("train"), read("test")
+    dev = read("dev") if (folder / "dev.txt").exists() else train[::10]
+    if not (folder / "dev.txt").exists():
+        train = [s for k, s in enumerate(train) if k % 10]
+    vocabulary = Vocabulary(Template.conditions_pairs, True)
+
+    def encode(sentences: Sentences, *, grow: bool = False) -> Corpus:
+        known = None if grow else set(labels)
+        y = [[label if known is None or label in known else None for label in names] for _, names in sentences]
+        return vocabulary.encode([rows for rows, _ in sentences], y, grow=grow, template=template)
+
+    corpus = encode(train, grow=True)
+    labels = [vocabulary.labels[k] for k in range(len(vocabulary.labels))]
+    numbers = documents(rows for rows, _ in train)
+    groups = numbers if numbers[-1] > 10 else None
+    return Encoded(folder.name, corpus, encode(dev), encode(test), score_of("auto", labels), groups)
+
+
+def on_dev(task: Encoded, options: dict[str, Any]) -> dict[str, Any]:
+    """The search on dev data; and a grid, all of whose models are scored on the test data."""
+    found, seconds, warned = timed(lambda: path(task.train, dev=task.dev, error=task.score, **options))
+    hand, hand_s, _ = timed(lambda: path(task.train, dev=task.dev, error=task.score, rho1=GRID, **options))
+    return {
+        "tokens": task.train.n_tokens,
+        "score": task.score.name,
+        "path": {**chosen(task, found), "fits": len(found), "seconds": seconds, "warned": warned},
+        "grid": {**chosen(task, hand), **oracle(task, hand), "fits": len(hand), "seconds": hand_s},
+    }
+
+
+def by_folds(task: Encoded, tokens: int, options: dict[str, Any]) -> dict[str, Any]:
+    """What `CRFCV()` does, on whole documents if there are any, and a grid on the same training data."""
+    lengths = np.diff(task.train.offsets)
+    order = np.random.default_rng(0).permutation(len(lengths))
+    some = np.sort(order[: int(np.searchsorted(np.cumsum(lengths[order]), tokens, side="right"))])
+    part = task.train.subset(some)
+    groups = None if task.documents is None else task.documents[some]
+    found, seconds, warned = timed(lambda: cross_validate(part, groups=groups, error=task.score, **options))
+    hand, _, _ = timed(lambda: path(part, dev=task.dev, error=task.score, rho1=GRID, **options))
+    one_se = found[found.one_se or 0]
+    return {
+        "cv": {
+            **chosen(task, found),
+            "tokens": part.n_tokens,
+            "fits": 6 * len(found),
+            "seconds": seconds,
+            "warned": warned,
+            "one_se": {"rho1": one_se.rho1, "weights": len(one_se.w), "test": scored(task, one_se)},
+            "grid": {**chosen(task, hand), **oracle(task, hand)},
+        }
+    }
+
+
+def timed(follow: Any) -> tuple[Path, float, list[str]]:
+    """A path, its seconds and its warnings."""
+    began = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PathWarning)
+        found = follow()
+    return found, time.perf_counter() - began, [str(warning.message) for warning in caught]
+
+
+def scored(task: Encoded, found: Any) -> float:
+    return 100 - task.score(task.test, best_labels(task.test, found.numbers, found.w, threads=1))
+
+
+def chosen(task: Encoded, found: Path) -> dict[str, Any]:
+    assert found.best is not None
+    assert found.scores is not None
+    best = found[found.best]
+    values = {"rho1": best.rho1, "weights": len(best.w), "dev": found.scores[found.best], "test": scored(task, best)}
+    return {**values, "rho1s": found.rho1.tolist(), "scores": found.scores.tolist()}
+
+
+def oracle(task: Encoded, found: Path) -> dict[str, Any]:
+    """The best score on the test data of all fits: what no choice on other data can be sure to find."""
+    tests = [scored(task, one) for one in found]
+    best = int(np.argmax(tests))
+    return {"best_test": tests[best], "best_test_rho1": found[best].rho1, "tests": tests}
+
+
+def row(found: dict[str, Any]) -> str:
+    """A row of a table in Markdown."""
+    search, grid, cv = found["path"], found["grid"], found["cv"]
+    cells = [
+        f"{found['task']} ({found['tokens']:,})",
+        f"{search['rho1']:.2g}, {search['weights']:,}",
+        f"{search['test']:.2f}",
+        f"{grid['test']:.2f} ({grid['rho1']:.2g})",
+        f"{grid['best_test']:.2f} ({grid['best_test_rho1']:.2g})",
+        f"{search['fits']}, {search['seconds']:.0f} s",
+        f"{cv['tokens']:,}",
+        f"{cv['rho1']:.2g}, {cv['weights']:,}",
+        f"{cv['test']:.2f}",
+        f"{cv['grid']['best_test']:.2f} ({cv['grid']['best_test_rho1']:.2g})",
+        f"{cv['fits']}, {cv['seconds']:.0f} s",
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+if __name__ == "__main__":
+    main()
