@@ -29,22 +29,29 @@ def along(task: Encoded, rho1: float, options: dict[str, Any]) -> tuple[list[Any
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tasks", nargs="+", metavar="NAME|FOLDER")
-    parser.add_argument("--tol", type=float, default=1e-5)
+    parser.add_argument("--tol", type=float, default=1e-4)
     given = parser.parse_args()
-    options = {"threads": 1, "tol": given.tol}
-    print("| task | rho1 | best iteration on test | stopped by dev | optimum | path: rho1, at the optimum |")
+    options: dict[str, Any] = {"threads": 1, "tol": given.tol}
+    heads = ["task", "path", "path, patience 10"]
+    for rho1 in WEAK:
+        heads += [f"rho1 {rho1}: best on test", "stopped by dev", "optimum"]
+    print("| " + " | ".join(heads) + " |")
     for name in given.tasks:
         task = load(name)
-        found = path(task.train, dev=task.dev, **options)
-        chosen = found[found.best or 0]
-        choice = f"{chosen.rho1:.2g}, {len(chosen.w):,}: {token_error(task.test, chosen.numbers, chosen.w):.2f}"
+        cells = [task.name, chosen(task, options), chosen(task, options | {"patience": 10})]
         for rho1 in WEAK:
             dev, test = along(task, rho1, options)
             errors = [record.dev_error for record in test]
-            early = min(range(len(dev)), key=lambda k: dev[k].dev_error)
-            best = min(range(len(test)), key=errors.__getitem__)
-            cells = [f"{errors[k]:.2f} ({test[k].iter}; {_active(test[k]):,})" for k in (best, early, len(test) - 1)]
-            print(f"| {task.name} | {rho1} | {' | '.join(cells)} | {choice} |", flush=True)
+            best, early = errors.index(min(errors)), min(range(len(dev)), key=lambda k: dev[k].dev_error)
+            cells += [f"{errors[k]:.2f} ({_active(test[k]):,}; {test[k].iter})" for k in (best, early, -1)]
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def chosen(task: Encoded, options: dict[str, Any]) -> str:
+    """The test error of the best fit of a path that is searched by token error, its weights, and rho1."""
+    found = path(task.train, dev=task.dev, **options)
+    best = found[found.best or 0]
+    return f"{token_error(task.test, best.numbers, best.w):.2f} ({len(best.w):,}; rho1 {best.rho1:.2g})"
 
 
 def _active(record: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
@@ -20,12 +21,12 @@ from sparsecrf.demo import screen
 from sparsecrf.demo.files import write_files
 from sparsecrf.demo.letters import Task, answers, attributes, conditions_pairs, make_task
 from sparsecrf.demo.progress import path_progress
-from sparsecrf.path import Path, one_standard_error, path
+from sparsecrf.path import Path, PathWarning, one_standard_error, path
 from sparsecrf.progress import note, progress
 
 #: One thread: the task is small, and threads that wait for each other are slow where other programs run.
-#: A path for the eye needs no more digits than this tolerance gives; the model that is chosen gets them.
-PATH_OPTIONS: dict[str, Any] = {"n_rho": 14, "rho_min_ratio": 1.5e-5, "rho2": 0.01, "tol": 1e-2, "threads": 1}
+#: Every point is fitted to the default tolerance, so that its number of weights is that of the model one would get.
+PATH_OPTIONS: dict[str, Any] = {"n_rho": 14, "rho2": 0.01, "threads": 1}
 
 #: Words that no dictionary has.
 INVENTED = ("frabjous", "slithy", "vorpal", "snickersnack", "gardish", "plonkation", "quivelry")
@@ -81,7 +82,8 @@ def train(task: Task) -> Trained:
     vocabulary = Vocabulary(bigrams=conditions_pairs)
     corpus = task.train.encode(vocabulary, grow=True)
     dev = task.dev.encode(vocabulary)
-    with path_progress(PATH_OPTIONS["n_rho"]) as callback:
+    with path_progress(PATH_OPTIONS["n_rho"]) as callback, warnings.catch_warnings():
+        warnings.simplefilter("ignore", PathWarning)  # of the best fit; the one that is chosen is sparser
         found = path(corpus, dev=dev, callback=callback, **PATH_OPTIONS)
     if found[-1].stopped_by == "interrupt":
         raise KeyboardInterrupt
