@@ -100,7 +100,7 @@ def test_the_certificate_in_words():
 def test_the_training_record_in_words():
     lines = dict(facts(TRAINING))
     assert (lines["Objective"], lines["Duality gap"], lines["Iterations"]) == ("100", "0.04", "40")
-    assert lines["Stopped because"] == "the KKT residual is small enough"
+    assert lines["Stopped because"] == "close enough to the optimum"
     assert facts({}) == []
     assert facts({"rho1": 10**400, "rho2": -(10**400)}) == [
         ("l1 penalty rho1", "not known"),

@@ -20,6 +20,7 @@ FIELDS = [
     "objective",
     "loss",
     "gap",
+    "remaining",
     "kkt",
     "active_unigram",
     "active_bigram",
@@ -263,8 +264,8 @@ def test_log_dev_and_resume(trained):
 def test_warm_start(trained):
     cold = ["train", "train.txt", "-t", "t.txt", "-m", "n.safetensors", "--rho1", "0.5", "-q", "--json"]
     done = json.loads(trained(*cold, "--init", "m.safetensors").out)
-    assert done["iterations"] <= 1 < trained.result["iterations"]
-    assert done["objective"] == pytest.approx(trained.result["objective"], rel=1e-6)
+    assert done["iterations"] < trained.result["iterations"]
+    assert done["objective"] <= trained.result["objective"] * (1 + 1e-9)
 
 
 INIT = ["-m", "n", "--init", "m", "--rho1", "0.01"]
@@ -329,7 +330,7 @@ def test_json_has_no_infinite_numbers(trained):
     trained.write(train_txt=text.replace(text.split("\n")[2], text.split("\n")[2].split()[0] + " ?", 1))
     options = ["--missing", "?", "--json", "--log", "l.jsonl"]
     done = trained("train", "train.txt", "-t", "t.txt", "-m", "n.safetensors", *options)
-    assert "no certificate" in done.err
+    assert "no bound certifies it" in done.err
 
     def refuse(constant):
         raise ValueError(constant)

@@ -42,7 +42,7 @@ def test_the_summary(visit):
     page = visit()
     expect(page.locator("#certificate")).to_contain_text("Within 0.041 % of the optimum")
     expect(page.locator("#sparsity")).to_contain_text("14 of 1,000 features")
-    expect(page.locator("#facts")).to_contain_text("the KKT residual is small enough")
+    expect(page.locator("#facts")).to_contain_text("close enough to the optimum")
     titles = ["Summary", "Sentences", "Weights", "Attributes by label", "Transitions", "Templates", "Training"]
     assert page.locator("#nav a").all_inner_texts() == titles
     page.get_by_role("link", name="Training", exact=True).click()

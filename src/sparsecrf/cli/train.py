@@ -36,7 +36,13 @@ class FitOptions:
         int | None, typer.Option(rich_help_panel=_STOPPING, metavar="N", min=1, help="Stop after so many iterations.")
     ] = None
     tol: Annotated[
-        float, typer.Option(rich_help_panel=_STOPPING, metavar="X", min=0, help="Stop at this relative KKT residual.")
+        float,
+        typer.Option(
+            rich_help_panel=_STOPPING,
+            metavar="X",
+            min=0,
+            help="Stop at most this share of the objective above the optimum.",
+        ),
     ] = TOL
     gap: Annotated[
         float | None,
@@ -239,7 +245,10 @@ def fit_with_log(
             write(record)
             advance(note=note(record))
 
-        found = fit(data, init=init, dev=labelled.dev, callback=watch, **asdict(fitting))
+        def beat(doing: str) -> None:
+            advance(note=doing)
+
+        found = fit(data, init=init, dev=labelled.dev, callback=watch, heartbeat=beat, **asdict(fitting))
     return found, write.error
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from sparsecrf.training.history import REASONS
+from sparsecrf.training.history import REASONS, distance_in_words
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
@@ -83,6 +83,7 @@ def summary(found: Fit, data: Labelled, prepared: TrainingData) -> dict[str, Any
         "objective": found.objective,
         "loss": found.loss,
         "gap": found.gap,
+        "remaining": found.remaining,
         "kkt": found.kkt,
         "active_unigram": found.n_unigram,
         "active_bigram": len(found.w) - found.n_unigram,
@@ -111,21 +112,15 @@ def peak_rss_mb() -> float | None:
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
-def _distance(found: Fit) -> str:
-    """What is known of the distance to the optimum."""
-    if not isfinite(found.gap):
-        return "no certificate of how far that is from the optimum"
-    bound = f"the optimum is at most {found.gap:.3g} below"
-    return bound if found.gap <= 0.1 * abs(found.objective) else f"{bound}; --gap 0.01 or a smaller --tol go closer"
-
-
 def closing(found: Fit, result: dict[str, Any], model: str) -> str:
     active = result["active_unigram"] + result["active_bigram"]
     iterations = "1 iteration" if result["iterations"] == 1 else f"{result['iterations']} iterations"
+    distance = distance_in_words(found.objective, found.gap, found.remaining)
     memory = "" if result["peak_rss_mb"] is None else f", {result['peak_rss_mb']:.0f} MB"
     return (
-        f"{model}: objective {found.objective:,.3f} ({_distance(found)}), kkt {found.kkt:.1e}, "
-        f"{active:,} active features ({result['active_unigram']:,} unigram, {result['active_bigram']:,} bigram)\n"
+        f"{model}: {distance}\n"
+        f"objective {found.objective:,.3f}, {active:,} active features ({result['active_unigram']:,} unigram, "
+        f"{result['active_bigram']:,} bigram)\n"
         f"{iterations} in {result['time_train_s']:.1f} s after {result['time_read_s']:.1f} s of "
         f"reading{memory}; stopped: {REASONS[found.stopped_by]}"
     )

@@ -61,7 +61,7 @@ ALGORITHMS: dict[str, dict[str, Option]] = {
             _C2,
             Option("max_iterations", 2147483647, "The maximum number of iterations; 0: no maximum.", at_least=0),
             Option("num_memories", 6, _NO_MEANING),
-            Option("epsilon", 1e-5, "Training also stops at a relative KKT residual of a hundredth of it.", at_least=0),
+            Option("epsilon", 1e-5, "Training also stops a hundredth of it, relative, above the optimum.", at_least=0),
             _PERIOD,
             Option("delta", 1e-5, _DELTA, at_least=0),
             Option("linesearch", "MoreThuente", _NO_MEANING, choices=_LINESEARCHES),
@@ -112,7 +112,7 @@ class Settings:
     rho2: float
     memory: int  #: of the solver, in steps
     max_iter: int | None
-    tol: float  #: relative KKT residual
+    tol: float  #: as that of `fit`
     period: int
     delta: float
     minfreq: float

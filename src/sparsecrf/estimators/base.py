@@ -30,6 +30,7 @@ from sparsecrf.path import Point
 from sparsecrf.path.progress import PathProgress
 from sparsecrf.progress import Advance, note, progress, say
 from sparsecrf.training import STOCHASTIC, Fit
+from sparsecrf.training.history import distance_in_words
 from sparsecrf.training.solvers.working_set import Callback
 
 Objects = NDArray[np.object_]
@@ -117,7 +118,8 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt  # what there is has been kept
         if found.stopped_by == "max_iter" and self.solver not in STOCHASTIC:
-            reached, option = f"relative KKT residual of {found.kkt:.2g}, above the tolerance {self.tol:g}", "tol"
+            distance = distance_in_words(found.objective, found.gap, found.remaining)
+            reached, option = f"point {distance}, above the tolerance {100 * self.tol:g} %", "tol"
             if self.gap is not None:
                 share = found.gap / found.objective
                 reached, option = f"duality gap of {share:.2g} times the objective, above {self.gap:g}", "gap"

@@ -38,8 +38,8 @@ class CRF(BaseCRF):
     solver : auto, sbcd, cd, owlqn, lbfgs, sgd or sgd-l1.
     template : a `Template`, the file of one, or its lines, in the syntax of CRF++ and Wapiti.
     max_iter : iterations at most; None: until the optimum is found (50 epochs for sgd and sgd-l1).
-    tol : relative KKT residual at which training stops. The default is for labelling well; on small data the optimum,
-        with fewer weights, is some way off: `gap_` says how far, and 1e-5 or `gap=0.01` go there.
+    tol : training stops at most this share of the objective above the optimum: certified where the duality gap can
+        tell, estimated where it cannot. `gap=0.01` insists on a certified gap.
     n_jobs : threads, as scikit-learn counts them: None is 1, -1 all. Results do not depend on it.
     random_state : orders the sequences for sgd and sgd-l1; None: always the same order.
     warm_start : start from the weights of the last call of `fit`.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import ROUND_CEILING, Decimal
 from sys import float_info
 from typing import Any, NamedTuple
 
-from sparsecrf.training.history import REASONS
+from sparsecrf.training.history import REASONS, rounded_up, share_above
 
 #: A bound that is wider than this share of the optimum says little.
 _LOOSE = 0.1
@@ -46,11 +45,14 @@ def certificate(training: Mapping[str, Any]) -> Certificate:
         )
     if gap <= 0:
         return Certificate("At the optimum", f"The duality gap is zero to rounding.{near}", True)
-    # P* >= P - gap, hence P <= P* (1 + gap / (P - gap)).
-    share = gap / (objective - gap) if objective > gap else float("inf")
+    share = share_above(objective, gap)
     bound = f"No weights at all have an objective below {objective - gap:,.6g}; these have {objective:,.6g}."
     if share <= _LOOSE:
         return Certificate(f"Within {rounded_up(100 * share)} % of the optimum", bound + near, True)
+    remaining = number(training, "remaining")
+    if remaining is not None and remaining < gap:
+        headline = f"About {rounded_up(100 * share_above(objective, remaining))} % above the optimum"
+        return Certificate(headline, f"Estimated from how the objective fell. Certified: {bound}{near}", True)
     if share < 1:
         headline = f"Within {rounded_up(100 * share)} % of the optimum"
         return Certificate(headline, f"{bound} That bound is loose.{near}", False)
@@ -58,13 +60,6 @@ def certificate(training: Mapping[str, Any]) -> Certificate:
         f"The duality gap is {gap:,.4g}, the objective {objective:,.6g}: the bound is too loose to say how close it is."
     )
     return Certificate("No useful bound yet", loose + near, False)
-
-
-def rounded_up(percent: float) -> str:
-    """Two significant digits and never less than the number: a bound stays one."""
-    exact = Decimal(percent)
-    unit = Decimal(1).scaleb(max(exact.adjusted() - 1, -6))
-    return f"{exact.quantize(unit, rounding=ROUND_CEILING).normalize():f}"
 
 
 def facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:

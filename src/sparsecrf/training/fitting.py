@@ -22,7 +22,7 @@ from sparsecrf.training.checkpoint import Checkpoint
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.heldout import Dev, check_same_vocabulary
-from sparsecrf.training.history import REASONS, Record, columns
+from sparsecrf.training.history import REASONS, Record, columns, distance_in_words
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers.lbfgs import Lbfgs
@@ -82,12 +82,12 @@ class Fit:
         from sparsecrf.tables import html_table
 
         n, iterations = len(self.w), self.history[-1].iter if self.history else 0
-        bound = f"at most {self.gap:.4g} above the optimum" if isfinite(self.gap) else "no bound on the distance"
+        distance = distance_in_words(self.objective, self.gap, self.remaining)
         rows = [
             ["weights", f"{n:,} of {self.n_features:,}"],
             ["of labels, of label pairs", f"{self.n_unigram:,}, {n - self.n_unigram:,}"],
             ["rho1, rho2", f"{self.rho1:g}, {self.rho2:g}"],
-            ["objective", f"{self.objective:,.6g} ({bound})"],
+            ["objective", f"{self.objective:,.6g}, {distance}"],
             ["relative KKT residual", f"{self.kkt:.2g}"],
             ["solver", f"{self.solver}, {iterations:,} iterations"],
             ["stopped", REASONS[self.stopped_by]],

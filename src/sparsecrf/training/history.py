@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from decimal import ROUND_CEILING, Decimal
+from math import inf, isfinite
 from typing import Any
 
 
@@ -29,7 +30,7 @@ class Record:
 
 #: Why a run stopped.
 REASONS = {
-    "tol": "the KKT residual is small enough",
+    "tol": "close enough to the optimum",
     "gap": "the gap is small enough",
     "max_iter": "the iterations are used up",
     "time_limit": "the time is used up",
@@ -39,6 +40,9 @@ REASONS = {
     "interrupt": "interrupted",
     "precision": "no step improves the objective any more",
 }
+
+#: A certified distance that needs no estimate beside it.
+CLOSE = 0.01
 
 #: How many points are kept at most.
 POINTS = 200
@@ -78,3 +82,27 @@ def _evenly(n: int, points: int) -> list[int]:
 
 def _rounded(value: float | None, digits: int) -> float | None:
     return float(f"{value:.{digits}g}") if value is not None and isfinite(value) else None
+
+
+def rounded_up(percent: float) -> str:
+    """Two significant digits and never less than the number: a bound stays one."""
+    exact = Decimal(percent)
+    unit = Decimal(1).scaleb(max(exact.adjusted() - 1, -6))
+    return f"{exact.quantize(unit, rounding=ROUND_CEILING).normalize():f}"
+
+
+def share_above(objective: float, distance: float) -> float:
+    """How much of the optimum P* an objective is above it, if it is at most `distance` above: P <= P* (1 + share)."""
+    return distance / (objective - distance) if objective > distance else inf
+
+
+def distance_in_words(objective: float, gap: float | None, remaining: float | None) -> str:
+    """How close to the optimum a run came: certified where the bound says it well, otherwise estimated too."""
+    certified = inf if gap is None else max(share_above(objective, gap), 0.0)
+    estimated = inf if remaining is None else max(share_above(objective, remaining), 0.0)
+    if certified <= CLOSE or (isfinite(certified) and estimated >= certified):
+        return f"within {rounded_up(100 * certified)} % of the best possible (certified)"
+    bound = f"certified: at most {rounded_up(100 * certified)} %" if isfinite(certified) else "no bound certifies it"
+    if isfinite(estimated):
+        return f"an estimated {rounded_up(100 * estimated)} % above the best possible ({bound})"
+    return f"an unknown distance above the best possible ({bound})"
