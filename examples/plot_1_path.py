@@ -22,7 +22,7 @@ X_dev = [features(sentence) for sentence in words_dev]
 
 from sparsecrf.plots import plot_path
 
-path = CRF(rho2=0.01).path(X, y, dev=(X_dev, y_dev), n_rho=14, rho_min_ratio=3e-4)
+path = CRF(rho2=0.01).path(X, y, dev=(X_dev, y_dev), n_rho=14, rho_min_ratio=3e-4, scoring="token_accuracy")
 display = plot_path(path)
 for found, error in zip(path, path.errors, strict=True):
     print(f"rho1 {found.rho1:8.3f}  {len(found.w):4} weights  {error:6.2f} % of the held-out tokens wrong")
