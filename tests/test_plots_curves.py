@@ -57,7 +57,7 @@ def test_a_choice_at_the_edge_of_the_path_is_marked(errors, at_edge):
     """Beyond the edge there may be a better one."""
     display = PathDisplay([4.0, 2.0, 1.0], [1, 5, 9], errors=errors).plot()
     (entry,) = display.axes_[0].get_legend().get_texts()
-    assert entry.get_text().startswith("best (edge): " if at_edge else "best: ")
+    assert entry.get_text().startswith("best (at the edge): " if at_edge else "best: ")
     mark = display.ax_.lines[-2] if display.ax_.lines[-1].get_marker() in ("None", None) else display.ax_.lines[-1]
     assert (mark.get_markerfacecolor() == "white") == at_edge
 

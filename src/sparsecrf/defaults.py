@@ -3,7 +3,7 @@
 tests/test_defaults.py compares every signature and every option of the command line with these.
 """
 
-RHO1 = 0.2  #: absolute (l1) penalty
+RHO1 = 1.0  #: absolute (l1) penalty
 RHO2 = 0.01  #: squared (l2) penalty
 TOL = 5e-3  #: training stops at most this share of the objective above the optimum
 SOLVER = "auto"

@@ -139,7 +139,7 @@ class PathDisplay(Display):
         """Fits that are marked: what they are, which, and the dashes of their line."""
         if self.best is None:
             return []
-        best = "best" if self.edge is None else "best (at the edge)"
+        best = "best (at the edge)" if self.edge is not None or self._at_edge(self.best) else "best"
         if self.one_se is None or self.one_se == self.best:
             return [(best if self.one_se is None else f"{best}, one SE", self.best, ":")]
         return [(best, self.best, ":"), ("one SE", self.one_se, "--")]
@@ -192,7 +192,7 @@ class PathDisplay(Display):
             values = f"{_RHO} = {self.rho1[k]:.3g}, {self.active[k]:,} features, {errors[k]:.2f} %"
             edge = self._at_edge(k)
             look: dict[str, Any] = {"color": COLOURS[1], "markersize": 5, "markerfacecolor": "white" if edge else None}
-            label = f"{name}{' (edge)' if edge else ''}: {values}"
+            label = f"{name}: {values}"
             marked += panel.plot(self.rho1[k], errors[k], mark, label=label, **look)
         positive = errors.min() > 0
         if positive and (errors.max() > 5 * errors.min() if log_error is None else log_error):

@@ -6,9 +6,9 @@ with m a fifth of all iterations but at least 5. With d1 and d2 what was gained 
 the second to the last, gains that go on falling at the rate r = d2 / d1 add up to d2 r / (1 - r). Solvers slow down as
 they come close, and after a fast start r says little; so
 
-    what is left  ~  2 d2 max(r / (1 - r), 1)         (infinite unless the gains fall)
+    what is left  ~  2 d2 max(r / (1 - r), 2)         (infinite unless the gains fall)
 
-is taken, which was 1.5 to 5 times the true distance on the data it was tried on (benchmarks/NOTES.md).
+is taken, which was 4 to 12 times the true distance on the data it was tried on (benchmarks/NOTES.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from math import inf
 from sparsecrf.defaults import TOL
 
 _SHARE, _FEWEST = 5, 5  # the window m: this part of all iterations, but not fewer
-_CAUTION = 2.0
+_CAUTION = 2.0  # a factor on what is left,
+_LEAST_SUM = 2.0  # and the least that further gains add up to, in gains of the last window
 
 
 @dataclass(frozen=True)
@@ -49,4 +50,4 @@ def remaining(values: Sequence[float]) -> float:
     if not 0 < gain < first_gain:
         return inf
     rate = gain / first_gain
-    return _CAUTION * gain * max(rate / (1 - rate), 1.0)
+    return _CAUTION * gain * max(rate / (1 - rate), _LEAST_SUM)
