@@ -30,7 +30,6 @@ from sparsecrf.path import Point
 from sparsecrf.path.progress import PathProgress
 from sparsecrf.progress import Advance, note, progress, say
 from sparsecrf.training import STOCHASTIC, Fit
-from sparsecrf.training.history import distance_in_words
 from sparsecrf.training.solvers.working_set import Callback
 
 Objects = NDArray[np.object_]
@@ -118,13 +117,15 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt  # what there is has been kept
         if found.stopped_by == "max_iter" and self.solver not in STOCHASTIC:
-            distance = distance_in_words(found.objective, found.gap, found.remaining)
-            reached, option = f"point {distance}, above the tolerance {100 * self.tol:g} %", "tol"
+            reached, option = "before its distance to the optimum could be estimated", "tol"
             if self.gap is not None:
-                share = found.gap / found.objective
-                reached, option = f"duality gap of {share:.2g} times the objective, above {self.gap:g}", "gap"
+                share, option = found.gap / found.objective, "gap"
+                reached = f"at a duality gap of {share:.2g} times the objective, above {self.gap:g}"
+            elif np.isfinite(found.remaining):
+                share = found.remaining / found.objective
+                reached = f"at about {share:.2g} times the objective above the optimum, more than tol, {self.tol:g}"
             warnings.warn(
-                f"training stopped after {self.n_iter_} iterations at a {reached}: increase max_iter or {option}",
+                f"training stopped after {self.n_iter_} iterations {reached}: increase max_iter or {option}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -35,7 +35,7 @@ REASONS = {
     "max_iter": "the iterations are used up",
     "time_limit": "the time is used up",
     "dev": "the dev error no longer improves",
-    "callback": "the callback has had enough",
+    "callback": "the callback asked for it",
     "delta": "the objective hardly improves any more",
     "interrupt": "interrupted",
     "precision": "no step improves the objective any more",
