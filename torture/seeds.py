@@ -73,7 +73,7 @@ def _manifest() -> bytes:
 
 
 def _crfsuite_binary(labels: list[str], attributes: list[str], features: list[tuple[int, int, int, float]]) -> bytes:
-    """The layout that src/sparsecrf/io/crfsuite_model.py describes, without the tables that only CRFsuite needs."""
+    """The layout that src/sparsecrf/model/crfsuite.py describes, without the tables that only CRFsuite needs."""
     parts = [b"FEAT" + struct.pack("<II", 12 + 20 * len(features), len(features))]
     parts[0] += b"".join(struct.pack("<IIId", *feature) for feature in features)
     for names in (labels, attributes):

@@ -26,7 +26,7 @@ class Advance(Protocol):
 
 
 def say(text: str, *, quiet: bool = False) -> None:
-    """One line for people. If nobody can read it, the work goes on."""
+    """Print one line on standard error. If that is closed, the work goes on."""
     if quiet or sys.stderr is None:
         return
     if in_notebook():
@@ -41,7 +41,7 @@ def say(text: str, *, quiet: bool = False) -> None:
 
 @contextmanager
 def progress(what: str, total: float | None, *, quiet: bool = False) -> Iterator[Advance]:
-    """Show how `what` goes on; `total` None: nobody knows how much there is."""
+    """Show how `what` goes on; `total` None: the amount of work is not known."""
     if quiet:
         yield lambda amount=0, note="": None
     elif in_notebook():
@@ -135,7 +135,7 @@ class _Line(_Lines):
 
 
 def note(record: dict[str, Any]) -> str:
-    """One iteration for people."""
+    """One iteration as a line of text."""
     active = record["active_unigram"] + record["active_bigram"]
     parts = [f"iteration {record['iter']}", f"objective {record['objective']:,.2f}", f"{active:,} active"]
     if record["kkt"] is not None:

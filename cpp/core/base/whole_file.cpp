@@ -17,7 +17,7 @@
 namespace sparsecrf {
 namespace {
 
-// ".name.1234abcd.tmp" in the same directory, the pattern that io/atomic.py knows.
+// ".name.1234abcd.tmp" in the same directory, the pattern that files/atomic.py knows.
 std::filesystem::path beside(const std::filesystem::path& path) {
     constexpr char kDigits[] = "0123456789abcdef";
     std::random_device random;

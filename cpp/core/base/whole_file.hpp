@@ -1,4 +1,4 @@
-// A file that is whole or not there, as src/sparsecrf/io/atomic.py writes them.
+// A file that is whole or not there, as src/sparsecrf/files/atomic.py writes them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What forward-backward leaves of a block of a pass, for those who sum over its positions.
+// What forward-backward leaves of a block of a pass, for code that sums over its positions.
 #pragma once
 
 #include <cstdint>

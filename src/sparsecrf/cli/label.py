@@ -109,7 +109,7 @@ def _write(out: IO[bytes], text: bytes, advance: Advance, piece: Piece) -> None:
 def in_order(
     incoming: Iterator[Piece], answer: Callable[[Piece], bytes], threads: int
 ) -> Iterator[tuple[Piece, bytes]]:
-    """Pieces with their answers, in the order of the pieces, several at work at a time.
+    """Pieces with their answers, in the order of the pieces, several of them in work at a time.
 
     A piece is read while earlier ones are at work; an answer is given as soon as it and all before it are done, however
     long the next piece takes to come: reading has a thread of its own.
@@ -124,7 +124,7 @@ def in_order(
     from threading import Semaphore, Thread
 
     done: SimpleQueue[tuple[Piece, Future[bytes]] | BaseException | None] = SimpleQueue()
-    room, left = Semaphore(2 * threads), False  # pieces that may still be taken in; whether nobody takes answers now
+    room, left = Semaphore(2 * threads), False  # pieces that may still be read; whether the consumer has stopped
     workers = ThreadPoolExecutor(threads)
 
     def read() -> None:

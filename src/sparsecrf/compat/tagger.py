@@ -63,7 +63,7 @@ class Tagger:
         return contextlib.closing(self)
 
     def use(self, model: Model) -> None:
-        """Take a model that is there already."""
+        """Use a model that is already in memory."""
         if model.template is not None:
             raise InputError("tagger: expected a model of attributes, found one with a template: use sparsecrf.Model")
         self.model, self._size = model, None

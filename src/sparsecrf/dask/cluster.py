@@ -114,9 +114,9 @@ class OnDask:
     """Shards as futures of a cluster: a question is a task beside each. Lost ones are made again by Dask."""
 
     def __init__(self, cluster: Cluster, shards: Sequence[Future], source: Future) -> None:
-        """`source` stays with them: what is dear to make and all of them are made from."""
+        """`source` is kept with them: the expensive object that all shards are made from."""
         self.cluster, self.shards, self._source = cluster, list(shards), source
-        self._shared: WeakSet[Future] = WeakSet()  # whoever asked for them may live longer than this
+        self._shared: WeakSet[Future] = WeakSet()  # weak: callers may hold them longer than this object lives
 
     def __len__(self) -> int:
         return len(self.shards)

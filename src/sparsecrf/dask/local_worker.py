@@ -1,5 +1,5 @@
-"""What workers that were started here import first: Ctrl-C reaches every process of a terminal, and is for the caller,
-who still needs them to rate the best weights."""
+"""Imported first by workers that this process starts. Ctrl-C reaches every process of a terminal; workers ignore it,
+because the calling process still needs them to evaluate the best weights."""
 
 import signal
 

@@ -72,7 +72,7 @@ def encode_files(
 
     Every line has `n_columns` columns, or as many as the first, in a format of columns. Without `grow`, attributes that
     the vocabulary does not have are left out and labels that it does not have are missing, as is the label `missing`.
-    `progress` is told how many bytes have been read since the last call.
+    `progress` is called with the number of bytes read since its last call.
     """
     encoder = PieceEncoder(format, vocabulary, template, n_columns=n_columns, grow=grow, missing=missing)
     for source in sources:

@@ -90,7 +90,7 @@ class Vocabulary:
         sort_labels: bool = False,
         skip_empty: bool = False,
     ) -> Corpus:
-        """Encode sequences of tokens in one pass; Python objects are let go sequence by sequence.
+        """Encode sequences of tokens in one pass; the Python objects of a sequence are released before the next.
 
         A sequence may also be a matrix of numbers (NumPy, SciPy) with a row for each token. A label of None is missing.
         Without `grow`, attributes the vocabulary does not have are left out and labels it does not have are an error. A

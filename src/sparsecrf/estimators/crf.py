@@ -123,8 +123,9 @@ class CRF(BaseCRF):
     ) -> CRF:
         """Train.
 
-        X and y may be generators: Python objects are let go sequence by sequence. `sample_weight` has a number for each
-        sequence, or a list with one for each token. `dev`: other (X, y), whose error is recorded at every iteration.
+        X and y may be generators: the Python objects of a sequence are released before the next. `sample_weight` has a
+        number for each sequence, or a list with one for each token. `dev`: other (X, y), whose error is recorded at
+        every iteration.
         `init_model`: a model, or its file, whose weights to start from, also with `warm_start`. Ctrl-C raises
         KeyboardInterrupt when what there is has been kept: the estimator is fitted, `stopped_by_` is "interrupt".
         """

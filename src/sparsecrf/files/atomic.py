@@ -37,7 +37,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with suppress(OSError):
             temporary.unlink()
         if isinstance(error, OSError) and error.filename is None and error.errno in _NO_ROOM:
-            error.filename = os.fspath(path)  # a full disk says of no file that it was this one
+            error.filename = os.fspath(path)  # the error of a full disk names no file
         raise
     _sync_directory(target.parent)
 

@@ -14,7 +14,7 @@ _RETRY_S = 0.2
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock that this file stands for. The file is there as long as someone holds the lock."""
+    """Hold the lock of this file. The file exists as long as a process holds the lock."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:

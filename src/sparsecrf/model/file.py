@@ -1,4 +1,4 @@
-"""A model in one file, `*.safetensors` (io/container.py says how it is laid out).
+"""A model in one file, `*.safetensors` (files/container.py says how it is laid out).
 
     labels.bytes, labels.offsets            U8, I64[Y + 1]  UTF-8 of all labels; label k is offsets[k] .. offsets[k + 1]
     attributes.bytes, attributes.offsets    U8, I64[X + 1]  likewise

@@ -1,4 +1,4 @@
-"""Every quantity by looking at all Y^T label sequences: what the recursions are held against.
+"""Every quantity by looking at all Y^T label sequences: what the recursions are compared with.
 
 Nothing here is recursive and nothing is shared with the recursions but the lattice psi[T,Y+1,Y] itself.
 """

@@ -65,7 +65,7 @@ def assemble(content: dict[str, Any]) -> str:
         "script": script,
     }
     page = _read("page.html")
-    # One pass from left to right: what is put in is never looked at again.
+    # One pass from left to right: inserted text is not searched for placeholders.
     pieces, rest = [], page
     for key in ("policy", "title", "style", "data", "script"):
         before, mark, rest = rest.partition(f"{{{{{key}}}}}")

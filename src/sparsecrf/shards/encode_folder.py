@@ -53,14 +53,14 @@ def encode_folder(
     shard_tokens: int = SHARD_TOKENS,
     progress: Callable[[int], None] | None = None,
 ) -> CorpusFolder:
-    """The folder of these labelled files: as it stands if it was made from them, otherwise made anew.
+    """The folder of these labelled files: reused if it was made from the same data, otherwise created again.
 
     Column files, with a template or, without one, with the columns themselves and the bias as attributes; or files in
     another `format`, which has the name that `--format` takes (crfsuite=True is format="crfsuite"). Whether a folder
     can be used again is decided by a hash of the content of the files (not their names), the template and the options.
     `labels` are the first of the vocabulary, whether or not the files have them.
-    A new one takes its place when it is complete. `progress` is told how many bytes have been encoded since the last
-    call. Two processes that want the same folder make it once.
+    A new folder replaces the old one when it is complete. `progress` is called with the number of bytes encoded since
+    its last call. If two processes ask for the same folder, one creates it and the other waits.
     """
     of = CRFSUITE if crfsuite else format_named(format)
     of.check_template(template, "template")
@@ -164,7 +164,7 @@ def _encode(folder: Path, sources: Sequence[PathLike], recipe: _Recipe, tell: Ca
 
 
 def _check_replaceable(folder: Path) -> None:
-    """Raise unless there is nothing here, or a folder with nothing but what stands in such folders."""
+    """Raise unless the path does not exist, or is a folder that holds only files of encoded data."""
     if not folder.parent.is_dir():
         raise InputError(f"{folder}: expected a directory {str(folder.parent)!r} to make it in, found none")
     if not folder.exists():
@@ -180,7 +180,7 @@ def _check_replaceable(folder: Path) -> None:
 def _replacing(target: Path) -> Iterator[Path]:
     """A new folder. At the end it takes the place of the old one; after an error nothing is left of it.
 
-    The caller holds the lock: what stands under these names was left by a process that was killed.
+    The caller holds the lock, so folders with these names are leftovers of a process that was killed.
     """
     new, old = (target.with_name(f".{target.name}.{state}") for state in ("new", "old"))
     for leftover in (new, old):

@@ -1,7 +1,7 @@
 """What an `Oracle` answers, over shards.
 
-Loss, gradient, curvature and masses are sums. Counts are known to who asks and are given to the first shard alone, so
-that the answers of all add up to E - C, and those of one shard are the oracle's own.
+Loss, gradient, curvature and masses are sums. The caller knows the counts and passes them to the first shard only, so
+that the answers of all shards add up to E - C, and with one shard the answer is that of its oracle.
 
 Screening needs the sums A and B of all shards (screen.hpp of the core derives how). With M the mass of an attribute
 in all shards and m_s in shard s, a shard tells the sums a_s that exceed a fraction c of its share of the bound,
@@ -24,14 +24,14 @@ from sparsecrf._core import FeatureSet
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.shards import Floats, Numbers, Shard, Shards, Sparse, add, unite
 
-#: c. The smaller, the more is told and the fewer candidates there are that are none.
+#: c. A smaller one means more numbers from each shard and fewer candidates that turn out to be no violation.
 FRACTION = 0.5
 
 _making = Lock()
 
 
 class Known:
-    """A feature set that travels by its numbers; a process makes it once, for all its shards."""
+    """A feature set that is sent as its numbers; each process builds it once, for all its shards."""
 
     def __init__(self, n_labels: int, n_attributes: int, numbers: Numbers) -> None:
         self._numbers: tuple[int, int, Numbers] | None = (n_labels, n_attributes, numbers)
@@ -112,13 +112,13 @@ def sequence_factors(
 
 
 def candidates(shard: Shard, known: Known, w: Floats, bound: float) -> tuple[Numbers]:
-    """Of a shard that is all there is."""
+    """For data in a single shard."""
     with shard.at_work():
         return (shard.oracle.candidates(known.features, w, bound),)
 
 
 def large_sums(shard: Shard, known: Known, w: Floats, bound: float, whole: tuple[Floats, Floats, Floats]) -> Sparse:
-    """What this shard has to tell: by cell its sum, and its share of the attribute's mass."""
+    """The sums of this shard that are large enough to matter: by cell, with its share of the attribute's mass."""
     with shard.at_work():
         cells, sums, shares = shard.oracle.shard_sums(known.features, w, bound, *whole, FRACTION)
         return Sparse(cells, np.stack([sums, shares]))

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 Answer = TypeVar("Answer")
 
-LET_GO = "shards: expected them to be there, found that they were let go"
+LET_GO = "shards: expected shards in memory, found that they were released"
 
 #: How many answers are merged at a time. Part of what a result's last bits depend on.
 FAN_IN = 8
@@ -50,7 +50,7 @@ class Shard:
 
     @contextmanager
     def at_work(self) -> Iterator[Shard]:
-        """For one question at a time: its corpus and oracle are there as long as this lasts."""
+        """Lock the shard for one question; its corpus and oracle stay loaded until the block ends."""
         with self._lock:
             try:
                 yield self
@@ -74,7 +74,7 @@ class Shard:
         return _made_again, (self._open, self._keep, self._threads, self._kernel, self._n_bytes)
 
     def __sizeof__(self) -> int:
-        # What a scheduler goes by: it must not think that a shard is quickly moved.
+        # Schedulers use this to decide whether to move an object: a shard is as large as its corpus.
         return object.__sizeof__(self) + self._n_bytes
 
 
@@ -93,7 +93,7 @@ class Workers(Protocol):
         """The number of shards."""
 
     def share(self, value: Any) -> Any:
-        """What stands for a large value among the arguments of questions: it is sent once."""
+        """A handle for a large value, to be passed to questions instead of it, so that it is sent once."""
 
     def total(
         self,
@@ -105,7 +105,7 @@ class Workers(Protocol):
         """The merged answers of question(shard, *arguments); the first shard is given those of `first` too."""
 
     def release(self) -> None:
-        """Nothing more will be asked."""
+        """Release the shards: no more questions will follow."""
 
 
 class InProcess:
@@ -232,8 +232,8 @@ class Shards:
 
     @classmethod
     def in_process(cls, opens: Iterable[Callable[[], Corpus]], *, threads: int = 0, keep: bool = False) -> Shards:
-        """Shards of this process, each opened when it is needed, and let go after each question unless `keep`: memory
-        follows the largest."""
+        """Shards of this process, each opened when it is needed and released after each question unless `keep`:
+        the memory needed is that of the largest shard."""
         return cls(InProcess([Shard(open, keep=keep, threads=threads) for open in opens]))
 
     @property
@@ -266,7 +266,7 @@ class Shards:
         return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
 
     def release(self) -> None:
-        """Let the shards go; what is known about their extent stays."""
+        """Release the shards; their extent stays known."""
         self.workers.release()
 
 

@@ -1,6 +1,6 @@
 """The state of a training run in a file, so that a run that was stopped or killed goes on to the same bits.
 
-A safetensors file (io/container.py): arrays of the point and of the solver, and as metadata `run` (what the run is:
+A safetensors file (files/container.py): arrays of the point and of the solver, and as metadata `run` (what the run is:
 corpus, penalties, solver; another run must not continue it) and `state` (counters and history).
 """
 

@@ -202,7 +202,7 @@ def fit(
     objective. Or at a limit. `observed_only` leaves out features that never occur, `features` all but those of the
     given numbers (ascending). `init` starts from another fit for the same labels and attributes, or from `weights_in`
     of a model. `callback` gets the fields of a `Record` at every iteration, and ends training by returning True;
-    `heartbeat` is told what goes on before the first iteration. `solver_options` go to the solver (see its module).
+    `heartbeat` is called with a line of text before the first iteration. `solver_options` go to the solver.
     `seed` orders the sequences of the stochastic solvers, which stop after 50 epochs unless `max_iter` says otherwise.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With

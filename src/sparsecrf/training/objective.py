@@ -39,7 +39,7 @@ class Objective:
         self.passes = 0.0
         self.deadline: float | None = None  #: when long steps should end early, by time.perf_counter()
         self.cut_short = False  #: a step did
-        self.heartbeat: Callable[[str], None] | None = None  #: is told what a long step is doing
+        self.heartbeat: Callable[[str], None] | None = None  #: called with a line of text during long steps
         self._oracle = self.prepared.oracle
         # Observed features that could violate their condition although E is below the threshold.
         observed, counts = self.prepared.observed, self.prepared.observed_counts

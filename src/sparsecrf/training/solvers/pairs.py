@@ -23,7 +23,7 @@ class _Rows:
         return self.room[self.first : self.end]
 
     def lend(self) -> Floats:
-        """The rows, for someone whom no later append may disturb."""
+        """A copy of the rows, which later appends do not change."""
         self.lent = True
         return self.window
 

@@ -1,4 +1,4 @@
-"""What a run knows, so that it can be kept and gone on with."""
+"""The state of a run, so that it can be saved and resumed."""
 
 from __future__ import annotations
 
