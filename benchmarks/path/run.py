@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python benchmarks/path/run.py conll2000 conll2003-rich ewt FOLDER... -o record.json
 
-A name is one of benchmarks/peers/tasks.py ($SPARSECRF_DATA has the files); a folder has train.txt, test.txt, template
+A name is one of benchmarks/tasks.py ($SPARSECRF_DATA has the files); a folder has train.txt, test.txt, template
 and perhaps dev.txt. Without dev data every tenth sequence is left out of training. What is compared is the score on the
 test data: chunk F1 where labels are chunks, else token accuracy. `CRFCV` and the grid beside it get at most --tokens.
 """
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from benchmarks.peers.tasks import DATA, TASKS
+from benchmarks.tasks import DATA, TASKS
 
 from sparsecrf import Corpus, Template, Vocabulary, read_columns
 from sparsecrf.path import Path, PathWarning, Score, cross_validate, documents, path, score_of

@@ -1,0 +1,91 @@
+"""Where a run with every option at its default ends: distance to the optimum, weights, certificate, time, memory.
+
+    PYTHONPATH=. python benchmarks/training/defaults.py TASK ... [--data FOLDER ...] [-o FILE.md]
+
+Each task is trained in a process of its own, on one thread, with the default tolerance; then once more to 1e-6 for
+the optimum, as far as --limit seconds allow. Penalties are those of the table of tasks (folders: --rho1, --rho2).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+from benchmarks import tasks
+from benchmarks.common import machine, peak_mb
+
+HEAD = "| task | above the optimum | estimated | certified | weights / at the optimum | passes | s | MB |"
+
+
+def measure(train: str, template: str, rho1: float, rho2: float, tol: float | None, limit: float | None) -> None:
+    """One run; prints what it found as JSON."""
+    from sparsecrf import Template, Vocabulary, fit
+    from sparsecrf.encoding.encode import encode_columns
+
+    vocabulary = Vocabulary(bigrams=Template.conditions_pairs, start=False)
+    corpus = encode_columns([train], vocabulary, Template.load(template, "crf++"), grow=True).corpus
+    options = {} if tol is None else {"tol": tol}
+    began = time.perf_counter()
+    found = fit(corpus, rho1=rho1, rho2=rho2, threads=1, time_limit=limit, **options)
+    result = {
+        "seconds": time.perf_counter() - began,
+        "objective": found.objective,
+        "gap": found.gap,
+        "remaining": found.remaining,
+        "weights": len(found.w),
+        "passes": found.history[-1].passes,
+        "stopped_by": found.stopped_by,
+        "peak_mb": peak_mb(),
+    }
+    print(json.dumps(result))
+
+
+def run(task: tasks.Task, folder: pathlib.Path, tol: float | None, limit: float | None) -> dict[str, float]:
+    files = task.prepare(folder)
+    given = [files.train, files.template, task.rho1, task.rho2, tol, limit]
+    command = [
+        sys.executable,
+        __file__,
+        "--one",
+        json.dumps([x if isinstance(x, (float, type(None))) else str(x) for x in given]),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def row(name: str, default: dict[str, float], best: dict[str, float]) -> str:
+    lowest = min(default["objective"], best["objective"])
+    share = [f"{100 * default[k] / default['objective']:.2g} %" for k in ("remaining", "gap")]
+    above = 100 * (default["objective"] / lowest - 1)
+    weights = f"{default['weights']:,} / {best['weights']:,} ({default['weights'] / best['weights']:.2f})"
+    cells = [name, f"{above:.3f} %", *share, weights, f"{default['passes']:.0f}", f"{default['seconds']:.1f}"]
+    return "| " + " | ".join([*cells, f"{default['peak_mb']:.0f}"]) + " |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    tasks.add_arguments(parser)
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds for the run to the optimum")
+    parser.add_argument("-o", "--output", type=pathlib.Path, help="a Markdown file to add the table to")
+    options = parser.parse_args()
+    if options.one is not None:
+        measure(*json.loads(options.one))
+        return
+    lines = [", ".join(f"{name} {value}" for name, value in machine().items()), "", HEAD, "|---" * 8 + "|"]
+    print("\n".join(lines), flush=True)
+    for task in tasks.chosen(options):
+        folder = pathlib.Path("build/benchmarks")
+        lines.append(row(task.name, run(task, folder, None, None), run(task, folder, 1e-6, options.limit)))
+        print(lines[-1], flush=True)
+    if options.output is not None:
+        with options.output.open("a", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n\n")
+
+
+if __name__ == "__main__":
+    main()
