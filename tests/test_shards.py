@@ -2,6 +2,7 @@
 
 import pickle
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from problems import make_problem
 from sparsecrf import InputError, fit
 from sparsecrf._core import FeatureSet, Oracle, StringTable
 from sparsecrf.path import rho_max
-from sparsecrf.shards import FAN_IN, InProcess, Shard, Shards, in_order
+from sparsecrf.shards import FAN_IN, InProcess, Shard, Shards, merge_tree
+from sparsecrf.shards import Oracle as OracleProtocol
 from sparsecrf.shards.oracle import ShardedOracle, features_of
 from sparsecrf.training.data import virtual_features
 from sparsecrf.training.objective import Objective
@@ -194,7 +196,7 @@ def test_shards_of_different_vocabularies_are_refused():
 @pytest.mark.parametrize("n", [1, 2, FAN_IN - 1, FAN_IN, FAN_IN + 1, FAN_IN**2, FAN_IN**2 + 1, 5 * FAN_IN**2 + 3])
 def test_merging_keeps_the_order(n):
     """As levels of whole groups would: the tree depends on n alone."""
-    found = in_order(tuple, iter(range(n)))
+    found = merge_tree(tuple, iter(range(n)))
     level = list(range(n))
     while len(level) > 1:
         groups = [level[k : k + FAN_IN] for k in range(0, len(level), FAN_IN)]
@@ -242,3 +244,34 @@ def test_objective_asks_shards_as_often_as_a_corpus(monkeypatch):
     for _ in range(3):
         objective.loss_grad(known, np.zeros(known.size))
     assert len(sent) == 2 + 3
+
+
+def test_the_compiled_oracle_is_what_shards_ask_for():
+    assert isinstance(Oracle(corpus_of()), OracleProtocol)
+    assert not isinstance(corpus_of(), OracleProtocol)
+
+
+class CountingOracle:
+    """Another implementation: it has what the protocol names and nothing else. Here it passes every question on."""
+
+    asked: ClassVar[set[str]] = set()
+
+    def __init__(self, corpus, threads, kernel):
+        self._inner = Oracle(corpus, threads, kernel)
+
+    def __getattr__(self, name):
+        if name not in vars(OracleProtocol):
+            raise AttributeError(f"{name} is not in the protocol")
+        CountingOracle.asked.add(name)
+        return getattr(self._inner, name)
+
+
+def test_another_oracle_is_a_class():
+    """Training uses the oracle that shards are given, and asks nothing that the protocol does not name."""
+    corpus = corpus_of()
+    halves = np.array_split(np.arange(corpus.n_sequences), 2)
+    made = [Shard(partial(corpus.subset, half), threads=1, make_oracle=CountingOracle) for half in halves]
+    found = fit(Shards(InProcess(made)), rho1=RHO1, rho2=RHO2, gap=1e-3)
+    same = fit(cut(corpus, 2), rho1=RHO1, rho2=RHO2, gap=1e-3)
+    assert_array_equal(found.w, same.w)
+    assert CountingOracle.asked >= {"loss_grad", "shard_sums", "masses", "counts", "signs_agree"}

@@ -17,7 +17,7 @@ from distributed import Client, Future, wait
 from distributed.scheduler import KilledWorker
 
 from sparsecrf._core import InputError
-from sparsecrf.shards import LET_GO, Shard, in_order
+from sparsecrf.shards import LET_GO, Shard, merge_tree
 
 Answer = TypeVar("Answer")
 
@@ -75,8 +75,8 @@ class Cluster:
         return self.submit(_itself, value, name="value")
 
     def merged(self, merge: Callable[[list[Answer]], Answer], tasks: Sequence[Future]) -> Future:
-        """One task of all, by a tree of tasks that merge; see `in_order`."""
-        return in_order(partial(self.submit, merge), tasks)
+        """One task of all, by a tree of tasks that merge; see `merge_tree`."""
+        return merge_tree(partial(self.submit, merge), tasks)
 
     def result(self, last: Future, tasks: Sequence[Future] = ()) -> Any:
         """What `last` gives, which waits for `tasks`. As long as some of these come to an end, it is waited for."""

@@ -1,16 +1,15 @@
 """Data in shards, here or elsewhere: questions to all of them, answers merged in order; folders of encoded shards."""
 
+from sparsecrf.shards.protocol import Floats, Numbers, Oracle
 from sparsecrf.shards.shards import (
     FAN_IN,
     LET_GO,
-    Floats,
     InProcess,
-    Numbers,
     Shard,
     Shards,
     Sparse,
     add,
-    in_order,
+    merge_tree,
     shards_of,
     unite,
 )
@@ -21,11 +20,12 @@ __all__ = [
     "Floats",
     "InProcess",
     "Numbers",
+    "Oracle",
     "Shard",
     "Shards",
     "Sparse",
     "add",
-    "in_order",
+    "merge_tree",
     "shards_of",
     "unite",
 ]

@@ -25,7 +25,7 @@ from sparsecrf.shards.folder import (
     MANIFEST,
     VOCABULARY,
     CorpusFolder,
-    Shard,
+    ShardEntry,
     read_manifest,
     shard_name,
     write_folder,
@@ -137,12 +137,12 @@ def _encode(folder: Path, sources: Sequence[PathLike], recipe: _Recipe, tell: Ca
     vocabulary = recipe.format.vocabulary(recipe.start, recipe.labels)
     encoder = PieceEncoder(recipe.format, vocabulary, recipe.template, grow=True, missing=recipe.missing)
     files = ", ".join(map(name_of, sources))
-    shards: list[Shard] = []
+    shards: list[ShardEntry] = []
 
     def finish_shard() -> None:
         corpus = encoder.build(files)
         digest = corpus.save(folder / shard_name(len(shards)))
-        shards.append(Shard(corpus.n_sequences, corpus.n_tokens, digest))
+        shards.append(ShardEntry(corpus.n_sequences, corpus.n_tokens, digest))
 
     digests = []
     # A shard ends where a piece does: pieces must not be larger than shards.

@@ -1,9 +1,9 @@
 """Encoded corpora on disk: training on data that do not fit into memory.
 
-A folder, written once by `encode_folder` (io/encode_folder.py) and used again as long as the data are the same:
+A folder, written once by `encode_folder` (shards/encode_folder.py) and used again as long as the data are the same:
 
     shard-00000.corpus ...  whole sequences, in the order of the data (`Corpus.save`); mapped into memory when opened
-    vocabulary              labels and attributes by id (io/container.py)
+    vocabulary              labels and attributes by id (files/container.py)
     manifest.json           what it was made from, as a hash; the template; counts and digests of the other files
 
 Ids only grow while the data are read, so those of early shards stay valid: a shard is opened with the final counts.
@@ -40,8 +40,8 @@ def shard_name(k: int) -> str:
 
 
 @dataclass(frozen=True)
-class Shard:
-    """One file of a folder."""
+class ShardEntry:
+    """What the manifest says of one shard of a folder."""
 
     sequences: int
     tokens: int
@@ -57,7 +57,7 @@ class CorpusFolder:
     vocabulary: Vocabulary
     template: Template | None  #: None: the files had attributes of their own
     n_columns: int  #: of each line, the label included; 0 for CRFsuite's format
-    shards: Sequence[Shard]
+    shards: Sequence[ShardEntry]
 
     @property
     def n_labels(self) -> int:
@@ -197,7 +197,7 @@ def _load(folder: Path, entries: Mapping[str, Any]) -> CorpusFolder:
         raise InputError(
             f"{folder / MANIFEST}: expected at least {least} columns, as the template needs, found {n_columns}"
         )
-    shards = [Shard(s["sequences"], s["tokens"], int(s["digest"], 16)) for s in entries["shards"]]
+    shards = [ShardEntry(s["sequences"], s["tokens"], int(s["digest"], 16)) for s in entries["shards"]]
     return CorpusFolder(folder, entries["recipe"], vocabulary, template, n_columns, shards)
 
 

@@ -17,12 +17,11 @@ from threading import Lock
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsecrf._core import Corpus, InputError, Oracle
+from sparsecrf import _core
+from sparsecrf._core import Corpus, InputError
+from sparsecrf.shards.protocol import Floats, Numbers, Oracle, OracleFactory
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 Answer = TypeVar("Answer")
 
 LET_GO = "shards: expected shards in memory, found that they were released"
@@ -35,11 +34,19 @@ class Shard:
     """One part of the data, where it is worked on."""
 
     def __init__(
-        self, open: Callable[[], Corpus], *, keep: bool = True, threads: int = 0, kernel: str = "auto", n_bytes: int = 0
+        self,
+        open: Callable[[], Corpus],
+        *,
+        keep: bool = True,
+        threads: int = 0,
+        kernel: str = "auto",
+        n_bytes: int = 0,
+        make_oracle: OracleFactory = _core.Oracle,
     ) -> None:
-        """`open` gives the corpus. With `keep` it and its oracle stay from question to question: several times faster,
-        if there is the memory."""
+        """`open` returns the corpus. With `keep`, the corpus and its oracle stay in memory between questions, which is
+        several times faster. `make_oracle`: the class that answers, the compiled one unless another is given."""
         self._open, self._keep, self._threads, self._kernel, self._n_bytes = open, keep, threads, kernel, n_bytes
+        self._make_oracle = make_oracle
         self._oracle: Oracle | None = None
         self._corpus: Corpus | None = None
         self._lock = Lock()
@@ -67,11 +74,11 @@ class Shard:
     @property
     def oracle(self) -> Oracle:
         if self._oracle is None:
-            self._oracle = Oracle(self.corpus, self._threads, self._kernel)
+            self._oracle = self._make_oracle(self.corpus, self._threads, self._kernel)
         return self._oracle
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made_again, (self._open, self._keep, self._threads, self._kernel, self._n_bytes)
+        return _made_again, (self._open, self._keep, self._threads, self._kernel, self._n_bytes, self._make_oracle)
 
     def __sizeof__(self) -> int:
         # Schedulers use this to decide whether to move an object: a shard is as large as its corpus.
@@ -82,8 +89,10 @@ def _itself(corpus: Corpus) -> Corpus:
     return corpus
 
 
-def _made_again(open: Callable[[], Corpus], keep: bool, threads: int, kernel: str, n_bytes: int) -> Shard:
-    return Shard(open, keep=keep, threads=threads, kernel=kernel, n_bytes=n_bytes)
+def _made_again(
+    open: Callable[[], Corpus], keep: bool, threads: int, kernel: str, n_bytes: int, make_oracle: OracleFactory
+) -> Shard:
+    return Shard(open, keep=keep, threads=threads, kernel=kernel, n_bytes=n_bytes, make_oracle=make_oracle)
 
 
 class Workers(Protocol):
@@ -130,13 +139,13 @@ class InProcess:
         if not self.shards:
             raise InputError(LET_GO)
         answers = (question(shard, *arguments, *(first if k == 0 else ())) for k, shard in enumerate(self.shards))
-        return in_order(merge, answers)
+        return merge_tree(merge, answers)
 
     def release(self) -> None:
         self.shards = ()
 
 
-def in_order(merge: Callable[[list[Answer]], Answer], answers: Iterable[Answer]) -> Answer:
+def merge_tree(merge: Callable[[list[Answer]], Answer], answers: Iterable[Answer]) -> Answer:
     """One answer of all: groups of FAN_IN that follow each other are merged, then groups of the results, and so on.
 
     As they come, so that at most FAN_IN of each level are waiting. A group of one is left as it is.

@@ -1,0 +1,85 @@
+"""What shards ask of an oracle: the class that computes sums over one corpus. `sparsecrf._core.Oracle` is the compiled
+one; another implementation is another class with these methods, given to `Shard` as `make_oracle`.
+
+Shapes: K features in the set, X attributes, M features of a block, L listed features, n cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import Corpus, FeatureSet
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+
+@runtime_checkable
+class Oracle(Protocol):
+    """Sums over the sequences of one labelled corpus, at any weights. One call at a time."""
+
+    @property
+    def signs_agree(self) -> bool:
+        """Whether |E - C| <= max(E, C) for every feature: no value is negative and no label is missing."""
+
+    def counts(self, features: FeatureSet) -> Floats:
+        """C [K]: how often each feature occurs, with weights and values."""
+
+    def masses(self, absolute: bool = False) -> tuple[Floats, Floats, Floats]:
+        """sum w v of each attribute, three times [X]: over unigram lists, over bigram lists of first positions, over
+        those of other positions. `absolute`: of |w v|."""
+
+    def loss_grad(self, features: FeatureSet, w: Floats, counts: Floats | None = None) -> tuple[float, Floats]:
+        """The loss and its gradient E - counts [K]; without `counts`, those of the corpus are used."""
+
+    def loss_grad_curvature(
+        self, features: FeatureSet, w: Floats, counts: Floats | None = None
+    ) -> tuple[float, Floats, Floats]:
+        """The same, and h [K] = sum_t w v^2 p (1 - p)."""
+
+    def block_curvature(self, features: FeatureSet, w: Floats, block: Numbers, every: int = 1) -> Floats:
+        """[M, M] second derivatives between the features at these places of the set, without the terms that couple
+        different positions; estimated from every n-th sequence (cpp/core/training/block_curvature.hpp)."""
+
+    def sequence_factors(
+        self,
+        features: FeatureSet,
+        w: Floats,
+        listed: Numbers,
+        total: Floats,
+        *,
+        rho1: float,
+        rho2: float,
+        sweeps: int,
+        max_entries: int,
+    ) -> tuple[float, Floats, Floats]:
+        """A dual point with a factor for each sequence (cpp/core/training/sequence_factors.hpp): its entropy; on the
+        features at the places `listed` its G [L] and a bound on the error of G [L]. `total` [L] is the gradient of the
+        data of all shards."""
+
+    def candidates(self, features: FeatureSet, w: Floats, bound: float) -> Numbers:
+        """Screening: numbers, ascending, of all virtual features whose expectation at w could exceed the bound."""
+
+    def shard_sums(
+        self,
+        features: FeatureSet,
+        w: Floats,
+        bound: float,
+        unigram: Floats,
+        start: Floats,
+        inner: Floats,
+        fraction: float,
+    ) -> tuple[Numbers, Floats, Floats]:
+        """Screening over several shards, whose masses are given: cells [n], sums [n] and shares of the mass [n]
+        (cpp/core/training/screen.hpp)."""
+
+    def release_tables(self) -> None:
+        """Free the memory that passes keep for the next ones."""
+
+
+#: Makes the oracle of a corpus, for so many threads (0: all) and a kernel (auto, sparse, dense or log).
+OracleFactory: TypeAlias = Callable[[Corpus, int, str], Oracle]
