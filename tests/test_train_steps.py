@@ -70,13 +70,13 @@ def test_data_are_the_same_wherever_they_are_kept(files):
 
 def test_the_data_are_prepared_once(files, monkeypatch):
     """Counting features and training ask the same oracle."""
-    made, real = [], shards.Oracle
+    made, real = [], shards.CompiledOracle
 
     def counting(*arguments):
         made.append(arguments)
         return real(*arguments)
 
-    monkeypatch.setattr(shards, "Oracle", counting)
+    monkeypatch.setattr(shards, "CompiledOracle", counting)
     assert files("train", "d.txt", "-m", "m").status == 0
     assert len(made) == 1
 

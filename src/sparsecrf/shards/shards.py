@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from sparsecrf import _core
 from sparsecrf._core import Corpus, InputError
+from sparsecrf._core import Oracle as CompiledOracle
 from sparsecrf.shards.protocol import Floats, Numbers, Oracle, OracleFactory
 
 Answer = TypeVar("Answer")
@@ -41,7 +41,7 @@ class Shard:
         threads: int = 0,
         kernel: str = "auto",
         n_bytes: int = 0,
-        make_oracle: OracleFactory = _core.Oracle,
+        make_oracle: OracleFactory | None = None,
     ) -> None:
         """`open` returns the corpus. With `keep`, the corpus and its oracle stay in memory between questions, which is
         several times faster. `make_oracle`: the class that answers, the compiled one unless another is given."""
@@ -74,7 +74,8 @@ class Shard:
     @property
     def oracle(self) -> Oracle:
         if self._oracle is None:
-            self._oracle = self._make_oracle(self.corpus, self._threads, self._kernel)
+            make = self._make_oracle or CompiledOracle
+            self._oracle = make(self.corpus, self._threads, self._kernel)
         return self._oracle
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -90,7 +91,12 @@ def _itself(corpus: Corpus) -> Corpus:
 
 
 def _made_again(
-    open: Callable[[], Corpus], keep: bool, threads: int, kernel: str, n_bytes: int, make_oracle: OracleFactory
+    open: Callable[[], Corpus],
+    keep: bool,
+    threads: int,
+    kernel: str,
+    n_bytes: int,
+    make_oracle: OracleFactory | None,
 ) -> Shard:
     return Shard(open, keep=keep, threads=threads, kernel=kernel, n_bytes=n_bytes, make_oracle=make_oracle)
 
