@@ -86,4 +86,4 @@ def test_a_fit_in_a_notebook():
     assert cells[cells.index("weights") + 1] == f"{len(found.w)} of {found.n_features}"
     assert "of the best possible (certified)" in cells[cells.index("objective") + 1]
     missing = fit(vocabulary.encode(X, [["A", None], ["B"]] * 3), rho1=0.01)
-    assert "no bound on the distance" in missing._repr_html_()
+    assert "no bound certifies it" in missing._repr_html_()
