@@ -64,11 +64,11 @@ default_role = "code"  # `Model` in a docstring
 nitpick_ignore_regex = [
     ("py:.*", r"(numpy|np|scipy|sklearn|matplotlib|distributed|collections|typing|contextlib|enum|os|pathlib)\..*"),
     ("py:.*", r"(NDArray|Any|Axes|Figure)"),
-    ("py:.*", r"sparsecrf\.(_core\.(Labeller|StringTable|Template)|objective\..*|solvers\..*|plots\.display\..*)"),
-    ("py:.*", r"sparsecrf\.(io\.corpus_files\.Shard|dask\.encoding\.ShardedData|shards\.Workers)"),
+    ("py:.*", r"sparsecrf\.(_core\.(Labeller|StringTable|Template)|training\.[a-z_]+\..*|plots\.display\..*)"),
+    ("py:.*", r"sparsecrf\.(shards\.(folder\.ShardEntry|shards\.Workers)|dask\.encoding\.ShardedData|path\.scores\.Score)"),
     ("py:.*", r"sparsecrf\.compat\.(tagger\.ParsedDump|training_log\.TrainingLog)"),
     ("py:.*", r"(BaseCRF|Bigrams|Callback|Encoder|FeatureSet|File|Floats|History|Labels|Numbers|Objects|Pair)"),
-    ("py:.*", r"(Source|Token|WeightTable)"),
+    ("py:.*", r"(Scoring|Source|Token|WeightTable)"),
 ]
 
 # ---- Gallery
