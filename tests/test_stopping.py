@@ -2,10 +2,12 @@
 
 from math import inf
 
+import numpy as np
 import pytest
 
 from problems import make_problem
-from sparsecrf import fit
+from sparsecrf import CRF, Vocabulary, fit
+from sparsecrf.path import rho_max
 from sparsecrf.training.solvers import proximal
 from sparsecrf.training.stopping import remaining
 
@@ -60,3 +62,31 @@ def test_the_stochastic_start_looks_at_the_clock_and_is_heard(monkeypatch, tmp_p
     cut = fit(corpus, time_limit=0.0, checkpoint=kept, **options)
     assert cut.stopped_by == "time_limit"
     assert fit(corpus, checkpoint=kept, resume=True, **options).objective == whole.objective
+
+
+@pytest.mark.parametrize(
+    ("options", "X", "y", "weight"),
+    [
+        ({"solver": "owlqn", "rho1": 0.03, "rho2": 0.0, "tol": 1e-6}, [["b", ["b", "b"]]], [["L1", "L0"]], None),
+        (
+            {"rho1": 1.05, "rho2": 0.1, "bigrams": "all"},
+            [[[], [], ["a"], ["a", "b"], []]],
+            [["L0", "L0", "L1", "L0", "L1"]],
+            [[0, 0, 0, 2.5, 0]],
+        ),
+    ],
+)
+def test_pairs_that_lose_their_curvature_are_dropped(options, X, y, weight):
+    """A feature that leaves the working set may have held all of a step: s . y was 0, and divided by."""
+    assert CRF(**options).fit(X, y, weight).stopped_by_ in ("tol", "precision")
+
+
+def test_rho_max_where_nothing_is_observed():
+    """The only token with a label has no attribute: nothing is observed, but what could be has a gradient."""
+    corpus = Vocabulary(bigrams="all").encode(
+        [["a", "b", "a"]] * 2, [["L0", "L1", "L2"], [None, "L2", None]], grow=True
+    )
+    alone = corpus.subset(np.array([1]))
+    largest = rho_max(alone, threads=1)
+    assert largest == pytest.approx(4 / 9)
+    assert len(fit(alone, rho1=1.001 * largest, rho2=0.01, threads=1).w) == 0
