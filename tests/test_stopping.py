@@ -83,9 +83,7 @@ def test_pairs_that_lose_their_curvature_are_dropped(options, X, y, weight):
 
 def test_rho_max_where_nothing_is_observed():
     """The only token with a label has no attribute: nothing is observed, but what could be has a gradient."""
-    corpus = Vocabulary(bigrams="all").encode(
-        [["a", "b", "a"]] * 2, [["L0", "L1", "L2"], [None, "L2", None]], grow=True
-    )
+    corpus = Vocabulary(bigrams="all").encode([["a", [], "a"]] * 2, [["L0", "L1", "L2"], [None, "L2", None]], grow=True)
     alone = corpus.subset(np.array([1]))
     largest = rho_max(alone, threads=1)
     assert largest == pytest.approx(4 / 9)
