@@ -31,7 +31,9 @@ from sparsecrf.training.solvers.working_set import Point
 
 EPOCHS = 50  #: when there is no other limit
 _DECAY = 0.3  # of the step size in an epoch: 0.1 is better on CoNLL-2000, 1 on NETtalk letters (15 epochs)
-_CHUNK = 500  # sequences between two looks at the clock
+# Work between two looks at the clock, in label pairs of bigram attributes. It is counted and not timed, because results
+# must not depend on the clock; a look costs as much as setting the weights up.
+_CHUNK, _LEAST_CHUNK = 1e8, 100
 _SAMPLE = 1000  # sequences on which a first step size is tried
 _MOST_PASSES = 10  # over a sample that is smaller
 _FIRST_EXPONENT, _EXPONENTS = -3, 60  # of the powers of two that are tried: the first, the largest
@@ -90,10 +92,11 @@ class _Stochastic:
             self.eta0 = self._calibrate(point, sample)
         for _ in range(epochs):
             order = self.stepper.order(self.seed, self.epochs)
-            for begin in range(0, len(order), _CHUNK):
+            size = self._chunk_size()
+            for begin in range(0, len(order), size):
                 if self._out_of_time(f"stochastic start {100 * (self.epochs + begin / len(order)) / epochs:.0f} %"):
                     break
-                chunk = order[begin : begin + _CHUNK]
+                chunk = order[begin : begin + size]
                 w, q, self.u = self._run(point.known, w, q, self.u, chunk, self.eta0, begin)
             self.epochs += 1
         self.q = q
@@ -102,6 +105,13 @@ class _Stochastic:
     def _out_of_time(self, doing: str) -> bool:
         """Whether to end the epoch early, as the stochastic start does; says what it is doing."""
         return False
+
+    def _chunk_size(self) -> int:
+        """Sequences between two looks at the clock."""
+        data = self.objective.data
+        inner = float(np.abs(self.objective.prepared.oracle.masses()[2]).sum())  # bigram attributes at all positions
+        work = data.n_labels**2 * max(inner, data.n_tokens) / data.n_sequences
+        return max(_LEAST_CHUNK, int(_CHUNK / work))
 
     def _penalties_received(self, point: Point) -> Floats:
         """q. A feature that joins owes nothing on the side to which its gradient pulls: it was not there before."""
