@@ -1,6 +1,7 @@
 """The course of a run in the training record and the model file."""
 
 import json
+from math import inf
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from sparsecrf import Model, Vocabulary, fit
 from sparsecrf._core import FeatureSet
 from sparsecrf.training.data import virtual_features
-from sparsecrf.training.history import POINTS, Record, columns, thinned
+from sparsecrf.training.history import POINTS, Record, columns, distance_in_words, thinned
 
 
 def record(k, kkt=None, gap=None):
@@ -88,3 +89,18 @@ def test_show_does_not_print_it(program):
     assert "history" not in done.out
     assert "stopped_by" in done.out
     assert "history" in json.loads(program("show", "m.safetensors", "--format", "json").out)["training"]
+
+
+@pytest.mark.parametrize(
+    ("gap", "remaining", "words"),
+    [
+        (0.04, 1.0, "within 0.041 % of the best possible (certified)"),
+        (5.0, 0.4, "an estimated 0.41 % above the best possible (certified: at most 5.3 %)"),
+        (5.0, inf, "within 5.3 % of the best possible (certified)"),
+        (99.9, 0.4, "an estimated 0.41 % above the best possible (no bound certifies it)"),
+        (99.9, inf, "an unknown distance above the best possible (no bound certifies it)"),
+        (inf, inf, "an unknown distance above the best possible (no bound certifies it)"),
+    ],
+)
+def test_the_distance_in_words(gap, remaining, words):
+    assert distance_in_words(100.0, gap, remaining) == words

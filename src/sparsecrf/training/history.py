@@ -43,6 +43,8 @@ REASONS = {
 
 #: A certified distance that needs no estimate beside it.
 CLOSE = 0.01
+#: A certified distance that says nothing: that of weights of zero is seldom larger.
+USELESS = 1.0
 
 #: How many points are kept at most.
 POINTS = 200
@@ -100,9 +102,11 @@ def distance_in_words(objective: float, gap: float | None, remaining: float | No
     """How close to the optimum a run came: certified where the bound says it well, otherwise estimated too."""
     certified = inf if gap is None else max(share_above(objective, gap), 0.0)
     estimated = inf if remaining is None else max(share_above(objective, remaining), 0.0)
-    if certified <= CLOSE or (isfinite(certified) and estimated >= certified):
+    if certified <= CLOSE or (certified <= USELESS and estimated >= certified):
         return f"within {rounded_up(100 * certified)} % of the best possible (certified)"
-    bound = f"certified: at most {rounded_up(100 * certified)} %" if isfinite(certified) else "no bound certifies it"
+    bound = "no bound certifies it"
+    if certified <= USELESS:
+        bound = f"certified: at most {rounded_up(100 * certified)} %"
     if isfinite(estimated):
         return f"an estimated {rounded_up(100 * estimated)} % above the best possible ({bound})"
     return f"an unknown distance above the best possible ({bound})"
