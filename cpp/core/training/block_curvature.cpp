@@ -14,27 +14,13 @@ namespace {
 constexpr double kSure = 1e-4, kUnlikely = 1e-5;
 constexpr std::int64_t kItemsAtOnce = 256;
 
-template <class Rows, class Cells>
-void index(Rows& rows, const std::vector<std::int64_t>& ptr, const Cells& cells, std::int64_t offset,
-           std::span<const std::int64_t> block) {
-    rows.ptr.assign(1, 0);
-    auto next = std::lower_bound(block.begin(), block.end(), offset);
-    for (std::size_t x = 0; x + 1 < ptr.size(); ++x) {
-        for (; next != block.end() && *next < offset + ptr[x + 1]; ++next) {
-            rows.cell.push_back(cells[static_cast<std::size_t>(*next - offset)]);
-            rows.place.push_back(static_cast<std::uint32_t>(next - block.begin()));
-        }
-        rows.ptr.push_back(static_cast<std::uint32_t>(rows.cell.size()));
-    }
-}
-
 }  // namespace
 
 BlockCurvature::BlockCurvature(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                                std::span<const std::int64_t> block)
     : corpus_(corpus), plan_(plan), size_(block.size()), stride_(padded(corpus.n_labels)) {
-    index(unigram_, features.unigram_ptr, features.unigram_label, 0, block);
-    index(bigram_, features.bigram_ptr, features.bigram_pair, features.n_unigram(), block);
+    unigram_.index(features.unigram_ptr, features.unigram_label, 0, block);
+    bigram_.index(features.bigram_ptr, features.bigram_pair, features.n_unigram(), block);
 }
 
 void BlockCurvature::sum(const Potentials& potentials, int every, int threads, std::span<double> h) {
@@ -92,7 +78,7 @@ void BlockCurvature::gather(Recursion& recursion, const Lattice& lattice, Firing
         for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
             const std::uint32_t x = lists.id(k);
             for (std::uint32_t r = unigram_.ptr[x]; r < unigram_.ptr[x + 1]; ++r) {
-                const std::uint16_t y = unigram_.cell[r];
+                const std::uint32_t y = unigram_.cell[r];
                 if (p[y] > kUnlikely) out.firing.push_back({unigram_.place[r], y, 0, lists.value(k), p[y]});
             }
         }

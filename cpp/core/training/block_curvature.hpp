@@ -15,6 +15,7 @@
 #include "core/corpus/features.hpp"
 #include "core/inference/potentials.hpp"
 #include "core/inference/recursion.hpp"
+#include "core/training/listed_rows.hpp"
 #include "core/training/plan.hpp"
 
 namespace sparsecrf {
@@ -42,13 +43,6 @@ class BlockCurvature {
         std::vector<Firing> firing;
         double weight;
     };
-    // Block features by attribute.
-    template <class Cell>
-    struct Rows {
-        std::vector<std::uint32_t> ptr;    // [X + 1]
-        std::vector<Cell> cell;            // y or y' Y + y, ascending within an attribute
-        std::vector<std::uint32_t> place;  // in the block
-    };
 
     void gather(Recursion& recursion, const Lattice& lattice, Firings& out) const;
     void gather_pairs(Recursion& recursion, const Lattice& lattice, std::int64_t t, const ListPool& lists,
@@ -57,10 +51,9 @@ class BlockCurvature {
 
     const Corpus& corpus_;
     const Plan& plan_;
-    const std::size_t size_;  // M
-    const int stride_;        // Yp
-    Rows<std::uint16_t> unigram_;
-    Rows<std::uint32_t> bigram_;
+    const std::size_t size_;       // M
+    const int stride_;             // Yp
+    ListedRows unigram_, bigram_;  // features of the block
 };
 
 }  // namespace sparsecrf

@@ -16,20 +16,6 @@ constexpr double kSmallestStep = 1e-4;  // of s
 constexpr double kSurelyOwn = 0.98;     // a sequence whose own labels are likelier than this keeps s = 1
 constexpr double kEnough = 1e-4;        // a sweep that raises D by less, relative to it, is the last
 
-template <class Rows, class Cells>
-void index(Rows& rows, const std::vector<std::int64_t>& ptr, const Cells& cells, std::int64_t offset,
-           std::span<const std::int64_t> listed) {
-    rows.ptr.assign(1, 0);
-    auto next = std::lower_bound(listed.begin(), listed.end(), offset);
-    for (std::size_t x = 0; x + 1 < ptr.size(); ++x) {
-        for (; next != listed.end() && *next < offset + ptr[x + 1]; ++next) {
-            rows.cell.push_back(cells[static_cast<std::size_t>(*next - offset)]);
-            rows.place.push_back(static_cast<std::uint32_t>(next - listed.begin()));
-        }
-        rows.ptr.push_back(static_cast<std::uint32_t>(rows.cell.size()));
-    }
-}
-
 double x_log_x(double x) { return x > 0.0 ? x * std::log(x) : 0.0; }
 
 // H(u) and its derivative in s; h = H(p), q = p(y).
@@ -46,8 +32,8 @@ double mixed_entropy_slope(double s, double h, double q) {
 SequenceFactors::SequenceFactors(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                                  std::span<const double> w, std::span<const std::int64_t> listed)
     : corpus_(corpus), plan_(plan), stride_(padded(corpus.n_labels)), w_(listed.size()) {
-    index(unigram_, features.unigram_ptr, features.unigram_label, 0, listed);
-    index(bigram_, features.bigram_ptr, features.bigram_pair, features.n_unigram(), listed);
+    unigram_.index(features.unigram_ptr, features.unigram_label, 0, listed);
+    bigram_.index(features.bigram_ptr, features.bigram_pair, features.n_unigram(), listed);
     for (std::size_t k = 0; k < listed.size(); ++k) w_[k] = w[static_cast<std::size_t>(listed[k])];
 }
 

@@ -19,6 +19,7 @@
 #include "core/corpus/features.hpp"
 #include "core/inference/potentials.hpp"
 #include "core/inference/recursion.hpp"
+#include "core/training/listed_rows.hpp"
 #include "core/training/plan.hpp"
 
 namespace sparsecrf {
@@ -58,13 +59,9 @@ class SequenceFactors {
 
     const Corpus& corpus_;
     const Plan& plan_;
-    const int stride_;  // Yp
-    // Listed features by attribute: the cell (label or pair) and place of those of x are [ptr[x], ptr[x + 1]).
-    struct Rows {
-        std::vector<std::uint32_t> ptr, cell, place;
-    };
-    Rows unigram_, bigram_;
-    std::vector<double> w_;  // [L]
+    const int stride_;             // Yp
+    ListedRows unigram_, bigram_;  // listed features
+    std::vector<double> w_;        // [L]
 
     // The items that have a factor.
     std::vector<std::vector<std::uint32_t>> place_;
