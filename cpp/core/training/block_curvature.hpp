@@ -3,7 +3,8 @@
 //     H_ab = sum_t w_i Cov(f_a(t), f_b(t)) under p_t(y', y)
 //
 // f_a(t) is the value of feature a at position t: v if the labels there are its own, otherwise 0. With P(a) the
-// probability of its labels and P(a, b) that of both (0 if they exclude each other), Cov = v_a v_b (P(a, b) - P(a) P(b)).
+// probability of its labels and P(a, b) that of both (0 if they exclude each other),
+// Cov = v_a v_b (P(a, b) - P(a) P(b)).
 // That is the second derivative of the loss but for what couples different positions, and positive semidefinite. It is
 // summed over every n-th item and multiplied by n: a model of the curvature needs no more.
 #pragma once

@@ -1,7 +1,7 @@
 // A dual point with a factor for each sequence: the best lower bound of its kind (src/sparsecrf/training/dual.py).
 //
-// Sequence i has the distribution u_i = (1 - s_i) delta(y_i) + s_i p_i, 0 <= s_i <= 1, with p_i the model at w and y_i its
-// own labels. With g_i = E_{p_i} F - F(x_i, y_i), q = p_i(y_i) and a = 1 - s + s q,
+// Sequence i has the distribution u_i = (1 - s_i) delta(y_i) + s_i p_i, 0 <= s_i <= 1, with p_i the model at w and
+// y_i its own labels. With g_i = E_{p_i} F - F(x_i, y_i), q = p_i(y_i) and a = 1 - s + s q,
 //
 //     G(s)   = sum_i s_i w_i g_i
 //     H(u_i) = - a log a - s (1 - q) log s + s (H(p_i) + q log q)
