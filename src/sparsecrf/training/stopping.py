@@ -8,7 +8,7 @@ they come close, and after a fast start r says little; so
 
     what is left  ~  2 d2 max(r / (1 - r), 2)         (infinite unless the gains fall)
 
-is taken, which was 4 to 12 times the true distance on the data it was tried on (benchmarks/NOTES.md).
+is taken. At the end of nine default runs it was 4 to 11 times the true distance (benchmarks/record/defaults.md).
 """
 
 from __future__ import annotations
