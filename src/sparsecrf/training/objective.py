@@ -23,8 +23,7 @@ from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, union
 from sparsecrf.training.penalty import ElasticNet
 
-# Curvature is estimated from every n-th sequence, n growing with the data up to a limit.
-_SAMPLE_TOKENS, _LARGEST_STRIDE = 50_000, 8
+_LARGEST_STRIDE = 64  # curvature is estimated from every n-th sequence, n growing with the data up to this
 # Factors of sequences: rounds at most, numbers kept at most (8 bytes each), and what they cost in passes, about.
 _SWEEPS, _MOST_ENTRIES, _PASSES_OF_FACTORS = 20, 2**24, 5.0
 
@@ -101,10 +100,10 @@ class Objective:
         self.passes += 1
         return self._oracle.loss_grad_curvature(known.features, w, known.counts)
 
-    def block_curvature(self, known: WorkingSet, w: Floats, block: Numbers) -> Floats:
+    def block_curvature(self, known: WorkingSet, w: Floats, block: Numbers, n_tokens: int) -> Floats:
         """[M, M] the second derivatives between the features at these places of the set, but for what couples different
-        positions; from some of the sequences where there are many."""
-        every = int(min(max(self.data.n_tokens // _SAMPLE_TOKENS, 1), _LARGEST_STRIDE))
+        positions; from sequences with about n_tokens tokens where there are more."""
+        every = int(min(max(self.data.n_tokens // n_tokens, 1), _LARGEST_STRIDE))
         self.passes += 1.0 / every
         return self._oracle.block_curvature(known.features, w, block, every)
 

@@ -41,9 +41,11 @@ _SMOOTH_MEMORY = 20  # pairs without an l1 term, where all weights are in the wo
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20
 # The block of B0: at most so many features, and so many per square root of a token, since a sweep of the inner problem
-# reads the whole matrix; renewed at these steps, then every so many.
+# reads the whole matrix; renewed at these steps, then every so many, from a sample of so many tokens: a small one before
+# step _SETTLED, where curvature changes with every step and a matrix of all positions would cost more than it saves.
 _LARGEST_BLOCK, _BLOCK_PER_TOKEN = 1500, 4.0
 _RENEW_AT, _RENEW_EVERY = (2, 8, 20, 40), 40
+_SETTLED, _EARLY_SAMPLE, _SAMPLE = 20, 6_000, 50_000
 # Features per token, and tokens, for a stochastic start: with fewer, the first steps are as good or take no time.
 _ENOUGH, _LEAST_TOKENS = 0.05, 10_000
 
@@ -150,7 +152,8 @@ class Proximal:
         most = int(min(_LARGEST_BLOCK, _BLOCK_PER_TOKEN * np.sqrt(self.objective.data.n_tokens)))
         block = np.sort(free[np.argsort(-h[free], kind="stable")[:most]])
         self.block = point.known.numbers[block]
-        curvature = self.objective.block_curvature(point.known, point.w, block)
+        sample = _EARLY_SAMPLE if self.steps < _SETTLED else _SAMPLE
+        curvature = self.objective.block_curvature(point.known, point.w, block, sample)
         curvature[np.diag_indices_from(curvature)] += ridge
         self.curvature = _padded(curvature)
 
