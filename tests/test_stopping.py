@@ -1,5 +1,6 @@
 """When a run stops: the estimate on sequences whose limit is known, and the promise of `tol` on real runs."""
 
+import time
 from math import inf
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from problems import make_problem
 from sparsecrf import CRF, Vocabulary, fit
 from sparsecrf.path import rho_max
-from sparsecrf.training.solvers import proximal
+from sparsecrf.training.solvers import proximal, working_set
 from sparsecrf.training.stopping import remaining
 
 
@@ -52,16 +53,34 @@ def test_kkt_of_an_exact_optimum_is_no_noise_divided_by_noise():
 
 
 def test_the_stochastic_start_looks_at_the_clock_and_is_heard(monkeypatch, tmp_path):
-    """Without time it makes no step at all; what was cut short is not what a later run goes on from."""
+    """Without time it makes one step; what was cut short is not what a later run goes on from."""
     monkeypatch.setattr(proximal, "_LEAST_TOKENS", 0)
     corpus = make_problem(seed=4, lengths=[6] * 120, n_labels=4, n_attributes=40).corpus()
     heard, options = [], {"rho1": 0.5, "rho2": 0.3, "threads": 1}
     whole = fit(corpus, heartbeat=heard.append, **options)
-    assert heard[0] == "stochastic start 0 %"
+    assert heard[0] == "stochastic start, step size"
+    assert "stochastic start, epoch 2, 1 %" in heard
     kept = tmp_path / "run"
     cut = fit(corpus, time_limit=0.0, checkpoint=kept, **options)
     assert cut.stopped_by == "time_limit"
     assert fit(corpus, checkpoint=kept, resume=True, **options).objective == whole.objective
+
+
+@pytest.mark.parametrize("first_screening", [0, 10**9])
+def test_a_time_limit_leaves_no_time_for_a_long_certificate(first_screening, monkeypatch):
+    """What was certified before counts; a screening that would take long is not begun when time is up."""
+    monkeypatch.setattr(working_set, "_LAST_SECONDS", -1.0)
+    monkeypatch.setattr(working_set, "_FIRST_SCREENING", first_screening)
+    corpus = make_problem(seed=4, lengths=[6] * 120, n_labels=4, n_attributes=40).corpus()
+    options = {"rho1": 0.5, "rho2": 0.3, "threads": 1, "callback": lambda _: time.sleep(0.3), "time_limit": 0.2}
+    found = fit(corpus, **options)
+    assert (found.stopped_by, found.kkt) == ("time_limit", np.inf)
+    assert np.isfinite(found.gap) == (first_screening == 0)
+    assert found.training_record()["kkt"] is None
+    monkeypatch.undo()
+    found = fit(corpus, **options)
+    assert np.isfinite(found.kkt)
+    assert np.isfinite(found.gap)
 
 
 @pytest.mark.parametrize(

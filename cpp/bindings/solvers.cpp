@@ -1,6 +1,8 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "arrays.hpp"
 #include "core/simd/kernels.hpp"
@@ -70,24 +72,34 @@ void bind_sgd(nb::module_& m) {
         .def(
             "run",
             [](const Sgd& self, const FeatureSet& features, Array1<double> w, Array1<double> q, double u,
-               Array1<std::int64_t> sequences, double rho1, double rho2, double eta0, double decay, double done) {
+               Array1<std::int64_t> sequences, double rho1, double rho2, double eta0, double decay, double done,
+               std::optional<nb::callable> go_on) {
                 Result<double, 1> new_w = copy<double>(view(w)), new_q = copy<double>(view(q));
                 double new_u;
+                Sgd::GoOn ask;
+                if (go_on) {
+                    ask = [&go_on](std::size_t steps) {
+                        const nb::gil_scoped_acquire locked;
+                        return nb::cast<bool>((*go_on)(steps));
+                    };
+                }
                 {
                     const nb::gil_scoped_release unlocked;
                     new_u = self.run(features, span_of(new_w), span_of(new_q), u, view(sequences),
-                                     {rho1, rho2, eta0, decay, done});
+                                     {rho1, rho2, eta0, decay, done}, ask);
                 }
                 return nb::make_tuple(new_w, new_q, new_u);
             },
             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("q").noconvert(), nb::arg("u"),
             nb::arg("sequences").noconvert(), nb::kw_only(), nb::arg("rho1"), nb::arg("rho2"), nb::arg("eta0"),
-            nb::arg("decay"), nb::arg("done"),
+            nb::arg("decay"), nb::arg("done"), nb::arg("go_on") = nb::none(),
             nb::sig("def run(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
                     "q: numpy.typing.NDArray[numpy.float64], u: float, sequences: numpy.typing.NDArray[numpy.int64], "
-                    "*, rho1: float, rho2: float, eta0: float, decay: float, done: float) -> "
+                    "*, rho1: float, rho2: float, eta0: float, decay: float, done: float, "
+                    "go_on: collections.abc.Callable[[int], bool] | None = None) -> "
                     "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]"),
-            "A step for each sequence: the new w, q and u.")
+            "A step for each sequence: the new w, q and u. `go_on` is asked a few times a second, with the number of "
+            "steps done, whether to go on.")
         .def(
             "loss",
             [](const Sgd& self, const FeatureSet& features, Array1<double> w, Array1<std::int64_t> sequences) {

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -53,7 +54,8 @@ def progress(what: str, total: float | None, *, quiet: bool = False) -> Iterator
             yield _Bar(bar, bar.add_task(what, total=total, note=""))
     else:
         lines = _Lines(what, total)
-        yield lines
+        with _repeated(lines.wait, LINE_EVERY_S / 2):
+            yield lines
         lines.finish()
 
 
@@ -89,27 +91,56 @@ class _Bar:
         self._bar.update(self._task, advance=amount, note=note)
 
 
+@contextmanager
+def _repeated(call: Callable[[], None], seconds: float) -> Iterator[None]:
+    """`call`, from a thread of its own, every so many seconds."""
+    done = threading.Event()
+
+    def repeat() -> None:
+        while not done.wait(seconds):
+            call()
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
 class _Lines:
     _every_s = LINE_EVERY_S
 
     def __init__(self, what: str, total: float | None) -> None:
         self._what, self._total, self._done, self._note = what, total, 0.0, ""
-        self._shown = time.monotonic()
+        self._began = self._shown = time.monotonic()
         self._told = True  # nothing has come since the last line
+        self._lock = threading.Lock()
 
     def __call__(self, amount: float = 0, note: str = "") -> None:
-        self._done += amount
-        self._note, self._told = note, False
-        if time.monotonic() - self._shown >= self._every_s:
-            self.finish()
+        with self._lock:
+            self._done += amount
+            self._note, self._told = note, False
+            if time.monotonic() - self._shown >= self._every_s:
+                self._line()
 
     def finish(self) -> None:
         """The last word: what came since the last line."""
-        if self._told:
-            return
+        with self._lock:
+            if not self._told:
+                self._line()
+
+    def wait(self) -> None:
+        """Nothing has come for a while: the last line again, with the time that has passed."""
+        with self._lock:
+            if time.monotonic() - self._shown >= self._every_s:
+                self._line(f"({time.monotonic() - self._began:.0f} s)")
+
+    def _line(self, more: str = "") -> None:
         self._shown, self._told = time.monotonic(), True
         share = f"{100 * self._done / self._total:3.0f} %" if self._total else ""
-        self._show("  ".join(part for part in (self._what, share, self._note) if part))
+        self._show("  ".join(part for part in (self._what, share, self._note, more) if part))
 
     def _show(self, text: str) -> None:
         say(text)

@@ -1,5 +1,6 @@
 #include "core/training/sgd.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -10,6 +11,7 @@ namespace {
 
 // S is turned into 1 again below this, long before weights in its units lose range.
 constexpr double kSmallestScale = 1e-50;
+constexpr std::chrono::milliseconds kAskEvery(200);
 
 // splitmix64 (Steele, Lea and Flood 2014): the same numbers everywhere, which std::shuffle does not promise.
 class Splitmix {
@@ -67,7 +69,7 @@ void Sgd::check_sequences(std::span<const std::int64_t> sequences) const {
 }
 
 double Sgd::run(const FeatureSet& features, std::span<double> w, std::span<double> q, double u,
-                std::span<const std::int64_t> sequences, const Options& options) const {
+                std::span<const std::int64_t> sequences, const Options& options, const GoOn& go_on) const {
     features.check_fits(corpus_);
     features.check_weights(w);
     features.check_weights(q);
@@ -80,14 +82,19 @@ double Sgd::run(const FeatureSet& features, std::span<double> w, std::span<doubl
     }
     SgdStep step(corpus_, plan_, features, w, kernel_);
     LazyWeights weights(w, q, u, options.rho1, options.rho2, 2 * static_cast<std::int64_t>(corpus_.n_attributes));
-    double t = options.done;
-    for (const std::int64_t i : sequences) {
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point asked{};  // long ago
+    for (std::size_t k = 0; k < sequences.size(); ++k) {
+        const double t = options.done + static_cast<double>(k);
         const double eta = options.eta0 / (1.0 + options.decay * t / n);
-        t += 1.0;
-        step.step(items_of(i), weights, eta, n);
+        step.step(items_of(sequences[k]), weights, eta, n);
         if (weights.scale() < kSmallestScale) {
             step.settle_all(weights);
             weights.rescale();
+        }
+        if (go_on && Clock::now() - asked >= kAskEvery) {
+            if (!go_on(k + 1)) break;
+            asked = Clock::now();
         }
     }
     step.settle_all(weights);

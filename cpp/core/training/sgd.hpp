@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -25,9 +26,11 @@ class Sgd {
         double eta0, decay;  // eta_t = eta0 / (1 + decay t/N), t counting the steps of all epochs
         double done;         // t of the first step
     };
+    // Asked after the first step and then a few times a second, with the number of steps done; false ends the run.
+    using GoOn = std::function<bool(std::size_t)>;
     // A step for each of `sequences`, on P/N. w and q [K] are changed in place, see lazy_weights.hpp. Returns u.
     double run(const FeatureSet& features, std::span<double> w, std::span<double> q, double u,
-               std::span<const std::int64_t> sequences, const Options& options) const;
+               std::span<const std::int64_t> sequences, const Options& options, const GoOn& go_on = nullptr) const;
 
     // sum of w_i { log Z - w.F } over `sequences`.
     double loss(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> sequences) const;

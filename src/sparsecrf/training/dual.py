@@ -57,6 +57,10 @@ class LowerBound:
             return np.inf
         return value - self._improved(self._shrunk(entropy, numbers, np.stack([g, g])))
 
+    def gap_of(self, value: float) -> float:
+        """P, which is `value`, minus the bound as it is."""
+        return np.inf if self.best is None or not np.isfinite(value) else value - self.best.bound
+
     def tighten(self, known: WorkingSet, w: Floats, loss: float, g: Floats) -> float:
         """The same, improved by a factor for each sequence; `known` with all features that could be violated at w."""
         value, threshold = loss + self.objective.penalty.value(w), self.objective.penalty.threshold

@@ -62,8 +62,9 @@ class Fit:
     w: Floats  #: their weights
     objective: float
     loss: float
-    kkt: float  #: sum of |smallest subgradient| over the virtual space, relative to that at w = 0
-    gap: float  #: P(w) - P* is at most this; infinite if labels are missing
+    #: sum of |smallest subgradient| over the virtual space, relative to that at w = 0; infinite if time was up before
+    kkt: float
+    gap: float  #: P(w) - P* is at most this; infinite if labels are missing, or time was up before any bound
     remaining: float  #: an estimate of P(w) - P*
     solver: str
     #: tol, gap, max_iter, time_limit, dev, callback, interrupt, or precision: no step improves any more

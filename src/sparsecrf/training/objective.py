@@ -12,6 +12,7 @@ of them; everything is then over that list.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,7 @@ class Objective:
         self.passes = 0.0
         self.deadline: float | None = None  #: when long steps should end early, by time.perf_counter()
         self.cut_short = False  #: a step did
+        self.pass_s = 0.0  #: how long the last pass took
         self.heartbeat: Callable[[str], None] | None = None  #: called with a line of text during long steps
         self._oracle = self.prepared.oracle
         # Observed features that could violate their condition although E is below the threshold.
@@ -69,6 +71,11 @@ class Objective:
             raise InputError("solver: expected one that needs sums over the data only, found one that needs all of it")
         return self.prepared.whole
 
+    def out_of_time(self) -> bool:
+        """Whether a long step should end early, so that there is time for one more pass; if so, it is noted."""
+        self.cut_short = self.deadline is not None and time.perf_counter() + self.pass_s >= self.deadline
+        return self.cut_short
+
     # ---- Working sets
 
     def working_set(self, numbers: Numbers) -> WorkingSet:
@@ -93,7 +100,10 @@ class Objective:
 
     def loss_grad(self, known: WorkingSet, w: Floats) -> tuple[float, Floats]:
         self.passes += 1
-        return self._oracle.loss_grad(known.features, w, known.counts)
+        began = time.perf_counter()
+        found = self._oracle.loss_grad(known.features, w, known.counts)
+        self.pass_s = time.perf_counter() - began
+        return found
 
     def loss_grad_curvature(self, known: WorkingSet, w: Floats) -> tuple[float, Floats, Floats]:
         """With h = sum_t w v^2 p (1 - p), the paper's approximation of the second derivatives."""

@@ -41,8 +41,8 @@ _SMOOTH_MEMORY = 20  # pairs without an l1 term, where all weights are in the wo
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20
 # The block of B0: at most so many features, and so many per square root of a token, since a sweep of the inner problem
-# reads the whole matrix; renewed at these steps, then every so many, from a sample of so many tokens: a small one before
-# step _SETTLED, where curvature changes with every step and a matrix of all positions would cost more than it saves.
+# reads the whole matrix; renewed at these steps, then every so many. It is estimated from so many tokens, few before
+# step _SETTLED: there curvature changes with every step, and a matrix of all positions would cost more than it saves.
 _LARGEST_BLOCK, _BLOCK_PER_TOKEN = 1500, 4.0
 _RENEW_AT, _RENEW_EVERY = (2, 8, 20, 40), 40
 _SETTLED, _EARLY_SAMPLE, _SAMPLE = 20, 6_000, 50_000
@@ -119,6 +119,8 @@ class Proximal:
                 self.damping = min(max(self.damping, 1.0), _DAMPING[2])
                 return Point(point.known, w, loss, g)
             t /= 2
+            if objective.out_of_time():
+                break
         return point
 
     def _direction(self, point: Point) -> Floats:

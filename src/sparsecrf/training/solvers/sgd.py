@@ -18,7 +18,6 @@ The steps run in one thread, since each needs the weights that the last one left
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 
@@ -31,9 +30,6 @@ from sparsecrf.training.solvers.working_set import Point
 
 EPOCHS = 50  #: when there is no other limit
 _DECAY = 0.3  # of the step size in an epoch: 0.1 is better on CoNLL-2000, 1 on NETtalk letters (15 epochs)
-# Work between two looks at the clock, in label pairs of bigram attributes. It is counted and not timed, because results
-# must not depend on the clock; a look costs as much as setting the weights up.
-_CHUNK, _LEAST_CHUNK = 1e8, 100
 _SAMPLE = 1000  # sequences on which a first step size is tried
 _MOST_PASSES = 10  # over a sample that is smaller
 _FIRST_EXPONENT, _EXPONENTS = -3, 60  # of the powers of two that are tried: the first, the largest
@@ -92,26 +88,16 @@ class _Stochastic:
             self.eta0 = self._calibrate(point, sample)
         for _ in range(epochs):
             order = self.stepper.order(self.seed, self.epochs)
-            size = self._chunk_size()
-            for begin in range(0, len(order), size):
-                if self._out_of_time(f"stochastic start {100 * (self.epochs + begin / len(order)) / epochs:.0f} %"):
-                    break
-                chunk = order[begin : begin + size]
-                w, q, self.u = self._run(point.known, w, q, self.u, chunk, self.eta0, begin)
+            w, q, self.u = self._run(point.known, w, q, self.u, order, self.eta0)
             self.epochs += 1
+            if self.objective.cut_short:
+                break
         self.q = q
         return Point(point.known, w, *self.objective.loss_grad(point.known, w))
 
-    def _out_of_time(self, doing: str) -> bool:
-        """Whether to end the epoch early, as the stochastic start does; says what it is doing."""
-        return False
-
-    def _chunk_size(self) -> int:
-        """Sequences between two looks at the clock."""
-        data = self.objective.data
-        inner = float(np.abs(self.objective.prepared.oracle.masses()[2]).sum())  # bigram attributes at all positions
-        work = data.n_labels**2 * max(inner, data.n_tokens) / data.n_sequences
-        return max(_LEAST_CHUNK, int(_CHUNK / work))
+    def _go_on(self, steps: int) -> bool:
+        """Asked a few times a second, after so many steps of an epoch."""
+        return True
 
     def _penalties_received(self, point: Point) -> Floats:
         """q. A feature that joins owes nothing on the side to which its gradient pulls: it was not there before."""
@@ -122,7 +108,7 @@ class _Stochastic:
         return q
 
     def _run(
-        self, known: WorkingSet, w: Floats, q: Floats, u: float, order: Numbers, eta0: float, done: int = 0
+        self, known: WorkingSet, w: Floats, q: Floats, u: float, order: Numbers, eta0: float
     ) -> tuple[Floats, Floats, float]:
         self.objective.passes += len(order) / self.n
         return self.stepper.run(
@@ -135,7 +121,8 @@ class _Stochastic:
             rho2=self.objective.penalty.rho2,
             eta0=eta0,
             decay=self.decay(eta0),
-            done=float(self.epochs * self.n + done),
+            done=float(self.epochs * self.n),
+            go_on=self._go_on,
         )
 
     def _calibrate(self, point: Point, size: int) -> float:
@@ -187,19 +174,16 @@ class SgdL1(_Stochastic):
 
 
 class _WarmUp(_Stochastic):
-    """Short, so that the steps become smaller soon."""
+    """Short, so that the steps become smaller soon; ends early when time is up."""
 
     def decay(self, eta0: float) -> float:
         return _WARM_DECAY
 
-    def _out_of_time(self, doing: str) -> bool:
-        objective = self.objective
-        if objective.heartbeat is not None:
-            objective.heartbeat(doing)
-        if objective.deadline is None or time.perf_counter() < objective.deadline:
-            return False
-        objective.cut_short = True
-        return True
+    def _go_on(self, steps: int) -> bool:
+        if self.objective.heartbeat is not None:
+            doing = "step size" if self.eta0 is None else f"epoch {self.epochs + 1}, {100 * steps / self.n:.0f} %"
+            self.objective.heartbeat(f"stochastic start, {doing}")
+        return not self.objective.out_of_time()
 
 
 def warm_up(objective: Objective, point: Point) -> Point:

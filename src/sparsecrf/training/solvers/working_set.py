@@ -81,6 +81,8 @@ _TIGHT = 1e-4
 # A relative KKT residual of the working set that is rounding.
 _NOTHING = 1e-13
 _ASKED_ONCE = 1e-3  # the smallest tolerance for which one estimate is enough
+# Seconds that the last certificate may take when time is up, and how many passes the first screening takes, about.
+_LAST_SECONDS, _PASSES_TO_SCREEN = 1.0, 4.0
 
 
 def point_at(objective: Objective, numbers: Numbers | None = None, w: Floats | None = None) -> Point:
@@ -150,6 +152,7 @@ class _Run:
         self.bound = LowerBound(objective)
         self.iteration = 0
         self.screened = 0  # iteration of the last screening
+        self.screening_s: float | None = None  # how long it took
         self.stalled = 0  # steps in a row that did not improve
         self.head: State | None = None  # the state before the screening of this iteration
         self.stopped_by: str | None = None
@@ -207,6 +210,9 @@ class _Run:
         settled = self.stalled > 1 or optimal or left <= self._target(point)
         wait = _AFTER_SCREENING if self.stopping.gap is None else _SCREEN_EVERY
         due = since >= max(_SCREEN_EVERY, self.iteration // 2) or self.iteration == _FIRST_SCREENING
+        if limit == "time_limit" and not self._time_to_screen():
+            self.stopped_by = limit
+            return point, None
         if not (limit or due or self.stalled > 1 or optimal or (settled and since >= wait)):
             return point, None
         ask = settled and limit != "time_limit"
@@ -239,12 +245,18 @@ class _Run:
     def _result(self, point: Point, found: _Certificate | None) -> Result:
         """The point to return, with its certificate: as tight as it can be made, unless time is up."""
         assert self.stopped_by is not None
+        in_time = self.stopped_by not in ("time_limit", "interrupt")
         best = self._best()
-        if best is not None:
+        if isinstance(best, Lowest) and not (in_time or self._time_to_screen()):
+            known = self.objective.working_set(best.numbers)
+            loss = best.value - self.objective.penalty.value(best.w)
+            point, found = Point(known, best.w, loss, np.full(known.size, np.nan)), None
+        elif best is not None:
             point, found = point_at(self.objective, best.numbers, best.w), None
         value = self._value(point)
-        in_time = self.stopped_by not in ("time_limit", "interrupt")
-        if found is None or (in_time and found.gap > _TIGHT * abs(value)):
+        if found is None and not (in_time or self._time_to_screen()):
+            found = _Certificate(np.inf, self.bound.gap_of(value), np.inf)
+        elif found is None or (in_time and found.gap > _TIGHT * abs(value)):
             point, found = self._screen(point, tighten=in_time)
         left = min(remaining(self.values) + found.promise, found.gap)
         return Result(point, value, found.kkt, found.gap, left, self.stopped_by, self.history)
@@ -302,6 +314,7 @@ class _Run:
 
     def _screen(self, point: Point, *, tighten: bool = False) -> tuple[Point, _Certificate]:
         """The same weights on a working set that holds every violation, with KKT residual and gap over all features."""
+        began = time.perf_counter()
         wide = self.objective.outside(point.known, point.w)
         if wide is point.known:  # all features are known, as they are without an l1 term
             gap = self.bound.gap(wide.numbers, point.w, point.loss, point.g)
@@ -315,7 +328,17 @@ class _Run:
         found = _Certificate(self._relative_kkt(everything), gap, self._promise(everything, point))
         keep = (w != 0) | (np.abs(g) > _KEEP * self.objective.penalty.threshold)
         known = self.objective.working_set(wide.numbers[keep])
+        if not tighten:
+            self.screening_s = time.perf_counter() - began
         return Point(known, w[keep], loss, g[keep]), found
+
+    def _time_to_screen(self) -> bool:
+        """Whether a screening is short enough to be done although time is up. Without an l1 term it costs nothing."""
+        if self.objective.penalty.threshold == 0:
+            return True
+        expected = _PASSES_TO_SCREEN * self.objective.pass_s if self.screening_s is None else self.screening_s
+        late = 0.0 if self.objective.deadline is None else max(time.perf_counter() - self.objective.deadline, 0.0)
+        return late + expected <= _LAST_SECONDS
 
     def _promise(self, everything: Point, point: Point) -> float:
         """What the features outside of the working set could gain, one by one: excess^2 / 2 curvature, the curvature of

@@ -1,0 +1,23 @@
+"""Plain lines of progress: what came last is said again while nothing comes."""
+
+import time
+
+from sparsecrf import progress
+
+
+def test_a_long_step_is_no_silence(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.1)
+    monkeypatch.setattr(progress._Lines, "_every_s", 0.1)
+    with progress.progress("training", None) as advance:
+        advance(note="iteration 3")
+        time.sleep(0.5)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) >= 3
+    assert set(lines) == {"training  iteration 3  (0 s)"}
+
+
+def test_a_short_step_is_one_line(capsys):
+    with progress.progress("training", 4.0) as advance:
+        advance(3.0, note="nearly there")
+        advance(1.0, note="done")
+    assert capsys.readouterr().err.splitlines() == ["training  100 %  done"]
