@@ -14,7 +14,8 @@ constexpr std::int64_t kItemsAtOnce = 256;
 constexpr int kNewtonSteps = 4;
 constexpr double kSmallestStep = 1e-4;  // of s
 constexpr double kSurelyOwn = 0.98;     // a sequence whose own labels are likelier than this keeps s = 1
-constexpr double kEnough = 1e-4;        // a sweep that raises D by less, relative to it, is the last
+constexpr double kEnough = 1e-4;        // a sweep over all that raises D by less, relative to it, is the last
+constexpr int kAllEvery = 5;            // sweeps; the others leave out sequences that stayed at s = 1
 
 double x_log_x(double x) { return x > 0.0 ? x * std::log(x) : 0.0; }
 
@@ -171,8 +172,11 @@ double SequenceFactors::ascend(const FactorOptions& options, std::span<double> G
     };
     auto [entropy, bound] = value();
     std::vector<double> best_s = s_, best_G(G.begin(), G.end());
+    std::vector<char> resting(s_.size(), 0);  // stayed at s = 1 in the last sweep over all
     for (int sweep = 0; sweep < options.sweeps; ++sweep) {
+        const bool all = sweep % kAllEvery == 0;
         for (std::size_t i = 0; i < s_.size(); ++i) {
+            if (!all && resting[i]) continue;
             const std::vector<std::uint32_t>& place = place_[i];
             const std::vector<float>& part = value_[i];  // w_i g_i
             const double old = s_[i];
@@ -202,6 +206,7 @@ double SequenceFactors::ascend(const FactorOptions& options, std::span<double> G
                 s = next;
                 if (settled) break;
             }
+            resting[i] = s == 1.0 && old == 1.0;
             if (s == old) continue;
             for (std::size_t e = 0; e < place.size(); ++e) G[place[e]] += (s - old) * part[e];
             s_[i] = s;
@@ -213,7 +218,7 @@ double SequenceFactors::ascend(const FactorOptions& options, std::span<double> G
         std::copy(G.begin(), G.end(), best_G.begin());
         entropy = new_entropy;
         bound = new_bound;
-        if (gained <= kEnough * std::fabs(bound)) break;
+        if (all && gained <= kEnough * std::fabs(bound)) break;
     }
     s_ = best_s;
     std::copy(best_G.begin(), best_G.end(), G.begin());

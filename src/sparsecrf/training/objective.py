@@ -26,7 +26,7 @@ from sparsecrf.training.penalty import ElasticNet
 
 _LARGEST_STRIDE = 64  # curvature is estimated from every n-th sequence, n growing with the data up to this
 # Factors of sequences: rounds at most, numbers kept at most (8 bytes each), and what they cost in passes, about.
-_SWEEPS, _MOST_ENTRIES, _PASSES_OF_FACTORS = 20, 2**24, 5.0
+_SWEEPS, _MOST_ENTRIES, _PASSES_OF_FACTORS = 100, 2**24, 5.0
 
 
 class Objective:
