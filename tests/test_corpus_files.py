@@ -33,8 +33,9 @@ def small_corpus():
 @given(problem=problems(weights=("moderate",), missing=True, token_weights=True, sequence_weights=True))
 def test_what_was_saved_comes_back(tmp_path_factory, problem):
     corpus = problem.corpus()
-    again = Corpus.open(saved(corpus, tmp_path_factory.mktemp("corpus")))
-    assert again.fingerprint == corpus.fingerprint
+    path = saved(corpus, tmp_path_factory.mktemp("corpus"))
+    again = Corpus.open(path)
+    assert again.fingerprint == corpus.fingerprint == Corpus.open(path, copy=True).fingerprint
     for name, expected in corpus.to_arrays().items():
         assert_array_equal(again.to_arrays()[name], expected)
     features = problem.features()

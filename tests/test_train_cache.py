@@ -1,6 +1,9 @@
 """Training from a folder of encoded shards: the same model as from memory, and `sparsecrf train --cache`."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -97,3 +100,24 @@ def test_a_damaged_folder_is_a_clear_error(ready):
     assert done.err.startswith("sparsecrf: ")
     assert "shard-00001.corpus: expected" in done.err
     assert "delete the folder" in done.err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows lets nobody shorten a file that is mapped")
+def test_a_shard_that_is_shortened_in_place_is_an_error_not_a_crash(ready):
+    """Pages of a mapped file that are gone end the process (SIGBUS): shards are copies, made again for each pass."""
+    encode_folder("c", ["train.txt"], Template(TEMPLATE), shard_tokens=30)
+    code = (
+        "import os, sys\n"
+        "from sparsecrf import CorpusFolder, InputError, fit\n"
+        "folder = CorpusFolder.load(sys.argv[1])\n"
+        "corpus, shards = folder.open(0), folder.in_shards(1)\n"
+        "before = corpus.fingerprint\n"
+        "os.truncate(os.path.join(sys.argv[1], 'shard-00000.corpus'), 0)\n"
+        "assert corpus.fingerprint == before\n"
+        "try:\n"
+        "    fit(shards, rho1=0.5)\n"
+        "except InputError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "c"], capture_output=True, text=True, check=True)
+    assert "shard-00000.corpus: expected the file of a corpus, found 0 bytes; delete the folder c" in done.stdout

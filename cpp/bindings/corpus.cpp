@@ -190,15 +190,17 @@ void bind_corpus(nb::module_& m) {
         .def_static(
             "open",
             [](const std::filesystem::path& path, std::optional<std::int64_t> n_labels,
-               std::optional<std::int64_t> n_attributes, std::optional<std::uint64_t> digest) {
+               std::optional<std::int64_t> n_attributes, std::optional<std::uint64_t> digest, bool copy) {
                 const nb::gil_scoped_release unlocked;
-                return std::make_shared<Corpus>(open_corpus(path, {n_labels, n_attributes, digest}));
+                const auto kind = copy ? FileMemory::Kind::kCopy : FileMemory::Kind::kMapped;
+                return std::make_shared<Corpus>(open_corpus(path, {n_labels, n_attributes, digest, kind}));
             },
             nb::arg("path"), nb::kw_only(), nb::arg("n_labels") = nb::none(), nb::arg("n_attributes") = nb::none(),
-            nb::arg("digest") = nb::none(),
+            nb::arg("digest") = nb::none(), nb::arg("copy") = false,
             nb::sig("def open(path: str | os.PathLike[str], *, n_labels: int | None = None, "
-                    "n_attributes: int | None = None, digest: int | None = None) -> Corpus"),
-            "A corpus in a file, which stays there: pages are read when they are needed. The counts may be larger "
+                    "n_attributes: int | None = None, digest: int | None = None, copy: bool = False) -> Corpus"),
+            "A corpus in a file, which stays there: pages are read when they are needed. No program may shorten the\n"
+            "file meanwhile; with `copy` it is read into memory at once, and may change. The counts may be larger "
             "than\n"
             "those it was saved with: a vocabulary can grow. digest: what `save` returned.")
         .def_prop_ro("fingerprint", &Corpus::fingerprint, nb::call_guard<nb::gil_scoped_release>(),

@@ -11,8 +11,8 @@
 #include <type_traits>
 
 #include "core/base/error.hpp"
+#include "core/base/file_memory.hpp"
 #include "core/base/hash.hpp"
-#include "core/base/mapped_file.hpp"
 #include "core/base/utf8.hpp"
 #include "core/base/whole_file.hpp"
 
@@ -100,11 +100,11 @@ std::string name_of(const std::filesystem::path& path) {
     return out;
 }
 
-// Takes a mapped file apart. Every check comes before the first use of what it checks.
+// Takes a file apart. Every check comes before the first use of what it checks.
 class Reader {
    public:
     Reader(const std::filesystem::path& path, const CorpusFileOptions& options)
-        : name_(name_of(path)), options_(options), file_(std::make_shared<MappedFile>(path)) {}
+        : name_(name_of(path)), options_(options), file_(std::make_shared<FileMemory>(path, options.kind)) {}
 
     Corpus read() {
         read_header();
@@ -252,7 +252,7 @@ class Reader {
 
     const std::string name_;
     const CorpusFileOptions& options_;
-    const std::shared_ptr<const MappedFile> file_;
+    const std::shared_ptr<const FileMemory> file_;
     Header header_;
     std::size_t at_ = 0;     // bytes that have been taken
     std::size_t taken_ = 0;  // arrays that have been taken

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "core/base/file_memory.hpp"
 #include "core/corpus/corpus.hpp"
 
 namespace sparsecrf {
@@ -26,10 +27,11 @@ struct CorpusFileOptions {
     // A corpus may have been encoded when its vocabulary was smaller than it became: the counts that it takes on.
     std::optional<std::int64_t> n_labels, n_attributes;
     std::optional<std::uint64_t> digest;
+    FileMemory::Kind kind = FileMemory::Kind::kMapped;
 };
 
-// A view of the file, which stays mapped as long as the corpus or a copy of it lives. Throws FileError where there is
-// no file, InputError where it is not what it should be. Nothing is allocated but the corpus itself.
+// A view of the file, or of a copy of its bytes, which lives as long as the corpus or a copy of it does. Throws
+// FileError where there is no file, InputError where it is not what it should be.
 Corpus open_corpus(const std::filesystem::path& path, const CorpusFileOptions& options = {});
 
 }  // namespace sparsecrf

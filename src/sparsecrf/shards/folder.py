@@ -2,7 +2,7 @@
 
 A folder, written once by `encode_folder` (shards/encode_folder.py) and used again as long as the data are the same:
 
-    shard-00000.corpus ...  whole sequences, in the order of the data (`Corpus.save`); mapped into memory when opened
+    shard-00000.corpus ...  whole sequences, in the order of the data (`Corpus.save`); read into memory when opened
     vocabulary              labels and attributes by id (files/container.py)
     manifest.json           what it was made from, as a hash; the template; counts and digests of the other files
 
@@ -81,10 +81,11 @@ class CorpusFolder:
         return sum(file.stat().st_size for file in self.path.iterdir())
 
     def open(self, k: int) -> Corpus:
-        """Shard k. Its memory is the file's: it is read when needed, and can be dropped by the system."""
+        """Shard k, read into memory: what happens to its file later does not matter."""
         shard, file = self.shards[k], self.path / shard_name(k)
         try:
-            corpus = Corpus.open(file, n_labels=self.n_labels, n_attributes=self.n_attributes, digest=shard.digest)
+            counts = {"n_labels": self.n_labels, "n_attributes": self.n_attributes}
+            corpus = Corpus.open(file, **counts, digest=shard.digest, copy=True)
         except InputError as error:
             raise self._not_as_loaded(str(error)) from error
         except FileNotFoundError:

@@ -1,5 +1,6 @@
-#include "core/base/mapped_file.hpp"
+#include "core/base/file_memory.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <system_error>
@@ -48,7 +49,8 @@ struct Handle {
 
 }  // namespace
 
-MappedFile::MappedFile(const std::filesystem::path& path) {
+// A system that lets nobody shorten a file that is mapped: no copy is needed.
+FileMemory::FileMemory(const std::filesystem::path& path, Kind) {
     const Handle file{CreateFileW(path.c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, nullptr,
                                   OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr)};
     if (file.value == INVALID_HANDLE_VALUE) fail(path);
@@ -62,7 +64,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
     bytes_ = {static_cast<const std::byte*>(memory), checked_size(static_cast<std::uint64_t>(size.QuadPart), path)};
 }
 
-MappedFile::~MappedFile() {
+FileMemory::~FileMemory() {
     if (!bytes_.empty()) UnmapViewOfFile(bytes_.data());
 }
 
@@ -82,9 +84,22 @@ struct Handle {
     throw FileError(std::error_code(code, std::generic_category()), path);
 }
 
+// Fills `memory` from the file; returns how many bytes there were, fewer if it has become shorter.
+std::size_t read_whole(int file, std::span<std::byte> memory, const std::filesystem::path& path) {
+    constexpr std::size_t kAtATime = std::size_t{1} << 30;  // systems read no more than about 2 GB at once
+    std::size_t done = 0;
+    while (done < memory.size()) {
+        const ssize_t n = read(file, memory.data() + done, std::min(kAtATime, memory.size() - done));
+        if (n < 0 && errno != EINTR) fail(errno, path);
+        if (n == 0) break;
+        if (n > 0) done += static_cast<std::size_t>(n);
+    }
+    return done;
+}
+
 }  // namespace
 
-MappedFile::MappedFile(const std::filesystem::path& path) {
+FileMemory::FileMemory(const std::filesystem::path& path, Kind kind) {
     const Handle file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
     if (file.value < 0) fail(errno, path);
     struct stat status;
@@ -93,13 +108,18 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
     if (!S_ISREG(status.st_mode)) fail(EINVAL, path);
     const std::size_t size = checked_size(static_cast<std::uint64_t>(status.st_size), path);
     if (size == 0) return;  // nothing cannot be mapped
+    if (kind == Kind::kCopy) {
+        own_ = std::make_unique_for_overwrite<std::byte[]>(size);
+        bytes_ = {own_.get(), read_whole(file.value, {own_.get(), size}, path)};
+        return;
+    }
     void* memory = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.value, 0);
     if (memory == MAP_FAILED) fail(errno, path);
     bytes_ = {static_cast<const std::byte*>(memory), size};
 }
 
-MappedFile::~MappedFile() {
-    if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+FileMemory::~FileMemory() {
+    if (!bytes_.empty() && own_ == nullptr) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
 #endif
