@@ -257,3 +257,10 @@ def test_score_needs_every_label(problem):
 def test_exceptions_are_value_errors():
     assert issubclass(_core.InputError, ValueError)
     assert issubclass(_core.UnsatisfiableError, _core.InputError)
+
+
+@pytest.mark.parametrize("kind", [_core.InputError, _core.UnsatisfiableError])
+def test_exceptions_say_what_they_are(kind):
+    first, _, more = kind.__doc__.partition("\n\n")
+    assert first.endswith("Error.")
+    assert "message says" in more

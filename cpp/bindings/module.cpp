@@ -31,8 +31,15 @@ NB_MODULE(_core, m) {
     nb::set_leak_warnings(false);
 #endif
     m.doc() = "Exact inference for sparse linear-chain conditional random fields.";
-    nb::exception<InputError> input_error(m, "InputError", PyExc_ValueError);
-    nb::exception<UnsatisfiableError>(m, "UnsatisfiableError", input_error.ptr());
+    const nb::exception<InputError> input_error(m, "InputError", PyExc_ValueError);
+    input_error.attr("__doc__") =
+        "Wrong input: data, options, or the content of a file. A ValueError.\n\n"
+        "The message says what was expected, what was found, and where: the name of the option, or file and line, or\n"
+        "sequence and token. Errors of the system, such as a file that does not exist, are an OSError.";
+    const nb::exception<UnsatisfiableError> unsatisfiable(m, "UnsatisfiableError", input_error.ptr());
+    unsatisfiable.attr("__doc__") =
+        "No label sequence meets the constraints. An InputError.\n\n"
+        "For a sequence where `fixed`, `allowed` and `forbidden` together leave no labels: the message says which one.";
 
     nb::register_exception_translator(raise_file_error);
 
