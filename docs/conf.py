@@ -23,6 +23,7 @@ extensions = [
     "mathml",
     "plain_docstrings",
     "program_help",
+    "repository_links",
 ]
 exclude_patterns = ["_build", "images/README.md", "gallery/**.ipynb", "gallery/**.py", "gallery/**.zip"]
 templates_path = ["_templates"]

@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ from reader_files import write_files
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS / "_ext"))
+
+from repository_links import in_manual  # noqa: E402
+
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 #: Pages that only describe.
@@ -39,12 +44,34 @@ def test_blocks(page, program, monkeypatch, quiet_pictures):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links(page):
-    text = page.read_text(encoding="utf-8")
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)|src=\"([^\":]+)\"", text)
-    for link in (a or b for a, b in links):
-        made = link.startswith("gallery/")  # of an example
-        target = ROOT / "examples" / Path(link).with_suffix(".py").name if made else page.parent / link
+    """On the page of a repository: to files that are there, and to headings that they have."""
+    for link, heading in links_of(page.read_text(encoding="utf-8")):
+        target = page.parent / link if link else page
         assert target.exists(), f"{page.name}: {link}"
+        if heading:
+            assert heading in headings_of(target), f"{page.name}: {link}#{heading}"
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)
+def test_links_in_the_manual(page):
+    """Nothing outside of docs: the examples and the changelog are pages there."""
+    for link, _ in links_of(in_manual(page.read_text(encoding="utf-8"))):
+        if link.startswith("gallery/"):  # made from the examples
+            assert link == "gallery/index.rst" or (ROOT / "examples" / f"{Path(link).stem}.py").exists(), link
+        else:
+            assert ".." not in link, f"{page.name}: {link}"
+            assert (DOCS / link).exists(), f"{page.name}: {link}"
+
+
+def links_of(text):
+    """Files and headings in them; addresses of the network are left out."""
+    links = re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)|src=\"([^\":]+)\"", text)
+    return [(file or source, heading) for file, heading, source in links]
+
+
+def headings_of(page):
+    titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.M)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def test_no_page_is_forgotten():
