@@ -11,6 +11,7 @@ Three steps: (1) align letters with phonemes, (2) train a sparse CRF that labels
 minute on one core. `sparsecrf demo` does the same with a path of penalties, errors and pictures.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/phoneme.svg'
 import random
 
 from sparsecrf import Vocabulary, fit
