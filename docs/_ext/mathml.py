@@ -1,4 +1,7 @@
-"""Formulas as MathML, which browsers draw themselves: pages need no script, no font and no network for them.
+"""Formulas as MathML, which browsers draw themselves: pages need no script and no network for them.
+
+They do need a font with tables for mathematics: without one, sums are small and subscripts in the wrong place. Few
+systems have one, so the pages bring STIX Two Math along; ziamath, a package that draws formulas, has its file.
 
 latex2mathml leaves commands that it does not know as text. They are found and reported, so that `-W` stops the build.
 """
@@ -6,6 +9,9 @@ latex2mathml leaves commands that it does not know as text. They are found and r
 from __future__ import annotations
 
 import re
+from importlib.metadata import files
+from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 from docutils import nodes
@@ -16,6 +22,8 @@ from sphinx.util.math import get_node_equation_number
 
 _log = logging.getLogger(__name__)
 _NAME = re.compile(r"<mi>(log|exp|sign)</mi>(?!<mo[^>]*>(&#x00028;|\())")  # functions stand off from what they are of
+_NORM = re.compile(r"<mo>(&#x02016;|‖)</mo>")  # both bars of a norm are of one kind: browsers stretch what may open
+FONT = "STIXTwoMath-Regular.ttf"
 _UNKNOWN = re.compile(r"<m[ion]>(\\[A-Za-z]+)")
 
 
@@ -29,6 +37,7 @@ def mathml(latex: str, node: nodes.Element, *, display: bool) -> str:
     unknown = _UNKNOWN.findall(made)
     if unknown:
         _log.warning("formula %r: MathML has no %s", latex, ", ".join(unknown), location=node)
+    made = _NORM.sub(r'<mo stretchy="false">\1</mo>', made)
     return _NAME.sub(r'\g<0><mspace width="0.167em"/>', made)
 
 
@@ -48,7 +57,15 @@ def visit_math_block(self: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def add_font(app: Sphinx, error: Exception | None) -> None:
+    """Put the font beside the style sheet, manual.css, which names it."""
+    if error is None and app.builder.format == "html":
+        font = next(file for file in files("ziamath") or () if file.name == FONT)
+        copyfile(font.locate(), Path(app.outdir, "_static", FONT))
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("build-finished", add_font)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
     app.config.html_math_renderer = "mathml"
     return {"parallel_read_safe": True, "parallel_write_safe": True}
