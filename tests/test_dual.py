@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from problems import make_problem
-from sparsecrf import InputError, fit
+from sparsecrf import InputError, Vocabulary, fit
 from sparsecrf.training.dual import LowerBound
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
@@ -73,3 +73,16 @@ def test_no_bound_where_the_loss_is_not_convex():
     assert all(record.gap in (None, np.inf) for record in found.history)
     with pytest.raises(InputError, match="gap: expected all labels to be known"):
         fit(corpus, rho1=0.1, rho2=0.1, gap=1e-3)
+
+
+def test_a_gap_is_not_negative():
+    """One label: the loss is 0, and its rounded value was below the bound."""
+    X = [[["a", "b"], ["c", "c"]], ["d"], ["d", ["a", "b", "c"]], ["a", "b", ["a", "a", "b"]]]
+    weights = [[2.5, 2.5], [0.3], [0.0, 0.3], [0.3, 0.0, 2.5]]
+    vocabulary = Vocabulary(bigrams="all")
+    corpus = vocabulary.encode(X, [["L"] * len(tokens) for tokens in X], token_weight=weights, grow=True)
+    for solver in ("auto", "cd", "owlqn", "lbfgs"):
+        for rho2 in (0.0, 0.01, 0.28, 1.0):
+            found = fit(corpus, rho1=0.0, rho2=rho2, solver=solver, threads=1)
+            assert found.gap == 0
+            assert found.stopped_by == "tol"

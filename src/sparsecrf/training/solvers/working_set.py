@@ -127,6 +127,9 @@ class _Certificate:
     gap: float
     promise: float  #: what features outside of the working set could still gain, about
 
+    def __post_init__(self) -> None:
+        self.gap = max(0.0, self.gap)  # an objective and a bound that are equal are both rounded
+
 
 class _Run:
     """One run: where it is, and the steps of its loop."""
