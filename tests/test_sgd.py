@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from compare import KERNELS
 from problems import make_problem
-from sparsecrf import InputError, reference
+from sparsecrf import InputError, Vocabulary, reference
 from sparsecrf._core import Sgd as Stepper
 from sparsecrf.training import fit
 from sparsecrf.training.objective import Objective
@@ -288,3 +288,12 @@ def test_wrong_steps():
     for eta0 in (0.0, 5.0, np.nan):
         with pytest.raises(InputError, match="eta0: expected"):
             stepper.run(*start, np.array([0]), **{**options, "eta0": eta0})
+
+
+def test_steps_do_not_grow_where_nothing_is_left_to_gain():
+    """Without a penalty a single label can be made certain: weights of 1e17 had an objective of -4, by rounding."""
+    X, y = [["a", "a", [], [], "a"]], [["L0", "L1", "L0", "L1", "L1"]]
+    corpus = Vocabulary().encode(X, y, token_weight=[[0.0, 0.0, 0.3, 0.0, 0.0]], grow=True)
+    found = fit(corpus, rho1=0.0, rho2=0.0, solver="sgd", threads=1)
+    assert abs(found.objective) < 1e-6
+    assert np.abs(found.w).max() < 1000

@@ -140,7 +140,8 @@ class _Stochastic:
                 found = self.stepper.loss(point.known.features, w, sample) + share * self.objective.penalty.value(w)
             except InputError:  # the weights overflowed
                 return math.inf
-            return found if math.isfinite(found) else math.inf
+            # Below 0 is rounding, of scores that are huge: no reason for steps that are larger still.
+            return max(found, 0.0) if math.isfinite(found) else math.inf
 
         first = _FIRST_EXPONENT
         best, chosen = value(first), first
