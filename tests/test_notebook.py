@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from sparsecrf import CRF, Model, Template, Vocabulary, fit
+from sparsecrf.path import PathWarning, cross_validate, path
 from sparsecrf.progress import in_notebook, progress
 
 
@@ -77,6 +78,24 @@ def test_a_model_in_a_notebook():
     assert cells[cells.index("rho1") + 1] == "0.01"
     many = Model.from_weights([f"L{k}" for k in range(50)], {("a", "L0"): 1.0})
     assert texts(many._repr_html_())[1].endswith("L19, ...")
+
+
+def test_a_path_in_a_notebook():
+    vocabulary = Vocabulary()
+    corpus = vocabulary.encode([*X, ["a", "a"]], [*Y, ["A", "B"]], grow=True)
+    with pytest.warns(PathWarning):
+        scored = path(corpus, rho1=[1.0, 0.3, 0.1], dev=corpus, max_iter=1)
+    cells = texts(scored._repr_html_())
+    assert cells[:2] == ["1", f"{len(scored[0].w)}"]
+    assert len(cells) == 3 * 5
+    assert cells[4::5].index("best") == scored.best
+    assert cells[3 + 5 * scored.best] == f"{scored.scores[scored.best]:.2f}"
+    assert "ended by a limit" in scored._repr_html_()
+    assert len(texts(path(corpus, rho1=[1.0, 0.3])._repr_html_())) == 2 * 3  # no scores
+    with pytest.warns(PathWarning):
+        folds = cross_validate(corpus, rho1=[1.0, 0.1], folds=2)
+    assert "±" in texts(folds._repr_html_())[3]
+    assert "one standard error" in folds._repr_html_()
 
 
 def test_a_fit_in_a_notebook():

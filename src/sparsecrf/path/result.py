@@ -49,6 +49,24 @@ class Path:
             f"{len(found.w):,} weights"
         )
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from sparsecrf.tables import html_table
+
+        head = ["rho1", "weights", "objective", *([] if self.scores is None else [f"{self.score} (%)", ""])]
+        note = "" if self.advice is None else f"Note: {self.advice}."
+        return html_table(f"Path of {len(self)} fits", head, [self._row(k) for k in range(len(self))], note)
+
+    def _row(self, k: int) -> list[str]:
+        """Of the table: a fit, its score, and whether it is the best."""
+        found = self.fits[k]
+        cells = [f"{found.rho1:.4g}", f"{len(found.w):,}", f"{found.objective:,.6g}"]
+        if self.scores is None:
+            return cells
+        spread = "" if self.standard_errors is None else f" ± {self.standard_errors[k]:.2f}"
+        marks = [name for name, chosen in (("best", self.best), ("one standard error", self.one_se)) if chosen == k]
+        return [*cells, f"{self.scores[k]:.2f}{spread}", ", ".join(marks)]
+
     def __len__(self) -> int:
         return len(self.fits)
 
