@@ -16,7 +16,7 @@ demo: .venv/installed
 test: .venv/installed
 	.venv/bin/python -m pytest $(PYTEST_ARGS)
 
-# The pages of `sparsecrf report`, in Chromium ($$CHROMIUM, or one on the path).
+# The pages of `sparsecrf report`, and of the manual if it is built, in Chromium ($$CHROMIUM, or one on the path).
 test-browser: .venv/installed .venv/browser chromium
 	.venv/bin/python -m pytest tests/browser $(PYTEST_ARGS)
 
@@ -141,8 +141,8 @@ sanitize-thread: .venv/tools
 	TSAN_OPTIONS=halt_on_error=1 build/core-thread/threads 4
 	build/core-thread/transition
 
-# ---- Faults and attacks: fuzzing, kills, full disks, little memory, a soak, Valgrind. An hour and a half with MINUTES=60
-# of fuzzing; ONLY="NAME ..." chooses. Writes torture/RECORD.md.
+# ---- Faults and attacks: fuzzing, tiny random fits, kills, full disks, little memory, a soak, Valgrind. Two hours with
+# MINUTES=60 of fuzzing; ONLY="NAME ..." chooses. Writes torture/RECORD.md.
 torture: .venv/installed .venv/torture
 	PYTHONPATH=. .venv/bin/python -m torture.run $(ONLY) --minutes $(or $(MINUTES),60)
 

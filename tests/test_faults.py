@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # torture is not part of the package
 
-from torture import disk_full, kill, memory, soak  # noqa: E402
+from torture import disk_full, kill, memory, soak, tiny_fits  # noqa: E402
 from torture.common import environment, program  # noqa: E402
 from torture.targets import corpus_of_checkpoint  # noqa: E402
 from torture.valgrind import errors_of_core  # noqa: E402
@@ -47,6 +47,25 @@ def test_regular_expressions_are_not_endless():
         InputError, match="line 1, column 1011: expected at most 1000 characters and classes, found more"
     ):
         Template('U%m[0,0,"' + "a" * 1001 + '"]')
+
+
+# ---- Tiny data
+
+
+def test_tiny_fits():
+    """Every solver, path and feature list on a few tokens: an InputError or a finite result."""
+    done = [tiny_fits.attempt(number) for number in range(200)]
+    assert [finding for _, finding in done if finding] == []
+    kinds = {kind for kind, _ in done}
+    assert {*tiny_fits.KINDS} <= kinds
+    assert sum("refused" in kind for kind, _ in done) < 100
+
+
+def test_tiny_fits_find_what_is_wrong(monkeypatch):
+    monkeypatch.setattr("sparsecrf.training.solvers.working_set.remaining", lambda values: 1 / 0)
+    found = [finding for _, finding in map(tiny_fits.attempt, range(20)) if finding]
+    assert found
+    assert found[0].startswith("ZeroDivisionError: division by zero (")
 
 
 # ---- Killed
