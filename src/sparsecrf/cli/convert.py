@@ -67,6 +67,7 @@ CONVERSIONS: dict[tuple[str, str], Conversion] = {
     ("wapiti", "sparsecrf"): _model_from("wapiti"),
     ("crf++", "sparsecrf"): _model_from("crf++"),
     ("sparsecrf", "crfsuite"): _model_to("crfsuite"),
+    ("sparsecrf", "crfsuite-binary"): _model_to("crfsuite-binary"),
     **_DATA,
 }
 
@@ -85,9 +86,9 @@ def convert(
 ) -> None:
     """Convert models to and from sparsecrf's format, data between columns and crfsuite.
 
-    Models: crfsuite (a model file, or the text of `crfsuite dump`, which is also what is written), wapiti (a model
-    file, or the text of `wapiti dump`) and crf++ (the text model of `crf_learn -t`) to sparsecrf; sparsecrf to
-    crfsuite.
+    Models: crfsuite (a model file, or the text of `crfsuite dump`), wapiti (a model file, or the text of `wapiti dump`)
+    and crf++ (the text model of `crf_learn -t`) to sparsecrf; sparsecrf to crfsuite (that text) and to crfsuite-binary
+    (a model file).
     Data: columns to crfsuite and back; [bold]-[/bold] is standard input or output.
     """
     from sparsecrf.cli.files import check_readable, check_writable

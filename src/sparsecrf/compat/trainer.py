@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,10 +19,25 @@ from sparsecrf.model import Model
 from sparsecrf.training import Fit, fit
 
 
+def _crfsuite_file(model: Model) -> bytes:
+    from sparsecrf.model.crfsuite_write import to_binary
+
+    return to_binary(model)
+
+
+#: The content of a model's file, by format.
+FORMATS: dict[str, Callable[[Model], bytes]] = {"sparsecrf": Model.to_bytes, "crfsuite": _crfsuite_file}
+
+
 class Trainer:
     """python-crfsuite's Trainer. The algorithms are `lbfgs` and `l2sgd`: both are CRFsuite's objective, minimised here
-    by one solver; `help` tells what a parameter means. The model file is a safetensors file, whatever its name.
+    by one solver; `help` tells what a parameter means. The model file is a safetensors file, whatever its name, unless
+    CRFsuite's own format is asked for: `train(name, format="crfsuite")`, or `Trainer.model_format = "crfsuite"` where
+    others call `train`.
     """
+
+    #: The format of model files, "sparsecrf" or "crfsuite", for calls of `train` that do not say.
+    model_format = "sparsecrf"
 
     verbose = True
     #: The last training run; None before the first.
@@ -94,8 +109,14 @@ class Trainer:
 
     # ---- Training
 
-    def train(self, model: str | os.PathLike[str], holdout: int = -1) -> None:
-        """Train on all groups but `holdout`, on which the model is evaluated, and write the model (not to '')."""
+    def train(self, model: str | os.PathLike[str], holdout: int = -1, *, format: str | None = None) -> None:
+        """Train on all groups but `holdout`, on which the model is evaluated, and write the model (not to '').
+
+        `format`: "sparsecrf", or "crfsuite" for a file that CRFsuite and python-crfsuite open; None: `model_format`.
+        """
+        chosen_format = self.model_format if format is None else format
+        if chosen_format not in FORMATS:
+            raise InputError(f"format: expected one of {', '.join(FORMATS)}, found {chosen_format!r}")
         log = self.logparser = TrainingLog()
         began = time.perf_counter()
         corpus, dev = self._data.split(holdout)
@@ -148,16 +169,16 @@ class Trainer:
             f"Terminated with: {found.stopped_by}\nTotal seconds required for training: {log.training_seconds:.3f}\n\n"
         )
         self._tell("optimization_end", ended)
-        self._store(found.model(vocabulary), model)
+        self._store(found.model(vocabulary), model, chosen_format)
 
-    def _store(self, model: Model, path: str | os.PathLike[str]) -> None:
+    def _store(self, model: Model, path: str | os.PathLike[str], format: str) -> None:
         from sparsecrf.files.atomic import write_atomically
 
         assert self.logparser is not None
         began = time.perf_counter()
         content = model.to_bytes()
         if os.fspath(path):
-            write_atomically(path, content)
+            write_atomically(path, FORMATS[format](model))
         self.model = Model.from_bytes(content)  # its vocabulary does not grow with that of the data
         self.logparser.storing_seconds = time.perf_counter() - began
         active = f"Number of active features: {model.n_active} ({self.logparser.featgen_num_features})\n"

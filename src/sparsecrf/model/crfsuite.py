@@ -1,30 +1,32 @@
-"""CRFsuite's models: the binary file, and the text of `crfsuite dump`, which can also be written.
+"""CRFsuite's models: the binary file (writing it: crfsuite_write.py), and the text of `crfsuite dump`.
 
 The binary file (all numbers little-endian, u4 = 32 bits without sign):
 
-    header      "lCRF", u4 size of the file, "FOMC", u4 version, u4 number of features, of labels, of attributes,
-                u4 offsets of: features, labels, attributes, two tables that only CRFsuite needs
+    header      "lCRF", u4 size of the file, "FOMC", u4 version, u4 0, u4 number of labels, of attributes,
+                u4 offsets of: features, labels, attributes, and of two tables, the features of each label and attribute
     features    "FEAT", u4 size of the chunk, u4 number; each u4 type, u4 source, u4 label, f8 weight.
                 Type 0: the source is an attribute; type 1: it is the label before.
     strings     labels and attributes, a chunk each: "CQDB", u4 size, u4 flags, u4 0x62445371, u4 number of strings,
                 u4 offset of their table; there, by id, u4 offset of u4 id, u4 length, bytes, 0. Offsets are relative
-                to the chunk, and a hash table is not needed.
+                to the chunk. A hash table, from strings to ids, is between them and the table.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from sparsecrf._core import InputError
 from sparsecrf.encoding.vocabulary import BIAS
 from sparsecrf.model import Model
 from sparsecrf.model.foreign import assemble, number_of, text_of
 
-_HEADER = struct.Struct("<4sI4s9I")
-_CQDB = struct.Struct("<4s5I")
-_BYTE_ORDER = 0x62445371
+HEADER = struct.Struct("<4sI4s9I")
+CQDB = struct.Struct("<4s5I")
+BYTE_ORDER = 0x62445371
+#: A feature, as a type of NumPy.
+FEATURE = [("type", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")]
 _MOST_ARROWS = 100  # in a line of a dump
 
 
@@ -32,10 +34,10 @@ def from_binary(data: bytes, source: str) -> Model:
     """The model in a model file."""
     import numpy as np
 
-    if len(data) < _HEADER.size:
-        raise InputError(f"{source}: expected a CRFsuite model of at least {_HEADER.size} bytes, found {len(data)}")
+    if len(data) < HEADER.size:
+        raise InputError(f"{source}: expected a CRFsuite model of at least {HEADER.size} bytes, found {len(data)}")
     magic, size, kind, version, _, n_labels, n_attributes, at_features, at_labels, at_attributes, _, _ = (
-        _HEADER.unpack_from(data)
+        HEADER.unpack_from(data)
     )
     if (magic, kind, version) != (b"lCRF", b"FOMC", 100) or size != len(data):
         raise InputError(
@@ -45,7 +47,7 @@ def from_binary(data: bytes, source: str) -> Model:
     labels = _strings(data, at_labels, n_labels, f"{source}: labels")
     attributes = _strings(data, at_attributes, n_attributes, f"{source}: attributes")
     chunk, _, n = _unpack(struct.Struct("<4sII"), data, at_features, f"{source}: features")
-    row = np.dtype([("type", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")])
+    row = np.dtype(FEATURE)
     begin = at_features + 12
     if chunk != b"FEAT" or begin + n * row.itemsize > len(data):
         raise InputError(f"{source}: expected {n} features at byte {at_features} of {len(data)}, found {chunk!r}")
@@ -84,8 +86,8 @@ def _unpack(layout: struct.Struct, data: bytes, at: int, where: str) -> tuple[An
 
 def _strings(data: bytes, at: int, n: int, where: str) -> list[str]:
     """The strings of a CQDB chunk by id."""
-    chunk, _, _, order, n_links, links = _unpack(_CQDB, data, at, where)
-    if chunk != b"CQDB" or order != _BYTE_ORDER or n_links < n:
+    chunk, _, _, order, n_links, links = _unpack(CQDB, data, at, where)
+    if chunk != b"CQDB" or order != BYTE_ORDER or n_links < n:
         raise InputError(f"{where}: expected {n} strings in a CQDB chunk, found {chunk!r} with {n_links}")
     if at + links + 4 * n > len(data):
         raise InputError(f"{where}: expected {n} offsets at {at + links}, found the file to end at {len(data)}")
@@ -156,38 +158,63 @@ def _cells(
         yield *cells[0], number_of(weight, where)
 
 
-def to_dump(model: Model) -> str:
-    """The text that `crfsuite dump` would print of the model, but with all digits of the weights."""
+class Written(NamedTuple):
+    """A model as CRFsuite's files have it. Ids are those of the file: attributes with a state feature, in order."""
+
+    labels: list[str]
+    attributes: list[str]
+    states: tuple[Any, Any, Any]  #: arrays: attribute, label, weight, by attribute and label
+    transitions: tuple[Any, Any, Any]  #: arrays: label before, label, weight
+
+
+def as_written(model: Model) -> Written:
+    """What CRFsuite's files would say of a model; an error for what they cannot express."""
+    import numpy as np
+
     small = model.compacted()
-    transitions, Y = small.transitions(), len(small.labels)
+    matrix, Y = small.transitions(), len(small.labels)
     plain, names = set(small.plain_attributes()), small.vocabulary.attributes
     for x in sorted(set(small.features.bigram_attribute.tolist())):
         if names[x] not in plain:
             raise InputError(f"CRFsuite's models have plain transitions: expected no other, found some of {names[x]!r}")
-    if transitions[Y].any():
-        found = small.labels[int(abs(transitions[Y]).argmax())]
+    if matrix[Y].any():
+        found = small.labels[int(abs(matrix[Y]).argmax())]
         raise InputError(
             f"CRFsuite's models have no start label: expected no weight after it, found one of {found!r} (train with "
             "--no-start)"
         )
-    for name in (*small.labels, *(names[x] for x in range(len(names)))):
+    features = small.features
+    used, place = np.unique(features.unigram_attribute, return_inverse=True)
+    before, label = matrix[:Y].nonzero()
+    return Written(
+        labels=small.labels,
+        attributes=[names[x] for x in used.tolist()],
+        states=(place, features.unigram_label, small.w[: len(place)]),
+        transitions=(before, label, matrix[before, label]),
+    )
+
+
+def to_dump(model: Model) -> str:
+    """The text that `crfsuite dump` would print of the model, but with all digits of the weights."""
+    labels, attributes, states, transitions = as_written(model)
+    for name in (*labels, *attributes):
         if "\n" in name:
             raise InputError(f"the text of a CRFsuite model has a name a line: expected one line, found {name!r}")
-    features = small.features
-    x, y, w = features.unigram_attribute.tolist(), features.unigram_label.tolist(), small.w.tolist()
-    states = [f"  (0) {names[a]} --> {small.labels[b]}: {v!r}" for a, b, v in zip(x, y, w[: len(x)], strict=True)]
-    pairs = [
-        f"  (1) {small.labels[a]} --> {small.labels[b]}: {float(transitions[a, b])!r}"
-        for a, b in zip(*transitions.nonzero(), strict=True)
-    ]
-    used = sorted(set(x))
+    cells = {
+        "TRANSITIONS": [f"  (1) {labels[a]} --> {labels[b]}: {w!r}" for a, b, w in _rows(transitions)],
+        "STATE_FEATURES": [f"  (0) {attributes[a]} --> {labels[b]}: {w!r}" for a, b, w in _rows(states)],
+    }
     header = ["  magic: lCRF", "  size: 0", "  type: FOMC", "  version: 100"]
-    header += [f"  num_features: {len(states) + len(pairs)}", f"  num_labels: {Y}", f"  num_attrs: {len(used)}"]
+    header += [f"  num_features: {sum(map(len, cells.values()))}", f"  num_labels: {len(labels)}"]
+    header += [f"  num_attrs: {len(attributes)}"]
     sections = {
         "FILEHEADER": header,
-        "LABELS": [f"  {k:5}: {name}" for k, name in enumerate(small.labels)],
-        "ATTRIBUTES": [f"  {k:5}: {names[x]}" for k, x in enumerate(used)],
-        "TRANSITIONS": pairs,
-        "STATE_FEATURES": states,
+        "LABELS": [f"  {k:5}: {name}" for k, name in enumerate(labels)],
+        "ATTRIBUTES": [f"  {k:5}: {name}" for k, name in enumerate(attributes)],
+        **cells,
     }
     return "".join("\n".join([f"{name} = {{", *lines, "}", "", ""]) for name, lines in sections.items())
+
+
+def _rows(columns: tuple[Any, Any, Any]) -> Iterator[tuple[int, int, float]]:
+    return zip(*(column.tolist() for column in columns), strict=True)

@@ -54,8 +54,21 @@ def write_crfsuite(model: Model, path: File) -> None:
     write_atomically(path, to_dump(model).encode())
 
 
+def write_crfsuite_binary(model: Model, path: File) -> None:
+    """Write a model as CRFsuite's own file, which python-crfsuite and `crfsuite tag` open. What CRFsuite cannot express
+    is an error, as for `write_crfsuite`.
+    """
+    from sparsecrf.files.atomic import write_atomically
+    from sparsecrf.model.crfsuite_write import to_binary
+
+    write_atomically(path, to_binary(model))
+
+
 READERS: dict[str, Callable[[File], Model]] = {"crfsuite": read_crfsuite, "wapiti": read_wapiti, "crf++": read_crfpp}
-WRITERS: dict[str, Callable[[Model, File], None]] = {"crfsuite": write_crfsuite}
+WRITERS: dict[str, Callable[[Model, File], None]] = {
+    "crfsuite": write_crfsuite,
+    "crfsuite-binary": write_crfsuite_binary,
+}
 
 
 def text_of(raw: bytes, where: str) -> str:
