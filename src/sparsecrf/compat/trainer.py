@@ -139,7 +139,7 @@ class Trainer:
         )
         self._tell("prepared", f"{self._described(name for name in self._values if name not in names)}\n")
 
-        stagnation = Stagnation(chosen.period, chosen.delta)
+        stagnation = Stagnation(chosen.period, chosen.delta_share * chosen.delta)
 
         def each(record: dict[str, Any]) -> bool:
             if record["iter"] > 0:
@@ -152,7 +152,8 @@ class Trainer:
             rho1=chosen.rho1,
             rho2=chosen.rho2,
             features=features.numbers,
-            solver_options={"memory": chosen.memory},
+            solver=chosen.solver,
+            solver_options=chosen.solver_options,
             max_iter=chosen.max_iter,
             tol=chosen.tol,
             dev=dev,

@@ -25,7 +25,7 @@ from sparsecrf.training.heldout import Dev, check_same_vocabulary
 from sparsecrf.training.history import REASONS, Record, columns, distance_in_words
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
-from sparsecrf.training.solvers.lbfgs import Lbfgs
+from sparsecrf.training.solvers.lbfgs import lbfgs
 from sparsecrf.training.solvers.owlqn import Owlqn
 from sparsecrf.training.solvers.proximal import Proximal
 from sparsecrf.training.solvers.sbcd import Cd, sbcd
@@ -42,7 +42,7 @@ DETERMINISTIC: dict[str, Callable[..., Solver]] = {
     "sbcd": sbcd,
     "cd": Cd,
     "owlqn": Owlqn,
-    "lbfgs": Lbfgs,
+    "lbfgs": lbfgs,
 }
 #: Take a seed; come near the optimum, and stop after EPOCHS iterations if no other limit is given.
 STOCHASTIC: dict[str, Callable[..., Solver]] = {"sgd": Sgd, "sgd-l1": SgdL1}

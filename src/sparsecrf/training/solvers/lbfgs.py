@@ -11,10 +11,16 @@ import numpy as np
 
 from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.solvers.plain_lbfgs import PlainLbfgs
 from sparsecrf.training.solvers.state import Arrays
 from sparsecrf.training.solvers.working_set import Point
 
 _INNER_ITERATIONS = 20  # of one step: SciPy starts its memory anew at each
+
+
+def lbfgs(objective: Objective, memory: int = 10, plain: bool = False) -> Lbfgs | PlainLbfgs:
+    """`plain`: the textbook's method, one iteration a step, for objectives without an l1 term (`plain_lbfgs`)."""
+    return PlainLbfgs(objective, memory) if plain else Lbfgs(objective, memory)
 
 
 class Lbfgs:

@@ -30,6 +30,8 @@ class Point:
     w: Floats
     loss: float
     g: Floats
+    trials: int = 0  #: of the line search that led here; 0: there was none
+    step: float = 1.0  #: how far it went along its direction
 
 
 class Solver(Protocol):
