@@ -130,7 +130,7 @@ def test_dev_data(capsys):
     for label, score in last["scores"].items():
         assert (score.model, score.ref) == ((found == label).sum(), (gold == label).sum())
     assert out.count("Iter ") == len(crf.training_log_.iterations)
-    assert f"Acc(item)={last['item_accuracy_float']:.3f}" in out
+    assert f"Acc(item/seq)={last['item_accuracy_float']:.3f} {last['instance_accuracy_float']:.3f}" in out
     assert "Support" in out
     # The scores by label are those that CRFsuite computes for the same weights, nearly at its own optimum.
     theirs = sklearn_crfsuite.CRF(c2=0.1).fit(X[:40], Y[:40], X[40:], Y[40:]).training_log_.last_iteration

@@ -40,6 +40,10 @@ class Data:
             self._encoder.add(items, labels)
             self._groups.append(group)
 
+    def label_names(self) -> list[str]:
+        table = self.vocabulary.labels
+        return [table[k] for k in range(len(table))]
+
     def split(self, holdout: int) -> tuple[Corpus, Corpus | None]:
         """The sequences to train on, and those of the group `holdout` (None if there are none)."""
         import numpy as np

@@ -16,7 +16,7 @@ from sparsecrf.compat.itemsequence import tokens
 from sparsecrf.compat.metrics import flat_accuracy_score
 from sparsecrf.compat.tagger import ParsedDump, Tagger
 from sparsecrf.compat.trainer import LinePerIterationTrainer, Trainer
-from sparsecrf.compat.training_log import TrainingLog
+from sparsecrf.compat.training_log import TrainLogParser
 from sparsecrf.model import Model
 
 #: Constructor parameters whose names differ from CRFsuite's; those of calibration_NAME are calibration.NAME there.
@@ -45,7 +45,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """
 
     #: The last training run.
-    training_log_: TrainingLog | None = None
+    training_log_: TrainLogParser | None = None
     _model: Model | None = None
     _tagger: Tagger | None = None
     _info_cached: ParsedDump | None = None

@@ -11,6 +11,7 @@ from math import isfinite
 from typing import Any
 
 from sparsecrf._core import InputError
+from sparsecrf.training.penalty import ElasticNet
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,8 @@ OTHERS = {
 }
 
 
-def options_of(algorithm: str) -> dict[str, Option]:
-    """The parameters of an algorithm, by name."""
+def name_of(algorithm: str) -> str:
+    """The full name of an algorithm, in any case of letters."""
     name = algorithm.lower()
     if name in OTHERS:
         raise InputError(
@@ -101,15 +102,14 @@ def options_of(algorithm: str) -> dict[str, Option]:
         )
     if name not in ALGORITHMS:
         raise InputError(f"algorithm: expected one of {', '.join(ALGORITHMS)}, found {algorithm!r}")
-    return ALGORITHMS[name]
+    return name
 
 
 @dataclass(frozen=True)
 class Settings:
     """A set of CRFsuite's parameters in terms of `sparsecrf.fit`."""
 
-    rho1: float
-    rho2: float
+    penalty: ElasticNet
     solver: str
     solver_options: Mapping[str, Any]
     #: Of `delta`: steps of `auto` are not CRFsuite's. With all of it, runs without an l1 penalty ended up to 5e-5 above
@@ -132,8 +132,7 @@ def settings(values: Mapping[str, Any]) -> Settings:
     # Where no weight is zero, a step costs by memory: 8 takes a third more steps than 50, in half the time.
     auto = {"memory": 50 if c1 > 0 else 8}
     return Settings(
-        rho1=c1,
-        rho2=2 * c2,
+        penalty=ElasticNet(c1, 2 * c2),
         solver="lbfgs" if plain else "auto",
         solver_options={"plain": True, "memory": values.get("num_memories", 6)} if plain else auto,
         delta_share=1.0 if plain else 0.25,

@@ -133,7 +133,12 @@ class Tagger:
     # ---- What is in the model
 
     def info(self) -> ParsedDump:
-        """Labels, attributes and weights that are not zero, with all their digits."""
+        """Labels, attributes and weights that are not zero, with all their digits.
+
+        The size is that of the model's file, the rest of the header that of CRFsuite's file of such a model.
+        """
+        from sparsecrf.model.crfsuite import header_of
+
         model = self._dumped_model()
         names, labels = model.vocabulary.attributes, model.labels
         features, weights = model.features, model.w.tolist()
@@ -142,14 +147,10 @@ class Tagger:
         matrix = model.transitions()[:-1]  # without the start, which CRFsuite does not have
         pairs = {(labels[a], labels[b]): float(matrix[a, b]) for a, b in zip(*matrix.nonzero(), strict=True)}
         attributes = dict.fromkeys(name for name, _ in states)
-        counts = {
-            "size": len(model.to_bytes()) if self._size is None else self._size,
-            "num_features": len(states) + len(pairs),
-            "num_labels": len(labels),
-            "num_attrs": len(attributes),
-        }
+        header = header_of(labels, list(attributes), len(states), len(pairs))
+        header["size"] = str(len(model.to_bytes()) if self._size is None else self._size)
         return ParsedDump(
-            header={"type": "FOMC", **{name: str(count) for name, count in counts.items()}},
+            header=header,
             labels={name: str(k) for k, name in enumerate(labels)},
             attributes={name: str(k) for k, name in enumerate(attributes)},
             transitions=pairs,

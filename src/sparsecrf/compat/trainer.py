@@ -5,18 +5,23 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sparsecrf._core import Chain, Corpus, FeatureSet, InputError
+from sparsecrf._core import Corpus, InputError
+from sparsecrf.compat import log_lines
 from sparsecrf.compat.data import Data
-from sparsecrf.compat.features import crfsuite_features
-from sparsecrf.compat.params import Option, options_of, settings
-from sparsecrf.compat.stopping import Stagnation
-from sparsecrf.compat.training_log import TrainingLog, holdout_scores, lines_of
+from sparsecrf.compat.features import Features, crfsuite_features
+from sparsecrf.compat.params import ALGORITHMS, Option, Settings, name_of, settings
+from sparsecrf.compat.runs import maximise_likelihood
+from sparsecrf.compat.training_log import TrainLogParser
 from sparsecrf.encoding.vocabulary import BIAS
 from sparsecrf.model import Model
-from sparsecrf.training import Fit, fit
+from sparsecrf.training.heldout import best_labels
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from sparsecrf.training.feature_sets import Floats, Numbers
 
 
 def _crfsuite_file(model: Model) -> bytes:
@@ -29,23 +34,22 @@ def _crfsuite_file(model: Model) -> bytes:
 FORMATS: dict[str, Callable[[Model], bytes]] = {"sparsecrf": Model.to_bytes, "crfsuite": _crfsuite_file}
 
 
-class Trainer:
-    """python-crfsuite's Trainer. The algorithms are `lbfgs` and `l2sgd`: both are CRFsuite's objective, minimised here
-    by one solver; `help` tells what a parameter means. The model file is a safetensors file, whatever its name, unless
-    CRFsuite's own format is asked for: `train(name, format="crfsuite")`, or `Trainer.model_format = "crfsuite"` where
-    others call `train`.
+class BaseTrainer:
+    """python-crfsuite's BaseTrainer.
+
+    The algorithms are `lbfgs` and `l2sgd`: both are CRFsuite's objective, minimised here by one solver; `help` tells
+    what a parameter means. The model file is a safetensors file, whatever its name, unless CRFsuite's own format is
+    asked for: `train(name, format="crfsuite")`, or `Trainer.model_format = "crfsuite"` where others call `train`.
     """
 
     #: The format of model files, "sparsecrf" or "crfsuite", for calls of `train` that do not say.
     model_format = "sparsecrf"
 
     verbose = True
-    #: The last training run; None before the first.
-    logparser: TrainingLog | None = None
-    #: What it found.
+    #: What the last run found; None before the first.
     model: Model | None = None
 
-    def __new__(cls, *args: Any, **options: Any) -> Trainer:
+    def __new__(cls, *args: Any, **options: Any) -> Self:
         """What subclasses rely on even if they do not call `__init__`, as they need not in python-crfsuite."""
         self = super().__new__(cls)
         self._data = Data()
@@ -77,7 +81,8 @@ class Trainer:
         """Choose `lbfgs` or `l2sgd`; all parameters take its defaults."""
         if type != "crf1d":
             raise InputError(f"type: expected 'crf1d', a linear chain, found {type!r}")
-        self._options: dict[str, Option] = options_of(algorithm)
+        self._algorithm = name_of(algorithm)
+        self._options: dict[str, Option] = ALGORITHMS[self._algorithm]
         self._values: dict[str, Any] = {name: option.default for name, option in self._options.items()}
 
     def params(self) -> list[str]:
@@ -117,95 +122,126 @@ class Trainer:
         chosen_format = self.model_format if format is None else format
         if chosen_format not in FORMATS:
             raise InputError(f"format: expected one of {', '.join(FORMATS)}, found {chosen_format!r}")
-        log = self.logparser = TrainingLog()
+        self._before_train()
         began = time.perf_counter()
         corpus, dev = self._data.split(holdout)
         chosen = settings(self._values)
-        vocabulary = self._data.vocabulary
-        bias = vocabulary.attributes.find(BIAS)
+        features = self._features(corpus, chosen)
+        lines = log_lines.of_feature_generation(self._values, features.size, time.perf_counter() - began, holdout)
+        self._tell(lines)
+        self._tell(log_lines.of_parameters(self._algorithm, self._values))
+        labels = self._data.label_names()
+
+        def each(info: dict[str, Any], numbers: Numbers, w: Floats) -> None:
+            if dev is not None:
+                found = best_labels(dev, numbers, w)
+                info |= log_lines.holdout_scores(labels, dev.offsets, dev.labels, found)
+            self._tell(log_lines.of_iteration(info, self._algorithm), info)
+
+        found = maximise_likelihood(corpus, features, chosen, each)
+        self._tell(log_lines.of_end(self._algorithm, found.stopped_by, time.perf_counter() - began))
+        self._store(found.model(self._data.vocabulary), model, chosen_format, features.size)
+        self._flush()
+
+    def _features(self, corpus: Corpus, chosen: Settings) -> Features:
+        bias = self._data.vocabulary.attributes.find(BIAS)
         assert bias is not None  # the encoder adds it first
-        features = crfsuite_features(
+        return crfsuite_features(
             corpus,
             bias,
             minfreq=chosen.minfreq,
             possible_states=chosen.possible_states,
             possible_transitions=chosen.possible_transitions,
         )
-        log.featgen_num_features, log.featgen_seconds = features.size, time.perf_counter() - began
-        names = ("feature.minfreq", "feature.possible_states", "feature.possible_transitions")
-        self._tell("start", f"Feature generation\ntype: CRF1d\n{self._described(names)}")
-        self._tell(
-            "featgen_end", f"Number of features: {features.size}\nSeconds required: {log.featgen_seconds:.3f}\n\n"
-        )
-        self._tell("prepared", f"{self._described(name for name in self._values if name not in names)}\n")
 
-        stagnation = Stagnation(chosen.period, chosen.delta_share * chosen.delta)
-
-        def each(record: dict[str, Any]) -> bool:
-            if record["iter"] > 0:
-                info = log.add(record, 0 if dev is None else dev.n_tokens)
-                self._tell("iteration", lines_of(info), info)
-            return stagnation.reached(record)
-
-        found = fit(
-            corpus,
-            rho1=chosen.rho1,
-            rho2=chosen.rho2,
-            features=features.numbers,
-            solver=chosen.solver,
-            solver_options=chosen.solver_options,
-            max_iter=chosen.max_iter,
-            tol=chosen.tol,
-            dev=dev,
-            callback=each,
-        )
-        if found.stopped_by == "callback":
-            found = replace(found, stopped_by="delta")
-        elif found.stopped_by == "interrupt":
-            raise KeyboardInterrupt
-        log.training_seconds = time.perf_counter() - began
-        if dev is not None and log.last_iteration is not None:
-            log.last_iteration.update(_evaluated(found, dev, self._labels()))
-        ended = (
-            f"Terminated with: {found.stopped_by}\nTotal seconds required for training: {log.training_seconds:.3f}\n\n"
-        )
-        self._tell("optimization_end", ended)
-        self._store(found.model(vocabulary), model, chosen_format)
-
-    def _store(self, model: Model, path: str | os.PathLike[str], format: str) -> None:
+    def _store(self, model: Model, path: str | os.PathLike[str], format: str, n_features: int) -> None:
         from sparsecrf.files.atomic import write_atomically
 
-        assert self.logparser is not None
         began = time.perf_counter()
         content = model.to_bytes()
         if os.fspath(path):
             write_atomically(path, FORMATS[format](model))
         self.model = Model.from_bytes(content)  # its vocabulary does not grow with that of the data
-        self.logparser.storing_seconds = time.perf_counter() - began
-        active = f"Number of active features: {model.n_active} ({self.logparser.featgen_num_features})\n"
-        self._tell("end", f"Storing the model\n{active}Seconds required: {self.logparser.storing_seconds:.3f}\n\n")
+        n_labels = len(model.labels)
+        active = {
+            "features": (model.n_active, n_features),
+            "attributes": (self.model.n_attributes, len(self._data.vocabulary.attributes)),
+            "labels": (n_labels, n_labels),
+        }
+        self._tell(log_lines.of_storing(active, time.perf_counter() - began))
 
-    def _labels(self) -> list[str]:
-        table = self._data.vocabulary.labels
-        return [table[k] for k in range(len(table))]
-
-    def _described(self, names: Iterable[str]) -> str:
-        return "".join(f"{name}: {self._values[name]}\n" for name in names)
-
-    # ---- Messages. Override `message` to get all lines, or, of a verbose trainer, `on_...` to get them by event.
+    # ---- Messages
 
     def message(self, message: str) -> None:
         """Gets every line of the log."""
         if self.verbose:
             print(message, end="")
 
+    def _before_train(self) -> None:
+        """Called before anything is done."""
+
+    def _tell(self, lines: Iterable[str], info: dict[str, Any] | None = None) -> None:
+        """Lines of the log, and the exact numbers of the iteration that they are about."""
+        for line in lines:
+            self.message(line)
+
+    def _flush(self) -> None:
+        """Called when everything has been said."""
+
+
+class Trainer(BaseTrainer):
+    """python-crfsuite's Trainer: a `BaseTrainer` that reads its own log.
+
+    Override `message` to get all lines or, of a verbose trainer, `on_...` to get them by event.
+    """
+
+    #: The last training run; None before the first.
+    logparser: TrainLogParser | None = None
+    _told = 0  # lines of the log that were passed on
+
+    def _before_train(self) -> None:
+        self.logparser, self._told = TrainLogParser(), 0
+
+    def _tell(self, lines: Iterable[str], info: dict[str, Any] | None = None) -> None:
+        for line in lines:
+            assert self.logparser is not None
+            event = self.logparser.feed(line)
+            if event == "iteration" and info is not None and self.logparser.last_iteration is not None:
+                exact = {name: value for name, value in info.items() if not name.endswith("_counts")}
+                self.logparser.last_iteration.update(exact)
+            if not self.verbose:
+                self.message(line)
+            elif event is not None:
+                self._dispatch(event)
+
+    def _dispatch(self, event: str) -> None:
+        parser = self.logparser
+        assert parser is not None
+        self._told = parser.events[-1][2]
+        more: dict[str, tuple[Any, ...]] = {
+            "featgen_progress": (parser.featgen_percent,),
+            "iteration": (parser.last_iteration,),
+        }
+        getattr(self, f"on_{event}")(parser.last_log, *more.get(event, ()))
+
+    def _flush(self) -> None:
+        """Lines that belong to no event, as in a run without an iteration."""
+        if self.verbose and self.logparser is not None:
+            self._lines("".join(self.logparser.log[self._told :]))
+
     def on_start(self, log: str) -> None:
+        self._lines(log)
+
+    def on_featgen_progress(self, log: str, percent: int) -> None:
         self._lines(log)
 
     def on_featgen_end(self, log: str) -> None:
         self._lines(log)
 
     def on_prepared(self, log: str) -> None:
+        self._lines(log)
+
+    def on_prepare_error(self, log: str) -> None:
         self._lines(log)
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
@@ -222,24 +258,20 @@ class Trainer:
         for line in log.splitlines(keepends=True):
             self.message(line)
 
-    def _tell(self, event: str, log: str, *info: dict[str, Any]) -> None:
-        assert self.logparser is not None
-        self.logparser.log += log.splitlines(keepends=True)
-        if self.verbose:
-            getattr(self, f"on_{event}")(log, *info)
-        else:
-            self._lines(log)
-
 
 class LinePerIterationTrainer(Trainer):
-    """sklearn-crfsuite's: a line for each iteration."""
+    """sklearn-crfsuite's: a line for each iteration, and a table at the end."""
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
-        line = f"Iter {info['num']:<3} time={info['time']:<5.2f} loss={info['loss']:<8.2f} "
-        line += f"active={info['active_features']:<5}"
-        if "item_accuracy" in info:
-            line += f" Acc(item)={info['item_accuracy_float']:.3f}"
-        print(line)
+        parts = [f"Iter {info['num']:<3}", f"time={info['time']:<5.2f}", f"loss={info['loss']:<8.2f}"]
+        if "active_features" in info:
+            parts.append(f"active={info['active_features']:<5}")
+        if "avg_precision" in info:
+            parts += [f"{name}={info[f'avg_{name.lower()}']:0.3f} " for name in ("precision", "recall", "F1")]
+            parts.append(f"Acc(item/seq)={info['item_accuracy_float']:0.3f} {info['instance_accuracy_float']:0.3f} ")
+        if "feature_norm" in info:
+            parts.append(f"feature_norm={info['feature_norm']:<8.2f}")
+        print(" ".join(parts).strip())
 
     def on_optimization_end(self, log: str) -> None:
         last = self.logparser.last_iteration if self.logparser is not None else None
@@ -250,8 +282,3 @@ class LinePerIterationTrainer(Trainer):
             numbers = (score.precision or 0.0, score.recall or 0.0, score.f1 or 0.0)
             print(f"{label:<12} {' '.join(f'{number:9.3f}' for number in numbers)} {score.ref:9}")
         super().on_optimization_end(log)
-
-
-def _evaluated(found: Fit, dev: Corpus, labels: list[str]) -> dict[str, Any]:
-    chain = Chain(FeatureSet.from_numbers(dev.n_labels, dev.n_attributes, found.numbers), found.w)
-    return holdout_scores(labels, dev.offsets, dev.labels, chain.viterbi(dev)[0])

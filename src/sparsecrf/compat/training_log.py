@@ -1,9 +1,9 @@
-"""What a training run did, under the names that python-crfsuite's log parser has for it."""
+"""Reads the log of a training run, line by line as CRFsuite writes it, under the names of python-crfsuite's parser."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -19,80 +19,147 @@ class LabelScore(NamedTuple):
     f1: float | None
 
 
-@dataclass
-class TrainingLog:
-    """Filled as the run goes on.
+#: What an iteration says of itself: the words before a number, its name, its type.
+_NUMBERS: list[tuple[str, str, Callable[[str], Any]]] = [
+    ("Loss: ", "loss", float),
+    ("Feature norm: ", "feature_norm", float),
+    ("Error norm: ", "error_norm", float),
+    ("Active features: ", "active_features", int),
+    ("Line search trials: ", "linesearch_trials", int),
+    ("Line search step: ", "linesearch_step", float),
+    ("Seconds required for this iteration: ", "time", float),
+]
+_HEAD = re.compile(r"\*{5} (?:Iteration|Epoch) #(\d+) \*{5}\n")
+_LABEL = re.compile(r" {4}(.+): \((\d+), (\d+), (\d+)\) \((?:\*{6}, \*{6}, \*{6}|(\S+), (\S+), (\S+))\)\n?$")
+_MACRO = re.compile(r"Macro-average precision, recall, F1: \((\S+), (\S+), (\S+)\)")
+_ACCURACY = re.compile(r"(Item|Instance) accuracy: (\d+) / (\d+)")
+_COUNT = re.compile(r"Number of features: (\d+)")
 
-    An iteration has `num`, `loss` (the objective, as CRFsuite has it), `active_features`, `time` (seconds), `kkt` and
-    `gap` where they were computed, and with a holdout group `item_accuracy`; the last one also has what a look at
-    every label of the holdout group tells: `scores`, `avg_precision`, `avg_recall`, `avg_f1`, `instance_accuracy`.
+
+class TrainLogParser:
+    """What the lines that were fed say.
+
+    An iteration is a dict: `num`, `loss` (the objective, as CRFsuite has it), `feature_norm`, `error_norm`,
+    `active_features`, `linesearch_trials`, `linesearch_step`, `time` (seconds), and with a holdout group `scores` by
+    label, `avg_precision`, `avg_recall`, `avg_f1`, `item_accuracy` and `instance_accuracy` (fractions, and as
+    `..._float`). Runs of this package have exact numbers there, not those of the text, and `kkt` and `gap` where they
+    were computed.
     """
 
-    iterations: list[dict[str, Any]] = field(default_factory=list)
-    featgen_num_features: int | None = None
-    featgen_seconds: float | None = None
-    training_seconds: float | None = None
-    storing_seconds: float | None = None
-    log: list[str] = field(default_factory=list)  #: lines
+    def __init__(self) -> None:
+        self.state: str | None = None
+        self.featgen_percent = -2
+        self.featgen_num_features: int | None = None
+        self.featgen_seconds: float | None = None
+        self.training_seconds: float | None = None
+        self.storing_seconds: float | None = None
+        self.iterations: list[dict[str, Any]] = []
+        self.last_iteration: dict[str, Any] | None = None
+        self.log: list[str] = []  #: all lines
+        self.events: list[tuple[str, int, int]] = []  #: name, and the lines from which to which it is about
 
     @property
-    def last_iteration(self) -> dict[str, Any] | None:
-        return self.iterations[-1] if self.iterations else None
+    def last_log(self) -> str:
+        """The lines of the last event."""
+        _, begin, end = self.events[-1]
+        return "".join(self.log[begin:end])
 
-    def add(self, record: dict[str, Any], n_holdout: int) -> dict[str, Any]:
-        """Takes the record of an iteration; `n_holdout` tokens are in the holdout group."""
-        before = sum(info["time"] for info in self.iterations)
-        info = {
-            "num": record["iter"],
-            "scores": {},
-            "loss": record["objective"],
-            "active_features": record["active_unigram"] + record["active_bigram"],
-            "time": record["time_s"] - before,
+    def feed(self, line: str) -> str | None:
+        """Take a line. Returns the event that is complete with it: start, featgen_progress, featgen_end, prepared,
+        prepare_error, iteration, optimization_end, end, or None.
+        """
+        self.log.append(line)
+        handle: dict[str | None, Callable[[str], str | None]] = {
+            None: self._starting,
+            "STARTING": self._starting,
+            "FEATGEN": self._generating_features,
+            "AFTER_FEATGEN": self._preparing,
+            "ITERATION": self._iterating,
+            "AFTER_ITERATION": self._between_iterations,
+            "STORING": self._storing,
         }
-        info |= {name: record[name] for name in ("kkt", "gap") if record[name] is not None}
-        if record["dev_error"] is not None:
-            wrong = round(record["dev_error"] / 100 * n_holdout)
-            info |= _accuracy("item", n_holdout - wrong, n_holdout)
-        self.iterations.append(info)
-        return info
+        event = handle[self.state](line)
+        if not self.events:
+            event = "start"
+        if event is not None:
+            begin = self.events[-1][2] if self.events else 0
+            # These are known to be complete by the first line of what follows.
+            end = len(self.log) - (event in ("prepared", "optimization_end"))
+            self.events.append((event, begin, end))
+        return event
+
+    def _starting(self, line: str) -> None:
+        self.state = "FEATGEN" if line.startswith("Feature generation") else "STARTING"
+
+    def _generating_features(self, line: str) -> str | None:
+        if line == "." or line in ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"):
+            self.featgen_percent += 2
+            return "featgen_progress"
+        if found := _COUNT.match(line):
+            self.featgen_num_features = int(found[1])
+        self.featgen_seconds = _seconds(line)
+        if self.featgen_seconds is None:
+            return None
+        self.state = "AFTER_FEATGEN"
+        return "featgen_end"
+
+    def _preparing(self, line: str) -> str | None:
+        if _HEAD.match(line):
+            self._begin(line)
+            return "prepared"
+        if "terminated with error" in line:
+            self.state = "AFTER_ITERATION"
+            return "prepare_error"
+        return None
+
+    def _begin(self, line: str) -> None:
+        head = _HEAD.match(line)
+        assert head is not None
+        self.state = "ITERATION"
+        self.last_iteration = {"num": int(head[1]), "scores": {}}
+        self.iterations.append(self.last_iteration)
+
+    def _iterating(self, line: str) -> str | None:
+        assert self.last_iteration is not None
+        if line == "\n":
+            self.state = "AFTER_ITERATION"
+            return "iteration"
+        for words, name, kind in _NUMBERS:
+            if line.startswith(words):
+                self.last_iteration[name] = kind(line[len(words) :])
+        if found := _MACRO.match(line):
+            averages = zip(("avg_precision", "avg_recall", "avg_f1"), found.groups(), strict=True)
+            self.last_iteration.update((name, float(value)) for name, value in averages)
+        if found := _ACCURACY.match(line):
+            self.last_iteration |= accuracy(found[1].lower(), int(found[2]), int(found[3]))
+        if found := _LABEL.match(line):
+            label, *numbers = found.groups()
+            shares = [None if number is None else float(number) for number in numbers[3:]]
+            self.last_iteration["scores"][label] = LabelScore(*map(int, numbers[:3]), *shares)
+        return None
+
+    def _between_iterations(self, line: str) -> str | None:
+        if _HEAD.match(line):
+            self._begin(line)
+        words = "Total seconds required for training: "
+        if line.startswith(words):
+            self.training_seconds = float(line[len(words) :])
+        if line.startswith("Storing the model"):
+            self.state = "STORING"
+            return "optimization_end"
+        return None
+
+    def _storing(self, line: str) -> str | None:
+        found = _seconds(line)
+        self.storing_seconds = self.storing_seconds if found is None else found
+        return "end" if line == "\n" else None
 
 
-def holdout_scores(labels: Sequence[str], offsets: Any, gold: Any, found: Any) -> dict[str, Any]:
-    """How the labels that were found (ids of all tokens) compare with those of the data; sequences begin at offsets."""
-    import numpy as np
-
-    Y, right = len(labels), gold == found
-    counts = (np.bincount(gold[right], minlength=Y), np.bincount(found, minlength=Y), np.bincount(gold, minlength=Y))
-    scores = {label: _score(*map(int, row)) for label, *row in zip(labels, *counts, strict=True)}
-    # As CRFsuite averages: over all labels, those that do not occur count 0.
-    averages = {
-        f"avg_{name}": sum(getattr(score, name) or 0.0 for score in scores.values()) / Y
-        for name in ("precision", "recall", "f1")
-    }
-    whole = np.logical_and.reduceat(right, offsets[:-1])
-    accuracies = _accuracy("item", int(right.sum()), len(gold)) | _accuracy("instance", int(whole.sum()), len(whole))
-    return {"scores": scores, **averages, **accuracies}
-
-
-def _score(match: int, model: int, ref: int) -> LabelScore:
-    if ref == 0:
-        return LabelScore(match, model, ref, None, None, None)
-    precision, recall = match / model if model else 0.0, match / ref
-    return LabelScore(match, model, ref, precision, recall, 2 * match / (model + ref))
-
-
-def _accuracy(what: str, right: int, total: int) -> dict[str, Any]:
+def accuracy(what: str, right: int, total: int) -> dict[str, Any]:
+    """The fields of an iteration for the share of items or instances that are right."""
     return {f"{what}_accuracy": Fraction(right, total), f"{what}_accuracy_float": right / total}
 
 
-def lines_of(info: dict[str, Any]) -> str:
-    """An iteration in the words of CRFsuite's log."""
-    lines = [
-        f"***** Iteration #{info['num']} *****",
-        f"Loss: {info['loss']:f}",
-        f"Active features: {info['active_features']}",
-        f"Seconds required for this iteration: {info['time']:.3f}",
-    ]
-    if "item_accuracy" in info:
-        lines.append(f"Item accuracy: {info['item_accuracy_float']:.4f}")
-    return "".join(f"{line}\n" for line in [*lines, ""])
+def _seconds(line: str) -> float | None:
+    words = "Seconds required: "
+    return float(line[len(words) :]) if line.startswith(words) else None

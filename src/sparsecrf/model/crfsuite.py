@@ -14,7 +14,7 @@ The binary file (all numbers little-endian, u4 = 32 bits without sign):
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sparsecrf._core import InputError
@@ -201,19 +201,58 @@ def to_dump(model: Model) -> str:
         if "\n" in name:
             raise InputError(f"the text of a CRFsuite model has a name a line: expected one line, found {name!r}")
     cells = {
-        "TRANSITIONS": [f"  (1) {labels[a]} --> {labels[b]}: {w!r}" for a, b, w in _rows(transitions)],
-        "STATE_FEATURES": [f"  (0) {attributes[a]} --> {labels[b]}: {w!r}" for a, b, w in _rows(states)],
+        "TRANSITIONS": [f"  (1) {labels[a]} --> {labels[b]}: {_decimal(w)}" for a, b, w in _rows(transitions)],
+        "STATE_FEATURES": [f"  (0) {attributes[a]} --> {labels[b]}: {_decimal(w)}" for a, b, w in _rows(states)],
     }
-    header = ["  magic: lCRF", "  size: 0", "  type: FOMC", "  version: 100"]
-    header += [f"  num_features: {sum(map(len, cells.values()))}", f"  num_labels: {len(labels)}"]
-    header += [f"  num_attrs: {len(attributes)}"]
+    header = header_of(labels, attributes, len(states[0]), len(transitions[0]))
     sections = {
-        "FILEHEADER": header,
+        "FILEHEADER": [f"  {name}: {value}" for name, value in header.items()],
         "LABELS": [f"  {k:5}: {name}" for k, name in enumerate(labels)],
         "ATTRIBUTES": [f"  {k:5}: {name}" for k, name in enumerate(attributes)],
         **cells,
     }
     return "".join("\n".join([f"{name} = {{", *lines, "}", "", ""]) for name, lines in sections.items())
+
+
+def header_of(labels: Sequence[str], attributes: Sequence[str], n_states: int, n_transitions: int) -> dict[str, str]:
+    """The header of CRFsuite's file of such a model, as its dumps have it, but for the number of features, which is
+    always 0 there.
+    """
+    n = n_states + n_transitions
+    at_labels = HEADER.size + 12 + 20 * n
+    at_attributes = at_labels + _size_of_strings(labels)
+    at_label_lists = _aligned(at_attributes + _size_of_strings(attributes))
+    at_attribute_lists = at_label_lists + 12 + 4 * (2 * len(labels) + 2 + n_transitions)
+    size = at_attribute_lists + 12 + 4 * (2 * len(attributes) + n_states)
+    offsets = {
+        "features": HEADER.size,
+        "labels": at_labels,
+        "attrs": at_attributes,
+        "labelrefs": at_label_lists,
+        "attrrefs": at_attribute_lists,
+    }
+    return {
+        **{"magic": "lCRF", "size": str(size), "type": "FOMC", "version": "100"},
+        **{"num_features": str(n), "num_labels": str(len(labels)), "num_attrs": str(len(attributes))},
+        **{f"off_{name}": f"0x{at:X}" for name, at in offsets.items()},
+    }
+
+
+def _size_of_strings(names: Sequence[str]) -> int:
+    """Header, 256 references to hash tables, the strings, two slots for each, and the table by id."""
+    return CQDB.size + 8 * 256 + sum(9 + len(name.encode()) for name in names) + (2 * 8 + 4) * len(names)
+
+
+def _aligned(offset: int) -> int:
+    return offset + -offset % 4
+
+
+def _decimal(weight: float) -> str:
+    """All digits, without an exponent, which parsers of dumps do not expect."""
+    from decimal import Decimal
+
+    text = f"{Decimal(repr(weight)):f}"
+    return text if "." in text else f"{text}.0"
 
 
 def _rows(columns: tuple[Any, Any, Any]) -> Iterator[tuple[int, int, float]]:

@@ -30,7 +30,7 @@ from sparsecrf.training.solvers.owlqn import Owlqn
 from sparsecrf.training.solvers.proximal import Proximal
 from sparsecrf.training.solvers.sbcd import Cd, sbcd
 from sparsecrf.training.solvers.sgd import EPOCHS, Sgd, SgdL1
-from sparsecrf.training.solvers.working_set import Callback, Solver, point_at, run
+from sparsecrf.training.solvers.working_set import Callback, Point, Solver, point_at, run
 from sparsecrf.training.stopping import Stopping
 
 if TYPE_CHECKING:
@@ -195,6 +195,7 @@ def fit(
     threads: int = 0,
     callback: Callback | None = None,
     heartbeat: Callable[[str], None] | None = None,
+    watch: Callable[[Point], None] | None = None,
 ) -> Fit:
     """Minimise loss + rho1 |w|_1 + rho2/2 |w|^2 over all virtual features of a corpus.
 
@@ -203,7 +204,8 @@ def fit(
     objective. Or at a limit. `observed_only` leaves out features that never occur, `features` all but those of the
     given numbers (ascending). `init` starts from another fit for the same labels and attributes, or from `weights_in`
     of a model. `callback` gets the fields of a `Record` at every iteration, and ends training by returning True;
-    `heartbeat` is called with a line of text before the first iteration. `solver_options` go to the solver.
+    `heartbeat` is called with a line of text before the first iteration, `watch` with the weights and the gradient of
+    every iteration, before `callback`. `solver_options` go to the solver.
     `seed` orders the sequences of the stochastic solvers, which stop after 50 epochs unless `max_iter` says otherwise.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
@@ -239,7 +241,7 @@ def fit(
     objective.heartbeat = heartbeat
     if isinstance(init, Fit):
         check_same_vocabulary("init", init.corpus, corpus)
-    watch = _dev(corpus, dev, patience, threads)
+    held_out = _dev(corpus, dev, patience, threads)
     keeper = resumed = None
     if checkpoint is not None:
         keeper = Checkpoint(checkpoint, checkpoint_every, _identity(objective, solver, options, dev))
@@ -251,7 +253,9 @@ def fit(
         start = point_at(objective, init.numbers, init.w)
     stopping = Stopping(tol, gap, max_iter, time_limit)
     algorithm = SOLVERS[solver](objective, **options)
-    result = run(objective, algorithm, start, stopping, callback, dev=watch, keeper=keeper, resumed=resumed)
+    result = run(
+        objective, algorithm, start, stopping, callback, dev=held_out, keeper=keeper, resumed=resumed, watch=watch
+    )
     point = result.point
     active = point.w != 0
     return Fit(

@@ -22,7 +22,7 @@ from sparsecrf.training.solvers.working_set import Point
 
 _DECREASE, _CURVATURE = 1e-4, 0.9  # the constants of the Wolfe conditions
 _TRIALS = 20
-_FURTHER = 1.1, 4.0  # without an upper end, t grows by this many times the last interval
+_FURTHER = 4.0  # without an upper end, t grows by at most this many times the last interval
 _INSIDE = 0.1  # share of an interval that a trial keeps away from its ends
 
 
@@ -86,11 +86,10 @@ class PlainLbfgs:
         for trials in range(1, _TRIALS + 1):
             new = self._at(point, d, t, trials)
             best = min(best, new, key=lambda trial: trial.value)
-            if new.value > start.value + _DECREASE * t * start.slope or new.value > low.value:
-                high = new
-            elif abs(new.slope) <= -_CURVATURE * start.slope:
+            enough = new.value <= start.value + _DECREASE * t * start.slope
+            if enough and abs(new.slope) <= -_CURVATURE * start.slope:
                 return new.point
-            elif new.slope > 0:
+            if not enough or new.value > low.value or new.slope > 0:
                 high = new
             else:
                 low, before = new, low
@@ -109,25 +108,49 @@ class PlainLbfgs:
         return _Trial(t, value, float((point.g + rho2 * point.w) @ d), point)
 
 
+# The next trial, by the rules of More & Thuente (1994, section 4): from values and slopes at two trials, a cubic c and a
+# parabola or a secant q.
+
+
 def _further(before: _Trial, low: _Trial) -> float:
-    """Where the slope would be 0 if it went on as it did, within limits."""
-    width = low.t - before.t
-    flatter = before.slope < low.slope
-    zero = low.t - low.slope * width / (low.slope - before.slope) if flatter else np.inf
-    return float(np.clip(zero, low.t + _FURTHER[0] * width, low.t + _FURTHER[1] * width))
+    """The slope still points down at `low`: the larger of c and q, but not beyond some widths."""
+    most = low.t + _FURTHER * (low.t - before.t)
+    if low.slope <= before.slope:
+        return most
+    return min(max(_cubic(before, low, most), _secant(before, low)), most)
 
 
 def _between(low: _Trial, high: _Trial) -> float:
-    """The minimum of the cubic with the values and slopes at both ends, not too near to either."""
-    width = high.t - low.t
-    theta = 3.0 * (low.value - high.value) / width + low.slope + high.slope
-    square = theta**2 - low.slope * high.slope
-    margin = _INSIDE * abs(width)
-    if square < 0:
-        return low.t + width / 2
-    gamma = np.copysign(np.sqrt(square), width)
-    bottom = high.slope - low.slope + 2.0 * gamma
-    share = (high.slope + gamma - theta) / bottom if bottom != 0 else 0.5
-    t = high.t - share * width
+    """The minimum is between: by c if that is the more careful one, otherwise by q or half-way between them."""
+    c = _cubic(low, high, (low.t + high.t) / 2)
+    if high.value > low.value:
+        q = _parabola(low, high)
+        t = c if abs(c - low.t) < abs(q - low.t) else (c + q) / 2
+    else:
+        q = _secant(low, high)
+        t = c if abs(c - high.t) > abs(q - high.t) else q
     least, most = sorted((low.t, high.t))
+    margin = _INSIDE * (most - least)
     return float(np.clip(t, least + margin, most - margin))
+
+
+def _cubic(a: _Trial, b: _Trial, otherwise: float) -> float:
+    """Where the cubic through both has its minimum."""
+    width = b.t - a.t
+    theta = 3.0 * (a.value - b.value) / width + a.slope + b.slope
+    gamma = -np.copysign(np.sqrt(max(0.0, theta**2 - a.slope * b.slope)), width)
+    bottom = 2.0 * gamma + a.slope - b.slope
+    share = (gamma - b.slope + theta) / bottom if bottom != 0 else 0.0
+    inside = a.slope * b.slope < 0 or b.value > a.value
+    return float(b.t - share * width) if inside or (share < 0 and gamma != 0) else otherwise
+
+
+def _parabola(a: _Trial, b: _Trial) -> float:
+    """Where the parabola through both values with the slope at a has its minimum."""
+    width = b.t - a.t
+    return a.t + a.slope / ((a.value - b.value) / width + a.slope) / 2 * width
+
+
+def _secant(a: _Trial, b: _Trial) -> float:
+    """Where the slope is 0 if it is a straight line."""
+    return b.t - b.slope * (b.t - a.t) / (b.slope - a.slope)

@@ -106,9 +106,9 @@ class Proximal:
         promised = float(point.g @ d) + objective.penalty.value(point.w + d) - penalty
         if not promised < 0:
             return point
-        t, h = 1.0, self.h
+        t, h, trials = 1.0, self.h, 0
         while t >= _SHORTEST:
-            w = point.w + t * d
+            w, trials = point.w + t * d, trials + 1
             if self.steps < _EVERY_STEP or self.steps % _EVERY == 0:
                 loss, g, h = objective.loss_grad_curvature(point.known, w)
             else:
@@ -117,7 +117,7 @@ class Proximal:
                 self.h = h
                 self.damping *= _DAMPING[0] if t < 1.0 else _DAMPING[1]
                 self.damping = min(max(self.damping, 1.0), _DAMPING[2])
-                return Point(point.known, w, loss, g)
+                return Point(point.known, w, loss, g, trials, t)
             t /= 2
             if objective.out_of_time():
                 break

@@ -109,6 +109,7 @@ def run(
     dev: Dev | None = None,
     keeper: Keeper | None = None,
     resumed: State | None = None,
+    watch: Callable[[Point], None] | None = None,
 ) -> Result:
     """Minimise P with `solver`. Returns the point that met the tolerance, else, Ctrl-C included, the best one seen.
 
@@ -118,7 +119,7 @@ def run(
 
     # The vector algebra of a step is small next to a pass, and its last bits would depend on the threads it uses.
     with threadpool_limits(limits=1, user_api="blas"):
-        return _Run(objective, solver, stopping, callback, dev, keeper).run(start, resumed)
+        return _Run(objective, solver, stopping, callback, dev, keeper, watch).run(start, resumed)
 
 
 @dataclass
@@ -144,9 +145,10 @@ class _Run:
         callback: Callback | None,
         dev: Dev | None,
         keeper: Keeper | None,
+        watch: Callable[[Point], None] | None,
     ) -> None:
         self.objective, self.solver, self.stopping, self.callback = objective, solver, stopping, callback
-        self.dev, self.keeper = dev, keeper
+        self.dev, self.keeper, self.watch = dev, keeper, watch
         self.began = time.perf_counter()
         rounding = _ROUNDING * sum(float(np.abs(mass).sum()) for mass in objective.prepared.oracle.masses())
         self.residual_at_zero = max(objective.start_residual(), rounding)
@@ -335,7 +337,7 @@ class _Run:
         known = self.objective.working_set(wide.numbers[keep])
         if not tighten:
             self.screening_s = time.perf_counter() - began
-        return Point(known, w[keep], loss, g[keep]), found
+        return Point(known, w[keep], loss, g[keep], point.trials, point.step), found
 
     def _time_to_screen(self) -> bool:
         """Whether a screening is short enough to be done although time is up. Without an l1 term it costs nothing."""
@@ -363,6 +365,8 @@ class _Run:
 
     def _record(self, point: Point, found: _Certificate | None) -> bool:
         """Note an iteration. Whether the callback ends the run."""
+        if self.watch is not None:
+            self.watch(point)
         n_unigram = point.known.features.n_unigram
         dev_error = None if self.dev is None else self.dev.look(self.iteration, point.known.numbers, point.w)
         record = Record(
