@@ -147,10 +147,9 @@ def test_dev_data(capsys):
 @pytest.mark.parametrize(
     ("params", "expected"),
     [
-        ({"algorithm": "ap"}, r"averaged perceptron.*use lbfgs"),
-        ({"algorithm": "pa", "pa_type": 1}, "passive aggressive"),
-        ({"algorithm": "arow"}, "found 'arow'"),
-        ({"algorithm": "svm"}, "expected one of lbfgs, l2sgd, found 'svm'"),
+        ({"algorithm": "ap", "pa_type": 1}, "found 'type'"),
+        ({"algorithm": "pa", "pa_type": 3}, "type: expected one of 0, 1, 2, found 3"),
+        ({"algorithm": "svm"}, "expected one of lbfgs, l2sgd, ap, pa, arow, found 'svm'"),
         ({"pa_type": 1}, "found 'type'"),
         ({"algorithm": "l2sgd", "c1": 1.0}, "found 'c1'"),
         ({"c1": -1.0}, "c1: expected a number of at least 0, found -1.0"),

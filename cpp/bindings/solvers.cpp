@@ -7,6 +7,7 @@
 #include "arrays.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/training/groups.hpp"
+#include "core/training/online.hpp"
 #include "core/training/quadratic.hpp"
 #include "core/training/sbcd.hpp"
 #include "core/training/sgd.hpp"
@@ -112,6 +113,53 @@ void bind_sgd(nb::module_& m) {
             "The loss of some sequences.");
 }
 
+Online::Rule rule_named(const std::string& name) {
+    if (name == "perceptron") return Online::Rule::perceptron;
+    if (name == "passive-aggressive") return Online::Rule::passive_aggressive;
+    if (name == "arow") return Online::Rule::arow;
+    throw InputError(message("rule: expected perceptron, passive-aggressive or arow, found '", name, "'"));
+}
+
+void bind_online(nb::module_& m) {
+    nb::class_<Online>(m, "Online", "Learning from mistakes, one sequence at a time; for plain transitions.")
+        .def(
+            "__init__",
+            [](Online* self, const Corpus& corpus, const FeatureSet& features, const std::string& rule, int type,
+               double c, bool error_sensitive, double variance, double gamma) {
+                const Online::Options options{rule_named(rule), type, c, error_sensitive, variance, gamma};
+                const nb::gil_scoped_release unlocked;
+                new (self) Online(corpus, features, options);
+            },
+            nb::arg("corpus"), nb::arg("features"), nb::arg("rule"), nb::kw_only(), nb::arg("type") = 1,
+            nb::arg("c") = 1.0, nb::arg("error_sensitive") = true, nb::arg("variance") = 1.0, nb::arg("gamma") = 1.0,
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def(
+            "order",
+            [](const Online& self, std::uint64_t seed, std::uint64_t epoch) {
+                return copy<std::int64_t>(self.order(seed, epoch));
+            },
+            nb::arg("seed"), nb::arg("epoch"),
+            nb::sig("def order(self, seed: int, epoch: int) -> numpy.typing.NDArray[numpy.int64]"),
+            "All sequences in the order of an epoch.")
+        .def(
+            "run",
+            [](Online& self, Array1<std::int64_t> sequences) {
+                const nb::gil_scoped_release unlocked;
+                return self.run(view(sequences));
+            },
+            nb::arg("sequences").noconvert(),
+            nb::sig("def run(self, sequences: numpy.typing.NDArray[numpy.int64]) -> float"),
+            "A step for each sequence: the sum of their losses, each before its step.")
+        .def(
+            "weights",
+            [](const Online& self, bool average) {
+                return average ? copy<double>(self.average()) : copy<double>(self.weights());
+            },
+            nb::kw_only(), nb::arg("average"),
+            nb::sig("def weights(self, *, average: bool) -> numpy.typing.NDArray[numpy.float64]"),
+            "The weights after the last step, or their mean over all steps.");
+}
+
 }  // namespace
 
 void bind_solvers(nb::module_& m) {
@@ -171,6 +219,7 @@ void bind_solvers(nb::module_& m) {
                     "as_printed: float, coordinatewise: bool) -> tuple[numpy.typing.NDArray[numpy.float64], float]"),
             "One sweep: the new weights, and the forward-backwards it took in units of a pass.");
     bind_sgd(m);
+    bind_online(m);
 }
 
 }  // namespace sparsecrf::bindings

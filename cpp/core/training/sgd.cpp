@@ -1,9 +1,9 @@
 #include "core/training/sgd.hpp"
 
 #include <chrono>
-#include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/shuffle.hpp"
 #include "core/training/sgd_step.hpp"
 
 namespace sparsecrf {
@@ -12,21 +12,6 @@ namespace {
 // S is turned into 1 again below this, long before weights in its units lose range.
 constexpr double kSmallestScale = 1e-50;
 constexpr std::chrono::milliseconds kAskEvery(200);
-
-// splitmix64 (Steele, Lea and Flood 2014): the same numbers everywhere, which std::shuffle does not promise.
-class Splitmix {
-   public:
-    explicit Splitmix(std::uint64_t seed) : state_(seed) {}
-    std::uint64_t next() {
-        std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        return z ^ (z >> 31);
-    }
-
-   private:
-    std::uint64_t state_;
-};
 
 }  // namespace
 
@@ -42,13 +27,9 @@ Sgd::Sgd(const Corpus& corpus, Kernel kernel)
     }
 }
 
-// Fisher-Yates. The remainder of a 64-bit number is uniform to within N / 2^64.
 std::vector<std::int64_t> Sgd::order(std::uint64_t seed, std::uint64_t epoch) const {
-    Splitmix random(Splitmix(seed).next() + epoch);
     std::vector<std::int64_t> order = counting_;
-    for (std::size_t k = order.size(); k > 1; --k) {
-        std::swap(order[k - 1], order[static_cast<std::size_t>(random.next() % k)]);
-    }
+    shuffle(order, seed, epoch);
     return order;
 }
 

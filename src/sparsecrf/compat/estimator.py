@@ -40,8 +40,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     With `model_filename`, `fit` also writes the model there, and an estimator that was not fitted takes it from there,
     be it of this package or of CRFsuite. Otherwise the model is in memory: no file is made, and `keep_tempfiles` has no
-    meaning. The parameters of algorithms that `Trainer` does not have (pa_type, c, error_sensitive, averaging,
-    variance, gamma) must be None.
+    meaning.
     """
 
     #: The last training run.

@@ -16,6 +16,8 @@ from sparsecrf.encoding.numbering import Numbering
 if TYPE_CHECKING:
     from sparsecrf.training.feature_sets import Floats, Numbers
 
+_TABULATED = 8  # cells for each occurrence that a table may have
+
 
 class Features(NamedTuple):
     """Features by their numbers in the virtual space."""
@@ -25,9 +27,15 @@ class Features(NamedTuple):
 
 
 def crfsuite_features(
-    corpus: Corpus, bias: int, *, minfreq: float, possible_states: bool, possible_transitions: bool
+    corpus: Corpus,
+    bias: int,
+    *,
+    minfreq: float,
+    possible_states: bool,
+    possible_transitions: bool,
+    listed: bool = False,
 ) -> Features:
-    """The features of a corpus. `bias` is the attribute of the transitions."""
+    """The features of a corpus. `bias` is the attribute of the transitions. `listed`: even if they are all possible."""
     import numpy as np
 
     Y = corpus.n_labels
@@ -35,18 +43,18 @@ def crfsuite_features(
     # States: the cells x Y + y, once for each occurrence of x.
     x = arrays["unigram_id"].astype(np.int64)
     y = np.repeat(corpus.labels, np.diff(arrays["unigram_ptr"]))
-    states, state_counts = _counted(x * Y + y, arrays["unigram_value"])
+    states, state_counts = _counted(x * Y + y, arrays["unigram_value"], corpus.n_attributes * Y)
     # Transitions: the cells y' Y + y of all positions but the first of a sequence.
     labels = corpus.labels.astype(np.int64)
     inner = np.ones(len(labels), dtype=np.bool_)
     inner[corpus.offsets[:-1]] = False
     after = np.flatnonzero(inner)
-    pairs, pair_counts = _counted(labels[after - 1] * Y + labels[after], np.ones(len(after)))
-    occurring = np.unique(x)
-    if possible_states and possible_transitions and minfreq <= 0 and (state_counts >= minfreq).all():
-        return Features(None, (len(occurring) + Y) * Y)
+    pairs, pair_counts = _counted(labels[after - 1] * Y + labels[after], np.ones(len(after)), Y * Y)
+    every_one = possible_states and possible_transitions and minfreq <= 0 and (state_counts >= minfreq).all()
+    if every_one and not listed:
+        return Features(None, (len(np.unique(x)) + Y) * Y)
     if possible_states:
-        every = (occurring[:, None] * Y + np.arange(Y)).ravel()
+        every = (np.unique(x)[:, None] * Y + np.arange(Y)).ravel()
         states, state_counts = every, _counts_at(every, states, state_counts)
     if possible_transitions:
         every = np.arange(Y * Y)
@@ -56,10 +64,14 @@ def crfsuite_features(
     return Features(numbers, len(numbers))
 
 
-def _counted(cells: Numbers, values: Floats) -> tuple[Numbers, Floats]:
-    """Distinct cells, ascending, and the sum of the values of each."""
+def _counted(cells: Numbers, values: Floats, n_cells: int) -> tuple[Numbers, Floats]:
+    """Distinct cells of 0, ..., n_cells - 1, ascending, and the sum of the values of each."""
     import numpy as np
 
+    if n_cells <= _TABULATED * len(cells):  # a table of all is several times as fast as sorting
+        distinct = np.flatnonzero(np.bincount(cells, minlength=n_cells)).astype(np.int64)
+        sums = np.bincount(cells, weights=values, minlength=n_cells).astype(np.float64)
+        return distinct, sums[distinct]
     distinct, place = np.unique(cells, return_inverse=True)
     return distinct, np.bincount(place, weights=values, minlength=len(distinct)).astype(np.float64)
 

@@ -22,14 +22,15 @@ class Option:
     default: Any
     help: str
     at_least: float | None = None
-    choices: tuple[str, ...] = ()
+    choices: tuple[Any, ...] = ()
 
     def parse(self, value: Any) -> Any:
         """The value as the type of the default. Text is read as a number, as CRFsuite reads it."""
         if self.choices:
-            if value not in self.choices:
-                raise InputError(f"{self.name}: expected one of {', '.join(self.choices)}, found {value!r}")
-            return value
+            known = {str(choice): choice for choice in self.choices}
+            if str(value) not in known:
+                raise InputError(f"{self.name}: expected one of {', '.join(known)}, found {value!r}")
+            return known[str(value)]
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -49,6 +50,8 @@ _FEATURES = [
 _C2 = Option("c2", 1.0, "Coefficient for L2 regularization: c2 |w|^2, rho2 = 2 c2.", at_least=0)
 _PERIOD = Option("period", 10, "The number of iterations over which `delta` is tested; 0: never.", at_least=0)
 _DELTA = "Training stops when the objective has improved by less than this share of it over `period` iterations."
+_EPOCHS = Option("max_iterations", 100, "The maximum number of iterations.", at_least=0)
+_MEAN_LOSS = Option("epsilon", 0.0, "Training stops when the mean loss of a sequence is below this.", at_least=0)
 _NO_MEANING = "Accepted and ignored: it belongs to CRFsuite's solver."
 _LINESEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")
 
@@ -80,34 +83,44 @@ ALGORITHMS: dict[str, dict[str, Option]] = {
             Option("calibration.candidates", 10, _NO_MEANING),
             Option("calibration.max_trials", 20, _NO_MEANING),
         ],
+        "averaged-perceptron": [
+            *_FEATURES,
+            _EPOCHS,
+            Option("epsilon", 0.0, "Training stops when the mean share of wrong labels is below this.", at_least=0),
+        ],
+        "passive-aggressive": [
+            *_FEATURES,
+            Option("type", 1, "How weights are updated. 0: without slack, 1: PA-I, 2: PA-II.", choices=(0, 1, 2)),
+            Option("c", 1.0, "Aggressiveness: of type 1 the largest step.", at_least=0),
+            Option("error_sensitive", True, "The margin is the root of the number of wrong labels, not 1."),
+            Option("averaging", True, "The weights are averaged over all steps."),
+            _EPOCHS,
+            _MEAN_LOSS,
+        ],
+        "arow": [
+            *_FEATURES,
+            Option("variance", 1.0, "The variance of every weight at the beginning.", at_least=0),
+            Option("gamma", 1.0, "How much weights resist a change.", at_least=0),
+            _EPOCHS,
+            _MEAN_LOSS,
+        ],
     }.items()
 }
-#: CRFsuite's algorithms that maximise no likelihood.
-OTHERS = {
-    "ap": "averaged perceptron",
-    "averaged-perceptron": "averaged perceptron",
-    "pa": "passive aggressive",
-    "passive-aggressive": "passive aggressive",
-    "arow": "adaptive regularisation of weights",
-}
+_ALIASES = {"ap": "averaged-perceptron", "pa": "passive-aggressive"}
 
 
 def name_of(algorithm: str) -> str:
     """The full name of an algorithm, in any case of letters."""
-    name = algorithm.lower()
-    if name in OTHERS:
-        raise InputError(
-            f"algorithm: expected lbfgs or l2sgd, found {algorithm!r} ({OTHERS[name]}), which maximises no likelihood: "
-            "use lbfgs, with c1 > 0 for a small model"
-        )
+    name = _ALIASES.get(algorithm.lower(), algorithm.lower())
     if name not in ALGORITHMS:
-        raise InputError(f"algorithm: expected one of {', '.join(ALGORITHMS)}, found {algorithm!r}")
+        known = ", ".join(["lbfgs", "l2sgd", "ap", "pa", "arow"])
+        raise InputError(f"algorithm: expected one of {known}, found {algorithm!r}")
     return name
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A set of CRFsuite's parameters in terms of `sparsecrf.fit`."""
+    """The parameters of `lbfgs` or `l2sgd` in terms of `sparsecrf.fit`."""
 
     penalty: ElasticNet
     solver: str
@@ -119,13 +132,10 @@ class Settings:
     tol: float  #: as that of `fit`
     period: int
     delta: float
-    minfreq: float
-    possible_states: bool
-    possible_transitions: bool
 
 
 def settings(values: Mapping[str, Any]) -> Settings:
-    """What the parameters of an algorithm mean."""
+    """What the parameters of `lbfgs` and `l2sgd` mean."""
     c1, c2 = values.get("c1", 0.0), values["c2"]
     # Without a penalty the number of iterations is the regulariser, and it is CRFsuite's L-BFGS that is to be stopped.
     plain = c1 == c2 == 0
@@ -141,7 +151,4 @@ def settings(values: Mapping[str, Any]) -> Settings:
         tol=values.get("epsilon", 0.0) / 100,
         period=values["period"],
         delta=values["delta"],
-        minfreq=values["feature.minfreq"],
-        possible_states=values["feature.possible_states"],
-        possible_transitions=values["feature.possible_transitions"],
     )

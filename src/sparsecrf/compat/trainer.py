@@ -11,7 +11,8 @@ from sparsecrf._core import Corpus, InputError
 from sparsecrf.compat import log_lines
 from sparsecrf.compat.data import Data
 from sparsecrf.compat.features import Features, crfsuite_features
-from sparsecrf.compat.params import ALGORITHMS, Option, Settings, name_of, settings
+from sparsecrf.compat.online import RULES, learn_from_mistakes
+from sparsecrf.compat.params import ALGORITHMS, Option, name_of, settings
 from sparsecrf.compat.runs import maximise_likelihood
 from sparsecrf.compat.training_log import TrainLogParser
 from sparsecrf.encoding.vocabulary import BIAS
@@ -37,9 +38,11 @@ FORMATS: dict[str, Callable[[Model], bytes]] = {"sparsecrf": Model.to_bytes, "cr
 class BaseTrainer:
     """python-crfsuite's BaseTrainer.
 
-    The algorithms are `lbfgs` and `l2sgd`: both are CRFsuite's objective, minimised here by one solver; `help` tells
-    what a parameter means. The model file is a safetensors file, whatever its name, unless CRFsuite's own format is
-    asked for: `train(name, format="crfsuite")`, or `Trainer.model_format = "crfsuite"` where others call `train`.
+    The algorithms: `lbfgs` and `l2sgd` are both CRFsuite's objective, minimised here by one solver; `ap`, `pa` and
+    `arow` learn from mistakes and maximise no likelihood. `help` tells what a parameter means.
+
+    The model file is a safetensors file, whatever its name, unless CRFsuite's own format is asked for:
+    `train(name, format="crfsuite")`, or `Trainer.model_format = "crfsuite"` where others call `train`.
     """
 
     #: The format of model files, "sparsecrf" or "crfsuite", for calls of `train` that do not say.
@@ -78,7 +81,7 @@ class BaseTrainer:
     # ---- Parameters
 
     def select(self, algorithm: str, type: str = "crf1d") -> None:
-        """Choose `lbfgs` or `l2sgd`; all parameters take its defaults."""
+        """Choose `lbfgs`, `l2sgd`, `ap`, `pa` or `arow`; all parameters take its defaults."""
         if type != "crf1d":
             raise InputError(f"type: expected 'crf1d', a linear chain, found {type!r}")
         self._algorithm = name_of(algorithm)
@@ -125,8 +128,7 @@ class BaseTrainer:
         self._before_train()
         began = time.perf_counter()
         corpus, dev = self._data.split(holdout)
-        chosen = settings(self._values)
-        features = self._features(corpus, chosen)
+        features = self._features(corpus)
         lines = log_lines.of_feature_generation(self._values, features.size, time.perf_counter() - began, holdout)
         self._tell(lines)
         self._tell(log_lines.of_parameters(self._algorithm, self._values))
@@ -138,20 +140,24 @@ class BaseTrainer:
                 info |= log_lines.holdout_scores(labels, dev.offsets, dev.labels, found)
             self._tell(log_lines.of_iteration(info, self._algorithm), info)
 
-        found = maximise_likelihood(corpus, features, chosen, each)
+        if self._algorithm in RULES:
+            found = learn_from_mistakes(corpus, features, self._algorithm, self._values, each)
+        else:
+            found = maximise_likelihood(corpus, features, settings(self._values), each)
         self._tell(log_lines.of_end(self._algorithm, found.stopped_by, time.perf_counter() - began))
         self._store(found.model(self._data.vocabulary), model, chosen_format, features.size)
         self._flush()
 
-    def _features(self, corpus: Corpus, chosen: Settings) -> Features:
+    def _features(self, corpus: Corpus) -> Features:
         bias = self._data.vocabulary.attributes.find(BIAS)
         assert bias is not None  # the encoder adds it first
         return crfsuite_features(
             corpus,
             bias,
-            minfreq=chosen.minfreq,
-            possible_states=chosen.possible_states,
-            possible_transitions=chosen.possible_transitions,
+            minfreq=self._values["feature.minfreq"],
+            possible_states=self._values["feature.possible_states"],
+            possible_transitions=self._values["feature.possible_transitions"],
+            listed=self._algorithm in RULES,
         )
 
     def _store(self, model: Model, path: str | os.PathLike[str], format: str, n_features: int) -> None:

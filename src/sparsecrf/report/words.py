@@ -34,6 +34,9 @@ def certificate(training: Mapping[str, Any]) -> Certificate:
     objective, gap, kkt = (number(training, name) for name in ("objective", "gap", "kkt"))
     if "imported_from" in training:
         return Certificate("No certificate", f"The weights were imported from {training['imported_from']}.", False)
+    if "certificate" in training:
+        detail = f"Certificate {training['certificate']}. Probabilities are scores made to sum to one, not estimates."
+        return Certificate("Not a likelihood model", detail, False)
     if objective is None:
         return Certificate("No certificate", "The file does not say how the weights were found.", False)
     near = "" if kkt is None else f" The relative KKT residual is {kkt:.1e}: 0 at the optimum, 1 at the start."

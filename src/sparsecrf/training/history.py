@@ -37,6 +37,7 @@ REASONS = {
     "dev": "the dev error no longer improves",
     "callback": "the callback asked for it",
     "delta": "the objective hardly improves any more",
+    "loss": "the mean loss is small enough",
     "interrupt": "interrupted",
     "precision": "no step improves the objective any more",
 }

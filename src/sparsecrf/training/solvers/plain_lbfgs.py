@@ -108,8 +108,8 @@ class PlainLbfgs:
         return _Trial(t, value, float((point.g + rho2 * point.w) @ d), point)
 
 
-# The next trial, by the rules of More & Thuente (1994, section 4): from values and slopes at two trials, a cubic c and a
-# parabola or a secant q.
+# The next trial, by the rules of More & Thuente (1994, section 4): from values and slopes at two trials, a cubic c, and
+# a parabola or a secant q.
 
 
 def _further(before: _Trial, low: _Trial) -> float:

@@ -1,0 +1,71 @@
+// Learning from mistakes, one sequence at a time: the averaged perceptron (Collins 2002), passive-aggressive updates
+// (Crammer et al. 2006) and the adaptive regularisation of weights, AROW (Crammer, Kulesza and Dredze 2009). None of
+// them maximises a likelihood. For models with plain transitions; one thread, since every step needs the weights that
+// the last one left.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/inference/unigram_rows.hpp"
+
+namespace sparsecrf {
+
+// Keeps references to the corpus and the features.
+class Online {
+   public:
+    enum class Rule { perceptron, passive_aggressive, arow };
+    struct Options {
+        Rule rule = Rule::perceptron;
+        int type = 1;                 // of passive_aggressive: 0, I or II
+        double c = 1.0;               // its aggressiveness
+        bool error_sensitive = true;  // whether its margin grows with the number of wrong labels
+        double variance = 1.0;        // of arow: of every weight at the beginning
+        double gamma = 1.0;           // of arow: how much a weight resists
+    };
+
+    Online(const Corpus& corpus, const FeatureSet& features, const Options& options);
+
+    // All sequences, in an order that depends on the seed and the epoch alone.
+    std::vector<std::int64_t> order(std::uint64_t seed, std::uint64_t epoch) const;
+    // A step for each of `sequences`. Returns the sum of their losses, each before its step: the share of wrong labels
+    // (perceptron), or by how much the margin was missed.
+    double run(std::span<const std::int64_t> sequences);
+
+    std::span<const double> weights() const { return w_; }  // [K] after the last step
+    std::vector<double> average() const;                    // [K] over all steps
+
+   private:
+    void check_corpus();
+    void decode(std::int64_t sequence);
+    void collect(std::int64_t sequence);
+    void add(std::int64_t k, double value);
+    void add_unigrams(std::uint32_t list, std::int32_t label, double sign);
+    void update(double cost);
+    void apply();
+
+    const Corpus& corpus_;
+    const FeatureSet& features_;
+    const Options options_;
+    const int n_labels_, stride_;  // Y, Yp
+
+    std::vector<double> w_;                 // [K]
+    std::vector<double> sum_;               // [K] of the changes, each times the number of its step; not for arow
+    std::vector<double> variance_;          // [K] arow
+    double step_ = 1.0;                     // number of the next step
+    UnigramRows rows_;                      // w_, to be added up
+    AlignedVector<double> lambda_;          // [Y, Yp] w_ of the transitions
+    std::vector<std::int64_t> transition_;  // [Y, Y] the feature of a pair, -1 where there is none
+
+    // The sequence at hand.
+    AlignedVector<double> score_, epsilon_;  // [T, Yp] unigram scores; best scores of the paths up to a label
+    std::vector<std::int32_t> path_;         // [T] the best one
+    double best_ = 0.0;                      // its score
+    std::vector<double> delta_;              // [K] F(labels) - F(path), 0 but for `touched_`
+    std::vector<std::size_t> touched_;       // each once
+    std::vector<std::uint8_t> is_touched_;   // [K]
+    std::vector<std::uint32_t> attributes_;  // with a feature that is touched
+};
+
+}  // namespace sparsecrf
