@@ -68,6 +68,8 @@ CONVERSIONS: dict[tuple[str, str], Conversion] = {
     ("crf++", "sparsecrf"): _model_from("crf++"),
     ("sparsecrf", "crfsuite"): _model_to("crfsuite"),
     ("sparsecrf", "crfsuite-binary"): _model_to("crfsuite-binary"),
+    ("sparsecrf", "wapiti"): _model_to("wapiti"),
+    ("sparsecrf", "crf++"): _model_to("crf++"),
     **_DATA,
 }
 
@@ -87,8 +89,9 @@ def convert(
     """Convert models to and from sparsecrf's format, data between columns and crfsuite.
 
     Models: crfsuite (a model file, or the text of `crfsuite dump`), wapiti (a model file, or the text of `wapiti dump`)
-    and crf++ (the text model of `crf_learn -t`) to sparsecrf; sparsecrf to crfsuite (that text) and to crfsuite-binary
-    (a model file).
+    and crf++ (a model file, or the text model of `crf_learn -t`) to sparsecrf; sparsecrf to crfsuite (that text), to
+    crfsuite-binary (a model file), to wapiti (a model file) and to crf++ (a text model, of which `crf_learn -C` makes a
+    model file). What another tool cannot express is refused.
     Data: columns to crfsuite and back; [bold]-[/bold] is standard input or output.
     """
     from sparsecrf.cli.files import check_readable, check_writable

@@ -111,6 +111,7 @@ _OTHERS = {
     b"lCRF": ("a model of CRFsuite", "crfsuite"),
     b"#mdl#": ("a model of Wapiti", "wapiti"),
     b"version: ": ("a text model of CRF++", "crf++"),
+    b"d\0\0\0\0\0\0\0": ("a model of CRF++", "crf++"),
     b"FILEHEADER = {": ("the dump of a CRFsuite model", "crfsuite"),
 }
 

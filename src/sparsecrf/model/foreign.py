@@ -38,10 +38,16 @@ def read_wapiti(path: File) -> Model:
 
 
 def read_crfpp(path: File) -> Model:
-    """Read a text model of CRF++, which `crf_learn -t` writes beside the binary one."""
+    """Read a model of CRF++, binary (weights of single precision) or the text that `crf_learn -t` writes beside it."""
     from sparsecrf.model.crfpp import from_text
+    from sparsecrf.model.crfpp_binary import from_binary, is_binary
 
-    return from_text(Path(path).read_bytes(), os.fspath(path))
+    data, source = Path(path).read_bytes(), os.fspath(path)
+    if is_binary(data):
+        return from_binary(data, source)
+    if not data.startswith(b"version: "):
+        raise InputError(f"{source}: expected a model of CRF++, binary or text, found {data[:20]!r}")
+    return from_text(data, source)
 
 
 def write_crfsuite(model: Model, path: File) -> None:
@@ -64,10 +70,28 @@ def write_crfsuite_binary(model: Model, path: File) -> None:
     write_atomically(path, to_binary(model))
 
 
+def write_wapiti(model: Model, path: File) -> None:
+    """Write a model file of Wapiti. What Wapiti cannot express is an error."""
+    from sparsecrf.files.atomic import write_atomically
+    from sparsecrf.model.wapiti import to_model
+
+    write_atomically(path, to_model(model))
+
+
+def write_crfpp(model: Model, path: File) -> None:
+    """Write a text model of CRF++, of which `crf_learn -C` makes a binary one. What it cannot express is an error."""
+    from sparsecrf.files.atomic import write_atomically
+    from sparsecrf.model.crfpp import to_text
+
+    write_atomically(path, to_text(model))
+
+
 READERS: dict[str, Callable[[File], Model]] = {"crfsuite": read_crfsuite, "wapiti": read_wapiti, "crf++": read_crfpp}
 WRITERS: dict[str, Callable[[Model, File], None]] = {
     "crfsuite": write_crfsuite,
     "crfsuite-binary": write_crfsuite_binary,
+    "wapiti": write_wapiti,
+    "crf++": write_crfpp,
 }
 
 

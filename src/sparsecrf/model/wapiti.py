@@ -19,12 +19,17 @@ from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
 from sparsecrf.model import Model
+from sparsecrf.model.exporting import Tool, exported
 from sparsecrf.model.foreign import assemble, number_of, text_of
+from sparsecrf.model.template_lines import lines_of
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
 
-_MEMM = 1
+_MEMM, _CRF = 1, 2
+_TOOL = Tool("Wapiti", boundary="wapiti", before="_x-1", unigram="u", bigram="b", has_both=True)
+#: A byte that is no text, as a template of bytes writes it.
+_ESCAPED = re.compile(r"\\x([89a-f][0-9a-f])")
 
 
 class _Reader:
@@ -178,3 +183,42 @@ def from_dump(data: bytes, source: str) -> Model:
             bigram.append((attributes[name], labels.setdefault(previous, len(labels)), labels[label]))
             bigram_w.append(w)
     return assemble(source, list(labels), list(attributes), (unigram, unigram_w), (bigram, bigram_w), tool="wapiti")
+
+
+def to_model(model: Model) -> bytes:
+    """The content of a model file. Weights have all their digits."""
+    import numpy as np
+
+    expressions = [] if model.template is None else [m.regex for line in lines_of(model.template) for m in line.macros]
+    if model.template is not None and not model.template.bytes and any(regex is not None for regex in expressions):
+        raise InputError(
+            "template: regular expressions of Wapiti read bytes: expected a model trained with --bytes, found one "
+            "whose expressions read characters"
+        )
+    made, Y = exported(model, _TOOL), len(model.labels)
+    kinds = _kinds(made.attributes, "model")
+    # First weight of each attribute, as in `from_model`.
+    unigrams = np.where(kinds != ord("b"), Y, 0)
+    first = np.concatenate([[0], (unigrams + np.where(kinds != ord("u"), Y * Y, 0)).cumsum()])
+    x, y = made.unigram.T
+    of_labels = first[x] + y
+    x, previous, y = made.bigram.T
+    of_pairs = first[x] + unigrams[x] + Y * previous + y
+    numbers, w = np.concatenate([of_labels, of_pairs]), np.concatenate([made.unigram_w, made.bigram_w])
+    order = np.argsort(numbers)
+    n_columns = model.template.n_columns if model.template is not None else 0
+    head = f"#mdl#{_CRF}#{len(w)}\n#rdr#{len(made.lines)}/{max(0, n_columns - 1)}/0\n".encode()
+    parts = [head, *map(_netstring, made.lines)]
+    for names in (model.labels, made.attributes):
+        parts += [f"#qrk#{len(names)}\n".encode(), *map(_netstring, names)]
+    parts += [f"{k}={v.hex()}\n".encode() for k, v in zip(numbers[order].tolist(), w[order].tolist(), strict=True)]
+    return b"".join(parts)
+
+
+def _netstring(name: str) -> bytes:
+    """LENGTH:bytes, and where a name shows bytes that are no text, those bytes."""
+    raw = name.encode()
+    if "\\x" in name:
+        original = _ESCAPED.sub(lambda match: chr(0xDC00 + int(match[1], 16)), name).encode("utf-8", "surrogateescape")
+        raw = original if original.decode("utf-8", "backslashreplace") == name else raw
+    return f"{len(raw)}:".encode() + raw + b",\n"

@@ -1,0 +1,83 @@
+"""The lines of a template taken apart, for models that are written for other tools."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sparsecrf.encoding.template import Template
+
+#: A macro that the core has accepted: blanks may stand between its parts.
+_MACRO = re.compile(r'%([xXtTmM])\[\s*(@?)\s*([+-]?\d+)\s*,\s*(\d+)\s*(?:,\s*"((?:\\.|[^"\\])*)"\s*)?\]', re.DOTALL)
+_BLANKS = " \t\n\v\f\r"
+
+
+@dataclass(frozen=True)
+class Macro:
+    """`%x[row,column]` and its relatives."""
+
+    letter: str
+    absolute: bool  #: whether the row counts from an end of the sequence
+    row: int
+    column: int
+    regex: str | None
+
+    @property
+    def text(self) -> str:
+        """Without blanks and signs that not every tool takes."""
+        regex = "" if self.regex is None else f',"{self.regex}"'
+        return f"%{self.letter}[{'@' * self.absolute}{self.row},{self.column}{regex}]"
+
+    @property
+    def leaves(self) -> bool:
+        """Whether it can ask for a cell beyond an end of the sequence."""
+        return self.absolute or self.row != 0
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line without comment; the first part begins with the letter that says what its attributes condition."""
+
+    parts: tuple[str | Macro, ...]
+
+    @property
+    def kind(self) -> str:
+        """U, B or *."""
+        return str(self.parts[0])[0].upper()
+
+    @property
+    def macros(self) -> list[Macro]:
+        return [part for part in self.parts if isinstance(part, Macro)]
+
+    @property
+    def text(self) -> str:
+        return "".join(part if isinstance(part, str) else part.text for part in self.parts)
+
+
+def lines_of(template: Template) -> list[Line]:
+    """The lines of a template, as the core reads them (cpp/core/text/template.cpp)."""
+    made = []
+    for raw in template.text.removeprefix("\ufeff").split("\n"):
+        line = raw.removesuffix("\r")
+        if template.boundary == "wapiti":
+            line = line.partition("#")[0].rstrip(_BLANKS)
+            line = line[:1].lower() + line[1:]
+        elif line.startswith("#") or not line.strip(_BLANKS):
+            continue
+        if line:
+            made.append(Line(tuple(_parts(line))))
+    return made
+
+
+def _parts(line: str) -> list[str | Macro]:
+    parts: list[str | Macro] = []
+    at = 0
+    for match in _MACRO.finditer(line):
+        if match.start() > at:
+            parts.append(line[at : match.start()])
+        letter, absolute, row, column, regex = match.groups()
+        parts.append(Macro(letter, bool(absolute), int(row), int(column), regex))
+        at = match.end()
+    return [*parts, line[at:]] if at < len(line) else parts
