@@ -109,26 +109,29 @@ void bind_readers(nb::module_& m) {
         nb::arg("piece"), "The number of columns of its first line that is not blank; 0 if there is none.");
     m.def(
         "parse_columns",
-        [](nb::bytes piece, const std::string& source, std::int64_t n_columns, std::int64_t line) {
-            ColumnReader reader(source, n_columns, line);
+        [](nb::bytes piece, const std::string& source, std::int64_t n_columns, std::int64_t line, bool ragged) {
+            ColumnReader reader(source, n_columns, line, {false, ragged, 0, false});
             reader.open(text_of(piece));
             nb::list sequences;
             Rows rows;
+            std::vector<std::string_view> cells;
             while (reader.next(rows)) {
                 nb::list sequence;
                 for (std::int64_t t = 0; t < rows.length; ++t) {
                     nb::list row;
-                    for (std::int64_t k = 0; k < rows.n_columns; ++k) row.append(text(rows.cell(t, k)));
+                    cells.clear();
+                    split_columns(rows.lines[t], cells);
+                    for (const std::string_view cell : cells) row.append(text(cell));
                     sequence.append(row);
                 }
                 sequences.append(sequence);
             }
             return nb::make_tuple(sequences, reader.n_columns());
         },
-        nb::arg("piece"), nb::arg("source"), nb::arg("n_columns"), nb::arg("line"),
-        nb::sig("def parse_columns(piece: bytes, source: str, n_columns: int, line: int) -> "
+        nb::arg("piece"), nb::arg("source"), nb::arg("n_columns"), nb::arg("line"), nb::arg("ragged") = false,
+        nb::sig("def parse_columns(piece: bytes, source: str, n_columns: int, line: int, ragged: bool = False) -> "
                 "tuple[list[list[list[str]]], int]"),
-        "The sequences of a piece of a column file, and its number of columns (0: as the first line).");
+        "The sequences of a piece of a column file, and its number of columns (0: as the first line, or ragged).");
     m.def(
         "parse_crfsuite",
         [](nb::bytes piece, const std::string& source, std::int64_t line) {
@@ -171,19 +174,24 @@ void bind_text_encoder(nb::module_& m) {
         .def(
             "add_columns",
             [](TextEncoder& encoder, nb::bytes piece, const Template& lines, bool labelled, const std::string& source,
-               std::int64_t n_columns, std::int64_t line) {
+               std::int64_t n_columns, std::int64_t line, bool bytes, bool ragged) {
                 const std::string_view view = text_of(piece);
-                ColumnReader reader(source, n_columns, line);
+                ColumnReader reader(source, n_columns, line, {bytes, ragged, lines.n_columns(), labelled});
                 reader.open(view);
                 Rows rows;
                 while (reader.next(rows)) {
+                    lines.check_is_text(rows, reader.where(rows.first_line));
                     lines.check_columns(rows.n_columns - (labelled ? 1 : 0), reader.where(rows.first_line));
                     encoder.add(rows, lines, labelled);
                 }
                 return reader.n_columns();
             },
             nb::arg("piece"), nb::arg("template"), nb::arg("labelled"), nb::arg("source"), nb::arg("n_columns"),
-            nb::arg("line"), "Adds a piece of a column file; returns its number of columns (0: as the first line).")
+            nb::arg("line"), nb::arg("bytes") = false, nb::arg("ragged") = false,
+            "Adds a piece of a column file; returns its number of columns (0: as the first line). bytes: cells are any "
+            "bytes, not text in UTF-8; ragged: lines have different numbers of columns, of which those that the "
+            "template "
+            "needs and the label, the last one, are read.")
         .def(
             "add_crfsuite",
             [](TextEncoder& encoder, nb::bytes piece, const std::string& bias, const std::string& source,
@@ -213,9 +221,10 @@ void bind_labeller(nb::module_& m) {
             "label",
             [](const Labeller& labeller, nb::bytes piece, const std::string& source, std::int64_t n_columns,
                std::int64_t line, std::int64_t nbest, bool headers, bool probability, bool distribution, bool force,
-               nb::bytes forbidden, nb::bytes forbidden_last) {
-                LabelOptions options{
-                    nbest, headers, probability, distribution, force, flags_of(forbidden), flags_of(forbidden_last)};
+               bool token_scores, bool bytes, bool ragged, nb::bytes forbidden, nb::bytes forbidden_last) {
+                const LabelOptions options{
+                    nbest,        headers, probability, distribution,        force,
+                    token_scores, bytes,   ragged,      flags_of(forbidden), flags_of(forbidden_last)};
                 const std::string_view view = text_of(piece);
                 std::string out;
                 {
@@ -226,7 +235,8 @@ void bind_labeller(nb::module_& m) {
             },
             nb::arg("piece"), nb::arg("source"), nb::arg("n_columns"), nb::arg("line"), nb::kw_only(),
             nb::arg("nbest") = 1, nb::arg("headers") = false, nb::arg("probability") = false,
-            nb::arg("distribution") = false, nb::arg("force") = false, nb::arg("forbidden") = nb::bytes("", 0),
+            nb::arg("distribution") = false, nb::arg("force") = false, nb::arg("token_scores") = false,
+            nb::arg("bytes") = false, nb::arg("ragged") = false, nb::arg("forbidden") = nb::bytes("", 0),
             nb::arg("forbidden_last") = nb::bytes("", 0),
             "Labels whole sequences of a file; see the options of `sparsecrf label`. forbidden: a byte for each pair "
             "[Y + 1, Y], not 0 where it must not occur; forbidden_last: a byte for each label, not 0 where it must not "

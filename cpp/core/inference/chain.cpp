@@ -102,6 +102,12 @@ void Chain::score(const Corpus& corpus, std::span<double> out) const {
                  [&](int, std::int64_t i) { out[i] = path_score(tables, i); });
 }
 
+void Chain::token_scores(const Corpus& corpus, std::span<const std::int32_t> labels, std::span<double> out) const {
+    const Potentials tables = potentials(corpus, {});
+    parallel_for(corpus.n_sequences(), threads_for(corpus), 8,
+                 [&](int, std::int64_t i) { sparsecrf::token_scores(tables, i, labels.data(), out.data()); });
+}
+
 void Chain::log_prob(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {
     const Potentials tables = potentials(corpus, constraints);
     const int threads = threads_for(corpus);

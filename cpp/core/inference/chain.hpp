@@ -24,6 +24,8 @@ class Chain {
     void log_partition(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const;
     // Score of the corpus's own labels, all of which must be known; out: [N]
     void score(const Corpus& corpus, std::span<double> out) const;
+    // score_t(y_{t-1}, y_t) of each token with these labels; labels, out: [P]
+    void token_scores(const Corpus& corpus, std::span<const std::int32_t> labels, std::span<double> out) const;
     // log P(known labels | x, constraints), missing ones summed over; -infinity if the labels break them.  out: [N]
     void log_prob(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const;
     // p_t(y); out: [P, Y]

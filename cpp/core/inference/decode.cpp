@@ -26,32 +26,45 @@ void column_scores(const Potentials& potentials, const Lattice& lattice, std::in
     }
 }
 
-}  // namespace
-
-double path_score(const Potentials& potentials, std::int64_t i) {
+// Calls add(t, term) for each term of score_t(y_{t-1}, y_t), t over the positions of sequence i: the unigram scores, the
+// base list's pair and, if there is one, that of the rest list. labels: [P] of the whole corpus.
+template <class Add>
+void add_scores(const Potentials& potentials, std::int64_t i, const std::int32_t* labels, Add add) {
     const Corpus& corpus = potentials.corpus();
     AlignedVector<double> scratch(static_cast<std::size_t>(potentials.stride()));
     PairScores rest;
     const LabelPairs pairs(corpus.n_labels);
     auto previous = static_cast<std::int32_t>(pairs.start());
-    CompensatedSum sum;
     for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
-        const std::int32_t y = corpus.labels[t];
+        const std::int32_t y = labels[t];
         if (y == kMissing) throw InputError(message(corpus.where(t), ": expected a label, found none"));
         const bool first = t == corpus.offsets[i];
         const Transition& transition = potentials.transition(t);
-        sum.add(potentials.scores(t, scratch.data())[y]);
-        sum.add(first ? transition.start_score()[y] : transition.score(previous, y));
+        add(t, potentials.scores(t, scratch.data())[y]);
+        add(t, first ? transition.start_score()[y] : transition.score(previous, y));
         if (potentials.has_rest(t)) {
             potentials.rest(t, first ? Pairs::start : Pairs::inner, false, rest);
             const std::uint32_t pair = pairs.pair(static_cast<std::uint32_t>(previous), static_cast<std::uint32_t>(y));
             const auto found = std::lower_bound(rest.pair.begin(), rest.pair.end(), pair);
             if (found != rest.pair.end() && *found == pair)
-                sum.add(rest.score[static_cast<std::size_t>(found - rest.pair.begin())]);
+                add(t, rest.score[static_cast<std::size_t>(found - rest.pair.begin())]);
         }
         previous = y;
     }
+}
+
+}  // namespace
+
+double path_score(const Potentials& potentials, std::int64_t i) {
+    CompensatedSum sum;
+    add_scores(potentials, i, potentials.corpus().labels.data(), [&](std::int64_t, double score) { sum.add(score); });
     return sum.value();
+}
+
+void token_scores(const Potentials& potentials, std::int64_t i, const std::int32_t* labels, double* out) {
+    const Corpus& corpus = potentials.corpus();
+    std::fill(out + corpus.offsets[i], out + corpus.offsets[i + 1], 0.0);
+    add_scores(potentials, i, labels, [&](std::int64_t t, double score) { out[t] += score; });
 }
 
 // epsilon_{t+1}(y) = max_{y'} { epsilon_t(y') + lambda(y', y) } + mu(y)

@@ -16,6 +16,9 @@ struct Labelling {
 // Score of the corpus's own labels of sequence i.
 double path_score(const Potentials& potentials, std::int64_t i);
 
+// score_t(y_{t-1}, y_t) at each position of sequence i, with these labels. labels, out: [P] of the whole corpus.
+void token_scores(const Potentials& potentials, std::int64_t i, const std::int32_t* labels, double* out);
+
 // Viterbi; the lattice's alpha rows hold epsilon_t. Ties go to the smallest label. Returns the score.
 double best_path(const Potentials& potentials, Recursion& recursion, Lattice& lattice, std::int32_t* labels);
 

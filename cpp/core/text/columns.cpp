@@ -18,22 +18,22 @@ std::string_view take_line(std::string_view& text) {
     return line;
 }
 
-void check_text(std::string_view piece, const std::string& source, std::int64_t line) {
+void check_text(std::string_view piece, const std::string& source, std::int64_t line, bool bytes) {
     const std::size_t nul = piece.find('\0');
-    const std::size_t wrong = std::min(utf8_error(piece), nul);
+    const std::size_t wrong = bytes ? nul : std::min(utf8_error(piece), nul);
     if (wrong == std::string_view::npos) return;
     const std::string_view before = piece.substr(0, wrong);
     line += std::count(before.begin(), before.end(), '\n');
     const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 = 0
-    throw InputError(message(source, ", line ", line, ", byte ", wrong - line_start + 1,
-                             ": expected text in UTF-8, found ",
+    throw InputError(message(source, ", line ", line, ", byte ", wrong - line_start + 1, ": expected text",
+                             bytes ? "" : " in UTF-8", ", found ",
                              wrong == nul ? "a NUL byte" : message("byte ", hex_byte(piece[wrong]))));
 }
 
 std::string ColumnReader::where(std::int64_t line) const { return message(source_, ", line ", line); }
 
 void ColumnReader::open(std::string_view piece) {
-    check_text(piece, source_, line_);
+    check_text(piece, source_, line_, options_.bytes);
     rest_ = line_ == 1 ? without_mark(piece) : piece;
 }
 
@@ -68,6 +68,8 @@ void split_columns(std::string_view line, std::vector<std::string_view>& cells) 
 void ColumnReader::add_row(Rows& rows, std::string_view line) {
     const std::size_t before = rows.cells.size();
     split_columns(line, rows.cells);
+    if (options_.ragged) keep_needed(rows, before);
+    if (options_.bytes && utf8_error(line) != line.npos) rows.is_text = false;
     for (std::size_t k = before; k < rows.cells.size(); ++k) rows.hashes.emplace_back(rows.cells[k]);
     const auto found = static_cast<std::int64_t>(rows.cells.size() - before);
     if (n_columns_ == 0) {
@@ -82,6 +84,32 @@ void ColumnReader::add_row(Rows& rows, std::string_view line) {
     rows.n_columns = n_columns_;
     rows.lines.push_back(line);
     ++rows.length;
+}
+
+// Of the cells from `before` on, those that the options ask for.
+void ColumnReader::keep_needed(Rows& rows, std::size_t before) const {
+    const auto found = static_cast<std::int64_t>(rows.cells.size() - before);
+    if (found < n_columns_) {
+        throw InputError(message(where(line_), ": expected at least ", n_columns_,
+                                 n_columns_ == 1 ? " column" : " columns", options_.labelled ? ", the label last" : "",
+                                 ", found ", found));
+    }
+    const std::string_view last = rows.cells.back();
+    rows.cells.resize(before + static_cast<std::size_t>(n_columns_));
+    if (options_.labelled) rows.cells.back() = last;
+}
+
+std::string escaped(std::span<const std::string_view> parts) {
+    std::string joined, out;
+    for (const std::string_view part : parts) joined += part;
+    for (std::string_view rest = joined;;) {
+        const std::size_t at = utf8_error(rest);
+        out += rest.substr(0, at);
+        if (at == rest.npos) return out;
+        const auto byte = static_cast<unsigned char>(rest[at]);
+        out += {'\\', 'x', "0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
+        rest.remove_prefix(at + 1);
+    }
 }
 
 std::size_t whole_sequences(std::string_view text) {

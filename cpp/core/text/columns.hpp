@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,10 +11,19 @@
 
 namespace sparsecrf {
 
+// How lines are read.
+struct ColumnOptions {
+    bool bytes = false;       // cells are any bytes but NUL, not text in UTF-8
+    bool ragged = false;      // lines may have different numbers of columns: kept are of each line
+    std::int64_t needed = 0;  //   the first so many columns
+    bool labelled = false;    //   and the last one, the label
+};
+
 // One sequence, as views into the text it was read from.
 struct Rows {
     std::int64_t length = 0;              // T
     std::int64_t n_columns = 0;           // of every row
+    bool is_text = true;                  // whether all lines are well-formed UTF-8
     std::vector<std::string_view> cells;  // [T, n_columns]
     std::vector<TextHash> hashes;         // [T, n_columns]
     std::vector<std::string_view> lines;  // [T] without their ends
@@ -22,6 +32,7 @@ struct Rows {
     std::string_view cell(std::int64_t t, std::int64_t column) const { return cells[t * n_columns + column]; }
     void clear() {
         length = 0;
+        is_text = true;
         cells.clear();
         hashes.clear();
         lines.clear();
@@ -32,10 +43,13 @@ struct Rows {
 class ColumnReader {
    public:
     // `source` names the file in errors. n_columns: what every line must have, 0: as many as the first.
-    explicit ColumnReader(std::string source, std::int64_t n_columns = 0, std::int64_t first_line = 1)
-        : source_(std::move(source)), line_(first_line), n_columns_(n_columns) {}
+    explicit ColumnReader(std::string source, std::int64_t n_columns = 0, std::int64_t first_line = 1,
+                          const ColumnOptions& options = {})
+        : source_(std::move(source)), line_(first_line), n_columns_(n_columns), options_(options) {
+        if (options_.ragged) n_columns_ = options_.needed + (options_.labelled ? 1 : 0);
+    }
 
-    // A piece to read from; it must outlive the rows. Throws where it is not text in UTF-8.
+    // A piece to read from; it must outlive the rows. Throws where it is not text in UTF-8, if it has to be.
     void open(std::string_view piece);
     // The next sequence of the piece; false when there is none left.
     bool next(Rows& rows);
@@ -48,19 +62,26 @@ class ColumnReader {
 
    private:
     void add_row(Rows& rows, std::string_view line);
+    void keep_needed(Rows& rows, std::size_t before) const;
 
     std::string source_;
     std::int64_t line_;
     std::int64_t n_columns_;
     std::int64_t columns_from_ = 0;  // the line that n_columns_ was read from, 0: it was given
+    ColumnOptions options_;
     std::string_view rest_;
 };
 
 // Length of the part of `text` that ends with a blank line, so that no sequence is cut; 0 if there is none.
 std::size_t whole_sequences(std::string_view text);
 
-// Checks that `piece` is text: well-formed UTF-8 without NUL. `line` is the number of its first line.
-void check_text(std::string_view piece, const std::string& source, std::int64_t line);
+// Checks that `piece` is text: well-formed UTF-8 without NUL; with `bytes` only that it has no NUL. `line` is the number
+// of its first line.
+void check_text(std::string_view piece, const std::string& source, std::int64_t line, bool bytes = false);
+
+// The parts as one text, bytes that are not part of well-formed UTF-8 as \xd0. Parts are joined first: pieces of
+// characters that meet may make one.
+std::string escaped(std::span<const std::string_view> parts);
 
 inline bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 

@@ -34,8 +34,9 @@ struct Writer {
     const StringTable& labels;
     const std::vector<std::string_view>& lines;  // [P]
     const LabelOptions& options;
-    const std::vector<double>& p;  // [P, Y] or empty
-    bool columns;                  // lines are those of a column file
+    const std::vector<double>& p;      // [P, Y] or empty
+    bool columns;                      // lines are those of a column file
+    std::vector<double> token_scores;  // [P] of the labelling that is written, or empty
     std::string out;
 
     // New columns are set off as the line's own are.
@@ -59,6 +60,10 @@ struct Writer {
             const char between = separator(lines[position]);
             out += between;
             out += labels[static_cast<std::uint32_t>(path[t])];
+            if (!token_scores.empty()) {
+                out += between;
+                append_number(out, token_scores[position], Digits::after_point, 6);
+            }
             if (!p.empty()) distribution(&p[position * labels.size()], path[t], between);
             out += '\n';
         }
@@ -99,23 +104,12 @@ Labeller::Batch Labeller::read(std::string_view piece, const std::string& source
     Batch batch;
     TextEncoder encoder(Names(attributes_), Names(labels_), start_, {}, false);
     if (lines_) {
-        ColumnReader reader(source, n_columns, line);
+        const ColumnOptions columns{options.bytes, options.ragged, lines_->n_columns(), options.force};
+        ColumnReader reader(source, n_columns, line, columns);
         reader.open(piece);
         Rows rows;
         while (reader.next(rows)) {
-            lines_->check_columns(rows.n_columns, reader.where(rows.first_line));
-            if (observed_ > 0 && rows.n_columns != observed_ && rows.n_columns != observed_ + 1) {
-                throw InputError(message(reader.where(rows.first_line), ": expected ", observed_,
-                                         " columns of observations as in training, and perhaps a label, found ",
-                                         rows.n_columns, " columns"));
-            }
-            const bool labelled = observed_ > 0 && rows.n_columns > observed_;
-            if (options.force && !labelled) {
-                throw InputError(
-                    message(reader.where(rows.first_line),
-                            ": expected a column of labels after the observations, found ", rows.n_columns,
-                            observed_ > 0 ? " columns" : " columns, and a model that does not say how many it needs"));
-            }
+            const bool labelled = check(rows, options, reader.where(rows.first_line));
             encoder.add(rows, *lines_, labelled);
             batch.first_line.push_back(rows.first_line);
             batch.lines.insert(batch.lines.end(), rows.lines.begin(), rows.lines.end());
@@ -133,6 +127,24 @@ Labeller::Batch Labeller::read(std::string_view piece, const std::string& source
     }
     if (encoder.n_sequences() > 0) batch.corpus = encoder.build();
     return batch;
+}
+
+bool Labeller::check(const Rows& rows, const LabelOptions& options, const std::string& where) const {
+    lines_->check_is_text(rows, where);
+    if (options.ragged) return options.force;  // what there is was checked line by line
+    lines_->check_columns(rows.n_columns, where);
+    if (observed_ > 0 && rows.n_columns != observed_ && rows.n_columns != observed_ + 1) {
+        throw InputError(message(where, ": expected ", observed_,
+                                 " columns of observations as in training, and perhaps a label, found ", rows.n_columns,
+                                 " columns"));
+    }
+    // A model that takes any number of columns cannot tell whether the last one is a label, unless told so.
+    const bool labelled = observed_ > 0 ? rows.n_columns > observed_ : options.force;
+    if (options.force && rows.n_columns <= std::max(observed_, lines_->n_columns())) {
+        throw InputError(message(where, ": expected a column of labels after the observations, found ", rows.n_columns,
+                                 rows.n_columns == 1 ? " column" : " columns"));
+    }
+    return labelled;
 }
 
 std::string Labeller::label(std::string_view piece, const std::string& source, std::int64_t n_columns,
@@ -168,20 +180,33 @@ std::string Labeller::write(const Batch& batch, const LabelOptions& options) con
     std::vector<double> log_z(options.headers ? sequences : 0);
     if (options.headers) chain_->log_partition(corpus, limits, log_z);
 
-    Writer writer{*labels_, batch.lines, options, p, lines_ != nullptr, {}};
+    Writer writer{*labels_, batch.lines, options, p, lines_ != nullptr, {}, {}};
     const auto write_path = [&](std::size_t i, std::size_t rank, std::span<const std::int32_t> path, double score) {
         if (options.headers) writer.header(rank, std::min(0.0, score - log_z[i]), score);
         writer.sequence(corpus.offsets[i], path);
     };
+    const auto score_tokens = [&](const Corpus& of, std::span<const std::int32_t> path) {
+        if (!options.token_scores) return std::vector<double>();
+        std::vector<double> scores(path.size());
+        chain_->token_scores(of, path, scores);
+        return scores;
+    };
     if (options.nbest > 1) {
         const auto all = chain_->nbest(corpus, options.nbest, limits);
-        for (std::size_t i = 0; i < sequences; ++i) {
-            for (std::size_t k = 0; k < all[i].size(); ++k) write_path(i, k, all[i][k].labels, all[i][k].score);
+        if (options.token_scores) writer.token_scores.resize(tokens);
+        for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
+            const Corpus one = options.token_scores ? corpus.subset(std::span(&i, 1)) : Corpus();
+            for (std::size_t k = 0; k < all[i].size(); ++k) {
+                const auto scores = score_tokens(one, all[i][k].labels);
+                std::copy(scores.begin(), scores.end(), writer.token_scores.begin() + corpus.offsets[i]);
+                write_path(static_cast<std::size_t>(i), k, all[i][k].labels, all[i][k].score);
+            }
         }
     } else {
         std::vector<std::int32_t> path(tokens);
         std::vector<double> score(sequences);
         chain_->viterbi(corpus, limits, path, score);
+        writer.token_scores = score_tokens(corpus, path);
         for (std::size_t i = 0; i < sequences; ++i) {
             const auto length = static_cast<std::size_t>(corpus.length(static_cast<std::int64_t>(i)));
             write_path(i, 0, std::span(path).subspan(static_cast<std::size_t>(corpus.offsets[i]), length), score[i]);

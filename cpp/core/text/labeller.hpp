@@ -21,6 +21,9 @@ struct LabelOptions {
     bool probability = false;                  // after each label the probability that it stands there
     bool distribution = false;                 // and all labels with theirs, likeliest first, as label:probability
     bool force = false;                        // labels in the file that the model knows are given
+    bool token_scores = false;                 // after each label what its position adds to the score
+    bool bytes = false;                        // columns are any bytes, not text in UTF-8
+    bool ragged = false;                       // lines of columns have different lengths, see ColumnOptions
     std::vector<std::uint8_t> forbidden;       // [Y + 1, Y] pairs that must not occur, or empty
     std::vector<std::uint8_t> forbidden_last;  // [Y] labels that must not end a sequence, or empty
 };
@@ -29,7 +32,8 @@ struct LabelOptions {
 class Labeller {
    public:
     // lines: null for CRFsuite's format, where `bias` (empty: none) conditions label pairs.
-    // observed: columns without the label; 0: any number that the template can do with, and no label.
+    // observed: columns without the label; 0: any number that the template can do with. Then there is no label, but for
+    // `force`, where it is the last column.
     Labeller(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> attributes,
              std::shared_ptr<const StringTable> labels, std::shared_ptr<const Chain> chain, bool start,
              std::string bias, std::int64_t observed);
@@ -49,6 +53,8 @@ class Labeller {
     };
     Batch read(std::string_view piece, const std::string& source, std::int64_t n_columns, std::int64_t line,
                const LabelOptions& options) const;
+    // Throws if the rows do not fit the model; whether their last column is a label.
+    bool check(const Rows& rows, const LabelOptions& options, const std::string& where) const;
     std::string write(const Batch& batch, const LabelOptions& options) const;
 
     std::shared_ptr<const Template> lines_;

@@ -12,21 +12,6 @@ constexpr std::int64_t kLargestOffset = 1'000'000'000;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
-// The parts as one text, bytes that are not part of well-formed UTF-8 as \xd0. Parts are joined first: pieces of
-// characters that meet may make one.
-std::string escaped(const std::vector<std::string_view>& parts) {
-    std::string joined, out;
-    for (const std::string_view part : parts) joined += part;
-    for (std::string_view rest = joined;;) {
-        const std::size_t at = utf8_error(rest);
-        out += rest.substr(0, at);
-        if (at == rest.npos) return out;
-        const auto byte = static_cast<unsigned char>(rest[at]);
-        out += {'\\', 'x', "0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
-        rest.remove_prefix(at + 1);
-    }
-}
-
 }  // namespace
 
 // Reads one line of a template.
@@ -163,6 +148,13 @@ void Template::check_columns(std::int64_t available, const std::string& where) c
                              " of observations (", widest_, "), found ", available));
 }
 
+void Template::check_is_text(const Rows& rows, const std::string& where) const {
+    if (rows.is_text || bytes_ || regexes_.empty()) return;
+    throw InputError(message(where,
+                             ": expected text in UTF-8, because regular expressions of the template read "
+                             "characters, found other bytes"));
+}
+
 std::string Template::boundary(std::int64_t row, std::int64_t length) const {
     const bool before = row < 0;
     const std::int64_t distance = before ? -row : row - length + 1;
@@ -174,7 +166,7 @@ std::string Template::boundary(std::int64_t row, std::int64_t length) const {
 
 void Template::expand(std::int64_t line, const Rows& rows, std::int64_t t, Expansion& out) const {
     out.clear();
-    bool cut = false;  // whether a part begins or ends within a character
+    bool cut = !rows.is_text;  // whether a part may begin or end within a character
     for (const Item& item : lines_[line].items) {
         if (item.macro == 0) {
             out.add(item.literal, item.hash);

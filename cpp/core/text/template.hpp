@@ -65,6 +65,9 @@ class Template {
     // rows.
     void check_columns(std::int64_t available, const std::string& where) const;
 
+    // Throws if rows are not text and a regular expression would have to read them as text; `where` as above.
+    void check_is_text(const Rows& rows, const std::string& where) const;
+
     // The attribute of a line at position t of a sequence.
     void expand(std::int64_t line, const Rows& rows, std::int64_t t, Expansion& out) const;
 

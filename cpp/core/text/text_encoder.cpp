@@ -12,7 +12,9 @@ void TextEncoder::add(const Rows& rows, const Template& lines, bool labelled) {
     sequences_.set_bias({});
     sequences_.add_sequence(1.0, rows.length, [&](std::int64_t t) -> SequenceEncoder::Label {
         sequences_.expand(lines, rows, t);
-        return {labelled ? label(rows.cell(t, rows.n_columns - 1)) : kMissing};
+        if (!labelled) return {};
+        const std::string_view name = rows.cell(t, rows.n_columns - 1);
+        return {rows.is_text ? label(name) : label(escaped({&name, 1}))};
     });
 }
 

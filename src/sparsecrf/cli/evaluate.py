@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sparsecrf.chunks import Scheme
+from sparsecrf.cli.options import Ragged
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,6 +31,7 @@ def evaluate(
             "conlleval and iob1 give impossible labels a meaning, iob2 and iobes leave them out."
         ),
     ] = Scheme.AUTO,
+    ragged: Ragged = False,
     confusion: Annotated[int, typer.Option(min=0, metavar="N", help="Show the N most frequent confusions.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
 ) -> None:
@@ -44,7 +46,7 @@ def evaluate(
 
     notes = Console(stderr=True, highlight=False, markup=False, emoji=False)
     with notes.status(f"Evaluating {name_of(file)} ..."):
-        evaluation = _evaluate(file, model, scheme)
+        evaluation = _evaluate(file, model, scheme, ragged=ragged)
     if model is None and not _columns_share_labels(evaluation):
         gold, predicted = next(iter(evaluation.confusion))
         raise InputError(
@@ -58,13 +60,13 @@ def evaluate(
         _print_report(evaluation, confusion)
 
 
-def _evaluate(file: str, model: str | None, scheme: Scheme) -> Evaluation:
+def _evaluate(file: str, model: str | None, scheme: Scheme, *, ragged: bool = False) -> Evaluation:
     from sparsecrf import InputError
     from sparsecrf.files.text import name_of
     from sparsecrf.metrics import Evaluation
 
     evaluation, name = Evaluation(scheme), name_of(file)
-    for gold, predicted in _label_sequences(file, model):
+    for gold, predicted in _label_sequences(file, model, ragged=ragged):
         try:
             evaluation.add(gold, predicted)
         except InputError as error:
@@ -74,24 +76,24 @@ def _evaluate(file: str, model: str | None, scheme: Scheme) -> Evaluation:
     return evaluation
 
 
-def _label_sequences(file: str, model: str | None) -> Iterator[tuple[list[str], list[str]]]:
+def _label_sequences(file: str, model: str | None, *, ragged: bool) -> Iterator[tuple[list[str], list[str]]]:
     """Gold and predicted labels, sequence by sequence."""
     from sparsecrf import InputError
     from sparsecrf.files.columns import read_columns
     from sparsecrf.files.text import name_of
 
     if model is not None:
-        yield from _predicted(file, model)
+        yield from _predicted(file, model, ragged=ragged)
         return
-    for rows in read_columns(file):
+    for rows in read_columns(file, ragged=ragged):
         if _is_header(rows[0]):
             raise InputError(
                 f"{name_of(file)}: expected one labelling a sequence, found a header of label --nbest or --score: "
                 f"{' '.join(rows[0])}"
             )
-        if len(rows[0]) < 2:
+        if (fewest := min(map(len, rows))) < 2:
             meaning = "the last two: gold and predicted label; -m MODEL predicts them if there are none"
-            raise InputError(f"{name_of(file)}: expected at least 2 columns ({meaning}), found {len(rows[0])}")
+            raise InputError(f"{name_of(file)}: expected at least 2 columns ({meaning}), found {fewest}")
         yield [row[-2] for row in rows], [row[-1] for row in rows]
 
 
@@ -103,12 +105,12 @@ def _is_header(row: list[str]) -> bool:
         return False
 
 
-def _predicted(file: str, model: str) -> Iterator[tuple[list[str], list[str]]]:
+def _predicted(file: str, model: str, *, ragged: bool) -> Iterator[tuple[list[str], list[str]]]:
     """Gold and predicted labels of a file that the model labels."""
     from sparsecrf import Model
     from sparsecrf.model.predict import predicted
 
-    for _, sequences in predicted(Model.load(model), file):
+    for _, sequences in predicted(Model.load(model), file, ragged=ragged):
         for rows in sequences:
             yield [row[-2] for row in rows], [row[-1] for row in rows]
 

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from sparsecrf._core import InputError
-from sparsecrf.cli.options import Quiet, Threads
+from sparsecrf.cli.options import Quiet, Ragged, Threads
 
 if TYPE_CHECKING:
     from sparsecrf.files.text import Piece
@@ -46,6 +46,7 @@ def label(
     constrain: Annotated[
         str | None, typer.Option(help="Only valid chunk tags: iob1, iob2 or iobes.", metavar="SCHEME")
     ] = None,
+    ragged: Ragged = False,
     threads: Threads = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -81,6 +82,7 @@ def label(
             probability=marginals or all_marginals,
             distribution=all_marginals,
             force=force,
+            ragged=ragged,
             forbidden=pairs,
             forbidden_last=last,
         )

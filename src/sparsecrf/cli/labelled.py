@@ -54,6 +54,10 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
 
     format = format_of(inputs.data[0]) if inputs.format is None else format_named(inputs.format, "--format")
     format.check_template(inputs.template, "--template")
+    if inputs.ragged and not format.takes_template:
+        raise InputError(f"--ragged: expected column files, found {format.title} files")
+    if inputs.ragged and inputs.template is None and (init is None or init.template is None):
+        raise InputError("--ragged: expected --template with it, which says what columns are needed, found none")
     template = None
     if inputs.template is not None:
         template = Template.load(inputs.template, inputs.boundary, bytes=inputs.bytes)
@@ -79,7 +83,14 @@ def read_labelled(inputs: Inputs, init: Model | None = None, *, quiet: bool) -> 
     vocabulary = how.format.vocabulary(how.start, how.labels)
     with _reading(inputs, quiet) as advance:
         encoded = encode_files(
-            how.format, inputs.data, vocabulary, how.template, grow=True, missing=inputs.missing, progress=advance
+            how.format,
+            inputs.data,
+            vocabulary,
+            how.template,
+            grow=True,
+            missing=inputs.missing,
+            ragged=inputs.ragged,
+            progress=advance,
         )
         dev = _read_dev(inputs, how.format, vocabulary, encoded.template, encoded.n_columns, advance)
     took = time.perf_counter() - began
@@ -103,6 +114,7 @@ def read_cached(
             start=how.start,
             labels=how.labels,
             missing=inputs.missing,
+            ragged=inputs.ragged,
             shard_tokens=SHARD_TOKENS if shard_tokens is None else shard_tokens,
             progress=advance,
         )
@@ -137,6 +149,7 @@ def _read_dev(
         template,
         n_columns=n_columns,
         missing=inputs.missing,
+        ragged=inputs.ragged,
         progress=advance,
     )
     return encoded.corpus

@@ -59,6 +59,14 @@ Format: TypeAlias = Annotated[
         metavar="|".join(FORMATS),
     ),
 ]
+Ragged: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--ragged",
+        rich_help_panel="Data",
+        help="Lines may have different numbers of columns: the template's columns come first, the label last.",
+    ),
+]
 Missing: TypeAlias = Annotated[
     str,
     typer.Option(
@@ -104,6 +112,7 @@ class Inputs:
     bytes: Bytes = False
     format: Format = None
     missing: Missing = ""
+    ragged: Ragged = False
 
 
 @dataclass(frozen=True)

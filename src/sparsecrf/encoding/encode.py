@@ -17,7 +17,7 @@ class Encoded(NamedTuple):
 
     corpus: Corpus
     template: Template | None  #: None: the files had attributes of their own
-    n_columns: int  #: of each line, the label included; 0 for a format without columns
+    n_columns: int  #: of each line, the label included; 0 for a format without columns, and if lines differ
 
 
 class PieceEncoder:
@@ -32,8 +32,11 @@ class PieceEncoder:
         n_columns: int = 0,
         grow: bool = False,
         missing: str = "",
+        ragged: bool = False,
     ) -> None:
-        self.format, self.vocabulary, self.layout = format, vocabulary, Layout(template, n_columns)
+        if ragged and not format.takes_template:
+            raise InputError(f"ragged: expected column files, found {format.title} files")
+        self.format, self.vocabulary, self.layout = format, vocabulary, Layout(template, n_columns, ragged)
         self._encoder = TextEncoder(vocabulary.attributes, vocabulary.labels, vocabulary.start, grow, missing)
 
     @property
@@ -66,21 +69,23 @@ def encode_files(
     n_columns: int = 0,
     grow: bool = False,
     missing: str = "",
+    ragged: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Encoded:
     """Encode labelled files. The template is for formats that take one; without one they have a default.
 
     Every line has `n_columns` columns, or as many as the first, in a format of columns. Without `grow`, attributes that
     the vocabulary does not have are left out and labels that it does not have are missing, as is the label `missing`.
+    With `ragged`, lines may differ: the columns that the template needs come first, the label last.
     `progress` is called with the number of bytes read since its last call.
     """
-    encoder = PieceEncoder(format, vocabulary, template, n_columns=n_columns, grow=grow, missing=missing)
+    encoder = PieceEncoder(format, vocabulary, template, n_columns=n_columns, grow=grow, missing=missing, ragged=ragged)
     for source in sources:
         for piece in pieces(source):
             encoder.add(piece, name_of(source))
             if progress is not None:
                 progress(len(piece.data))
-    return Encoded(encoder.build(", ".join(map(name_of, sources))), *encoder.layout)
+    return Encoded(encoder.build(", ".join(map(name_of, sources))), encoder.layout.template, encoder.layout.n_columns)
 
 
 def encode_columns(

@@ -8,13 +8,14 @@ from sparsecrf._core import parse_columns
 from sparsecrf.files.text import Source, name_of, pieces
 
 
-def read_columns(source: Source) -> Iterator[list[list[str]]]:
+def read_columns(source: Source, *, ragged: bool = False) -> Iterator[list[list[str]]]:
     """Read a column file sequence by sequence: a list of rows, each the columns of a token.
 
-    Columns are separated by blanks or tabs, sequences by blank lines; every line has as many columns as the first.
+    Columns are separated by blanks or tabs, sequences by blank lines; every line has as many columns as the first,
+    unless the file is `ragged`.
     `source` is a path, "-" (standard input) or a file open for bytes.
     """
     n_columns = 0
     for piece in pieces(source):
-        sequences, n_columns = parse_columns(piece.data, name_of(source), n_columns, piece.line)
+        sequences, n_columns = parse_columns(piece.data, name_of(source), n_columns, piece.line, ragged)
         yield from sequences

@@ -49,6 +49,7 @@ def encode_folder(
     format: str = "columns",
     start: bool = True,
     missing: str = "",
+    ragged: bool = False,
     labels: Sequence[str] = (),
     shard_tokens: int = SHARD_TOKENS,
     progress: Callable[[int], None] | None = None,
@@ -58,7 +59,7 @@ def encode_folder(
     Column files, with a template or, without one, with the columns themselves and the bias as attributes; or files in
     another `format`, which has the name that `--format` takes (crfsuite=True is format="crfsuite"). Whether a folder
     can be used again is decided by a hash of the content of the files (not their names), the template and the options.
-    `labels` are the first of the vocabulary, whether or not the files have them.
+    `labels` are the first of the vocabulary, whether or not the files have them. `ragged` as for `encode_files`.
     A new folder replaces the old one when it is complete. `progress` is called with the number of bytes encoded since
     its last call. If two processes ask for the same folder, one creates it and the other waits.
     """
@@ -74,7 +75,7 @@ def encode_folder(
     tell = progress or (lambda amount: None)
     target = Path(os.path.realpath(path))
     _check_replaceable(target)
-    recipe = _Recipe(template, of, start, missing, shard_tokens, tuple(labels))
+    recipe = _Recipe(template, of, start, missing, shard_tokens, tuple(labels), ragged)
     with locked(target.with_name(f".{target.name}.lock")):
         manifest = read_manifest(target)
         if manifest is not None and manifest["recipe"] == recipe.hash([_sha256(source) for source in sources]):
@@ -94,6 +95,7 @@ class _Recipe:
     missing: str
     shard_tokens: int
     labels: tuple[str, ...] = ()
+    ragged: bool = False
 
     def hash(self, digests: Sequence[str]) -> str:
         """With the digests of the files."""
@@ -106,6 +108,7 @@ class _Recipe:
             "missing": self.missing,
             "shard_tokens": self.shard_tokens,
             **({"labels": self.labels} if self.labels else {}),
+            **({"ragged": True} if self.ragged else {}),
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -135,7 +138,9 @@ def _sha256(source: PathLike) -> str:
 
 def _encode(folder: Path, sources: Sequence[PathLike], recipe: _Recipe, tell: Callable[[int], None]) -> None:
     vocabulary = recipe.format.vocabulary(recipe.start, recipe.labels)
-    encoder = PieceEncoder(recipe.format, vocabulary, recipe.template, grow=True, missing=recipe.missing)
+    encoder = PieceEncoder(
+        recipe.format, vocabulary, recipe.template, grow=True, missing=recipe.missing, ragged=recipe.ragged
+    )
     files = ", ".join(map(name_of, sources))
     shards: list[ShardEntry] = []
 
@@ -160,7 +165,7 @@ def _encode(folder: Path, sources: Sequence[PathLike], recipe: _Recipe, tell: Ca
     if encoder.n_sequences or not shards:
         finish_shard()
     made = recipe.hash(digests)
-    write_folder(CorpusFolder(folder, made, vocabulary, *encoder.layout, shards))
+    write_folder(CorpusFolder(folder, made, vocabulary, encoder.layout.template, encoder.layout.n_columns, shards))
 
 
 def _check_replaceable(folder: Path) -> None:

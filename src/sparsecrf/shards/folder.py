@@ -56,7 +56,7 @@ class CorpusFolder:
     recipe: str  #: hash of what it was made from
     vocabulary: Vocabulary
     template: Template | None  #: None: the files had attributes of their own
-    n_columns: int  #: of each line, the label included; 0 for CRFsuite's format
+    n_columns: int  #: of each line, the label included; 0 for CRFsuite's format, and if lines differ
     shards: Sequence[ShardEntry]
 
     @property
@@ -193,7 +193,7 @@ def _load(folder: Path, entries: Mapping[str, Any]) -> CorpusFolder:
     bigrams = "bias" if template is None else Template.conditions_pairs
     vocabulary = _read_vocabulary(folder / VOCABULARY, entries, Vocabulary(bigrams, entries["start"]))
     n_columns = entries["n_columns"]
-    if template is not None and n_columns <= template.n_columns:
+    if template is not None and 0 < n_columns <= template.n_columns:
         least = template.n_columns + 1
         raise InputError(
             f"{folder / MANIFEST}: expected at least {least} columns, as the template needs, found {n_columns}"

@@ -25,14 +25,18 @@ class Columns(Format):
     def add(self, encoder: TextEncoder, piece: Piece, source: str, layout: Layout) -> Layout:
         template = layout.template
         if template is None:
+            if layout.ragged:
+                raise InputError("ragged: expected a template, which says what columns are needed, found none")
             if (columns := width(piece)) == 0:
                 return layout  # blank lines
             if columns == 1:
                 where = f"{source}, line {piece.line}"
                 raise InputError(f"{where}: expected columns of observations before the label, found one column")
             template = Template.of_columns(columns - 1)
-        n_columns = encoder.add_columns(piece.data, template, True, source, layout.n_columns, piece.line)
-        return Layout(template, n_columns)
+        n_columns = encoder.add_columns(
+            piece.data, template, True, source, layout.n_columns, piece.line, ragged=layout.ragged
+        )
+        return layout._replace(template=template, n_columns=0 if layout.ragged else n_columns)
 
     def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
         """A template's lines U make the attributes; plain transitions (a bare B) need no mention.
