@@ -217,7 +217,7 @@ def test_crfpp_binary_model(program):
         (crfpp_binary()[:20], "expected a model of CRF"),
         (crfpp_binary()[:-1], "expected a whole model of CRF"),
         (crfpp_binary(maxid=7), "expected a whole model of CRF"),
-        (crfpp_binary(labels=b"N\0V\0XX"), "expected labels of 6 bytes"),
+        (crfpp_binary(labels=b"N\0V\0XX"), "labels: expected 6 bytes"),
         (crfpp_binary(entries={b"B": 0, b"U:a": 5}), "first weights below 6, found 'U:a' with 5"),
         (crfpp_binary(entries={b"B": 0, b"X:a": 4}), "first weights below 6, found 'X:a'"),
         (crfpp_binary(entries={b"B": 0, b"U:a": 0, b"U:b": 2}), "weights of its own"),

@@ -117,7 +117,8 @@ def main() -> None:
             typer.echo(f"sparsecrf: {where}{error.strerror or error}", err=True)
         sys.exit(1)
     except InputError as error:
-        typer.echo(f"sparsecrf: {error}", err=True)
+        hint = " (--encoding says what else it is)" if ": expected text in UTF-8, found byte" in str(error) else ""
+        typer.echo(f"sparsecrf: {error}{hint}", err=True)
         sys.exit(1)
     except (MemoryError, RuntimeError, ImportError) as error:
         said = _of_memory(error)

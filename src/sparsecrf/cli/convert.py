@@ -9,53 +9,61 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from sparsecrf.cli.options import Boundary, Bytes
+from sparsecrf._core import InputError
+from sparsecrf.cli.options import Boundary, Bytes, Encoding
 from sparsecrf.encoding.formats import FORMATS, Format
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
 
-#: Reads one file and writes the other. The template is for data only.
-Conversion: TypeAlias = "Callable[[str, str, Template | None], None]"
+#: Reads one file and writes the other. The template is for data only; the encoding may be None: the default.
+Conversion: TypeAlias = "Callable[[str, str, Template | None, str | None], None]"
 
 
 def _model_from(tool: str) -> Conversion:
-    def convert(source: str, target: str, template: Template | None) -> None:
+    def convert(source: str, target: str, template: Template | None, encoding: str | None) -> None:
         from sparsecrf.model.foreign import READERS
 
-        READERS[tool](source).save(target)
+        READERS[tool](source, **({} if encoding is None else {"encoding": encoding})).save(target)
 
     return convert
 
 
 def _model_to(tool: str) -> Conversion:
-    def convert(source: str, target: str, template: Template | None) -> None:
+    def convert(source: str, target: str, template: Template | None, encoding: str | None) -> None:
         from sparsecrf.model import Model
         from sparsecrf.model.foreign import WRITERS
 
-        WRITERS[tool](Model.load(source), target)
+        model = Model.load(source)
+        if encoding is not None:
+            model.training["encoding"] = encoding
+        WRITERS[tool](model, target)
 
     return convert
 
 
 def _data(read: Format, write: Format) -> Conversion:
-    def convert(source: str, target: str, template: Template | None) -> None:
+    def convert(source: str, target: str, template: Template | None, encoding: str | None) -> None:
         from sparsecrf.encoding.convert import converted
+        from sparsecrf.files.charset import UTF8, Charset, decoded
 
-        _write(target, converted(source, read, write, template))
+        charset = Charset(encoding or UTF8, "--encoding")
+        if charset.is_bytes:
+            raise InputError("--encoding: expected text, found bytes: data are converted as text")
+        with decoded(source, charset) as text:
+            _write(target, (charset.encoded(line.encode(), source) for line in converted(text, read, write, template)))
 
     return convert
 
 
-def _write(target: str, lines: Iterable[str]) -> None:
+def _write(target: str, lines: Iterable[bytes]) -> None:
     from sparsecrf.files.atomic import replacing
 
-    encoded = (line.encode() for line in lines)
     if target == "-":
-        sys.stdout.buffer.writelines(encoded)
+        sys.stdout.buffer.writelines(lines)
         return
     with replacing(target) as file:
-        file.writelines(encoded)
+        file.writelines(lines)
 
 
 #: Data from any format to any other, by --from and --to.
@@ -85,6 +93,7 @@ def convert(
     ] = None,
     boundary: Boundary = "crf++",
     bytes: Bytes = False,
+    encoding: Encoding = None,
 ) -> None:
     """Convert models to and from sparsecrf's format, data between columns and crfsuite.
 
@@ -105,7 +114,9 @@ def convert(
         raise typer.BadParameter(f"expected none for a {from_} file", param_hint="--template")
     if not is_data and "-" in (source, target):
         raise typer.BadParameter("expected files, found - for a model", param_hint="IN, OUT")
+    if not is_data and "crfsuite" in (from_, to) and encoding is not None:
+        raise typer.BadParameter("expected none for models of CRFsuite, whose names are UTF-8", param_hint="--encoding")
     check_readable(source, template)
     check_writable(target)
     lines = None if template is None else Template.load(template, boundary, bytes=bytes)
-    CONVERSIONS[from_, to](source, target, lines)
+    CONVERSIONS[from_, to](source, target, lines, encoding)

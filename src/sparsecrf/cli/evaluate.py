@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import inf
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sparsecrf.chunks import Scheme
-from sparsecrf.cli.options import Ragged
+from sparsecrf.cli.options import Encoding, Ragged
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,6 +32,7 @@ def evaluate(
         ),
     ] = Scheme.AUTO,
     ragged: Ragged = False,
+    encoding: Encoding = None,
     confusion: Annotated[int, typer.Option(min=0, metavar="N", help="Show the N most frequent confusions.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
 ) -> None:
@@ -46,7 +47,7 @@ def evaluate(
 
     notes = Console(stderr=True, highlight=False, markup=False, emoji=False)
     with notes.status(f"Evaluating {name_of(file)} ..."):
-        evaluation = _evaluate(file, model, scheme, ragged=ragged)
+        evaluation = _evaluate(file, model, scheme, ragged=ragged, encoding=encoding)
     if model is None and not _columns_share_labels(evaluation):
         gold, predicted = next(iter(evaluation.confusion))
         raise InputError(
@@ -60,13 +61,14 @@ def evaluate(
         _print_report(evaluation, confusion)
 
 
-def _evaluate(file: str, model: str | None, scheme: Scheme, *, ragged: bool = False) -> Evaluation:
+def _evaluate(file: str, model: str | None, scheme: Scheme, **reading: Any) -> Evaluation:
+    """`reading`: ragged, encoding."""
     from sparsecrf import InputError
     from sparsecrf.files.text import name_of
     from sparsecrf.metrics import Evaluation
 
     evaluation, name = Evaluation(scheme), name_of(file)
-    for gold, predicted in _label_sequences(file, model, ragged=ragged):
+    for gold, predicted in _label_sequences(file, model, **reading):
         try:
             evaluation.add(gold, predicted)
         except InputError as error:
@@ -76,16 +78,26 @@ def _evaluate(file: str, model: str | None, scheme: Scheme, *, ragged: bool = Fa
     return evaluation
 
 
-def _label_sequences(file: str, model: str | None, *, ragged: bool) -> Iterator[tuple[list[str], list[str]]]:
+def _label_sequences(
+    file: str, model: str | None, *, ragged: bool = False, encoding: str | None = None
+) -> Iterator[tuple[list[str], list[str]]]:
     """Gold and predicted labels, sequence by sequence."""
-    from sparsecrf import InputError
+    from sparsecrf.files.charset import UTF8, Charset, decoded
     from sparsecrf.files.columns import read_columns
-    from sparsecrf.files.text import name_of
 
     if model is not None:
-        yield from _predicted(file, model, ragged=ragged)
+        yield from _predicted(file, model, ragged=ragged, encoding=encoding)
         return
-    for rows in read_columns(file, ragged=ragged):
+    with decoded(file, Charset(encoding or UTF8, "--encoding")) as source:
+        yield from _last_two(file, read_columns(source, ragged=ragged))
+
+
+def _last_two(file: str, sequences: Iterable[list[list[str]]]) -> Iterator[tuple[list[str], list[str]]]:
+    """Gold and predicted labels, the last two columns."""
+    from sparsecrf import InputError
+    from sparsecrf.files.text import name_of
+
+    for rows in sequences:
         if _is_header(rows[0]):
             raise InputError(
                 f"{name_of(file)}: expected one labelling a sequence, found a header of label --nbest or --score: "
@@ -105,12 +117,12 @@ def _is_header(row: list[str]) -> bool:
         return False
 
 
-def _predicted(file: str, model: str, *, ragged: bool) -> Iterator[tuple[list[str], list[str]]]:
+def _predicted(file: str, model: str, **reading: Any) -> Iterator[tuple[list[str], list[str]]]:
     """Gold and predicted labels of a file that the model labels."""
     from sparsecrf import Model
     from sparsecrf.model.predict import predicted
 
-    for _, sequences in predicted(Model.load(model), file, ragged=ragged):
+    for _, sequences in predicted(Model.load(model), file, **reading):
         for rows in sequences:
             yield [row[-2] for row in rows], [row[-1] for row in rows]
 

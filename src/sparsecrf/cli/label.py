@@ -12,7 +12,8 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from sparsecrf._core import InputError
-from sparsecrf.cli.options import Quiet, Ragged, Threads
+from sparsecrf.cli.answers import OnError
+from sparsecrf.cli.options import Encoding, Quiet, Ragged, Threads
 
 if TYPE_CHECKING:
     from sparsecrf.files.text import Piece
@@ -47,6 +48,14 @@ def label(
         str | None, typer.Option(help="Only valid chunk tags: iob1, iob2 or iobes.", metavar="SCHEME")
     ] = None,
     ragged: Ragged = False,
+    encoding: Encoding = None,
+    on_error: Annotated[
+        OnError,
+        typer.Option(
+            help="What to do with a sequence that cannot be labelled: stop; skip it, with an empty answer; or replace "
+            "what cannot be decoded (and skip it if that does not help). It is always reported."
+        ),
+    ] = OnError.STOP,
     threads: Threads = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -55,10 +64,12 @@ def label(
     Input from a pipe is answered sequence by sequence, as soon as the blank line after one has been read. Words that
     the model has never seen say nothing. Several labellings of a sequence follow each other, as --score shows them.
     """
+    from sparsecrf.cli.answers import Answers
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
     from sparsecrf.files.atomic import replacing
     from sparsecrf.files.text import name_of, pieces, width
     from sparsecrf.model import Model
+    from sparsecrf.model.charset import charset_for
     from sparsecrf.model.chunk_rules import SCHEMES, forbidden_pairs
     from sparsecrf.progress import progress
 
@@ -69,23 +80,28 @@ def label(
     if constrain not in (None, *SCHEMES):
         raise typer.BadParameter(f"expected one of {', '.join(SCHEMES)}, found {constrain!r}", param_hint="--constrain")
     pairs, last = (b"", b"") if constrain is None else forbidden_pairs(known.labels, constrain)
-    source, n_columns = name_of(data), 0
+    source, n_columns, charset = name_of(data), 0, charset_for(known, encoding)
+    if charset.is_bytes and known.template is None:
+        raise InputError("--encoding: expected text for a model of CRFsuite's format, found bytes")
 
-    def answer(piece: Piece) -> bytes:
+    def label_piece(piece: Piece) -> bytes:
         return labeller.label(
             piece.data,
             source,
-            n_columns,
+            n_columns if on_error is OnError.STOP else 0,  # or a wrong first line would make all others wrong
             piece.line,
             nbest=nbest,
             headers=score or nbest > 1,
             probability=marginals or all_marginals,
             distribution=all_marginals,
             force=force,
+            bytes=charset.is_bytes,
             ragged=ragged,
             forbidden=pairs,
             forbidden_last=last,
         )
+
+    answer = Answers(label_piece, charset, source, on_error)
 
     total = total_bytes([data])
     with ExitStack() as stack:

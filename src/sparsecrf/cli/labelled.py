@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.cli.files import total_bytes
 from sparsecrf.cli.options import Inputs
+from sparsecrf.files.charset import UTF8
+from sparsecrf.model.charset import charset_for
 from sparsecrf.progress import Advance, progress
 
 if TYPE_CHECKING:
@@ -31,10 +33,14 @@ class Labelled:
     n_columns: int  #: of each line, without the label; 0 for a format without columns
     dev: Corpus | None
     read_s: float  #: seconds that reading took
+    encoding: str = UTF8  #: of the files
 
     def model(self, found: Fit) -> Model:
         """The model of a fit to the training data."""
-        return found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
+        made = found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
+        if self.encoding != UTF8:
+            made.training["encoding"] = self.encoding
+        return made
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,7 @@ class Manner:
     template: Template | None  #: None: the default of the format
     start: bool
     labels: tuple[str, ...] = ()  #: that there are, whether or not the data have them
+    encoding: str = UTF8
 
 
 def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
@@ -58,11 +65,14 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
         raise InputError(f"--ragged: expected column files, found {format.title} files")
     if inputs.ragged and inputs.template is None and (init is None or init.template is None):
         raise InputError("--ragged: expected --template with it, which says what columns are needed, found none")
+    charset = charset_for(init, inputs.encoding)
+    if charset.is_bytes and not format.takes_template:
+        raise InputError(f"--encoding: expected text for {format.title} files, found bytes")
     template = None
     if inputs.template is not None:
-        template = Template.load(inputs.template, inputs.boundary, bytes=inputs.bytes)
+        template = Template.load(inputs.template, inputs.boundary, bytes=inputs.bytes or charset.is_bytes)
     if init is None:
-        return Manner(format, template, inputs.start is not False)
+        return Manner(format, template, inputs.start is not False, encoding=charset.name)
     if template is None:
         if format.takes_template != (init.template is not None):
             found = "one without" if init.template is None else "one with a template"
@@ -71,7 +81,7 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
             raise InputError(f"--init: expected {needed} for {format.title} files{remedy}, found {found}")
         template = init.template
     start = init.vocabulary.start if inputs.start is None else inputs.start
-    return Manner(format, template, start, tuple(init.labels))
+    return Manner(format, template, start, tuple(init.labels), charset.name)
 
 
 def read_labelled(inputs: Inputs, init: Model | None = None, *, quiet: bool) -> Labelled:
@@ -90,11 +100,14 @@ def read_labelled(inputs: Inputs, init: Model | None = None, *, quiet: bool) -> 
             grow=True,
             missing=inputs.missing,
             ragged=inputs.ragged,
+            encoding=how.encoding,
             progress=advance,
         )
-        dev = _read_dev(inputs, how.format, vocabulary, encoded.template, encoded.n_columns, advance)
+        dev = _read_dev(inputs, how, vocabulary, encoded.template, encoded.n_columns, advance)
     took = time.perf_counter() - began
-    return Labelled(vocabulary, encoded.corpus, encoded.template, max(0, encoded.n_columns - 1), dev, took)
+    return Labelled(
+        vocabulary, encoded.corpus, encoded.template, max(0, encoded.n_columns - 1), dev, took, how.encoding
+    )
 
 
 def read_cached(
@@ -115,13 +128,14 @@ def read_cached(
             labels=how.labels,
             missing=inputs.missing,
             ragged=inputs.ragged,
+            encoding=how.encoding,
             shard_tokens=SHARD_TOKENS if shard_tokens is None else shard_tokens,
             progress=advance,
         )
-        dev = _read_dev(inputs, how.format, folder.vocabulary, folder.template, folder.n_columns, advance)
+        dev = _read_dev(inputs, how, folder.vocabulary, folder.template, folder.n_columns, advance)
         shards = folder.in_shards(threads)
     took = time.perf_counter() - began
-    return Labelled(folder.vocabulary, shards, folder.template, max(0, folder.n_columns - 1), dev, took)
+    return Labelled(folder.vocabulary, shards, folder.template, max(0, folder.n_columns - 1), dev, took, how.encoding)
 
 
 def _reading(inputs: Inputs, quiet: bool) -> AbstractContextManager[Advance]:
@@ -131,7 +145,7 @@ def _reading(inputs: Inputs, quiet: bool) -> AbstractContextManager[Advance]:
 
 def _read_dev(
     inputs: Inputs,
-    format: Format,
+    how: Manner,
     vocabulary: Vocabulary,
     template: Template | None,
     n_columns: int,
@@ -143,13 +157,14 @@ def _read_dev(
     if inputs.dev is None:
         return None
     encoded = encode_files(
-        format,
+        how.format,
         [inputs.dev],
         vocabulary,
         template,
         n_columns=n_columns,
         missing=inputs.missing,
         ragged=inputs.ragged,
+        encoding=how.encoding,
         progress=advance,
     )
     return encoded.corpus

@@ -59,6 +59,15 @@ Format: TypeAlias = Annotated[
         metavar="|".join(FORMATS),
     ),
 ]
+Encoding: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel="Data",
+        help="How text is encoded: utf-8, latin-1 or another name that Python knows; or bytes, for files of any bytes. "
+        "By default as the data that the model was trained on, else utf-8.",
+        metavar="NAME|bytes",
+    ),
+]
 Ragged: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -113,6 +122,7 @@ class Inputs:
     format: Format = None
     missing: Missing = ""
     ragged: Ragged = False
+    encoding: Encoding = None
 
 
 @dataclass(frozen=True)

@@ -201,8 +201,9 @@ def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
         option = "--dask" if run.cache is None else "--cache"
         hint = f"expected {' or '.join(OVER_SHARDS)} with {option}, found {fitting.solver!r}"
         raise typer.BadParameter(hint, param_hint="--solver")
-    if run.dask is not None and inputs.ragged:
-        raise typer.BadParameter("expected no --dask with it, found both", param_hint="--ragged")
+    if run.dask is not None and (inputs.ragged or inputs.encoding is not None):
+        option = "--ragged" if inputs.ragged else "--encoding"
+        raise typer.BadParameter("expected no --dask with it, found both", param_hint=option)
     if fitting.resume and fitting.checkpoint is None:
         raise typer.BadParameter("expected --checkpoint with it, found none", param_hint="--resume")
     if run.shard_tokens is not None and run.cache is None:

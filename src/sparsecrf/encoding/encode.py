@@ -9,6 +9,7 @@ from sparsecrf._core import Corpus, InputError, TextEncoder
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, Format, Layout
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.files.charset import UTF8, Charset
 from sparsecrf.files.text import Piece, Source, name_of, pieces
 
 
@@ -33,10 +34,18 @@ class PieceEncoder:
         grow: bool = False,
         missing: str = "",
         ragged: bool = False,
+        encoding: str = UTF8,
     ) -> None:
+        self.charset = Charset(encoding)
         if ragged and not format.takes_template:
             raise InputError(f"ragged: expected column files, found {format.title} files")
-        self.format, self.vocabulary, self.layout = format, vocabulary, Layout(template, n_columns, ragged)
+        if self.charset.is_bytes and not format.takes_template:
+            raise InputError(f"encoding: expected text for {format.title} files, found bytes")
+        self.format, self.vocabulary, self.layout = (
+            format,
+            vocabulary,
+            Layout(template, n_columns, ragged, self.charset.is_bytes),
+        )
         self._encoder = TextEncoder(vocabulary.attributes, vocabulary.labels, vocabulary.start, grow, missing)
 
     @property
@@ -49,7 +58,7 @@ class PieceEncoder:
 
     def add(self, piece: Piece, source: str) -> None:
         """Add a piece of the file that errors call `source`."""
-        self.layout = self.format.add(self._encoder, piece, source, self.layout)
+        self.layout = self.format.add(self._encoder, self.charset.decoded(piece, source), source, self.layout)
 
     def build(self, files: str) -> Corpus:
         """The corpus of what was added since the last one, from files that errors call so."""
@@ -70,6 +79,7 @@ def encode_files(
     grow: bool = False,
     missing: str = "",
     ragged: bool = False,
+    encoding: str = UTF8,
     progress: Callable[[int], None] | None = None,
 ) -> Encoded:
     """Encode labelled files. The template is for formats that take one; without one they have a default.
@@ -77,9 +87,19 @@ def encode_files(
     Every line has `n_columns` columns, or as many as the first, in a format of columns. Without `grow`, attributes that
     the vocabulary does not have are left out and labels that it does not have are missing, as is the label `missing`.
     With `ragged`, lines may differ: the columns that the template needs come first, the label last.
+    `encoding` is a name that Python knows, or "bytes" for column files of any bytes (files/charset.py).
     `progress` is called with the number of bytes read since its last call.
     """
-    encoder = PieceEncoder(format, vocabulary, template, n_columns=n_columns, grow=grow, missing=missing, ragged=ragged)
+    encoder = PieceEncoder(
+        format,
+        vocabulary,
+        template,
+        n_columns=n_columns,
+        grow=grow,
+        missing=missing,
+        ragged=ragged,
+        encoding=encoding,
+    )
     for source in sources:
         for piece in pieces(source):
             encoder.add(piece, name_of(source))

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sparsecrf._core import InputError
+from sparsecrf.files.charset import UTF8_TEXT, Charset
 from sparsecrf.model import Model
 from sparsecrf.model.exporting import Tool, exported
 from sparsecrf.model.foreign import assemble, number_of, text_of
@@ -29,11 +30,11 @@ _FARTHEST_ROW, _LONGEST_LINE = 8, 8191
 _MOST_WEIGHTS = 2**31 - 1
 
 
-def from_text(data: bytes, source: str) -> Model:
+def from_text(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
     """The model in a text model."""
     import numpy as np
 
-    parts = _parts(text_of(data, source).replace("\r\n", "\n").split("\n"), source)
+    parts = _parts(text_of(data, source, charset).replace("\r\n", "\n").split("\n"), source)
     (_, header), (_, labels), (_, lines), (at_names, names), (at_weights, weights) = parts
     cost_factor, n = _header(header, source)
     if len(weights) != n:
@@ -111,7 +112,7 @@ def _is_whole(text: str, digits: int = 19) -> bool:
     return text.isascii() and text.isdigit() and len(text) < digits
 
 
-def to_text(model: Model) -> bytes:
+def to_text(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
     """The content of a text model. `crf_learn -C TEXT BINARY` makes of it what crf_test reads."""
     import numpy as np
 
@@ -139,11 +140,11 @@ def to_text(model: Model) -> bytes:
         [f"{k} {name}" for k, name in zip(first.tolist(), made.attributes, strict=True)],
     ]
     for name in (*model.labels, *made.lines, *made.attributes):
-        if not name or len(name.encode()) > _LONGEST_LINE - 12 or any(blank in name for blank in " \t\n\r"):
+        if not name or len(charset.raw(name)) > _LONGEST_LINE - 12 or any(blank in name for blank in " \t\n\r"):
             expected = "text without blanks that fits a line of 8 kB"
             raise InputError(f"CRF++'s text models have a name a line: expected {expected}, found {name[:60]!r}")
-    text = "".join("".join(f"{line}\n" for line in part) + "\n" for part in parts)
-    return (text + "".join(f"{v!r}\n" for v in w.tolist())).encode()
+    text = b"".join(b"".join(charset.raw(line) + b"\n" for line in part) + b"\n" for part in parts)
+    return text + "".join(f"{v!r}\n" for v in w.tolist()).encode()
 
 
 def _check_macros(lines: list[Line]) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sparsecrf._core import InputError
+from sparsecrf.files.charset import UTF8_TEXT, Charset
 from sparsecrf.model import Model
 from sparsecrf.model.crfpp import model_of
 from sparsecrf.model.foreign import text_of
@@ -32,15 +33,15 @@ def is_binary(data: bytes) -> bool:
     return len(data) >= 8 and 100 <= int.from_bytes(data[:4], "little") < 200 and data[4:8] == bytes(4)
 
 
-def from_binary(data: bytes, source: str) -> Model:
+def from_binary(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
     """The model in a binary model."""
     import numpy as np
 
     if len(data) < _HEADER.size:
         raise InputError(f"{source}: expected a model of CRF++, found {len(data)} bytes")
     _, _, cost_factor, n, _, trie_size = _HEADER.unpack_from(data)
-    labels, at = _strings(data, _HEADER.size, source, "labels")
-    lines, at = _strings(data, at, source, "template")
+    labels, at = _strings(data, _HEADER.size, f"{source}: labels", charset)
+    lines, at = _strings(data, at, f"{source}: template", charset)
     expected = at + trie_size + 4 * n
     if len(data) != expected or trie_size % 8 != 0 or not np.isfinite(cost_factor):
         raise InputError(f"{source}: expected a whole model of CRF++ of {expected} bytes, found {len(data)}")
@@ -50,7 +51,7 @@ def from_binary(data: bytes, source: str) -> Model:
         raise InputError(f"{source}: expected finite weights, found others")
     names, first = [], []
     for raw, number in _entries(units["base"], units["check"], source):
-        name = text_of(raw, f"{source}: attribute")
+        name = text_of(raw, f"{source}: attribute", charset)
         size = len(labels) ** 2 if name[:1] == "B" else len(labels)
         if name[:1] not in ("U", "B") or number + size > n:
             expected_name = f"attributes U... and B... with first weights below {n}"
@@ -60,16 +61,16 @@ def from_binary(data: bytes, source: str) -> Model:
     return model_of(source, labels, lines, names, first, w)
 
 
-def _strings(data: bytes, at: int, source: str, what: str) -> tuple[list[str], int]:
+def _strings(data: bytes, at: int, where: str, charset: Charset) -> tuple[list[str], int]:
     """Texts that end with NUL, and where they end."""
     if len(data) < at + _SIZE.size:
-        raise InputError(f"{source}: expected {what} at byte {at}, found the end of the file")
+        raise InputError(f"{where}: expected their size at byte {at}, found the end of the file")
     begin = at + _SIZE.size
     end = begin + _SIZE.unpack_from(data, at)[0]
     raw = data[begin:end]
     if len(data) < end or (raw and raw[-1] != 0):
-        raise InputError(f"{source}: expected {what} of {end - begin} bytes at byte {begin}, found fewer")
-    return [text_of(text, f"{source}: {what}") for text in raw.split(b"\0") if text], end
+        raise InputError(f"{where}: expected {end - begin} bytes at byte {begin}, found fewer")
+    return [text_of(text, where, charset) for text in raw.split(b"\0") if text], end
 
 
 def _entries(base: Any, check: Any, source: str) -> Iterator[tuple[bytes, int]]:

@@ -1,7 +1,8 @@
 """Models of other tools: one module a tool, and what they share.
 
 None of these tools has a start label, so their models have none here. Names of attributes stay as they are: those of
-CRF++ and Wapiti are what the template, which is kept, makes of the columns.
+CRF++ and Wapiti are what the template, which is kept, makes of the columns. To these tools names are bytes: `encoding`
+says what text they are, or that they are to stay bytes (files/charset.py), and the model remembers it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError, StringTable
 from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.files.charset import UTF8, UTF8_TEXT, Charset
 from sparsecrf.model import Model
 
 if TYPE_CHECKING:
@@ -29,25 +31,33 @@ def read_crfsuite(path: File) -> Model:
     return from_binary(data, source) if data.startswith(b"lCRF") else from_dump(data, source)
 
 
-def read_wapiti(path: File) -> Model:
+def read_wapiti(path: File, encoding: str = UTF8) -> Model:
     """Read a model file of Wapiti, or the text of `wapiti dump` (weights to 5 decimals, no template)."""
     from sparsecrf.model.wapiti import from_dump, from_model
 
-    data, source = Path(path).read_bytes(), os.fspath(path)
-    return from_model(data, source) if data.startswith(b"#mdl#") else from_dump(data, source)
+    data, source, charset = Path(path).read_bytes(), os.fspath(path), Charset(encoding)
+    of = from_model if data.startswith(b"#mdl#") else from_dump
+    return _for_files(of(data, source, charset), charset)
 
 
-def read_crfpp(path: File) -> Model:
+def read_crfpp(path: File, encoding: str = UTF8) -> Model:
     """Read a model of CRF++, binary (weights of single precision) or the text that `crf_learn -t` writes beside it."""
     from sparsecrf.model.crfpp import from_text
     from sparsecrf.model.crfpp_binary import from_binary, is_binary
 
-    data, source = Path(path).read_bytes(), os.fspath(path)
+    data, source, charset = Path(path).read_bytes(), os.fspath(path), Charset(encoding)
     if is_binary(data):
-        return from_binary(data, source)
+        return _for_files(from_binary(data, source, charset), charset)
     if not data.startswith(b"version: "):
         raise InputError(f"{source}: expected a model of CRF++, binary or text, found {data[:20]!r}")
-    return from_text(data, source)
+    return _for_files(from_text(data, source, charset), charset)
+
+
+def _for_files(model: Model, charset: Charset) -> Model:
+    """The model, for files of this encoding."""
+    if not charset.is_utf8:
+        model.training["encoding"] = charset.name
+    return model
 
 
 def write_crfsuite(model: Model, path: File) -> None:
@@ -73,20 +83,22 @@ def write_crfsuite_binary(model: Model, path: File) -> None:
 def write_wapiti(model: Model, path: File) -> None:
     """Write a model file of Wapiti. What Wapiti cannot express is an error."""
     from sparsecrf.files.atomic import write_atomically
+    from sparsecrf.model.charset import charset_for
     from sparsecrf.model.wapiti import to_model
 
-    write_atomically(path, to_model(model))
+    write_atomically(path, to_model(model, charset_for(model, None)))
 
 
 def write_crfpp(model: Model, path: File) -> None:
     """Write a text model of CRF++, of which `crf_learn -C` makes a binary one. What it cannot express is an error."""
     from sparsecrf.files.atomic import write_atomically
+    from sparsecrf.model.charset import charset_for
     from sparsecrf.model.crfpp import to_text
 
-    write_atomically(path, to_text(model))
+    write_atomically(path, to_text(model, charset_for(model, None)))
 
 
-READERS: dict[str, Callable[[File], Model]] = {"crfsuite": read_crfsuite, "wapiti": read_wapiti, "crf++": read_crfpp}
+READERS: dict[str, Callable[..., Model]] = {"crfsuite": read_crfsuite, "wapiti": read_wapiti, "crf++": read_crfpp}
 WRITERS: dict[str, Callable[[Model, File], None]] = {
     "crfsuite": write_crfsuite,
     "crfsuite-binary": write_crfsuite_binary,
@@ -95,12 +107,13 @@ WRITERS: dict[str, Callable[[Model, File], None]] = {
 }
 
 
-def text_of(raw: bytes, where: str) -> str:
+def text_of(raw: bytes, where: str, charset: Charset = UTF8_TEXT) -> str:
     """Names are bytes to other tools, text here."""
     try:
-        return raw.decode("utf-8")
+        return charset.text(raw)
     except UnicodeDecodeError as error:
-        raise InputError(f"{where}: expected UTF-8, found byte 0x{raw[error.start]:02x} in {raw[:40]!r}") from error
+        found = f"byte 0x{raw[error.start]:02x} in {raw[:40]!r}"
+        raise InputError(f"{where}: expected {charset.title}, found {found} (encoding: what else it is)") from error
 
 
 def number_of(raw: bytes | str, where: str) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sparsecrf._core import InputError
 from sparsecrf.files.text import Piece, Source, name_of, pieces, width
+from sparsecrf.model.charset import charset_for
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
@@ -19,14 +20,16 @@ _TAB, _CELL = re.compile("\t"), re.compile(r"[^ \t-\r]+")
 Rows = list[list[str]]
 
 
-def predicted(model: Model, source: Source, *, ragged: bool = False) -> Iterator[tuple[Piece, list[Rows]]]:
+def predicted(
+    model: Model, source: Source, *, ragged: bool = False, encoding: str | None = None
+) -> Iterator[tuple[Piece, list[Rows]]]:
     """Label a file of gold labels piece by piece: each piece, and its sequences with both labels.
 
     Columns if the model has a template, else CRFsuite's format. An InputError says if the columns do not fit the model.
-    With `ragged`, lines may differ in their number of columns.
+    With `ragged`, lines may differ in their number of columns. `encoding` is by default that of the training data.
     """
     n_columns, name = 0, name_of(source)
-    labeller = model.labeller()
+    labeller, charset = model.labeller(), charset_for(model, encoding)
     for piece in pieces(source):
         if n_columns == 0 and model.template is not None and not ragged:
             n_columns = width(piece)
@@ -34,7 +37,9 @@ def predicted(model: Model, source: Source, *, ragged: bool = False) -> Iterator
             if n_columns > 0 and (n_columns <= needed or n_columns > model.n_columns + 1 > 1):
                 expected = f"{needed} columns of observations and, last, the gold label"
                 raise InputError(f"{name}, line {piece.line}: expected {expected}, found {n_columns} columns")
-        text = labeller.label(piece.data, name, n_columns, piece.line, ragged=ragged).decode()
+        data = charset.decoded(piece, name).data
+        labelled = labeller.label(data, name, n_columns, piece.line, bytes=charset.is_bytes, ragged=ragged)
+        text = labelled.decode("utf-8", "backslashreplace")
         # Labels may have blanks in CRFsuite's format, where they are set off by a tab. Columns are set off by blanks of
         # ASCII only, as the core reads them: a word may have other space in it.
         cells = _TAB.split if model.template is None else _CELL.findall

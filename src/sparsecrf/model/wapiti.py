@@ -18,6 +18,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
+from sparsecrf.files.charset import BYTES, UTF8_TEXT, Charset
 from sparsecrf.model import Model
 from sparsecrf.model.exporting import Tool, exported
 from sparsecrf.model.foreign import assemble, number_of, text_of
@@ -28,15 +29,15 @@ if TYPE_CHECKING:
 
 _MEMM, _CRF = 1, 2
 _TOOL = Tool("Wapiti", boundary="wapiti", before="_x-1", unigram="u", bigram="b", has_both=True)
-#: A byte that is no text, as a template of bytes writes it.
-_ESCAPED = re.compile(r"\\x([89a-f][0-9a-f])")
+#: How attributes are written that a template of bytes has cut out of characters.
+_PIECES = Charset(BYTES)
 
 
 class _Reader:
     """A place in the bytes of a model file."""
 
-    def __init__(self, data: bytes, source: str) -> None:
-        self.data, self.source, self.at = data, source, 0
+    def __init__(self, data: bytes, source: str, charset: Charset) -> None:
+        self.data, self.source, self.charset, self.at = data, source, charset, 0
 
     def fail(self, expected: str) -> InputError:
         found = self.data[self.at : self.at + 40]
@@ -60,16 +61,17 @@ class _Reader:
                 raise self.fail(f"{what} {k} of {n} as LENGTH:text,")
             raw = self.data[match.end() : end]
             where = f"{self.source}: {what} {k}"
-            made.append(raw.decode("utf-8", "backslashreplace") if bytes_allowed else text_of(raw, where))
+            charset = _PIECES if bytes_allowed and self.charset.is_utf8 else self.charset
+            made.append(text_of(raw, where, charset))
             self.at = end + 2
         return made
 
 
-def from_model(data: bytes, source: str) -> Model:
+def from_model(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
     """The model in a model file."""
     import numpy as np
 
-    file = _Reader(data, source)
+    file = _Reader(data, source, charset)
     *kind, n_weights = file.line(rb"#mdl#(?:(\d{1,4})#)?(\d{1,18})", "#mdl#TYPE#NUMBER")
     if kind == [_MEMM]:
         raise InputError(f"{source}: expected a model of type crf or maxent, found memm, which is normalised otherwise")
@@ -94,7 +96,7 @@ def from_model(data: bytes, source: str) -> Model:
     pair = (cell - sizes[x, 0])[~is_unigram]
     unigram = np.stack([x[is_unigram], cell[is_unigram]], axis=1)
     bigram = np.stack([x[~is_unigram], pair // max(Y, 1), pair % max(Y, 1)], axis=1)
-    template = _template(lines, source)
+    template = _template(lines, source, charset)
     if unigrams_only == [1]:
         if any(line[:1] != "u" for line in lines):
             raise InputError(f"{source}: expected only lines u in the template of a maxent model, found others")
@@ -137,16 +139,26 @@ def _weight(text: str) -> float:
     return float.fromhex(text) if "x" in text.lower() else float(text)
 
 
-def _template(lines: list[str], source: str) -> Template | None:
+def _template(lines: list[str], source: str, charset: Charset) -> Template | None:
     """The template; none: the data have the attributes themselves."""
     if not lines:
         return None
     from sparsecrf.encoding.template import Template
 
-    return Template("".join(f"{line}\n" for line in lines), "wapiti", f"{source}: template", bytes=True)
+    template = Template("".join(f"{line}\n" for line in lines), "wapiti", f"{source}: template", bytes=True)
+    if not (charset.is_utf8 or charset.is_bytes) and _has_expressions(template):
+        raise InputError(
+            f"{source}: template: regular expressions of Wapiti read bytes: expected the encoding utf-8 or bytes with "
+            f"them, found {charset.name}"
+        )
+    return template
 
 
-def from_dump(data: bytes, source: str) -> Model:
+def _has_expressions(template: Template) -> bool:
+    return any(macro.regex is not None for line in lines_of(template) for macro in line.macros)
+
+
+def from_dump(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
     """The model in the text of `wapiti dump`: attribute TAB previous label or # TAB label TAB weight.
 
     Labels come in the order in which they occur; those without any weight are lost.
@@ -154,7 +166,7 @@ def from_dump(data: bytes, source: str) -> Model:
     labels: dict[str, int] = {}
     attributes: dict[str, int] = {}
     rows: list[tuple[str, str, str, str, float]] = []
-    for number, line in enumerate(text_of(data, source).split("\n"), 1):
+    for number, line in enumerate(text_of(data, source, charset).split("\n"), 1):
         if not line.strip():
             continue
         where = f"{source}, line {number}"
@@ -185,12 +197,12 @@ def from_dump(data: bytes, source: str) -> Model:
     return assemble(source, list(labels), list(attributes), (unigram, unigram_w), (bigram, bigram_w), tool="wapiti")
 
 
-def to_model(model: Model) -> bytes:
+def to_model(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
     """The content of a model file. Weights have all their digits."""
     import numpy as np
 
-    expressions = [] if model.template is None else [m.regex for line in lines_of(model.template) for m in line.macros]
-    if model.template is not None and not model.template.bytes and any(regex is not None for regex in expressions):
+    template = model.template
+    if template is not None and not template.bytes and _has_expressions(template):
         raise InputError(
             "template: regular expressions of Wapiti read bytes: expected a model trained with --bytes, found one "
             "whose expressions read characters"
@@ -206,19 +218,15 @@ def to_model(model: Model) -> bytes:
     of_pairs = first[x] + unigrams[x] + Y * previous + y
     numbers, w = np.concatenate([of_labels, of_pairs]), np.concatenate([made.unigram_w, made.bigram_w])
     order = np.argsort(numbers)
-    n_columns = model.template.n_columns if model.template is not None else 0
-    head = f"#mdl#{_CRF}#{len(w)}\n#rdr#{len(made.lines)}/{max(0, n_columns - 1)}/0\n".encode()
-    parts = [head, *map(_netstring, made.lines)]
-    for names in (model.labels, made.attributes):
-        parts += [f"#qrk#{len(names)}\n".encode(), *map(_netstring, names)]
+    last_column = 0 if template is None else max(0, template.n_columns - 1)
+    cut = template is not None and template.bytes and charset.is_utf8
+    parts = [f"#mdl#{_CRF}#{len(w)}\n#rdr#{len(made.lines)}/{last_column}/0\n".encode()]
+    parts += [_netstring(charset.raw(line)) for line in made.lines]
+    for names, of in ((model.labels, charset), (made.attributes, _PIECES if cut else charset)):
+        parts += [f"#qrk#{len(names)}\n".encode(), *(_netstring(of.raw(name)) for name in names)]
     parts += [f"{k}={v.hex()}\n".encode() for k, v in zip(numbers[order].tolist(), w[order].tolist(), strict=True)]
     return b"".join(parts)
 
 
-def _netstring(name: str) -> bytes:
-    """LENGTH:bytes, and where a name shows bytes that are no text, those bytes."""
-    raw = name.encode()
-    if "\\x" in name:
-        original = _ESCAPED.sub(lambda match: chr(0xDC00 + int(match[1], 16)), name).encode("utf-8", "surrogateescape")
-        raw = original if original.decode("utf-8", "backslashreplace") == name else raw
+def _netstring(raw: bytes) -> bytes:
     return f"{len(raw)}:".encode() + raw + b",\n"

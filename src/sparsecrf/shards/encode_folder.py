@@ -18,6 +18,7 @@ from sparsecrf._core import InputError
 from sparsecrf.encoding.encode import PieceEncoder
 from sparsecrf.encoding.formats import CRFSUITE, Format, format_named
 from sparsecrf.encoding.template import Template
+from sparsecrf.files.charset import UTF8
 from sparsecrf.files.lock import locked
 from sparsecrf.files.text import PIECE_BYTES, name_of, pieces
 from sparsecrf.model.file import template_to_json
@@ -50,6 +51,7 @@ def encode_folder(
     start: bool = True,
     missing: str = "",
     ragged: bool = False,
+    encoding: str = UTF8,
     labels: Sequence[str] = (),
     shard_tokens: int = SHARD_TOKENS,
     progress: Callable[[int], None] | None = None,
@@ -59,7 +61,8 @@ def encode_folder(
     Column files, with a template or, without one, with the columns themselves and the bias as attributes; or files in
     another `format`, which has the name that `--format` takes (crfsuite=True is format="crfsuite"). Whether a folder
     can be used again is decided by a hash of the content of the files (not their names), the template and the options.
-    `labels` are the first of the vocabulary, whether or not the files have them. `ragged` as for `encode_files`.
+    `labels` are the first of the vocabulary, whether or not the files have them. `ragged` and `encoding`
+    as for `encode_files`.
     A new folder replaces the old one when it is complete. `progress` is called with the number of bytes encoded since
     its last call. If two processes ask for the same folder, one creates it and the other waits.
     """
@@ -75,7 +78,7 @@ def encode_folder(
     tell = progress or (lambda amount: None)
     target = Path(os.path.realpath(path))
     _check_replaceable(target)
-    recipe = _Recipe(template, of, start, missing, shard_tokens, tuple(labels), ragged)
+    recipe = _Recipe(template, of, start, missing, shard_tokens, tuple(labels), ragged, encoding)
     with locked(target.with_name(f".{target.name}.lock")):
         manifest = read_manifest(target)
         if manifest is not None and manifest["recipe"] == recipe.hash([_sha256(source) for source in sources]):
@@ -96,6 +99,7 @@ class _Recipe:
     shard_tokens: int
     labels: tuple[str, ...] = ()
     ragged: bool = False
+    encoding: str = UTF8
 
     def hash(self, digests: Sequence[str]) -> str:
         """With the digests of the files."""
@@ -109,6 +113,7 @@ class _Recipe:
             "shard_tokens": self.shard_tokens,
             **({"labels": self.labels} if self.labels else {}),
             **({"ragged": True} if self.ragged else {}),
+            **({"encoding": self.encoding} if self.encoding != UTF8 else {}),
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -139,7 +144,13 @@ def _sha256(source: PathLike) -> str:
 def _encode(folder: Path, sources: Sequence[PathLike], recipe: _Recipe, tell: Callable[[int], None]) -> None:
     vocabulary = recipe.format.vocabulary(recipe.start, recipe.labels)
     encoder = PieceEncoder(
-        recipe.format, vocabulary, recipe.template, grow=True, missing=recipe.missing, ragged=recipe.ragged
+        recipe.format,
+        vocabulary,
+        recipe.template,
+        grow=True,
+        missing=recipe.missing,
+        ragged=recipe.ragged,
+        encoding=recipe.encoding,
     )
     files = ", ".join(map(name_of, sources))
     shards: list[ShardEntry] = []

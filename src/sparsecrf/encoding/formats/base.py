@@ -21,6 +21,7 @@ class Layout(NamedTuple):
     template: Template | None = None  #: None: not known yet, or the files have attributes of their own
     n_columns: int = 0  #: of each line, the label included; 0: not known yet, or the format has no columns
     ragged: bool = False  #: lines may have other columns between those that the template needs and the label
+    bytes: bool = False  #: cells are any bytes, not text in UTF-8
 
 
 class Format(ABC):

@@ -34,7 +34,7 @@ class Columns(Format):
                 raise InputError(f"{where}: expected columns of observations before the label, found one column")
             template = Template.of_columns(columns - 1)
         n_columns = encoder.add_columns(
-            piece.data, template, True, source, layout.n_columns, piece.line, ragged=layout.ragged
+            piece.data, template, True, source, layout.n_columns, piece.line, layout.bytes, layout.ragged
         )
         return layout._replace(template=template, n_columns=0 if layout.ragged else n_columns)
 

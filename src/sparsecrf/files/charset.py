@@ -1,0 +1,132 @@
+"""Which characters the bytes of a file stand for. Inside the program all text is UTF-8.
+
+A charset is UTF-8, another encoding of characters that Python knows by name (latin-1, cp1252, euc-jp, gb18030, ...), or
+"bytes": a file of any bytes, whose columns are kept as they are. In names of attributes and labels, bytes that are not
+part of well-formed UTF-8 are then written as \\xe9.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, cast
+
+from sparsecrf._core import InputError
+from sparsecrf.files.text import Piece, Source, name_of, opened
+
+UTF8, BYTES = "utf-8", "bytes"
+#: What separates columns and lines. Files are cut into sequences before they are decoded.
+_ASCII = bytes([*b"\t\n\v\f\r", *range(0x20, 0x7F)])
+_ESCAPED = re.compile(r"\\x([89a-f][0-9a-f])")
+#: Stands for what cannot be decoded.
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+class Charset:
+    """An encoding of characters, by its name. `option` is what the user calls the choice."""
+
+    def __init__(self, name: str = UTF8, option: str = "encoding") -> None:
+        self.name = BYTES if name == BYTES else _codec(name, option)
+        self.is_bytes = self.name == BYTES
+        self.is_utf8 = self.name == UTF8
+        self.title = self.name.upper() if self.is_utf8 else f"text in {self.name}"
+
+    def decoded(self, piece: Piece, source: str) -> Piece:
+        """The piece in UTF-8, whether that is well-formed or not if it was UTF-8 already: the core checks it."""
+        if self.is_bytes or self.is_utf8:
+            return piece
+        try:
+            return piece._replace(data=piece.data.decode(self.name).encode())
+        except UnicodeDecodeError as error:
+            before = piece.data[: error.start]
+            line, byte = piece.line + before.count(b"\n"), error.start - before.rfind(b"\n")
+            found = f"byte 0x{piece.data[error.start]:02X}"
+            raise InputError(
+                f"{source}, line {line}, byte {byte}: expected text in {self.name}, found {found}"
+            ) from None
+
+    def replaced(self, piece: Piece) -> Piece:
+        """The piece in the same encoding with U+FFFD (in others than UTF-8: ?) for what cannot be decoded, and NULs."""
+        codec = UTF8 if self.is_bytes else self.name
+        text = piece.data.decode(codec, "replace").replace("\0", _REPLACEMENT)
+        return piece._replace(data=text.encode(codec, "replace"))
+
+    def encoded(self, text: bytes, source: str) -> bytes:
+        """Text in UTF-8, such as an answer, in this encoding."""
+        if self.is_bytes or self.is_utf8:
+            return text
+        try:
+            return text.decode().encode(self.name)
+        except UnicodeEncodeError as error:
+            found = error.object[error.start]
+            raise InputError(f"{source}: expected labels that {self.name} can encode, found {found!r}") from None
+
+    def text(self, raw: bytes) -> str:
+        """A name, or whatever else is to be shown. Raises UnicodeDecodeError."""
+        return raw.decode(UTF8, "backslashreplace") if self.is_bytes else raw.decode(self.name)
+
+    def raw(self, name: str) -> bytes:
+        """The bytes of a name in this encoding; where it shows bytes that are no text, those bytes."""
+        if not self.is_bytes:
+            try:
+                return name.encode(self.name)
+            except UnicodeEncodeError:
+                raise InputError(f"encoding: expected names that {self.name} can encode, found {name!r:.60}") from None
+        if "\\x" in name:
+            escaped = _ESCAPED.sub(lambda match: chr(0xDC00 + int(match[1], 16)), name)
+            original = escaped.encode(UTF8, "surrogateescape")
+            if self.text(original) == name:
+                return original
+        return name.encode()
+
+
+def _codec(name: str, option: str) -> str:
+    """The name of an encoding that files can be cut in, as Python calls it."""
+    try:
+        codec = codecs.lookup(name).name
+        keeps_ascii = _ASCII.decode(codec) == _ASCII.decode()
+    except UnicodeError:
+        keeps_ascii = False
+    except (LookupError, ValueError):
+        expected = "utf-8, latin-1, cp1252 or another encoding of characters, or bytes"
+        raise InputError(f"{option}: expected {expected}, found {name!r:.60}") from None
+    if not keeps_ascii:
+        raise InputError(f"{option}: expected an encoding in which ASCII stays as it is, found {name}: recode the file")
+    return UTF8 if codec in ("utf-8", "utf-8-sig") else codec
+
+
+UTF8_TEXT = Charset()
+
+
+class _Decoded:
+    """A file that reads as UTF-8."""
+
+    def __init__(self, file: IO[bytes], charset: Charset, name: str) -> None:
+        self.name, self._file, self._charset = name, file, charset
+        codec = UTF8 if charset.is_bytes else charset.name
+        self._decoder = codecs.getincrementaldecoder(codec)("backslashreplace" if charset.is_bytes else "strict")
+
+    def read(self, size: int) -> bytes:
+        while block := self._file.read(size):
+            if text := self._decode(block):
+                return text
+        return self._decode(b"", final=True)
+
+    def _decode(self, block: bytes, *, final: bool = False) -> bytes:
+        try:
+            return self._decoder.decode(block, final).encode()
+        except UnicodeDecodeError as error:
+            found = f"byte 0x{error.object[error.start]:02X}"
+            raise InputError(f"{self.name}: expected text in {self._charset.name}, found {found}") from None
+
+
+@contextmanager
+def decoded(source: Source, charset: Charset) -> Iterator[Source]:
+    """The source in UTF-8, for readers that read nothing else."""
+    if charset.is_utf8:
+        yield source
+        return
+    with opened(source) as file:
+        yield cast("IO[bytes]", _Decoded(file, charset, name_of(source)))
