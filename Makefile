@@ -132,8 +132,7 @@ sanitize: .venv-sanitize/installed
 		UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 HYPOTHESIS_PROFILE=brief \
 		.venv-sanitize/bin/python -m pytest --capture=sys $(PYTEST_ARGS)
 
-# ---- ThreadSanitizer: the core without Python and OpenMP, which it does not understand (cpp/tests/threads.cpp,
-# transition.cpp).
+# ---- ThreadSanitizer: the core without Python (cpp/tests/threads.cpp, transition.cpp).
 sanitize-thread: .venv/tools
 	CXX=$(CXX) .venv/bin/cmake -S . -B build/core-thread -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath .venv/bin/ninja) \
 		-DCMAKE_BUILD_TYPE=RelWithDebInfo -DSPARSECRF_PROGRAMS=ON -DSPARSECRF_SANITIZE=thread

@@ -25,7 +25,7 @@ class Outcome:
 
 
 def built(name: str, *, sanitize: str = "", coverage: bool = False) -> Path | None:
-    """A program of cpp/tests, without Python and OpenMP, compiled where it was not; None without a compiler."""
+    """A program of cpp/tests, without Python, compiled where it was not; None without a compiler."""
     tools = [Path(sysconfig.get_path("scripts")), *map(Path, os.get_exec_path())]
     cmake, ninja = (which(tool, path=os.pathsep.join(map(str, tools))) for tool in ("cmake", "ninja"))
     if cmake is None or ninja is None or not (os.environ.get("CXX") or which("c++")):

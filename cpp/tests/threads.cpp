@@ -2,12 +2,14 @@
 // ThreadSanitizer (`make sanitize-thread`) and Valgrind (torture/valgrind.py).
 //
 //   threads [THREADS [SENTENCES]]
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <thread>
 
 #include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
 #include "core/training/oracle.hpp"
 #include "core/training/sbcd.hpp"
 #include "world.hpp"
@@ -80,10 +82,37 @@ Derivatives derive(const World& world, Kernel kernel, int threads) {
     return found;
 }
 
+// Many short loops, called by several threads at once, some within others: every item is done once, and the first
+// error is thrown.
+void loops(int threads) {
+    together(threads, [threads] {
+        for (int round = 0; round < 300; ++round) {
+            std::vector<int> done(50, 0);
+            std::atomic<int> inner{0};
+            parallel_for(50, threads, 1 + round % 4, [&](int thread, std::int64_t i) {
+                expect(0 <= thread && thread < threads, "a thread of the team");
+                ++done[static_cast<std::size_t>(i)];
+                if (i % 25 == 0) parallel_for(10, threads, 1, [&](int, std::int64_t) { ++inner; });
+            });
+            expect(done == std::vector<int>(50, 1) && inner == 20, "every item once");
+            std::int64_t thrown = -1;
+            try {
+                parallel_for(50, threads, 3, [&](int, std::int64_t i) {
+                    if (i >= 20) throw i;
+                });
+            } catch (std::int64_t i) {
+                thrown = i;
+            }
+            expect(thrown == 20, "the error of the smallest item");
+        }
+    });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const int threads = argc > 1 ? std::atoi(argv[1]) : 4;
+    loops(threads);
     const World world(argc > 2 ? static_cast<std::size_t>(std::atoi(argv[2])) : 60);
     for (const Kernel kernel : {Kernel::automatic, Kernel::sparse, Kernel::dense, Kernel::log}) {
         // Threads of the caller share a model.

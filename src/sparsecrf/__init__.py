@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-# Threads that wait for each other spin for a moment, and then sleep. Without spinning, waking them can take longer than
-# the work between two waits; with much more, training with two threads is ten times slower where other programs need
-# the cores too (DESIGN.md, section 6). OpenMP reads this once, when the core is loaded.
-if "OMP_WAIT_POLICY" not in os.environ:
-    os.environ["OMP_WAIT_POLICY"] = "passive"
-    os.environ.setdefault("GOMP_SPINCOUNT", "2000")
 
 if TYPE_CHECKING:
     from sparsecrf._core import Corpus, InputError, UnsatisfiableError

@@ -12,7 +12,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -68,7 +68,10 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
     def _threads(self) -> int:
         if self.n_jobs is not None and (isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral)):
             raise InputError(f"n_jobs: expected None (1) or a whole number, -1 for all cores, found {self.n_jobs!r}")
-        return int(effective_n_jobs(self.n_jobs))
+        if self.n_jobs is None or self.n_jobs == 0:
+            return int(effective_n_jobs(self.n_jobs))  # what joblib.parallel_config says; 0 is an error
+        # Not joblib's answer for its worker processes: it allows a child of `multiprocessing` but one, and warns.
+        return int(self.n_jobs if self.n_jobs > 0 else max(1, cpu_count() + 1 + self.n_jobs))
 
     def _options(self) -> dict[str, Any]:
         """What `fit` and `path` of the package are told."""

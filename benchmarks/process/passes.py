@@ -1,0 +1,59 @@
+"""How long a pass (loss and gradient) takes with 1 and 2 threads, on quiet cores and where others keep them busy.
+
+    PYTHONPATH=. python benchmarks/process/passes.py FOLDER SECONDS TASK ...
+
+Observed features, weights 0. Busy: as many processes as there are cores, each of which does nothing but compute. Each
+figure is the median over as many passes as fit into SECONDS. One JSON object a line: milliseconds a pass.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+from benchmarks.tasks import TASKS
+
+from sparsecrf import Corpus, Template, Vocabulary
+from sparsecrf._core import FeatureSet, Oracle
+from sparsecrf.encoding.encode import encode_files
+from sparsecrf.encoding.formats import COLUMNS
+
+
+def milliseconds(corpus: Corpus, features: FeatureSet, threads: int, seconds: float) -> float:
+    oracle, w = Oracle(corpus, threads=threads), np.zeros(features.size)
+    oracle.loss_grad(features, w)
+    took, end = [], time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        began = time.perf_counter()
+        oracle.loss_grad(features, w)
+        took.append(time.perf_counter() - began)
+    return 1000 * statistics.median(took)
+
+
+def main() -> None:
+    folder, seconds = pathlib.Path(sys.argv[1]), float(sys.argv[2])
+    for name in sys.argv[3:]:
+        files = TASKS[name].prepare(folder)
+        vocabulary = Vocabulary(start=False)
+        template = Template.load(files.template)
+        corpus = encode_files(COLUMNS, [files.train], vocabulary, template, grow=True).corpus
+        features = FeatureSet.observed(corpus)
+        found = {f"quiet {n}": milliseconds(corpus, features, n, seconds) for n in (1, 2)}
+        loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+        try:
+            found |= {f"busy {n}": milliseconds(corpus, features, n, 2 * seconds) for n in (1, 2)}
+        finally:
+            for loop in loops:
+                loop.kill()
+                loop.wait()
+        print(json.dumps({"task": name} | {key: round(value, 2) for key, value in found.items()}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+#include "core/base/thread_pool.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#if !defined(_WIN32)
+#include <pthread.h>
+#include <signal.h>
+#endif
+#if defined(__linux__)
+#include <sched.h>
+#endif
+#if defined(__x86_64__) || defined(_M_X64)
+#include <immintrin.h>
+#endif
+
+namespace sparsecrf {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+int available_cores() {
+#if defined(__linux__)
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
+#endif
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void relax() {
+#if defined(__x86_64__) || defined(_M_X64)
+    _mm_pause();
+#elif defined(__aarch64__) && defined(__GNUC__)
+    asm volatile("isb" ::: "memory");
+#else
+    std::this_thread::yield();
+#endif
+}
+
+// ---- Spinning. To wake a thread takes 5 to 50 us, as long as many a loop: threads that wait look again and again for a
+// moment (kSpin) before they sleep. That helps as long as nobody else wants the core. A thread that spins and finds that
+// it did not run for kInterrupted shares its core with others: then no thread spins for the next kBusy, since spinning
+// would use up the time that the system grants this program.
+constexpr auto kSpin = std::chrono::microseconds(50);
+constexpr auto kInterrupted = std::chrono::microseconds(200);
+constexpr auto kBusy = std::chrono::milliseconds(50);
+std::atomic<Clock::rep> quiet_until{0};  // no spinning before this time
+
+// Whether ready() became true while this thread was spinning.
+template <class Ready>
+bool spin_until(Ready ready) {
+    if (ready()) return true;
+    const Clock::time_point began = Clock::now();
+    if (began.time_since_epoch().count() < quiet_until.load(std::memory_order_relaxed)) return false;
+    for (Clock::time_point last = began;;) {
+        for (int k = 0; k < 32; ++k) {
+            if (ready()) return true;
+            relax();
+        }
+        const Clock::time_point now = Clock::now();
+        if (now - last > kInterrupted) {
+            quiet_until.store((now + kBusy).time_since_epoch().count(), std::memory_order_relaxed);
+            return false;
+        }
+        if (now - began > kSpin) return false;
+        last = now;
+    }
+}
+
+// ---- A thread of the pool. Between calls of invite() and dismiss() it belongs to one caller.
+class Worker {
+   public:
+    Worker() { start(); }
+
+    void invite(TeamWork work, int k) {
+        work_ = work;
+        k_ = k;
+        if (state_.exchange(kInvited) == kAsleep) state_.notify_one();
+    }
+
+    // Waits for the end of the work, unless it has not begun: then it never will.
+    void dismiss() {
+        unsigned found = kInvited;
+        if (state_.compare_exchange_strong(found, kIdle)) return;
+        if (spin_until([&] { return state_.load(std::memory_order_acquire) == kIdle; })) return;
+        found = kBusy;
+        if (!state_.compare_exchange_strong(found, kAwaited)) return;
+        state_.wait(kAwaited);
+    }
+
+   private:
+    enum : unsigned {
+        kIdle,     // looks for an invitation
+        kAsleep,   // waits to be woken
+        kInvited,  // work_ and k_ are set
+        kBusy,     // at work
+        kAwaited,  // at work, and the caller wants to be woken
+    };
+
+    // Throws std::system_error where there can be no more threads. Signals are for the threads of the program: a system
+    // call that waits there must be interrupted.
+    void start() {
+#if !defined(_WIN32)
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        try {
+            std::thread([this] { live(); }).detach();
+        } catch (...) {
+            pthread_sigmask(SIG_SETMASK, &before, nullptr);
+            throw;
+        }
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+#else
+        std::thread([this] { live(); }).detach();
+#endif
+    }
+
+    [[noreturn]] void live() {
+        for (;;) {
+            unsigned found = kInvited;
+            if (state_.compare_exchange_strong(found, kBusy)) {
+                work_.call(work_.context, k_);
+                if (state_.exchange(kIdle) == kAwaited) state_.notify_one();
+            } else if (!spin_until([&] { return state_.load(std::memory_order_acquire) == kInvited; })) {
+                found = kIdle;
+                if (state_.compare_exchange_strong(found, kAsleep)) state_.wait(kAsleep);
+            }
+        }
+    }
+
+    std::atomic<unsigned> state_{kIdle};
+    TeamWork work_{};
+    int k_ = 0;
+};
+
+// ---- The pool: threads that no caller has. It is never destroyed, as its threads run to the end of the process.
+class Pool {
+   public:
+    // Appends up to n threads, fewer where the system has no more.
+    void take(int n, std::vector<Worker*>& out) {
+        const std::lock_guard lock(mutex_);
+        out.reserve(out.size() + static_cast<std::size_t>(n));
+        for (; n > 0 && !free_.empty(); --n) {
+            out.push_back(free_.back());
+            free_.pop_back();
+        }
+        for (; n > 0; --n) {
+            try {
+                free_.reserve(made_ + 1);  // so that give_back() never fails
+                out.push_back(new Worker());
+                ++made_;
+            } catch (const std::system_error&) {
+                return;
+            }
+        }
+    }
+
+    void give_back(const std::vector<Worker*>& workers) {
+        const std::lock_guard lock(mutex_);
+        free_.insert(free_.end(), workers.rbegin(), workers.rend());
+    }
+
+   private:
+    std::mutex mutex_;
+    std::vector<Worker*> free_;  // the last one worked last: it may still be awake
+    std::size_t made_ = 0;
+};
+
+std::atomic<Pool*> current{nullptr};
+
+Pool& pool() {
+    if (Pool* found = current.load()) return *found;
+    Pool *made = new Pool(), *found = nullptr;
+    if (current.compare_exchange_strong(found, made)) return *made;
+    delete made;  // another thread was first
+    return *found;
+}
+
+#if !defined(_WIN32)
+// In a child the parent's pool has a mutex that may be locked forever, and threads that are not there.
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { current.store(nullptr); });
+#endif
+
+}  // namespace
+
+int default_threads() {
+    if (const char* text = std::getenv("OMP_NUM_THREADS")) {
+        const long asked = std::strtol(text, nullptr, 10);
+        if (asked > 0 && asked <= 1024) return static_cast<int>(asked);
+    }
+    return available_cores();
+}
+
+void run_team(int threads, TeamWork work) {
+    Pool& shared = pool();
+    std::vector<Worker*> team;
+    shared.take(threads - 1, team);
+    for (std::size_t k = 0; k < team.size(); ++k) team[k]->invite(work, static_cast<int>(k) + 1);
+    work.call(work.context, 0);
+    for (Worker* worker : team) worker->dismiss();
+    shared.give_back(team);
+}
+
+}  // namespace sparsecrf
