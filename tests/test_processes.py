@@ -115,3 +115,70 @@ FORKS = {
 @pytest.mark.parametrize("script", FORKS.values(), ids=FORKS.keys())
 def test_a_child_trains_after_its_parent_did(script):
     assert finish(start(script)) == ["True"]
+
+
+#: What a thread does without end, with X, y and a trained `crf`.
+WORK = {
+    "training": "CRF(rho1=0.01, n_jobs=2).fit(X, y)",
+    "one sentence a call": "crf.model_.label(X[0])",
+    "many sentences": "crf.predict(X)",
+    "tokens from a generator": "crf.model_.label(token for token in X[0])",
+    "mappings that run Python": "crf.model_.label([UserDict(token) for token in X[0]])",
+}
+THREADS = """
+    from collections import UserDict
+    crf = CRF(rho1=0.1).fit(X, y)
+
+    def work():
+        while True:
+            {call}
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+"""
+
+
+@pytest.mark.parametrize("call", WORK.values(), ids=WORK.keys())
+def test_daemon_threads_end_quietly_with_the_interpreter(call):
+    assert finish(start(THREADS.format(call=call) + "    time.sleep(0.3)\n")) == []
+
+
+@posix
+def test_daemon_threads_end_quietly_after_ctrl_c():
+    process = start(
+        THREADS.format(call=WORK["training"])
+        + """
+    print("ready", flush=True)
+    try:
+        threads[0].join()
+    except KeyboardInterrupt:
+        print("interrupted")
+    """
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    assert finish(process) == ["interrupted"]
+
+
+@pytest.mark.parametrize("before", ["", "import sparsecrf._core"], ids=["first", "after the main interpreter"])
+def test_a_subinterpreter_is_refused(before):
+    script = f"""
+        import sys
+        try:
+            import _interpreters as interpreters
+            run = interpreters.exec
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+            run = interpreters.run_string
+        {before}
+        inner = interpreters.create()
+        caught = "try: import sparsecrf._core\\nexcept ImportError as error: print(error)"
+        run(inner, "import sys; sys.path[:] = " + repr(sys.path) + "\\n" + caught)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "subinterpreter" in done.stdout

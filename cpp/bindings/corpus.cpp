@@ -66,7 +66,7 @@ std::shared_ptr<Corpus> from_arrays(std::int64_t n_labels, std::int64_t n_attrib
                                     Optional<double> unigram_value, Optional<double> bigram_value,
                                     Optional<std::int32_t> labels, Optional<double> sequence_weight,
                                     Optional<double> token_weight) {
-    const nb::gil_scoped_release unlocked;
+    const WithoutGil unlocked;
     std::int64_t n_positions = 0;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
         if (lengths.data()[i] < 1) {
@@ -174,7 +174,7 @@ void bind_corpus(nb::module_& m) {
         .def(
             "subset",
             [](const Corpus& c, Array1<std::int64_t> sequences) {
-                const nb::gil_scoped_release unlocked;
+                const WithoutGil unlocked;
                 return std::make_shared<Corpus>(c.subset(view(sequences)));
             },
             nb::arg("sequences").noconvert(),
@@ -182,7 +182,7 @@ void bind_corpus(nb::module_& m) {
         .def(
             "save",
             [](const Corpus& c, const std::filesystem::path& path) {
-                const nb::gil_scoped_release unlocked;
+                const WithoutGil unlocked;
                 return save_corpus(c, path);
             },
             nb::arg("path"), nb::sig("def save(self, path: str | os.PathLike[str]) -> int"),
@@ -191,7 +191,7 @@ void bind_corpus(nb::module_& m) {
             "open",
             [](const std::filesystem::path& path, std::optional<std::int64_t> n_labels,
                std::optional<std::int64_t> n_attributes, std::optional<std::uint64_t> digest, bool copy) {
-                const nb::gil_scoped_release unlocked;
+                const WithoutGil unlocked;
                 const auto kind = copy ? FileMemory::Kind::kCopy : FileMemory::Kind::kMapped;
                 return std::make_shared<Corpus>(open_corpus(path, {n_labels, n_attributes, digest, kind}));
             },
@@ -203,7 +203,7 @@ void bind_corpus(nb::module_& m) {
             "file meanwhile; with `copy` it is read into memory at once, and may change. The counts may be larger "
             "than\n"
             "those it was saved with: a vocabulary can grow. digest: what `save` returned.")
-        .def_prop_ro("fingerprint", &Corpus::fingerprint, nb::call_guard<nb::gil_scoped_release>(),
+        .def_prop_ro("fingerprint", &Corpus::fingerprint, nb::call_guard<WithoutGil>(),
                      "A 64-bit hash of all that is in the corpus.")
         .def_prop_ro("n_sequences", &Corpus::n_sequences)
         .def_prop_ro("n_tokens", &Corpus::n_tokens)

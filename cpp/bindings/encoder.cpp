@@ -48,11 +48,11 @@ class Encoder {
         const Place& place = reading.place;
         // A token in the place of a sequence: its names would pass for tokens.
         if (nb::isinstance<nb::dict>(tokens)) place.fail("an iterable of tokens", tokens);
-        const nb::iterator all = place.iterate(tokens, "an iterable of tokens");
+        Items all = place.items(tokens, "an iterable of tokens");
         reading.place.position = 0;
         std::size_t n_columns = 0;
         TokenText& text = encoder_.tokens();
-        for (const nb::handle token : all) {
+        while (const nb::object token = all.next()) {
             if (const Template* lines = encoder_.lines()) {
                 gather_row(token, n_columns, place, text);
                 n_columns = text.entries.size() - text.begin(text.ends.size() - 1);
@@ -109,25 +109,23 @@ class Encoder {
         explicit Unlocked(const Encoder& self) {
             if (self.frozen_ && !self.encoder_.asks()) released.emplace();
         }
-        std::optional<nb::gil_scoped_release> released;
+        std::optional<WithoutGil> released;
     };
 
     // What comes with the tokens, one for each: labels, or weights.
     struct Beside {
         Beside(nb::handle values, const Place& place, const char* expected) : given(!values.is_none()) {
-            if (given) at = place.iterate(values, expected);
+            if (given) at = place.items(values, expected);
         }
         nb::object next(const Place& place, const char* what) {
-            if (at == nb::iterator::sentinel())
-                throw InputError(message(place.text(), ": expected ", what, " for every token, found no more"));
-            const nb::object value = nb::borrow(*at);
-            ++at;
+            nb::object value = at.next();
+            if (!value) throw InputError(message(place.text(), ": expected ", what, " for every token, found no more"));
             return value;
         }
-        bool has_more() const { return given && at != nb::iterator::sentinel(); }
+        bool has_more() { return given && at.next(); }
 
         bool given;
-        nb::iterator at{};
+        Items at;
     };
 
     // A sequence that is being read.
@@ -155,7 +153,7 @@ class Encoder {
             place.fail("a label of the model", found);
         }
         // Returns the length of the sequence.
-        std::int64_t end() const {
+        std::int64_t end() {
             if (label.has_more())
                 throw InputError(
                     message(place.text(), ": expected no token beyond the last label, found more labels than tokens"));

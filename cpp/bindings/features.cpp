@@ -52,10 +52,10 @@ void bind_features(nb::module_& m) {
             "The set of these numbers (ascending): x Y + y, then X Y + x (Y + 1) Y + y' Y + y.")
         .def_prop_ro(
             "numbers", [](const FeatureSet& f) { return copy<std::int64_t>(f.numbers()); }, nb::rv_policy::move)
-        .def_static("observed", &FeatureSet::observed, nb::arg("corpus"), nb::call_guard<nb::gil_scoped_release>(),
+        .def_static("observed", &FeatureSet::observed, nb::arg("corpus"), nb::call_guard<WithoutGil>(),
                     "The features that occur on the labelled paths.")
         .def_static("all_virtual", &FeatureSet::all_virtual, nb::arg("corpus"),
-                    nb::call_guard<nb::gil_scoped_release>(),
+                    nb::call_guard<WithoutGil>(),
                     "Every label and label pair of every attribute that occurs.")
         .def_ro("n_labels", &FeatureSet::n_labels)
         .def_ro("n_attributes", &FeatureSet::n_attributes)

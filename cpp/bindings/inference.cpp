@@ -28,7 +28,7 @@ void bind_oracle(nb::module_& m) {
             [](Oracle* self, const Corpus& corpus, int threads, const std::string& kernel) {
                 const Kernel chosen = kernel_named(kernel);
                 const int n = checked_threads(threads);
-                const nb::gil_scoped_release unlocked;
+                const WithoutGil unlocked;
                 new (self) Oracle(corpus, chosen, n);
             },
             nb::arg("corpus"), nb::arg("threads") = 0, nb::arg("kernel") = "auto", nb::keep_alive<1, 2>())
@@ -38,7 +38,7 @@ void bind_oracle(nb::module_& m) {
         .def(
             "loss",
             [](Oracle& o, const FeatureSet& f, Weights w) {
-                const nb::gil_scoped_release unlocked;
+                const WithoutGil unlocked;
                 return o.loss(f, view(w));
             },
             nb::arg("features"), nb::arg("w").noconvert(), "sum_i w_i (log Z - score of the labels)")
@@ -48,7 +48,7 @@ void bind_oracle(nb::module_& m) {
                 Doubles g = make<double, 1>({static_cast<std::size_t>(f.size())});
                 double loss;
                 {
-                    const nb::gil_scoped_release unlocked;
+                    const WithoutGil unlocked;
                     loss = o.gradient(f, view(w), span_of(g), {}, counts ? view(*counts) : std::span<const double>());
                 }
                 return nb::make_tuple(loss, g);
@@ -78,7 +78,7 @@ void bind_oracle(nb::module_& m) {
             [](Oracle& o, const FeatureSet& f, Weights w, double bound) {
                 std::vector<std::int64_t> numbers;
                 {
-                    const nb::gil_scoped_release unlocked;
+                    const WithoutGil unlocked;
                     numbers = o.candidates(f, view(w), bound);
                 }
                 return copy<std::int64_t>(numbers);
@@ -92,7 +92,7 @@ void bind_oracle(nb::module_& m) {
                double fraction) {
                 ShardSums sums;
                 {
-                    const nb::gil_scoped_release unlocked;
+                    const WithoutGil unlocked;
                     const auto all = [](const Weights& x) {
                         return std::vector<double>(x.data(), x.data() + x.size());
                     };
@@ -115,7 +115,7 @@ void bind_oracle(nb::module_& m) {
                 Doubles h = make<double, 1>({static_cast<std::size_t>(f.size())});
                 double loss;
                 {
-                    const nb::gil_scoped_release unlocked;
+                    const WithoutGil unlocked;
                     loss = o.gradient(f, view(w), span_of(g), span_of(h),
                                       counts ? view(*counts) : std::span<const double>());
                 }
@@ -130,7 +130,7 @@ void bind_oracle(nb::module_& m) {
             "block_curvature",
             [](Oracle& o, const FeatureSet& f, Weights w, Array1<std::int64_t> block, int every) {
                 Result<double, 2> h = make<double, 2>({block.size(), block.size()});
-                const nb::gil_scoped_release unlocked;
+                const WithoutGil unlocked;
                 o.block_curvature(f, view(w), view(block), every, span_of(h));
                 return h;
             },
@@ -149,7 +149,7 @@ void bind_oracle(nb::module_& m) {
                 Doubles G = copy<double>(view(total)), error = make<double, 1>({listed.size()});
                 double entropy;
                 {
-                    const nb::gil_scoped_release unlocked;
+                    const WithoutGil unlocked;
                     entropy = o.sequence_factors(f, view(w), view(listed), {rho1, rho2, sweeps, max_entries},
                                                  span_of(G), span_of(error));
                 }
@@ -200,7 +200,7 @@ void bind_constraints(nb::module_& m) {
 template <class Fill>
 Doubles per_sequence(const Corpus& corpus, Fill fill) {
     Doubles out = make<double, 1>({static_cast<std::size_t>(corpus.n_sequences())});
-    const nb::gil_scoped_release unlocked;
+    const WithoutGil unlocked;
     fill(span_of(out));
     return out;
 }
@@ -208,7 +208,7 @@ Doubles per_sequence(const Corpus& corpus, Fill fill) {
 Result<double, 2> marginals(const Chain& chain, const Corpus& corpus, const Constraints* constraints) {
     auto out =
         make<double, 2>({static_cast<std::size_t>(corpus.n_tokens()), static_cast<std::size_t>(corpus.n_labels)});
-    const nb::gil_scoped_release unlocked;
+    const WithoutGil unlocked;
     chain.marginals(corpus, given(constraints), span_of(out));
     return out;
 }
@@ -251,7 +251,7 @@ void bind_chain(nb::module_& m) {
                 const auto Y = static_cast<std::size_t>(corpus.n_labels);
                 const bool known = i >= 0 && i < corpus.n_sequences();
                 auto out = make<double, 3>({known ? static_cast<std::size_t>(corpus.length(i)) : 0, Y + 1, Y});
-                const nb::gil_scoped_release unlocked;
+                const WithoutGil unlocked;
                 c.edge_marginals(corpus, i, given(k), span_of(out));
                 return out;
             },
@@ -261,7 +261,7 @@ void bind_chain(nb::module_& m) {
             "span_log_prob",
             [](const Chain& c, const Corpus& corpus, std::int64_t i, std::int64_t start, Labels labels,
                const Constraints* k) {
-                const nb::gil_scoped_release unlocked;
+                const WithoutGil unlocked;
                 return c.span_log_prob(corpus, i, start, view(labels), given(k));
             },
             nb::arg("corpus"), nb::arg("sequence"), nb::arg("start"), nb::arg("labels").noconvert(),
@@ -296,7 +296,7 @@ void bind_chain(nb::module_& m) {
             [](const Chain& c, const Corpus& corpus, std::int64_t i, std::int64_t k, const Constraints* constraints) {
                 std::vector<Labelling> paths;
                 {
-                    const nb::gil_scoped_release unlocked;
+                    const WithoutGil unlocked;
                     paths = c.nbest(corpus, i, k, given(constraints));
                 }
                 const auto T = static_cast<std::size_t>(corpus.length(i));

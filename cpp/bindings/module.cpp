@@ -26,6 +26,11 @@ void raise_file_error(const std::exception_ptr& thrown, void*) {
 }  // namespace
 
 NB_MODULE(_core, m) {
+    // Types and exceptions of the core belong to one interpreter, and NumPy's do, too.
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+        throw nb::import_error(
+            "sparsecrf: expected the main interpreter, found a subinterpreter; use a thread or a process");
+    }
 #ifdef NDEBUG
     // Whatever is alive when the interpreter ends (an exception that somebody keeps is enough) is no news to a user.
     nb::set_leak_warnings(false);

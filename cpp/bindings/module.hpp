@@ -6,6 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "core/inference/transition.hpp"
+#include "gil.hpp"
 
 namespace sparsecrf::bindings {
 

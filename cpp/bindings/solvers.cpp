@@ -45,7 +45,7 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
     }
     Result<double, 1> d = make<double, 1>({n});
     std::fill_n(d.data(), n, 0.0);
-    const nb::gil_scoped_release unlocked;
+    const WithoutGil unlocked;
     minimize_quadratic({view(g), view(w), view(diagonal), view(parent), view(coupling), view(place), view(block), scale,
                         width, view(factors), rank, subtracted, rho1, rho2},
                        radius, tolerance, max_sweeps, span_of(d));
@@ -58,7 +58,7 @@ void bind_sgd(nb::module_& m) {
             "__init__",
             [](Sgd* self, const Corpus& corpus, const std::string& kernel) {
                 const Kernel chosen = kernel_named(kernel);
-                const nb::gil_scoped_release unlocked;
+                const WithoutGil unlocked;
                 new (self) Sgd(corpus, chosen);
             },
             nb::arg("corpus"), nb::arg("kernel") = "auto", nb::keep_alive<1, 2>())
@@ -85,7 +85,7 @@ void bind_sgd(nb::module_& m) {
                     };
                 }
                 {
-                    const nb::gil_scoped_release unlocked;
+                    const WithoutGil unlocked;
                     new_u = self.run(features, span_of(new_w), span_of(new_q), u, view(sequences),
                                      {rho1, rho2, eta0, decay, done}, ask);
                 }
@@ -104,7 +104,7 @@ void bind_sgd(nb::module_& m) {
         .def(
             "loss",
             [](const Sgd& self, const FeatureSet& features, Array1<double> w, Array1<std::int64_t> sequences) {
-                const nb::gil_scoped_release unlocked;
+                const WithoutGil unlocked;
                 return self.loss(features, view(w), view(sequences));
             },
             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("sequences").noconvert(),
@@ -127,7 +127,7 @@ void bind_online(nb::module_& m) {
             [](Online* self, const Corpus& corpus, const FeatureSet& features, const std::string& rule, int type,
                double c, bool error_sensitive, double variance, double gamma) {
                 const Online::Options options{rule_named(rule), type, c, error_sensitive, variance, gamma};
-                const nb::gil_scoped_release unlocked;
+                const WithoutGil unlocked;
                 new (self) Online(corpus, features, options);
             },
             nb::arg("corpus"), nb::arg("features"), nb::arg("rule"), nb::kw_only(), nb::arg("type") = 1,
@@ -144,7 +144,7 @@ void bind_online(nb::module_& m) {
         .def(
             "run",
             [](Online& self, Array1<std::int64_t> sequences) {
-                const nb::gil_scoped_release unlocked;
+                const WithoutGil unlocked;
                 return self.run(view(sequences));
             },
             nb::arg("sequences").noconvert(),
@@ -186,7 +186,7 @@ void bind_solvers(nb::module_& m) {
             [](Sbcd* self, const Corpus& corpus, int threads, const std::string& kernel) {
                 const Kernel chosen = kernel_named(kernel);
                 const int n = checked_threads(threads);
-                const nb::gil_scoped_release unlocked;
+                const WithoutGil unlocked;
                 new (self) Sbcd(corpus, chosen, n);
             },
             nb::arg("corpus"), nb::arg("threads") = 0, nb::arg("kernel") = "auto", nb::keep_alive<1, 2>())
@@ -207,7 +207,7 @@ void bind_solvers(nb::module_& m) {
                 Result<double, 1> out = copy<double>(view(w));
                 double passes;
                 {
-                    const nb::gil_scoped_release unlocked;
+                    const WithoutGil unlocked;
                     passes = self.sweep(features, span_of(out), view(counts), {rho1, rho2, as_printed, coordinatewise});
                 }
                 return nb::make_tuple(out, passes);

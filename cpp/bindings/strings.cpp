@@ -26,7 +26,7 @@ void bind_strings(nb::module_& m) {
         .def(
             "intern_all",
             [](StringTable& table, const StringTable& other) {
-                const nb::gil_scoped_release unlocked;
+                const WithoutGil unlocked;
                 for (std::uint32_t id = 0; id < other.size(); ++id) table.intern(other[id]);
             },
             nb::arg("other"), "Intern the strings of another table, in the order of their ids.")

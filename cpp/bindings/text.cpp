@@ -228,7 +228,7 @@ void bind_labeller(nb::module_& m) {
                 const std::string_view view = text_of(piece);
                 std::string out;
                 {
-                    const nb::gil_scoped_release unlocked;
+                    const WithoutGil unlocked;
                     out = labeller.label(view, source, n_columns, line, options);
                 }
                 return nb::bytes(out.data(), out.size());

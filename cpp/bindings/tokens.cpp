@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include "core/base/error.hpp"
+#include "gil.hpp"
 
 namespace sparsecrf::bindings {
 namespace {
@@ -59,9 +60,12 @@ struct Gatherer {
             }
             return;
         }
-        const nb::object items = mapping.attr("items");
-        if (PyCallable_Check(items.ptr()) == 0) place.fail("a mapping with a method `items`", mapping);
-        for (const nb::handle pair : nb::iter(items())) {
+        const nb::object method = mapping.attr("items");
+        if (PyCallable_Check(method.ptr()) == 0) place.fail("a mapping with a method `items`", mapping);
+        PyObject* all = in_python([&] { return PyObject_CallNoArgs(method.ptr()); });
+        if (all == nullptr) throw nb::python_error();
+        Items pairs = items_of(nb::steal(all));
+        while (const nb::object pair = pairs.next()) {
             if (!nb::isinstance<nb::tuple>(pair) || nb::len(pair) != 2) place.fail("items of a name and a value", pair);
             entry(prefix, pair[0], pair[1]);
         }
@@ -73,7 +77,8 @@ struct Gatherer {
         if (PyUnicode_Check(value.ptr())) {
             add(1.0, prefix, name, colon, place.utf8(value));
         } else if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value) || PyAnySet_Check(value.ptr())) {
-            for (const nb::handle item : nb::iter(value)) {
+            Items texts = items_of(value);
+            while (const nb::object item = texts.next()) {
                 if (!PyUnicode_Check(item.ptr())) place.fail("a list of text as an attribute's value", item);
                 add(1.0, prefix, name, colon, place.utf8(item));
             }
@@ -88,6 +93,18 @@ struct Gatherer {
 
 }  // namespace
 
+nb::object Items::next() {
+    PyObject* item = in_python([this] { return PyIter_Next(iterator_.ptr()); });
+    if (item == nullptr && PyErr_Occurred()) throw nb::python_error();
+    return nb::steal(item);
+}
+
+Items items_of(nb::handle x) {
+    PyObject* iterator = in_python([&] { return PyObject_GetIter(x.ptr()); });
+    if (iterator == nullptr) throw nb::python_error();
+    return Items(nb::steal(iterator));
+}
+
 std::string Place::text() const {
     if (position == kWholeSequence) return message("sequence ", sequence);
     return message("sequence ", sequence, ", position ", position);
@@ -98,7 +115,7 @@ void Place::fail(const std::string& expected, nb::handle found) const {
 }
 
 double Place::number(nb::handle x, const char* expected) const {
-    const double value = PyFloat_AsDouble(x.ptr());
+    const double value = in_python([&] { return PyFloat_AsDouble(x.ptr()); });
     if (value == -1.0 && PyErr_Occurred()) {
         PyErr_Clear();
         fail(expected, x);
@@ -116,14 +133,14 @@ std::string_view Place::utf8(nb::handle x) const {
     return {data, static_cast<std::size_t>(size)};
 }
 
-nb::iterator Place::iterate(nb::handle x, const char* expected) const {
-    PyObject* iterator = PyObject_GetIter(x.ptr());
+Items Place::items(nb::handle x, const char* expected) const {
+    PyObject* iterator = in_python([&] { return PyObject_GetIter(x.ptr()); });
     if (iterator == nullptr) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
         PyErr_Clear();
         fail(expected, x);
     }
-    return nb::steal<nb::iterator>(iterator);
+    return Items(nb::steal(iterator));
 }
 
 void gather_row(nb::handle row, std::size_t n_columns, const Place& place, TokenText& out) {
@@ -154,7 +171,8 @@ void gather(nb::handle token, const Place& place, TokenText& out) {
     } else if (nb::isinstance<nb::dict>(token) || nb::hasattr(token, "items")) {
         gatherer.mapping(token, "");
     } else if (nb::hasattr(token, "__iter__") && !PyBytes_Check(token.ptr())) {
-        for (const nb::handle item : nb::iter(token)) gatherer.item(item);
+        Items items = items_of(token);
+        while (const nb::object item = items.next()) gatherer.item(item);
     } else {
         place.fail("a token (text, a mapping, or a list of attributes)", token);
     }

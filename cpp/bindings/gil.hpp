@@ -1,0 +1,38 @@
+// The interpreter's lock (GIL) around the core's work.
+//
+// At the end of the interpreter a thread that asks for the GIL does not get it. Until Python 3.13 the thread is ended by
+// pthread_exit, which unwinds its stack, and that aborts the process where it meets a destructor or a catch-all handler
+// of C++. Here such a thread sleeps until the process is gone, as all do from Python 3.14 on.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace sparsecrf::bindings {
+
+[[noreturn]] void sleep_until_the_end() noexcept;
+
+// While it lives, other Python threads run.
+class WithoutGil {
+   public:
+    WithoutGil() noexcept : state_(PyEval_SaveThread()) {}
+    ~WithoutGil() { take_back(); }
+    WithoutGil(const WithoutGil&) = delete;
+    WithoutGil& operator=(const WithoutGil&) = delete;
+
+   private:
+    void take_back() noexcept;
+
+    PyThreadState* state_;
+};
+
+// The result of a function of Python's C interface that may run Python code, and so lose the GIL and ask for it again.
+template <class Call>
+auto in_python(Call call) noexcept {
+    try {
+        return call();
+    } catch (...) {  // functions of C throw nothing: the thread is being ended
+        sleep_until_the_end();
+    }
+}
+
+}  // namespace sparsecrf::bindings
