@@ -54,8 +54,7 @@ void bind_features(nb::module_& m) {
             "numbers", [](const FeatureSet& f) { return copy<std::int64_t>(f.numbers()); }, nb::rv_policy::move)
         .def_static("observed", &FeatureSet::observed, nb::arg("corpus"), nb::call_guard<WithoutGil>(),
                     "The features that occur on the labelled paths.")
-        .def_static("all_virtual", &FeatureSet::all_virtual, nb::arg("corpus"),
-                    nb::call_guard<WithoutGil>(),
+        .def_static("all_virtual", &FeatureSet::all_virtual, nb::arg("corpus"), nb::call_guard<WithoutGil>(),
                     "Every label and label pair of every attribute that occurs.")
         .def_ro("n_labels", &FeatureSet::n_labels)
         .def_ro("n_attributes", &FeatureSet::n_attributes)
