@@ -35,4 +35,16 @@ auto in_python(Call call) noexcept {
     }
 }
 
+// While it lives, a call of the core that was made without the GIL has it again.
+class WithGil {
+   public:
+    WithGil() noexcept : state_(in_python([] { return PyGILState_Ensure(); })) {}
+    ~WithGil() { PyGILState_Release(state_); }
+    WithGil(const WithGil&) = delete;
+    WithGil& operator=(const WithGil&) = delete;
+
+   private:
+    PyGILState_STATE state_;
+};
+
 }  // namespace sparsecrf::bindings

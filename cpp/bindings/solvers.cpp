@@ -80,8 +80,11 @@ void bind_sgd(nb::module_& m) {
                 Sgd::GoOn ask;
                 if (go_on) {
                     ask = [&go_on](std::size_t steps) {
-                        const nb::gil_scoped_acquire locked;
-                        return nb::cast<bool>((*go_on)(steps));
+                        const WithGil locked;
+                        PyObject* answer = in_python(
+                            [&] { return PyObject_CallFunction(go_on->ptr(), "n", static_cast<Py_ssize_t>(steps)); });
+                        if (answer == nullptr) throw nb::python_error();
+                        return nb::cast<bool>(nb::steal(answer));
                     };
                 }
                 {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as in `typing`, which takes long to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from sparsecrf._core import Corpus, InputError, UnsatisfiableError
     from sparsecrf.encoding.template import Template
     from sparsecrf.encoding.vocabulary import BIAS, Vocabulary

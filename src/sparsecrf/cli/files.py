@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Sequence
 from math import isfinite
-from pathlib import Path
 
 from sparsecrf._core import InputError
 from sparsecrf.defaults import RHO1, SOLVERS
+from sparsecrf.files.atomic import temporary_name
 
 
 def check_readable(*names: str | None) -> None:
@@ -31,19 +30,20 @@ def check_writable(*names: str | None, inputs: Iterable[str | None] = ()) -> Non
             continue
         if name == "-":
             raise InputError("-: expected the name of a file to write, found standard output")
-        target = Path(os.path.realpath(name))
-        if target.is_dir():
+        target = os.path.realpath(name)
+        directory, there = os.path.dirname(target), os.path.exists(target)
+        if os.path.isdir(target):
             raise InputError(f"{name}: expected the name of a file, found a directory")
-        if not target.parent.is_dir():
-            raise InputError(f"{name}: expected a directory {str(target.parent)!r} to write to, found none")
-        if any(os.path.samefile(name, other) for other in read if target.exists()):
+        if not os.path.isdir(directory):
+            raise InputError(f"{name}: expected a directory {directory!r} to write to, found none")
+        if there and any(os.path.samefile(name, other) for other in read):
             raise InputError(f"{name}: expected a file of its own to write, found one that is read")
-        if target.exists() and not target.is_file():
+        if there and not os.path.isfile(target):
             continue  # a device or a pipe
         try:  # what `replacing` will do
-            trial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-            trial.touch(exist_ok=False)
-            trial.unlink()
+            trial = temporary_name(target)
+            open(trial, "xb").close()
+            os.unlink(trial)
         except OSError as error:
             raise InputError(f"{name}: expected a place that can be written to: {error.strerror}") from None
 

@@ -9,11 +9,10 @@ from contextlib import ExitStack
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Annotated
 
-import typer
-
 from sparsecrf._core import InputError
 from sparsecrf.cli.answers import OnError
-from sparsecrf.cli.options import Encoding, Quiet, Ragged, Threads
+from sparsecrf.cli.declared import ENCODING, QUIET, RAGGED, THREADS, Declared
+from sparsecrf.model.chunk_rules import SCHEMES, forbidden_pairs
 
 if TYPE_CHECKING:
     from sparsecrf.files.text import Piece
@@ -21,43 +20,42 @@ if TYPE_CHECKING:
 
 
 def label(
-    model: Annotated[str, typer.Option("--model", "-m", help="The model file.", metavar="FILE")],
+    model: Annotated[str, Declared("The model file.", "--model", "-m", metavar="FILE")],
     data: Annotated[
-        str, typer.Argument(help="Data with or without labels; [bold]-[/bold] is standard input.", metavar="INPUT")
+        str, Declared("Data with or without labels; [bold]-[/bold] is standard input.", metavar="INPUT")
     ] = "-",
-    output: Annotated[str, typer.Option("--output", "-o", help="Where to write; by default standard output.")] = "-",
+    output: Annotated[str, Declared("Where to write; by default standard output.", "--output", "-o")] = "-",
     nbest: Annotated[
-        int, typer.Option(metavar="N", min=1, max=10_000, help="The so many best labellings of each sequence.")
+        int, Declared("The so many best labellings of each sequence.", "--nbest", metavar="N", min=1, max=10_000)
     ] = 1,
     marginals: Annotated[
-        bool, typer.Option("--marginals", help="After each label the probability that it stands there.")
+        bool, Declared("After each label the probability that it stands there.", "--marginals")
     ] = False,
     all_marginals: Annotated[
-        bool, typer.Option("--all-marginals", help="That, and every label:probability, likeliest first.")
+        bool, Declared("That, and every label:probability, likeliest first.", "--all-marginals")
     ] = False,
     score: Annotated[
-        bool, typer.Option("--score", help="Before each labelling a line: # rank, its probability, its score.")
+        bool, Declared("Before each labelling a line: # rank, its probability, its score.", "--score")
     ] = False,
     force: Annotated[
-        bool,
-        typer.Option(
-            "--force", help="Keep the labels in the last column; those that the model does not know are free."
-        ),
+        bool, Declared("Keep the labels in the last column; those that the model does not know are free.", "--force")
     ] = False,
     constrain: Annotated[
-        str | None, typer.Option(help="Only valid chunk tags: iob1, iob2 or iobes.", metavar="SCHEME")
+        str | None,
+        Declared("Only valid chunk tags: iob1, iob2 or iobes.", "--constrain", metavar="SCHEME", choices=SCHEMES),
     ] = None,
-    ragged: Ragged = False,
-    encoding: Encoding = None,
+    ragged: Annotated[bool, RAGGED] = False,
+    encoding: Annotated[str | None, ENCODING] = None,
     on_error: Annotated[
         OnError,
-        typer.Option(
-            help="What to do with a sequence that cannot be labelled: stop; skip it, with an empty answer; or replace "
-            "what cannot be decoded (and skip it if that does not help). It is always reported."
+        Declared(
+            "What to do with a sequence that cannot be labelled: stop; skip it, with an empty answer; or replace "
+            "what cannot be decoded (and skip it if that does not help). It is always reported.",
+            "--on-error",
         ),
     ] = OnError.STOP,
-    threads: Threads = 0,
-    quiet: Quiet = False,
+    threads: Annotated[int, THREADS] = 0,
+    quiet: Annotated[bool, QUIET] = False,
 ) -> None:
     """Label sequences: every line of the input with the label as one more column.
 
@@ -67,10 +65,9 @@ def label(
     from sparsecrf.cli.answers import Answers
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
     from sparsecrf.files.atomic import replacing
-    from sparsecrf.files.text import name_of, pieces, width
+    from sparsecrf.files.text import PIECE_BYTES, name_of, pieces, width
     from sparsecrf.model import Model
     from sparsecrf.model.charset import charset_for
-    from sparsecrf.model.chunk_rules import SCHEMES, forbidden_pairs
     from sparsecrf.progress import progress
 
     check_readable(model, data)
@@ -78,6 +75,8 @@ def label(
     known = Model.load(model)
     labeller = known.labeller()
     if constrain not in (None, *SCHEMES):
+        import typer
+
         raise typer.BadParameter(f"expected one of {', '.join(SCHEMES)}, found {constrain!r}", param_hint="--constrain")
     pairs, last = (b"", b"") if constrain is None else forbidden_pairs(known.labels, constrain)
     source, n_columns, charset = name_of(data), 0, charset_for(known, encoding)
@@ -114,7 +113,12 @@ def label(
         if first is None:
             return
         n_columns = width(first)
-        for piece, text in in_order(chain([first], incoming), answer, threads or os.cpu_count() or 1):
+        small = total is not None and total <= PIECE_BYTES
+        if small or total is None:  # a pipe: the first answer need not wait for threads
+            _write(out, answer(first), advance, first)
+        else:
+            incoming = chain([first], incoming)
+        for piece, text in in_order(incoming, answer, 1 if small else threads or os.cpu_count() or 1):
             _write(out, text, advance, piece)
 
 

@@ -9,10 +9,24 @@ from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
+from sparsecrf.cli.declared import ENCODING, QUIET, RAGGED, THREADS, Declared
 from sparsecrf.defaults import SOLVERS
 from sparsecrf.encoding.formats import COLUMNS, FORMATS
 
-INTERRUPTED = 130  #: the exit status of a command that was interrupted and saved what there was
+
+def as_typer(declared: Declared) -> Any:
+    """An option or argument as Typer declares it."""
+    if not declared.names:
+        return typer.Argument(help=declared.help, metavar=declared.metavar)
+    return typer.Option(
+        *declared.names,
+        help=declared.help,
+        metavar=declared.metavar,
+        min=declared.min,
+        max=declared.max,
+        rich_help_panel=declared.panel,
+    )
+
 
 _SUFFIXES = ", ".join(format.suffix for format in FORMATS.values() if format.suffix)
 
@@ -59,23 +73,8 @@ Format: TypeAlias = Annotated[
         metavar="|".join(FORMATS),
     ),
 ]
-Encoding: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel="Data",
-        help="How text is encoded: utf-8, latin-1 or another name that Python knows; or bytes, for files of any bytes. "
-        "By default as the data that the model was trained on, else utf-8.",
-        metavar="NAME|bytes",
-    ),
-]
-Ragged: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--ragged",
-        rich_help_panel="Data",
-        help="Lines may have different numbers of columns: the template's columns come first, the label last.",
-    ),
-]
+Encoding: TypeAlias = Annotated[str | None, as_typer(ENCODING)]
+Ragged: TypeAlias = Annotated[bool, as_typer(RAGGED)]
 Missing: TypeAlias = Annotated[
     str,
     typer.Option(
@@ -94,11 +93,11 @@ Start: TypeAlias = Annotated[
         "default it does, or as in the model of --init.",
     ),
 ]
-Threads: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, max=1024, help="Threads to use; 0: all cores.")]
+Threads: TypeAlias = Annotated[int, as_typer(THREADS)]
 Plot: TypeAlias = Annotated[
     str | None, typer.Option(help="Draw how it went into this .svg, .png or .pdf file.", metavar="FILE")
 ]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Quiet: TypeAlias = Annotated[bool, as_typer(QUIET)]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="The result as one JSON object, the last line of standard output.")
 ]
@@ -135,7 +134,8 @@ class Shown:
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """A command for Typer whose parameters may be dataclasses such as `Inputs`: each of their fields is an option."""
+    """A command for Typer. Its parameters may be dataclasses such as `Inputs`: each of their fields is an option; and
+    they may be `Declared` without Typer."""
     hints = get_type_hints(command, include_extras=True)
     groups = {name: hints[name] for name in signature(command).parameters if is_dataclass(hints[name])}
     expanded: list[Parameter] = []
@@ -143,7 +143,8 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
         if parameter.name in groups:
             expanded += _options(groups[parameter.name])
         else:
-            expanded.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[parameter.name]))
+            hint = _for_typer(hints[parameter.name])
+            expanded.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hint))
 
     def run(**given: Any) -> None:
         made = {name: group(**{f.name: given.pop(f.name) for f in fields(group)}) for name, group in groups.items()}
@@ -153,6 +154,12 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in expanded}
     run.__signature__ = Signature(expanded)  # type: ignore[attr-defined]
     return run
+
+
+def _for_typer(hint: Any) -> Any:
+    """An annotation with `Declared` as one of Typer; any other as it is."""
+    declared = next((item for item in getattr(hint, "__metadata__", ()) if isinstance(item, Declared)), None)
+    return hint if declared is None else Annotated[hint.__origin__, as_typer(declared)]
 
 
 def _options(group: Any) -> list[Parameter]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sparsecrf._core import InputError
-from sparsecrf.cli.options import INTERRUPTED, Inputs, Rho2, Shown, Solver, Threads, with_groups
+from sparsecrf.cli.declared import INTERRUPTED
+from sparsecrf.cli.options import Inputs, Rho2, Shown, Solver, Threads, with_groups
 from sparsecrf.defaults import CHECKPOINT_EVERY, RHO1, RHO2, SOLVER, TOL
 
 if TYPE_CHECKING:

@@ -15,12 +15,10 @@ be loaded without it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class Numbering:
+class Numbering(NamedTuple):
     """The numbers of the features of so many labels and attributes."""
 
     n_labels: int  #: Y

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -29,15 +28,25 @@ Token: TypeAlias = Any
 _END = object()
 
 
-@dataclass
 class Vocabulary:
     """Labels and attributes by id. `encode` with grow=True adds what is new; to those of a model nothing is added."""
 
-    bigrams: Bigrams = "bias"
-    start: bool = True  #: the first position has the start label before it; False: it has no label pair at all
-    labels: StringTable = field(default_factory=StringTable)
-    attributes: StringTable = field(default_factory=StringTable)
-    frozen: bool = False  #: nothing can be added: threads may encode at the same time
+    def __init__(
+        self,
+        bigrams: Bigrams = "bias",
+        start: bool = True,
+        labels: StringTable | None = None,
+        attributes: StringTable | None = None,
+        frozen: bool = False,
+    ) -> None:
+        """`start`: the first position has the start label before it; False: it has no label pair at all. `frozen`:
+        nothing can be added, so threads may encode at the same time."""
+        self.bigrams, self.start, self.frozen = bigrams, start, frozen
+        self.labels = StringTable() if labels is None else labels
+        self.attributes = StringTable() if attributes is None else attributes
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self.labels)} labels, {len(self.attributes)} attributes)"
 
     def freeze(self) -> Vocabulary:
         """A copy to which nothing can be added; itself if it is one."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import errno
-import glob
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import IO
 
 #: What only writing fails with. (Windows has no quotas by that name.)
@@ -21,12 +18,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     What is neither a file nor free to become one (a pipe, a device) is written to directly.
     """
-    target = Path(os.path.realpath(path))  # a link stays a link
-    if target.exists() and not target.is_file():
+    target = os.path.realpath(path)  # a link stays a link
+    if os.path.exists(target) and not os.path.isfile(target):
         with open(target, "wb") as file:
             yield file
         return
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    temporary = temporary_name(target)
     try:
         with open(temporary, "xb") as file:
             yield file
@@ -35,11 +32,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         os.replace(temporary, target)
     except BaseException as error:
         with suppress(OSError):
-            temporary.unlink()
+            os.unlink(temporary)
         if isinstance(error, OSError) and error.filename is None and error.errno in _NO_ROOM:
             error.filename = os.fspath(path)  # the error of a full disk names no file
         raise
-    _sync_directory(target.parent)
+    _sync_directory(os.path.dirname(target))
+
+
+def temporary_name(target: str) -> str:
+    """Another name in the directory of a file, for its new content."""
+    directory, name = os.path.split(target)
+    return os.path.join(directory, f".{name}.{os.urandom(4).hex()}.tmp")
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
@@ -50,13 +53,15 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
     """Remove what a process that was killed while writing this file has left behind."""
-    target = Path(os.path.realpath(path))
-    for name in target.parent.glob(f".{glob.escape(target.name)}.????????.tmp"):
+    import glob
+
+    directory, name = os.path.split(os.path.realpath(path))
+    for found in glob.glob(os.path.join(glob.escape(directory), f".{glob.escape(name)}.????????.tmp")):
         with suppress(OSError):
-            name.unlink()
+            os.unlink(found)
 
 
-def _sync_directory(directory: Path) -> None:
+def _sync_directory(directory: str) -> None:
     """The new name is on the disk too. Windows has no such call and needs none."""
     if os.name != "posix":
         return

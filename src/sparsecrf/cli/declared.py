@@ -1,0 +1,39 @@
+"""What an option is, without Typer, for a command that must start quickly. `options.py` makes Typer's form of it."""
+
+from __future__ import annotations
+
+INTERRUPTED = 130  #: the exit status of a command that was interrupted and saved what there was
+
+
+class Declared:
+    """An option, or, without names, the argument of a command. Its type and default are those of the parameter."""
+
+    def __init__(
+        self,
+        help: str,
+        *names: str,
+        metavar: str | None = None,
+        min: int | None = None,
+        max: int | None = None,
+        choices: tuple[str, ...] = (),
+        panel: str | None = None,
+    ) -> None:
+        """`choices`: the texts that it may be; the command says what is wrong with others. `panel`: where help shows it."""
+        self.help, self.names, self.metavar, self.panel = help, names, metavar, panel
+        self.min, self.max, self.choices = min, max, choices
+
+
+THREADS = Declared("Threads to use; 0: all cores.", "--threads", metavar="N", min=0, max=1024)
+QUIET = Declared("No progress.", "--quiet", "-q")
+ENCODING = Declared(
+    "How text is encoded: utf-8, latin-1 or another name that Python knows; or bytes, for files of any bytes. "
+    "By default as the data that the model was trained on, else utf-8.",
+    "--encoding",
+    metavar="NAME|bytes",
+    panel="Data",
+)
+RAGGED = Declared(
+    "Lines may have different numbers of columns: the template's columns come first, the label last.",
+    "--ragged",
+    panel="Data",
+)

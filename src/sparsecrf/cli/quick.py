@@ -1,0 +1,76 @@
+"""`sparsecrf label` without Typer, whose import takes several times as long as Python, the core and a model together.
+
+Only what is plainly right is understood here. Help, completion, unusual spelling and everything that is wrong are left
+to Typer, so that there is one text for each.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from enum import Enum
+from functools import partial
+from typing import Any, get_type_hints
+
+from sparsecrf.cli.declared import Declared
+
+
+def quick_call(arguments: Sequence[str]) -> Callable[[], None] | None:
+    """What the program is to do with these arguments; None: Typer is to say."""
+    if not arguments or arguments[0] != "label" or "_SPARSECRF_COMPLETE" in os.environ:
+        return None
+    from sparsecrf.cli.label import label
+
+    given = parsed(arguments[1:], label)
+    return None if given is None else partial(label, **given)
+
+
+def parsed(arguments: Sequence[str], command: Callable[..., None]) -> dict[str, Any] | None:
+    """The arguments as those of a call of the command, whose parameters are `Declared`; None if Typer is to say."""
+    hints = {name: hint for name, hint in get_type_hints(command, include_extras=True).items() if name != "return"}
+    by_name = {name: key for key, hint in hints.items() for name in hint.__metadata__[0].names}
+    places = [key for key, hint in hints.items() if not hint.__metadata__[0].names]
+    found: dict[str, Any] = {}
+    left = list(arguments)
+    while left:
+        argument = left.pop(0)
+        if argument == "-" or not argument.startswith("-"):
+            if not places:
+                return None
+            key, text = places.pop(0), argument
+        else:
+            name, equals, text = argument.partition("=") if argument.startswith("--") else (argument, "", "")
+            if name not in by_name:
+                return None
+            key = by_name[name]
+            if hints[key].__origin__ is bool:
+                text = "true"
+                if equals:
+                    return None
+            elif not equals:
+                text = left.pop(0) if left else ""
+        value = _value(text, hints[key].__origin__, hints[key].__metadata__[0])
+        if value is None or key in found:
+            return None
+        found[key] = value
+    names = list(hints)
+    required = names[: len(names) - len(command.__defaults__ or ())]
+    return found if all(key in found for key in required) else None
+
+
+def _value(text: str, kind: Any, declared: Declared) -> Any:
+    """The value of an option of this type; None if it is not plainly right."""
+    if kind is bool:
+        return True
+    if kind is int:
+        if not (text.isascii() and text.isdecimal()) or len(text) > 9:
+            return None
+        number = int(text)
+        too_small = declared.min is not None and number < declared.min
+        too_large = declared.max is not None and number > declared.max
+        return None if too_small or too_large else number
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return next((member for member in kind if member.value == text), None)
+    if not text or (text.startswith("-") and text != "-"):
+        return None
+    return None if declared.choices and text not in declared.choices else text
