@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -94,6 +93,8 @@ class _Bar:
 @contextmanager
 def _repeated(call: Callable[[], None], seconds: float) -> Iterator[None]:
     """`call`, from a thread of its own, every so many seconds."""
+    import threading
+
     done = threading.Event()
 
     def repeat() -> None:
@@ -113,6 +114,8 @@ class _Lines:
     _every_s = LINE_EVERY_S
 
     def __init__(self, what: str, total: float | None) -> None:
+        import threading
+
         self._what, self._total, self._done, self._note = what, total, 0.0, ""
         self._began = self._shown = time.monotonic()
         self._told = True  # nothing has come since the last line

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from sparsecrf._core import InputError
@@ -20,14 +19,12 @@ class OnError(str, Enum):
     REPLACE = "replace"
 
 
-@dataclass(frozen=True)
 class Answers:
     """Labels pieces in one encoding."""
 
-    label: Callable[[Piece], bytes]  #: whole sequences in UTF-8, or of any bytes, with their labels
-    charset: Charset
-    source: str  #: what errors call the input
-    on_error: OnError = OnError.STOP
+    def __init__(self, label: Callable[[Piece], bytes], charset: Charset, source: str, on_error: OnError) -> None:
+        """`label` takes whole sequences, in UTF-8 or of any bytes; errors call the input `source`."""
+        self.label, self.charset, self.source, self.on_error = label, charset, source, on_error
 
     def __call__(self, piece: Piece) -> bytes:
         try:
