@@ -18,7 +18,7 @@ class Declared:
         choices: tuple[str, ...] = (),
         panel: str | None = None,
     ) -> None:
-        """`choices`: the texts that it may be; the command says what is wrong with others. `panel`: its place in help."""
+        """`choices`: the texts that it may be; the command says what is wrong with others. `panel`: of help."""
         self.help, self.names, self.metavar, self.panel = help, names, metavar, panel
         self.min, self.max, self.choices = min, max, choices
 
