@@ -21,6 +21,7 @@ DEFAULTS = {
     "tol": defaults.TOL,
     "solver": defaults.SOLVER,
     "checkpoint_every": defaults.CHECKPOINT_EVERY,
+    "stop_eps": defaults.STOP_EPS,
 }
 #: Parameters of the same name with another meaning.
 OTHERS = {("datasets/align.py", "tol")}
@@ -29,7 +30,7 @@ OTHERS = {("datasets/align.py", "tol")}
 @pytest.mark.parametrize(
     ("function", "names"),
     [
-        (fit, {"rho1", "rho2", "tol", "solver", "checkpoint_every"}),
+        (fit, {"rho1", "rho2", "tol", "solver", "checkpoint_every", "stop_eps"}),
         (sparsecrf.path.path, {"rho2"}),
         (sparsecrf.path.cross_validate, {"rho2"}),
         (CRF, {"rho1", "rho2", "tol", "solver"}),
@@ -56,7 +57,7 @@ def test_signatures_for_dask():
 @pytest.mark.parametrize(
     ("command", "names"),
     [
-        ("train", {"rho1", "rho2", "tol", "solver", "checkpoint_every"}),
+        ("train", {"rho1", "rho2", "tol", "solver", "checkpoint_every", "stop_eps"}),
         ("path", {"rho2", "tol", "solver"}),
     ],
 )

@@ -1,8 +1,9 @@
 """Chunks in label sequences: where they begin and end, by conlleval's rules or strictly by a scheme.
 
-A label is O or LETTER-TYPE; the type is all that follows the first hyphen and may be missing. B begins a chunk, I
-continues it, E ends it, S is a whole one; L, U and M are other names of E, S and I. Well-formed data of a scheme have
-one reading; the schemes differ in what they do with the labels that a model puts in impossible places:
+For all schemes but grobid and runs a label is O or LETTER-TYPE; the type is all that follows the first hyphen, and
+may be missing. B begins a chunk, I continues it, E ends it, S is a whole one; L, U and M are other names of E, S and I.
+Well-formed data of a scheme have one reading; the schemes differ in what they do with the labels that a model puts in
+impossible places:
 
 conlleval  Chunks begin and end by the two labels on either side, so that every label sequence has a reading: an I
            after O or after another type begins a chunk. One table serves IOB1, IOB2, IOE1, IOE2, IOBES and BILOU, since
@@ -13,6 +14,9 @@ conlleval  Chunks begin and end by the two labels on either side, so that every 
 iob1       The same, for B, I and O only.
 iob2       A chunk is a B and all I of its type that follow. An I anywhere else is in no chunk.
 iobes      A chunk is an S, or a B, any number of I and an E, all of one type. Anything else is in no chunk.
+grobid     A field <x> is an I-<x> and all <x> that follow; an <x> after anything else begins one, too. GROBID's models
+           have such labels. <other> and O are in no field.
+runs       Every run of equal labels is a field, O excepted, for labels that say nothing of where fields begin.
 auto       conlleval if the labels are chunk labels, none if they are not: see `are_chunk_labels`.
 none       Labels are labels.
 """
@@ -21,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from itertools import chain
+from itertools import chain, pairwise
 
 from sparsecrf._core import InputError
 
@@ -34,6 +38,8 @@ class Scheme(str, Enum):
     IOB1 = "iob1"
     IOB2 = "iob2"
     IOBES = "iobes"
+    GROBID = "grobid"
+    RUNS = "runs"
     NONE = "none"
 
     @classmethod
@@ -55,6 +61,9 @@ SYNONYMS = {"L": "E", "U": "S", "M": "I"}
 ENDING = frozenset({"BB", "BO", "IB", "IO", "EE", "EI", "EO"} | {"EB", "BS", "IS", "ES"})
 STARTING = frozenset({"BB", "IB", "OB", "OI", "OE", "EE", "EI"} | {"EB", "SB", "SI", "SE"})
 WHOLE = frozenset("[]S")  # chunks of one token, whatever stands beside them
+
+# Types that are in no field, by the schemes whose labels are fields.
+_OUTSIDE_FIELDS = {Scheme.GROBID: frozenset({"O", "<other>"}), Scheme.RUNS: frozenset({"O"})}
 
 # Letters that the other schemes are written in.
 ALPHABETS = {Scheme.IOB1: "BIO", Scheme.IOB2: "BIO", Scheme.IOBES: "BIESO"}
@@ -95,7 +104,9 @@ class ChunkReader:
         self._split = _Split(self.scheme)
 
     def type_of(self, label: str) -> str:
-        return self._split[label][1]
+        if self.scheme is Scheme.GROBID:
+            return label.removeprefix("I-")
+        return label if self.scheme is Scheme.RUNS else self._split[label][1]
 
     def marks(self, labels: Sequence[str]) -> list[int]:
         """END and START at each of the T + 1 boundaries; the chunk that starts at t has the type of label t."""
@@ -105,10 +116,25 @@ class ChunkReader:
             return _iob2([self._split[label] for label in labels])
         if self.scheme is Scheme.IOBES:
             return _iobes([self._split[label] for label in labels])
+        if self.scheme in _OUTSIDE_FIELDS:
+            return self._fields(labels)
         if self.scheme is Scheme.NONE:
             return [0] * (len(labels) + 1)
         pairs = self._pairs
         return [pairs[pair] for pair in zip(chain(("O",), labels), chain(labels, ("O",)), strict=True)]
+
+    def _fields(self, labels: Sequence[str]) -> list[int]:
+        """Marks of fields, which go on as long as the type does and no label begins another."""
+        outside, grobid = _OUTSIDE_FIELDS[self.scheme], self.scheme is Scheme.GROBID
+        types = [None if (kind := self.type_of(label)) in outside else kind for label in labels]
+        marks = [0] * (len(labels) + 1)
+        for t, (before, after) in enumerate(pairwise([None, *types, None])):
+            begins = grobid and t < len(labels) and labels[t].startswith("I-")
+            if before is not None and (before != after or begins):
+                marks[t] |= END
+            if after is not None and (before != after or begins):
+                marks[t] |= START
+        return marks
 
     def _check(self, labels: Sequence[str]) -> None:
         try:

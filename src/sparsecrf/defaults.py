@@ -8,6 +8,7 @@ RHO2 = 0.01  #: squared (l2) penalty
 TOL = 5e-3  #: training stops at most this share of the objective above the optimum
 SOLVER = "auto"
 CHECKPOINT_EVERY = 60.0  #: seconds between two checkpoints
+STOP_EPS = 0.02  #: how far errors on dev data may be apart, in percent, for `stop_window` to stop: Wapiti's
 
 # Of a path that is not a search:
 N_RHO = 20  #: values of rho1

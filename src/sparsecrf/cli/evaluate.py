@@ -28,7 +28,8 @@ def evaluate(
         Scheme,
         typer.Option(
             help="How labels encode chunks. auto: as conlleval, if they look like chunks at all; "
-            "conlleval and iob1 give impossible labels a meaning, iob2 and iobes leave them out."
+            "conlleval and iob1 give impossible labels a meaning, iob2 and iobes leave them out. grobid: I-<x> begins "
+            "a field, <x> goes on; runs: every run of equal labels is a field."
         ),
     ] = Scheme.AUTO,
     ragged: Ragged = False,

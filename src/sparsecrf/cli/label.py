@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import chain
+from math import inf
 from typing import IO, TYPE_CHECKING, Annotated
 
 from sparsecrf._core import InputError
@@ -37,6 +38,15 @@ def label(
     score: Annotated[
         bool, Declared("Before each labelling a line: # rank, its probability, its score.", "--score")
     ] = False,
+    token_scores: Annotated[
+        bool, Declared("After each label what its position adds to the score.", "--token-scores")
+    ] = False,
+    cost_factor: Annotated[
+        float,
+        Declared(
+            "Multiply all weights by this, as crf_test -c: it changes probabilities only.", "--cost-factor", metavar="X"
+        ),
+    ] = 1.0,
     force: Annotated[
         bool, Declared("Keep the labels in the last column; those that the model does not know are free.", "--force")
     ] = False,
@@ -73,6 +83,12 @@ def label(
     check_readable(model, data)
     check_writable(None if output == "-" else output, inputs=[model])
     known = Model.load(model)
+    if not 0 < cost_factor < inf:
+        import typer
+
+        raise typer.BadParameter(f"expected a finite number above 0, found {cost_factor:g}", param_hint="--cost-factor")
+    if cost_factor != 1:
+        known = known.scaled(cost_factor)
     labeller = known.labeller()
     if constrain not in (None, *SCHEMES):
         import typer
@@ -93,6 +109,7 @@ def label(
             headers=score or nbest > 1,
             probability=marginals or all_marginals,
             distribution=all_marginals,
+            token_scores=token_scores,
             force=force,
             bytes=charset.is_bytes,
             ragged=ragged,

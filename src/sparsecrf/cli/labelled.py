@@ -84,9 +84,10 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
     return Manner(format, template, start, tuple(init.labels), charset.name)
 
 
-def read_labelled(inputs: Inputs, init: Model | None = None, *, quiet: bool) -> Labelled:
-    """Read files into memory, as the options and the model `init` say."""
+def read_labelled(inputs: Inputs, init: Model | None = None, *, min_count: int = 1, quiet: bool) -> Labelled:
+    """Read files into memory, as the options and the model `init` say, without attributes that are too rare."""
     from sparsecrf.encoding.encode import encode_files
+    from sparsecrf.encoding.rare import without_rare
 
     began = time.perf_counter()
     how = manner_of(inputs, init)
@@ -103,11 +104,12 @@ def read_labelled(inputs: Inputs, init: Model | None = None, *, quiet: bool) -> 
             encoding=how.encoding,
             progress=advance,
         )
+        corpus = encoded.corpus
+        if min_count > 1:
+            corpus, vocabulary = without_rare(corpus, vocabulary, min_count)
         dev = _read_dev(inputs, how, vocabulary, encoded.template, encoded.n_columns, advance)
     took = time.perf_counter() - began
-    return Labelled(
-        vocabulary, encoded.corpus, encoded.template, max(0, encoded.n_columns - 1), dev, took, how.encoding
-    )
+    return Labelled(vocabulary, corpus, encoded.template, max(0, encoded.n_columns - 1), dev, took, how.encoding)
 
 
 def read_cached(

@@ -69,6 +69,8 @@ def _value(text: str, kind: Any, declared: Declared) -> Any:
         too_small = declared.min is not None and number < declared.min
         too_large = declared.max is not None and number > declared.max
         return None if too_small or too_large else number
+    if kind is float:
+        return None
     if isinstance(kind, type) and issubclass(kind, Enum):
         return next((member for member in kind if member.value == text), None)
     if not text or (text.startswith("-") and text != "-"):

@@ -13,7 +13,7 @@ import typer
 from sparsecrf._core import InputError
 from sparsecrf.cli.declared import INTERRUPTED
 from sparsecrf.cli.options import Inputs, Rho2, Shown, Solver, Threads, with_groups
-from sparsecrf.defaults import CHECKPOINT_EVERY, RHO1, RHO2, SOLVER, TOL
+from sparsecrf.defaults import CHECKPOINT_EVERY, RHO1, RHO2, SOLVER, STOP_EPS, TOL
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
@@ -67,6 +67,21 @@ class FitOptions:
             help="Stop when the error on --dev has not improved for so many iterations; keep the best.",
         ),
     ] = None
+    stop_window: Annotated[
+        int | None,
+        typer.Option(
+            rich_help_panel=_STOPPING,
+            metavar="N",
+            min=2,
+            help="Stop when the error on --dev has varied by less than --stop-eps in so many iterations; Wapiti's -w.",
+        ),
+    ] = None
+    stop_eps: Annotated[
+        float,
+        typer.Option(
+            rich_help_panel=_STOPPING, metavar="X", min=0, help="For --stop-window, in percent of tokens; Wapiti's -e."
+        ),
+    ] = STOP_EPS
     threads: Threads = 0
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Orders the sequences of sgd and sgd-l1.")] = 0
     observed_only: Annotated[
@@ -90,7 +105,7 @@ class FitOptions:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Where the data are kept, what training starts from, and where its log goes."""
+    """Where the data are kept, what is left out of them, what training starts from, and where its log goes."""
 
     cache: Annotated[
         str | None,
@@ -110,6 +125,12 @@ class RunOptions:
             min=1,
         ),
     ] = None
+    min_count: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, help="Leave out attributes that occur at fewer positions, as crf_learn -f does."
+        ),
+    ] = 1
     init: Annotated[
         str | None,
         typer.Option(
@@ -194,8 +215,12 @@ def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
     from sparsecrf.training import OVER_SHARDS
 
     check_solver(fitting.solver, fitting.rho1)
-    if fitting.patience is not None and inputs.dev is None:
-        raise typer.BadParameter("expected --dev with it, found none", param_hint="--patience")
+    for option, value in (("--patience", fitting.patience), ("--stop-window", fitting.stop_window)):
+        if value is not None and inputs.dev is None:
+            raise typer.BadParameter("expected --dev with it, found none", param_hint=option)
+    if run.min_count > 1 and (run.cache or run.dask) is not None:
+        other = "--dask" if run.cache is None else "--cache"
+        raise typer.BadParameter(f"expected no {other} with it: data are counted in memory", param_hint="--min-count")
     if run.cache is not None and run.dask is not None:
         raise typer.BadParameter("expected no --dask with it, whose workers keep the data", param_hint="--cache")
     if (run.cache or run.dask) is not None and fitting.solver not in OVER_SHARDS:
@@ -225,7 +250,7 @@ def read(
     from sparsecrf.cli.labelled import read_cached, read_labelled
 
     if run.cache is None:
-        yield read_labelled(inputs, init, quiet=quiet)
+        yield read_labelled(inputs, init, min_count=run.min_count, quiet=quiet)
     else:
         yield read_cached(inputs, run.cache, run.shard_tokens, init, threads=threads, quiet=quiet)
 

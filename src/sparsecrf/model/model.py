@@ -164,6 +164,18 @@ class Model:
         """
         return self._of(self._parts(), "model")
 
+    def scaled(self, factor: float) -> Model:
+        """The model with all weights multiplied by a number: the larger it is, the surer the model. If it is above 0,
+        the best labels stay as they are."""
+        return Model(
+            self.vocabulary,
+            self.features,
+            factor * self.w,
+            template=self.template,
+            n_columns=self.n_columns,
+            training=self.training,
+        )
+
     def _parts(self) -> Parts:
         """What a file keeps: weights that are not zero, and the attributes that have one."""
         import numpy as np

@@ -12,7 +12,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Corpus, InputError, StringTable
-from sparsecrf.defaults import CHECKPOINT_EVERY, RHO1, RHO2, SOLVER, TOL
+from sparsecrf.defaults import CHECKPOINT_EVERY, RHO1, RHO2, SOLVER, STOP_EPS, TOL
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.model import Model
@@ -188,6 +188,8 @@ def fit(
     init: Fit | Weights | None = None,
     dev: Corpus | None = None,
     patience: int | None = None,
+    stop_window: int | None = None,
+    stop_eps: float = STOP_EPS,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = CHECKPOINT_EVERY,
     resume: bool = False,
@@ -210,7 +212,8 @@ def fit(
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
     `patience`, training also stops when that error has not improved for so many iterations; unless the optimum is
-    found first, the weights with the smallest error are returned.
+    found first, the weights with the smallest error are returned. With `stop_window`, it stops when the errors of so
+    many iterations are within `stop_eps` (percent) of each other, with the last weights, as Wapiti does.
 
     `checkpoint` names a file for the state of the run, written every `checkpoint_every` seconds and at the end, also
     of a run that is interrupted or reaches a limit. With `resume`, the run in that file goes on as if it had never
@@ -241,7 +244,7 @@ def fit(
     objective.heartbeat = heartbeat
     if isinstance(init, Fit):
         check_same_vocabulary("init", init.corpus, corpus)
-    held_out = _dev(corpus, dev, patience, threads)
+    held_out = _dev(corpus, dev, patience, threads, stop_window, stop_eps)
     keeper = resumed = None
     if checkpoint is not None:
         keeper = Checkpoint(checkpoint, checkpoint_every, _identity(objective, solver, options, dev))
@@ -286,13 +289,16 @@ def _checked_options(solver: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return dict(options)
 
 
-def _dev(corpus: Corpus | Shards, dev: Corpus | None, patience: int | None, threads: int) -> Dev | None:
+def _dev(
+    corpus: Corpus | Shards, dev: Corpus | None, patience: int | None, threads: int, window: int | None, eps: float
+) -> Dev | None:
     if dev is None:
-        if patience is not None:
-            raise InputError(f"patience: expected a dev corpus with it, found patience {patience} alone")
+        for name, value in (("patience", patience), ("stop_window", window)):
+            if value is not None:
+                raise InputError(f"{name}: expected a dev corpus with it, found {name} {value} alone")
         return None
     check_same_vocabulary("dev", dev, corpus)
-    return Dev(dev, patience, threads)
+    return Dev(dev, patience, threads, window, eps)
 
 
 def _identity(

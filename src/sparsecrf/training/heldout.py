@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import Chain, Corpus, FeatureSet, InputError
+from sparsecrf.defaults import STOP_EPS
 from sparsecrf.shards import Shards
 from sparsecrf.training.feature_sets import Floats, Numbers
 
@@ -51,12 +53,18 @@ class Best:
 class Dev:
     """The error on a dev corpus, iteration by iteration."""
 
-    def __init__(self, corpus: Corpus, patience: int | None, threads: int) -> None:
+    def __init__(
+        self, corpus: Corpus, patience: int | None, threads: int, window: int | None = None, eps: float = STOP_EPS
+    ) -> None:
+        if window is not None and window < 2:
+            raise InputError(f"stop_window: expected at least 2 iterations, found {window}")
+        if not eps >= 0:
+            raise InputError(f"stop_eps: expected a number >= 0, found {eps}")
         if patience is not None and patience < 1:
             raise InputError(f"patience: expected at least 1 iteration, found {patience}")
         if (corpus.labels < 0).all():
             raise InputError("dev: expected labels, found none in the whole corpus")
-        self.corpus, self.patience, self.threads = corpus, patience, threads
+        self.corpus, self.patience, self.threads, self.window, self.eps = corpus, patience, threads, window, eps
         self.best: Best | None = None
 
     def look(self, iteration: int, numbers: Numbers, w: Floats) -> float:
@@ -70,3 +78,10 @@ class Dev:
     def exhausted(self, iteration: int) -> bool:
         """The error has not improved for `patience` iterations."""
         return self.patience is not None and self.best is not None and iteration - self.best.iteration >= self.patience
+
+    def settled(self, errors: Sequence[float | None]) -> bool:
+        """The last `window` of these errors, one an iteration, are within `eps` of each other (Wapiti's -w and -e)."""
+        if self.window is None or len(errors) < self.window:
+            return False
+        last = [error for error in errors[-self.window :] if error is not None]
+        return len(last) == self.window and max(last) - min(last) < self.eps

@@ -1,0 +1,119 @@
+"""Options that users of Wapiti and CRF++ know: cut-off by count, stop window, cost factor, scores of tokens."""
+
+import json
+
+import numpy as np
+import pytest
+
+from sparsecrf import InputError, Model, Vocabulary, fit
+from sparsecrf.encoding.rare import without_rare
+from sparsecrf.training.heldout import Dev
+
+DATA = "the DET\ncat NOUN\nruns VERB\n\nthe DET\ndog NOUN\nruns VERB\n\na DET\ncat NOUN\n\n"
+TEMPLATE = "U:%x[0,0]\n*1:%x[-1,0]\nB\n"
+
+
+@pytest.fixture
+def files(program):
+    program.write(t_txt=TEMPLATE, a_txt=DATA)
+    return program
+
+
+def names(model):
+    table = model.vocabulary.attributes
+    return {table[k] for k in range(len(table))}
+
+
+def test_min_count_leaves_rare_attributes_out(files):
+    """As if the training data had never had them; a dev file is read by what is left."""
+    common = ["train", "a.txt", "-t", "t.txt", "--rho1", "0.01", "--json"]
+    everything = json.loads(files(*common, "-m", "all").out)
+    found = json.loads(files(*common, "-m", "m", "--min-count", "2", "--dev", "a.txt").out)
+    # Once only: U:dog U:a, *1:cat *1:dog *1:a
+    assert (everything["attributes"], found["attributes"]) == (11, 6)
+    assert names(Model.load("m")) <= {"U:the", "U:cat", "U:runs", "*1:_B-1", "*1:the", "B"}
+    program = files("train", "a.txt", "-t", "t.txt", "-m", "m", "--min-count", "2", "--cache", "c")
+    assert (program.status, "expected no --cache with it" in program.err) == (2, True)
+
+
+def test_the_corpus_without_rare_attributes_is_that_of_the_others():
+    X = [[["a", ("b", 0.5)], ["a"], ["c", "b"]], [["a", "d"]]]
+    y = [["N", "V", "N"], ["V"]]
+    vocabulary = Vocabulary(bigrams={"a", "c"})
+    corpus, small = without_rare(vocabulary.encode(X, y, grow=True), vocabulary, 2)
+    kept = {"a", "b", "BIAS"}
+    other = Vocabulary(bigrams={"a", "c"})
+    for name in (small.attributes[k] for k in range(len(small.attributes))):
+        other.attributes.intern(name)
+    for k in range(len(small.labels)):
+        other.labels.intern(small.labels[k])
+    assert {small.attributes[k] for k in range(len(small.attributes))} & {"a", "b", "c", "d"} == kept & {"a", "b"}
+    assert corpus.fingerprint == other.encode(X, y).fingerprint
+    with pytest.raises(InputError, match="at_least: expected at least 1"):
+        without_rare(corpus, small, 0)
+
+
+def test_stop_window():
+    """Wapiti's rule: the last errors are within eps of each other."""
+    corpus = Vocabulary().encode([["a"]], [["N"]], grow=True)
+    dev = Dev(corpus, None, 1, window=3, eps=0.5)
+    assert not dev.settled([9.0, 9.0])
+    assert dev.settled([50.0, 9.0, 9.1, 9.4])
+    assert not dev.settled([9.0, 9.1, 9.5])  # not below eps
+    assert not dev.settled([None, 9.0, 9.0])
+    for wrong in ({"window": 1}, {"window": 3, "eps": -1.0}):
+        with pytest.raises(InputError, match="stop_"):
+            Dev(corpus, None, 1, **wrong)
+
+
+def test_stop_window_ends_training(files):
+    vocabulary = Vocabulary()
+    corpus = vocabulary.encode([["a", "b"], ["b", "a"]] * 5, [["N", "V"], ["V", "N"]] * 5, grow=True)
+    options = {"rho1": 0.0, "tol": 0.0, "solver": "owlqn", "max_iter": 100}
+    found = fit(corpus, dev=corpus, stop_window=4, **options)
+    assert found.stopped_by == "dev"
+    assert found.history[-1].iter < 20
+    assert [record.dev_error for record in found.history[-4:]] == [0.0] * 4
+    with pytest.raises(InputError, match="stop_window: expected a dev corpus with it"):
+        fit(corpus, stop_window=4)
+    common = ["train", "a.txt", "-t", "t.txt", "-m", "m", "--solver", "owlqn", "--tol", "0", "--stop-window", "3"]
+    done = files(*common, "--stop-eps", "0.1", "--dev", "a.txt", "--json")
+    assert json.loads(done.out)["stopped_by"] == "dev"
+    assert files(*common).status == 2  # no dev file
+
+
+@pytest.fixture
+def trained(files):
+    assert files("train", "a.txt", "-t", "t.txt", "-m", "m", "--rho1", "0.1").status == 0
+    return files
+
+
+def test_token_scores_add_up_to_the_score(trained):
+    for options in ([], ["--nbest", "3"], ["--force"]):
+        done = trained("label", "-m", "m", "a.txt", "--score", "--token-scores", *options)
+        blocks = done.out.rstrip("\n").split("\n\n")
+        assert len(blocks) == (9 if "--nbest" in options else 3)
+        for block in blocks:
+            header, *lines = block.split("\n")
+            assert sum(float(line.split()[-1]) for line in lines) == pytest.approx(float(header.split()[-1]), abs=1e-5)
+            assert all(len(line.split()) == 4 for line in lines)
+    # The first token of `the cat`: its own weights and those after the start.
+    model = Model.load("m")
+    parts = model.explain([["the"]]).tokens[0]
+    first = trained("label", "-m", "m", "-", "--token-scores", stdin=b"the\n").out.split()
+    assert float(first[-1]) == pytest.approx(parts.score, abs=1e-5)
+
+
+def test_cost_factor(trained):
+    """Scores are multiplied; the labels stay."""
+    one, two = (trained("label", "-m", "m", "a.txt", "--score", "--cost-factor", c).out.split("\n") for c in ("1", "2"))
+    assert [line.split()[-1] for line in one if line and line[0] != "#"] == [
+        line.split()[-1] for line in two if line and line[0] != "#"
+    ]
+    scores = [[float(line.split()[-1]) for line in lines if line.startswith("#")] for lines in (one, two)]
+    np.testing.assert_allclose(2 * np.array(scores[0]), scores[1], atol=1e-5)
+    model = Model.load("m")
+    rows = [["the"], ["cat"]]
+    log_odds = [m.log_prob(rows, ["DET", "NOUN"]) - m.log_prob(rows, ["NOUN", "DET"]) for m in (model, model.scaled(3))]
+    assert log_odds[1] == pytest.approx(3 * log_odds[0])
+    assert trained("label", "-m", "m", "a.txt", "--cost-factor", "0").status == 2
