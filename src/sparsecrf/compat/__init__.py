@@ -2,10 +2,11 @@
 
     import sparsecrf.compat as pycrfsuite              # Trainer, Tagger, ItemSequence
     import sparsecrf.compat as sklearn_crfsuite        # CRF
-    from sparsecrf.compat import metrics, scorers
+    from sparsecrf.compat import metrics, scorers, utils
 
 The objective is CRFsuite's (params.py), on the features that CRFsuite would make (features.py). Model files are those
-of sparsecrf; those of CRFsuite can be opened.
+of sparsecrf; those of CRFsuite can be opened, and written on request. `install` gives the originals' names to these
+classes, for pickles of the originals and for libraries that import them.
 """
 
 from __future__ import annotations
@@ -14,20 +15,43 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sparsecrf.compat import metrics, scorers
+    from sparsecrf.compat import metrics, scorers, utils
+    from sparsecrf.compat.errors import CRFSUITE_VERSION, CRFSuiteError
     from sparsecrf.compat.estimator import CRF
     from sparsecrf.compat.itemsequence import ItemSequence
+    from sparsecrf.compat.originals import install
     from sparsecrf.compat.tagger import Tagger
-    from sparsecrf.compat.trainer import Trainer
+    from sparsecrf.compat.trainer import BaseTrainer, Trainer
 
 #: Imported when first used: a tagger does not wait for scikit-learn.
-_HOME = {"CRF": "estimator", "ItemSequence": "itemsequence", "Tagger": "tagger", "Trainer": "trainer"}
+_HOME = {
+    "BaseTrainer": "trainer",
+    "CRF": "estimator",
+    "CRFSUITE_VERSION": "errors",
+    "CRFSuiteError": "errors",
+    "ItemSequence": "itemsequence",
+    "Tagger": "tagger",
+    "Trainer": "trainer",
+    "install": "originals",
+}
 
-__all__ = ["CRF", "ItemSequence", "Tagger", "Trainer", "metrics", "scorers"]
+__all__ = [
+    "CRF",
+    "CRFSUITE_VERSION",
+    "BaseTrainer",
+    "CRFSuiteError",
+    "ItemSequence",
+    "Tagger",
+    "Trainer",
+    "install",
+    "metrics",
+    "scorers",
+    "utils",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("metrics", "scorers"):
+    if name in ("metrics", "scorers", "utils"):
         return import_module(f"sparsecrf.compat.{name}")
     if name in _HOME:
         found = getattr(import_module(f"sparsecrf.compat.{_HOME[name]}"), name)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sparsecrf._core import Corpus, Encoder, InputError
-from sparsecrf.compat.itemsequence import tokens
+from sparsecrf.compat.itemsequence import tokens, without_bytes
 from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
 
 
@@ -27,7 +27,7 @@ class Data:
         )
 
     def add(self, xseq: Iterable[Any], yseq: Iterable[str], group: int) -> None:
-        items, labels = tokens(xseq), list(yseq)
+        items, labels = tokens(xseq), [y.decode() if isinstance(y, bytes) else y for y in yseq]
         where = f"sequence {len(self._groups)}"
         if len(items) != len(labels):
             raise InputError(
@@ -37,7 +37,13 @@ class Data:
             if not isinstance(label, str):
                 raise InputError(f"{where}: expected labels to be text, found {type(label).__name__} {label!r}"[:160])
         if items:  # an empty sequence says nothing
-            self._encoder.add(items, labels)
+            try:
+                self._encoder.add(items, labels)
+            except InputError:
+                text = without_bytes(items)
+                if text is None:
+                    raise
+                self._encoder.add(text, labels)
             self._groups.append(group)
 
     def label_names(self) -> list[str]:

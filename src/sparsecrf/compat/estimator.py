@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from sparsecrf._core import InputError
 from sparsecrf.compat.itemsequence import tokens
 from sparsecrf.compat.metrics import flat_accuracy_score
+from sparsecrf.compat.modelfile import FileResource
 from sparsecrf.compat.tagger import ParsedDump, Tagger
 from sparsecrf.compat.trainer import LinePerIterationTrainer, Trainer
 from sparsecrf.compat.training_log import TrainLogParser
@@ -29,23 +29,18 @@ _CRFSUITE_NAMES = {
 _NOT_OF_TRAINING = ("algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls")
 
 
-class ModelFile(NamedTuple):
-    """Where the model is kept: None in memory, and in the pickle of the estimator."""
-
-    name: str | os.PathLike[str] | None
-
-
 class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """sklearn-crfsuite's CRF, trained by `sparsecrf`: parameters as for `Trainer`, None for the default.
 
     With `model_filename`, `fit` also writes the model there, and an estimator that was not fitted takes it from there,
-    be it of this package or of CRFsuite. Otherwise the model is in memory: no file is made, and `keep_tempfiles` has no
-    meaning.
+    be it of this package or of CRFsuite. Otherwise the model is in memory, and a file is made only if it is asked for:
+    `modelfile.name` (`keep_tempfiles`: it stays when the estimator is gone).
     """
 
     #: The last training run.
     training_log_: TrainLogParser | None = None
     _model: Model | None = None
+    _modelfile: FileResource | None = None
     _tagger: Tagger | None = None
     _info_cached: ParsedDump | None = None
 
@@ -129,6 +124,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         trainer.train(self.model_filename or "", holdout=-1 if X_dev is None else 1)
         self.training_log_ = trainer.logparser
         self._model, self._tagger, self._info_cached = trainer.model, None, None
+        if trainer.model is not None:
+            self.modelfile.use(trainer.model)
         return self
 
     def _trainer(self) -> Trainer:
@@ -144,14 +141,14 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     # ---- Answers
 
-    def predict(self, X: Iterable[Iterable[Any]]) -> NDArray[np.object_]:
+    def predict(self, X: Iterable[Iterable[Any]]) -> Rows:
         """The labels of each sequence: an array of lists."""
         return _of_lists(map(self.predict_single, X))
 
     def predict_single(self, xseq: Iterable[Any]) -> list[str]:
         return self._fitted_tagger().tag(xseq)
 
-    def predict_marginals(self, X: Iterable[Iterable[Any]]) -> NDArray[np.object_]:
+    def predict_marginals(self, X: Iterable[Iterable[Any]]) -> Rows:
         """The probabilities of each sequence: an array of lists with a dict {label: probability} for each token."""
         return _of_lists(map(self.predict_marginals_single, X))
 
@@ -173,8 +170,14 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     # ---- The model: None before there is one
 
     @property
-    def modelfile(self) -> ModelFile:
-        return ModelFile(self.model_filename)
+    def modelfile(self) -> FileResource:
+        """The file of the model, made when its `name` is asked for if it has none; `modelfile.cleanup()` removes it."""
+        found = self._modelfile
+        if found is None or (found.auto if self.model_filename is not None else not found.auto):
+            found = self._modelfile = FileResource(self.model_filename, self.keep_tempfiles)
+            if self._model is not None:
+                found.use(self._model)
+        return found
 
     @property
     def tagger_(self) -> Tagger | None:
@@ -233,15 +236,39 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         return self._model is not None or self.model_filename is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            name: value for name, value in super().__getstate__().items() if name not in ("_tagger", "_info_cached")
-        }
+        """The model is in it; files and what is made from the model are not."""
+        gone = ("_tagger", "_info_cached", "_modelfile")
+        return {name: value for name, value in super().__getstate__().items() if name not in gone}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Of a pickle of this class, or of sklearn-crfsuite's (`sparsecrf.compat.install`), whose model is a file."""
+        state = dict(state)
+        file = state.pop("modelfile", None)
+        if isinstance(file, FileResource) and (content := file.content()) is not None:
+            tagger = Tagger()
+            tagger.open_inmemory(content)
+            state["_model"] = tagger.model
+        super().__setstate__(state)
 
 
-def _of_lists(rows: Iterable[list[Any]]) -> NDArray[np.object_]:
+class Rows(np.ndarray[Any, np.dtype[np.object_]]):
+    """An array of lists, as sklearn-crfsuite's `predict` gives. It equals a list of the same lists: older versions gave
+    a list.
+    """
+
+    def __eq__(self, other: object) -> Any:
+        return np.bool_(self.tolist() == other) if isinstance(other, list) else super().__eq__(other)
+
+    def __ne__(self, other: object) -> Any:
+        return np.bool_(self.tolist() != other) if isinstance(other, list) else super().__ne__(other)
+
+    __hash__ = None  # as an array has none
+
+
+def _of_lists(rows: Iterable[list[Any]]) -> Rows:
     """One dimension of lists, even if all are equally long: what scikit-learn can index and join."""
     found = list(rows)
     array = np.empty(len(found), dtype=object)
     for k, row in enumerate(found):
         array[k] = row
-    return array
+    return array.view(Rows)

@@ -44,6 +44,36 @@ def tokens(xseq: Iterable[Any]) -> list[Any]:
     return [list(item) if isinstance(item, str) else item for item in xseq]
 
 
+def without_bytes(items: list[Any]) -> list[Any] | None:
+    """Items whose names and values are text where they were bytes in UTF-8; None if there were none.
+
+    To look at every name takes time: ask only if the encoder found something that is not text.
+    """
+    made = [_decoded(item, f"item {t}") for t, item in enumerate(items)]
+    return None if all(new is old for new, old in zip(made, items, strict=True)) else made
+
+
+def _decoded(item: Any, where: str) -> Any:
+    """The same object if nothing in it is bytes."""
+    if isinstance(item, bytes):
+        return text_of(item, where)
+    if isinstance(item, dict):
+        pairs = {_decoded(name, where): _decoded(value, where) for name, value in item.items()}
+        same = all(a is b and item[a] is pairs[a] for a, b in zip(item, pairs, strict=False))
+        return item if same else pairs
+    if isinstance(item, (list, tuple, set, frozenset)):
+        made = [_decoded(part, where) for part in item]
+        return item if all(a is b for a, b in zip(item, made, strict=True)) else made
+    return item
+
+
+def text_of(raw: bytes, where: str) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{where}: expected bytes in UTF-8, found {raw[:40]!r}") from None
+
+
 def _attributes(item: Any, prefix: str, t: int) -> Iterator[tuple[str, float]]:
     if not isinstance(item, dict):
         if not isinstance(item, Iterable):
@@ -55,8 +85,8 @@ def _attributes(item: Any, prefix: str, t: int) -> Iterator[tuple[str, float]]:
         return
     for key, value in item.items():
         name = prefix + _text(key, t)
-        if isinstance(value, str):
-            yield f"{name}:{value}", 1.0
+        if isinstance(value, (str, bytes)):
+            yield f"{name}:{_text(value, t)}", 1.0
         elif isinstance(value, (dict, list, set)):
             yield from _attributes(value, f"{name}:", t)
         else:
@@ -70,6 +100,8 @@ def _attributes(item: Any, prefix: str, t: int) -> Iterator[tuple[str, float]]:
 
 
 def _text(key: Any, t: int) -> str:
+    if isinstance(key, bytes):
+        return text_of(key, f"item {t}")
     if not isinstance(key, str):
         raise InputError(f"item {t}: expected the name of an attribute, found {type(key).__name__} {key!r}"[:160])
     return key

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain
 from typing import Any
 
 from sklearn import metrics
 
+from sparsecrf.compat.utils import flatten
+
 Labels = Iterable[Iterable[str]]
-
-
-def flatten(y: Iterable[Iterable[Any]]) -> list[Any]:
-    """One list of the items of all sequences."""
-    return list(chain.from_iterable(y))
 
 
 def flat_accuracy_score(y_true: Labels, y_pred: Labels, **options: Any) -> float:

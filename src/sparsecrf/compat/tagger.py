@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Chain, Corpus, InputError
-from sparsecrf.compat.itemsequence import tokens
+from sparsecrf.compat.itemsequence import tokens, without_bytes
 from sparsecrf.model import Model
 
 if TYPE_CHECKING:
@@ -87,7 +87,13 @@ class Tagger:
     def set(self, xseq: Iterable[Any]) -> None:
         """Take a sequence: an `ItemSequence` or what makes one."""
         model, items = self._opened_model(), tokens(xseq)
-        self._corpus = model.vocabulary.encode([items]) if items else None
+        try:
+            self._corpus = model.vocabulary.encode([items]) if items else None
+        except InputError:
+            text = without_bytes(items)
+            if text is None:
+                raise
+            self._corpus = model.vocabulary.encode([text])
         self._marginals = None
 
     def tag(self, xseq: Iterable[Any] | None = None) -> list[str]:
@@ -99,7 +105,7 @@ class Tagger:
             return []
         return [names[k] for k in self._chain.viterbi(self._corpus)[0].tolist()]
 
-    def probability(self, yseq: Iterable[str]) -> float:
+    def probability(self, yseq: Iterable[str | bytes]) -> float:
         """P(labels | sequence) for the sequence that was set."""
         import numpy as np
 
@@ -112,7 +118,7 @@ class Tagger:
             return 1.0
         return float(np.exp(self._chain.span_log_prob(self._corpus, 0, 0, ids)))
 
-    def marginal(self, y: str, pos: int) -> float:
+    def marginal(self, y: str | bytes, pos: int) -> float:
         """P(label at this position | sequence) for the sequence that was set."""
         k = self._label_id(y)
         length = 0 if self._corpus is None else self._corpus.n_tokens
@@ -122,9 +128,9 @@ class Tagger:
             self._marginals = self._chain.marginals(self._corpus)
         return float(self._marginals[pos, k])
 
-    def _label_id(self, name: str) -> int:
+    def _label_id(self, name: str | bytes) -> int:
         model = self._opened_model()
-        found = model.vocabulary.labels.find(name)
+        found = model.vocabulary.labels.find(name.decode() if isinstance(name, bytes) else name)
         if found is None:
             # The type of error that python-crfsuite has for it.
             raise RuntimeError(f"expected a label of the model ({', '.join(model.labels[:10])}), found {name!r}")

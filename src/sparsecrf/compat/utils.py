@@ -1,0 +1,12 @@
+"""sklearn-crfsuite's `utils`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any
+
+
+def flatten(y: Iterable[Iterable[Any]]) -> list[Any]:
+    """One list of the items of all sequences."""
+    return list(chain.from_iterable(y))
