@@ -33,7 +33,7 @@ def model(tmp_path):
         made.features,
         made.w,
         template=Template("U:%x[0,0]\n"),
-        training={"rho1": 0.5, "gap": 1.25e-5, "kkt": None, "solver": "auto"},
+        training={"rho1": 0.5, "gap": 1.25e-5, "kkt": None, "solver": "auto", "tokens": 1234567},
     )
     made.save(tmp_path / "m.safetensors")
     return made
@@ -44,6 +44,8 @@ def test_text(call, model):
     assert (status, err) == (0, "")
     for part in ("3 of labels, 3 of label pairs", "U:%x[0,0]", "1.25e-05", "not known", "Transitions", "[start]"):
         assert part in out
+    said = {" ".join(line.replace("│", " ").split()) for line in out.splitlines()}
+    assert {"above the optimum, at most 1.25e-05", "training tokens 1,234,567", "rho1 0.5"} <= said
     assert "[red]bark[/red]" in out  # a name, no colour
     assert out.index("Label NOUN") < out.index("+2.0000") < out.index("-1.2500") < out.index("Label VERB")
     assert BIAS not in out  # its weights are in the matrix

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE
 from rich.console import Console
@@ -96,12 +96,33 @@ def _summary(explained: ModelExplanation) -> Table:
     for name, value in explained.training.items():
         if isinstance(value, (dict, list)):  # the history: numbers for a picture
             continue
-        rows[name] = f"{value:.6g}" if isinstance(value, float) else "not known" if value is None else str(value)
+        rows[_IN_WORDS.get(name, name)] = _number(value)
     table = _table("Model", ["", "value"])
     table.columns[1].justify = "left"
     for name, text in rows.items():
         table.add_row(Text(name), Text(text))
     return table
+
+
+#: Entries of a training record whose names say too little.
+_IN_WORDS = {
+    "kkt": "KKT residual, relative",
+    "gap": "above the optimum, at most",
+    "remaining": "above the optimum, about",
+    "stopped_by": "stopped by",
+    "features": "features to choose from",
+    "sequences": "training sequences",
+    "tokens": "training tokens",
+}
+
+
+def _number(value: Any) -> str:
+    """An entry of a training record; text as it is."""
+    if value is None:
+        return "not known"
+    if isinstance(value, bool | str):
+        return str(value)
+    return f"{value:,.6g}" if isinstance(value, float) else f"{value:,}"
 
 
 def _templates(explained: ModelExplanation) -> Table:
