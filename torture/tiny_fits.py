@@ -297,7 +297,7 @@ def check(found: Any, vocabulary: Any) -> None:
     for name, value in numbers.items():
         if not isfinite(value):
             raise AssertionError(f"{name}: expected a finite number, found {value}")
-    rounding = 1e-15 * (1 + _LARGEST * float(abs(found.w).sum()))  # of the scores
+    rounding = 1e-14 * (1 + _LARGEST * float(abs(found.w).sum()))  # of the scores
     if not (found.gap >= 0 and found.objective >= -rounding):
         raise AssertionError(f"expected a gap and an objective >= 0, found {found.gap} and {found.objective}")
     Model.from_bytes(found.model(vocabulary).to_bytes())
