@@ -23,6 +23,7 @@ from sparsecrf.encoding.formats import COLUMNS, CRFSUITE
 from sparsecrf.files import container
 from sparsecrf.files.crfsuite import read_crfsuite
 from sparsecrf.model import crfpp as crfpp_files
+from sparsecrf.model import crfpp_binary as crfpp_binary_files
 from sparsecrf.model import crfsuite as crfsuite_files
 from sparsecrf.model import wapiti as wapiti_files
 from sparsecrf.model.predict import predicted
@@ -149,8 +150,9 @@ def wapiti_model(data: bytes) -> None:
 
 
 def crfpp_model(data: bytes) -> None:
-    """Text models of CRF++."""
-    _use(crfpp_files.from_text(data, "model"))
+    """Models of CRF++, text and binary."""
+    read = crfpp_binary_files.from_binary if crfpp_binary_files.is_binary(data) else crfpp_files.from_text
+    _use(read(data, "model"))
 
 
 def corpus_file(data: bytes) -> None:
