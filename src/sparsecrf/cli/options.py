@@ -34,6 +34,14 @@ DataFiles: TypeAlias = Annotated[
     list[str],
     typer.Argument(help="Labelled data, one file or several; [bold]-[/bold] is standard input.", metavar="TRAIN"),
 ]
+AnyModel: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        help="A model file, of sparsecrf or as `convert` takes them: of CRFsuite, Wapiti or CRF++.",
+        metavar="MODEL",
+        show_default=False,
+    ),
+]
 TemplateFile: TypeAlias = Annotated[
     str | None,
     typer.Option(

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from sparsecrf.cli.options import Quiet
+from sparsecrf.cli.options import AnyModel, Quiet
 
 
 def report(
-    model: Annotated[str, typer.Argument(help="A model file.", metavar="MODEL", show_default=False)],
+    model: AnyModel,
     output: Annotated[
         str, typer.Option("--output", "-o", help="The page to write.", metavar="FILE.html", show_default=False)
     ],
@@ -35,7 +35,7 @@ def report(
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.files.atomic import write_atomically
     from sparsecrf.files.text import name_of
-    from sparsecrf.model import Model
+    from sparsecrf.model.foreign import open_model
     from sparsecrf.progress import say
     from sparsecrf.report import make_report
 
@@ -43,7 +43,7 @@ def report(
     check_writable(output, inputs=[model, data])
     name = os.path.basename(name_of(model))
     page = make_report(
-        Model.load(model), name=name, data=data, max_sentences=max_sentences, max_weights=max_weights
+        open_model(model), name=name, data=data, max_sentences=max_sentences, max_weights=max_weights
     ).encode()
     write_atomically(output, page)
     say(f"{name_of(output)}: {len(page) / 2**20:.1f} MB", quiet=quiet)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sparsecrf.cli.options import AnyModel
+
 if TYPE_CHECKING:
     from sparsecrf.explain import ModelExplanation, Weight
 
@@ -25,7 +27,7 @@ class Format(str, Enum):
 
 
 def show(
-    model: Annotated[str, typer.Argument(help="A model file.", metavar="MODEL", show_default=False)],
+    model: AnyModel,
     top: Annotated[
         int | None, typer.Option(min=1, help="How many weights, largest first: of each label as text, 10; else all.")
     ] = None,
@@ -41,11 +43,11 @@ def show(
     As tsv, the previous label is empty for weights of single labels and \\[start] at the start of a sequence.
     """
     from sparsecrf.cli.files import check_readable
-    from sparsecrf.model import Model
+    from sparsecrf.model.foreign import open_model
 
     check_readable(model)
     shown = _TOP if top is None and format is Format.text and attribute is None else top
-    explained = Model.load(model).explain(top=shown, label=label, attribute=attribute)
+    explained = open_model(model).explain(top=shown, label=label, attribute=attribute)
     if format is Format.tsv:
         _write_tsv(explained.largest(shown))
     elif format is Format.json:

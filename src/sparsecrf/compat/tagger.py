@@ -6,7 +6,6 @@ import contextlib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Chain, Corpus, InputError
@@ -33,14 +32,21 @@ class Tagger:
     """python-crfsuite's Tagger, for model files of this package and of CRFsuite."""
 
     def __init__(self) -> None:
-        self.model: Model | None = None  #: None when closed
+        self._model: Model | None = None
+        self._unread: tuple[bytes, str] | None = None  # a model of CRFsuite that nobody has asked yet, and its name
         self._size: int | None = None  # bytes of the file
+        self._corpus: Corpus | None = None
+        self._marginals: NDArray[np.float64] | None = None
 
     # ---- Models
 
     def open(self, name: str | os.PathLike[str]) -> contextlib.closing[Tagger]:
-        """Open a model file; `with` closes it."""
-        return self._opened(Path(name).read_bytes(), os.fspath(name))
+        """Open a model file; `with` closes it.
+
+        One of CRFsuite is read when the first question is asked: whether it is whole is known now, damage then.
+        """
+        with open(name, "rb", buffering=0) as file:
+            return self._opened(file.read(), os.fspath(name))
 
     def open_inmemory(self, value: bytes) -> contextlib.closing[Tagger]:
         """Open a model from the content of its file."""
@@ -48,9 +54,11 @@ class Tagger:
 
     def _opened(self, content: bytes, source: str) -> contextlib.closing[Tagger]:
         if content.startswith(b"lCRF"):
-            from sparsecrf.model.crfsuite import from_binary
+            from sparsecrf.model.crfsuite import header_in
 
-            model = from_binary(content, source)
+            header_in(content, source)
+            self.close()
+            self._unread = (content, source)
         else:
             try:
                 model = Model.from_bytes(content)
@@ -58,29 +66,41 @@ class Tagger:
                 raise InputError(
                     f"{source}: expected a model of sparsecrf or CRFsuite, found none ({error})"
                 ) from error
-        self.use(model)
+            self.use(model)
         self._size = len(content)
         return contextlib.closing(self)
+
+    @property
+    def model(self) -> Model | None:
+        """None when closed."""
+        if self._unread is not None:
+            from sparsecrf.model.crfsuite import from_binary
+
+            size = self._size
+            self.use(from_binary(*self._unread))
+            self._size = size
+        return self._model
 
     def use(self, model: Model) -> None:
         """Use a model that is already in memory."""
         if model.template is not None:
             raise InputError("tagger: expected a model of attributes, found one with a template: use sparsecrf.Model")
-        self.model, self._size = model, None
+        self._model, self._unread, self._size = model, None, None
         self._chain = Chain(model.features, model.w, threads=1)  # one sequence at a time: no use for more threads
-        self._corpus: Corpus | None = None
-        self._marginals: NDArray[np.float64] | None = None
+        self._corpus = self._marginals = None
 
     def close(self) -> None:
-        self.model = None
+        self._model = self._unread = None
+        self._corpus = self._marginals = None
 
     def labels(self) -> list[str]:
         return list(self._opened_model().labels)
 
     def _opened_model(self) -> Model:
-        if self.model is None:
+        model = self.model
+        if model is None:
             raise InputError("tagger: expected an open model, found none: call open first")
-        return self.model
+        return model
 
     # ---- One sequence
 
@@ -175,6 +195,7 @@ class Tagger:
             write_crfsuite(model, filename)
 
     def _dumped_model(self) -> Model:
-        if self.model is None:
+        model = self.model
+        if model is None:
             raise RuntimeError("Tagger is closed")  # python-crfsuite's type of error here
-        return self.model
+        return model

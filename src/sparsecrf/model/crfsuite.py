@@ -17,9 +17,11 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sparsecrf._core import InputError
+from sparsecrf._core import InputError, StringTable
+from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import BIAS
 from sparsecrf.model import Model
+from sparsecrf.model.file import Parts
 from sparsecrf.model.foreign import assemble, number_of, text_of
 
 HEADER = struct.Struct("<4sI4s9I")
@@ -30,20 +32,34 @@ FEATURE = [("type", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8
 _MOST_ARROWS = 100  # in a line of a dump
 
 
-def from_binary(data: bytes, source: str) -> Model:
-    """The model in a model file."""
-    import numpy as np
+class Header(NamedTuple):
+    """What is where in a model file."""
 
+    n_labels: int
+    n_attributes: int
+    at_features: int
+    at_labels: int
+    at_attributes: int
+
+
+def header_in(data: bytes, source: str) -> Header:
+    """The header of a model file; an error if this is none, or not a whole one."""
     if len(data) < HEADER.size:
         raise InputError(f"{source}: expected a CRFsuite model of at least {HEADER.size} bytes, found {len(data)}")
-    magic, size, kind, version, _, n_labels, n_attributes, at_features, at_labels, at_attributes, _, _ = (
-        HEADER.unpack_from(data)
-    )
+    magic, size, kind, version, _, *places = HEADER.unpack_from(data)
     if (magic, kind, version) != (b"lCRF", b"FOMC", 100) or size != len(data):
         raise InputError(
             f"{source}: expected a CRFsuite model (lCRF, FOMC, version 100) of {size} bytes, "
             f"found {magic!r}, {kind!r}, version {version}, {len(data)} bytes"
         )
+    return Header(*places[:5])
+
+
+def from_binary(data: bytes, source: str) -> Model:
+    """The model in a model file."""
+    import numpy as np
+
+    n_labels, n_attributes, at_features, at_labels, at_attributes = header_in(data, source)
     labels = _strings(data, at_labels, n_labels, f"{source}: labels")
     attributes = _strings(data, at_attributes, n_attributes, f"{source}: attributes")
     chunk, _, n = _unpack(struct.Struct("<4sII"), data, at_features, f"{source}: features")
@@ -62,7 +78,30 @@ def from_binary(data: bytes, source: str) -> Model:
             f"{source}: feature {k}: expected type 0 or 1, a source below {limit[k]}, a label below {n_labels} and a "
             f"finite weight, found {features[k].tolist()}"
         )
-    return _model(source, labels, attributes, features[~transition], features[transition])
+    return _from_tables(source, labels, attributes, features[~transition], features[transition])
+
+
+def _from_tables(source: str, labels: StringTable, attributes: StringTable, states: Any, transitions: Any) -> Model:
+    """From arrays with the fields source, label and weight. No name is looked at: there may be a million."""
+    import numpy as np
+
+    n_named = len(attributes)
+    bias = attributes.intern(BIAS)
+    numbering = Numbering(len(labels), len(attributes))
+    numbers = np.concatenate(
+        [
+            numbering.unigram(states["source"].astype(np.int64), states["label"].astype(np.int64)),
+            numbering.bigram(bias, transitions["source"].astype(np.int64), transitions["label"].astype(np.int64)),
+        ]
+    )
+    w = np.concatenate([states["weight"], transitions["weight"]])
+    if (numbers[1:] <= numbers[:-1]).any():  # CRFsuite's are in this order
+        order = np.argsort(numbers, kind="stable")
+        numbers, w = numbers[order], w[order]
+    parts = Parts(labels, attributes, numbers, w, False, None, 0, {"imported_from": "crfsuite"})
+    model = Model._of(parts, source)
+    used = np.bincount(states["source"], minlength=n_named)[:n_named].all()
+    return model if used and w.all() and len(transitions) and bias == n_named else model.compacted()
 
 
 def _model(source: str, labels: list[str], attributes: list[str], states: Any, transitions: Any) -> Model:
@@ -84,24 +123,35 @@ def _unpack(layout: struct.Struct, data: bytes, at: int, where: str) -> tuple[An
     return layout.unpack_from(data, at)
 
 
-def _strings(data: bytes, at: int, n: int, where: str) -> list[str]:
+def _strings(data: bytes, at: int, n: int, where: str) -> StringTable:
     """The strings of a CQDB chunk by id."""
+    import numpy as np
+
     chunk, _, _, order, n_links, links = _unpack(CQDB, data, at, where)
     if chunk != b"CQDB" or order != BYTE_ORDER or n_links < n:
         raise InputError(f"{where}: expected {n} strings in a CQDB chunk, found {chunk!r} with {n_links}")
     if at + links + 4 * n > len(data):
         raise InputError(f"{where}: expected {n} offsets at {at + links}, found the file to end at {len(data)}")
-    names, total = [], 0
-    for k, offset in enumerate(struct.unpack_from(f"<{n}I", data, at + links)):
-        found, length = _unpack(struct.Struct("<II"), data, at + offset, where)
-        begin = at + offset + 8
-        if offset == 0 or found != k or length == 0 or begin + length > len(data) or data[begin + length - 1]:
-            raise InputError(f"{where}: expected string {k} at {at + offset}, found it damaged")
-        total += length
-        if total > len(data):  # or a file could ask for a hundred times its size
-            raise InputError(f"{where}: expected strings beside each other, found them to overlap")
-        names.append(text_of(data[begin : begin + length - 1], where))
-    return names
+    raw = np.frombuffer(data, np.uint8)
+    links_of = np.frombuffer(data, np.dtype("<u4"), n, at + links).astype(np.int64)
+    begin = at + links_of + 8  # of each string, after its id and length
+    wrong = (links_of == 0) | (begin > len(data))
+    inside = np.where(wrong, 8, begin)  # bytes that are there, whatever they mean
+    heads = raw[inside[:, None] + np.arange(-8, 0)].view("<u4").astype(np.int64).reshape(n, 2)
+    length = heads[:, 1]
+    wrong |= (heads[:, 0] != np.arange(n)) | (length == 0) | (inside + length > len(data))
+    wrong |= raw[np.where(wrong, 0, inside + length - 1)] != np.where(wrong, raw[0], 0)
+    if wrong.any():
+        k = int(np.flatnonzero(wrong)[0])
+        raise InputError(f"{where}: expected string {k} at {at + int(links_of[k])}, found it damaged")
+    ends = np.concatenate([[0], np.cumsum(length - 1)]).astype(np.int64)
+    if ends[-1] > len(data):  # or a file could ask for a hundred times its size
+        raise InputError(f"{where}: expected strings beside each other, found them to overlap")
+    text = raw[np.repeat(begin - ends[:-1], length - 1) + np.arange(ends[-1])]
+    try:
+        return StringTable.from_arrays(text, ends)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
 
 
 def from_dump(data: bytes, source: str) -> Model:

@@ -107,6 +107,20 @@ WRITERS: dict[str, Callable[[Model, File], None]] = {
 }
 
 
+#: How model files of other tools begin, and whose they are.
+_MARKS = {b"lCRF": "crfsuite", b"FILEHEADER = {": "crfsuite", b"#mdl#": "wapiti", b"version: ": "crf++"}
+
+
+def open_model(path: File) -> Model:
+    """Read a model of this package or of another tool, by how the file begins."""
+    with open(path, "rb") as file:
+        begin = file.read(16)
+    for mark, tool in _MARKS.items():
+        if begin.startswith(mark) and begin[8:9] != b"{":  # there, a header of our own would begin
+            return READERS[tool](path)
+    return Model.load(path)
+
+
 def text_of(raw: bytes, where: str, charset: Charset = UTF8_TEXT) -> str:
     """Names are bytes to other tools, text here."""
     try:
