@@ -3,7 +3,8 @@
     PYTHONPATH=. python benchmarks/process/passes.py FOLDER SECONDS TASK ...
 
 Observed features, weights 0. Busy: as many processes as there are cores, each of which does nothing but compute. Each
-figure is the median over as many passes as fit into SECONDS. One JSON object a line: milliseconds a pass.
+figure is the median over as many passes as fit into SECONDS. One JSON object a line: milliseconds a pass; `others`, the
+cores that processes used which do not belong to this (Linux): figures are void where that is not near 0.
 """
 
 from __future__ import annotations
@@ -36,6 +37,15 @@ def milliseconds(corpus: Corpus, features: FeatureSet, threads: int, seconds: fl
     return 1000 * statistics.median(took)
 
 
+def of_others() -> float:
+    """Seconds that all but this process and its ended children have used of all cores; 0 where Linux does not tell."""
+    path = pathlib.Path("/proc/stat")
+    if not path.exists():
+        return 0.0
+    user, nice, system = (int(text) for text in path.read_text().split()[1:4])
+    return (user + nice + system) / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
+
+
 def main() -> None:
     folder, seconds = pathlib.Path(sys.argv[1]), float(sys.argv[2])
     for name in sys.argv[3:]:
@@ -44,6 +54,7 @@ def main() -> None:
         template = Template.load(files.template)
         corpus = encode_files(COLUMNS, [files.train], vocabulary, template, grow=True).corpus
         features = FeatureSet.observed(corpus)
+        before = of_others(), time.perf_counter()
         found = {f"quiet {n}": milliseconds(corpus, features, n, seconds) for n in (1, 2)}
         loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
         try:
@@ -52,6 +63,7 @@ def main() -> None:
             for loop in loops:
                 loop.kill()
                 loop.wait()
+        found["others"] = (of_others() - before[0]) / (time.perf_counter() - before[1])
         print(json.dumps({"task": name} | {key: round(value, 2) for key, value in found.items()}), flush=True)
 
 

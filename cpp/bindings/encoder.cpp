@@ -90,8 +90,9 @@ class Encoder {
         return std::make_shared<Corpus>(encoder_.build(sort_labels));
     }
 
-    // The best labels of all sequences added, by id, one after the other. Other threads run all the time.
-    Result<std::int32_t, 1> viterbi(const Chain& chain) {
+    // The best labels of all sequences added, one after the other; `names` has their names by id. Other threads run
+    // meanwhile.
+    nb::list label(const Chain& chain, const nb::list& names) {
         std::vector<std::int32_t> labels;
         {
             const Unlocked unlocked(*this);
@@ -100,7 +101,9 @@ class Encoder {
             labels.resize(static_cast<std::size_t>(corpus.n_tokens()));
             chain.viterbi(corpus, Constraints(), labels, scores);
         }
-        return copy<std::int32_t>(labels);
+        nb::list named;
+        for (const std::int32_t y : labels) named.append(names[y]);
+        return named;
     }
 
    private:
@@ -205,8 +208,9 @@ void bind_encoder(nb::module_& m) {
              nb::arg("value").noconvert(), nb::arg("id").noconvert(), nb::arg("labels").none() = nb::none(),
              nb::arg("weight").none() = 1.0, nb::arg("token_weights").none() = nb::none(),
              "Append the rows of a CSR matrix; id: the attribute of each column, -1: none.")
-        .def("viterbi", &Encoder::viterbi, nb::arg("chain"),
-             "The best labels of all sequences added, by id; the encoder is empty again.")
+        .def("label", &Encoder::label, nb::arg("chain"), nb::arg("names"),
+             nb::sig("def label(self, chain: Chain, names: list[str]) -> list[str]"),
+             "The best labels of all sequences added, with their names by id; the encoder is empty again.")
         .def("build", &Encoder::build, nb::arg("sort_labels") = false,
              "The corpus of all sequences added; the encoder is empty again. sort_labels: new ids by name.");
 }

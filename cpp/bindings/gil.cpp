@@ -1,19 +1,55 @@
 #include "gil.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
+#include "core/base/spin.hpp"
+
 namespace sparsecrf::bindings {
+namespace {
+
+// ---- Threads that call the library with little work each, one sentence, would sleep and wake for every call: what one
+// of them does with the GIL (20 us) is shorter than waking up. So a thread that wants the GIL back while another one of
+// them has it spins until that one gives it away, and only then asks Python.
+std::atomic<PyThreadState*> holder{nullptr};  // the thread that has the GIL, as far as is known here
+std::atomic<bool> occupied{false};            // a thread spins; one is enough, since only one can get the GIL
+std::atomic<int> rest{0};                     // calls that are not to spin
+constexpr int kRest = 16;                     // after one that spun in vain: the holder does something long
+constexpr auto kLongest = std::chrono::microseconds(150);  // more than a thread needs to read a sentence
+
+void wait_for_holder() noexcept {
+    const auto is_free = [] { return holder.load(std::memory_order_acquire) == nullptr; };
+    if (is_free()) return;
+    if (rest.load(std::memory_order_relaxed) > 0) {
+        rest.fetch_sub(1, std::memory_order_relaxed);
+    } else if (!occupied.exchange(true)) {
+        if (!spin_until(is_free, kLongest)) rest.store(kRest, std::memory_order_relaxed);
+        occupied.store(false);
+    }
+}
+
+}  // namespace
 
 void sleep_until_the_end() noexcept {
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-void WithoutGil::take_back() noexcept {
+WithoutGil::WithoutGil() noexcept {
+    PyThreadState* const me = PyThreadState_Get();
+    holder.store(me);  // whoever stands there has lost the GIL elsewhere
+    state_ = PyEval_SaveThread();
+    PyThreadState* expected = me;
+    holder.compare_exchange_strong(expected, nullptr);  // not if another thread has it by now
+}
+
+WithoutGil::~WithoutGil() {
+    wait_for_holder();
     in_python([this] {
         PyEval_RestoreThread(state_);
         return true;
     });
+    holder.store(state_);
 }
 
 }  // namespace sparsecrf::bindings

@@ -14,14 +14,12 @@ namespace sparsecrf::bindings {
 // While it lives, other Python threads run.
 class WithoutGil {
    public:
-    WithoutGil() noexcept : state_(PyEval_SaveThread()) {}
-    ~WithoutGil() { take_back(); }
+    WithoutGil() noexcept;
+    ~WithoutGil();
     WithoutGil(const WithoutGil&) = delete;
     WithoutGil& operator=(const WithoutGil&) = delete;
 
    private:
-    void take_back() noexcept;
-
     PyThreadState* state_;
 };
 

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "core/base/spin.hpp"
 
 #if !defined(_WIN32)
 #include <pthread.h>
@@ -16,14 +17,9 @@
 #if defined(__linux__)
 #include <sched.h>
 #endif
-#if defined(__x86_64__) || defined(_M_X64)
-#include <immintrin.h>
-#endif
 
 namespace sparsecrf {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 int available_cores() {
 #if defined(__linux__)
@@ -31,46 +27,6 @@ int available_cores() {
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
 #endif
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-void relax() {
-#if defined(__x86_64__) || defined(_M_X64)
-    _mm_pause();
-#elif defined(__aarch64__) && defined(__GNUC__)
-    asm volatile("isb" ::: "memory");
-#else
-    std::this_thread::yield();
-#endif
-}
-
-// ---- Spinning. To wake a thread takes 5 to 50 us, as long as many a loop: threads that wait look again and again for a
-// moment (kSpin) before they sleep. That helps as long as nobody else wants the core. A thread that spins and finds that
-// it did not run for kInterrupted shares its core with others: then no thread spins for the next kBusy, since spinning
-// would use up the time that the system grants this program.
-constexpr auto kSpin = std::chrono::microseconds(50);
-constexpr auto kInterrupted = std::chrono::microseconds(200);
-constexpr auto kBusy = std::chrono::milliseconds(50);
-std::atomic<Clock::rep> quiet_until{0};  // no spinning before this time
-
-// Whether ready() became true while this thread was spinning.
-template <class Ready>
-bool spin_until(Ready ready) {
-    if (ready()) return true;
-    const Clock::time_point began = Clock::now();
-    if (began.time_since_epoch().count() < quiet_until.load(std::memory_order_relaxed)) return false;
-    for (Clock::time_point last = began;;) {
-        for (int k = 0; k < 32; ++k) {
-            if (ready()) return true;
-            relax();
-        }
-        const Clock::time_point now = Clock::now();
-        if (now - last > kInterrupted) {
-            quiet_until.store((now + kBusy).time_since_epoch().count(), std::memory_order_relaxed);
-            return false;
-        }
-        if (now - began > kSpin) return false;
-        last = now;
-    }
 }
 
 // ---- A thread of the pool. Between calls of invite() and dismiss() it belongs to one caller.

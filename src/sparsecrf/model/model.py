@@ -272,7 +272,7 @@ class Model:
             # The usual case, without a corpus in between: threads that share the model meet once only.
             encoder = self.vocabulary.encoder(template=self.template, features=self.features)
             encoder.add(self._check.one(sequence, self._knows))
-            return [self.labels[k] for k in encoder.viterbi(self._single).tolist()]
+            return encoder.label(self._single, self.labels)
         corpus = self.encode([sequence])
         path, _ = self._single.viterbi(corpus, self._constraints(corpus, allowed, forbidden, fixed))
         return [self.labels[k] for k in path]
