@@ -1,6 +1,9 @@
 #include "core/corpus/features.hpp"
 
+#include <algorithm>
+
 #include "arrays.hpp"
+#include "core/base/error.hpp"
 #include "module.hpp"
 
 namespace sparsecrf::bindings {
@@ -26,10 +29,57 @@ Result<std::int32_t, 1> part_of_each(const FeatureSet& features,
     return out;
 }
 
+std::vector<std::int64_t> add_ngrams(NgramTable& table, std::span<const std::int32_t> attribute,
+                                     std::span<const std::int32_t> length, std::span<const std::int32_t> labels) {
+    if (attribute.size() != length.size()) {
+        throw InputError(message("n-grams: expected as many lengths as attributes, found ", length.size(), " and ",
+                                 attribute.size()));
+    }
+    std::vector<std::int64_t> out;
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < attribute.size(); ++k) {
+        const auto n = static_cast<std::size_t>(std::max(length[k], 0));
+        if (n > labels.size() - first) {
+            throw InputError(message("n-grams: expected ", first + n, " labels or more, found ", labels.size()));
+        }
+        out.push_back(table.add(attribute[k], labels.subspan(first, n)));
+        first += n;
+    }
+    if (first != labels.size()) {
+        throw InputError(message("n-grams: expected ", first, " labels, found ", labels.size()));
+    }
+    return out;
+}
+
+// Attribute, number of labels, and labels one after the other, of the n-grams of a set.
+nb::tuple ngrams_of(const FeatureSet& features) {
+    std::vector<std::int32_t> length, labels;
+    for (const std::uint32_t string : features.ngram_string) {
+        const std::vector<std::int32_t> of = features.strings.labels(string);
+        length.push_back(static_cast<std::int32_t>(of.size()));
+        labels.insert(labels.end(), of.begin(), of.end());
+    }
+    return nb::make_tuple(copy<std::int32_t>(features.ngram_attribute), copy<std::int32_t>(length),
+                          copy<std::int32_t>(labels));
+}
+
 }  // namespace
 
 void bind_features(nb::module_& m) {
     using Ids = Array1<std::int32_t>;
+    nb::class_<NgramTable>(
+        m, "NgramTable",
+        "Label n-grams (attribute, labels) of at least three labels, in the order in which they came.\n"
+        "The label n_labels, the start, can only be the first.")
+        .def(nb::init<std::int64_t>(), nb::arg("n_labels"))
+        .def(
+            "add",
+            [](NgramTable& table, Ids attribute, Ids length, Ids labels) {
+                return copy<std::int64_t>(add_ngrams(table, view(attribute), view(length), view(labels)));
+            },
+            nb::arg("attribute").noconvert(), nb::arg("length").noconvert(), nb::arg("labels").noconvert(),
+            nb::rv_policy::move, "The places of these n-grams, whose labels stand one after the other.")
+        .def("__len__", &NgramTable::size);
     nb::class_<FeatureSet>(
         m, "FeatureSet",
         "A set of features in canonical order: unigram (x, y), then bigram (x, y', y), lexicographic.\n"
@@ -45,11 +95,14 @@ void bind_features(nb::module_& m) {
             nb::arg("bigram_previous").noconvert(), nb::arg("bigram_label").noconvert())
         .def_static(
             "from_numbers",
-            [](std::int64_t n_labels, std::int64_t n_attributes, Array1<std::int64_t> numbers) {
-                return FeatureSet::from_numbers(n_labels, n_attributes, view(numbers));
+            [](std::int64_t n_labels, std::int64_t n_attributes, Array1<std::int64_t> numbers,
+               const NgramTable* ngrams) {
+                return FeatureSet::from_numbers(n_labels, n_attributes, view(numbers), ngrams);
             },
             nb::arg("n_labels"), nb::arg("n_attributes"), nb::arg("numbers").noconvert(),
-            "The set of these numbers (ascending): x Y + y, then X Y + x (Y + 1) Y + y' Y + y.")
+            nb::arg("ngrams").none() = nb::none(),
+            "The set of these numbers (ascending): x Y + y, then X Y + x (Y + 1) Y + y' Y + y, then places of "
+            "`ngrams`.")
         .def_prop_ro(
             "numbers", [](const FeatureSet& f) { return copy<std::int64_t>(f.numbers()); }, nb::rv_policy::move)
         .def_static("observed", &FeatureSet::observed, nb::arg("corpus"), nb::call_guard<WithoutGil>(),
@@ -60,6 +113,9 @@ void bind_features(nb::module_& m) {
         .def_ro("n_attributes", &FeatureSet::n_attributes)
         .def_prop_ro("n_unigram", &FeatureSet::n_unigram)
         .def_prop_ro("n_bigram", &FeatureSet::n_bigram)
+        .def_prop_ro("n_ngram", &FeatureSet::n_ngram)
+        .def_prop_ro("ngrams", &ngrams_of,
+                     "Attribute, number of labels, and labels one after the other, of the label n-grams.")
         .def_prop_ro("size", &FeatureSet::size)
         .def("__len__", &FeatureSet::size)
         .def_prop_ro(

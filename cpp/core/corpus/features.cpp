@@ -71,20 +71,27 @@ FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes) : serial(ne
     n_attributes = static_cast<std::uint32_t>(attributes);
 }
 
-FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes,
-                                    std::span<const std::int64_t> numbers) {
+FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes, std::span<const std::int64_t> numbers,
+                                    const NgramTable* table) {
     FeatureSet made(labels, attributes);
     const Numbering numbering = made.numbering();
+    const std::int64_t size = numbering.size() + (table == nullptr ? 0 : table->size());
+    if (table != nullptr && table->n_labels() != made.n_labels) {
+        throw InputError(
+            message("n-grams: expected a table for ", labels, " labels, found one for ", table->n_labels()));
+    }
     made.unigram_ptr.assign(static_cast<std::size_t>(attributes) + 1, 0);
     made.bigram_ptr.assign(static_cast<std::size_t>(attributes) + 1, 0);
     std::int64_t last = -1;
     for (const std::int64_t n : numbers) {
-        if (n <= last || n >= numbering.size()) {
+        if (n <= last || n >= size) {
             throw InputError(
-                message("expected ascending feature numbers below ", numbering.size(), ", found ", n, " after ", last));
+                message("expected ascending feature numbers below ", size, ", found ", n, " after ", last));
         }
         last = n;
-        if (numbering.unigram.holds(n)) {
+        if (n >= numbering.size()) {
+            made.add_ngram(n, *table);
+        } else if (numbering.unigram.holds(n)) {
             ++made.unigram_ptr[static_cast<std::size_t>(numbering.unigram.attribute(n)) + 1];
             made.unigram_label.push_back(static_cast<std::uint16_t>(numbering.unigram.cell(n)));
         } else {
@@ -94,7 +101,29 @@ FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes
     }
     std::partial_sum(made.unigram_ptr.begin(), made.unigram_ptr.end(), made.unigram_ptr.begin());
     std::partial_sum(made.bigram_ptr.begin(), made.bigram_ptr.end(), made.bigram_ptr.begin());
+    made.index_ngrams();
     return made;
+}
+
+void FeatureSet::add_ngram(std::int64_t number, const NgramTable& table) {
+    const NgramTable::Entry& entry = table.entry(number - numbering().size());
+    if (entry.attribute >= n_attributes) {
+        throw InputError(message("n-gram: expected an attribute below ", n_attributes, ", found ", entry.attribute));
+    }
+    if (ngram_string.empty()) strings = LabelStrings(n_labels);
+    ngram_number.push_back(number);
+    ngram_attribute.push_back(entry.attribute);
+    ngram_string.push_back(strings.intern(table.strings().labels(entry.string)));
+}
+
+void FeatureSet::index_ngrams() {
+    if (ngram_string.empty()) return;
+    ngram_ptr.assign(static_cast<std::size_t>(n_attributes) + 1, 0);
+    for (const std::uint32_t x : ngram_attribute) ++ngram_ptr[std::size_t{x} + 1];
+    std::partial_sum(ngram_ptr.begin(), ngram_ptr.end(), ngram_ptr.begin());
+    std::vector<std::uint32_t> next(ngram_ptr.begin(), ngram_ptr.end() - 1);
+    ngram_of.resize(ngram_string.size());
+    for (std::uint32_t k = 0; k < ngram_of.size(); ++k) ngram_of[next[ngram_attribute[k]]++] = k;
 }
 
 std::vector<std::int64_t> FeatureSet::numbers() const {
@@ -107,6 +136,7 @@ std::vector<std::int64_t> FeatureSet::numbers() const {
     };
     add(numbering().unigram, unigram_ptr, unigram_label);
     add(numbering().bigram, bigram_ptr, bigram_pair);
+    out.insert(out.end(), ngram_number.begin(), ngram_number.end());
     return out;
 }
 
@@ -216,6 +246,13 @@ void FeatureSet::check_fits(const Corpus& corpus) const {
     if (n_labels != corpus.n_labels || n_attributes != corpus.n_attributes) {
         throw InputError(message("expected a corpus of ", n_labels, " labels and ", n_attributes, " attributes, found ",
                                  corpus.n_labels, " and ", corpus.n_attributes));
+    }
+}
+
+void FeatureSet::check_pairs_at_most(const char* who) const {
+    if (n_ngram() > 0) {
+        throw InputError(message(who, ": expected features of at most two labels, found ", n_ngram(),
+                                 " label n-grams of three or more"));
     }
 }
 

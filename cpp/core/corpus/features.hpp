@@ -1,5 +1,5 @@
-// A set of features, in canonical order: unigram (x, y), then bigram (x, y', y), each lexicographic. A weight vector
-// is an array aligned with it.
+// A set of features, in canonical order: unigram (x, y), then bigram (x, y', y), each lexicographic, then label n-grams
+// (x, y_1 .. y_k), k >= 3, in the order of their table. A weight vector is an array aligned with it.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/corpus/corpus.hpp"
+#include "core/corpus/label_strings.hpp"
 #include "core/corpus/numbering.hpp"
 
 namespace sparsecrf {
@@ -18,16 +19,23 @@ struct FeatureSet {
     std::vector<std::uint16_t> unigram_label;  // [unigram features] y
     std::vector<std::int64_t> bigram_ptr;      // [X + 1]
     std::vector<std::uint32_t> bigram_pair;    // [bigram features] pair, numbered as in LabelPairs
-    std::uint64_t serial;                      // no two sets made in this process have the same
+    // Label n-grams, if there are any.
+    LabelStrings strings;
+    std::vector<std::int64_t> ngram_number;      // [n-grams] ascending: see Numbering
+    std::vector<std::uint32_t> ngram_attribute;  // [n-grams]
+    std::vector<std::uint32_t> ngram_string;     // [n-grams] in strings
+    std::vector<std::uint32_t> ngram_ptr;  // [X + 1] n-grams of an attribute are ngram_of[ptr[x]] to, or empty: none
+    std::vector<std::uint32_t> ngram_of;   // [n-grams] their index
+    std::uint64_t serial;                  // no two sets made in this process have the same
 
     // Features in any order; a repeated one is an error. All five arrays are parallel within their kind.
     FeatureSet(std::int64_t n_labels, std::int64_t n_attributes, std::span<const std::int32_t> unigram_attribute,
                std::span<const std::int32_t> unigram_label, std::span<const std::int32_t> bigram_attribute,
                std::span<const std::int32_t> bigram_previous, std::span<const std::int32_t> bigram_label);
 
-    // The set of these numbers, ascending: see Numbering.
+    // The set of these numbers, ascending: see Numbering. `table`: of the n-grams among them.
     static FeatureSet from_numbers(std::int64_t n_labels, std::int64_t n_attributes,
-                                   std::span<const std::int64_t> numbers);
+                                   std::span<const std::int64_t> numbers, const NgramTable* table = nullptr);
     std::vector<std::int64_t> numbers() const;
     Numbering numbering() const { return {n_labels, n_attributes}; }
 
@@ -38,7 +46,10 @@ struct FeatureSet {
 
     std::int64_t n_unigram() const { return static_cast<std::int64_t>(unigram_label.size()); }
     std::int64_t n_bigram() const { return static_cast<std::int64_t>(bigram_pair.size()); }
-    std::int64_t size() const { return n_unigram() + n_bigram(); }
+    std::int64_t n_ngram() const { return static_cast<std::int64_t>(ngram_string.size()); }
+    std::int64_t first_ngram() const { return n_unigram() + n_bigram(); }  // the place of the first n-gram in the set
+    std::int64_t size() const { return first_ngram() + n_ngram(); }
+    bool has_ngrams(std::uint32_t x) const { return !ngram_ptr.empty() && ngram_ptr[x] < ngram_ptr[x + 1]; }
 
     // The pairs of the bigram features of attribute x, ascending.
     std::span<const std::uint32_t> bigram_pairs_of(std::uint32_t x) const {
@@ -50,9 +61,13 @@ struct FeatureSet {
     // Throws unless w has one finite weight per feature.
     void check_weights(std::span<const double> w) const;
     void check_fits(const Corpus& corpus) const;
+    // Throws if there are label n-grams, which `who` cannot do.
+    void check_pairs_at_most(const char* who) const;
 
    private:
     FeatureSet(std::int64_t n_labels, std::int64_t n_attributes);
+    void add_ngram(std::int64_t number, const NgramTable& table);
+    void index_ngrams();
     static std::uint64_t next_serial();
 };
 

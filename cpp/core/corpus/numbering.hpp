@@ -4,8 +4,8 @@
 //     pair (y', y):        y' Y + y                          below (Y + 1) Y; those of the start label come last
 //     unigram (x, y):      x Y + y                           from 0
 //     bigram (x, y', y):   X Y + x (Y + 1) Y + (y' Y + y)    from X Y
-// Every kind of feature is a range of numbers with a fixed number of cells per attribute. A further kind, such as
-// longer label n-grams, is one more range after these.
+//     n-gram (x, y_1 .. y_k), k >= 3: X Y + X (Y + 1) Y + its place in the table of n-grams (label_strings.hpp)
+// The first two kinds are ranges of numbers with a fixed number of cells per attribute.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +73,7 @@ struct Numbering {
     constexpr Numbering(std::int64_t n_labels, std::int64_t n_attributes)
         : pairs(n_labels), unigram{0, n_attributes, n_labels}, bigram{unigram.end(), n_attributes, pairs.size()} {}
 
-    constexpr std::int64_t size() const { return bigram.end(); }
+    constexpr std::int64_t size() const { return bigram.end(); }  // the number of the first n-gram
 
     LabelPairs pairs;
     FeatureRange unigram;  // a cell is a label y

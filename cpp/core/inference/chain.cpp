@@ -81,6 +81,11 @@ Potentials Chain::potentials(const Corpus& corpus, const Constraints& constraint
     constraints.check(corpus);
     Potentials made(corpus, corpus.unigram_lists, kernel_, threads_for(corpus), nullptr, constraints.forbidden_pairs());
     made.assign(*features_, w_, rows_);
+    if (features_->n_ngram() > 0) {
+        auto ngrams = std::make_shared<NgramTables>(*features_, corpus);
+        ngrams->places.assign(w_, 1);
+        made.set_ngrams(std::move(ngrams));
+    }
     return made;
 }
 

@@ -49,6 +49,10 @@ void add_scores(const Potentials& potentials, std::int64_t i, const std::int32_t
             if (found != rest.pair.end() && *found == pair)
                 add(t, rest.score[static_cast<std::size_t>(found - rest.pair.begin())]);
         }
+        if (potentials.ngrams() != nullptr) {
+            const std::int64_t begin = corpus.offsets[i];
+            sum.add(ngram_score(*potentials.ngrams(), t, corpus.labels.data() + begin, t - begin));
+        }
         previous = y;
     }
 }
@@ -69,6 +73,7 @@ void token_scores(const Potentials& potentials, std::int64_t i, const std::int32
 
 // epsilon_{t+1}(y) = max_{y'} { epsilon_t(y') + lambda(y', y) } + mu(y)
 double best_path(const Potentials& potentials, Recursion& recursion, Lattice& lattice, std::int32_t* labels) {
+    if (potentials.ngrams() != nullptr) return best_ngram_path(potentials, recursion, lattice, labels);
     const int Y = potentials.n_labels(), stride = potentials.stride();
     recursion.gather_rest(lattice);
     const LabelPairs pairs(Y);
@@ -117,6 +122,11 @@ std::vector<Labelling> best_paths(const Potentials& potentials, Recursion& recur
         double score;
         std::int32_t previous, rank;  // the prefix it extends
     };
+    if (potentials.ngrams() != nullptr) {
+        throw InputError(
+            "n-best: expected a model of order 2, found one with longer label n-grams, for which only the "
+            "best labels are computed");
+    }
     const int Y = potentials.n_labels();
     recursion.gather_rest(lattice);
     // prefixes[t Y + y]: best first

@@ -1,11 +1,13 @@
 // One sequence's forward and backward quantities.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "core/base/aligned.hpp"
 #include "core/corpus/corpus.hpp"
+#include "core/inference/ngram_places.hpp"
 
 namespace sparsecrf {
 
@@ -37,6 +39,37 @@ struct RestPairs {
     }
 };
 
+// What label n-grams of at least three labels add to a sequence. Position t has the arcs [arc_ptr[t], arc_ptr[t + 1]) of
+// its place, and likewise its pairs and the histories after it.
+struct NgramLattice {
+    std::vector<const NgramPlace*> place;  // [T] null: n-grams do not matter there; empty: nowhere
+    std::vector<std::int64_t> arc_ptr, pair_ptr, history_ptr;
+    std::vector<double> mass;  // of histories: all prefixes that end in them, scaled like alpha; not in the log domain
+    std::vector<double> weight;  // E of pairs, base and rest; not in the log domain
+    std::vector<double> p;       // probability of arcs
+    std::vector<double> pair_p;  // probability of pairs
+    // pair_p minus alpha E v; 0 in the log domain, and where the pair is in the rest list, which has it in its own.
+    std::vector<double> extra;
+    std::vector<double> edge;  // in the log domain: [T, Y, Y] probabilities of all pairs, t > 0
+
+    bool any() const { return !place.empty(); }
+    // The extra of a pair at t.
+    double extra_of(std::int64_t t, std::uint32_t pair) const {
+        if (place[t] == nullptr) return 0.0;
+        const auto& pairs = place[t]->pair;
+        const auto found = std::lower_bound(pairs.begin(), pairs.end(), pair);
+        return found == pairs.end() || *found != pair ? 0.0 : extra[pair_ptr[t] + (found - pairs.begin())];
+    }
+    template <class Visit>
+    void for_each_extra(std::int64_t t, Visit visit) const {
+        if (!any() || place[t] == nullptr) return;
+        for (std::size_t k = 0; k < place[t]->pair.size(); ++k) {
+            const double more = extra[pair_ptr[t] + k];
+            if (more != 0.0) visit(place[t]->pair[k], more, more * (2.0 * pair_p[pair_ptr[t] + k] - more));
+        }
+    }
+};
+
 struct Lattice {
     // Makes it a lattice of sequence i, all labels free. Constraints and rows are for the caller to set.
     void take(const Corpus& corpus, std::int64_t i) {
@@ -61,6 +94,7 @@ struct Lattice {
     double log_z = 0.0;
     bool logarithmic = false;
     RestPairs rest;
+    NgramLattice ngrams;
 };
 
 // A lattice that owns its rows.

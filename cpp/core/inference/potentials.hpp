@@ -3,13 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/aligned.hpp"
 #include "core/corpus/corpus.hpp"
 #include "core/corpus/features.hpp"
 #include "core/inference/base_pairs.hpp"
+#include "core/inference/ngram_places.hpp"
 #include "core/inference/transition.hpp"
 #include "core/inference/unigram_rows.hpp"
 
@@ -31,6 +34,10 @@ class Potentials {
     // keep_zeros: every feature has its place in the matrices, so that `refresh` only changes numbers; with `pairs`.
     void assign(const FeatureSet& features, std::span<const double> w, const UnigramRows& rows,
                 bool keep_zeros = false);
+
+    // Label n-grams of the same corpus and set of features, with their weights; shared, not copied.
+    void set_ngrams(std::shared_ptr<const NgramTables> ngrams) { ngrams_ = std::move(ngrams); }
+    const NgramTables* ngrams() const { return ngrams_.get(); }
 
     int n_labels() const { return n_labels_; }
     int stride() const { return stride_; }
@@ -79,6 +86,8 @@ class Potentials {
     int threads_, n_labels_, stride_;  // Y, Yp
     const std::uint8_t* forbidden_;
     PairScores forbidden_scores_;  // -infinity for every forbidden pair
+
+    std::shared_ptr<const NgramTables> ngrams_;  // null: none
 
     // Of the weights that were assigned last.
     const FeatureSet* features_ = nullptr;

@@ -71,16 +71,19 @@ const double* Recursion::constrained_scores(const Lattice& lattice, std::int64_t
 
 void Recursion::forward(Lattice& lattice) {
     gather_rest(lattice);
+    open_ngrams(lattice);
     lattice.logarithmic = potentials_.kernel() == Kernel::log || !forward_linear(lattice);
-    if (lattice.logarithmic) forward_log(lattice);
+    if (!lattice.logarithmic) return;
+    lattice.ngrams.any() ? ngrams_forward_log(lattice) : forward_log(lattice);
 }
 
 void Recursion::backward(Lattice& lattice, std::int64_t first) {
-    if (lattice.logarithmic) {
-        backward_log(lattice, first);
-    } else {
-        backward_linear(lattice, first);
+    if (!lattice.logarithmic) {
+        if (backward_linear(lattice, first)) return;
+        lattice.logarithmic = true;
+        ngrams_forward_log(lattice);
     }
+    lattice.ngrams.any() ? ngrams_backward_log(lattice) : backward_log(lattice, first);
 }
 
 // alpha_{t+1}(y) = e_{t+1}(y) u_{t+1}(y) / c_{t+1},  u_{t+1}(y) = sum_{y'} alpha_t(y') E_{t+1}(y', y)
@@ -88,6 +91,7 @@ void Recursion::backward(Lattice& lattice, std::int64_t first) {
 bool Recursion::forward_linear(Lattice& lattice) {
     const bool forbids = potentials_.forbids();
     const bool constrained = lattice.fixed != nullptr || lattice.allowed != nullptr;
+    const bool ngrams = lattice.ngrams.any();
     CompensatedSum log_z;
     for (std::int64_t t = 0; t < lattice.length; ++t) {
         const std::int64_t position = lattice.first + t;
@@ -101,7 +105,9 @@ bool Recursion::forward_linear(Lattice& lattice) {
             kernels_.exp_shifted(s, high, stride_, exp_scores_.data());
             e = exp_scores_.data();
         }
-        const double spread = (high - low) + (transition.high() - transition.low()) + (rest_high_[t] - rest_low_[t]);
+        double spread = (high - low) + (transition.high() - transition.low()) + (rest_high_[t] - rest_low_[t]);
+        const NgramPlace* place = ngrams ? lattice.ngrams.place[t] : nullptr;
+        if (place != nullptr) spread += place->high - place->low;
         if (!(spread <= (forbids ? kSafeForbiddenSpread : kSafeSpread))) return false;
 
         const double* u = u_.data();
@@ -115,9 +121,11 @@ bool Recursion::forward_linear(Lattice& lattice) {
             u = u_.data();
             correct_forward(lattice, t, lattice.alpha + (t - 1) * stride_, u_.data());
         }
+        if (place != nullptr && !ngrams_forward(lattice, t, u_.data())) return false;
         double* alpha = lattice.alpha + t * stride_;
         const double c = kernels_.forward_finish(e, u, stride_, alpha, lattice.v + t * stride_);
         if (!(c > 0.0) || !std::isfinite(c)) return false;
+        if (place != nullptr) ngrams_masses(lattice, t);
         if (forbids) {
             for (int y = 0; y < n_labels_; ++y) {
                 if (alpha[y] > 0.0 && alpha[y] < kSafeAlpha) return false;
@@ -208,19 +216,25 @@ void Recursion::pair_probabilities(Lattice& lattice, std::int64_t t) {
 }
 
 // v_t = beta_t e_t / c_t,  p_t = alpha_t beta_t,  beta_{t-1}(y') = sum_y E_t(y', y) v_t(y)
-void Recursion::backward_linear(Lattice& lattice, std::int64_t first) {
+bool Recursion::backward_linear(Lattice& lattice, std::int64_t first) {
     const double* beta = ones_.data();
+    const bool ngrams = lattice.ngrams.any();
     for (std::int64_t t = lattice.length - 1; t >= first; --t) {
         double* v = lattice.v + t * stride_;
+        const bool here = ngrams && lattice.ngrams.place[t] != nullptr;
+        if (here) scaled_.assign(v, v + stride_);
         const double total =
             kernels_.backward_finish(lattice.alpha + t * stride_, beta, stride_, v, lattice.p + t * stride_);
         const bool corrected = lattice.rest.ptr[t] < lattice.rest.ptr[t + 1];
         if (corrected) pair_probabilities(lattice, t);
+        if (here && !ngrams_marginals(lattice, t, beta)) return false;
         if (t == first) break;
         potentials_.transition(lattice.first + t).backward(v, total, beta_.data());
         if (corrected) correct_backward(lattice, t, v, beta_.data());
+        if (here) ngrams_backward(lattice, t, beta_.data());
         beta = beta_.data();
     }
+    return true;
 }
 
 void Recursion::edge_marginals(const Lattice& lattice, std::int64_t t, double* out) {
@@ -230,6 +244,14 @@ void Recursion::edge_marginals(const Lattice& lattice, std::int64_t t, double* o
     const double* v = lattice.v + t * stride_;
     const double* alpha = lattice.alpha + (t - 1) * stride_;
     const Transition& transition = potentials_.transition(lattice.first + t);
+    if (lattice.logarithmic && lattice.ngrams.any()) {
+        if (t == 0) {
+            std::copy_n(lattice.p, Y, out + pairs.n_inner());
+        } else {
+            std::copy_n(lattice.ngrams.edge.data() + static_cast<std::size_t>(t) * Y * Y, Y * Y, out);
+        }
+        return;
+    }
     if (lattice.logarithmic) {
         const double* lambda = t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
         for (std::size_t i = t == 0 ? Y : 0; i < (t == 0 ? Y + 1 : Y); ++i) {
@@ -249,6 +271,7 @@ void Recursion::edge_marginals(const Lattice& lattice, std::int64_t t, double* o
             }
         }
     }
+    lattice.ngrams.for_each_extra(t, [&](std::uint32_t pair, double extra, double) { out[pair] += extra; });
     for (std::int64_t k = lattice.rest.ptr[t]; k < lattice.rest.ptr[t + 1]; ++k)
         out[lattice.rest.pair[k]] = lattice.rest.p[k];
 }

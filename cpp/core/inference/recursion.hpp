@@ -42,13 +42,23 @@ class Recursion {
 
    private:
     bool forward_linear(Lattice& lattice);
-    void backward_linear(Lattice& lattice, std::int64_t first);
+    // False: not safe here, which only label n-grams can make it.
+    bool backward_linear(Lattice& lattice, std::int64_t first);
     void forward_log(Lattice& lattice);
     void backward_log(Lattice& lattice, std::int64_t first);
 
     void correct_forward(Lattice& lattice, std::int64_t t, const double* alpha, double* u);
     void correct_backward(const Lattice& lattice, std::int64_t t, const double* v, double* beta);
     void pair_probabilities(Lattice& lattice, std::int64_t t);
+
+    // Label n-grams (recursion_ngrams.cpp, recursion_ngrams_log.cpp).
+    void open_ngrams(Lattice& lattice);
+    bool ngrams_forward(Lattice& lattice, std::int64_t t, double* u);
+    void ngrams_masses(Lattice& lattice, std::int64_t t);
+    bool ngrams_marginals(Lattice& lattice, std::int64_t t, const double* beta);
+    void ngrams_backward(const Lattice& lattice, std::int64_t t, double* beta);
+    void ngrams_forward_log(Lattice& lattice);
+    void ngrams_backward_log(Lattice& lattice);
 
     const Potentials& potentials_;
     const Kernels& kernels_;
@@ -59,6 +69,9 @@ class Recursion {
     PairScores pairs_;
     std::vector<double> rest_low_, rest_high_;  // [T] range of delta, 0 included
     std::vector<double> touched_;               // [Yp] cells of u or beta before correction
+    // Label n-grams: values by node; B of the histories after a position, and of those before; e / c of a position.
+    std::vector<double> node_, node_sum_, history_beta_, new_beta_, scaled_;
+    std::vector<std::vector<double>> log_mass_;  // [T] of the states after a position: labels, then histories
 };
 
 template <class Visit>
@@ -69,6 +82,14 @@ void Recursion::pair_marginals(const Lattice& lattice, std::int64_t t, std::span
     const double* alpha = lattice.alpha + (t - 1) * stride_;
     const Transition& transition = potentials_.transition(lattice.first + t);
     const double* lambda = nullptr;
+    const bool ngrams = lattice.ngrams.any();
+    if (lattice.logarithmic && ngrams) {
+        const double* edge = lattice.ngrams.edge.data() + t * n_labels_ * n_labels_;
+        for (std::size_t k = 0; k < pairs.size(); ++k) {
+            visit(k, t == 0 ? lattice.p[numbers.start_label(pairs[k])] : edge[pairs[k]]);
+        }
+        return;
+    }
     if (lattice.logarithmic) lambda = t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
     std::int64_t r = lattice.rest.ptr[t];
     for (std::size_t k = 0; k < pairs.size(); ++k) {
@@ -83,7 +104,7 @@ void Recursion::pair_marginals(const Lattice& lattice, std::int64_t t, std::span
         } else {
             const double e = t == 0 ? transition.start_weight()[y]
                                     : alpha[i] * transition.weight(static_cast<int>(i), static_cast<int>(y));
-            visit(k, e * v[y]);
+            visit(k, ngrams ? e * v[y] + lattice.ngrams.extra_of(t, pairs[k]) : e * v[y]);
         }
     }
 }

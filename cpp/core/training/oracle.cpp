@@ -1,6 +1,7 @@
 #include "core/training/oracle.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/base/compensated_sum.hpp"
 #include "core/base/error.hpp"
@@ -24,6 +25,35 @@ void check_places(const char* what, const FeatureSet& features, std::span<const 
         if (places[k] < 0 || places[k] >= features.size() || (k > 0 && places[k] <= places[k - 1])) {
             throw InputError(
                 message(what, ": expected ascending places below ", features.size(), ", found ", places[k]));
+        }
+    }
+}
+
+// C of the label n-grams.
+void count_ngrams(const Corpus& corpus, const Plan& plan, const FeatureSet& features, std::vector<double>& counts) {
+    std::unordered_map<std::uint64_t, std::size_t> place;  // of attribute and string
+    const auto key = [](std::uint32_t x, std::uint32_t string) { return std::uint64_t{x} << 32 | string; };
+    for (std::size_t k = 0; k < features.ngram_string.size(); ++k) {
+        place[key(features.ngram_attribute[k], features.ngram_string[k])] =
+            static_cast<std::size_t>(features.first_ngram()) + k;
+    }
+    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
+        const double weight = plan.count_weight[static_cast<std::size_t>(i)];
+        if (weight == 0.0) continue;
+        const std::int32_t* path = corpus.labels.data() + corpus.offsets[i];
+        for (std::int64_t t = 0; t < corpus.length(i); ++t) {
+            const std::int64_t position = corpus.offsets[i] + t;
+            features.strings.for_each_suffix(path, t, [&](std::uint32_t string) {
+                const auto add = [&](const ListPool& lists, std::uint32_t list) {
+                    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+                        const auto found = place.find(key(lists.id(k), string));
+                        if (found != place.end()) counts[found->second] += weight * lists.value(k);
+                    }
+                };
+                if (features.strings.length(string) < 3) return;
+                add(corpus.base_lists, corpus.base[position]);
+                add(corpus.rest_lists, corpus.rest[position]);
+            });
         }
     }
 }
@@ -62,12 +92,15 @@ const std::vector<double>& Oracle::counts(const FeatureSet& features) {
             previous = y;
         }
     }
+    if (features.n_ngram() > 0) count_ngrams(corpus_, plan_, features, counts_);
     counts_of_ = features.serial;
     return counts_;
 }
 
 Oracle::Prepared::Prepared(const Corpus& corpus, const FeatureSet& features)
-    : serial(features.serial), unigrams(corpus, features), pairs(corpus, features) {}
+    : serial(features.serial), unigrams(corpus, features), pairs(corpus, features) {
+    if (features.n_ngram() > 0) ngrams = std::make_shared<NgramTables>(features, corpus);
+}
 
 Oracle::Prepared& Oracle::prepare(const FeatureSet& features, std::span<const double> w) {
     if (prepared_ == nullptr || prepared_->serial != features.serial) {
@@ -78,6 +111,8 @@ Oracle::Prepared& Oracle::prepare(const FeatureSet& features, std::span<const do
     of.rows = UnigramRows(features, w, of.unigrams.attributes);
     if (!of.potentials) of.potentials.emplace(corpus_, of.unigrams.lists, kernel_, threads_, &of.pairs);
     of.potentials->assign(features, w, of.rows);
+    if (of.ngrams != nullptr) of.ngrams->places.assign(w, threads_);
+    of.potentials->set_ngrams(of.ngrams);
     return of;
 }
 
@@ -87,6 +122,7 @@ void Oracle::release_tables() {
     prepared_->rows = {};
     prepared_->potentials.reset();
     prepared_->sums.reset();
+    prepared_->ngram_sums.reset();
 }
 
 double Oracle::pass(const Potentials& potentials, bool only_positive, const Visit& visit) {
@@ -145,11 +181,17 @@ double Oracle::expectations(const FeatureSet& features, std::span<const double> 
     if (!of.sums) of.sums.emplace(corpus_, of.pairs, kernel_, threads_);
     Expectations sums(features, of.unigrams, g, h, threads_);
     of.sums->begin(!h.empty());
+    if (of.ngrams != nullptr) {
+        if (!of.ngram_sums) of.ngram_sums.emplace(*of.ngrams, corpus_, plan_, threads_);
+        of.ngram_sums->begin(!h.empty());
+    }
     const double log_z = pass(*of.potentials, only_positive, [&](std::size_t b, BlockRows& rows) {
         sums.add(plan_.blocks[b], of.unigrams.blocks[b], rows);
+        if (of.ngrams != nullptr) of.ngram_sums->add(b, rows);
         of.sums->add(*of.potentials, plan_.blocks[b], rows);
     });
     of.sums->finish(*of.potentials, features, g, h);
+    if (of.ngrams != nullptr) of.ngram_sums->finish(g, h);
     return log_z;
 }
 

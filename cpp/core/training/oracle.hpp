@@ -14,6 +14,7 @@
 #include "core/inference/unigram_rows.hpp"
 #include "core/training/base_expectations.hpp"
 #include "core/training/block_rows.hpp"
+#include "core/training/ngram_expectations.hpp"
 #include "core/training/plan.hpp"
 #include "core/training/screen.hpp"
 #include "core/training/sequence_factors.hpp"
@@ -81,6 +82,8 @@ class Oracle {
         UnigramRows rows;
         std::optional<Potentials> potentials;
         std::optional<BaseExpectations> sums;  // made when a gradient needs them
+        std::shared_ptr<NgramTables> ngrams;   // null: the set has none
+        std::optional<NgramExpectations> ngram_sums;
     };
     // With the tables of these weights.
     Prepared& prepare(const FeatureSet& features, std::span<const double> w);

@@ -84,6 +84,7 @@ Sbcd::Sbcd(const Corpus& corpus, Kernel kernel, int threads)
 double Sbcd::sweep(const FeatureSet& features, std::span<double> w, std::span<const double> counts,
                    const Options& options) {
     features.check_fits(corpus_);
+    features.check_pairs_at_most("sbcd");
     features.check_weights(w);
     features.check_weights(counts);
     UnigramRows rows(features, w, true);

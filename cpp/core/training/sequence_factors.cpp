@@ -32,10 +32,14 @@ double mixed_entropy_slope(double s, double h, double q) {
 
 SequenceFactors::SequenceFactors(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                                  std::span<const double> w, std::span<const std::int64_t> listed)
-    : corpus_(corpus), plan_(plan), stride_(padded(corpus.n_labels)), w_(listed.size()) {
+    : corpus_(corpus), plan_(plan), strings_(features.strings), stride_(padded(corpus.n_labels)), w_(listed.size()) {
     unigram_.index(features.unigram_ptr, features.unigram_label, 0, listed);
     bigram_.index(features.bigram_ptr, features.bigram_pair, features.n_unigram(), listed);
     for (std::size_t k = 0; k < listed.size(); ++k) w_[k] = w[static_cast<std::size_t>(listed[k])];
+    ngram_.assign(static_cast<std::size_t>(features.n_ngram()), kNoString);
+    for (std::size_t k = listed.size(); k-- > 0 && listed[k] >= features.first_ngram();) {
+        ngram_[static_cast<std::size_t>(listed[k] - features.first_ngram())] = static_cast<std::uint32_t>(k);
+    }
 }
 
 double SequenceFactors::maximize(const Potentials& potentials, const FactorOptions& options, int threads,
@@ -137,6 +141,21 @@ void SequenceFactors::gradient(Recursion& recursion, const Item& item, const Lat
                     add(place[j], pool->value(k) * (probability - (mine ? 1.0 : 0.0)));
                     if (mine) own += pool->value(k) * w_[place[j]];
                 });
+            }
+        }
+        if (lattice.ngrams.any() && lattice.ngrams.place[t] != nullptr) {
+            const NgramPlace& here = *lattice.ngrams.place[t];
+            std::vector<char> mine(here.n_arcs(), 0);
+            strings_.for_each_suffix(corpus_.labels.data() + lattice.first, t, [&](std::uint32_t string) {
+                const std::uint32_t arc = here.arc_of(string);
+                if (arc != kNoString) mine[arc] = 1;
+            });
+            const double* p_arc = lattice.ngrams.p.data() + lattice.ngrams.arc_ptr[t];
+            for (const NgramPlace::Term& term : here.terms) {
+                const std::uint32_t at = ngram_[term.feature];
+                if (at == kNoString) continue;
+                add(at, term.value * (p_arc[term.arc] - mine[term.arc]));
+                if (mine[term.arc]) own += term.value * w_[at];
             }
         }
         previous = y;

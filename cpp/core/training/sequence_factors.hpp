@@ -59,9 +59,11 @@ class SequenceFactors {
 
     const Corpus& corpus_;
     const Plan& plan_;
-    const int stride_;             // Yp
-    ListedRows unigram_, bigram_;  // listed features
-    std::vector<double> w_;        // [L]
+    const LabelStrings& strings_;
+    const int stride_;                  // Yp
+    ListedRows unigram_, bigram_;       // listed features
+    std::vector<double> w_;             // [L]
+    std::vector<std::uint32_t> ngram_;  // [n-grams of the set] their place among the listed, or kNoString
 
     // The items that have a factor.
     std::vector<std::vector<std::uint32_t>> place_;

@@ -52,6 +52,7 @@ void Sgd::check_sequences(std::span<const std::int64_t> sequences) const {
 double Sgd::run(const FeatureSet& features, std::span<double> w, std::span<double> q, double u,
                 std::span<const std::int64_t> sequences, const Options& options, const GoOn& go_on) const {
     features.check_fits(corpus_);
+    features.check_pairs_at_most("sgd");
     features.check_weights(w);
     features.check_weights(q);
     check_sequences(sequences);
@@ -85,6 +86,7 @@ double Sgd::run(const FeatureSet& features, std::span<double> w, std::span<doubl
 
 double Sgd::loss(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> sequences) const {
     features.check_fits(corpus_);
+    features.check_pairs_at_most("sgd");
     features.check_weights(w);
     check_sequences(sequences);
     std::vector<double> own(w.begin(), w.end());

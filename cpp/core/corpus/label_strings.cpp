@@ -1,0 +1,72 @@
+#include "core/corpus/label_strings.hpp"
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+#include "core/corpus/corpus.hpp"
+
+namespace sparsecrf {
+namespace {
+
+std::uint64_t key(std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32 | low; }
+
+}  // namespace
+
+LabelStrings::LabelStrings(int n_labels) : n_labels_(static_cast<std::uint32_t>(n_labels)) {
+    nodes_.push_back({0, 0xffffffffu, 0xffffffffu, 0, 0});
+    for (std::uint32_t y = 0; y <= n_labels_; ++y) nodes_.push_back({1, y, y, 0, 0});
+}
+
+std::uint32_t LabelStrings::find(std::uint32_t suffix, std::uint32_t first) const {
+    if (suffix == 0) return single(first);
+    const auto found = found_.find(key(suffix, first));
+    return found == found_.end() ? kNone : found->second;
+}
+
+std::uint32_t LabelStrings::extend(std::uint32_t suffix, std::uint32_t first) {
+    const std::uint32_t found = find(suffix, first);
+    if (found != kNone) return found;
+    const std::uint32_t prefix = extend(nodes_[suffix].prefix, first);
+    const std::uint32_t id = size();
+    nodes_.push_back({nodes_[suffix].length + 1, first, nodes_[suffix].last, suffix, prefix});
+    found_.emplace(key(suffix, first), id);
+    return id;
+}
+
+std::uint32_t LabelStrings::intern(std::span<const std::int32_t> labels) {
+    std::uint32_t id = 0;
+    for (std::size_t k = labels.size(); k-- > 0;) id = extend(id, static_cast<std::uint32_t>(labels[k]));
+    return id;
+}
+
+std::vector<std::int32_t> LabelStrings::labels(std::uint32_t id) const {
+    std::vector<std::int32_t> out;
+    for (; id != 0; id = nodes_[id].suffix) out.push_back(static_cast<std::int32_t>(nodes_[id].first));
+    return out;
+}
+
+NgramTable::NgramTable(std::int64_t n_labels) : n_labels_(static_cast<int>(n_labels)) {
+    if (n_labels < 1 || n_labels > kMaxLabels) {
+        throw InputError(message("expected 1 to ", kMaxLabels, " labels, found ", n_labels));
+    }
+    strings_ = LabelStrings(n_labels_);
+}
+
+std::int64_t NgramTable::add(std::int64_t attribute, std::span<const std::int32_t> labels) {
+    if (attribute < 0 || attribute > kMaxAttributes) {
+        throw InputError(message("n-gram: expected an attribute of at least 0, found ", attribute));
+    }
+    if (labels.size() < 3) throw InputError(message("n-gram: expected at least 3 labels, found ", labels.size()));
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+        const std::int32_t last = k == 0 ? n_labels_ : n_labels_ - 1;
+        if (labels[k] < 0 || labels[k] > last) {
+            throw InputError(message("n-gram: expected a label from 0 to ", last, ", found ", labels[k]));
+        }
+    }
+    const std::uint32_t string = strings_.intern(labels);
+    const auto [found, is_new] = places_.try_emplace(key(static_cast<std::uint32_t>(attribute), string), size());
+    if (is_new) entries_.push_back({static_cast<std::uint32_t>(attribute), string});
+    return found->second;
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,127 @@
+// Label n-grams in the log domain: slower, never wrong. A state after a position is a label or a history of two labels
+// or more; it stands for the prefixes whose longest suffix among these it is. From state r with the last label y',
+//     score(r, a) = lambda(y', a) + log X(longest arc that r a ends in) + s(a),    to the target of that arc or pair.
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/compensated_sum.hpp"
+#include "core/base/error.hpp"
+#include "core/base/infinity.hpp"
+#include "core/inference/ngram_moves.hpp"
+#include "core/inference/recursion.hpp"
+
+namespace sparsecrf {
+namespace {
+
+double log_sum_exp(std::span<const double> x) {
+    const double high = *std::max_element(x.begin(), x.end());
+    if (!(high > -kInfinity)) return high;
+    double sum = 0.0;
+    for (const double each : x) sum += std::exp(each - high);
+    return high + std::log(sum);
+}
+
+// into[k] = log(exp(into[k]) + exp(x))
+void log_add(double& into, double x) {
+    if (x == -kInfinity) return;
+    const double high = std::max(into, x);
+    into = high + std::log1p(std::exp(std::min(into, x) - high));
+}
+
+}  // namespace
+
+void Recursion::ngrams_forward_log(Lattice& lattice) {
+    CompensatedSum log_z;
+    log_mass_.resize(static_cast<std::size_t>(lattice.length));
+    NgramMoves moves(n_labels_);
+    for (std::int64_t t = 0; t < lattice.length; ++t) {
+        const double* lambda = t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
+        const double* s = constrained_scores(lattice, t);
+        moves.lay(lattice.ngrams.place[t], t == 0);
+        std::vector<double>& to = log_mass_[static_cast<std::size_t>(t)];
+        to.assign(moves.n_after(), -kInfinity);
+        for (std::size_t r = 0; r < moves.n_before(); ++r) {
+            const double from = t == 0 ? 0.0 : log_mass_[static_cast<std::size_t>(t) - 1][r];
+            if (from == -kInfinity) continue;
+            const double* row = t == 0 ? lambda : lambda + std::size_t{moves.label(r)} * stride_;
+            moves.for_each(r, [&](std::uint32_t a, std::uint32_t, double log_x, std::uint32_t target) {
+                log_add(to[target], from + row[a] + log_x + s[a]);
+            });
+        }
+        const double log_c = log_sum_exp(to);
+        if (log_c == -kInfinity) {
+            throw UnsatisfiableError(message("sequence ", lattice.sequence, ", position ", t,
+                                             ": no label sequence up to here meets the constraints"));
+        }
+        if (!std::isfinite(log_c)) {
+            throw InputError(message("sequence ", lattice.sequence, ", position ", t,
+                                     ": expected finite scores, found an overflow: weights or values are too large"));
+        }
+        for (double& x : to) x -= log_c;
+        double* scaled = lattice.v + t * stride_;  // s - log c, for backward
+        for (int y = 0; y < stride_; ++y) scaled[y] = s[y] - log_c;
+        log_z.add(log_c);
+    }
+    lattice.log_z = log_z.value();
+}
+
+void Recursion::ngrams_backward_log(Lattice& lattice) {
+    NgramLattice& of = lattice.ngrams;
+    const std::size_t Y = static_cast<std::size_t>(n_labels_);
+    of.edge.assign(static_cast<std::size_t>(lattice.length) * Y * Y, 0.0);
+    std::fill(of.extra.begin(), of.extra.end(), 0.0);
+    NgramMoves moves(n_labels_);
+    std::vector<double> beta, before, terms;
+    for (std::int64_t t = lattice.length - 1; t >= 0; --t) {
+        const NgramPlace* place = of.place[t];
+        const double* lambda = t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
+        const double* s = lattice.v + t * stride_;
+        const std::vector<double>& mass = log_mass_[static_cast<std::size_t>(t)];
+        moves.lay(place, t == 0);
+        if (t == lattice.length - 1) beta.assign(mass.size(), 0.0);
+        // The states' probabilities add up to 1; putting rounding right at every step keeps it from adding up.
+        terms.resize(mass.size());
+        for (std::size_t q = 0; q < mass.size(); ++q) terms[q] = mass[q] + beta[q];
+        const double drift = log_sum_exp(terms);
+        double* p = lattice.p + t * stride_;
+        std::fill_n(p, stride_, 0.0);
+        for (std::size_t q = 0; q < mass.size(); ++q) {
+            beta[q] -= drift;
+            p[q < Y ? q : place->after->label[q - Y]] += std::exp(terms[q] - drift);
+        }
+        double* arc_p = of.p.data() + of.arc_ptr[t];
+        double* pair_p = of.pair_p.data() + of.pair_ptr[t];
+        if (place != nullptr) std::fill_n(arc_p, place->n_arcs(), 0.0);
+        double* edge = of.edge.data() + static_cast<std::size_t>(t) * Y * Y;
+        before.assign(moves.n_before(), -kInfinity);
+        for (std::size_t r = 0; r < moves.n_before(); ++r) {
+            const double from = t == 0 ? 0.0 : log_mass_[static_cast<std::size_t>(t) - 1][r];
+            const std::size_t i = moves.label(r);
+            const double* row = t == 0 ? lambda : lambda + i * static_cast<std::size_t>(stride_);
+            moves.for_each(r, [&](std::uint32_t a, std::uint32_t arc, double log_x, std::uint32_t target) {
+                const double onward = row[a] + log_x + s[a] + beta[target];
+                log_add(before[r], onward);
+                const double probability = std::exp(from + onward);
+                if (t > 0) edge[i * Y + a] += probability;
+                if (arc != kNoString) arc_p[arc] += probability;
+            });
+        }
+        if (place != nullptr) {  // what ends in an arc ends in its parent
+            for (std::size_t g = 0; g < place->n_arcs(); ++g) {
+                if (place->arc_parent[g] < place->n_arcs()) arc_p[place->arc_parent[g]] += arc_p[g];
+            }
+            for (std::size_t k = 0; k < place->pair.size(); ++k) {
+                pair_p[k] = t == 0 ? p[place->pair_label[k]] : edge[place->pair[k]];
+            }
+        }
+        const LabelPairs pairs(n_labels_);
+        for (std::int64_t k = lattice.rest.ptr[t]; k < lattice.rest.ptr[t + 1]; ++k) {
+            const std::uint32_t pair = lattice.rest.pair[k];
+            lattice.rest.p[k] = t == 0 ? p[pairs.start_label(pair)] : edge[pair];
+            lattice.rest.extra[k] = 0.0;
+        }
+        std::swap(beta, before);
+    }
+}
+
+}  // namespace sparsecrf

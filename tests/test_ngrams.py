@@ -1,0 +1,191 @@
+"""Label n-grams in the core, against the reference and against all paths."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from compare import KERNELS, assert_logs, assert_probabilities, magnitude
+from ngram_problems import make_ngram_problem, table_of
+from sparsecrf import InputError, _core
+
+SHAPES = [(1, [1, 3]), (2, [1, 2, 6]), (3, [5, 4]), (4, [4, 4]), (3, [1, 7])]
+
+
+def problems(size=1.0, seeds=12, **options):
+    for seed in range(seeds):
+        n_labels, lengths = SHAPES[seed % len(SHAPES)]
+        yield make_ngram_problem(seed, n_labels, lengths, size=size, **options)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("size", [0.7, 3.0, 12.0, 500.0])
+def test_probabilities(kernel, size):
+    """log Z, marginals of labels and pairs, scores and probabilities of labellings."""
+    for problem in problems(size, real_values=True, list_size=3):
+        chain, corpus, base = problem.chain(kernel), problem.corpus, problem.base
+        scores, log_prob = chain.score(corpus), chain.log_prob(corpus)
+        log_z, node = chain.log_partition(corpus), chain.marginals(corpus)
+        for i in range(len(base.sequences)):
+            paths, found = problem.paths(i), problem.posterior(i)
+            size_of_score = magnitude(base.psi(i)) + sum(abs(x) for of in problem.theta(i) for x in of.values())
+            assert_logs(log_z[i], paths.log_z, size_of_score)
+            own = (paths.labels == base.own_labels(i)).all(axis=1)
+            assert_allclose(scores[i], paths.score[own], rtol=1e-10, atol=1e-12 * size_of_score)
+            assert_logs(log_prob[i], paths.score[own] - paths.log_z, size_of_score)
+            assert_probabilities(node[base.offsets[i] : base.offsets[i + 1]], found.node)
+            assert_probabilities(chain.edge_marginals(corpus, i), found.edge)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("size", [1.0, 500.0])
+def test_best_labels(kernel, size):
+    for problem in problems(size, real_values=True):
+        labels, scores = problem.chain(kernel).viterbi(problem.corpus)
+        for i in range(len(problem.base.sequences)):
+            paths = problem.paths(i)
+            assert_allclose(scores[i], paths.score.max(), rtol=1e-12, atol=1e-9)
+            mine = labels[problem.base.offsets[i] : problem.base.offsets[i + 1]]
+            own = paths.score[(paths.labels == mine).all(axis=1)]
+            assert_allclose(own, paths.score.max(), rtol=1e-12, atol=1e-9)
+
+
+def test_constraints():
+    """Allowed labels, fixed labels and forbidden pairs."""
+    from dataclasses import replace
+
+    from problems import Limits
+
+    rng = np.random.default_rng(5)
+    for seed in range(10):
+        problem = make_ngram_problem(seed, 3, [5, 4], n_ngrams=30)
+        allowed = rng.random((9, 3)) < 0.7
+        allowed[np.arange(9), problem.base.labels] = True
+        forbidden = np.zeros((4, 3), dtype=bool)
+        forbidden[0, 1] = True
+        fixed = np.full(9, -1, dtype=np.int32)
+        fixed[2] = problem.base.labels[2]
+        for limits in (Limits(allowed=allowed), Limits(fixed=fixed), Limits(forbidden=forbidden)):
+            limited = replace(problem, base=replace(problem.base, limits=limits))
+            chain, known = limited.chain(), limited.base.constraints()
+            log_z, node = chain.log_partition(limited.corpus, known), chain.marginals(limited.corpus, known)
+            _, scores = chain.viterbi(limited.corpus, known)
+            for i in range(2):
+                paths = limited.paths(i)
+                assert_logs(log_z[i], paths.log_z, 50.0)
+                assert_allclose(scores[i], paths.score.max())
+                start, end = limited.base.offsets[i], limited.base.offsets[i + 1]
+                assert_probabilities(node[start:end], limited.posterior(i).node)
+
+
+def test_span_probabilities():
+    problem = make_ngram_problem(2, 3, [6])
+    paths = problem.paths(0)
+    found = problem.chain().span_log_prob(problem.corpus, 0, 2, np.array([1, 0], dtype=np.int32))
+    own = (paths.labels[:, 2] == 1) & (paths.labels[:, 3] == 0)
+    assert_allclose(np.exp(found), paths.probability[own].sum(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_gradient(kernel):
+    """Loss, gradient and curvature of all three kinds of features, against probabilities of the reference."""
+    for problem in problems(real_values=True, sequence_weights=True, list_size=3):
+        base, features = problem.base, problem.features()
+        oracle = _core.Oracle(problem.corpus, 2, kernel)
+        loss, g, h = oracle.loss_grad_curvature(features, problem.w)
+        expected_loss, expected_g, expected_h = brute_force(problem)
+        assert_allclose(loss, expected_loss, rtol=1e-10, atol=1e-13)
+        assert_allclose(g, expected_g, rtol=1e-9, atol=1e-10)
+        assert_allclose(h, expected_h, rtol=1e-9, atol=1e-10)
+        assert_allclose(oracle.loss_grad(features, problem.w)[1], g, rtol=0, atol=0)
+        assert base.w.size < len(g)
+
+
+@pytest.mark.parametrize("size", [1.0, 10.0])
+def test_gradient_is_the_slope_of_the_loss(size):
+    problem = make_ngram_problem(7, 3, [6, 5], size=size, token_weights=True)
+    oracle, features = _core.Oracle(problem.corpus, 1), problem.features()
+    _, g = oracle.loss_grad(features, problem.w)
+    for k in range(0, len(g), 3):
+        step = np.zeros(len(g))
+        step[k] = 1e-6
+        slope = (oracle.loss(features, problem.w + step) - oracle.loss(features, problem.w - step)) / 2e-6
+        assert_allclose(g[k], slope, rtol=1e-6, atol=1e-6)
+
+
+def test_same_bits_on_any_number_of_threads():
+    problem = make_ngram_problem(3, 4, [5, 9, 4, 7] * 60, n_ngrams=60, real_values=True)
+    results = []
+    for threads in (1, 2, 3):
+        loss, g, h = _core.Oracle(problem.corpus, threads).loss_grad_curvature(problem.features(), problem.w)
+        results.append(np.concatenate([[loss], g, h]))
+    assert all((result == results[0]).all() for result in results[1:])
+
+
+def test_missing_labels():
+    """Sums over missing labels: the loss is that of all labellings that agree with the known ones."""
+    problem = make_ngram_problem(11, 3, [6, 4], missing=0.3)
+    loss = _core.Oracle(problem.corpus, 1).loss(problem.features(), problem.w)
+    expected = 0.0
+    for i in range(2):
+        paths = problem.paths(i, limited=False)
+        expected += paths.log_z - paths.restricted(paths.agreeing(problem.base.own_labels(i))).log_z
+    assert_allclose(loss, expected, rtol=1e-10, atol=1e-13)
+
+
+def brute_force(problem):
+    """Loss, gradient and curvature by all paths."""
+    base, (mu, lam) = problem.base, (problem.base.mu, problem.base.lam)
+    g_mu, g_lam, h_mu, h_lam = np.zeros_like(mu), np.zeros_like(lam), np.zeros_like(mu), np.zeros_like(lam)
+    g, h = np.zeros(len(problem.weights)), np.zeros(len(problem.weights))
+    loss = 0.0
+    for i, sequence in enumerate(base.sequences):
+        paths = problem.paths(i)
+        p, own = paths.probability, base.own_labels(i)
+        mine = int(np.flatnonzero((paths.labels == own).all(axis=1))[0])
+        loss += sequence.weight * (paths.log_z - paths.score[mine])
+        for t in range(len(sequence)):
+            fires = [(paths.labels[:, t] == y) for y in range(base.n_labels)]
+            _add(sequence.unigram[t], lambda x, t=t: [((x, y), fires[y]) for y in range(base.n_labels)], g_mu, h_mu,
+                 sequence.weight, p, mine)  # fmt: skip
+            pairs = pair_indicators(paths, base.n_labels, t)
+            _add(sequence.bigram[t], lambda x: [((x, *pair), on) for pair, on in pairs.items()], g_lam, h_lam,
+                 sequence.weight, p, mine)  # fmt: skip
+            strings = {}
+            for k, (x, labels) in enumerate(problem.weights):
+                strings.setdefault(x, []).append((k, string_indicator(paths, base.n_labels, t, labels)))
+            _add(sequence.bigram[t], lambda x: strings.get(x, []), g, h, sequence.weight, p, mine)
+    return loss, np.concatenate([g_mu.ravel(), g_lam.ravel(), g]), np.concatenate([h_mu.ravel(), h_lam.ravel(), h])
+
+
+def pair_indicators(paths, n_labels, t):
+    from sparsecrf.reference.ngrams import ends_in
+
+    pairs = [(i, y) for i in range(n_labels + 1) for y in range(n_labels)]
+    return {pair: ends_in(paths, n_labels, t, pair) for pair in pairs}
+
+
+def string_indicator(paths, n_labels, t, labels):
+    from sparsecrf.reference.ngrams import ends_in
+
+    return ends_in(paths, n_labels, t, labels)
+
+
+def _add(attributes, cells_of, g, h, weight, p, mine):
+    """E - C and sum of v^2 p (1 - p), repeated attributes added up."""
+    from sparsecrf.reference.lattice import merged
+
+    for x, value in merged(attributes).items():
+        for cell, on in cells_of(x):
+            mean = float(p @ on)
+            g[cell] += weight * value * (mean - float(on[mine]))
+            h[cell] += weight * value**2 * mean * (1.0 - mean)
+
+
+def test_errors():
+    with pytest.raises(InputError, match="at least 3 labels, found 2"):
+        table_of(3, [(0, (1, 2))])
+    with pytest.raises(InputError, match="from 0 to 2, found 3"):
+        table_of(3, [(0, (1, 3, 2))])
+    problem = make_ngram_problem(0, 3, [4])
+    with pytest.raises(InputError, match="n-best"):
+        problem.chain().nbest(problem.corpus, 0, 3)
