@@ -7,6 +7,7 @@ RHO1 = 1.0  #: absolute (l1) penalty
 RHO2 = 0.01  #: squared (l2) penalty
 TOL = 5e-3  #: training stops at most this share of the objective above the optimum
 SOLVER = "auto"
+ORDER = 2  #: labels of a feature at most
 CHECKPOINT_EVERY = 60.0  #: seconds between two checkpoints
 STOP_EPS = 0.02  #: how far errors on dev data may be apart, in percent, for `stop_window` to stop: Wapiti's
 

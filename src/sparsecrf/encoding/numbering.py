@@ -7,7 +7,8 @@ y' = Y is the start label:
     (x, y', y)  X Y + (x (Y + 1) + y') Y + y
 
 Ascending numbers are the canonical order of features. Both ranges begin at a multiple of Y, so number mod Y is always
-the label. Label n-grams of a higher order would be one more range behind these.
+the label. Label n-grams (x, y_1 .. y_k), k >= 3, are numbered from `first_ngram` on, by their place in a table
+(`training/ngrams.py`); the methods below that take numbers are for features of one and two labels.
 
 Arithmetic works on Python's integers and on arrays alike; NumPy is imported where arrays are made, because a model can
 be loaded without it.
@@ -38,6 +39,11 @@ class Numbering(NamedTuple):
     def first_bigram(self) -> int:
         """The number of the first bigram feature: all below are unigram features."""
         return self.n_attributes * self.n_labels
+
+    @property
+    def first_ngram(self) -> int:
+        """The number of the first label n-gram: all below are unigram and bigram features."""
+        return self.first_bigram + self.n_attributes * self.pairs
 
     def unigram(self, x: Any, y: Any) -> Any:
         """The number of (x, y)."""

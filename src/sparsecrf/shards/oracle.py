@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsecrf._core import FeatureSet
+from sparsecrf._core import FeatureSet, InputError
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.shards import Floats, Numbers, Shard, Shards, Sparse, add, unite
 
@@ -53,6 +53,8 @@ class Known:
 
     def __reduce__(self) -> tuple[Any, ...]:
         features = self.features
+        if features.n_ngram:
+            raise InputError("shards: expected features of at most two labels for other processes, found label n-grams")
         return Known, (features.n_labels, features.n_attributes, features.numbers)
 
     def __sizeof__(self) -> int:
@@ -85,6 +87,11 @@ def virtual(shard: Shard) -> Sparse:
     with shard.at_work():
         numbers = FeatureSet.all_virtual(shard.corpus).numbers
     return Sparse(numbers, np.empty((0, len(numbers))))
+
+
+def counts(shard: Shard, known: Known) -> tuple[Floats]:
+    with shard.at_work():
+        return (np.asarray(shard.oracle.counts(known.features)).copy(),)
 
 
 def loss_grad(shard: Shard, known: Known, w: Floats, counts: Floats | None = None) -> tuple[float, Floats]:
@@ -161,6 +168,11 @@ class ShardedOracle:
         if len(self.workers) > 1:  # screening needs them, too
             self._masses = unigram, start, inner
         return unigram, start, inner
+
+    def counts(self, features: FeatureSet) -> Floats:
+        """C [K] of any features."""
+        found: Floats = self.workers.total(counts, add, self.workers.share(Known.of(features)))[0]
+        return found
 
     def loss_grad(self, features: FeatureSet, w: Floats, counts: Floats) -> tuple[float, Floats]:
         loss, g = self._pass(loss_grad, features, w, counts)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from sparsecrf._core import Corpus, FeatureSet, InputError
+from sparsecrf.defaults import ORDER
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.shards import Shards, shards_of
 from sparsecrf.shards.oracle import ShardedOracle
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, place_among, shared
+from sparsecrf.training.ngrams import NgramSpace
 
 
 class TrainingData:
@@ -22,11 +25,12 @@ class TrainingData:
         *,
         observed_only: bool = False,
         features: Numbers | None = None,
+        order: int | None = ORDER,
         threads: int = 0,
         kernel: str = "auto",
     ) -> None:
-        """The space is that of all features that can be formed; with `observed_only` of those that occur; or it is a
-        list of `features` by ascending number."""
+        """The space is that of all features of at most `order` labels (None: no limit) that can be formed; with
+        `observed_only` of those that occur; or it is a list of `features` by ascending number."""
         self.shards = shards_of(data, threads, kernel)
         self.whole = data if isinstance(data, Corpus) else None
         self.threads = threads
@@ -39,6 +43,18 @@ class TrainingData:
             self.allowed = _checked(features, self.shards)
             if observed_only:
                 raise InputError("features: expected either a list of them or observed_only, found both")
+        self.order, self.observed_only = _checked_order(order), observed_only
+        #: Features of three labels and more; None: there are none.
+        self.ngrams: NgramSpace | None = None
+        if self.order != 2:
+            if features is not None:
+                raise InputError(f"order: expected 2 for a list of features, found {order}")
+            if not self.oracle.signs_agree:
+                raise InputError(
+                    f"order: expected 2 for data with negative values or missing labels, found {order}: nothing bounds "
+                    "the gradients of label n-grams there"
+                )
+            self.ngrams = NgramSpace(Numbering.of(self.shards), self.order, self.oracle, self.whole)
 
     @classmethod
     def of(cls, data: Corpus | Shards | TrainingData, **how: Any) -> TrainingData:
@@ -55,11 +71,13 @@ class TrainingData:
         return self.n_virtual() if self.allowed is None else len(self.allowed)
 
     def n_virtual(self) -> int:
-        """How many features can be formed: labels of unigram attributes, pairs of bigram ones, after the start too."""
+        """How many features of at most two labels can be formed: labels of unigram attributes, pairs of bigram ones,
+        after the start too. Label n-grams, which have no limit, are not among them."""
         return virtual_features(self.shards, self.oracle)
 
     def working_set(self, numbers: Numbers) -> WorkingSet:
-        features = FeatureSet.from_numbers(self.shards.n_labels, self.shards.n_attributes, numbers)
+        table = None if self.ngrams is None else self.ngrams.table
+        features = FeatureSet.from_numbers(self.shards.n_labels, self.shards.n_attributes, numbers, table)
         return WorkingSet(numbers, features, self.counts(numbers))
 
     def counts(self, numbers: Numbers) -> Floats:
@@ -67,10 +85,19 @@ class TrainingData:
         place = place_among(numbers, self.observed)
         counts = np.zeros(len(numbers))
         counts[place >= 0] = self.observed_counts[place[place >= 0]]
+        if self.ngrams is not None:
+            first = int(np.searchsorted(numbers, self.ngrams.numbering.first_ngram))
+            counts[first:] = self.ngrams.counts(numbers[first:])
         return counts
 
     def only_allowed(self, numbers: Numbers) -> Numbers:
-        return numbers if self.allowed is None else shared(numbers, self.allowed)
+        if self.allowed is None:
+            return numbers
+        if self.ngrams is None:
+            return shared(numbers, self.allowed)
+        first = int(np.searchsorted(numbers, self.ngrams.numbering.first_ngram))
+        longer = numbers[first:]
+        return np.concatenate([shared(numbers[:first], self.allowed), longer[self.ngrams.counts(longer) > 0]])
 
     def uniform(self, numbers: Numbers) -> Floats:
         """E of these features under uniform labels, from the masses of the attributes: mass / Y or mass / Y^2."""
@@ -88,6 +115,12 @@ def virtual_features(data: Corpus | Shards, oracle: ShardedOracle | None = None)
     unigram, start, inner = (oracle or ShardedOracle(shards_of(data))).masses()
     pairs = Y * Y + (Y if (start > 0).any() else 0)
     return int((unigram > 0).sum()) * Y + int(((start > 0) | (inner > 0)).sum()) * pairs
+
+
+def _checked_order(order: int | None) -> int | None:
+    if order is not None and (isinstance(order, bool) or not isinstance(order, Integral) or order < 2):
+        raise InputError(f"order: expected 2 or more labels, or None for no limit, found {order!r}")
+    return None if order is None else int(order)
 
 
 def _checked(features: Numbers, data: Shards) -> Numbers:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from inspect import signature
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sparsecrf._core import Corpus, InputError, StringTable
-from sparsecrf.defaults import CHECKPOINT_EVERY, RHO1, RHO2, SOLVER, STOP_EPS, TOL
+from sparsecrf.defaults import CHECKPOINT_EVERY, ORDER, RHO1, RHO2, SOLVER, STOP_EPS, TOL
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.model import Model
@@ -23,6 +26,7 @@ from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.heldout import Dev, check_same_vocabulary
 from sparsecrf.training.history import REASONS, Record, columns, distance_in_words
+from sparsecrf.training.ngrams import Ngrams
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers.lbfgs import lbfgs
@@ -70,7 +74,11 @@ class Fit:
     #: tol, gap, max_iter, time_limit, dev, callback, interrupt, or precision: no step improves any more
     stopped_by: str
     history: list[Record]
-    n_features: int  #: how many features it chose from: the space that kkt and gap are over
+    #: How many features of at most two labels it chose from. kkt and gap are over these, and over all label n-grams up
+    #: to `order`.
+    n_features: int
+    order: int | None = ORDER  #: labels of a feature at most; None: no limit
+    ngrams: Ngrams = field(default_factory=Ngrams.none)  #: those of the last numbers, in their order
 
     def __repr__(self) -> str:
         return (
@@ -86,7 +94,8 @@ class Fit:
         distance = distance_in_words(self.objective, self.gap, self.remaining)
         rows = [
             ["weights", f"{n:,} of {self.n_features:,}"],
-            ["of labels, of label pairs", f"{self.n_unigram:,}, {n - self.n_unigram:,}"],
+            ["of labels, of label pairs", f"{self.n_unigram:,}, {n - self.n_unigram - self.n_ngram:,}"],
+            *([] if self.order == 2 else [["of longer label n-grams", f"{self.n_ngram:,}"]]),
             ["rho1, rho2", f"{self.rho1:g}, {self.rho2:g}"],
             ["objective", f"{self.objective:,.6g}, {distance}"],
             ["relative KKT residual", f"{self.kkt:.2g}"],
@@ -103,15 +112,21 @@ class Fit:
         from sparsecrf._core import FeatureSet
 
         vocabulary = vocabulary.first(self.corpus.n_labels, self.corpus.n_attributes)
-        features = FeatureSet.from_numbers(self.corpus.n_labels, self.corpus.n_attributes, self.numbers)
+        Y, X = self.corpus.n_labels, self.corpus.n_attributes
+        features = FeatureSet.from_numbers(Y, X, self.numbers, self.ngrams.table(Y))
         return Model(
             vocabulary, features, self.w, template=template, n_columns=n_columns, training=self.training_record()
         )
 
     @property
     def n_unigram(self) -> int:
-        """How many of the weights are of single labels; the others are of label pairs."""
+        """How many of the weights are of single labels; the others are of label pairs and longer n-grams."""
         return int((self.numbers < Numbering.of(self.corpus).first_bigram).sum())
+
+    @property
+    def n_ngram(self) -> int:
+        """How many of the weights are of three labels or more."""
+        return len(self.ngrams.attribute)
 
     def training_record(self) -> dict[str, Any]:
         """How the weights were found, in JSON values: None for what is not finite; the history by columns, thinned."""
@@ -130,6 +145,7 @@ class Fit:
             "solver": self.solver,
             "stopped_by": self.stopped_by,
             **counts,
+            **({} if self.order == 2 else {"order": self.order}),
             "version": version("sparsecrf"),
             "history": columns(self.history),
         }
@@ -141,12 +157,11 @@ class Weights:
 
     numbers: Numbers  #: features by their number in the virtual space, ascending
     w: Floats
+    ngrams: Ngrams = field(default_factory=Ngrams.none)  #: those of the last numbers, in their order
 
 
 def weights_in(model: Model, vocabulary: Vocabulary) -> Weights:
     """The weights of a model by the ids of another vocabulary, as far as it has the names."""
-    import numpy as np
-
     numbering = Numbering(len(vocabulary.labels), len(vocabulary.attributes))
     features, n_unigram = model.features, model.features.n_unigram
     label = _ids([*model.labels], vocabulary.labels, start=numbering.n_labels)
@@ -160,13 +175,24 @@ def weights_in(model: Model, vocabulary: Vocabulary) -> Weights:
     known = (x >= 0) & (y >= 0)
     known[n_unigram:] &= previous >= 0
     order = np.argsort(numbers[known])
-    return Weights(numbers[known][order], model.w[known][order])
+    numbers, w = numbers[known][order], model.w[: len(known)][known][order]
+    if not features.n_ngram:
+        return Weights(numbers, w)
+    ngrams, kept = _renamed(Ngrams.of(features), attribute, label)
+    places = numbering.first_ngram + np.arange(len(ngrams.attribute))
+    return Weights(np.concatenate([numbers, places]), np.concatenate([w, model.w[len(known) :][kept]]), ngrams)
+
+
+def _renamed(ngrams: Ngrams, attribute: Numbers, label: Numbers) -> tuple[Ngrams, NDArray[np.bool_]]:
+    """The n-grams with other ids for attributes and labels, and which of them have no -1 among these."""
+    x, labels = attribute[ngrams.attribute], label[ngrams.labels]
+    which = np.repeat(np.arange(len(x)), ngrams.length)
+    kept = (x >= 0) & (np.bincount(which[labels < 0], minlength=len(x)) == 0)
+    return Ngrams(x[kept].astype(np.int32), ngrams.length[kept], labels[kept[which]].astype(np.int32)), kept
 
 
 def _ids(names: list[str], table: StringTable, start: int | None = None) -> Numbers:
     """The ids of names in a table, -1 for those it does not have; `start` is added as that of the start label."""
-    import numpy as np
-
     found = [table.find(name) for name in names]
     ids = [-1 if k is None else k for k in found]
     return np.array(ids if start is None else [*ids, start], dtype=np.int64)
@@ -185,6 +211,7 @@ def fit(
     time_limit: float | None = None,
     observed_only: bool = False,
     features: Numbers | None = None,
+    order: int | None = ORDER,
     init: Fit | Weights | None = None,
     dev: Corpus | None = None,
     patience: int | None = None,
@@ -204,7 +231,9 @@ def fit(
     Stops at most `tol` times the objective above the optimum: certified by the duality gap where that can tell, else by
     an estimate from how the objective falls (`stopping`). If `gap` is given, only at a duality gap of `gap` times the
     objective. Or at a limit. `observed_only` leaves out features that never occur, `features` all but those of the
-    given numbers (ascending). `init` starts from another fit for the same labels and attributes, or from `weights_in`
+    given numbers (ascending). With an `order` above 2, features have up to so many labels (None: no limit): every
+    attribute that conditions label pairs conditions longer label n-grams, too; for the solvers auto, owlqn and lbfgs
+    and rho1 > 0. `init` starts from another fit for the same labels and attributes, or from `weights_in`
     of a model. `callback` gets the fields of a `Record` at every iteration, and ends training by returning True;
     `heartbeat` is called with a line of text before the first iteration, `watch` with the weights and the gradient of
     every iteration, before `callback`. `solver_options` go to the solver.
@@ -232,8 +261,10 @@ def fit(
     for name, value in (("tol", tol), ("gap", gap)):
         if value is not None and not value >= 0:
             raise InputError(f"{name}: expected a number >= 0, found {value}")
-    prepared = TrainingData.of(corpus, observed_only=observed_only, features=features, threads=threads)
+    prepared = TrainingData.of(corpus, observed_only=observed_only, features=features, order=order, threads=threads)
     corpus, data = prepared.corpus, prepared.shards
+    if prepared.ngrams is not None:
+        _check_longer(prepared.order, solver, rho1, checkpoint)
     if isinstance(corpus, Shards) and solver not in OVER_SHARDS:
         raise InputError(f"solver: expected {' or '.join(OVER_SHARDS)} for data in shards, found {solver!r}")
     if data.n_missing == data.n_tokens:
@@ -244,7 +275,7 @@ def fit(
     objective.heartbeat = heartbeat
     if isinstance(init, Fit):
         check_same_vocabulary("init", init.corpus, corpus)
-    held_out = _dev(corpus, dev, patience, threads, stop_window, stop_eps)
+    held_out = _dev(corpus, dev, patience, threads, stop_window, stop_eps, prepared)
     keeper = resumed = None
     if checkpoint is not None:
         keeper = Checkpoint(checkpoint, checkpoint_every, _identity(objective, solver, options, dev))
@@ -253,7 +284,7 @@ def fit(
         raise InputError("resume: expected the file of a checkpoint, found none")
     start = None
     if init is not None and resumed is None:
-        start = point_at(objective, init.numbers, init.w)
+        start = point_at(objective, *_given(prepared, init))
     stopping = Stopping(tol, gap, max_iter, time_limit)
     algorithm = SOLVERS[solver](objective, **options)
     result = run(
@@ -261,11 +292,12 @@ def fit(
     )
     point = result.point
     active = point.w != 0
+    numbers, ngrams = _compact(prepared, point.known.numbers[active])
     return Fit(
         corpus,
         objective.penalty.rho1,
         objective.penalty.rho2,
-        point.known.numbers[active],
+        numbers,
         point.w[active],
         result.objective,
         point.loss,
@@ -276,7 +308,42 @@ def fit(
         result.stopped_by,
         result.history,
         prepared.n_features(),
+        prepared.order,
+        ngrams,
     )
+
+
+def _check_longer(order: int | None, solver: str, rho1: float, checkpoint: object) -> None:
+    """Raise for what label n-grams do not go together with."""
+    if solver not in OVER_SHARDS:
+        raise InputError(f"order: expected 2 for the solver {solver}, which knows label pairs only, found {order}")
+    if not rho1 > 0:
+        raise InputError(f"order: expected 2 without an l1 term, where no label n-gram would be zero, found {order}")
+    if checkpoint is not None:
+        raise InputError(f"order: expected 2 with a checkpoint, whose file does not keep label n-grams, found {order}")
+
+
+def _compact(data: TrainingData, numbers: Numbers) -> tuple[Numbers, Ngrams]:
+    """The numbers of the same features in a table of these label n-grams alone, and the n-grams."""
+    if data.ngrams is None:
+        return numbers, Ngrams.none()
+    ngrams = Ngrams.of(data.working_set(numbers).features)
+    numbers = numbers.copy()
+    n = len(ngrams.attribute)
+    numbers[len(numbers) - n :] = data.ngrams.numbering.first_ngram + np.arange(n)
+    return numbers, ngrams
+
+
+def _given(data: TrainingData, init: Fit | Weights) -> tuple[Numbers, Floats]:
+    """Numbers, ascending, and weights to start from, in the table of these data."""
+    if not init.ngrams:
+        return init.numbers, init.w
+    if data.ngrams is None:
+        raise InputError("init: expected weights of at most two labels for order 2, found label n-grams")
+    n = len(init.ngrams.attribute)
+    numbers = np.concatenate([init.numbers[: len(init.numbers) - n], data.ngrams.numbers(init.ngrams)])
+    order = np.argsort(numbers)
+    return numbers[order], init.w[order]
 
 
 def _checked_options(solver: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -290,7 +357,13 @@ def _checked_options(solver: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _dev(
-    corpus: Corpus | Shards, dev: Corpus | None, patience: int | None, threads: int, window: int | None, eps: float
+    corpus: Corpus | Shards,
+    dev: Corpus | None,
+    patience: int | None,
+    threads: int,
+    window: int | None,
+    eps: float,
+    data: TrainingData,
 ) -> Dev | None:
     if dev is None:
         for name, value in (("patience", patience), ("stop_window", window)):
@@ -298,7 +371,7 @@ def _dev(
                 raise InputError(f"{name}: expected a dev corpus with it, found {name} {value} alone")
         return None
     check_same_vocabulary("dev", dev, corpus)
-    return Dev(dev, patience, threads, window, eps)
+    return Dev(dev, patience, threads, window, eps, None if data.ngrams is None else data.ngrams.table)
 
 
 def _identity(

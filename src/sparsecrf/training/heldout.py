@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsecrf._core import Chain, Corpus, FeatureSet, InputError
+from sparsecrf._core import Chain, Corpus, FeatureSet, InputError, NgramTable
 from sparsecrf.defaults import STOP_EPS
 from sparsecrf.shards import Shards
 from sparsecrf.training.feature_sets import Floats, Numbers
@@ -16,10 +16,12 @@ from sparsecrf.training.feature_sets import Floats, Numbers
 Labels = NDArray[np.int32]  #: [P] a label for each token
 
 
-def best_labels(corpus: Corpus, numbers: Numbers, w: Floats, *, threads: int = 0) -> Labels:
-    """The best labels (Viterbi) of all tokens, by id."""
-    chain = Chain(FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers), w, threads=threads)
-    return chain.viterbi(corpus)[0]
+def best_labels(
+    corpus: Corpus, numbers: Numbers, w: Floats, *, threads: int = 0, ngrams: NgramTable | None = None
+) -> Labels:
+    """The best labels (Viterbi) of all tokens, by id. `ngrams`: the table of the label n-grams among the numbers."""
+    features = FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers, ngrams)
+    return Chain(features, w, threads=threads).viterbi(corpus)[0]
 
 
 def wrong_tokens(corpus: Corpus, predicted: Labels) -> float:
@@ -27,9 +29,11 @@ def wrong_tokens(corpus: Corpus, predicted: Labels) -> float:
     return 100.0 * float(np.mean(predicted != corpus.labels))
 
 
-def token_error(corpus: Corpus, numbers: Numbers, w: Floats, *, threads: int = 0) -> float:
+def token_error(
+    corpus: Corpus, numbers: Numbers, w: Floats, *, threads: int = 0, ngrams: NgramTable | None = None
+) -> float:
     """Percentage of tokens whose best label is wrong."""
-    return wrong_tokens(corpus, best_labels(corpus, numbers, w, threads=threads))
+    return wrong_tokens(corpus, best_labels(corpus, numbers, w, threads=threads, ngrams=ngrams))
 
 
 def check_same_vocabulary(what: str, found: Corpus | Shards, expected: Corpus | Shards) -> None:
@@ -54,7 +58,13 @@ class Dev:
     """The error on a dev corpus, iteration by iteration."""
 
     def __init__(
-        self, corpus: Corpus, patience: int | None, threads: int, window: int | None = None, eps: float = STOP_EPS
+        self,
+        corpus: Corpus,
+        patience: int | None,
+        threads: int,
+        window: int | None = None,
+        eps: float = STOP_EPS,
+        ngrams: NgramTable | None = None,
     ) -> None:
         if window is not None and window < 2:
             raise InputError(f"stop_window: expected at least 2 iterations, found {window}")
@@ -65,12 +75,13 @@ class Dev:
         if (corpus.labels < 0).all():
             raise InputError("dev: expected labels, found none in the whole corpus")
         self.corpus, self.patience, self.threads, self.window, self.eps = corpus, patience, threads, window, eps
+        self.ngrams = ngrams
         self.best: Best | None = None
 
     def look(self, iteration: int, numbers: Numbers, w: Floats) -> float:
         """The error with these weights, which are kept if no earlier ones were as good."""
         active = w != 0
-        error = token_error(self.corpus, numbers[active], w[active], threads=self.threads)
+        error = token_error(self.corpus, numbers[active], w[active], threads=self.threads, ngrams=self.ngrams)
         if self.best is None or error < self.best.error:
             self.best = Best(error, iteration, numbers[active], w[active])
         return error

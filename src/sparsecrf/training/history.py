@@ -26,6 +26,7 @@ class Record:
     active_unigram: int
     active_bigram: int
     dev_error: float | None = None
+    active_ngram: int = 0  #: of three labels or more
 
 
 #: Why a run stopped.
@@ -62,7 +63,7 @@ def columns(history: Sequence[Record]) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {"iter": [record.iter for record in kept]}
     for name, digits in _DIGITS.items():
         found[name] = [_rounded(getattr(record, name), digits) for record in kept]
-    found["active"] = [record.active_unigram + record.active_bigram for record in kept]
+    found["active"] = [record.active_unigram + record.active_bigram + record.active_ngram for record in kept]
     return {name: values for name, values in found.items() if any(value is not None for value in values)}
 
 

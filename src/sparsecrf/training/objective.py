@@ -2,12 +2,12 @@
 
     P(w) = sum_i w_i { log Z(x_i) - w . F(x_i, y_i) } + Omega(w),      Omega(w) = rho1 |w|_1 + rho2/2 |w|^2
 
-Every (attribute, label) and (attribute, label, label) feature is in the model; a working set names the few that are
-looked at. With g = E - C the gradient of the loss, weight 0 is optimal iff |g_k| is at most the penalty's threshold,
-rho1. A feature with C <= rho1, all that were never observed among them, can only violate this if its expectation E
-exceeds rho1 (as long as values are not negative), which screening rules out for all but a few (`Oracle.candidates`):
-the conditions are checked over the whole space. The space can be made smaller: to the observed features, or to a list
-of them; everything is then over that list.
+Every (attribute, label) and (attribute, label, label) feature is in the model, and with a higher order every label
+n-gram (`ngrams`); a working set names the few that are looked at. With g = E - C the gradient of the loss, weight 0 is
+optimal iff |g_k| is at most the penalty's threshold, rho1. A feature with C <= rho1, all that were never observed among
+them, can only violate this if its expectation E exceeds rho1 (as long as values are not negative), which screening
+rules out for all but a few (`Oracle.candidates`): the conditions are checked over the whole space. The space can be made
+smaller: to the observed features, or to a list of them; everything is then over that list.
 """
 
 from __future__ import annotations
@@ -94,7 +94,21 @@ class Objective:
             return known
         self.passes += 1
         more = union(self._oracle.candidates(known.features, w, self.penalty.threshold), self._suspects)
-        return self.working_set(union(known.numbers, self.prepared.only_allowed(more)))
+        wide = self.working_set(union(known.numbers, self.prepared.only_allowed(more)))
+        return wide if self.prepared.ngrams is None else self._with_longer(wide, known, w)
+
+    def _with_longer(self, wide: WorkingSet, known: WorkingSet, w: Floats) -> WorkingSet:
+        """Label n-grams that could violate their condition, level by level: E of one level says which can be longer."""
+        data, n_labels = self.prepared, 3
+        assert data.ngrams is not None
+        while data.order is None or n_labels <= data.order:
+            _, g = self.loss_grad(wide, wide.carry(w, known))
+            more = data.only_allowed(data.ngrams.longer(wide, g + wide.counts, n_labels, self.penalty.threshold))
+            if not len(more):
+                break
+            wide = self.working_set(union(wide.numbers, more))
+            n_labels += 1
+        return wide
 
     # ---- Values and derivatives
 

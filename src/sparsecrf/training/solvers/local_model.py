@@ -136,9 +136,9 @@ class LocalModel(NamedTuple):
 
 
 def _unigram_of_each(known: WorkingSet) -> NDArray[np.int32]:
-    """For every bigram feature (x, y', y) the place of (x, y) in the set; -1 if it is not there, or for a unigram."""
-    n_unigram = known.features.n_unigram
-    unigram = Numbering.of(known.features).unigram_of(known.numbers[n_unigram:])
+    """For every bigram feature (x, y', y) the place of (x, y) in the set; -1 if it is not there, or for others."""
+    n_unigram, n_pairs = known.features.n_unigram, known.size - known.features.n_ngram
+    unigram = Numbering.of(known.features).unigram_of(known.numbers[n_unigram:n_pairs])
     parent = np.full(known.size, -1, dtype=np.int32)
-    parent[n_unigram:] = place_among(unigram, known.numbers[:n_unigram])
+    parent[n_unigram:n_pairs] = place_among(unigram, known.numbers[:n_unigram])
     return parent

@@ -369,7 +369,7 @@ class _Run:
         """Note an iteration. Whether the callback ends the run."""
         if self.watch is not None:
             self.watch(point)
-        n_unigram = point.known.features.n_unigram
+        n_unigram, n_pairs = point.known.features.n_unigram, point.known.size - point.known.features.n_ngram
         dev_error = None if self.dev is None else self.dev.look(self.iteration, point.known.numbers, point.w)
         record = Record(
             iter=self.iteration,
@@ -380,8 +380,9 @@ class _Run:
             gap=None if found is None else found.gap,
             kkt=None if found is None else found.kkt,
             active_unigram=int(np.count_nonzero(point.w[:n_unigram])),
-            active_bigram=int(np.count_nonzero(point.w[n_unigram:])),
+            active_bigram=int(np.count_nonzero(point.w[n_unigram:n_pairs])),
             dev_error=dev_error,
+            active_ngram=int(np.count_nonzero(point.w[n_pairs:])),
         )
         self.history.append(record)
         answer = None if self.callback is None else self.callback(asdict(record))
