@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from ngram_problems import table_of
 from problems import make_problem
 from sparsecrf import InputError, _core, fit
-from sparsecrf.training.ngrams import Ngrams
+from sparsecrf.encoding.ngrams import Ngrams
 
 RHO1, RHO2 = 0.7, 0.2
 

@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose
 from compare import KERNELS, assert_logs, assert_probabilities, magnitude
 from ngram_problems import make_ngram_problem, table_of
 from sparsecrf import InputError, _core
+from sparsecrf.reference.lattice import merged
+from sparsecrf.reference.ngrams import ends_in
 
 SHAPES = [(1, [1, 3]), (2, [1, 2, 6]), (3, [5, 4]), (4, [4, 4]), (3, [1, 7])]
 
@@ -144,38 +146,32 @@ def brute_force(problem):
         mine = int(np.flatnonzero((paths.labels == own).all(axis=1))[0])
         loss += sequence.weight * (paths.log_z - paths.score[mine])
         for t in range(len(sequence)):
-            fires = [(paths.labels[:, t] == y) for y in range(base.n_labels)]
-            _add(sequence.unigram[t], lambda x, t=t: [((x, y), fires[y]) for y in range(base.n_labels)], g_mu, h_mu,
-                 sequence.weight, p, mine)  # fmt: skip
-            pairs = pair_indicators(paths, base.n_labels, t)
-            _add(sequence.bigram[t], lambda x: [((x, *pair), on) for pair, on in pairs.items()], g_lam, h_lam,
-                 sequence.weight, p, mine)  # fmt: skip
-            strings = {}
-            for k, (x, labels) in enumerate(problem.weights):
-                strings.setdefault(x, []).append((k, string_indicator(paths, base.n_labels, t, labels)))
-            _add(sequence.bigram[t], lambda x: strings.get(x, []), g, h, sequence.weight, p, mine)
+            one, two, more = indicators(problem, paths, t)
+            for attributes, cells, to_g, to_h in (
+                (sequence.unigram[t], one, g_mu, h_mu),
+                (sequence.bigram[t], two, g_lam, h_lam),
+                (sequence.bigram[t], more, g, h),
+            ):
+                _add(attributes, cells, to_g, to_h, sequence.weight, p, mine)
     return loss, np.concatenate([g_mu.ravel(), g_lam.ravel(), g]), np.concatenate([h_mu.ravel(), h_lam.ravel(), h])
 
 
-def pair_indicators(paths, n_labels, t):
-    from sparsecrf.reference.ngrams import ends_in
+def indicators(problem, paths, t):
+    """For labels, pairs and n-grams: by attribute, the cell of each feature and the paths on which it fires at t."""
+    Y, X = problem.base.n_labels, len(problem.base.mu)
+    one = {x: [((x, y), paths.labels[:, t] == y) for y in range(Y)] for x in range(X)}
+    pairs = [(i, y) for i in range(Y + 1) for y in range(Y)]
+    two = {x: [((x, *pair), ends_in(paths, Y, t, pair)) for pair in pairs] for x in range(X)}
+    more = {x: [] for x in range(X)}
+    for k, (x, labels) in enumerate(problem.weights):
+        more[x].append((k, ends_in(paths, Y, t, labels)))
+    return one, two, more
 
-    pairs = [(i, y) for i in range(n_labels + 1) for y in range(n_labels)]
-    return {pair: ends_in(paths, n_labels, t, pair) for pair in pairs}
 
-
-def string_indicator(paths, n_labels, t, labels):
-    from sparsecrf.reference.ngrams import ends_in
-
-    return ends_in(paths, n_labels, t, labels)
-
-
-def _add(attributes, cells_of, g, h, weight, p, mine):
+def _add(attributes, cells, g, h, weight, p, mine):
     """E - C and sum of v^2 p (1 - p), repeated attributes added up."""
-    from sparsecrf.reference.lattice import merged
-
     for x, value in merged(attributes).items():
-        for cell, on in cells_of(x):
+        for cell, on in cells[x]:
             mean = float(p @ on)
             g[cell] += weight * value * (mean - float(on[mine]))
             h[cell] += weight * value**2 * mean * (1.0 - mean)

@@ -37,7 +37,19 @@ FIELDS = [
     "peak_rss_mb",
     "stopped_by",
 ]
-LOG = ["iter", "time_s", "passes", "objective", "loss", "gap", "kkt", "active_unigram", "active_bigram", "dev_error"]
+LOG = [
+    "iter",
+    "time_s",
+    "passes",
+    "objective",
+    "loss",
+    "gap",
+    "kkt",
+    "active_unigram",
+    "active_bigram",
+    "dev_error",
+    "active_ngram",
+]
 
 
 def simulated(n, seed):

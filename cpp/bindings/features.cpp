@@ -1,6 +1,9 @@
 #include "core/corpus/features.hpp"
 
+#include <nanobind/stl/tuple.h>
+
 #include <algorithm>
+#include <tuple>
 
 #include "arrays.hpp"
 #include "core/base/error.hpp"
@@ -52,14 +55,15 @@ std::vector<std::int64_t> add_ngrams(NgramTable& table, std::span<const std::int
 }
 
 // Attribute, number of labels, and labels one after the other, of the n-grams of a set.
-nb::tuple ngrams_of(const FeatureSet& features) {
+using Ints = Result<std::int32_t, 1>;
+std::tuple<Ints, Ints, Ints> ngrams_of(const FeatureSet& features) {
     std::vector<std::int32_t> length, labels;
     for (const std::uint32_t string : features.ngram_string) {
         const std::vector<std::int32_t> of = features.strings.labels(string);
         length.push_back(static_cast<std::int32_t>(of.size()));
         labels.insert(labels.end(), of.begin(), of.end());
     }
-    return nb::make_tuple(copy<std::int32_t>(features.ngram_attribute), copy<std::int32_t>(length),
+    return std::make_tuple(copy<std::int32_t>(features.ngram_attribute), copy<std::int32_t>(length),
                           copy<std::int32_t>(labels));
 }
 
@@ -114,7 +118,7 @@ void bind_features(nb::module_& m) {
         .def_prop_ro("n_unigram", &FeatureSet::n_unigram)
         .def_prop_ro("n_bigram", &FeatureSet::n_bigram)
         .def_prop_ro("n_ngram", &FeatureSet::n_ngram)
-        .def_prop_ro("ngrams", &ngrams_of,
+        .def_prop_ro("ngrams", &ngrams_of, nb::rv_policy::move,
                      "Attribute, number of labels, and labels one after the other, of the label n-grams.")
         .def_prop_ro("size", &FeatureSet::size)
         .def("__len__", &FeatureSet::size)

@@ -58,6 +58,9 @@ struct FeatureSet {
                      static_cast<std::size_t>(bigram_ptr[x + 1] - bigram_ptr[x]));
     }
 
+    // Whether an attribute conditions label pairs or longer n-grams.
+    bool conditions_pairs(std::uint32_t x) const { return !bigram_pairs_of(x).empty() || has_ngrams(x); }
+
     // Throws unless w has one finite weight per feature.
     void check_weights(std::span<const double> w) const;
     void check_fits(const Corpus& corpus) const;

@@ -27,7 +27,7 @@ void column_scores(const Potentials& potentials, const Lattice& lattice, std::in
 }
 
 // Calls add(t, term) for each term of score_t(y_{t-1}, y_t), t over the positions of sequence i: the unigram scores, the
-// base list's pair and, if there is one, that of the rest list. labels: [P] of the whole corpus.
+// base list's pair, that of the rest list and the label n-grams, if there are any. labels: [P] of the whole corpus.
 template <class Add>
 void add_scores(const Potentials& potentials, std::int64_t i, const std::int32_t* labels, Add add) {
     const Corpus& corpus = potentials.corpus();
@@ -51,7 +51,7 @@ void add_scores(const Potentials& potentials, std::int64_t i, const std::int32_t
         }
         if (potentials.ngrams() != nullptr) {
             const std::int64_t begin = corpus.offsets[i];
-            sum.add(ngram_score(*potentials.ngrams(), t, corpus.labels.data() + begin, t - begin));
+            add(t, ngram_score(*potentials.ngrams(), t, labels + begin, t - begin));
         }
         previous = y;
     }

@@ -25,7 +25,7 @@ void TextEncoder::add(const Items& items, std::string_view bias, const FeatureSe
             const std::int64_t found = sequences_.attributes().id(items.attributes[k].name);
             if (found == Names::kUnknown) continue;
             const auto id = static_cast<std::uint32_t>(found);
-            const bool conditions = features != nullptr && !features->bigram_pairs_of(id).empty();
+            const bool conditions = features != nullptr && features->conditions_pairs(id);
             sequences_.add(id, items.attributes[k].value, conditions);
         }
         return {label(items.labels[t])};

@@ -53,7 +53,7 @@ class PairRule {
     bool asks() const { return static_cast<bool>(predicate_); }
     // Of attribute `id` of the table.
     bool operator()(std::uint32_t id, const StringTable& names) {
-        if (features_) return !features_->bigram_pairs_of(id).empty();
+        if (features_) return features_->conditions_pairs(id);
         return predicate_ ? ask(id, names) : all_;
     }
 

@@ -13,7 +13,7 @@ import typer
 from sparsecrf._core import InputError
 from sparsecrf.cli.declared import INTERRUPTED
 from sparsecrf.cli.options import Inputs, Rho2, Shown, Solver, Threads, with_groups
-from sparsecrf.defaults import CHECKPOINT_EVERY, RHO1, RHO2, SOLVER, STOP_EPS, TOL
+from sparsecrf.defaults import CHECKPOINT_EVERY, ORDER, RHO1, RHO2, SOLVER, STOP_EPS, TOL
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
@@ -22,6 +22,19 @@ if TYPE_CHECKING:
     from sparsecrf.training.data import TrainingData
 
 _STOPPING, _LARGE, _LONG = "Stopping", "Data larger than memory", "Long runs"
+
+
+def _order(given: str | int | None) -> int | None:
+    """What `--order` says."""
+    if given is None or given == "none":
+        return None
+    try:
+        order = int(given)
+    except ValueError:
+        order = 0
+    if order < 2:
+        raise typer.BadParameter(f"expected 2 or more labels, or none for no limit, found {given!r}")
+    return order
 
 
 @dataclass(frozen=True)
@@ -84,6 +97,15 @@ class FitOptions:
     ] = STOP_EPS
     threads: Threads = 0
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Orders the sequences of sgd and sgd-l1.")] = 0
+    order: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K|none",
+            parser=_order,
+            help="Features have up to so many labels, none: no limit. Above 2, attributes that condition label pairs "
+            "condition longer label n-grams, too; for the solvers auto, owlqn and lbfgs.",
+        ),
+    ] = ORDER
     observed_only: Annotated[
         bool, typer.Option("--observed-only", help="Leave out features that never occur, as CRFsuite does.")
     ] = False
@@ -180,7 +202,9 @@ def train(
     check_options(inputs, fitting, run)
     warm = None if run.init is None else Model.load(run.init)
     with read(inputs, run, warm, threads=fitting.threads, quiet=shown.quiet) as labelled:
-        data = TrainingData(labelled.corpus, observed_only=fitting.observed_only, threads=fitting.threads)
+        data = TrainingData(
+            labelled.corpus, observed_only=fitting.observed_only, order=fitting.order, threads=fitting.threads
+        )
         say(size(labelled, data.n_virtual()), quiet=shown.quiet)
         init = None if warm is None else weights_in(warm, labelled.vocabulary)
         if warm is not None and init is not None:
@@ -230,10 +254,21 @@ def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
     if run.dask is not None and (inputs.ragged or inputs.encoding is not None):
         option = "--ragged" if inputs.ragged else "--encoding"
         raise typer.BadParameter("expected no --dask with it, found both", param_hint=option)
+    if fitting.order != 2:
+        check_longer(fitting, run)
     if fitting.resume and fitting.checkpoint is None:
         raise typer.BadParameter("expected --checkpoint with it, found none", param_hint="--resume")
     if run.shard_tokens is not None and run.cache is None:
         raise typer.BadParameter("expected --cache with it, found none", param_hint="--shard-tokens")
+
+
+def check_longer(fitting: FitOptions, run: RunOptions) -> None:
+    """Raise for options that do not go together with longer label n-grams, before data are read."""
+    from sparsecrf.training.fitting import check_longer
+
+    if run.dask is not None:
+        raise typer.BadParameter("expected 2 with --dask, whose workers know label pairs only", param_hint="--order")
+    check_longer(fitting.order, fitting.solver, fitting.rho1, fitting.checkpoint)
 
 
 @contextmanager

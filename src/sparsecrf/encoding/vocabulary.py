@@ -150,12 +150,14 @@ def _predicate(bigrams: Bigrams) -> Callable[[str], bool] | bool | None:
     return frozenset(bigrams).__contains__
 
 
-def bigrams_of(attributes: StringTable, numbers: Any, n_labels: int) -> Bigrams:
-    """Which attributes have a bigram feature, by the numbers of all features (ascending)."""
+def bigrams_of(attributes: StringTable, numbers: Any, n_labels: int, longer: Iterable[int] = ()) -> Bigrams:
+    """Which attributes have a bigram feature, by the numbers of all features (ascending); `longer`: those that have a
+    label n-gram."""
     numbering = Numbering(n_labels, len(attributes))
-    conditioning = set()
+    conditioning = {attributes[x] for x in longer}
     at = bisect_left(numbers, numbering.first_bigram)
-    while at < len(numbers):
+    end = bisect_left(numbers, numbering.first_ngram)
+    while at < end:
         x = (int(numbers[at]) - numbering.first_bigram) // numbering.pairs
         conditioning.add(attributes[x])
         at = bisect_left(numbers, numbering.bigram(x + 1, 0, 0), at)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparsecrf.defaults import RHO1, RHO2, SOLVER, TOL
+from sparsecrf._core import InputError
+from sparsecrf.defaults import ORDER, RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.base import BaseCRF
@@ -48,6 +49,8 @@ class CRF(BaseCRF):
         attributes, or a function of one. A template says so itself.
     start : whether the first token has a start label before it.
     observed_only : leave out features that never occur, as CRFsuite does.
+    order : features have up to so many labels; None: no limit. Above 2, attributes that condition label pairs condition
+        longer label n-grams, too; for auto, owlqn and lbfgs with rho1 > 0.
     gap : stop at a duality gap of this times the objective instead of `tol`.
     time_limit : seconds at most.
     patience : stop when the error on `dev` has not improved for so many iterations, and keep the best weights.
@@ -79,6 +82,7 @@ class CRF(BaseCRF):
         bigrams: Bigrams = "bias",
         start: bool = True,
         observed_only: bool = False,
+        order: int | None = ORDER,
         gap: float | None = None,
         time_limit: float | None = None,
         patience: int | None = None,
@@ -97,6 +101,7 @@ class CRF(BaseCRF):
         self.bigrams = bigrams
         self.start = start
         self.observed_only = observed_only
+        self.order = order
         self.gap = gap
         self.time_limit = time_limit
         self.patience = patience
@@ -139,6 +144,7 @@ class CRF(BaseCRF):
             found = fit(
                 data.corpus,
                 rho1=self.rho1,
+                order=self.order,
                 init=None if init is None else weights_in(init, data.vocabulary),
                 dev=None if dev is None else data.encode_other(dev),
                 patience=self.patience,
@@ -170,6 +176,8 @@ class CRF(BaseCRF):
         """
         from sparsecrf.path import path
 
+        if self.order != ORDER:
+            raise InputError(f"order: expected {ORDER} for a path, found {self.order}")
         data = self._encoded(X, y, sample_weight, lengths)
         held_out, score = None if dev is None else data.encode_other(dev), score_for(scoring, data)
         with self._watching_path(score.name) as watch:

@@ -27,7 +27,9 @@ class ModelExplanation:
     labels: list[str]  #: [Y]
     transitions: NDArray[np.float64]  #: [Y + 1, Y] plain transitions, the last row the start
     training: dict[str, Any]  #: how the weights were found, and how close to the optimum they are
-    summary: dict[str, Any]  #: labels, attributes (with a weight), active_unigram, active_bigram (their numbers), start
+    #: labels, attributes (with a weight), active_unigram, active_bigram, active_ngram if there are any (their numbers),
+    #: start
+    summary: dict[str, Any]
     template: Template | None
     top: int | None  #: how many weights of each kind; None: all
     label: str | None  #: what was asked about; None: all
@@ -43,7 +45,7 @@ class ModelExplanation:
 
     @cached_property
     def bigrams(self) -> list[Weight]:
-        """Weights of label pairs, but for plain transitions, the largest first: at most `top`."""
+        """Weights of label pairs, but for plain transitions, and of longer n-grams: the `top` largest."""
         return self._table.where((self._table.previous >= 0) & ~self._is_plain).top(self.top)
 
     @cached_property
@@ -70,7 +72,8 @@ class ModelExplanation:
 
     def __repr__(self) -> str:
         counts = self.summary
-        return f"<ModelExplanation: {counts['active_unigram'] + counts['active_bigram']} weights>"
+        n = sum(counts.get(f"active_{kind}", 0) for kind in ("unigram", "bigram", "ngram"))
+        return f"<ModelExplanation: {n} weights>"
 
     def __str__(self) -> str:
         from sparsecrf.explain.tables import as_text, model_tables
@@ -91,6 +94,7 @@ def explain_model(
     table = WeightTable.of(model, label, attribute)
     plain = [model.vocabulary.attributes.find(name) for name in model.plain_attributes()]
     n_unigram = int(np.count_nonzero(model.w[: model.features.n_unigram]))
+    n_ngram = int(np.count_nonzero(model.w[len(model.features) - model.features.n_ngram :]))
     return ModelExplanation(
         labels=model.labels,
         transitions=model.transitions(),
@@ -99,7 +103,8 @@ def explain_model(
             "labels": len(model.labels),
             "attributes": model.n_attributes,
             "active_unigram": n_unigram,
-            "active_bigram": model.n_active - n_unigram,
+            "active_bigram": model.n_active - n_unigram - n_ngram,
+            **({"active_ngram": n_ngram} if n_ngram else {}),
             "start": model.vocabulary.start,
         },
         template=model.template,
@@ -107,5 +112,7 @@ def explain_model(
         label=label,
         attribute=attribute,
         _table=table,
-        _is_plain=(table.previous >= 0) & np.isin(table.attribute, np.array(plain, dtype=np.int32)),
+        _is_plain=(table.previous >= 0)
+        & (table.previous <= len(model.labels))
+        & np.isin(table.attribute, np.array(plain, dtype=np.int32)),
     )

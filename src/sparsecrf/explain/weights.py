@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import InputError, StringTable
+from sparsecrf.encoding.ngrams import Ngrams
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
@@ -20,7 +21,8 @@ _LIKE = 20_000  # names at most that an unknown one is compared with
 
 
 class Weight(NamedTuple):
-    """A weight by name; previous is None for weights of single labels, START for the start label."""
+    """A weight by name; previous is None for weights of single labels, START for the start label. For label n-grams it
+    has all labels but the last, separated by blanks."""
 
     attribute: str
     previous: str | None
@@ -36,19 +38,26 @@ class WeightTable:
     """
 
     attribute: NDArray[np.int32]  # [K]
-    previous: NDArray[np.int32]  # [K], -1 for weights of single labels, Y for the start
+    previous: NDArray[np.int32]  # [K], -1 for weights of single labels, Y for the start, above it for `histories`
     label: NDArray[np.int32]  # [K]
     weight: NDArray[np.float64]  # [K]
     attribute_names: StringTable
     label_names: list[str]  # [Y + 1], START last
+    histories: list[str]  # of label n-grams: previous = Y + 1 is the first
 
     @classmethod
     def of(cls, model: Model, label: str | None = None, attribute: str | None = None) -> WeightTable:
         """The weights of a label and an attribute; None: of all."""
         features = model.features
-        x = np.concatenate([features.unigram_attribute, features.bigram_attribute])
-        previous = np.concatenate([np.full(features.n_unigram, -1, dtype=np.int32), features.bigram_previous])
-        y = np.concatenate([features.unigram_label, features.bigram_label])
+        names, longer = [*model.labels, START], Ngrams.of(features)
+        strings = longer.strings()
+        histories = [" ".join(names[y] for y in labels[:-1]) for labels in strings]
+        x = np.concatenate([features.unigram_attribute, features.bigram_attribute, longer.attribute])
+        above = np.arange(len(names), len(names) + len(histories), dtype=np.int32)
+        none = np.full(features.n_unigram, -1, dtype=np.int32)
+        previous = np.concatenate([none, features.bigram_previous, above])
+        last = np.array([labels[-1] for labels in strings], dtype=np.int32)
+        y = np.concatenate([features.unigram_label, features.bigram_label, last])
         kept = model.w != 0
         if label is not None:
             kept &= y == _id_of("label", label, model.vocabulary.labels)
@@ -56,7 +65,7 @@ class WeightTable:
             kept &= x == _id_of("attribute", attribute, model.vocabulary.attributes)
         k = np.flatnonzero(kept)
         k = k[np.argsort(-np.abs(model.w[k]), kind="stable")]
-        return cls(x[k], previous[k], y[k], model.w[k], model.vocabulary.attributes, [*model.labels, START])
+        return cls(x[k], previous[k], y[k], model.w[k], model.vocabulary.attributes, names, histories)
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -64,7 +73,7 @@ class WeightTable:
     def where(self, chosen: NDArray[Any]) -> WeightTable:
         """The rows of a mask, or of indices."""
         columns = (self.attribute[chosen], self.previous[chosen], self.label[chosen], self.weight[chosen])
-        return WeightTable(*columns, self.attribute_names, self.label_names)
+        return WeightTable(*columns, self.attribute_names, self.label_names, self.histories)
 
     def by_label(self) -> list[WeightTable]:
         """[Y]: the weights of each label."""
@@ -74,10 +83,10 @@ class WeightTable:
 
     def top(self, n: int | None = None) -> list[Weight]:
         """The n largest weights by name; None: all."""
-        names, labels = self.attribute_names, self.label_names
+        names, labels, before = self.attribute_names, self.label_names, [*self.label_names, *self.histories]
         columns = (column[:n].tolist() for column in (self.attribute, self.previous, self.label, self.weight))
         return [
-            Weight(names[x], None if previous < 0 else labels[previous], labels[y], weight)
+            Weight(names[x], None if previous < 0 else before[previous], labels[y], weight)
             for x, previous, y, weight in zip(*columns, strict=True)
         ]
 

@@ -60,8 +60,8 @@ def pack(format: str, version: int, metadata: Mapping[str, str], arrays: Mapping
     return b"".join([len(text).to_bytes(8, "little"), text, *(part.data for part in parts.values())])
 
 
-def unpack(data: memoryview, source: str, format: str, version: int) -> tuple[dict[str, str], dict[str, Array]]:
-    """Metadata and arrays (views of `data`) of a file of this format and version, found whole.
+def unpack(data: memoryview, source: str, format: str, *versions: int) -> tuple[dict[str, str], dict[str, Array]]:
+    """Metadata and arrays (views of `data`) of a file of this format and one of these versions, found whole.
 
     `data` begins at a multiple of 8 in memory. `source` stands in messages for where it comes from.
     """
@@ -69,7 +69,7 @@ def unpack(data: memoryview, source: str, format: str, version: int) -> tuple[di
     described = header.pop("__metadata__", {})
     if not isinstance(described, dict) or not all(isinstance(value, str) for value in described.values()):
         raise InputError(f"{source}: expected metadata of names and texts, found something else")
-    _check_format(described, source, format, version)
+    _check_format(described, source, format, versions)
     arrays = _arrays(header, data[begin:], source)
     digest = described.pop("digest", None)
     if digest != _digest(described, arrays):
@@ -77,13 +77,14 @@ def unpack(data: memoryview, source: str, format: str, version: int) -> tuple[di
     return described, arrays
 
 
-def _check_format(described: Mapping[str, str], source: str, format: str, version: int) -> None:
+def _check_format(described: Mapping[str, str], source: str, format: str, versions: tuple[int, ...]) -> None:
     found = described.get("format", "another kind of file")
     if found != format:
         raise InputError(f"{source}: expected a {format}, found {found!r}")
-    if described.get("version") != str(version):
+    if described.get("version") not in [str(version) for version in versions]:
+        known = " or ".join(map(str, versions))
         raise InputError(
-            f"{source}: expected a {format} of version {version}, found version {described.get('version')!r} "
+            f"{source}: expected a {format} of version {known}, found version {described.get('version')!r} "
             "(a newer one needs a newer sparsecrf)"
         )
 

@@ -233,6 +233,9 @@ def as_written(model: Model) -> Written:
             f"CRFsuite's models have no start label: expected no weight after it, found one of {found!r} (train with "
             "--no-start)"
         )
+    if small.features.n_ngram:
+        n = small.features.n_ngram
+        raise InputError(f"CRFsuite's models have label pairs at most: expected no longer n-grams, found {n}")
     features = small.features
     used, place = np.unique(features.unigram_attribute, return_inverse=True)
     before, label = matrix[:Y].nonzero()

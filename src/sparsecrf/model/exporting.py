@@ -62,6 +62,9 @@ def exported(model: Model, tool: Tool) -> Exported:
             f"{tool.name}'s models make attributes from columns: expected a model with a template, found one without"
         )
     small = model.compacted()
+    if small.features.n_ngram:
+        n = small.features.n_ngram
+        raise InputError(f"{tool.name}'s models have label pairs at most: expected no longer n-grams, found {n}")
     lines = lines_of(model.template)
     _check_template(model.template, lines, tool)
     Y, f, w, names = len(small.labels), small.features, small.w, small.vocabulary.attributes

@@ -5,6 +5,11 @@
     features                                I64[K]          numbers of the features, ascending (encoding/numbering.py)
     weights                                 F64[K]          none is zero
 
+A model with label n-grams of three labels or more is of version 2, which has besides
+
+    ngrams.attribute, ngrams.length         I64[n]          of the last n features, in their order
+    ngrams.labels                           I64             their labels one after the other; Y is the start
+
 and as metadata `start` (true or false: whether a start label stands before the first position), `template` (its text
 and the convention of its boundary cells, or null), `n_columns` (columns of observations it was trained on; 0: not
 known) and `training` (how the weights were found), each of them JSON.
@@ -22,15 +27,17 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparsecrf._core import InputError, StringTable
+from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.files.atomic import write_atomically
 from sparsecrf.files.container import Array, pack, unpack
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
 
-FORMAT, VERSION = "sparsecrf model", 1
+FORMAT, VERSION, WITH_NGRAMS = "sparsecrf model", 1, 2
 IN_MEMORY = "model in memory"
 _ARRAYS = {"labels.bytes", "labels.offsets", "attributes.bytes", "attributes.offsets", "features", "weights"}
+_NGRAMS = {"ngrams.attribute", "ngrams.length", "ngrams.labels"}
 _METADATA = {"format", "version", "start", "template", "n_columns", "training"}
 
 
@@ -45,6 +52,7 @@ class Parts(NamedTuple):
     template: Template | None
     n_columns: int  #: columns of observations; 0: any number
     training: dict[str, Any]  #: how the weights were found, in JSON values
+    ngrams: Ngrams | None = None  #: those of the last numbers, in their order
 
 
 def save(parts: Parts, path: str | os.PathLike[str]) -> None:
@@ -69,7 +77,11 @@ def to_bytes(parts: Parts) -> bytes:
         "n_columns": json.dumps(parts.n_columns),
         "training": training,
     }
-    return pack(FORMAT, VERSION, metadata, arrays)
+    if parts.ngrams is None:
+        return pack(FORMAT, VERSION, metadata, arrays)
+    longer = zip(sorted(_NGRAMS), (parts.ngrams.attribute, parts.ngrams.labels, parts.ngrams.length), strict=True)
+    arrays |= {name: values.astype("int64") for name, values in longer}
+    return pack(FORMAT, WITH_NGRAMS, metadata, arrays)
 
 
 def read(path: str | os.PathLike[str]) -> Parts:
@@ -93,8 +105,10 @@ def from_bytes(data: bytes) -> Parts:
 def _parts(data: memoryview, source: str) -> Parts:
     """Checks everything that a digest cannot know: a file may be whole and still make no sense."""
     _check_kind(data, source)
-    metadata, arrays = unpack(data, source, FORMAT, VERSION)
-    for what, expected, found in (("arrays", _ARRAYS, set(arrays)), ("metadata", _METADATA, set(metadata))):
+    metadata, arrays = unpack(data, source, FORMAT, VERSION, WITH_NGRAMS)
+    longer = metadata["version"] == str(WITH_NGRAMS)
+    wanted = _ARRAYS | _NGRAMS if longer else _ARRAYS
+    for what, expected, found in (("arrays", wanted, set(arrays)), ("metadata", _METADATA, set(metadata))):
         if expected != found:
             raise InputError(f"{source}: expected {what} {sorted(expected)}, found {sorted(found)}")
     start, n_columns = _json(metadata, "start", bool, source), _json(metadata, "n_columns", int, source)
@@ -103,7 +117,20 @@ def _parts(data: memoryview, source: str) -> Parts:
     numbers = arrays["features"].of(f"{source}: features", "I64")
     w = memoryview(bytes(arrays["weights"].of(f"{source}: weights", "F64", len(numbers)))).cast("d")
     labels, attributes = strings(arrays, "labels", source), strings(arrays, "attributes", source)
-    return Parts(labels, attributes, numbers, w, start, template, n_columns, training)
+    ngrams = _ngrams(arrays, source) if longer else None
+    return Parts(labels, attributes, numbers, w, start, template, n_columns, training, ngrams)
+
+
+def _ngrams(arrays: Mapping[str, Array], source: str) -> Ngrams:
+    from array import array
+
+    def ints(name: str) -> array[int]:
+        try:
+            return array("i", arrays[f"ngrams.{name}"].of(f"{source}: ngrams.{name}", "I64"))
+        except OverflowError as error:
+            raise InputError(f"{source}: ngrams.{name}: expected numbers below 2^31, found larger ones") from error
+
+    return Ngrams(ints("attribute"), ints("length"), ints("labels"))
 
 
 #: How files begin that are given for a model by mistake: what they are, and what opens them.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from sparsecrf._core import Chain, Constraints, Corpus, FeatureSet, InputError, Labeller, StringTable
 from sparsecrf.encoding.matrix import is_matrix
+from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import BIAS, Bigrams, Token, Vocabulary, bigrams_of
 from sparsecrf.model.file import IN_MEMORY, Parts, from_bytes, read, save, to_bytes
@@ -134,8 +135,10 @@ class Model:
     def _of(cls, parts: Parts, source: str) -> Model:
         n_labels, n_attributes = len(parts.labels), len(parts.attributes)
         try:
-            features = FeatureSet.from_numbers(n_labels, n_attributes, parts.numbers)
-            bigrams = bigrams_of(parts.attributes, parts.numbers, n_labels)
+            table = None if parts.ngrams is None else parts.ngrams.table(n_labels)
+            features = FeatureSet.from_numbers(n_labels, n_attributes, parts.numbers, table)
+            longer = () if parts.ngrams is None else parts.ngrams.attribute
+            bigrams = bigrams_of(parts.attributes, parts.numbers, n_labels, longer)
             vocabulary = Vocabulary(bigrams, parts.start, parts.labels, parts.attributes)
             return cls(
                 vocabulary,
@@ -180,17 +183,25 @@ class Model:
         """What a file keeps: weights that are not zero, and the attributes that have one."""
         import numpy as np
 
-        active = np.flatnonzero(self.w)
-        attribute = np.concatenate([self.features.unigram_attribute, self.features.bigram_attribute])[active]
-        kept = np.unique(attribute)
+        features, n_pairs = self.features, len(self.features) - self.features.n_ngram
+        active = np.flatnonzero(self.w[:n_pairs])
+        longer = Ngrams.of(features).where(self.w[n_pairs:] != 0)
+        attribute = np.concatenate([features.unigram_attribute, features.bigram_attribute])[active]
+        kept = np.unique(np.concatenate([attribute, longer.attribute]))
         # x becomes the place of x among the attributes that stay.
         place = np.searchsorted(kept, attribute).astype(np.int64)
-        numbers = Numbering.of(self.features).moved(self.features.numbers[active], place, len(kept))
+        numbers = Numbering.of(features).moved(features.numbers[active], place, len(kept))
+        w = self.w[self.w != 0]
+        ngrams = None
+        if longer:
+            ngrams = longer._replace(attribute=np.searchsorted(kept, longer.attribute).astype(np.int32))
+            first = Numbering(features.n_labels, len(kept)).first_ngram
+            numbers = np.concatenate([numbers, first + np.arange(len(longer.attribute))])
         old_names, names = self.vocabulary.attributes, StringTable()
         for x in kept.tolist():
             names.intern(old_names[x])
         about = (self.vocabulary.start, self.template, self.n_columns, self.training)
-        return Parts(self.vocabulary.labels, names, numbers, self.w[active], *about)
+        return Parts(self.vocabulary.labels, names, numbers, w, *about, ngrams)
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         return Model.from_bytes, (self.to_bytes(),)
@@ -232,7 +243,8 @@ class Model:
         """Number of attributes with a non-zero weight: those that a file keeps. `vocabulary` may know more."""
         import numpy as np
 
-        attribute = np.concatenate([self.features.unigram_attribute, self.features.bigram_attribute])
+        features = self.features
+        attribute = np.concatenate([features.unigram_attribute, features.bigram_attribute, features.ngrams[0]])
         return len(np.unique(attribute[np.flatnonzero(self.w)]))
 
     def encode(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str | None]] | None = None) -> Corpus:
@@ -339,6 +351,11 @@ class Model:
         from sparsecrf.explain import explain_model, explain_sequence
 
         if sequence is not None:
+            if self.features.n_ngram:
+                raise InputError(
+                    "sequence: expected a model of order 2, found one with longer label n-grams, whose contributions "
+                    "are not computed; explain() without a sequence shows the model itself"
+                )
             return explain_sequence(self, sequence, labels, **options)
         if labels is not None:
             raise InputError("labels: expected the sequence that they are of, found none")
@@ -353,7 +370,7 @@ class Model:
 
         Y, features = len(self.labels), self.features
         matrix = np.zeros((Y + 1, Y))
-        weights = self.w[features.n_unigram :]
+        weights = self.w[features.n_unigram : features.n_unigram + features.n_bigram]
         for name in self.plain_attributes():
             here = features.bigram_attribute == self.vocabulary.attributes.find(name)
             matrix[features.bigram_previous[here], features.bigram_label[here]] += weights[here]

@@ -89,7 +89,10 @@ class ConvergenceDisplay(Display):
         run = self.histories[name]
         xs = np.array([record[AXES[x][0]] for record in run], float)
         if quantity == "active":
-            ys = np.array([record["active_unigram"] + record["active_bigram"] for record in run], float)
+            ys = np.array(
+                [sum(record.get(f"active_{kind}", 0) for kind in ("unigram", "bigram", "ngram")) for record in run],
+                float,
+            )
         elif quantity == "above_best":
             ys = np.array([record["objective"] for record in run], float) - self.lowest
         else:

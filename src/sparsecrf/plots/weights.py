@@ -69,7 +69,7 @@ class WeightsDisplay(Display):
             if top < 1:
                 raise InputError(f"top: expected at least 1, found {top}")
             features = model.features
-            attribute = np.concatenate([features.unigram_attribute, features.bigram_attribute])
+            attribute = np.concatenate([features.unigram_attribute, features.bigram_attribute, features.ngrams[0]])
             total = np.bincount(attribute, np.abs(model.w), features.n_attributes)
             chosen = chosen[np.argsort(-total[chosen], kind="stable")[:top]]
         columns = np.arange(len(model.labels))
@@ -124,7 +124,7 @@ def _sizes(model: Model, chosen: NDArray[np.intp]) -> tuple[Floats, Floats]:
     found = []
     for x, y, size_of in (
         (features.unigram_attribute, features.unigram_label, w[: features.n_unigram]),
-        (features.bigram_attribute, features.bigram_label, w[features.n_unigram :]),
+        (features.bigram_attribute, features.bigram_label, w[features.n_unigram :][: features.n_bigram]),
     ):
         wanted = row_of[x] >= 0
         sizes = np.zeros((len(rows), features.n_labels))

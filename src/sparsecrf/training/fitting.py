@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.defaults import CHECKPOINT_EVERY, ORDER, RHO1, RHO2, SOLVER, STOP_EPS, TOL
+from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.model import Model
@@ -26,7 +27,6 @@ from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.heldout import Dev, check_same_vocabulary
 from sparsecrf.training.history import REASONS, Record, columns, distance_in_words
-from sparsecrf.training.ngrams import Ngrams
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers.lbfgs import lbfgs
@@ -264,7 +264,7 @@ def fit(
     prepared = TrainingData.of(corpus, observed_only=observed_only, features=features, order=order, threads=threads)
     corpus, data = prepared.corpus, prepared.shards
     if prepared.ngrams is not None:
-        _check_longer(prepared.order, solver, rho1, checkpoint)
+        check_longer(prepared.order, solver, rho1, checkpoint)
     if isinstance(corpus, Shards) and solver not in OVER_SHARDS:
         raise InputError(f"solver: expected {' or '.join(OVER_SHARDS)} for data in shards, found {solver!r}")
     if data.n_missing == data.n_tokens:
@@ -313,7 +313,7 @@ def fit(
     )
 
 
-def _check_longer(order: int | None, solver: str, rho1: float, checkpoint: object) -> None:
+def check_longer(order: int | None, solver: str, rho1: float, checkpoint: object) -> None:
     """Raise for what label n-grams do not go together with."""
     if solver not in OVER_SHARDS:
         raise InputError(f"order: expected 2 for the solver {solver}, which knows label pairs only, found {order}")

@@ -15,50 +15,17 @@ the largest value of x.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import Corpus, FeatureSet, NgramTable
+from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.shards.oracle import ShardedOracle
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
 
 Ids = NDArray[np.int32]
-
-
-class Ngrams(NamedTuple):
-    """Some label n-grams. The label Y is the start; it can only be the first."""
-
-    attribute: Ids  #: [n]
-    length: Ids  #: [n] number of labels
-    labels: Ids  #: one n-gram after the other
-
-    @classmethod
-    def none(cls) -> Ngrams:
-        return cls(*(np.empty(0, dtype=np.int32) for _ in range(3)))
-
-    @classmethod
-    def of(cls, features: FeatureSet) -> Ngrams:
-        """Those of a set, in its order."""
-        return cls(*features.ngrams)
-
-    def __bool__(self) -> bool:
-        return len(self.attribute) > 0
-
-    def table(self, n_labels: int) -> NgramTable | None:
-        """A table in which n-gram k has the place k."""
-        if not self:
-            return None
-        table = NgramTable(n_labels)
-        table.add(*self)
-        return table
-
-    def strings(self) -> list[tuple[int, ...]]:
-        """The labels of each."""
-        ends = np.cumsum(self.length)
-        return [tuple(self.labels[end - n : end].tolist()) for n, end in zip(self.length, ends, strict=True)]
 
 
 class NgramSpace:

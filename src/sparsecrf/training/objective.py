@@ -6,8 +6,8 @@ Every (attribute, label) and (attribute, label, label) feature is in the model, 
 n-gram (`ngrams`); a working set names the few that are looked at. With g = E - C the gradient of the loss, weight 0 is
 optimal iff |g_k| is at most the penalty's threshold, rho1. A feature with C <= rho1, all that were never observed among
 them, can only violate this if its expectation E exceeds rho1 (as long as values are not negative), which screening
-rules out for all but a few (`Oracle.candidates`): the conditions are checked over the whole space. The space can be made
-smaller: to the observed features, or to a list of them; everything is then over that list.
+rules out for all but a few (`Oracle.candidates`): the conditions are checked over the whole space. The space can be
+made smaller: to the observed features, or to a list of them; everything is then over that list.
 """
 
 from __future__ import annotations
