@@ -85,12 +85,11 @@ def _weights(title: str, weights: list[Weight], columns: tuple[str, ...]) -> Tab
 
 def _summary(explained: ModelExplanation) -> Table:
     counts = explained.summary
-    longer = f", {counts['active_ngram']:,} of longer label n-grams" if "active_ngram" in counts else ""
     rows = {
         "labels": str(counts["labels"]),
         "attributes": f"{counts['attributes']:,}",
-        "active features": f"{counts['active_unigram']:,} of labels, {counts['active_bigram']:,} of label pairs"
-        + longer,
+        "active features": f"{counts['active_unigram']:,} of labels, {counts['active_bigram']:,} of label pairs",
+        **({"longer label n-grams": f"{counts['active_ngram']:,}"} if "active_ngram" in counts else {}),
         "start label": "yes" if counts["start"] else "no",
     }
     if explained.template is not None:
