@@ -143,7 +143,7 @@ def test_convert_to_crfsuite_and_back(call, tmp_path):
 
 
 def test_convert_errors(call, model):
-    status, _, err = call("convert", "m.safetensors", "m.txt", "--from", "sparsecrf", "--to", "crf++")
+    status, _, err = call("convert", "m.safetensors", "m.txt", "--from", "sparsecrf", "--to", "mallet")
     assert status == 2
     assert "sparsecrf to crfsuite" in err
     status, _, err = call("convert", "m.safetensors", "m.txt", "--from", "sparsecrf", "--to", "crfsuite")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from sparsecrf._core import Corpus, InputError, StringTable
@@ -28,7 +27,8 @@ def without_rare(corpus: Corpus, vocabulary: Vocabulary, at_least: int) -> tuple
     for kind in ("unigram", "bigram"):
         arrays |= _filtered(kind, arrays, kept, place)
     arrays["n_attributes"] = len(names)
-    return Corpus.from_arrays(**arrays), replace(vocabulary, attributes=names)
+    smaller = Vocabulary(vocabulary.bigrams, vocabulary.start, vocabulary.labels, names, vocabulary.frozen)
+    return Corpus.from_arrays(**arrays), smaller
 
 
 def _filtered(kind: str, arrays: dict[str, Any], kept: Any, place: Any) -> dict[str, Any]:
