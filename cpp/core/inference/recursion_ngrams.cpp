@@ -55,8 +55,16 @@ bool Recursion::ngrams_forward(Lattice& lattice, std::int64_t t, double* u) {
     const double* alpha = lattice.alpha + (t - 1) * stride_;
     const double* before = t == 0 ? nullptr : of.mass.data() + of.history_ptr[t - 1];
     double* weight = of.weight.data() + of.pair_ptr[t];
-    std::fill_n(weight, n_pairs, 1.0);
-    potentials_.transition(lattice.first + t).multiply(place.pair, weight);
+    const Transition& transition = potentials_.transition(lattice.first + t);
+    if (t > 0 && transition.dense()) {
+        for (std::size_t k = 0; k < n_pairs; ++k) {
+            weight[k] =
+                transition.weight(static_cast<int>(place.pair_previous[k]), static_cast<int>(place.pair_label[k]));
+        }
+    } else {
+        std::fill_n(weight, n_pairs, 1.0);
+        transition.multiply(place.pair, weight);
+    }
     const RestPairs& rest = lattice.rest;
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
         const auto found = std::lower_bound(place.pair.begin(), place.pair.end(), rest.pair[k]);

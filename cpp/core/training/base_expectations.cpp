@@ -202,8 +202,8 @@ void BaseExpectations::add_start(std::uint32_t list, std::span<const std::uint32
     }
 }
 
-// What is not an outer product: pairs of logarithmic rows, and the share of rest lists and label n-grams in the base
-// pairs, p - alpha E_base v and p^2 - (alpha E_base v)^2.
+// What is not an outer product: pairs of logarithmic rows, and the rest lists' share of the base pairs,
+// p - alpha E_base v and p^2 - (alpha E_base v)^2. That of label n-grams is for NgramExpectations.
 void BaseExpectations::add_direct(const Potentials& potentials, std::uint32_t list, std::span<const std::uint32_t> all,
                                   const BlockRows& rows) {
     List& of = lists_[list];
@@ -230,7 +230,6 @@ void BaseExpectations::add_direct(const Potentials& potentials, std::uint32_t li
             recursion->pair_marginals(lattice, t, pairs, [&](std::size_t k, double p) { add(pairs[k], p, p * p); });
         } else {
             lattice.rest.for_each_extra(t, add);
-            lattice.ngrams.for_each_extra(t, add);
         }
     }
 }

@@ -1,4 +1,5 @@
-// From marginals to expectations of label n-grams: summed by place, then shared out over the features there.
+// From marginals to expectations of label n-grams, and what n-grams add to those of label pairs of base lists. Summed by
+// place and base list, then shared out over the features there.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +24,23 @@ class NgramExpectations {
     void finish(std::span<double> g, std::span<double> h) const;
 
    private:
+    // Positions with the same place and base list share their sums.
+    struct Kind {
+        std::uint32_t place, base;
+        std::size_t first;  // its first node (arcs, then pairs) among the sums
+    };
+    void index(const Plan& plan, const std::vector<std::uint32_t>& kind_of);
+    void share_out_pairs(const Kind& kind, std::span<double> g, std::span<double> h) const;
+
     const NgramTables& tables_;
+    const Corpus& corpus_;
     const int threads_;
     bool curvature_ = false;
-    std::vector<Occurrences> blocks_;   // rows by place
-    std::vector<std::size_t> first_;    // [places] their first arc among the sums
-    std::vector<double> sum_, square_;  // [arcs of all places] sum_t w p, and of w p^2
+    std::vector<Kind> kinds_;
+    std::vector<Occurrences> blocks_;  // rows by kind
+    std::size_t n_sums_ = 0;           // nodes of all kinds
+    std::vector<double> sum_,
+        square_;  // arcs: sum_t w p and sum_t w p^2; pairs: of w (p - b) and w (p^2 - b^2), b without
 };
 
 }  // namespace sparsecrf
