@@ -74,3 +74,17 @@ def test_a_model_does_not_change_when_its_vocabulary_grows():
     assert len(vocabulary.attributes) == n + 60_000
     with pytest.raises(InputError, match="expected a vocabulary that names can be added to"):
         model.vocabulary.encode(X, grow=True)
+
+
+def test_a_sequence_may_be_made_by_the_model_itself(labelled):
+    """Tokens that are read while another sequence is being labelled do not get mixed with it."""
+    model, X = labelled
+    expected = [model.label(tokens) for tokens in X[:5]]
+
+    class Asking(list):
+        def __iter__(self):
+            for token in list.__iter__(self):
+                assert model.label(X[1]) == expected[1]
+                yield token
+
+    assert [model.label(Asking(tokens)) for tokens in X[:5]] == expected

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
-from sparsecrf._core import Chain, Constraints, Corpus, FeatureSet, InputError, Labeller, StringTable
+from sparsecrf._core import Chain, Constraints, Corpus, Encoder, FeatureSet, InputError, Labeller, StringTable
 from sparsecrf.encoding.matrix import is_matrix
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
@@ -58,6 +58,7 @@ class Model:
         self._w = w
         self.labels = [vocabulary.labels[k] for k in range(len(vocabulary.labels))]
         self.chain = Chain(features, w)
+        self._spare: list[Encoder] = []  # encoders of `label` that no thread uses now
         self._check = TokenCheck(self.training, vocabulary.attributes, template is not None)
 
     @classmethod
@@ -282,9 +283,14 @@ class Model:
         """
         if allowed is None and forbidden is None and fixed is None and not is_matrix(sequence):
             # The usual case, without a corpus in between: threads that share the model meet once only.
-            encoder = self.vocabulary.encoder(template=self.template, features=self.features)
+            try:
+                encoder = self._spare.pop()
+            except IndexError:
+                encoder = self.vocabulary.encoder(template=self.template, features=self.features)
             encoder.add(self._check.one(sequence, self._knows))
-            return encoder.label(self._single, self.labels)
+            found = encoder.label(self._single, self.labels)
+            self._spare.append(encoder)
+            return found
         corpus = self.encode([sequence])
         path, _ = self._single.viterbi(corpus, self._constraints(corpus, allowed, forbidden, fixed))
         return [self.labels[k] for k in path]
