@@ -185,7 +185,8 @@ def test_the_certificate_says_that_there_is_none():
     assert words.headline == "Not a likelihood model"
     assert "maximises no likelihood" in words.detail
     assert not words.good
-    assert "maximises no likelihood" in str(crf.model_.explain())
+    shown = " ".join(str(crf.model_.explain()).replace("│", " ").split())  # lines of the table may be broken anywhere
+    assert "maximises no likelihood" in shown
 
 
 def test_stopping():

@@ -87,7 +87,7 @@ def test_show_does_not_print_it(program):
     done = program("show", "m.safetensors")
     assert done.status == 0
     assert "history" not in done.out
-    assert "stopped_by" in done.out
+    assert "stopped by" in done.out
     assert "history" in json.loads(program("show", "m.safetensors", "--format", "json").out)["training"]
 
 
