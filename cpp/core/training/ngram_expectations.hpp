@@ -1,5 +1,5 @@
-// From marginals to expectations of label n-grams, and what n-grams add to those of label pairs of base lists. Summed by
-// place and base list, then shared out over the features there.
+// From marginals to expectations of label n-grams, and what n-grams add to those of label pairs of base lists: summed
+// by place and base list, then shared out over the features there.
 #pragma once
 
 #include <cstdint>
