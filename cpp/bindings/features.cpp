@@ -64,7 +64,7 @@ std::tuple<Ints, Ints, Ints> ngrams_of(const FeatureSet& features) {
         labels.insert(labels.end(), of.begin(), of.end());
     }
     return std::make_tuple(copy<std::int32_t>(features.ngram_attribute), copy<std::int32_t>(length),
-                          copy<std::int32_t>(labels));
+                           copy<std::int32_t>(labels));
 }
 
 }  // namespace
