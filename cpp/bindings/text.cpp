@@ -37,10 +37,12 @@ nb::list attributes_of(const Template& lines, nb::sequence sequence) {
     if (rows.length > 0) lines.check_columns(rows.n_columns, "position 0");
     nb::list all;
     Expansion made;
+    WordValues values;
+    values.compute(lines.functions(), rows);
     for (std::int64_t t = 0; t < rows.length; ++t) {
         nb::list here;
         for (std::int64_t k = 0; k < lines.size(); ++k) {
-            lines.expand(k, rows, t, made);
+            lines.expand(k, rows, values, t, made);
             std::string attribute;
             for (const std::string_view part : made.parts) attribute += part;
             here.append(text(attribute));

@@ -127,9 +127,11 @@ void crfsuite(std::string_view text) {
 void expand_all(const Template& lines, const Rows& rows) {
     lines.check_columns(rows.n_columns, "rows");
     Expansion made;
+    WordValues values;
+    values.compute(lines.functions(), rows);
     for (std::int64_t t = 0; t < rows.length; ++t) {
         for (std::int64_t k = 0; k < lines.size(); ++k) {
-            lines.expand(k, rows, t, made);
+            lines.expand(k, rows, values, t, made);
             std::string whole;
             for (const std::string_view part : made.parts) whole += part;
             if (TextHash(whole).value != made.hash.value) throw std::logic_error("another hash than that of the text");

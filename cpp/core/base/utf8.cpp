@@ -59,6 +59,36 @@ std::size_t utf8_length(std::string_view text) {
     return length;
 }
 
+Utf8Character utf8_first(std::string_view text) {
+    const auto* const p = reinterpret_cast<const unsigned char*>(text.data());
+    if (p[0] < 0x80) return {p[0], 1};
+    const std::size_t length = well_formed(p, p + text.size());
+    if (length == 0) return {Utf8Character::kNone, 1};
+    char32_t code = p[0] & (0xFFu >> (length + 1));
+    for (std::size_t k = 1; k < length; ++k) code = code << 6 | (p[k] & 0x3Fu);
+    return {code, length};
+}
+
+void append_utf8(char32_t code, std::string& out) {
+    const auto add = [&](char32_t byte) { out.push_back(static_cast<char>(byte)); };
+    const auto add_rest = [&](int shift) { add(0x80 | (code >> shift & 0x3F)); };
+    if (code < 0x80) {
+        add(code);
+    } else if (code < 0x800) {
+        add(0xC0 | code >> 6);
+        add_rest(0);
+    } else if (code < 0x10000) {
+        add(0xE0 | code >> 12);
+        add_rest(6);
+        add_rest(0);
+    } else {
+        add(0xF0 | code >> 18);
+        add_rest(12);
+        add_rest(6);
+        add_rest(0);
+    }
+}
+
 std::string_view utf8_prefix(std::string_view text, std::size_t most) {
     if (text.size() <= most) return text;
     while (most > 0 && continues(static_cast<unsigned char>(text[most]))) --most;

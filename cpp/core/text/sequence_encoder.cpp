@@ -6,7 +6,7 @@ void SequenceEncoder::expand(const Template& lines, const Rows& rows, std::int64
     made_.resize(static_cast<std::size_t>(lines.size()));
     // All hashes before the first look-up: the memory that look-ups need is on its way when they come.
     for (std::int64_t k = 0; k < lines.size(); ++k) {
-        lines.expand(k, rows, t, made_[k]);
+        lines.expand(k, rows, values_, t, made_[k]);
         attributes_.prefetch(made_[k].hash);
     }
     for (std::int64_t k = 0; k < lines.size(); ++k) {

@@ -80,6 +80,8 @@ class SequenceEncoder {
         unigram_.push_back({id, value});
         if (pairs_ && conditions_pairs && id != bias_) bigram_.push_back({id, value});
     }
+    // Before `expand` for the positions of a sequence: what the template makes of its cells one by one.
+    void read(const Template& lines, const Rows& rows) { values_.compute(lines.functions(), rows); }
     // The attributes of position t that the template makes and that have an id.
     void expand(const Template& lines, const Rows& rows, std::int64_t t);
 
@@ -98,6 +100,7 @@ class SequenceEncoder {
     bool pairs_ = true;                        // whether its attributes can condition pairs
     std::vector<Attribute> unigram_, bigram_;  // empty between positions
     std::vector<Expansion> made_;              // attributes, one a line of the template
+    WordValues values_;                        // of the sequence
 };
 
 }  // namespace sparsecrf

@@ -10,7 +10,15 @@ namespace {
 
 constexpr std::int64_t kLargestOffset = 1'000'000'000;
 
+constexpr std::string_view kFunctions = "lpsPShcn";
+
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+
+std::string_view edge(std::int64_t row, std::int64_t length) {
+    if (row < 0 || row >= length) return "outside";
+    if (length == 1) return "only";
+    return row == 0 ? "first" : row == length - 1 ? "last" : "inside";
+}
 
 }  // namespace
 
@@ -68,13 +76,32 @@ struct Template::Parser {
         return static_cast<std::int64_t>(out.regexes_.size()) - 1;
     }
 
+    // The number of a function of words, which is the same for all macros that ask the same.
+    std::int64_t function(char letter, std::int64_t column) {
+        WordFunction made{lower(letter), letter != lower(letter), column, 0};
+        const bool affix = made.letter == 'p' || made.letter == 's';
+        skip_blanks();
+        if (affix || (made.letter == 'h' && at < line.size() && line[at] == ',')) {
+            take(',', "',' and a number of characters");
+            const std::size_t start = at;
+            made.n = integer(false, "a number of characters, a whole number from 1");
+            if (made.n == 0) fail("a number of characters, a whole number from 1", start);
+        }
+        const auto found = std::find(out.functions_.begin(), out.functions_.end(), made);
+        const std::int64_t index = found - out.functions_.begin();
+        if (found == out.functions_.end()) out.functions_.push_back(made);
+        return index;
+    }
+
     Item macro() {
         const std::size_t start = at++;
         const char letter = at < line.size() ? line[at] : '\0';
+        const bool is_function = letter != '\0' && kFunctions.find(letter) != kFunctions.npos;
         Item item;
-        item.macro = lower(letter);
-        item.lower = item.macro != letter;
-        if (item.macro != 'x' && item.macro != 't' && item.macro != 'm') fail("x, t or m after '%'", at);
+        item.macro = is_function ? 'f' : letter == 'e' ? 'e' : lower(letter);
+        item.lower = !is_function && lower(letter) != letter;
+        const bool known = is_function || letter == 'e' || item.macro == 'x' || item.macro == 't' || item.macro == 'm';
+        if (!known) fail("x, t, m, l, p, s, h, c, n or e after '%'", at);
         ++at;
         take('[', "'['");
         skip_blanks();
@@ -83,9 +110,14 @@ struct Template::Parser {
             ++at;
         }
         item.row = integer(true, "a row, a whole number");
+        if (item.macro == 'e') {
+            take(']', "']'");
+            return item;
+        }
         take(',', "',' and a column");
         item.column = integer(false, "a column, a whole number from 0");
-        if (item.macro != 'x') item.regex = regex();
+        if (item.macro == 't' || item.macro == 'm') item.index = regex();
+        if (is_function) item.index = function(letter, item.column);
         take(']', "']'");
         if (item.column >= out.n_columns_) {
             out.n_columns_ = item.column + 1;
@@ -149,10 +181,10 @@ void Template::check_columns(std::int64_t available, const std::string& where) c
 }
 
 void Template::check_is_text(const Rows& rows, const std::string& where) const {
-    if (rows.is_text || bytes_ || regexes_.empty()) return;
-    throw InputError(message(where,
-                             ": expected text in UTF-8, because regular expressions of the template read "
-                             "characters, found other bytes"));
+    if (rows.is_text || bytes_ || (regexes_.empty() && functions_.empty())) return;
+    const std::string_view what = regexes_.empty() ? "macros" : "regular expressions";
+    throw InputError(message(where, ": expected text in UTF-8, because ", what,
+                             " of the template read characters, found other bytes"));
 }
 
 std::string Template::boundary(std::int64_t row, std::int64_t length) const {
@@ -164,7 +196,8 @@ std::string Template::boundary(std::int64_t row, std::int64_t length) const {
     return (before ? "_B-" : "_B+") + std::to_string(distance);
 }
 
-void Template::expand(std::int64_t line, const Rows& rows, std::int64_t t, Expansion& out) const {
+void Template::expand(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t,
+                      Expansion& out) const {
     out.clear();
     bool cut = !rows.is_text;  // whether a part may begin or end within a character
     for (const Item& item : lines_[line].items) {
@@ -179,10 +212,19 @@ void Template::expand(std::int64_t line, const Rows& rows, std::int64_t t, Expan
             out.add(rows.cells[cell], rows.hashes[cell]);
             continue;
         }
+        if (inside && item.macro == 'f') {
+            out.add(values.text(row, item.index), values.hash(row, item.index));
+            continue;
+        }
+        if (item.macro == 'e') {
+            const std::string_view where = edge(row, rows.length);
+            out.add(where, TextHash(where));
+            continue;
+        }
         std::string& made =
             out.made.emplace_back(inside ? std::string(rows.cell(row, item.column)) : boundary(row, rows.length));
-        if (item.macro != 'x') {
-            const Regex::Match match = regexes_[item.regex].search(made);
+        if (item.macro == 't' || item.macro == 'm') {
+            const Regex::Match match = regexes_[item.index].search(made);
             made = item.macro == 'm' ? made.substr(match.begin, match.length) : match.found ? "true" : "false";
         }
         if (item.lower) std::transform(made.begin(), made.end(), made.begin(), lower);

@@ -5,7 +5,14 @@
 //   %t[row,column,"re"]   "true" or "false": does it match      %m[row,column,"re"]  what matches, or nothing
 //   @row counts from the first line of the sequence (@1) or from its last (@-1)
 //
-// An attribute is the line with each macro replaced by its text. Beyond the ends of a sequence stand boundary cells.
+// and beyond them (word_functions.hpp), by Unicode character:
+//   %l[row,column]        the cell in lower case          %c[row,column]       the classes of its characters: "Xx0"
+//   %p[row,column,n]      its first n characters          %s[row,column,n]     its last n; %P, %S: in lower case
+//   %h[row,column]        its shape, "Xxx-00"             %h[row,column,n]     runs at most n long; 1: "Xx-0"
+//   %n[row,column]        its number of characters        %e[row]              first, last, only, inside or outside
+//
+// An attribute is the line with each macro replaced by its text. Beyond the ends of a sequence stand boundary cells, of
+// which functions of words change nothing.
 //
 // Regular expressions read characters, or bytes as Wapiti does. What a byte expression cuts out of a character is no text:
 // the bytes of an attribute that are not part of well-formed UTF-8 are written as \xd0.
@@ -19,6 +26,7 @@
 
 #include "core/text/columns.hpp"
 #include "core/text/regex.hpp"
+#include "core/text/word_functions.hpp"
 
 namespace sparsecrf {
 
@@ -65,21 +73,24 @@ class Template {
     // rows.
     void check_columns(std::int64_t available, const std::string& where) const;
 
-    // Throws if rows are not text and a regular expression would have to read them as text; `where` as above.
+    // Throws if rows are not text and a macro would have to read them as text; `where` as above.
     void check_is_text(const Rows& rows, const std::string& where) const;
 
-    // The attribute of a line at position t of a sequence.
-    void expand(std::int64_t line, const Rows& rows, std::int64_t t, Expansion& out) const;
+    // The functions of words that macros need: their values at every row come before `expand`.
+    const std::vector<WordFunction>& functions() const { return functions_; }
+
+    // The attribute of a line at position t of a sequence; `values`: of functions() at its rows.
+    void expand(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t, Expansion& out) const;
 
    private:
     struct Item {
-        char macro = 0;         // 'x', 't', 'm', or 0: literal text
-        bool lower = false;     // in lower case
+        char macro = 0;         // 'x', 't', 'm', 'e', 'f': a function of words, or 0: literal text
+        bool lower = false;     // x, t, m: in lower case
         bool absolute = false;  // row counts from an end of the sequence
         std::int64_t row = 0, column = 0;
         std::string literal;      // macro 0
         TextHash hash;            // of it
-        std::int64_t regex = -1;  // t, m: index in regexes_
+        std::int64_t index = -1;  // t, m: in regexes_; f: in functions_
     };
     struct Line {
         Kind kind;
@@ -95,6 +106,7 @@ class Template {
     bool bytes_;
     std::vector<Line> lines_;
     std::vector<Regex> regexes_;
+    std::vector<WordFunction> functions_;
     std::int64_t n_columns_ = 0;
     std::string widest_;  // "TEMPLATE, line 3: %x[0,2]", the macro that needs the most columns
 };

@@ -45,6 +45,7 @@ void TokenEncoder::encode() {
     for (const Pending& sequence : all) {
         const Rows rows = options_.lines ? rows_of(first, sequence.end) : Rows();
         const auto length = static_cast<std::int64_t>(sequence.end - first);
+        if (options_.lines) sequences_.read(*options_.lines, rows);
         sequences_.add_sequence(sequence.weight, length, [&](std::int64_t t) {
             const std::size_t position = first + static_cast<std::size_t>(t);
             options_.lines ? sequences_.expand(*options_.lines, rows, t) : look_up(position);

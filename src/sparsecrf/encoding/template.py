@@ -14,9 +14,11 @@ class Template(_core.Template):
 
     `U...` conditions labels, `B...` label pairs, `*...` both. `%x[row,column]` stands for a cell, `%X` for the same
     in lower case; `%t[row,column,"re"]` for true or false, `%m[row,column,"re"]` for what matches; `@row` counts
-    from the ends of the sequence. A bare `U`, `B` or `*` is the bias. `boundary` says whose cells stand beyond the
-    ends: 'crf++' or 'wapiti'. With `bytes`, regular expressions read bytes of UTF-8, as Wapiti's do, not characters;
-    what is left of a character that they cut in two is written as \\xd0.
+    from the ends of the sequence. Functions of words: `%l` lower case, `%p[row,column,n]` and `%s[row,column,n]` the
+    first and last n characters, `%h` the shape, `%c` classes of characters, `%n` length, `%e[row]` first or last. A
+    bare `U`, `B` or `*` is the bias. `boundary` says whose cells stand beyond the ends: 'crf++' or 'wapiti'. With
+    `bytes`, regular expressions read bytes of UTF-8, as Wapiti's do, not characters; what is left of a character that
+    they cut in two is written as \\xd0.
     """
 
     @classmethod

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: The name for attributes of no line, or without a prefix.
 OTHER = "[other]"
 
-MACRO = re.compile(r'%[xXtTmM]\s*\[(?:"(?:\\.|[^"\\])*"|[^"\]])*\]')
+MACRO = re.compile(r'%[xXtTmMlpPsShcne]\s*\[(?:"(?:\\.|[^"\\])*"|[^"\]])*\]')
 # What attributes of mappings have before their value: `word[-3:]` of `word[-3:]:ing`, `-1:postag` of `-1:postag:NN`.
 _NAME = r"(?:\[[^\]]*\]|\([^)]*\)|[^:=\[(])+"
 _OFFSET = r"[+-]?\d+"

@@ -117,6 +117,10 @@ class _Ids:
 
 def _check_template(template: Template, lines: list[Line], tool: Tool) -> None:
     """Raise for what would mean something else, or nothing, in the tool."""
+    if line := _first(lines, lambda macro: macro.is_of_words):
+        raise InputError(
+            f"template: {tool.name} has no functions of words: expected %x, %t and %m only, found {line.text!r}"
+        )
     if template.boundary != tool.boundary and (line := _first(lines, lambda macro: macro.leaves)):
         raise InputError(
             f"template, line {line.text!r}: cells beyond the ends of a sequence have other names in {tool.name}; "

@@ -10,7 +10,11 @@ if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
 
 #: A macro that the core has accepted: blanks may stand between its parts.
-_MACRO = re.compile(r'%([xXtTmM])\[\s*(@?)\s*([+-]?\d+)\s*,\s*(\d+)\s*(?:,\s*"((?:\\.|[^"\\])*)"\s*)?\]', re.DOTALL)
+_MACRO = re.compile(
+    r"%([xXtTmMlpPsShcne])\[\s*(@?)\s*([+-]?\d+)\s*(?:,\s*(\d+)\s*)?"
+    r'(?:,\s*(?:"((?:\\.|[^"\\])*)"|(\d+))\s*)?\]',
+    re.DOTALL,
+)
 _BLANKS = " \t\n\v\f\r"
 
 
@@ -21,14 +25,22 @@ class Macro:
     letter: str
     absolute: bool  #: whether the row counts from an end of the sequence
     row: int
-    column: int
-    regex: str | None
+    column: int | None  #: None: %e has none
+    regex: str | None = None
+    number: int | None = None  #: of characters
 
     @property
     def text(self) -> str:
         """Without blanks and signs that not every tool takes."""
+        column = "" if self.column is None else f",{self.column}"
         regex = "" if self.regex is None else f',"{self.regex}"'
-        return f"%{self.letter}[{'@' * self.absolute}{self.row},{self.column}{regex}]"
+        number = "" if self.number is None else f",{self.number}"
+        return f"%{self.letter}[{'@' * self.absolute}{self.row}{column}{regex}{number}]"
+
+    @property
+    def is_of_words(self) -> bool:
+        """Whether it is a function that other tools do not have."""
+        return self.letter not in "xXtTmM"
 
     @property
     def leaves(self) -> bool:
@@ -77,7 +89,8 @@ def _parts(line: str) -> list[str | Macro]:
     for match in _MACRO.finditer(line):
         if match.start() > at:
             parts.append(line[at : match.start()])
-        letter, absolute, row, column, regex = match.groups()
-        parts.append(Macro(letter, bool(absolute), int(row), int(column), regex))
+        letter, absolute, row, column, regex, number = match.groups()
+        numbers = (None if text is None else int(text) for text in (column, number))
+        parts.append(Macro(letter, bool(absolute), int(row), next(numbers), regex, next(numbers)))
         at = match.end()
     return [*parts, line[at:]] if at < len(line) else parts
