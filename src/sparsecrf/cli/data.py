@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from sparsecrf.encoding.presets import PRESETS
+
 data = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
 LIST_EXAMPLE = "Example: [bold]sparsecrf data list --json[/bold]"
@@ -14,9 +16,12 @@ FETCH_EXAMPLE = "Example: [bold]sparsecrf data fetch wnut17 -o wnut17[/bold]"
 SIMULATE_EXAMPLE = "Example: [bold]sparsecrf data simulate -o simulated --sequences 1000[/bold]"
 
 
+TEMPLATE_EXAMPLE = "Example: [bold]sparsecrf data template words > template.txt[/bold]"
+
+
 @data.callback(epilog=FETCH_EXAMPLE)
 def _data() -> None:
-    """List and fetch public data sets; simulate one."""
+    """List and fetch public data sets; simulate one; print ready-made templates."""
 
 
 @data.command("list", epilog=LIST_EXAMPLE)
@@ -96,3 +101,14 @@ def simulate(
         f"Bayes error {100 * hmm.bayes_error():.2f} %: no rule labels tokens better than that",
         err=True,
     )
+
+
+@data.command(epilog=TEMPLATE_EXAMPLE)
+def template(
+    name: Annotated[str, typer.Argument(help=f"One of {', '.join(PRESETS)}.", show_default=False)],
+    columns: Annotated[int, typer.Option(min=1, help="For `columns`: how many there are before the label.")] = 1,
+) -> None:
+    """Print a ready-made template, the one of `train --features NAME`, to be changed and given by --template."""
+    from sparsecrf.encoding.presets import preset
+
+    typer.echo(preset(name, columns, "NAME"), nl=False)

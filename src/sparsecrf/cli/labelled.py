@@ -57,13 +57,18 @@ class Manner:
 def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
     """That of the options and of the model of --init."""
     from sparsecrf.encoding.formats import format_named, format_of
+    from sparsecrf.encoding.presets import preset
     from sparsecrf.encoding.template import Template
 
     format = format_of(inputs.data[0]) if inputs.format is None else format_named(inputs.format, "--format")
     format.check_template(inputs.template, "--template")
+    format.check_template(inputs.features, "--features")
+    if inputs.features is not None and inputs.template is not None:
+        raise InputError("--features: expected no --template with it, found both")
     if inputs.ragged and not format.takes_template:
         raise InputError(f"--ragged: expected column files, found {format.title} files")
-    if inputs.ragged and inputs.template is None and (init is None or init.template is None):
+    has_template = (inputs.template or inputs.features) is not None
+    if inputs.ragged and not has_template and (init is None or init.template is None):
         raise InputError("--ragged: expected --template with it, which says what columns are needed, found none")
     charset = charset_for(init, inputs.encoding)
     if charset.is_bytes and not format.takes_template:
@@ -71,6 +76,10 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
     template = None
     if inputs.template is not None:
         template = Template.load(inputs.template, inputs.boundary, bytes=inputs.bytes or charset.is_bytes)
+    elif inputs.features is not None:
+        lines = preset(inputs.features, _n_observed(inputs) if inputs.features == "columns" else 1, "--features")
+        source = f"--features {inputs.features}"
+        template = Template(lines, inputs.boundary, source, inputs.bytes or charset.is_bytes)
     if init is None:
         return Manner(format, template, inputs.start is not False, encoding=charset.name)
     if template is None:
@@ -82,6 +91,17 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
         template = init.template
     start = init.vocabulary.start if inputs.start is None else inputs.start
     return Manner(format, template, start, tuple(init.labels), charset.name)
+
+
+def _n_observed(inputs: Inputs) -> int:
+    """Columns before the label, by the first line: --features columns needs to know before the data are read."""
+    from sparsecrf.files.text import pieces, width
+
+    if inputs.ragged or inputs.data[0] == "-":
+        found = "--ragged" if inputs.ragged else "standard input"
+        raise InputError(f"--features: columns expected a file whose lines have equally many columns, found {found}")
+    found_widths = (width(piece) for piece in pieces(inputs.data[0]))
+    return max(1, next((columns for columns in found_widths if columns > 0), 0) - 1)
 
 
 def read_labelled(inputs: Inputs, init: Model | None = None, *, min_count: int = 1, quiet: bool) -> Labelled:

@@ -12,6 +12,7 @@ import typer
 from sparsecrf.cli.declared import ENCODING, QUIET, RAGGED, THREADS, Declared
 from sparsecrf.defaults import SOLVERS
 from sparsecrf.encoding.formats import COLUMNS, FORMATS
+from sparsecrf.encoding.presets import PRESETS
 
 
 def as_typer(declared: Declared) -> Any:
@@ -49,6 +50,15 @@ TemplateFile: TypeAlias = Annotated[
         "-t",
         help="Feature templates. Without them: the columns themselves, all of them *.",
         metavar="FILE",
+    ),
+]
+Features: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="A ready-made template instead: words (entities, chunks), tagging (parts of speech), letters, or columns "
+        "(words and a window over the other columns). [bold]sparsecrf data template NAME[/bold] prints it.",
+        metavar="|".join(PRESETS),
+        autocompletion=lambda: list(PRESETS),
     ),
 ]
 DevFile: TypeAlias = Annotated[
@@ -122,6 +132,7 @@ class Inputs:
 
     data: DataFiles
     template: TemplateFile = None
+    features: Features = None
     dev: DevFile = None
     start: Start = None
     boundary: Boundary = "crf++"

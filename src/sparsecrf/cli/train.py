@@ -208,7 +208,7 @@ def train(
         say(size(labelled, data.n_virtual()), quiet=shown.quiet)
         init = None if warm is None else weights_in(warm, labelled.vocabulary)
         if warm is not None and init is not None:
-            say(taken(run.init or "", warm, labelled, init, inputs.template), quiet=shown.quiet)
+            say(taken(run.init or "", warm, labelled, init, inputs.template or inputs.features), quiet=shown.quiet)
         found, log_error = fit_with_log(data, labelled, fitting, run.log, init, quiet=shown.quiet)
         # First of all: whoever interrupts once more must not lose it.
         labelled.model(found).save(model)

@@ -61,7 +61,7 @@ def size(data: Labelled, virtual: int) -> str:
 
 
 def taken(name: str, model: Model, data: Labelled, weights: Weights, template: str | None) -> str:
-    """What training starts with: parts of the model `name` of --init. `template`: the file that was given instead."""
+    """What training starts with: parts of the model `name` of --init. `template`: what was given instead."""
     new = len(data.vocabulary.labels) - len(model.labels)
     parts = [f"{len(model.labels)} labels ({new} more in the data)" if new else f"{len(model.labels)} labels"]
     if model.template is not None and template is None:

@@ -42,6 +42,7 @@ class DaskCRF(TrainingCRF):
 
     client: Client | None = None
     random_state = None  # no solver that works over shards has anything random
+    features = None  # template=Template.preset(...) says it
 
     def __init__(
         self,
@@ -105,7 +106,7 @@ class DaskCRF(TrainingCRF):
                 X,
                 y,
                 sample_weight,
-                template=self._template(),
+                template=None if self.template is None else Template.of(self.template),
                 bigrams=self.bigrams,
                 start=self.start,
                 dev=dev,

@@ -7,6 +7,7 @@ from typing import Any
 
 from sparsecrf import _core
 from sparsecrf._core import InputError
+from sparsecrf.encoding.presets import preset
 
 
 class Template(_core.Template):
@@ -53,6 +54,14 @@ class Template(_core.Template):
     def of_columns(cls, n_columns: int) -> Template:
         """Every column of the position itself and the bias, all of them conditioning labels and pairs."""
         return cls("".join(f"*{k}:%x[0,{k}]\n" for k in range(n_columns)) + "*\n", source="columns")
+
+    @classmethod
+    def preset(cls, name: str, n_columns: int = 1) -> Template:
+        """A ready-made template: "words", "tagging", "letters", or "columns" for rows of so many columns.
+
+        `.text` has its lines, to print or to change.
+        """
+        return cls(preset(name, n_columns, "preset"), source=f"preset {name}")
 
     @staticmethod
     def conditions_pairs(attribute: str) -> bool:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from functools import partial
 from itertools import chain
 from numbers import Integral
 from typing import Any
@@ -20,9 +21,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsecrf._core import Chain, Corpus, InputError
+from sparsecrf.encoding.presets import preset
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
-from sparsecrf.estimators.labelled import Encoding, LabelledData, weights_of, width_of
+from sparsecrf.estimators.labelled import Encoding, LabelledData, MakesTemplate, weights_of, width_of
 from sparsecrf.estimators.sequences import beside, sequences
 from sparsecrf.model import Model
 from sparsecrf.model.spans import Span, SpanReader
@@ -41,6 +43,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
     rho2: float
     solver: str
     template: Template | str | os.PathLike[str] | None
+    features: str | None
     max_iter: int | None
     tol: float
     n_jobs: int | None
@@ -61,9 +64,14 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             X, y, sample_weight, lengths, template=template, bigrams=self.bigrams, start=self.start
         )
 
-    def _template(self) -> Template | None:
-        """That of the parameter, which may be a file or lines."""
-        return None if self.template is None else Template.of(self.template)
+    def _template(self) -> MakesTemplate:
+        """That of the parameter, which may be a file or lines; or of the features by name, for so many columns."""
+        if self.features is None:
+            return None if self.template is None else Template.of(self.template)
+        if self.template is not None:
+            raise InputError("features: expected no template with it, found both")
+        preset(self.features)  # raises for a name that there is not
+        return partial(_of_preset, self.features)
 
     def _threads(self) -> int:
         if self.n_jobs is not None and (isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral)):
@@ -143,6 +151,10 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.dict = True
         tags.non_deterministic = False
         return tags
+
+
+def _of_preset(name: str, n_columns: int) -> Template:
+    return Template(preset(name, n_columns), source=f"features {name!r}")
 
 
 class PathWatch(PathProgress):

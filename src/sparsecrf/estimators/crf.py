@@ -45,6 +45,8 @@ class CRF(BaseCRF):
     random_state : orders the sequences for sgd and sgd-l1; None: always the same order.
     warm_start : start from the weights of the last call of `fit`.
     verbose : 1 shows progress, 2 a line for each iteration.
+    features : a ready-made template instead, for sentences that are lists of words: words (entities, chunks), tagging
+        (parts of speech), letters (words that are lists of letters), or columns (rows of columns, the word first).
     bigrams : which attributes condition label pairs: "bias" (none: plain transitions), "all", a collection of
         attributes, or a function of one. A template says so itself.
     start : whether the first token has a start label before it.
@@ -79,6 +81,7 @@ class CRF(BaseCRF):
         warm_start: bool = False,
         verbose: int = 0,
         *,
+        features: str | None = None,
         bigrams: Bigrams = "bias",
         start: bool = True,
         observed_only: bool = False,
@@ -98,6 +101,7 @@ class CRF(BaseCRF):
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
+        self.features = features
         self.bigrams = bigrams
         self.start = start
         self.observed_only = observed_only

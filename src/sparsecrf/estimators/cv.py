@@ -70,6 +70,7 @@ class CRFCV(BaseCRF):
         random_state: Any = None,
         verbose: int = 0,
         *,
+        features: str | None = None,
         n_rho: int | None = None,
         rho_min_ratio: float | None = None,
         cv: Any = None,
@@ -97,6 +98,7 @@ class CRFCV(BaseCRF):
         self.shuffle = shuffle
         self.scoring = scoring
         self.selection = selection
+        self.features = features
         self.bigrams = bigrams
         self.start = start
         self.observed_only = observed_only

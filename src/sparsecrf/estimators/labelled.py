@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.encoding.matrix import Csr
@@ -17,6 +18,10 @@ from sparsecrf.model.tokens import KIND, kind_of
 if TYPE_CHECKING:
     from sparsecrf.model import Model
     from sparsecrf.training import Fit
+
+
+#: A template, or what makes one for rows of so many columns.
+MakesTemplate: TypeAlias = Template | Callable[[int], Template] | None
 
 
 @dataclass(frozen=True)
@@ -70,18 +75,22 @@ class LabelledData(Encoding):
         sample_weight: Any = None,
         lengths: Iterable[int] | None = None,
         *,
-        template: Template | None = None,
+        template: MakesTemplate = None,
         bigrams: Bigrams = "bias",
         start: bool = True,
     ) -> LabelledData:
         """Encode in one pass, with ids of labels by name. Sequences without tokens are left out."""
         lengths = None if lengths is None else [int(n) for n in lengths]
+        tokens = sequences(X, lengths, columns=template is not None)
+        if not isinstance(template, Template) and template is not None:
+            n_columns, tokens = _counted_columns(tokens)
+            template = template(n_columns)
         # A template says itself which attributes condition pairs.
         vocabulary = Vocabulary(bigrams if template is None else Template.conditions_pairs, start)
         names, shape = LabelNames(), _Shape()
         encoded = names.of(beside(y, lengths, "y"))
         corpus = vocabulary.encode(
-            shape.seen(sequences(X, lengths, columns=template is not None)),
+            shape.seen(tokens),
             names.some_known(encoded),
             **weights_of(sample_weight, lengths),
             grow=True,
@@ -94,6 +103,19 @@ class LabelledData(Encoding):
         n_columns = 0 if template is None else shape.n_columns
         kind = None if template is not None else shape.kind
         return cls(vocabulary, names, template, n_columns, shape.n_features, corpus, shape.places, token_kind=kind)
+
+
+def _counted_columns(X: Iterator[Any]) -> tuple[int, Iterator[Any]]:
+    """How many columns the first row has, and all the sequences."""
+    first = []
+    for sequence in X:
+        first.append(sequence)
+        if len(sequence) > 0:
+            break
+    if not first or isinstance(first[-1], Csr) or len(first[-1]) == 0:
+        return 1, chain(first, X)
+    row = next(iter(first[-1]))
+    return 1 if isinstance(row, str) or not hasattr(row, "__len__") else max(1, len(row)), chain(first, X)
 
 
 def width_of(sequence: Any) -> int | None:

@@ -1,0 +1,125 @@
+"""Ready-made templates. How their lines were chosen: benchmarks/record/presets.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sparsecrf._core import InputError
+
+
+def preset(name: str, n_columns: int = 1, option: str = "features") -> str:
+    """The text of a ready-made template, for data with so many columns. `option` is what the user calls the name."""
+    if not isinstance(name, str) or name not in PRESETS:
+        raise InputError(f"{option}: expected one of {', '.join(PRESETS)}, found {name!r}")
+    if n_columns < 1:
+        raise InputError(f"{option}: expected at least one column, found {n_columns}")
+    return "".join(f"{line}\n" for line in PRESETS[name](n_columns))
+
+
+def _words(_: int = 1) -> list[str]:
+    """Entities and chunks: words, lower case, affixes, shapes, and what stands beside them."""
+    return [
+        "# words: column 0 is the word",
+        *_window("w", "%x", range(-2, 3)),
+        *_window("l", "%l", range(-2, 3)),
+        *_affixes(range(1, 5)),
+        "U:p5=%P[0,0,5]",
+        "U:s5=%S[0,0,5]",
+        *(f"U:{side}3{row:+}=%{side}[{row},0,3]" for side in "ps" for row in (-1, 1)),
+        "# shapes, long and with runs of a class as one; classes, length, place in the sentence",
+        "U:h=%h[0,0]",
+        *(f"U:k{row:+}=%h[{row},0,1]" for row in range(-2, 3)),
+        *(f"U:c{row:+}=%c[{row},0]" for row in range(-1, 2)),
+        "U:n=%n[0,0]",
+        "U:e=%e[0]",
+        "# together",
+        "U:w-1+0=%x[-1,0]/%x[0,0]",
+        "U:w+0+1=%x[0,0]/%x[1,0]",
+        "U:l-2-1=%l[-2,0]/%l[-1,0]",
+        "U:l+1+2=%l[1,0]/%l[2,0]",
+        *(f"U:k{a:+}{b:+}={_joined('%h[{},0,1]', range(a, b + 1))}" for a, b in _RUNS),
+        "U:l-1k=%l[-1,0]/%h[0,0,1]",
+        "U:kl+1=%h[0,0,1]/%l[1,0]",
+        "U:l-1kl+1=%l[-1,0]/%h[0,0,1]/%l[1,0]",
+        "U:ek=%e[0]/%h[0,0,1]",
+        "U:el=%e[0]/%l[0,0]",
+        "B",
+    ]
+
+
+def _tagging(_: int = 1) -> list[str]:
+    """Parts of speech: affixes count for more, neighbours for less."""
+    return [
+        "# tagging: column 0 is the word",
+        *_window("w", "%x", range(-2, 3)),
+        *_window("l", "%l", range(-1, 2)),
+        *_affixes(range(1, 6)),
+        *(f"U:s{n}{row:+}=%S[{row},0,{n}]" for row in (-2, -1, 1, 2) for n in (2, 3)),
+        "# shapes, classes, place in the sentence",
+        "U:h=%h[0,0]",
+        *(f"U:k{row:+}=%h[{row},0,1]" for row in range(-1, 2)),
+        "U:c=%c[0,0]",
+        "U:ek=%e[0]/%h[0,0,1]",
+        "# together",
+        "U:l-1+0=%l[-1,0]/%l[0,0]",
+        "U:l+0+1=%l[0,0]/%l[1,0]",
+        "U:l-1+1=%l[-1,0]/%l[1,0]",
+        "U:l-2-1=%l[-2,0]/%l[-1,0]",
+        "U:s-1+0=%S[-1,0,3]/%S[0,0,3]",
+        "U:s+0+1=%S[0,0,3]/%S[1,0,3]",
+        "U:s-1+1=%S[-1,0,2]/%S[0,0,2]/%S[1,0,2]",
+        "B",
+    ]
+
+
+def _letters(_: int = 1) -> list[str]:
+    """Pronunciation, hyphenation, ...: a token is a letter; n-grams around it."""
+    return [
+        "# letters: column 0 is the letter, a sequence is a word",
+        *(f"U:x{row:+}=%x[{row},0]" for row in range(-4, 5)),
+        *(
+            f"U:x{first:+}{first + n - 1:+}={_joined('%x[{},0]', range(first, first + n))}"
+            for n in range(2, 7)
+            for first in range(1 - n, 1)
+        ),
+        "# a letter and its neighbours also condition pairs of labels",
+        *(f"*:x{row:+}=%x[{row},0]" for row in (-1, 0, 1)),
+        "*:x-1+0=%x[-1,0]/%x[0,0]",
+        "*:x+0+1=%x[0,0]/%x[1,0]",
+        "*:x-1+1=%x[-1,0]/%x[0,0]/%x[1,0]",
+        "*",
+    ]
+
+
+def _columns(n_columns: int) -> list[str]:
+    """As `words` for the first column, and a window over the others."""
+    lines = _words()[1:-1]
+    for k in range(1, n_columns):
+        lines += [f"# column {k}", *(f"U:{k}:{row:+}=%x[{row},{k}]" for row in range(-2, 3))]
+        lines += [f"U:{k}:{a:+}{b:+}={_joined(f'%x[{{}},{k}]', range(a, b + 1))}" for a, b in _PAIRS + _RUNS[2:]]
+        lines += [f"U:{k}:l{row:+}=%l[0,0]/%x[{row},{k}]" for row in (-1, 0, 1)]
+    return ["# columns: column 0 is the word", *lines, "B"]
+
+
+_PAIRS = [(-2, -1), (-1, 0), (0, 1), (1, 2)]
+_RUNS = [(-1, 0), (0, 1), (-1, 1), (-2, 0), (0, 2), (-2, 2)]  #: first and last row
+
+#: Names of ready-made templates, and what makes their lines for so many columns.
+PRESETS: dict[str, Callable[[int], list[str]]] = {
+    "words": _words,
+    "tagging": _tagging,
+    "letters": _letters,
+    "columns": _columns,
+}
+
+
+def _window(name: str, macro: str, rows: Iterable[int]) -> list[str]:
+    return [f"U:{name}{row:+}={macro}[{row},0]" for row in rows]
+
+
+def _affixes(sizes: Iterable[int]) -> list[str]:
+    return [f"U:{side}{n}=%{side}[0,0,{n}]" for side in "ps" for n in sizes]
+
+
+def _joined(cell: str, rows: Iterable[int]) -> str:
+    return "/".join(cell.format(row) for row in rows)
