@@ -1,0 +1,91 @@
+"""Ready-made features on a data set: how good is a model, on dev data or on test data?
+
+    PYTHONPATH=. python benchmarks/presets/quality.py conll2003 words [--rho1 0.3] [--rho2 0.3] [--test] [--data FOLDER]
+
+Dev data decide about features and penalties; --test is for the end. Where there is no dev file, every tenth training
+sentence is held out, and comes back for --test. The recorded feature sets of tasks.py run by `TASK recorded`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import time
+
+from benchmarks.tasks import DATA, TASKS
+
+from sparsecrf import CRF, Template, read_columns
+from sparsecrf.scorers import chunk_f1_score, token_accuracy_score
+
+Sentences = list[tuple[list[list[str]], list[str]]]
+
+#: Columns that are used, the word first; all the others of a file are left out.
+COLUMNS = {"conll2000": 2}
+RECORDED = {"conll2003": "conll2003-rich", "conll2000": "conll2000", "ewt": "ewt"}
+TIME_LIMIT = 240.0
+
+
+def read(path: pathlib.Path, n_columns: int, more: object = None) -> Sentences:
+    """Rows of the first columns, and the last one, the label."""
+    made = []
+    for rows in read_columns(path):
+        cells = [[*row[: n_columns or -1], *(more(row[0]) if callable(more) else [])] for row in rows]
+        made.append((cells, [row[-1] for row in rows]))
+    return made
+
+
+def parts(folder: pathlib.Path, n_columns: int, more: object, test: bool) -> tuple[Sentences, Sentences]:
+    """What to train on, and what to score."""
+    train = read(folder / "train.txt", n_columns, more)
+    if test:
+        return train, read(folder / "test.txt", n_columns, more)
+    if (folder / "dev.txt").exists():
+        return train, read(folder / "dev.txt", n_columns, more)
+    return [s for k, s in enumerate(train) if k % 10], train[::10]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("task", help="a folder of the data")
+    parser.add_argument("features", help="the name of a preset, the file of a template, or `recorded`")
+    parser.add_argument("--data", type=pathlib.Path, default=DATA)
+    parser.add_argument("--rho1", type=float, default=1.0)
+    parser.add_argument("--rho2", type=float, default=0.01)
+    parser.add_argument("--test", action="store_true")
+    options = parser.parse_args()
+
+    recorded = TASKS[RECORDED[options.task]] if options.features == "recorded" else None
+    more = None if recorded is None else recorded.more
+    n_columns = COLUMNS.get(options.task, 1) if recorded is None else 0
+    train, other = parts(options.data / options.task, n_columns, more, options.test)
+    if recorded is not None:
+        how = {"template": Template(recorded.template)}
+    else:
+        is_file = pathlib.Path(options.features).is_file()
+        how = {"template": Template.load(options.features)} if is_file else {"features": options.features}
+
+    began = time.perf_counter()
+    crf = CRF(options.rho1, options.rho2, n_jobs=1, time_limit=TIME_LIMIT, **how)
+    crf.fit(*zip(*train, strict=True))
+    took = time.perf_counter() - began
+    X, y = zip(*other, strict=True)
+    labels = crf.predict(X)
+    found = {
+        "task": options.task,
+        "features": options.features,
+        "rho1": options.rho1,
+        "rho2": options.rho2,
+        "part": "test" if options.test else "dev",
+        "accuracy": round(100 * token_accuracy_score(y, labels), 2),
+        "weights": crf.n_active_,
+        "fit_s": round(took, 1),
+        "stopped_by": crf.stopped_by_,
+    }
+    if "O" in crf.classes_:
+        found["f1"] = round(100 * chunk_f1_score(y, labels), 2)
+    print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""From raw tokens in Python to labels, one thread: `CRF(features="words")` and sklearn-crfsuite in turns.
+
+    PYTHONPATH=. python benchmarks/presets/speed.py [--rounds 3]
+
+CoNLL-2003, words only. sklearn-crfsuite has the `word2features` and the options of its tutorial, without parts of
+speech, which raw tokens do not have; making these mappings is part of its time, as making attributes is part of ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.tasks import DATA
+from sklearn_crfsuite import CRF as Theirs
+
+from sparsecrf import CRF, read_columns
+from sparsecrf.scorers import chunk_f1_score
+
+
+def word2features(sentence: list[str], i: int) -> dict[str, Any]:
+    """As the tutorial of sklearn-crfsuite has it."""
+    word = sentence[i]
+    features: dict[str, Any] = {
+        "bias": 1.0,
+        "word.lower()": word.lower(),
+        "word[-3:]": word[-3:],
+        "word[-2:]": word[-2:],
+        "word.isupper()": word.isupper(),
+        "word.istitle()": word.istitle(),
+        "word.isdigit()": word.isdigit(),
+    }
+    for place, name in ((i - 1, "-1"), (i + 1, "+1")):
+        if 0 <= place < len(sentence):
+            beside = sentence[place]
+            features[f"{name}:word.lower()"] = beside.lower()
+            features[f"{name}:word.istitle()"] = beside.istitle()
+            features[f"{name}:word.isupper()"] = beside.isupper()
+        else:
+            features["BOS" if name == "-1" else "EOS"] = True
+    return features
+
+
+def with_features(sentences: list[list[str]]) -> list[list[dict[str, Any]]]:
+    return [[word2features(sentence, i) for i in range(len(sentence))] for sentence in sentences]
+
+
+def words(part: str) -> tuple[list[list[str]], list[list[str]]]:
+    sentences = list(read_columns(DATA / "conll2003" / f"{part}.txt"))
+    return [[row[0] for row in rows] for rows in sentences], [[row[-1] for row in rows] for rows in sentences]
+
+
+def seconds(function: Callable[[], Any]) -> tuple[float, Any]:
+    """Of the processor, so that other programs on the machine count less."""
+    began = time.process_time()
+    result = function()
+    return time.process_time() - began, result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rho1", type=float, default=1.0)
+    parser.add_argument("--rho2", type=float, default=0.01)
+    options = parser.parse_args()
+    X, y = words("train")
+    dev, gold = words("dev")
+    n = sum(map(len, dev))
+    ours = CRF(options.rho1, options.rho2, features="words", n_jobs=1)
+    theirs = Theirs(algorithm="lbfgs", c1=0.1, c2=0.1, max_iterations=100, all_possible_transitions=True)
+    fits = {
+        "sparsecrf": seconds(lambda: ours.fit(X, y))[0],
+        "sklearn-crfsuite": seconds(lambda: theirs.fit(with_features(X), y))[0],
+    }
+    predict: dict[str, Callable[[], Any]] = {
+        "sparsecrf": lambda: ours.predict(dev),
+        "sklearn-crfsuite": lambda: theirs.predict(with_features(dev)),
+    }
+    runs: dict[str, list[float]] = {name: [] for name in predict}
+    score: dict[str, float] = {}
+    for _ in range(options.rounds):
+        for name, answer in predict.items():
+            took, labels = seconds(answer)
+            runs[name].append(round(n / took))
+            score[name] = chunk_f1_score(gold, labels)
+    for name in predict:
+        row = {
+            "tool": name,
+            "fit_s": round(fits[name], 1),
+            "tokens_per_s": runs[name],
+            "dev_f1": round(100 * score[name], 2),
+        }
+        print(json.dumps(row), flush=True)
+
+
+if __name__ == "__main__":
+    main()
