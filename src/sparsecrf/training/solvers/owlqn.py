@@ -9,34 +9,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsecrf.training.feature_sets import Floats, WorkingSet
+from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.objective import Objective
-from sparsecrf.training.solvers.pairs import Pairs
-from sparsecrf.training.solvers.state import Arrays
+from sparsecrf.training.solvers.pairs import Pairs, WithPairs
 from sparsecrf.training.solvers.working_set import Point
 
 _SUFFICIENT = 1e-4
 _SHORTEST = 2.0**-30
 
 
-class Owlqn:
+class Owlqn(WithPairs):
     """OWL-QN with `memory` pairs (s, y). With rho1 = 0 it is plain L-BFGS with backtracking."""
 
     def __init__(self, objective: Objective, memory: int = 10) -> None:
         self.objective = objective
         self.pairs = Pairs(memory)
-
-    def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        self.pairs.move(new, old)
-
-    def forget(self) -> None:
-        self.pairs.forget()
-
-    def state(self) -> Arrays:
-        return self.pairs.state()
-
-    def restore(self, state: Arrays) -> None:
-        self.pairs.restore(state)
 
     def step(self, point: Point) -> Point:
         v = self.objective.penalty.subgradient(point.w, point.g)

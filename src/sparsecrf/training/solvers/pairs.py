@@ -87,6 +87,24 @@ class Pairs:
         self._s, self._y = _Rows(state["s"]), _Rows(state["y"])
 
 
+class WithPairs:
+    """A solver whose pairs are all that it remembers."""
+
+    pairs: Pairs
+
+    def move(self, new: WorkingSet, old: WorkingSet) -> None:
+        self.pairs.move(new, old)
+
+    def forget(self) -> None:
+        self.pairs.forget()
+
+    def state(self) -> Arrays:
+        return self.pairs.state()
+
+    def restore(self, state: Arrays) -> None:
+        self.pairs.restore(state)
+
+
 def _curved(s: Floats, y: Floats) -> bool:
     """Whether the curvature s . y is clearly positive."""
     return bool(s @ y > 1e-12 * np.sqrt((s @ s) * (y @ y)))

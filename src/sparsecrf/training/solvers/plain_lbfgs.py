@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsecrf._core import InputError
-from sparsecrf.training.feature_sets import Floats, WorkingSet
+from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.objective import Objective
-from sparsecrf.training.solvers.pairs import Pairs
-from sparsecrf.training.solvers.state import Arrays
+from sparsecrf.training.solvers.pairs import Pairs, WithPairs
 from sparsecrf.training.solvers.working_set import Point
 
 _DECREASE, _CURVATURE = 1e-4, 0.9  # the constants of the Wolfe conditions
@@ -34,7 +33,7 @@ class _Trial:
     point: Point
 
 
-class PlainLbfgs:
+class PlainLbfgs(WithPairs):
     """One iteration a step."""
 
     def __init__(self, objective: Objective, memory: int = 6) -> None:
@@ -42,18 +41,6 @@ class PlainLbfgs:
             raise InputError(f"rho1: expected 0 for plain L-BFGS, found {objective.penalty.rho1:g}")
         self.objective = objective
         self.pairs = Pairs(max(1, memory))
-
-    def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        self.pairs.move(new, old)
-
-    def forget(self) -> None:
-        self.pairs.forget()
-
-    def state(self) -> Arrays:
-        return self.pairs.state()
-
-    def restore(self, state: Arrays) -> None:
-        self.pairs.restore(state)
 
     def step(self, point: Point) -> Point:
         rho2 = self.objective.penalty.rho2
