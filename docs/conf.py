@@ -70,7 +70,10 @@ nitpick_ignore_regex = [
     ("py:.*", r"sparsecrf\.(path\.scores\.Score|encoding\.ngrams\.Ngrams)"),
     ("py:.*", r"sparsecrf\.compat\.(tagger\.ParsedDump|training_log\.TrainLogParser|modelfile\..*|estimator\.Rows)"),
     ("py:.*", r"(BaseCRF|Bigrams|Callback|Encoder|FeatureSet|File|Floats|History|Labels|Numbers|Objects|Pair)"),
-    ("py:.*", r"(FileResource|NgramTable|Ngrams|Point|Rows|Scoring|Self|Source|Token|TrainLogParser|WeightTable)"),
+    (
+        "py:.*",
+        r"(FileResource|Groups|NgramTable|Ngrams|Point|Rows|Scoring|Self|Source|Token|TrainLogParser|WeightTable)",
+    ),
 ]
 
 # ---- Gallery

@@ -1,14 +1,13 @@
-"""What the estimators share: input, options, progress, and the answers of a trained model."""
+"""What the estimators share in training: input, options, progress."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from copy import copy
+from dataclasses import replace
 from functools import partial
-from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -18,23 +17,19 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from sparsecrf._core import Chain, Corpus, InputError
+from sparsecrf._core import Corpus, InputError
 from sparsecrf.encoding.presets import preset
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
-from sparsecrf.estimators.labelled import Encoding, LabelledData, MakesTemplate, weights_of, width_of
-from sparsecrf.estimators.sequences import beside, sequences
+from sparsecrf.estimators.frames import Groups, by_groups, check_one_of
+from sparsecrf.estimators.labelled import Encoding, LabelledData, MakesTemplate
 from sparsecrf.model import Model
-from sparsecrf.model.spans import Span, SpanReader
 from sparsecrf.path import Point
 from sparsecrf.path.progress import PathProgress
 from sparsecrf.progress import Advance, note, progress, say
 from sparsecrf.training import STOCHASTIC, Fit
 from sparsecrf.training.solvers.working_set import Callback
-
-Objects = NDArray[np.object_]
 
 
 class TrainingCRF(BaseEstimator):  # type: ignore[misc]
@@ -58,11 +53,32 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
     model_: Model
     classes_: NDArray[Any]
 
-    def _encoded(self, X: Any, y: Any, sample_weight: Any = None, lengths: Iterable[int] | None = None) -> LabelledData:
+    def _encoded(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        lengths: Iterable[int] | None = None,
+        groups: Groups | None = None,
+    ) -> LabelledData:
         template = self._template()
-        return LabelledData.encode(
+        names = None
+        if groups is not None:
+            check_one_of(lengths, groups)
+            X, lengths, y, _ = by_groups(X, groups, y)
+            names = list(X.columns)
+        made = LabelledData.encode(
             X, y, sample_weight, lengths, template=template, bigrams=self.bigrams, start=self.start
         )
+        return replace(made, frame_columns=names)
+
+    @staticmethod
+    def _encoded_dev(data: LabelledData, dev: tuple[Any, Any], groups: Groups | None) -> Corpus:
+        """Other labelled data by the vocabulary of these; a frame, if these were one."""
+        if groups is None or not isinstance(dev, (tuple, list)) or len(dev) != 2:
+            return data.encode_other(dev)
+        found = by_groups(dev[0], groups, dev[1], data.frame_columns)
+        return data.encode_other((found.X, found.y), found.lengths)
 
     def _template(self) -> MakesTemplate:
         """That of the parameter, which may be a file or lines; or of the features by name, for so many columns."""
@@ -121,6 +137,10 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             self.n_features_in_ = data.n_features
         elif hasattr(self, "n_features_in_"):
             del self.n_features_in_  # of an earlier fit to matrices
+        if data.frame_columns is not None:
+            self.feature_names_in_ = np.array(data.frame_columns, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         self.classes_ = np.array(data.names.labels(self.model_.labels))
         self.objective_, self.loss_, self.gap_, self.kkt_ = found.objective, found.loss, found.gap, found.kkt
         self.n_active_, self.history_, self.stopped_by_ = len(found.w), found.history, found.stopped_by
@@ -174,113 +194,3 @@ class PathWatch(PathProgress):
         if self._estimator.verbose > 1:
             say(note(record))
         return None if self._estimator.callback is None else self._estimator.callback(record)
-
-
-class BaseCRF(TrainingCRF):
-    """An estimator with a `model_` that answers for sequences in memory."""
-
-    def predict(self, X: Any, *, lengths: Iterable[int] | None = None) -> NDArray[Any]:
-        """The best labels of each sequence: an array of lists, whatever their lengths.
-
-        With `lengths`, X is flat, and so is the answer: an array with a label for each token.
-        """
-        found = self._predict_each(X, lengths)
-        if lengths is None:
-            return found
-        return np.array([label for labels in found for label in labels], dtype=self.classes_.dtype)
-
-    def _predict_each(self, X: Any, lengths: Iterable[int] | None) -> Objects:
-        return self._split(X, lengths, lambda chain, corpus: self._labels(chain.viterbi(corpus)[0]), [])
-
-    def predict_marginals(self, X: Any, *, lengths: Iterable[int] | None = None) -> NDArray[Any]:
-        """P(y_t = y) of each sequence: an array of float64[T, Y], columns in the order of `classes_`.
-
-        With `lengths`, X is flat, and so is the answer: one float64[T, Y] for all tokens.
-        """
-        check_is_fitted(self)
-        none = np.empty((0, len(self.classes_)))
-        found = self._split(X, lengths, lambda chain, corpus: chain.marginals(corpus), none)
-        return found if lengths is None else np.concatenate([none, *found])
-
-    def predict_nbest(self, X: Any, k: int, *, lengths: Iterable[int] | None = None) -> Objects:
-        """The k best labellings of each sequence with their probabilities, best first: an array of lists of pairs."""
-
-        def best(chain: Chain, corpus: Corpus) -> list[list[tuple[list[Any], float]]]:
-            log_z = chain.log_partition(corpus)
-            found = (chain.nbest(corpus, i, k) for i in range(corpus.n_sequences))
-            return [
-                [
-                    (self._labels(path), float(np.exp(min(0.0, score - log_z[i]))))
-                    for path, score in zip(paths, scores, strict=True)
-                ]
-                for i, (paths, scores) in enumerate(found)
-            ]
-
-        return self._each(X, lengths, best, [([], 1.0)])
-
-    def predict_spans(self, X: Any, *, scheme: str = "auto", lengths: Iterable[int] | None = None) -> Objects:
-        """The chunks of the best labels of each sequence, with their probabilities: an array of lists of `Span`.
-
-        `scheme` says how labels encode chunks, as for `sparsecrf eval`. The probability is that of the labels that the
-        chunk's own tokens have, whatever the others do.
-        """
-        check_is_fitted(self)
-        reader = SpanReader(self.model_.labels, scheme)
-
-        def spans(chain: Chain, corpus: Corpus) -> list[list[Span]]:
-            path, offsets = chain.viterbi(corpus)[0], corpus.offsets.tolist()
-            each = range(corpus.n_sequences)
-            return [reader.spans(chain, corpus, i, path[offsets[i] : offsets[i + 1]]) for i in each]
-
-        return self._each(X, lengths, spans, [])
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, lengths: Iterable[int] | None = None) -> float:
-        """The share of tokens whose label is right. Tokens whose label is None do not count; weights as for `fit`."""
-        from sparsecrf.scorers import token_accuracy_score
-
-        lengths = None if lengths is None else [int(n) for n in lengths]
-        weights = next(iter(weights_of(sample_weight, lengths).values()), None)
-        return token_accuracy_score(beside(y, lengths, "y"), self._predict_each(X, lengths), weights)
-
-    def _labels(self, ids: NDArray[np.int32]) -> list[Any]:
-        return self.classes_[ids].tolist()  # type: ignore[no-any-return]
-
-    def _split(
-        self, X: Any, lengths: Iterable[int] | None, answer: Callable[[Chain, Corpus], Any], empty: Any
-    ) -> Objects:
-        """Cuts an answer for all tokens into those of the sequences."""
-
-        def cut(chain: Chain, corpus: Corpus) -> list[Any]:
-            found, offsets = answer(chain, corpus), corpus.offsets.tolist()
-            return [found[offsets[i] : offsets[i + 1]] for i in range(corpus.n_sequences)]
-
-        return self._each(X, lengths, cut, empty)
-
-    def _each(
-        self, X: Any, lengths: Iterable[int] | None, answer: Callable[[Chain, Corpus], list[Any]], empty: Any
-    ) -> Objects:
-        """An array of the answers for the sequences of X; those without tokens, which no corpus has, get `empty`."""
-        check_is_fitted(self)
-        sizes: list[int] = []
-        filled = self._with_tokens(X, lengths, sizes)
-        first = next(filled, None)
-        answers: Iterator[Any] = iter(())
-        if first is not None:
-            corpus = self.model_.encode(chain([first], filled))
-            answers = iter(answer(self.model_.chain_with(self._threads()), corpus))
-        found = np.empty(len(sizes), dtype=object)
-        for i, size in enumerate(sizes):
-            found[i] = next(answers) if size else copy(empty)
-        return found
-
-    def _with_tokens(self, X: Any, lengths: Iterable[int] | None, sizes: list[int]) -> Iterator[Any]:
-        expected = getattr(self, "n_features_in_", None)
-        for i, sequence in enumerate(sequences(X, lengths, columns=self.model_.template is not None)):
-            sizes.append(len(sequence))
-            if expected is not None:
-                found = width_of(sequence)
-                if found != expected:
-                    found_text = "no matrix" if found is None else found
-                    raise InputError(f"sequence {i}: expected a matrix of {expected} columns, found {found_text}")
-            if len(sequence) > 0:
-                yield sequence

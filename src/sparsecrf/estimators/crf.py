@@ -12,7 +12,8 @@ from sparsecrf._core import InputError
 from sparsecrf.defaults import ORDER, RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
-from sparsecrf.estimators.base import BaseCRF
+from sparsecrf.estimators.answering import BaseCRF
+from sparsecrf.estimators.frames import Groups
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.model import Model
 from sparsecrf.training import fit, weights_in
@@ -31,7 +32,7 @@ class CRF(BaseCRF):
     X is an iterable of sequences, y of their labels. The tokens of a sequence are mappings (attribute to number, text
     or list of text), lists of attributes, single attributes (text), rows of columns if there is a `template`, or the
     rows of a matrix of numbers (NumPy, SciPy). One matrix for all sequences comes with their `lengths`. Labels are text
-    or integers; None: not known.
+    or integers; None: not known. A data frame of all tokens comes with `groups`, the column that tells sentences apart.
 
     Parameters
     ----------
@@ -66,6 +67,7 @@ class CRF(BaseCRF):
     n_active_ : weights that are not zero.
     n_iter_, stopped_by_, history_ : how training went.
     n_features_in_ : columns of a matrix.
+    feature_names_in_ : columns of a data frame that tokens are made of, if there were `groups`.
     """
 
     def __init__(
@@ -127,6 +129,7 @@ class CRF(BaseCRF):
         sample_weight: Any = None,
         *,
         lengths: Iterable[int] | None = None,
+        groups: Groups | None = None,
         dev: tuple[Any, Any] | None = None,
         init_model: Model | str | os.PathLike[str] | None = None,
     ) -> CRF:
@@ -135,10 +138,13 @@ class CRF(BaseCRF):
         X and y may be generators: the Python objects of a sequence are released before the next. `sample_weight` has a
         number for each sequence, or a list with one for each token. `dev`: other (X, y), whose error is recorded at
         every iteration.
+        `groups` names the column (or a list of columns) of a data frame X that tells sentences apart, of pandas or
+        polars: a row is a token, the rows of a sentence stand together, the other columns are its attributes or, for a
+        template, its columns. `y` has a label for each row, or is the name of a column; so has `dev`.
         `init_model`: a model, or its file, whose weights to start from, also with `warm_start`. Ctrl-C raises
         KeyboardInterrupt when what there is has been kept: the estimator is fitted, `stopped_by_` is "interrupt".
         """
-        data = self._encoded(X, y, sample_weight, lengths)
+        data = self._encoded(X, y, sample_weight, lengths, groups)
         init = init_model
         if init is None and self.warm_start:
             init = getattr(self, "model_", None)
@@ -150,7 +156,7 @@ class CRF(BaseCRF):
                 rho1=self.rho1,
                 order=self.order,
                 init=None if init is None else weights_in(init, data.vocabulary),
-                dev=None if dev is None else data.encode_other(dev),
+                dev=None if dev is None else self._encoded_dev(data, dev, groups),
                 patience=self.patience,
                 time_limit=self.time_limit,
                 callback=callback,
@@ -166,6 +172,7 @@ class CRF(BaseCRF):
         sample_weight: Any = None,
         *,
         lengths: Iterable[int] | None = None,
+        groups: Groups | None = None,
         dev: tuple[Any, Any] | None = None,
         n_rho: int | None = None,
         rho_min_ratio: float | None = None,
@@ -182,8 +189,8 @@ class CRF(BaseCRF):
 
         if self.order != ORDER:
             raise InputError(f"order: expected {ORDER} for a path, found {self.order}")
-        data = self._encoded(X, y, sample_weight, lengths)
-        held_out, score = None if dev is None else data.encode_other(dev), score_for(scoring, data)
+        data = self._encoded(X, y, sample_weight, lengths, groups)
+        held_out, score = None if dev is None else self._encoded_dev(data, dev, groups), score_for(scoring, data)
         with self._watching_path(score.name) as watch:
             return path(
                 data.corpus,

@@ -14,7 +14,8 @@ from sparsecrf._core import InputError
 from sparsecrf.defaults import RHO2, SOLVER, TOL
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
-from sparsecrf.estimators.base import BaseCRF
+from sparsecrf.estimators.answering import BaseCRF
+from sparsecrf.estimators.frames import is_frame
 from sparsecrf.estimators.labelled import LabelledData
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.path import Path, cross_validate
@@ -111,12 +112,15 @@ class CRFCV(BaseCRF):
         """Choose rho1 and train.
 
         `groups` has a value for each sequence, such as its document: sequences of the same value are left out together,
-        or the splitter does with them what it does. A best rho1 at an edge gives a `PathWarning`. See `CRF.fit` for the
-        others.
+        or the splitter does with them what it does. If X is a data frame without `lengths`, they name its column of
+        sentences instead, as for `CRF.fit`, which has the others. A best rho1 at an edge gives a `PathWarning`.
         """
         if self.selection not in SELECTION:
             raise InputError(f"selection: expected one of {', '.join(SELECTION)}, found {self.selection!r}")
-        data = self._encoded(X, y, sample_weight, lengths)
+        columns = None
+        if lengths is None and is_frame(X):
+            columns, groups = groups, None
+        data = self._encoded(X, y, sample_weight, lengths, columns)
         score, folds = score_for(self.scoring, data), self._folds(data.places, groups)
         n_folds = folds["folds"] if isinstance(folds["folds"], int) else len(folds["folds"])
         with self._watching_path(score.name, n_folds) as watch:

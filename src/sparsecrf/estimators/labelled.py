@@ -33,6 +33,7 @@ class Encoding:
     template: Template | None
     n_columns: int  #: of every row of columns; 0 without a template
     n_features: int | None  #: columns of every matrix; None: tokens are no rows of matrices
+    frame_columns: list[str] | None = field(default=None, kw_only=True)  #: of a data frame; None: it was none
     token_kind: str | None = field(default=None, kw_only=True)  #: of all tokens (`model.tokens`); None: not known
 
     @property
@@ -40,7 +41,7 @@ class Encoding:
         """By id."""
         return [self.vocabulary.labels[k] for k in range(len(self.vocabulary.labels))]
 
-    def encode_other(self, other: tuple[Any, Any]) -> Corpus:
+    def encode_other(self, other: tuple[Any, Any], lengths: list[int] | None = None) -> Corpus:
         """Other labelled data (X, y) by the same vocabulary. Labels that it does not have count as wrong."""
         if not isinstance(other, (tuple, list)) or len(other) != 2:
             raise InputError(f"dev: expected a pair (X, y), found {type(other).__name__} of another length")
@@ -48,9 +49,9 @@ class Encoding:
 
         labels = (
             [None if isinstance(name, str) and known.find(name) is None else name for name in names]
-            for names in self.names.of(beside(y, None, "dev y"), "dev y")
+            for names in self.names.of(beside(y, lengths, "dev y"), "dev y")
         )
-        tokens = sequences(X, columns=self.template is not None)
+        tokens = sequences(X, lengths, columns=self.template is not None)
         return self.vocabulary.encode(tokens, labels, template=self.template, skip_empty=True)
 
     def model(self, found: Fit) -> Model:

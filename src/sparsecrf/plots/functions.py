@@ -19,7 +19,7 @@ from sparsecrf.plots.weights import WeightsDisplay
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.vocabulary import Vocabulary
-    from sparsecrf.estimators.base import BaseCRF
+    from sparsecrf.estimators.answering import BaseCRF
     from sparsecrf.estimators.cv import CRFCV
     from sparsecrf.model import Model
     from sparsecrf.path import Path

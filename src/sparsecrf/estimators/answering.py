@@ -1,0 +1,169 @@
+"""What a fitted estimator answers for sequences in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from sparsecrf._core import Chain, Corpus, InputError
+from sparsecrf.estimators.base import TrainingCRF
+from sparsecrf.estimators.frames import Groups, Sentences, by_groups, check_one_of
+from sparsecrf.estimators.labelled import weights_of, width_of
+from sparsecrf.estimators.sequences import beside, sequences
+from sparsecrf.model.spans import Span, SpanReader
+
+Objects = NDArray[np.object_]
+
+
+class BaseCRF(TrainingCRF):
+    """An estimator with a `model_` that answers for sequences in memory."""
+
+    def predict(self, X: Any, *, lengths: Iterable[int] | None = None, groups: Groups | None = None) -> Any:
+        """The best labels of each sequence: an array of lists, whatever their lengths.
+
+        With `lengths`, X is flat, and so is the answer: an array with a label for each token. With `groups`, X is a
+        data frame and the answer a column for it: a series with the same index.
+        """
+        X, lengths, column = self._flat(X, lengths, groups)
+        found = self._predict_each(X, lengths)
+        if lengths is None:
+            return found
+        return column(np.array([label for labels in found for label in labels], dtype=self.classes_.dtype))
+
+    def _flat(
+        self, X: Any, lengths: Iterable[int] | None, groups: Groups | None
+    ) -> tuple[Any, Iterable[int] | None, Callable[[NDArray[Any]], Any]]:
+        """X and the lengths of its sequences, and what makes a column of an answer for each token."""
+        if groups is None:
+            return X, lengths, np.asarray
+        check_is_fitted(self)
+        check_one_of(lengths, groups)
+        found = self._sentences(X, groups)
+        return found.X, found.lengths, found.column
+
+    def _sentences(self, X: Any, groups: Groups, y: Any = None) -> Sentences:
+        """Those of a frame, by the columns that training used."""
+        return by_groups(X, groups, y, getattr(self, "feature_names_in_", None))
+
+    def _predict_each(self, X: Any, lengths: Iterable[int] | None) -> Objects:
+        return self._split(X, lengths, lambda chain, corpus: self._labels(chain.viterbi(corpus)[0]), [])
+
+    def predict_marginals(
+        self, X: Any, *, lengths: Iterable[int] | None = None, groups: Groups | None = None
+    ) -> NDArray[Any]:
+        """P(y_t = y) of each sequence: an array of float64[T, Y], columns in the order of `classes_`.
+
+        With `lengths` or `groups`, X is flat, and so is the answer: one float64[T, Y] for all tokens.
+        """
+        check_is_fitted(self)
+        X, lengths, _ = self._flat(X, lengths, groups)
+        none = np.empty((0, len(self.classes_)))
+        found = self._split(X, lengths, lambda chain, corpus: chain.marginals(corpus), none)
+        return found if lengths is None else np.concatenate([none, *found])
+
+    def predict_nbest(
+        self, X: Any, k: int, *, lengths: Iterable[int] | None = None, groups: Groups | None = None
+    ) -> Objects:
+        """The k best labellings of each sequence with their probabilities, best first: an array of lists of pairs."""
+        X, lengths, _ = self._flat(X, lengths, groups)
+
+        def best(chain: Chain, corpus: Corpus) -> list[list[tuple[list[Any], float]]]:
+            log_z = chain.log_partition(corpus)
+            found = (chain.nbest(corpus, i, k) for i in range(corpus.n_sequences))
+            return [
+                [
+                    (self._labels(path), float(np.exp(min(0.0, score - log_z[i]))))
+                    for path, score in zip(paths, scores, strict=True)
+                ]
+                for i, (paths, scores) in enumerate(found)
+            ]
+
+        return self._each(X, lengths, best, [([], 1.0)])
+
+    def predict_spans(
+        self, X: Any, *, scheme: str = "auto", lengths: Iterable[int] | None = None, groups: Groups | None = None
+    ) -> Objects:
+        """The chunks of the best labels of each sequence, with their probabilities: an array of lists of `Span`.
+
+        `scheme` says how labels encode chunks, as for `sparsecrf eval`. The probability is that of the labels that the
+        chunk's own tokens have, whatever the others do.
+        """
+        check_is_fitted(self)
+        X, lengths, _ = self._flat(X, lengths, groups)
+        reader = SpanReader(self.model_.labels, scheme)
+
+        def spans(chain: Chain, corpus: Corpus) -> list[list[Span]]:
+            path, offsets = chain.viterbi(corpus)[0], corpus.offsets.tolist()
+            each = range(corpus.n_sequences)
+            return [reader.spans(chain, corpus, i, path[offsets[i] : offsets[i + 1]]) for i in each]
+
+        return self._each(X, lengths, spans, [])
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        lengths: Iterable[int] | None = None,
+        groups: Groups | None = None,
+    ) -> float:
+        """The share of tokens whose label is right. Tokens whose label is None do not count; weights as for `fit`."""
+        from sparsecrf.scorers import token_accuracy_score
+
+        if groups is not None:
+            check_is_fitted(self)
+            check_one_of(lengths, groups)
+            X, lengths, y, _ = self._sentences(X, groups, y)
+        lengths = None if lengths is None else [int(n) for n in lengths]
+        weights = next(iter(weights_of(sample_weight, lengths).values()), None)
+        return token_accuracy_score(beside(y, lengths, "y"), self._predict_each(X, lengths), weights)
+
+    def _labels(self, ids: NDArray[np.int32]) -> list[Any]:
+        return self.classes_[ids].tolist()  # type: ignore[no-any-return]
+
+    def _split(
+        self, X: Any, lengths: Iterable[int] | None, answer: Callable[[Chain, Corpus], Any], empty: Any
+    ) -> Objects:
+        """Cuts an answer for all tokens into those of the sequences."""
+
+        def cut(chain: Chain, corpus: Corpus) -> list[Any]:
+            found, offsets = answer(chain, corpus), corpus.offsets.tolist()
+            return [found[offsets[i] : offsets[i + 1]] for i in range(corpus.n_sequences)]
+
+        return self._each(X, lengths, cut, empty)
+
+    def _each(
+        self, X: Any, lengths: Iterable[int] | None, answer: Callable[[Chain, Corpus], list[Any]], empty: Any
+    ) -> Objects:
+        """An array of the answers for the sequences of X; those without tokens, which no corpus has, get `empty`."""
+        check_is_fitted(self)
+        sizes: list[int] = []
+        filled = self._with_tokens(X, lengths, sizes)
+        first = next(filled, None)
+        answers: Iterator[Any] = iter(())
+        if first is not None:
+            corpus = self.model_.encode(chain([first], filled))
+            answers = iter(answer(self.model_.chain_with(self._threads()), corpus))
+        found = np.empty(len(sizes), dtype=object)
+        for i, size in enumerate(sizes):
+            found[i] = next(answers) if size else copy(empty)
+        return found
+
+    def _with_tokens(self, X: Any, lengths: Iterable[int] | None, sizes: list[int]) -> Iterator[Any]:
+        expected = getattr(self, "n_features_in_", None)
+        for i, sequence in enumerate(sequences(X, lengths, columns=self.model_.template is not None)):
+            sizes.append(len(sequence))
+            if expected is not None:
+                found = width_of(sequence)
+                if found != expected:
+                    found_text = "no matrix" if found is None else found
+                    raise InputError(f"sequence {i}: expected a matrix of {expected} columns, found {found_text}")
+            if len(sequence) > 0:
+                yield sequence
