@@ -81,6 +81,24 @@ def test_report_without_chunks(run):
     assert "confusions" not in out
 
 
+def test_report_of_plain_labels(run):
+    """Precision and recall of each label by tokens, and how to ask for fields."""
+    status, out, _ = run("12 number number\nMain street street\nSt street number\n")
+    assert status == 0
+    rows = [cells(line) for line in out.splitlines()]
+    assert ["number", "50.00", "100.00", "66.67", "1", "2", "1"] in rows
+    assert ["street", "100.00", "50.00", "66.67", "2", "1", "1"] in rows
+    assert "--scheme runs" in out
+
+
+def test_report_of_many_labels(run):
+    """The most frequent ones, and how many are left out."""
+    _, out, _ = run("".join(f"w tag{k:02} tag{k:02}\n" * (1 + (k < 50)) for k in range(53)))
+    assert "tag49" in out
+    assert "tag50" not in out
+    assert "3 rarer labels are not shown" in out
+
+
 def test_labels_are_not_markup(run):
     _, out, _ = run("a B-[red] O\nb O :smile:\nc O O\n", "--confusion", "5", "--scheme", "conlleval")
     assert "B-[red]" in out

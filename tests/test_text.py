@@ -79,12 +79,15 @@ def test_a_sequence_from_a_pipe_comes_when_it_is_whole():
         timer.cancel()
 
 
+HINT = "(one token a line, a blank line between sequences)"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"a A\n\nb\n", "data, line 3: expected 2 columns, found 1"),
-        (b"a A\nb B C\n", "data, line 2: expected 2 columns as in line 1, found 3"),
-        (b"\n\na\nb B\n", "data, line 4: expected 1 column as in line 3, found 2"),
+        (b"a A\n\nb\n", f"data, line 3: expected 2 columns, found 1 {HINT}"),
+        (b"a A\nb B C\n", f"data, line 2: expected 2 columns as in line 1, found 3 {HINT}"),
+        (b"\n\na\nb B\n", f"data, line 4: expected 1 column as in line 3, found 2 {HINT}"),
         (b"a A\n\xe9t\xe9 B\n", "data, line 2, byte 1: expected text in UTF-8, found byte 0xE9"),
         (b"a A\nbc\xc3 B\n", "data, line 2, byte 3: expected text in UTF-8, found byte 0xC3"),
         (b"a \xed\xa0\x80\n", "data, line 1, byte 3: expected text in UTF-8, found byte 0xED"),

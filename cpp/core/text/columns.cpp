@@ -79,7 +79,7 @@ void ColumnReader::add_row(Rows& rows, std::string_view line) {
     if (found != n_columns_) {
         const std::string like = columns_from_ == 0 ? "" : message(" as in line ", columns_from_);
         throw InputError(message(where(line_), ": expected ", n_columns_, n_columns_ == 1 ? " column" : " columns",
-                                 like, ", found ", found));
+                                 like, ", found ", found, kOneTokenALine));
     }
     rows.n_columns = n_columns_;
     rows.lines.push_back(line);

@@ -39,6 +39,9 @@ struct Rows {
     }
 };
 
+// The end of errors about numbers of columns, for those who gave running text.
+inline constexpr std::string_view kOneTokenALine = " (one token a line, a blank line between sequences)";
+
 // Takes whole lines of one file, in pieces that may be cut between any two sequences.
 class ColumnReader {
    public:

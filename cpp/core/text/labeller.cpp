@@ -136,7 +136,7 @@ bool Labeller::check(const Rows& rows, const LabelOptions& options, const std::s
     if (observed_ > 0 && rows.n_columns != observed_ && rows.n_columns != observed_ + 1) {
         throw InputError(message(where, ": expected ", observed_,
                                  " columns of observations as in training, and perhaps a label, found ", rows.n_columns,
-                                 " columns"));
+                                 rows.n_columns == 1 ? " column" : " columns", kOneTokenALine));
     }
     // A model that takes any number of columns cannot tell whether the last one is a label, unless told so.
     const bool labelled = observed_ > 0 ? rows.n_columns > observed_ : options.force;

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from sparsecrf.metrics import ChunkScore, Evaluation
 
+_SCORES = ("precision", "recall", "F1", "gold", "predicted", "correct")
+_MOST_LABELS = 50  # in a table
+
 
 def evaluate(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Column file; - is standard input.")],
@@ -148,6 +151,8 @@ def _print_report(evaluation: Evaluation, n_confusions: int) -> None:
     console.print(_errors(evaluation))
     if (chunks := evaluation.chunks) is not None:
         console.print(_chunks(evaluation, chunks))
+    else:
+        console.print(_labels(evaluation))
     if n_confusions:
         console.print(_confusions(evaluation, n_confusions))
 
@@ -176,15 +181,31 @@ def _errors(evaluation: Evaluation) -> Table:
 
 def _chunks(evaluation: Evaluation, overall: ChunkScore) -> Table:
     """One line a type and one for all, as conlleval prints them."""
-    title = f"Chunks, read as {evaluation.scheme.value}"
-    table = _table(title, 1, "type", "precision", "recall", "F1", "gold", "predicted", "correct")
-    for name, score in [*evaluation.types.items(), ("all", overall)]:
-        if score is overall:
-            table.add_section()
-        rates = (f"{score.precision:.2f} %", f"{score.recall:.2f} %", f"{score.f1:.2f}")
-        counts = (f"{count:,}" for count in (score.gold, score.predicted, score.correct))
-        table.add_row(name or "(no type)", *rates, *counts, style="bold" if score is overall else None)
+    table = _table(f"Chunks, read as {evaluation.scheme.value}", 1, "type", *_SCORES)
+    for name, score in evaluation.types.items():
+        table.add_row(name or "(no type)", *_row(score))
+    table.add_section()
+    table.add_row("all", *_row(overall), style="bold")
     return table
+
+
+def _labels(evaluation: Evaluation) -> Table:
+    """One line a label, the most frequent ones first where there are many."""
+    table = _table("Labels, by tokens", 1, "label", *_SCORES)
+    scores = evaluation.labels
+    shown = scores if len(scores) <= _MOST_LABELS else sorted(scores, key=lambda y: -scores[y].gold)[:_MOST_LABELS]
+    for name in shown:
+        table.add_row(name, *_row(scores[name]))
+    left = len(scores) - len(shown)
+    more = f"{left:,} rarer labels are not shown. " if left else ""
+    table.caption, table.caption_justify = f"{more}--scheme runs scores each run of equal labels as one field.", "left"
+    return table
+
+
+def _row(score: ChunkScore) -> list[str]:
+    """Of _SCORES."""
+    rates = [f"{score.precision:.2f} %", f"{score.recall:.2f} %", f"{score.f1:.2f}"]
+    return rates + [f"{count:,}" for count in (score.gold, score.predicted, score.correct)]
 
 
 def _confusions(evaluation: Evaluation, n: int) -> Table:
