@@ -61,4 +61,5 @@ NB_MODULE(_core, m) {
     bindings::bind_inference(m);
     bindings::bind_solvers(m);
     bindings::bind_text(m);
+    bindings::bind_crfsuite_model(m);
 }

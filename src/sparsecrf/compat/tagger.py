@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sparsecrf.compat.parts import CrfsuiteFile
+
 
 @dataclass
 class ParsedDump:
@@ -31,19 +33,24 @@ class ParsedDump:
 class Tagger:
     """python-crfsuite's Tagger, for model files of this package and of CRFsuite."""
 
+    _model: Model | None
+    _file: CrfsuiteFile | None  # of CRFsuite
+    _size: int | None  # bytes of the file
+    _whole: Chain | None  # of the model
+    # The sequence that was set, and the chain that knows it.
+    _chain: Chain | None
+    _corpus: Corpus | None
+    _marginals: NDArray[np.float64] | None
+
     def __init__(self) -> None:
-        self._model: Model | None = None
-        self._unread: tuple[bytes, str] | None = None  # a model of CRFsuite that nobody has asked yet, and its name
-        self._size: int | None = None  # bytes of the file
-        self._corpus: Corpus | None = None
-        self._marginals: NDArray[np.float64] | None = None
+        self.close()
 
     # ---- Models
 
     def open(self, name: str | os.PathLike[str]) -> contextlib.closing[Tagger]:
         """Open a model file; `with` closes it.
 
-        One of CRFsuite is read when the first question is asked: whether it is whole is known now, damage then.
+        One of CRFsuite is read as it is needed: whether it is whole is known now, damage of a part when it is used.
         """
         with open(name, "rb", buffering=0) as file:
             return self._opened(file.read(), os.fspath(name))
@@ -54,11 +61,11 @@ class Tagger:
 
     def _opened(self, content: bytes, source: str) -> contextlib.closing[Tagger]:
         if content.startswith(b"lCRF"):
-            from sparsecrf.model.crfsuite import header_in
+            from sparsecrf.compat.parts import CrfsuiteFile
 
-            header_in(content, source)
+            file = CrfsuiteFile(content, source)
             self.close()
-            self._unread = (content, source)
+            self._file = file
         else:
             try:
                 model = Model.from_bytes(content)
@@ -73,28 +80,26 @@ class Tagger:
     @property
     def model(self) -> Model | None:
         """None when closed."""
-        if self._unread is not None:
-            from sparsecrf.model.crfsuite import from_binary
-
-            size = self._size
-            self.use(from_binary(*self._unread))
-            self._size = size
+        if self._model is None and self._file is not None:
+            self._model = self._file.model()
         return self._model
 
     def use(self, model: Model) -> None:
         """Use a model that is already in memory."""
         if model.template is not None:
             raise InputError("tagger: expected a model of attributes, found one with a template: use sparsecrf.Model")
-        self._model, self._unread, self._size = model, None, None
-        self._chain = Chain(model.features, model.w, threads=1)  # one sequence at a time: no use for more threads
-        self._corpus = self._marginals = None
+        self.close()
+        self._model = model
 
     def close(self) -> None:
-        self._model = self._unread = None
-        self._corpus = self._marginals = None
+        self._model = self._file = self._size = self._whole = None
+        self._chain = self._corpus = self._marginals = None
 
     def labels(self) -> list[str]:
-        return list(self._opened_model().labels)
+        return list(self._labels())
+
+    def _labels(self) -> list[str]:
+        return self._opened_model().labels if self._file is None else self._file.label_names
 
     def _opened_model(self) -> Model:
         model = self.model
@@ -106,22 +111,35 @@ class Tagger:
 
     def set(self, xseq: Iterable[Any]) -> None:
         """Take a sequence: an `ItemSequence` or what makes one."""
-        model, items = self._opened_model(), tokens(xseq)
+        if self._file is None:
+            self._opened_model()
+        items = tokens(xseq)
+        self._corpus = self._marginals = None
+        if not items:
+            return
         try:
-            self._corpus = model.vocabulary.encode([items]) if items else None
+            self._chain, self._corpus = self._encoded(items)
         except InputError:
             text = without_bytes(items)
             if text is None:
                 raise
-            self._corpus = model.vocabulary.encode([text])
-        self._marginals = None
+            self._chain, self._corpus = self._encoded(text)
+
+    def _encoded(self, items: list[Any]) -> tuple[Chain, Corpus]:
+        """The sequence, and the model or the part of it that the sequence needs."""
+        if self._model is None and self._file is not None and (found := self._file.part_for(items)) is not None:
+            return found
+        model = self._opened_model()
+        if self._whole is None:
+            self._whole = Chain(model.features, model.w, threads=1)  # one sequence at a time: no use for more threads
+        return self._whole, model.vocabulary.encode([items])
 
     def tag(self, xseq: Iterable[Any] | None = None) -> list[str]:
         """The best labels of this sequence, or of the one that was set."""
         if xseq is not None:
             self.set(xseq)
-        names = self._opened_model().labels
-        if self._corpus is None:
+        names = self._labels()
+        if self._chain is None or self._corpus is None:
             return []
         return [names[k] for k in self._chain.viterbi(self._corpus)[0].tolist()]
 
@@ -129,12 +147,12 @@ class Tagger:
         """P(labels | sequence) for the sequence that was set."""
         import numpy as np
 
-        self._opened_model()
+        self._labels()
         ids = np.array([self._label_id(y) for y in yseq], dtype=np.int32)
         length = 0 if self._corpus is None else self._corpus.n_tokens
         if len(ids) != length:
             raise InputError(f"labels: expected as many as the sequence has items, {length}, found {len(ids)}")
-        if self._corpus is None:
+        if self._chain is None or self._corpus is None:
             return 1.0
         return float(np.exp(self._chain.span_log_prob(self._corpus, 0, 0, ids)))
 
@@ -142,18 +160,18 @@ class Tagger:
         """P(label at this position | sequence) for the sequence that was set."""
         k = self._label_id(y)
         length = 0 if self._corpus is None else self._corpus.n_tokens
-        if self._corpus is None or not 0 <= pos < length:
+        if self._chain is None or self._corpus is None or not 0 <= pos < length:
             raise InputError(f"position: expected 0 to {length - 1}, found {pos}")
         if self._marginals is None:
             self._marginals = self._chain.marginals(self._corpus)
         return float(self._marginals[pos, k])
 
     def _label_id(self, name: str | bytes) -> int:
-        model = self._opened_model()
-        found = model.vocabulary.labels.find(name.decode() if isinstance(name, bytes) else name)
+        table = self._opened_model().vocabulary.labels if self._file is None else self._file.labels
+        found = table.find(name.decode() if isinstance(name, bytes) else name)
         if found is None:
             # The type of error that python-crfsuite has for it.
-            raise RuntimeError(f"expected a label of the model ({', '.join(model.labels[:10])}), found {name!r}")
+            raise RuntimeError(f"expected a label of the model ({', '.join(self._labels()[:10])}), found {name!r}")
         return found
 
     # ---- What is in the model

@@ -1,0 +1,54 @@
+// Models of CRFsuite that are read where they are asked.
+#include "core/text/crfsuite_model.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/inference/chain.hpp"
+#include "module.hpp"
+
+namespace nb = nanobind;
+
+namespace sparsecrf::bindings {
+namespace {
+
+// The model and what it views.
+struct File {
+    File(nb::bytes data, std::string source)
+        : content(std::move(data)), model({content.c_str(), content.size()}, std::move(source)) {}
+
+    nb::bytes content;
+    CrfsuiteModel model;
+};
+
+}  // namespace
+
+void bind_crfsuite_model(nb::module_& m) {
+    nb::class_<File>(m, "CrfsuiteModel",
+                     "A binary model of CRFsuite. Only the part that some attributes need is read, by its own tables.")
+        .def(nb::init<nb::bytes, std::string>(), nb::arg("data"), nb::arg("source"))
+        .def_prop_ro("labels", [](const File& file) { return file.model.labels(); })
+        .def_prop_ro("n_attributes", [](const File& file) { return file.model.n_attributes(); })
+        .def_prop_ro(
+            "has_tables", [](const File& file) { return file.model.has_tables(); },
+            "Whether parts of it can be found. CRFsuite writes these tables, others may not.")
+        .def(
+            "part",
+            [](const File& file, const StringTable& names, std::string_view bias) {
+                CrfsuiteModel::Slice slice = file.model.slice(names, bias);
+                return nb::make_tuple(slice.attributes, std::make_shared<Chain>(slice.features, std::move(slice.w),
+                                                                                Kernel::automatic, 1));
+            },
+            nb::arg("names"), nb::arg("bias"),
+            nb::sig("def part(self, names: StringTable, bias: str) -> tuple[StringTable, Chain]"),
+            "The model of those of the names that it has, in its order. Transitions are label pairs of `bias`.");
+}
+
+}  // namespace sparsecrf::bindings

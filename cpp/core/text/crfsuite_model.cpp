@@ -1,0 +1,196 @@
+#include "core/text/crfsuite_model.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/utf8.hpp"
+#include "core/corpus/numbering.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr std::uint32_t kHeader = 48, kStringsHeader = 24, kFeature = 20;
+constexpr std::uint32_t kByteOrder = 0x62445371;
+
+// lookup3 (Bob Jenkins, 2006, in the public domain) of a text and the 0 after it: 12 bytes at a time are added to three
+// sums, which are mixed in between.
+std::uint32_t lookup3(std::string_view text) {
+    const std::size_t length = text.size() + 1;
+    std::uint32_t a = 0xDEADBEEFu + static_cast<std::uint32_t>(length), b = a, c = a;
+    const auto word = [&](std::size_t at) {
+        std::uint32_t made = 0;
+        for (std::size_t k = 0; k < 4 && at + k < text.size(); ++k) {
+            made |= std::uint32_t{static_cast<unsigned char>(text[at + k])} << (8 * k);
+        }
+        return made;
+    };
+    for (std::size_t at = 0;; at += 12) {
+        a += word(at);
+        b += word(at + 4);
+        c += word(at + 8);
+        if (at + 12 >= length) break;
+        for (const int bits : {4, 6, 8, 16, 19, 4}) {
+            a = (a - c) ^ std::rotl(c, bits);
+            c += b;
+            std::swap(a, b);
+            std::swap(b, c);
+        }
+    }
+    for (const int bits : {14, 11, 25, 16, 4, 14, 24}) {
+        c = (c ^ b) - std::rotl(b, bits);
+        std::swap(a, b);
+        std::swap(b, c);
+    }
+    return b;  // seven steps have turned the three by one place
+}
+
+}  // namespace
+
+void CrfsuiteModel::fail(const std::string& what) const { throw InputError(message(source_, ": ", what)); }
+
+std::uint32_t CrfsuiteModel::u4(std::uint64_t at) const {
+    if (at + 4 > data_.size()) fail(message("expected a number at byte ", at, ", found the file to end"));
+    std::uint32_t made = 0;
+    for (int k = 3; k >= 0; --k) made = made << 8 | static_cast<unsigned char>(data_[at + static_cast<unsigned>(k)]);
+    return made;
+}
+
+CrfsuiteModel::CrfsuiteModel(std::string_view data, std::string source) : data_(data), source_(std::move(source)) {
+    if (data_.size() < kHeader || !data_.starts_with("lCRF") || data_.substr(8, 4) != "FOMC" || u4(12) != 100 ||
+        u4(4) != data_.size()) {
+        fail(message("expected a CRFsuite model (lCRF, FOMC, version 100)",
+                     data_.size() < kHeader ? "" : message(" of ", u4(4), " bytes"), ", found ", data_.size(),
+                     " bytes"));
+    }
+    features_ = u4(28) + 12;
+    n_features_ = u4(std::uint64_t{u4(28)} + 8);
+    if (data_.substr(std::min<std::size_t>(u4(28), data_.size()), 4) != "FEAT" ||
+        std::uint64_t{features_} + std::uint64_t{kFeature} * n_features_ > data_.size()) {
+        fail(message("expected ", n_features_, " features at byte ", u4(28)));
+    }
+    label_strings_ = strings(u4(32), u4(20), "labels");
+    attributes_ = strings(u4(36), u4(24), "attributes");
+    of_labels_ = u4(40);
+    of_attributes_ = u4(44);
+    labels_ = std::make_shared<StringTable>();
+    for (std::uint32_t y = 0; y < label_strings_.n; ++y) {
+        const std::string_view name =
+            string_at(label_strings_, u4(std::uint64_t{label_strings_.begin} + label_strings_.links + 4ull * y));
+        if (utf8_error(name) != name.npos) fail(message("label ", y, ": expected UTF-8, found other bytes"));
+        if (labels_->intern(name) != y) fail(message("expected distinct labels, found '", name, "' twice"));
+    }
+    std::uint64_t slots = 0;
+    for (const auto& table : attributes_.at) slots += table[1];
+    const auto has = [&](std::uint32_t at, std::string_view magic, std::uint32_t n) {
+        return at != 0 && at < data_.size() && data_.substr(at, 4) == magic && u4(std::uint64_t{at} + 8) >= n;
+    };
+    has_tables_ = slots >= attributes_.n && has(of_labels_, "LFRF", label_strings_.n) &&
+                  has(of_attributes_, "AFRF", attributes_.n);
+    if (!has_tables_) return;
+    for (std::uint32_t y = 0; y < label_strings_.n; ++y) add_features(of_labels_, y, 1, transitions_);
+}
+
+CrfsuiteModel::Strings CrfsuiteModel::strings(std::uint32_t at, std::uint32_t n, const char* what) const {
+    Strings made;
+    made.begin = at;
+    const std::uint64_t begin = at;
+    if (data_.substr(std::min<std::size_t>(at, data_.size()), 4) != "CQDB" || u4(begin + 12) != kByteOrder ||
+        u4(begin + 16) < n) {
+        fail(message(what, ": expected ", n, " strings at byte ", at));
+    }
+    made.n = n;
+    made.links = u4(begin + 20);
+    if (begin + made.links + 4ull * n > data_.size()) fail(message(what, ": expected ", n, " offsets within the file"));
+    // Without hash tables the strings may follow at once: what is read here then leads nowhere, see has_tables_.
+    for (std::uint32_t k = 0; k < 256; ++k) {
+        const std::uint64_t place = begin + kStringsHeader + 8ull * k;
+        if (place + 8 > data_.size()) {
+            made.at[k] = {0, 0};
+            continue;
+        }
+        made.at[k] = {u4(place), u4(place + 4)};
+        if (begin + made.at[k][0] + 8ull * made.at[k][1] > data_.size()) made.at[k] = {0, 0};
+    }
+    return made;
+}
+
+std::string_view CrfsuiteModel::string_at(const Strings& of, std::uint32_t offset) const {
+    const std::uint64_t at = std::uint64_t{of.begin} + offset;
+    const std::uint32_t size = u4(at + 4);  // the 0 at its end included
+    if (size == 0 || at + 8 + size > data_.size()) fail(message("expected a string at byte ", at));
+    return data_.substr(at + 8, size - 1);
+}
+
+std::optional<std::uint32_t> CrfsuiteModel::find(const Strings& in, std::string_view name) const {
+    const std::uint32_t hash = lookup3(name);
+    const auto [begin, slots] = in.at[hash % 256];
+    for (std::uint32_t k = 0; k < slots; ++k) {
+        const std::uint64_t slot = std::uint64_t{in.begin} + begin + 8ull * ((std::uint64_t{hash >> 8} + k) % slots);
+        const std::uint32_t offset = u4(slot + 4);
+        if (offset == 0) return std::nullopt;
+        if (u4(slot) == hash && string_at(in, offset) == name) {
+            const std::uint32_t id = u4(std::uint64_t{in.begin} + offset);
+            if (id >= in.n) fail(message("expected an id below ", in.n, ", found ", id));
+            return id;
+        }
+    }
+    return std::nullopt;
+}
+
+void CrfsuiteModel::add_features(std::uint32_t table, std::uint32_t id, std::uint32_t type,
+                                 std::vector<Feature>& out) const {
+    const std::uint64_t list = u4(std::uint64_t{table} + 12 + 4ull * id);
+    const std::uint32_t n = u4(list);
+    if (list + 4 + 4ull * n > data_.size()) fail(message("expected ", n, " features in the list at byte ", list));
+    for (std::uint32_t k = 0; k < n; ++k) {
+        const std::uint32_t number = u4(list + 4 + 4ull * k);
+        if (number >= n_features_) fail(message("expected a feature below ", n_features_, ", found ", number));
+        const std::uint64_t at = std::uint64_t{features_} + std::uint64_t{kFeature} * number;
+        const std::uint64_t bits = u4(at + 12) | std::uint64_t{u4(at + 16)} << 32;
+        const Feature found{u4(at), u4(at + 4), u4(at + 8), std::bit_cast<double>(bits)};
+        if (found.type != type || found.source != id || found.label >= label_strings_.n ||
+            !std::isfinite(found.weight)) {
+            fail(message("feature ", number, ": expected type ", type, ", source ", id, ", a label below ",
+                         label_strings_.n, " and a finite weight, found ", found.type, ", ", found.source, ", ",
+                         found.label, " and ", found.weight));
+        }
+        if (found.weight != 0) out.push_back(found);
+    }
+}
+
+CrfsuiteModel::Slice CrfsuiteModel::slice(const StringTable& names, std::string_view bias) const {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> known;  // id in the file, id in `names`
+    for (std::uint32_t k = 0; k < names.size(); ++k) {
+        if (const auto id = find(attributes_, names[k])) known.emplace_back(*id, k);
+    }
+    std::sort(known.begin(), known.end());
+    Slice made{std::make_shared<StringTable>(), nullptr, {}};
+    for (const auto& [id, k] : known) made.attributes->intern(names[k]);
+    const std::uint32_t pairs_of = made.attributes->intern(bias);
+
+    const Numbering numbering(label_strings_.n, made.attributes->size());
+    std::vector<std::pair<std::int64_t, double>> weights;  // by number of the feature
+    std::vector<Feature> states;
+    for (std::uint32_t x = 0; x < known.size(); ++x) {
+        states.clear();
+        add_features(of_attributes_, known[x].first, 0, states);
+        for (const Feature& f : states) weights.emplace_back(numbering.unigram.number(x, f.label), f.weight);
+    }
+    for (const Feature& f : transitions_) {
+        weights.emplace_back(numbering.bigram.number(pairs_of, numbering.pairs.pair(f.source, f.label)), f.weight);
+    }
+    std::sort(weights.begin(), weights.end());
+    std::vector<std::int64_t> numbers;
+    for (const auto& [number, w] : weights) {
+        numbers.push_back(number);
+        made.w.push_back(w);
+    }
+    made.features =
+        std::make_shared<FeatureSet>(FeatureSet::from_numbers(label_strings_.n, made.attributes->size(), numbers));
+    return made;
+}
+
+}  // namespace sparsecrf
