@@ -19,7 +19,7 @@ from typing import Any
 from torture import inputs
 from torture.common import ROOT, Outcome, built
 
-CPP_TARGETS = ("columns", "crfsuite", "template", "regex", "label")
+CPP_TARGETS = ("columns", "column_options", "crfsuite", "template", "regex", "label", "crfsuite_model")
 _SLOWEST_S, _MOST_MB, _LONGEST = 20, 2048, 8192
 
 

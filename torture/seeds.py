@@ -9,11 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sparsecrf import BIAS, Model, fit
+from sparsecrf.encoding.presets import PRESETS, preset
+from sparsecrf.model.crfsuite import to_dump
+from sparsecrf.model.crfsuite_write import to_binary
 from torture.inputs import keep
-from torture.targets import MANIFEST, TEMPLATE, _models, corpus_of_checkpoint, make_folder
+from torture.targets import MANIFEST, corpus_of_checkpoint, make_folder
+from torture.text_targets import ENCODINGS, FUNCTIONS, TEMPLATE, models
 
 COLUMNS = "Ada NNP B-PER\nsaw VBD O\n\nOslo\tNNP\tB-LOC\r\n1984 CD O\n \n日本 NNP B-LOC"
 CRFSUITE = "X\tw=a\tb:-1.5\tc\\:d:2e3\n@weight:0.5\nO\n\nX\t\\\\\n"
+LATIN = "Zoé NNP B-PER\nvit VBD O\n\nOslo NNP B-LOC\n"
+_RAGGED = (b"Ada NNP B-PER\nsaw\tVBD O\n\nZ\xe9 NNP O\n", b"Ada NNP a b B-PER\nsaw VBD O\n\nOslo NNP x O\nin IN O\n")
 WAPITI_DUMP = "u:the\t#\tDET\t1.5\nu:dog\t#\tNOUN\t2.0\nb\tDET\tNOUN\t0.5\n*:a\t#\tDET\t1\n"
 CRFPP = (
     "version: 100\ncost-factor: 1\nmaxid: 6\nxsize: 1\n\nDET\nNOUN\n\nU0:%x[0,0]\nB\n\n4 U0:the\n0 B\n\n"
@@ -28,23 +34,34 @@ def seeds() -> Iterator[tuple[str, str, bytes]]:
     yield "crfsuite", "crfsuite", CRFSUITE.encode()
     yield "template", "crfpp", TEMPLATE.encode()
     yield "template", "wapiti", b'# words\nu1:%x[-1,0]/%X[@1,1] # here\nb:%t[ 0 , 1 ,"\\"^\\u\\u*$"]\n*\n'
+    yield "template", "functions", FUNCTIONS.encode()
+    for name in PRESETS:
+        yield "template", f"preset_{name}", preset(name, 2).encode()
+    for bits in range(16):
+        yield "column_options", f"bits_{bits}", bytes([bits]) + _RAGGED[bits >> 1 & 1]
+    for k, name in enumerate(ENCODINGS):
+        text = LATIN if name in ("latin-1", "cp1252") else COLUMNS
+        yield "encodings", name, bytes([k]) + text.encode("utf-8" if name == "bytes" else name, "replace")
     yield "regex", "classes", "^\\u\\a*.?é\\.\\D$\nZürich.é.x".encode()
     yield "regex", "stars", b"a*a*a*a*b\n" + b"a" * 200
     yield "label", "labelled", COLUMNS.encode()
     yield "label", "plain", b"Ada NNP\nsaw VBD\n\nOslo NNP\n"
     yield "evaluate", "labelled", b"a B-X B-X\nb I-X O\n\nc O B-Y\nd S-Z E-Z\n"
-    of_columns, of_attributes = _models()
+    of_columns, of_attributes, of_triples = models()
     for target in ("model", "model_content"):
         yield target, "template", of_columns.to_bytes()
         yield target, "attributes", of_attributes.to_bytes()
+        yield target, "triples", of_triples.to_bytes()
         yield target, "pairs", Model.from_weights(["a", "é"], {}, {(BIAS, None, "a"): 1.0}, start=False).to_bytes()
     for solver in ("auto", "sbcd", "sgd-l1"):
         yield "checkpoint", solver, _checkpoint(solver)
     yield "corpus_file", "corpus", _corpus_file()
     yield "manifest", "manifest", _manifest()
     yield "crfsuite_model", "binary", _crfsuite_binary(["X", "Y"], ["w=a", "é"], [(0, 0, 1, 0.5), (1, 0, 1, -2.0)])
+    yield "crfsuite_model", "written", to_binary(_plain())
     yield "crfsuite_model", "dump", _crfsuite_dump()
     yield "wapiti_model", "model", _wapiti_model()
+    yield "wapiti_model", "bytes", _wapiti_model("d\xe9", "latin-1", "1.5e+00")
     yield "wapiti_model", "dump", WAPITI_DUMP.encode()
     yield "crfpp_model", "model", CRFPP.encode()
 
@@ -92,18 +109,21 @@ def _crfsuite_binary(labels: list[str], attributes: list[str], features: list[tu
     return struct.pack("<4sI4s9I", b"lCRF", begins[3], b"FOMC", 100, *counts, *begins[:3], 0, 0) + b"".join(parts)
 
 
+def _plain() -> Model:
+    pairs = {(BIAS, "X", "a --> b"): 0.5}
+    return Model.from_weights(["X", "a --> b"], {("w", "X"): 1.0, ("é", "a --> b"): 0.5}, pairs, start=False)
+
+
 def _crfsuite_dump() -> bytes:
-    from sparsecrf.model.crfsuite import to_dump
-
-    return to_dump(Model.from_weights(["X", "a --> b"], {("w", "X"): 1.0}, {(BIAS, "X", "a --> b"): 0.5})).encode()
+    return to_dump(_plain()).encode()
 
 
-def _wapiti_model() -> bytes:
+def _wapiti_model(noun: str = "NOUN", encoding: str = "utf-8", weight: str = "0x1.8p+0") -> bytes:
     def strings(*names: str) -> str:
-        return "".join(f"{len(name.encode())}:{name},\n" for name in names)
+        return "".join(f"{len(name.encode(encoding))}:{name},\n" for name in names)
 
-    head = "#mdl#2#3\n#rdr#2/1/0\n" + strings("u:%x[0,0]", "b") + "#qrk#2\n" + strings("DET", "NOUN")
-    return (head + "#qrk#2\n" + strings("u:the", "b") + "0=0x1.8p+0\n3=-0x1p-1\n5=0x0p+0\n").encode()
+    head = "#mdl#2#3\n#rdr#2/1/0\n" + strings("u:%x[0,0]", "b") + "#qrk#2\n" + strings("DET", noun)
+    return (head + "#qrk#2\n" + strings("u:the", "b") + f"0={weight}\n3=-0x1p-1\n5=0x0p+0\n").encode(encoding)
 
 
 if __name__ == "__main__":

@@ -11,31 +11,27 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from sparsecrf import Corpus, InputError, Model, Template, Vocabulary, read_columns
-from sparsecrf.cli.evaluate import _evaluate
-from sparsecrf.encoding.convert import converted
-from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
-from sparsecrf.encoding.formats import COLUMNS, CRFSUITE
+from sparsecrf import Corpus, InputError, Model, Template, Vocabulary
+from sparsecrf.compat import Tagger
 from sparsecrf.files import container
-from sparsecrf.files.crfsuite import read_crfsuite
+from sparsecrf.files.charset import Charset
 from sparsecrf.model import crfpp as crfpp_files
 from sparsecrf.model import crfpp_binary as crfpp_binary_files
 from sparsecrf.model import crfsuite as crfsuite_files
 from sparsecrf.model import wapiti as wapiti_files
-from sparsecrf.model.predict import predicted
+from sparsecrf.model.crfsuite import to_dump
+from sparsecrf.model.crfsuite_write import to_binary
 from sparsecrf.shards.encode_folder import encode_folder
 from sparsecrf.shards.folder import MANIFEST, CorpusFolder, _digest
 from sparsecrf.training import SOLVERS
 from sparsecrf.training.checkpoint import Checkpoint
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
-
-ROWS = [["Ada", "NNP"], ["saw", "VBD"], ["Zürich-Oerlikon", "NNP"], ["1984", "CD"]]
-TEMPLATE = 'U0:%x[0,0]\nU1:%X[-1,0]/%x[1,1]\nU2:%m[0,0,"^.?.?"]\nU3:%t[@-1,0,"\\d*$"]\n*4:%x[0,1]\nB\n'
+from torture import text_targets
+from torture.text_targets import ROWS, TEMPLATE, all_or_refused, label_with
 
 
 def attempt(name: str, data: bytes) -> bool:
@@ -45,63 +41,6 @@ def attempt(name: str, data: bytes) -> bool:
     except InputError:
         return False
     return True
-
-
-def columns(data: bytes) -> None:
-    """Column files: as Python lists, as a corpus without and with a template, as a CRFsuite file."""
-    works = (
-        lambda: list(read_columns(BytesIO(data))),
-        lambda: encode_columns([BytesIO(data)], Vocabulary(bigrams="all"), grow=True),
-        lambda: encode_columns([BytesIO(data)], Vocabulary(bigrams="all"), Template(TEMPLATE), grow=True),
-        lambda: list(converted(BytesIO(data), COLUMNS, CRFSUITE)),
-    )
-    _all_or_refused(*works)
-
-
-def crfsuite(data: bytes) -> None:
-    """CRFsuite files: as Python lists, as a corpus, as a column file, and labelled."""
-    _all_or_refused(
-        lambda: list(read_crfsuite(BytesIO(data))),
-        lambda: encode_crfsuite([BytesIO(data)], Vocabulary(), grow=True),
-        lambda: list(converted(BytesIO(data), CRFSUITE, COLUMNS)),
-        lambda: _label(_models()[1], data),
-    )
-
-
-def template(data: bytes) -> None:
-    """Templates, in both dialects, of characters and bytes, and the attributes that they make."""
-    for boundary, of_bytes in (("crf++", False), ("wapiti", False), ("wapiti", True)):
-        with suppress(InputError):
-            made = Template(data, boundary, bytes=of_bytes)
-            made.attributes(ROWS)
-            Template(made.text, boundary, bytes=of_bytes)
-    Template(data)
-
-
-def regex(data: bytes) -> None:
-    """An expression, a line feed, and the cell that it is for."""
-    expression, _, cell = data.partition(b"\n")
-    made = Template(b'U%t[0,0,"' + expression + b'"]|%m[0,0,"' + expression + b'"]')
-    made.attributes([[cell.decode("utf-8", "replace")]])
-
-
-def label(data: bytes) -> None:
-    """Text for a model that works on columns."""
-    _label(_models()[0], data)
-
-
-def evaluate(data: bytes) -> None:
-    """Gold and predicted labels, by every scheme; gold labels for a model."""
-    with tempfile.TemporaryDirectory() as directory:
-        file = Path(directory, "data")
-        file.write_bytes(data)
-        _all_or_refused(
-            *(
-                lambda scheme=scheme: _evaluate(str(file), None, scheme).as_dict()
-                for scheme in ("auto", "iob2", "iobes")
-            ),
-            lambda: list(predicted(_models()[0], file)),
-        )
 
 
 def model(data: bytes) -> None:
@@ -138,21 +77,27 @@ def checkpoint(data: bytes) -> None:
 
 
 def crfsuite_model(data: bytes) -> None:
-    """Models of CRFsuite, binary and dumped."""
-    read = crfsuite_files.from_binary if data.startswith(b"lCRF") else crfsuite_files.from_dump
-    _use(read(data, "model"))
+    """Models of CRFsuite, binary and dumped; a tagger reads a part of a binary one first."""
+    tagger = Tagger()
+    if not data.startswith(b"lCRF"):
+        return _use(crfsuite_files.from_dump(data, "model"))
+    all_or_refused(
+        lambda: tagger.open_inmemory(data),
+        lambda: tagger.tag([["w", "w=a"], {"é": 2.0}]),
+        lambda: _use(crfsuite_files.from_binary(data, "model")),
+    )
 
 
 def wapiti_model(data: bytes) -> None:
-    """Models of Wapiti, and their dumps."""
+    """Models of Wapiti, and their dumps; names as text and as bytes."""
     read = wapiti_files.from_model if data.startswith(b"#mdl#") else wapiti_files.from_dump
-    _use(read(data, "model"))
+    _all_charsets(read, data)
 
 
 def crfpp_model(data: bytes) -> None:
-    """Models of CRF++, text and binary."""
+    """Models of CRF++, text and binary; names as text and as bytes."""
     read = crfpp_binary_files.from_binary if crfpp_binary_files.is_binary(data) else crfpp_files.from_text
-    _use(read(data, "model"))
+    _all_charsets(read, data)
 
 
 def corpus_file(data: bytes) -> None:
@@ -196,12 +141,14 @@ def make_folder(folder: Path) -> None:
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
-        columns,
-        crfsuite,
-        template,
-        regex,
-        label,
-        evaluate,
+        text_targets.columns,
+        text_targets.column_options,
+        text_targets.encodings,
+        text_targets.crfsuite,
+        text_targets.template,
+        text_targets.regex,
+        text_targets.label,
+        text_targets.evaluate,
         model,
         model_content,
         checkpoint,
@@ -214,48 +161,26 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 }
 
 
-def _all_or_refused(*works: Callable[[], Any]) -> None:
-    """All of them are tried; refused if one refuses."""
-    refused: InputError | None = None
-    for work in works:
-        try:
-            work()
-        except InputError as error:
-            refused = error
-    if refused is not None:
-        raise refused
+def _all_charsets(read: Callable[[bytes, str, Charset], Model], data: bytes) -> None:
+    """A model of another tool, its names as each charset has them."""
+    all_or_refused(
+        *(lambda name=name: _use(read(data, "model", Charset(name))) for name in ("utf-8", "latin-1", "bytes"))
+    )
 
 
 def _use(made: Model) -> None:
-    """What a model that was loaded is for; it must come back from its own file."""
+    """What a model that was loaded is for; it must come back from its own file, and be written for other tools."""
     again = Model.from_bytes(made.to_bytes())
     assert again.to_bytes() == made.to_bytes()
+    writers = (to_dump, to_binary, wapiti_files.to_model, crfpp_files.to_text)
     tokens: list[Any] = ROWS if made.template is not None else [["w=a", ("x", -2.0)], [], "b"]
-    _all_or_refused(
+    all_or_refused(
         lambda: made.label(tokens),
         lambda: made.nbest(tokens, 2),
         lambda: made.marginals(tokens),
-        lambda: _label(made, b"Ada NNP\nsaw VBD\n" if made.template is not None else b"X\tw=a\tb:-1\n\nX\n"),
+        lambda: label_with(made, b"Ada NNP\nsaw VBD\n" if made.template is not None else b"X\tw=a\tb:-1\n\nX\n"),
+        *(lambda write=write: write(made) for write in writers),
     )
-
-
-def _label(made: Model, data: bytes) -> None:
-    labeller = made.labeller()
-    _all_or_refused(
-        lambda: labeller.label(data, "input", 0, 1),
-        lambda: labeller.label(data, "input", 0, 1, nbest=3, headers=True, distribution=True),
-        lambda: labeller.label(data, "input", 0, 1, force=True),
-    )
-
-
-@cache
-def _models() -> tuple[Model, Model]:
-    """A model of columns and one of CRFsuite's attributes."""
-    weights = {("U0:Ada", "B-PER"): 2.0, ("U0:saw", "O"): 1.5, ("U2:Zü", "B-LOC"): 1.0, ("w=a", "O"): 1.0}
-    pairs = {("B", "B-PER", "O"): 0.5, ("*4:NNP", None, "B-LOC"): -0.5}
-    made = Model.from_weights(["O", "B-PER", "B-LOC"], weights, pairs)
-    of_columns = Model(made.vocabulary, made.features, made.w, template=Template(TEMPLATE), n_columns=2)
-    return of_columns, Model.from_weights(["O", "X"], {("w=a", "X"): 1.0, ("b", "O"): -1.0})
 
 
 @cache

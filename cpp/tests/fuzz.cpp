@@ -20,6 +20,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/utf8.hpp"
+#include "core/text/crfsuite_model.hpp"
 #include "world.hpp"
 
 using namespace sparsecrf;
@@ -93,8 +94,9 @@ const char* __ubsan_default_options() { return "print_stacktrace=1"; }
 
 namespace {
 // ---- Targets.
-std::vector<std::vector<std::string>> all_rows(std::string_view text, std::int64_t line, std::int64_t& n_columns) {
-    ColumnReader reader("input", n_columns, line);
+std::vector<std::vector<std::string>> all_rows(std::string_view text, std::int64_t line, std::int64_t& n_columns,
+                                               const ColumnOptions& options = {}) {
+    ColumnReader reader("input", n_columns, line, options);
     reader.open(text);
     std::vector<std::vector<std::string>> found;
     Rows rows;
@@ -104,13 +106,49 @@ std::vector<std::vector<std::string>> all_rows(std::string_view text, std::int64
 }
 
 // Read in one piece and in two, a column file has the same sequences.
-void columns(std::string_view text) {
+void in_pieces(std::string_view text, const ColumnOptions& options) {
     std::int64_t n_whole = 0, n_cut = 0;
-    const auto whole = all_rows(text, 1, n_whole);
+    const auto whole = all_rows(text, 1, n_whole, options);
     const std::size_t cut = whole_sequences(text.substr(0, text.size() / 2));
-    auto parts = all_rows(text.substr(0, cut), 1, n_cut);
-    for (auto& rows : all_rows(text.substr(cut), cut == 0 ? 1 : 2, n_cut)) parts.push_back(std::move(rows));
+    auto parts = all_rows(text.substr(0, cut), 1, n_cut, options);
+    for (auto& rows : all_rows(text.substr(cut), cut == 0 ? 1 : 2, n_cut, options)) parts.push_back(std::move(rows));
     if (parts != whole) throw std::logic_error("a file in two pieces has other sequences");
+}
+
+void columns(std::string_view text) { in_pieces(text, {}); }
+
+// Column files as the bits of the first byte say: 1 any bytes, 2 ragged, 4 labels are given, 8 functions of words, 16 and
+// 32 how many columns are needed. Read; encoded; labelled by a model.
+void column_options(std::string_view text) {
+    static const World world(20), world_of_functions(20, tests::kFunctions);
+    const unsigned bits = text.empty() ? 0 : static_cast<unsigned char>(text[0]);
+    text = text.substr(std::min<std::size_t>(1, text.size()));
+    const World& used = (bits & 8) != 0 ? world_of_functions : world;
+    const ColumnOptions options{(bits & 1) != 0, (bits & 2) != 0, bits >> 4 & 3, (bits & 4) != 0};
+    try {
+        in_pieces(text, options);
+    } catch (const InputError&) {
+    }
+    LabelOptions asked;
+    asked.bytes = options.bytes;
+    asked.ragged = options.ragged;
+    asked.force = options.labelled;
+    asked.token_scores = asked.probability = true;
+    try {
+        static const Labeller plain = world.labeller(), of_functions = world_of_functions.labeller();
+        ((bits & 8) != 0 ? of_functions : plain).label(text, "input", 0, 1, asked);
+    } catch (const InputError&) {
+    }
+    TextEncoder encoder(Names(std::make_shared<StringTable>(), true), Names(std::make_shared<StringTable>(), true),
+                        true);
+    ColumnReader reader("input", 0, 1, {options.bytes, options.ragged, used.lines->n_columns(), true});
+    reader.open(text);
+    Rows rows;
+    while (reader.next(rows)) {
+        used.lines->check_columns(rows.n_columns - 1, "input");
+        encoder.add(rows, *used.lines, true);
+    }
+    if (encoder.n_sequences() > 0) encoder.build();
 }
 
 void crfsuite(std::string_view text) {
@@ -172,8 +210,26 @@ void label(std::string_view text) {
     labeller.label(text, "input", 0, 1, options);
 }
 
-const std::map<std::string, std::function<void(std::string_view)>> kTargets{
-    {"columns", columns}, {"crfsuite", crfsuite}, {"template", template_file}, {"regex", regex}, {"label", label}};
+// A binary model of CRFsuite; the part that some attributes need.
+void crfsuite_model(std::string_view text) {
+    static const StringTable names = [] {
+        StringTable made;
+        for (const char* name : {"w=a", "w", "é", "[bias]", "unknown"}) made.intern(name);
+        return made;
+    }();
+    const CrfsuiteModel model(text, "input");
+    if (!model.has_tables()) return;
+    CrfsuiteModel::Slice slice = model.slice(names, "[bias]");
+    Chain(slice.features, std::move(slice.w), Kernel::automatic, 1);
+}
+
+const std::map<std::string, std::function<void(std::string_view)>> kTargets{{"columns", columns},
+                                                                            {"column_options", column_options},
+                                                                            {"crfsuite", crfsuite},
+                                                                            {"template", template_file},
+                                                                            {"regex", regex},
+                                                                            {"label", label},
+                                                                            {"crfsuite_model", crfsuite_model}};
 
 // ---- Mutation.
 constexpr std::size_t kLongest = 8192;
@@ -192,6 +248,13 @@ constexpr const char* kTokens[] = {"\n",
                                    "%x[",
                                    "%m[",
                                    "%t[",
+                                   "%p[",
+                                   "%S[",
+                                   "%h[0,0,1]",
+                                   "%l[",
+                                   "%c[-1,0]",
+                                   "%n[0,1]",
+                                   "%e[0]",
                                    "@-1",
                                    "0,",
                                    "]",
@@ -210,6 +273,9 @@ constexpr const char* kTokens[] = {"\n",
                                    "\xC3\xA9",
                                    "\xF0\x9F\x98\x80",
                                    "\xEF\xBB\xBF",
+                                   "\xC4\xB0",
+                                   "\xE1\xBA\x9E",
+                                   "\xFF",
                                    "\xED\xA0\x80",
                                    "999999999",
                                    "a*",

@@ -27,6 +27,10 @@ struct Random {
 inline const char* const kTemplate =
     "U0:%x[0,0]\nU1:%X[-1,0]/%x[1,1]\nU2:%m[0,0,\"^.?.?\"]\nU3:%t[@-1,0,\"\\d*$\"]\n*4:%x[0,1]\nB\n";
 
+// One with functions of words.
+inline const char* const kFunctions =
+    "U0:%l[0,0]\nU1:%p[0,0,2]/%S[-1,0,3]\nU2:%h[0,0]\nU3:%h[1,0,1]\nU4:%c[0,0]%n[0,0]\nU5:%e[0]\n*6:%P[0,1,1]\nB\n";
+
 // A column file: word, part of speech, label.
 inline std::string sentences(std::size_t n, std::uint64_t seed) {
     constexpr const char* kWords[] = {"Ada", "saw", "Zürich", "the", "1984", "old-time", "日本", "x"};
@@ -47,13 +51,14 @@ inline std::string sentences(std::size_t n, std::uint64_t seed) {
 
 struct World {
     std::shared_ptr<StringTable> attributes = std::make_shared<StringTable>(), labels = std::make_shared<StringTable>();
-    std::shared_ptr<const Template> lines = std::make_shared<Template>(kTemplate, Dialect::crfpp, "template");
+    std::shared_ptr<const Template> lines;
     std::string text;
     Corpus corpus;
     std::shared_ptr<const FeatureSet> features;
     std::vector<double> w;  // [K] in (-2, 2), every third one zero
 
-    explicit World(std::size_t n_sentences) : text(sentences(n_sentences, 1)) {
+    explicit World(std::size_t n_sentences, const char* with = kTemplate)
+        : lines(std::make_shared<Template>(with, Dialect::crfpp, "template")), text(sentences(n_sentences, 1)) {
         TextEncoder encoder(Names(attributes, true), Names(labels, true), true);
         ColumnReader reader("world");
         reader.open(text);

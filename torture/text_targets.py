@@ -1,0 +1,168 @@
+"""What is fuzzed of texts: data files, templates, expressions. targets.py has all targets, and what a target is."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from contextlib import redirect_stderr, suppress
+from functools import cache
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any
+
+from sparsecrf import InputError, Model, Template, Vocabulary, fit, read_columns
+from sparsecrf.cli.answers import Answers, OnError
+from sparsecrf.cli.evaluate import _evaluate
+from sparsecrf.encoding.convert import converted
+from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
+from sparsecrf.encoding.formats import COLUMNS, CRFSUITE
+from sparsecrf.files.charset import Charset
+from sparsecrf.files.crfsuite import read_crfsuite
+from sparsecrf.files.text import Piece, pieces
+from sparsecrf.model.predict import predicted
+
+ROWS = [["Ada", "NNP"], ["saw", "VBD"], ["Zürich-Oerlikon", "NNP"], ["1984", "CD"]]
+TEMPLATE = 'U0:%x[0,0]\nU1:%X[-1,0]/%x[1,1]\nU2:%m[0,0,"^.?.?"]\nU3:%t[@-1,0,"\\d*$"]\n*4:%x[0,1]\nB\n'
+FUNCTIONS = (
+    "U0:%l[0,0]\nU1:%p[0,0,2]/%S[-1,0,3]\nU2:%h[0,0]\nU3:%h[1,0,1]\nU4:%c[0,0]%n[0,0]\nU5:%e[0]\n*6:%P[0,1,1]\nB\n"
+)
+
+
+def columns(data: bytes) -> None:
+    """Column files: as Python lists, as a corpus without and with a template, as a CRFsuite file."""
+    works = (
+        lambda: list(read_columns(BytesIO(data))),
+        lambda: encode_columns([BytesIO(data)], Vocabulary(bigrams="all"), grow=True),
+        lambda: encode_columns([BytesIO(data)], Vocabulary(bigrams="all"), Template(TEMPLATE), grow=True),
+        lambda: list(converted(BytesIO(data), COLUMNS, CRFSUITE)),
+    )
+    all_or_refused(*works)
+
+
+def crfsuite(data: bytes) -> None:
+    """CRFsuite files: as Python lists, as a corpus, as a column file, and labelled."""
+    all_or_refused(
+        lambda: list(read_crfsuite(BytesIO(data))),
+        lambda: encode_crfsuite([BytesIO(data)], Vocabulary(), grow=True),
+        lambda: list(converted(BytesIO(data), CRFSUITE, COLUMNS)),
+        lambda: label_with(models()[1], data),
+    )
+
+
+def template(data: bytes) -> None:
+    """Templates, in both dialects, of characters and bytes, and the attributes that they make."""
+    for boundary, of_bytes in (("crf++", False), ("wapiti", False), ("wapiti", True)):
+        with suppress(InputError):
+            made = Template(data, boundary, bytes=of_bytes)
+            made.attributes(ROWS)
+            Template(made.text, boundary, bytes=of_bytes)
+    Template(data)
+
+
+def regex(data: bytes) -> None:
+    """An expression, a line feed, and the cell that it is for."""
+    expression, _, cell = data.partition(b"\n")
+    made = Template(b'U%t[0,0,"' + expression + b'"]|%m[0,0,"' + expression + b'"]')
+    made.attributes([[cell.decode("utf-8", "replace")]])
+
+
+def label(data: bytes) -> None:
+    """Text for a model that works on columns."""
+    label_with(models()[0], data)
+
+
+def evaluate(data: bytes) -> None:
+    """Gold and predicted labels, by every scheme; gold labels for a model."""
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory, "data")
+        file.write_bytes(data)
+        all_or_refused(
+            *(
+                lambda scheme=scheme: _evaluate(str(file), None, scheme).as_dict()
+                for scheme in ("auto", "iob2", "iobes")
+            ),
+            lambda: list(predicted(models()[0], file)),
+        )
+
+
+#: Of the first byte of an input: which encoding the rest is read in.
+ENCODINGS = ("bytes", "latin-1", "cp1252", "koi8-r", "euc-jp", "shift_jis", "gb18030", "big5", "utf-8")
+
+
+def encodings(data: bytes) -> None:
+    """Column files in an encoding that the first byte chooses: as a corpus; labelled, with each way to go on."""
+    name, text = ENCODINGS[data[0] % len(ENCODINGS) if data else 0], data[1:]
+    with suppress(InputError):
+        encode_columns([BytesIO(text)], Vocabulary(bigrams="all"), Template(TEMPLATE), grow=True, encoding=name)
+    charset, labeller = Charset(name), models()[0].labeller()
+    for on_error in (OnError.SKIP, OnError.REPLACE):
+        answers = Answers(
+            lambda piece: labeller.label(piece.data, "input", 0, piece.line, bytes=charset.is_bytes),
+            charset,
+            "input",
+            on_error,
+        )
+        with redirect_stderr(StringIO()):  # it says what was skipped
+            for piece in pieces(BytesIO(text)):
+                answers(piece)
+    Charset(name).decoded(Piece(text, 1), "input")
+
+
+def column_options(data: bytes) -> None:
+    """Column files as the bits of the first byte say: 1 any bytes, 2 ragged, 4 labels are given, 8 functions of words.
+
+    cpp/tests/fuzz.cpp has a target of the same name.
+    """
+    bits, text = data[0] if data else 0, data[1:]
+    how: dict[str, Any] = {"bytes": bool(bits & 1), "ragged": bool(bits & 2)}
+    template = Template(FUNCTIONS if bits & 8 else TEMPLATE)
+    encoding = "bytes" if bits & 1 else "utf-8"
+    _, _, of_functions = models()
+    labeller = (of_functions if bits & 8 else models()[0]).labeller()
+    all_or_refused(
+        lambda: list(read_columns(BytesIO(text), ragged=how["ragged"])),
+        lambda: encode_columns(
+            [BytesIO(text)], Vocabulary(), template, grow=True, ragged=how["ragged"], encoding=encoding
+        ),
+        lambda: labeller.label(text, "input", 0, 1, force=bool(bits & 4), token_scores=True, **how),
+    )
+
+
+def all_or_refused(*works: Callable[[], Any]) -> None:
+    """All of them are tried; refused if one refuses."""
+    refused: InputError | None = None
+    for work in works:
+        try:
+            work()
+        except InputError as error:
+            refused = error
+    if refused is not None:
+        raise refused
+
+
+def label_with(made: Model, data: bytes) -> None:
+    labeller = made.labeller()
+    all_or_refused(
+        lambda: labeller.label(data, "input", 0, 1),
+        lambda: labeller.label(data, "input", 0, 1, nbest=3, headers=True, distribution=True),
+        lambda: labeller.label(data, "input", 0, 1, force=True),
+    )
+
+
+@cache
+def models() -> tuple[Model, Model, Model]:
+    """A model of columns, one of CRFsuite's attributes, one of columns with functions of words and label triples."""
+    weights = {("U0:Ada", "B-PER"): 2.0, ("U0:saw", "O"): 1.5, ("U2:Zü", "B-LOC"): 1.0, ("w=a", "O"): 1.0}
+    pairs = {("B", "B-PER", "O"): 0.5, ("*4:NNP", None, "B-LOC"): -0.5}
+    made = Model.from_weights(["O", "B-PER", "B-LOC"], weights, pairs)
+    of_columns = Model(made.vocabulary, made.features, made.w, template=Template(TEMPLATE), n_columns=2)
+    return of_columns, Model.from_weights(["O", "X"], {("w=a", "X"): 1.0, ("b", "O"): -1.0}), _of_triples()
+
+
+def _of_triples() -> Model:
+    """Trained, as weights of label triples have no names."""
+    text = BytesIO(b"Ada NNP A\nsaw VBD B\nOslo NNP C\n1984 CD A\n\nin IN B\nOslo NNP C\n" * 2)
+    vocabulary = Vocabulary()
+    corpus, template, _ = encode_columns([text], vocabulary, Template(FUNCTIONS), grow=True)
+    found = fit(corpus, rho1=0.01, rho2=0.01, order=3, threads=1)
+    return found.model(vocabulary, template=template, n_columns=2)
