@@ -18,8 +18,8 @@ from pathlib import Path
 
 _BLOCK = re.compile(r"^```([^\n`]*)\n(.*?)^```$", flags=re.S | re.M)
 _NOT_RUN = re.compile(r"# not run: \S")
-_INERT = {"text", "bibtex"}  # and Sphinx's directives
-_OF_DEVELOPERS = {"pip", "make"}
+_INERT = {"text", "bibtex", "c"}  # and Sphinx's directives; test_c_library.py compiles and runs programs in C
+_OF_DEVELOPERS = {"pip", "make", "cmake", "cc"}
 
 
 @dataclass

@@ -18,6 +18,7 @@ CORE_LAYERS = {
     "inference": {"base", "simd", "corpus"},
     "training": {"base", "simd", "corpus", "inference"},
     "text": {"base", "corpus", "inference"},
+    "model": {"base", "corpus", "inference", "text"},
 }
 #: Packages and modules of sparsecrf, from the bottom to the top: each may import its own row and those above it here.
 PACKAGE_LAYERS = [

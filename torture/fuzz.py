@@ -19,7 +19,7 @@ from typing import Any
 from torture import inputs
 from torture.common import ROOT, Outcome, built
 
-CPP_TARGETS = ("columns", "column_options", "crfsuite", "template", "regex", "label", "crfsuite_model")
+CPP_TARGETS = ("columns", "column_options", "crfsuite", "template", "regex", "label", "crfsuite_model", "model", "json")
 _SLOWEST_S, _MOST_MB, _LONGEST = 20, 2048, 8192
 
 
@@ -45,7 +45,7 @@ def _fuzzed(language: str, name: str, seconds: int, program: Path | None, out: P
     if language == "python":
         command = [sys.executable, "-m", "torture.fuzz", name, str(seconds), str(out)]
     else:
-        seeds = inputs.write(name, out / "seeds" / f"cpp-{name}")
+        seeds = inputs.write("manifest" if name == "json" else name, out / "seeds" / f"cpp-{name}")
         command = [str(program), name, str(seconds), str(seeds), str(out / "findings" / f"cpp-{name}-")]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, errors="replace", timeout=3 * seconds + 600, check=False

@@ -11,21 +11,17 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
-#include <map>
 
 #include "core/base/error.hpp"
-#include "core/base/utf8.hpp"
-#include "core/text/crfsuite_model.hpp"
+#include "fuzz_targets.hpp"
 #include "world.hpp"
 
 using namespace sparsecrf;
+using tests::kTargets;
 using tests::Random;
-using tests::World;
 
 // ---- Coverage: how often each pair of places was passed one after the other, by a hash of both.
 namespace {
@@ -93,144 +89,6 @@ const char* __ubsan_default_options() { return "print_stacktrace=1"; }
 }
 
 namespace {
-// ---- Targets.
-std::vector<std::vector<std::string>> all_rows(std::string_view text, std::int64_t line, std::int64_t& n_columns,
-                                               const ColumnOptions& options = {}) {
-    ColumnReader reader("input", n_columns, line, options);
-    reader.open(text);
-    std::vector<std::vector<std::string>> found;
-    Rows rows;
-    while (reader.next(rows)) found.emplace_back(rows.cells.begin(), rows.cells.end());
-    n_columns = reader.n_columns();
-    return found;
-}
-
-// Read in one piece and in two, a column file has the same sequences.
-void in_pieces(std::string_view text, const ColumnOptions& options) {
-    std::int64_t n_whole = 0, n_cut = 0;
-    const auto whole = all_rows(text, 1, n_whole, options);
-    const std::size_t cut = whole_sequences(text.substr(0, text.size() / 2));
-    auto parts = all_rows(text.substr(0, cut), 1, n_cut, options);
-    for (auto& rows : all_rows(text.substr(cut), cut == 0 ? 1 : 2, n_cut, options)) parts.push_back(std::move(rows));
-    if (parts != whole) throw std::logic_error("a file in two pieces has other sequences");
-}
-
-void columns(std::string_view text) { in_pieces(text, {}); }
-
-// Column files as the bits of the first byte say: 1 any bytes, 2 ragged, 4 labels are given, 8 functions of words, 16 and
-// 32 how many columns are needed. Read; encoded; labelled by a model.
-void column_options(std::string_view text) {
-    static const World world(20), world_of_functions(20, tests::kFunctions);
-    const unsigned bits = text.empty() ? 0 : static_cast<unsigned char>(text[0]);
-    text = text.substr(std::min<std::size_t>(1, text.size()));
-    const World& used = (bits & 8) != 0 ? world_of_functions : world;
-    const ColumnOptions options{(bits & 1) != 0, (bits & 2) != 0, bits >> 4 & 3, (bits & 4) != 0};
-    try {
-        in_pieces(text, options);
-    } catch (const InputError&) {
-    }
-    LabelOptions asked;
-    asked.bytes = options.bytes;
-    asked.ragged = options.ragged;
-    asked.force = options.labelled;
-    asked.token_scores = asked.probability = true;
-    try {
-        static const Labeller plain = world.labeller(), of_functions = world_of_functions.labeller();
-        ((bits & 8) != 0 ? of_functions : plain).label(text, "input", 0, 1, asked);
-    } catch (const InputError&) {
-    }
-    TextEncoder encoder(Names(std::make_shared<StringTable>(), true), Names(std::make_shared<StringTable>(), true),
-                        true);
-    ColumnReader reader("input", 0, 1, {options.bytes, options.ragged, used.lines->n_columns(), true});
-    reader.open(text);
-    Rows rows;
-    while (reader.next(rows)) {
-        used.lines->check_columns(rows.n_columns - 1, "input");
-        encoder.add(rows, *used.lines, true);
-    }
-    if (encoder.n_sequences() > 0) encoder.build();
-}
-
-void crfsuite(std::string_view text) {
-    static const World world(20);
-    static const Labeller labeller = world.labeller_of_items();
-    CrfsuiteReader reader("input");
-    reader.open(text);
-    Items items;
-    while (reader.next(items)) {
-    }
-    labeller.label(text, "input", 0, 1, LabelOptions{});
-}
-
-void expand_all(const Template& lines, const Rows& rows) {
-    lines.check_columns(rows.n_columns, "rows");
-    Expansion made;
-    WordValues values;
-    values.compute(lines.functions(), rows);
-    for (std::int64_t t = 0; t < rows.length; ++t) {
-        for (std::int64_t k = 0; k < lines.size(); ++k) {
-            lines.expand(k, rows, values, t, made);
-            std::string whole;
-            for (const std::string_view part : made.parts) whole += part;
-            if (TextHash(whole).value != made.hash.value) throw std::logic_error("another hash than that of the text");
-        }
-    }
-}
-
-void template_file(std::string_view text) {
-    ColumnReader reader("rows");
-    reader.open("Ada NNP\nsaw VBD\nZürich-Oerlikon NNP\n1984 CD\n");
-    Rows rows;
-    reader.next(rows);
-    const Dialect dialect = text.starts_with('\t') ? Dialect::wapiti : Dialect::crfpp;
-    const bool bytes = dialect == Dialect::wapiti;
-    expand_all(Template(std::string(text.substr(text.starts_with('\t'))), dialect, "input", bytes), rows);
-}
-
-// An expression, a line feed, and the text to search.
-void regex(std::string_view text) {
-    if (utf8_error(text) != text.npos) throw InputError("expected UTF-8");
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::optional<Regex::Error> error;
-    const Regex made(text.substr(0, end), error);
-    if (error) throw InputError(error->what);
-    const std::string_view searched = text.substr(std::min(end + 1, text.size()));
-    const Regex::Match match = made.search(searched);
-    if (match.begin + match.length > searched.size()) throw std::logic_error("a match beyond the text");
-    if (utf8_error(searched.substr(match.begin, match.length)) != searched.npos) throw std::logic_error("half a match");
-}
-
-void label(std::string_view text) {
-    static const World world(20);
-    static const Labeller labeller = world.labeller();
-    LabelOptions options;
-    labeller.label(text, "input", 0, 1, options);
-    options.headers = options.distribution = options.force = true;
-    options.nbest = 3;
-    labeller.label(text, "input", 0, 1, options);
-}
-
-// A binary model of CRFsuite; the part that some attributes need.
-void crfsuite_model(std::string_view text) {
-    static const StringTable names = [] {
-        StringTable made;
-        for (const char* name : {"w=a", "w", "é", "[bias]", "unknown"}) made.intern(name);
-        return made;
-    }();
-    const CrfsuiteModel model(text, "input");
-    if (!model.has_tables()) return;
-    CrfsuiteModel::Slice slice = model.slice(names, "[bias]");
-    Chain(slice.features, std::move(slice.w), Kernel::automatic, 1);
-}
-
-const std::map<std::string, std::function<void(std::string_view)>> kTargets{{"columns", columns},
-                                                                            {"column_options", column_options},
-                                                                            {"crfsuite", crfsuite},
-                                                                            {"template", template_file},
-                                                                            {"regex", regex},
-                                                                            {"label", label},
-                                                                            {"crfsuite_model", crfsuite_model}};
-
 // ---- Mutation.
 constexpr std::size_t kLongest = 8192;
 constexpr const char* kTokens[] = {"\n",
@@ -279,6 +137,10 @@ constexpr const char* kTokens[] = {"\n",
                                    "\xED\xA0\x80",
                                    "999999999",
                                    "a*",
+                                   "\"I64\"",
+                                   "[0,8]",
+                                   "{\"",
+                                   "\\ud83d",
                                    ".?"};
 
 void mutate(std::string& text, const std::vector<std::string>& corpus, Random& random) {

@@ -1,0 +1,59 @@
+#include "core/inference/contributions.hpp"
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+
+namespace sparsecrf {
+namespace {
+
+// The weight of `cell` in the row of an attribute, cells[ptr[x]] to, ascending; w is aligned with cells.
+template <class Cell>
+double weight_of(std::span<const std::int64_t> ptr, std::span<const Cell> cells, std::span<const double> w,
+                 std::uint32_t x, Cell cell) {
+    const auto first = cells.begin() + ptr[x], last = cells.begin() + ptr[x + 1];
+    const auto found = std::lower_bound(first, last, cell);
+    return found == last || *found != cell ? 0.0 : w[static_cast<std::size_t>(found - cells.begin())];
+}
+
+}  // namespace
+
+std::vector<Contribution> contributions(const FeatureSet& features, std::span<const double> w, const Corpus& corpus,
+                                        std::int64_t i, std::span<const std::int32_t> labels) {
+    features.check_fits(corpus);
+    features.check_pairs_at_most("contributions to a score");
+    const std::int64_t length = corpus.length(i);
+    if (static_cast<std::int64_t>(labels.size()) != length) {
+        throw InputError(message("labels: expected ", length, ", one for each token, found ", labels.size()));
+    }
+    for (std::int64_t t = 0; t < length; ++t) {
+        if (labels[t] < 0 || labels[t] >= features.n_labels) {
+            throw InputError(message("labels, position ", t, ": expected a label from 0 to ", features.n_labels - 1,
+                                     ", found ", labels[t]));
+        }
+    }
+    const std::span<const double> mu = w.first(static_cast<std::size_t>(features.n_unigram()));
+    const std::span<const double> lambda = w.subspan(mu.size(), static_cast<std::size_t>(features.n_bigram()));
+    const LabelPairs pairs(features.n_labels);
+    std::vector<Contribution> made;
+    for (std::int64_t t = 0; t < length; ++t) {
+        const std::int32_t y = labels[t], before = t == 0 ? features.n_labels : labels[t - 1];
+        const auto add = [&](const Attribute& x, std::int32_t previous, double weight) {
+            if (weight * x.value != 0.0) made.push_back({t, x.id, previous, y, x.value, weight});
+        };
+        for (const Attribute& x : corpus.unigram_attributes(corpus.offsets[i] + t)) {
+            add(x, Contribution::kNone,
+                weight_of<std::uint16_t>(features.unigram_ptr, features.unigram_label, mu, x.id,
+                                         static_cast<std::uint16_t>(y)));
+        }
+        for (const Attribute& x : corpus.bigram_attributes(corpus.offsets[i] + t)) {
+            add(x, before,
+                weight_of<std::uint32_t>(
+                    features.bigram_ptr, features.bigram_pair, lambda, x.id,
+                    pairs.pair(static_cast<std::uint32_t>(before), static_cast<std::uint32_t>(y))));
+        }
+    }
+    return made;
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,113 @@
+#include "core/model/model.hpp"
+
+#include "core/base/error.hpp"
+#include "core/base/file_memory.hpp"
+#include "core/base/utf8.hpp"
+
+namespace sparsecrf {
+namespace {
+
+// The attribute that stands at every position of a model without a template (encoding/vocabulary.py).
+constexpr const char* kBias = "[bias]";
+
+const char* bias_of(const ModelParts& parts) { return parts.lines ? "" : kBias; }
+
+}  // namespace
+
+Model::Model(ModelParts parts)
+    : parts_(std::move(parts)),
+      chain_(std::make_shared<Chain>(parts_.features, parts_.w, Kernel::automatic, 1)),
+      labeller_(parts_.lines, parts_.attributes, parts_.labels, chain_, parts_.start, bias_of(parts_),
+                parts_.n_columns) {}
+
+std::shared_ptr<const Model> Model::open(const std::filesystem::path& path, const std::string& source) {
+    const FileMemory file(path, FileMemory::Kind::kMapped);
+    if (file.bytes().empty()) throw InputError(source + ": expected a sparsecrf model, found an empty file");
+    return std::make_shared<Model>(file.bytes(), source);
+}
+
+TokenEncoder Model::encoder() const {
+    return {parts_.attributes,
+            parts_.labels,
+            {.bias = bias_of(parts_),
+             .start = parts_.start,
+             .grow = false,
+             .skip_empty = false,
+             .lines = parts_.lines,
+             .pairs = PairRule::of_features(parts_.features)}};
+}
+
+Sequence::Sequence(std::shared_ptr<const Model> model) : model_(std::move(model)), encoder_(model_->encoder()) {}
+
+void Sequence::clear() {
+    tokens_.resize(0);
+    n_tokens_ = 0;
+    encoded_ = false;
+}
+
+void Sequence::forget_token() { tokens_.resize(static_cast<std::size_t>(n_tokens_)); }
+
+void Sequence::add(std::string_view text, double value) {
+    if (const std::size_t at = utf8_error(text); at != std::string_view::npos) {
+        throw InputError(message("position ", n_tokens_, ": expected text in UTF-8, found byte ", hex_byte(text[at])));
+    }
+    const std::size_t begin = tokens_.text.size();
+    tokens_.text += text;
+    tokens_.entries.push_back({begin, tokens_.text.size(), value});
+}
+
+void Sequence::end_token() {
+    if (const Template* lines = model_->parts().lines.get()) {
+        const std::size_t found = tokens_.entries.size() - tokens_.begin(static_cast<std::size_t>(n_tokens_));
+        const std::size_t first = n_tokens_ == 0 ? found : tokens_.ends[0];
+        const std::string where = message("position ", n_tokens_);
+        try {
+            if (found != first) {
+                throw InputError(message(where, ": expected ", first, " columns as at position 0, found ", found));
+            }
+            lines->check_columns(static_cast<std::int64_t>(found), where);
+        } catch (const InputError&) {
+            forget_token();
+            throw;
+        }
+    }
+    tokens_.ends.push_back(tokens_.entries.size());
+    ++n_tokens_;
+    encoded_ = false;
+}
+
+const Corpus& Sequence::corpus() const {
+    if (encoded_) return corpus_;
+    if (tokens_.entries.size() != tokens_.begin(static_cast<std::size_t>(n_tokens_))) {
+        throw InputError(message("position ", n_tokens_, ": expected the end of the token, found it unfinished"));
+    }
+    encoder_.begin();
+    encoder_.tokens() = tokens_;
+    for (std::int64_t t = 0; t < n_tokens_; ++t) encoder_.add_position({});
+    encoder_.end(1.0);
+    corpus_ = encoder_.build();
+    encoded_ = true;
+    return corpus_;
+}
+
+double Sequence::label(std::span<std::int32_t> labels) const {
+    double score = 0.0;
+    model_->chain().viterbi(corpus(), {}, labels, {&score, 1});
+    return score;
+}
+
+void Sequence::marginals(std::span<double> out) const { model_->chain().marginals(corpus(), {}, out); }
+
+double Sequence::log_partition() const {
+    double log_z = 0.0;
+    model_->chain().log_partition(corpus(), {}, {&log_z, 1});
+    return log_z;
+}
+
+std::vector<Labelling> Sequence::nbest(std::int64_t k) const { return model_->chain().nbest(corpus(), 0, k, {}); }
+
+std::vector<Contribution> Sequence::contributions(std::span<const std::int32_t> labels) const {
+    return sparsecrf::contributions(*model_->parts().features, model_->parts().w, corpus(), 0, labels);
+}
+
+}  // namespace sparsecrf

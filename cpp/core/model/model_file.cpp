@@ -1,0 +1,164 @@
+#include "core/model/model_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <set>
+
+#include "core/base/error.hpp"
+#include "core/base/json.hpp"
+#include "core/base/number.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr const char* kFormat = "sparsecrf model";
+constexpr int kVersion = 1, kWithNgrams = 2;
+
+using Names = std::set<std::string>;
+const Names kArrays{"labels.bytes", "labels.offsets", "attributes.bytes", "attributes.offsets", "features", "weights"};
+const Names kNgramArrays{"ngrams.attribute", "ngrams.length", "ngrams.labels"};
+const Names kMetadata{"format", "version", "start", "template", "n_columns", "training"};
+
+template <class Map>
+void check_names(const Map& found, const Names& expected, const char* what, const std::string& source) {
+    std::string names, wanted;
+    for (const auto& [name, value] : found) names += (names.empty() ? "" : ", ") + name;
+    for (const std::string& name : expected) wanted += (wanted.empty() ? "" : ", ") + name;
+    if (names != wanted) throw InputError(message(source, ": expected ", what, ' ', wanted, ", found ", names));
+}
+
+// No number is beyond what a double holds, in Python either.
+bool all_finite(const Json& json) {
+    if (json.is(Json::Kind::number)) {
+        const auto value = parse_number(json.text);
+        return value && (std::isfinite(*value) || json.whole());
+    }
+    return std::all_of(json.items.begin(), json.items.end(), all_finite);
+}
+
+Json metadata_json(const Container& file, const std::string& name) {
+    const std::string& text = file.metadata.at(name);
+    try {
+        Json made = parse_json(text);
+        if (!all_finite(made)) throw InputError("a number is not finite");
+        return made;
+    } catch (const InputError& error) {
+        throw InputError(message(file.source, ": expected JSON as ", name, ", found '", text.substr(0, 80), "' (",
+                                 error.what(), ")"));
+    }
+}
+
+[[noreturn]] void wrong_kind(const Container& file, const char* expected, const std::string& name) {
+    throw InputError(
+        message(file.source, ": expected ", expected, " as ", name, ", found ", file.metadata.at(name).substr(0, 80)));
+}
+
+std::shared_ptr<const Template> read_template(const Container& file) {
+    const Json json = metadata_json(file, "template");
+    if (json.is(Json::Kind::null)) return nullptr;
+    const Json *text = json.find("text"), *boundary = json.find("boundary"), *bytes = json.find("bytes");
+    const bool good = text != nullptr && boundary != nullptr && json.items.size() == (bytes == nullptr ? 2u : 3u) &&
+                      text->is(Json::Kind::text) && boundary->is(Json::Kind::text) &&
+                      (bytes == nullptr || bytes->is(Json::Kind::boolean));
+    if (!good) wrong_kind(file, "a template's text and boundary", "template");
+    if (boundary->text != "crf++" && boundary->text != "wapiti") {
+        throw InputError(
+            message(file.source, ": template: boundary: expected 'crf++' or 'wapiti', found '", boundary->text, "'"));
+    }
+    const Dialect dialect = boundary->text == "wapiti" ? Dialect::wapiti : Dialect::crfpp;
+    return std::make_shared<Template>(text->text, dialect, file.source + ": template",
+                                      bytes != nullptr && bytes->boolean);
+}
+
+std::shared_ptr<StringTable> read_strings(const Container& file, const std::string& name) {
+    const auto offsets = file.numbers<std::int64_t>(name + ".offsets", "I64");
+    const auto bytes = file.numbers<std::uint8_t>(name + ".bytes", "U8");
+    try {
+        return std::make_shared<StringTable>(bytes, offsets);
+    } catch (const InputError& error) {
+        throw InputError(message(file.source, ": ", name, ": ", error.what()));
+    }
+}
+
+NgramTable read_ngrams(const Container& file, std::int64_t n_labels) {
+    const auto attribute = file.numbers<std::int64_t>("ngrams.attribute", "I64");
+    const auto length = file.numbers<std::int64_t>("ngrams.length", "I64");
+    const auto labels = file.numbers<std::int64_t>("ngrams.labels", "I64");
+    if (attribute.size() != length.size()) {
+        throw InputError(message(file.source, ": n-grams: expected as many lengths as attributes, found ",
+                                 length.size(), " and ", attribute.size()));
+    }
+    const auto narrow = [&](std::int64_t x) {
+        if (x < std::numeric_limits<std::int32_t>::min() || x > std::numeric_limits<std::int32_t>::max()) {
+            throw InputError(message(file.source, ": ngrams: expected numbers below 2^31, found ", x));
+        }
+        return static_cast<std::int32_t>(x);
+    };
+    NgramTable table(n_labels);
+    std::size_t first = 0;
+    std::vector<std::int32_t> string;
+    for (std::size_t k = 0; k < attribute.size(); ++k) {
+        const auto n = static_cast<std::size_t>(std::max(narrow(length[k]), 0));
+        if (n > labels.size() - first) {
+            throw InputError(
+                message(file.source, ": n-grams: expected ", first + n, " labels or more, found ", labels.size()));
+        }
+        string.clear();
+        for (const std::int64_t y : labels.subspan(first, n)) string.push_back(narrow(y));
+        table.add(narrow(attribute[k]), string);
+        first += n;
+    }
+    if (first != labels.size()) {
+        throw InputError(message(file.source, ": n-grams: expected ", first, " labels, found ", labels.size()));
+    }
+    return table;
+}
+
+// What the metadata say.
+void read_metadata(const Container& file, ModelParts& made) {
+    const Json start = metadata_json(file, "start"), n_columns = metadata_json(file, "n_columns");
+    if (!start.is(Json::Kind::boolean)) wrong_kind(file, "bool", "start");
+    if (n_columns.whole().value_or(INT64_MAX) > INT32_MAX) wrong_kind(file, "int", "n_columns");
+    made.start = start.boolean;
+    made.n_columns = *n_columns.whole();
+    const Json training = metadata_json(file, "training");
+    if (!training.is(Json::Kind::object)) wrong_kind(file, "dict", "training");
+    const Json* encoding = training.find("encoding");
+    made.encoding = encoding != nullptr && encoding->is(Json::Kind::text) ? encoding->text : "utf-8";
+    made.lines = read_template(file);
+}
+
+}  // namespace
+
+ModelParts read_model(std::span<const std::byte> data, const std::string& source, Check check) {
+    const Container file = read_container(data, source, kFormat, {kVersion, kWithNgrams}, check);
+    const bool longer = file.metadata.at("version") == std::to_string(kWithNgrams);
+    Names arrays = kArrays;
+    if (longer) arrays.insert(kNgramArrays.begin(), kNgramArrays.end());
+    check_names(file.arrays, arrays, "arrays", source);
+    check_names(file.metadata, kMetadata, "metadata", source);
+    ModelParts made;
+    read_metadata(file, made);
+    const auto numbers = file.numbers<std::int64_t>("features", "I64");
+    const auto w = file.numbers<double>("weights", "F64", static_cast<std::int64_t>(numbers.size()));
+    made.w.assign(w.begin(), w.end());
+    made.labels = read_strings(file, "labels");
+    made.attributes = read_strings(file, "attributes");
+    try {
+        const std::int64_t n_labels = made.labels->size();
+        std::optional<NgramTable> table;
+        if (longer) table.emplace(read_ngrams(file, n_labels));
+        const bool some = table && table->size() > 0;
+        made.features = std::make_shared<FeatureSet>(
+            FeatureSet::from_numbers(n_labels, made.attributes->size(), numbers, some ? &*table : nullptr));
+        made.features->check_weights(made.w);
+    } catch (const InputError& error) {
+        const std::string what = error.what();
+        throw InputError(what.starts_with(source) ? what : source + ": " + what);
+    }
+    return made;
+}
+
+}  // namespace sparsecrf
