@@ -65,7 +65,7 @@ default_role = "code"  # `Model` in a docstring
 nitpick_ignore_regex = [
     ("py:.*", r"(numpy|np|scipy|sklearn|matplotlib|distributed|collections|typing|contextlib|enum|os|pathlib)\..*"),
     ("py:.*", r"(NDArray|Any|Axes|Figure)"),
-    ("py:.*", r"sparsecrf\.(_core\.(Labeller|StringTable|Template)|training\.[a-z_]+\..*|plots\.display\..*)"),
+    ("py:.*", r"sparsecrf\.(_core\.(Labeller|Resource|StringTable|Template)|training\.[a-z_]+\..*|plots\.display\..*)"),
     ("py:.*", r"sparsecrf\.(shards\.(folder\.ShardEntry|shards\.Workers)|dask\.encoding\.ShardedData)"),
     ("py:.*", r"sparsecrf\.(path\.scores\.Score|encoding\.ngrams\.Ngrams)"),
     ("py:.*", r"sparsecrf\.compat\.(tagger\.ParsedDump|training_log\.TrainLogParser|modelfile\..*|estimator\.Rows)"),
@@ -74,6 +74,7 @@ nitpick_ignore_regex = [
         "py:.*",
         r"(FileResource|Groups|NgramTable|Ngrams|Point|Rows|Scoring|Self|Source|Token|TrainLogParser|WeightTable)",
     ),
+    ("py:.*", r"(LexiconSource|TableSource)"),
 ]
 
 # ---- Gallery

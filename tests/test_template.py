@@ -212,14 +212,17 @@ def test_of_columns():
         ),
         (" U:%x[0,0]", "template, line 1, column 1: expected a line that begins"),
         ("éééééééééé", "template, line 1, column 1: expected a line that begins with U, B, * or #, found 'éééééé'"),
-        ("U:%y[0,0]", "template, line 1, column 4: expected x, t, m, l, p, s, h, c, n or e after '%', found 'y[0,0]'"),
+        (
+            "U:%y[0,0]",
+            "template, line 1, column 4: expected x, t, m, l, p, s, h, c, n, d or e after '%', found 'y[0,0]'",
+        ),
         (
             "U:%",
-            "template, line 1, column 4: expected x, t, m, l, p, s, h, c, n or e after '%', found the end of the line",
+            "template, line 1, column 4: expected x, t, m, l, p, s, h, c, n, d or e after '%', found the end of the line",
         ),
         (
             "U:50%",
-            "template, line 1, column 6: expected x, t, m, l, p, s, h, c, n or e after '%', found the end of the line",
+            "template, line 1, column 6: expected x, t, m, l, p, s, h, c, n, d or e after '%', found the end of the line",
         ),
         ("U:%x(0,0)", "template, line 1, column 5: expected '[', found '(0,0)'"),
         ("U:%x[a,0]", "template, line 1, column 6: expected a row, a whole number, found 'a,0]'"),
@@ -233,7 +236,10 @@ def test_of_columns():
         ("U:%x[9999999999,0]", "template, line 1, column 6: expected a smaller number"),
         ("U:%t[0,0]", "template, line 1, column 9: expected ',' and a regular expression in quotes, found ']'"),
         ("U:%m[0,0,a]", "template, line 1, column 10: expected a regular expression in quotes, found 'a]'"),
-        ("U:%L[0,0]", "template, line 1, column 4: expected x, t, m, l, p, s, h, c, n or e after '%', found 'L[0,0]'"),
+        (
+            "U:%L[0,0]",
+            "template, line 1, column 4: expected x, t, m, l, p, s, h, c, n, d or e after '%', found 'L[0,0]'",
+        ),
         ("U:%p[0,0]", "template, line 1, column 9: expected ',' and a number of characters, found ']'"),
         ("U:%S[0,0,]", "template, line 1, column 10: expected a number of characters, a whole number from 1, found ']"),
         (

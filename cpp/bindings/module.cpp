@@ -60,6 +60,7 @@ NB_MODULE(_core, m) {
     bindings::bind_features(m);
     bindings::bind_inference(m);
     bindings::bind_solvers(m);
+    bindings::bind_resource(m);
     bindings::bind_text(m);
     bindings::bind_crfsuite_model(m);
 }

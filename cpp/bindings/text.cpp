@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include <string>
 #include <variant>
@@ -57,17 +58,25 @@ void bind_template(nb::module_& m) {
         .def(
             "__init__",
             [](Template* self, std::variant<std::string, nb::bytes> lines, const std::string& boundary,
-               const std::string& source, bool bytes) {
+               const std::string& source, bool bytes, Template::Resources resources) {
                 const auto* raw = std::get_if<nb::bytes>(&lines);
                 std::string content = raw ? std::string(text_of(*raw)) : std::get<std::string>(std::move(lines));
-                new (self) Template(std::move(content), dialect_named(boundary), source, bytes);
+                new (self) Template(std::move(content), dialect_named(boundary), source, bytes, std::move(resources));
             },
             nb::arg("text"), nb::arg("boundary") = "crf++", nb::arg("source") = "template", nb::arg("bytes") = false,
+            nb::arg("resources") = Template::Resources(),
+            nb::sig("def __init__(self, text: str | bytes, boundary: str = 'crf++', source: str = 'template', "
+                    "bytes: bool = False, resources: collections.abc.Sequence[Resource] = ()) -> None"),
             "boundary: whose cells stand beyond the ends of a sequence, 'crf++' (_B-1, _B+1) or 'wapiti' (_x-1, _x+1); "
-            "source: the name of the template in errors; bytes: regular expressions read bytes, as Wapiti's do.")
+            "source: the name of the template in errors; bytes: regular expressions read bytes, as Wapiti's do; "
+            "resources: "
+            "what macros %d look up.")
         .def_prop_ro("text", &Template::text)
         .def_prop_ro("boundary", [](const Template& t) { return t.dialect() == Dialect::wapiti ? "wapiti" : "crf++"; })
         .def_prop_ro("bytes", &Template::bytes, "Whether regular expressions read bytes instead of characters.")
+        .def_prop_ro(
+            "resources", [](const Template& t) { return t.resources(); },
+            nb::sig("def resources(self) -> list[Resource]"), "What macros %d look up.")
         .def_prop_ro("n_columns", &Template::n_columns, "How many columns of observations the macros need.")
         .def_prop_ro(
             "kinds",

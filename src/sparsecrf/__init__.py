@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sparsecrf._core import Corpus, InputError, UnsatisfiableError
+    from sparsecrf.encoding.resources import Resource
     from sparsecrf.encoding.template import Template
     from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
     from sparsecrf.estimators.crf import CRF
@@ -32,6 +33,7 @@ _HOME = {
     "Fit": "training",
     "InputError": "_core",
     "Model": "model",
+    "Resource": "encoding.resources",
     "Template": "encoding.template",
     "UnsatisfiableError": "_core",
     "Vocabulary": "encoding.vocabulary",
@@ -52,6 +54,7 @@ __all__ = [
     "Fit",
     "InputError",
     "Model",
+    "Resource",
     "Template",
     "UnsatisfiableError",
     "Vocabulary",

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kLargestOffset = 1'000'000'000;
 
-constexpr std::string_view kFunctions = "lpsPShcn";
+constexpr std::string_view kFunctions = "lpsPShcndD";
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
@@ -18,6 +18,15 @@ std::string_view edge(std::int64_t row, std::int64_t length) {
     if (row < 0 || row >= length) return "outside";
     if (length == 1) return "only";
     return row == 0 ? "first" : row == length - 1 ? "last" : "inside";
+}
+
+void check_distinct(const Template::Resources& resources) {
+    for (std::size_t k = 0; k < resources.size(); ++k) {
+        for (std::size_t j = 0; j < k; ++j) {
+            if (resources[j]->name() != resources[k]->name()) continue;
+            throw InputError(message("resources: expected different names, found two called ", resources[k]->name()));
+        }
+    }
 }
 
 }  // namespace
@@ -76,17 +85,57 @@ struct Template::Parser {
         return static_cast<std::int64_t>(out.regexes_.size()) - 1;
     }
 
+    // A text that ends at ':', ',', ']' or a blank.
+    std::string_view word(const char* ends) {
+        skip_blanks();
+        const std::size_t start = at;
+        at = std::min(line.find_first_of(ends, at), line.size());
+        return line.substr(start, at - start);
+    }
+
+    // NAME, NAME:CLASS or NAME,n of a look-up.
+    void look_up(WordFunction& made) {
+        take(',', "',' and the name of a resource");
+        skip_blanks();
+        const std::size_t start = at;
+        const std::string_view name = word(":,] \t");
+        for (const auto& resource : out.resources_) {
+            if (resource->name() == name) made.resource = resource;
+        }
+        if (!made.resource) {
+            std::string given;
+            for (const auto& resource : out.resources_) given += (given.empty() ? "" : ", ") + resource->name();
+            fail(given.empty() ? "a look-up in a resource that is given (a lexicon, clusters or word classes); none is"
+                               : message("the name of a resource that is given: ", given),
+                 start);
+        }
+        skip_blanks();
+        if (at < line.size() && line[at] == ':') {
+            const std::size_t where = ++at;
+            const std::string_view wanted = word("]");
+            const auto found = made.resource->classes().find(wanted);
+            if (!made.is_lexicon() || !found) fail(message("a class of the lexicon ", name), where);
+            made.only = *found;
+        } else if (at < line.size() && line[at] == ',') {
+            if (made.is_lexicon()) fail("']' or ':' and a class, for a lexicon", at);
+            count(made);
+        }
+    }
+
+    void count(WordFunction& made) {
+        take(',', "',' and a number of characters");
+        const std::size_t start = at;
+        made.n = integer(false, "a number of characters, a whole number from 1");
+        if (made.n == 0) fail("a number of characters, a whole number from 1", start);
+    }
+
     // The number of a function of words, which is the same for all macros that ask the same.
     std::int64_t function(char letter, std::int64_t column) {
-        WordFunction made{lower(letter), letter != lower(letter), column, 0};
+        WordFunction made{lower(letter), letter != lower(letter), column};
         const bool affix = made.letter == 'p' || made.letter == 's';
         skip_blanks();
-        if (affix || (made.letter == 'h' && at < line.size() && line[at] == ',')) {
-            take(',', "',' and a number of characters");
-            const std::size_t start = at;
-            made.n = integer(false, "a number of characters, a whole number from 1");
-            if (made.n == 0) fail("a number of characters, a whole number from 1", start);
-        }
+        if (affix || (made.letter == 'h' && at < line.size() && line[at] == ',')) count(made);
+        if (made.letter == 'd') look_up(made);
         const auto found = std::find(out.functions_.begin(), out.functions_.end(), made);
         const std::int64_t index = found - out.functions_.begin();
         if (found == out.functions_.end()) out.functions_.push_back(made);
@@ -101,7 +150,7 @@ struct Template::Parser {
         item.macro = is_function ? 'f' : letter == 'e' ? 'e' : lower(letter);
         item.lower = !is_function && lower(letter) != letter;
         const bool known = is_function || letter == 'e' || item.macro == 'x' || item.macro == 't' || item.macro == 'm';
-        if (!known) fail("x, t, m, l, p, s, h, c, n or e after '%'", at);
+        if (!known) fail("x, t, m, l, p, s, h, c, n, d or e after '%'", at);
         ++at;
         take('[', "'['");
         skip_blanks();
@@ -156,9 +205,10 @@ struct Template::Parser {
     }
 };
 
-Template::Template(std::string text, Dialect dialect, const std::string& source, bool bytes)
-    : text_(std::move(text)), dialect_(dialect), bytes_(bytes) {
+Template::Template(std::string text, Dialect dialect, const std::string& source, bool bytes, Resources resources)
+    : text_(std::move(text)), dialect_(dialect), bytes_(bytes), resources_(std::move(resources)) {
     check_text(text_, source, 1);
+    check_distinct(resources_);
     std::string_view rest = without_mark(text_);
     for (std::int64_t number = 1; !rest.empty(); ++number) {
         std::string_view line = take_line(rest);
@@ -172,6 +222,12 @@ Template::Template(std::string text, Dialect dialect, const std::string& source,
     }
     if (lines_.empty())
         throw InputError(message(source, ": expected at least one line U..., B... or *..., found none"));
+    for (const auto& resource : resources_) {
+        const auto uses = [&](const WordFunction& function) { return function.resource == resource; };
+        if (std::any_of(functions_.begin(), functions_.end(), uses)) continue;
+        throw InputError(message("resource ", resource->name(), ": expected a line with %d[0,0,", resource->name(),
+                                 "] in the template (", source, "), found none"));
+    }
 }
 
 void Template::check_columns(std::int64_t available, const std::string& where) const {

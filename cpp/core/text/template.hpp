@@ -10,6 +10,8 @@
 //   %p[row,column,n]      its first n characters          %s[row,column,n]     its last n; %P, %S: in lower case
 //   %h[row,column]        its shape, "Xxx-00"             %h[row,column,n]     runs at most n long; 1: "Xx-0"
 //   %n[row,column]        its number of characters        %e[row]              first, last, only, inside or outside
+//   %d[row,column,NAME]   what the resource NAME says of it (resource.hpp), %D: in lower case; of a lexicon also
+//                         %d[row,column,NAME:CLASS], of a table %d[row,column,NAME,n]: the first n characters
 //
 // An attribute is the line with each macro replaced by its text. Beyond the ends of a sequence stand boundary cells, of
 // which functions of words change nothing.
@@ -56,13 +58,17 @@ class Template {
    public:
     enum class Kind { unigram, bigram, both };
 
-    // Throws at the first mistake, with the line and column it was found at.
-    Template(std::string text, Dialect dialect, const std::string& source, bool bytes = false);
+    using Resources = std::vector<std::shared_ptr<const Resource>>;
+
+    // Throws at the first mistake, with the line and column it was found at, and for resources that no line uses.
+    Template(std::string text, Dialect dialect, const std::string& source, bool bytes = false,
+             Resources resources = {});
 
     const std::string& text() const { return text_; }
     Dialect dialect() const { return dialect_; }
     // Whether regular expressions read bytes.
     bool bytes() const { return bytes_; }
+    const Resources& resources() const { return resources_; }
     std::int64_t size() const { return static_cast<std::int64_t>(lines_.size()); }
     Kind kind(std::int64_t line) const { return lines_[line].kind; }
     // Whether the line has a macro: its attribute is not the same at every position.
@@ -104,6 +110,7 @@ class Template {
     std::string text_;
     Dialect dialect_;
     bool bytes_;
+    Resources resources_;
     std::vector<Line> lines_;
     std::vector<Regex> regexes_;
     std::vector<WordFunction> functions_;

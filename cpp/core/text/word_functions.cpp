@@ -1,5 +1,7 @@
 #include "core/text/word_functions.hpp"
 
+#include <algorithm>
+
 #include "core/base/unicode.hpp"
 #include "core/base/utf8.hpp"
 
@@ -33,19 +35,6 @@ std::int64_t length_of(std::string_view cell) {
     std::int64_t n = 0;
     each_character(cell, [&](auto, auto, auto) { ++n; });
     return n;
-}
-
-void append_lower(std::string_view cell, std::string& out) {
-    for (std::size_t at = 0; at < cell.size();) {
-        const Utf8Character next = utf8_first(cell.substr(at));
-        if (next.code == Utf8Character::kNone) {
-            out.push_back(cell[at]);
-        } else {
-            append_utf8(lower_of(next.code), out);
-            if (next.code == 0x130) append_utf8(0x307, out);
-        }
-        at += next.length;
-    }
 }
 
 // The characters from number `first` to `last` - 1.
@@ -83,8 +72,27 @@ void append_classes(std::string_view cell, std::string& out) {
 
 }  // namespace
 
-void WordFunction::append(std::string_view cell, std::string& out) const {
+void append_lower(std::string_view text, std::string& out) {
+    for (std::size_t at = 0; at < text.size();) {
+        const Utf8Character next = utf8_first(text.substr(at));
+        if (next.code == Utf8Character::kNone) {
+            out.push_back(text[at]);
+        } else {
+            append_utf8(lower_of(next.code), out);
+            if (next.code == 0x130) append_utf8(0x307, out);
+        }
+        at += next.length;
+    }
+}
+
+void WordFunction::append(std::string_view cell, const TextHash& hash, std::string& out) const {
     switch (letter) {
+        case 'd': {
+            const auto found = resource->class_of(cell, hash, lower);
+            const std::string_view name = found ? resource->classes()[*found] : std::string_view("-");
+            out += n == 0 ? name : characters(name, 0, n);
+            return;
+        }
         case 'l':
             return append_lower(cell, out);
         case 'h':
@@ -103,15 +111,36 @@ void WordFunction::append(std::string_view cell, std::string& out) const {
     }
 }
 
+const LexiconMarks& WordValues::marks_of(const std::vector<WordFunction>& functions, std::size_t f, const Rows& rows) {
+    const auto same = [&](const WordFunction& other) {
+        const WordFunction& wanted = functions[f];
+        return other.resource == wanted.resource && other.lower == wanted.lower && other.column == wanted.column;
+    };
+    const std::size_t first = std::find_if(functions.begin(), functions.end(), same) - functions.begin();
+    if (first == f) functions[f].resource->match(rows, functions[f].column, functions[f].lower, marks_[f]);
+    return marks_[first];
+}
+
 void WordValues::compute(const std::vector<WordFunction>& functions, const Rows& rows) {
     size_ = static_cast<std::int64_t>(functions.size());
     bytes_.clear();
     ends_.clear();
     texts_.clear();
     hashes_.clear();
+    marks_.resize(functions.size());
+    std::vector<const LexiconMarks*> marks(functions.size(), nullptr);
+    for (std::size_t f = 0; f < functions.size(); ++f) {
+        if (functions[f].is_lexicon()) marks[f] = &marks_of(functions, f, rows);
+    }
     for (std::int64_t t = 0; t < rows.length; ++t) {
-        for (const WordFunction& function : functions) {
-            function.append(rows.cell(t, function.column), bytes_);
+        for (std::size_t f = 0; f < functions.size(); ++f) {
+            const WordFunction& function = functions[f];
+            if (marks[f] != nullptr) {
+                function.resource->append_marks(*marks[f], t, function.only, bytes_);
+            } else {
+                const std::int64_t cell = t * rows.n_columns + function.column;
+                function.append(rows.cells[cell], rows.hashes[cell], bytes_);
+            }
             ends_.push_back(bytes_.size());
         }
     }

@@ -16,6 +16,7 @@ from sparsecrf.progress import Advance, progress
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.formats import Format
+    from sparsecrf.encoding.resources import Resource
     from sparsecrf.encoding.template import Template
     from sparsecrf.encoding.vocabulary import Vocabulary
     from sparsecrf.model import Model
@@ -74,12 +75,13 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
     if charset.is_bytes and not format.takes_template:
         raise InputError(f"--encoding: expected text for {format.title} files, found bytes")
     template = None
+    resources, in_bytes = _resources(inputs), inputs.bytes or charset.is_bytes
     if inputs.template is not None:
-        template = Template.load(inputs.template, inputs.boundary, bytes=inputs.bytes or charset.is_bytes)
+        template = Template.load(inputs.template, inputs.boundary, bytes=in_bytes, resources=resources)
     elif inputs.features is not None:
-        lines = preset(inputs.features, _n_observed(inputs) if inputs.features == "columns" else 1, "--features")
-        source = f"--features {inputs.features}"
-        template = Template(lines, inputs.boundary, source, inputs.bytes or charset.is_bytes)
+        n_columns = _n_observed(inputs) if inputs.features == "columns" else 1
+        lines = preset(inputs.features, n_columns, "--features", resources)
+        template = Template(lines, inputs.boundary, f"--features {inputs.features}", in_bytes, resources)
     if init is None:
         return Manner(format, template, inputs.start is not False, encoding=charset.name)
     if template is None:
@@ -91,6 +93,21 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
         template = init.template
     start = init.vocabulary.start if inputs.start is None else inputs.start
     return Manner(format, template, start, tuple(init.labels), charset.name)
+
+
+def _resources(inputs: Inputs) -> list[Resource]:
+    """Those of --lexicon, --clusters and --classes."""
+    given = {"lexicon": inputs.lexicon, "clusters": inputs.clusters, "classes": inputs.classes}
+    if not any(given.values()):
+        if inputs.refer:
+            raise InputError("--refer: expected --lexicon, --clusters or --classes with it, found none")
+        return []
+    from sparsecrf.encoding.resources import named
+
+    if inputs.template is None and inputs.features is None:
+        option = next(kind for kind, files in given.items() if files)
+        raise InputError(f"--{option}: expected --features or --template with it, found none")
+    return [made for kind, files in given.items() for made in named(files or (), kind, store=not inputs.refer)]
 
 
 def _n_observed(inputs: Inputs) -> int:

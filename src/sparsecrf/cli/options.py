@@ -61,6 +61,36 @@ Features: TypeAlias = Annotated[
         autocompletion=lambda: list(PRESETS),
     ),
 ]
+Lexicon: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        rich_help_panel="Data",
+        help="Names of one word or several, a line each, with a tab and a class or without; may be given more than "
+        "once. Templates look it up by [bold]%d\\[0,0,NAME][/bold], --features use it by themselves.",
+        metavar="NAME=FILE",
+    ),
+]
+Clusters: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        rich_help_panel="Data",
+        help="Clusters of words, as [bold]sparsecrf data clusters[/bold] and Brown clustering programs write them; "
+        "as above.",
+        metavar="NAME=FILE",
+    ),
+]
+Classes: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(rich_help_panel="Data", help="Any table of words and classes; as above.", metavar="NAME=FILE"),
+]
+Refer: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--refer",
+        rich_help_panel="Data",
+        help="The model keeps the path and a checksum of --lexicon, --clusters and --classes, not their content.",
+    ),
+]
 DevFile: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -133,6 +163,10 @@ class Inputs:
     data: DataFiles
     template: TemplateFile = None
     features: Features = None
+    lexicon: Lexicon = None
+    clusters: Clusters = None
+    classes: Classes = None
+    refer: Refer = False
     dev: DevFile = None
     start: Start = None
     boundary: Boundary = "crf++"

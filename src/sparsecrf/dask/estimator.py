@@ -43,6 +43,7 @@ class DaskCRF(TrainingCRF):
     client: Client | None = None
     random_state = None  # no solver that works over shards has anything random
     features = None  # template=Template.preset(...) says it
+    resources = None  # a template has its own
 
     def __init__(
         self,

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from sparsecrf._core import InputError
 
+if TYPE_CHECKING:
+    from sparsecrf.encoding.resources import Resource
 
-def preset(name: str, n_columns: int = 1, option: str = "features") -> str:
-    """The text of a ready-made template, for data with so many columns. `option` is what the user calls the name."""
+
+def preset(name: str, n_columns: int = 1, option: str = "features", resources: Sequence[Resource] = ()) -> str:
+    """The text of a ready-made template, for data with so many columns, with lines for resources. `option` is what the
+    user calls the name."""
     if not isinstance(name, str) or name not in PRESETS:
         raise InputError(f"{option}: expected one of {', '.join(PRESETS)}, found {name!r}")
     if n_columns < 1:
         raise InputError(f"{option}: expected at least one column, found {n_columns}")
-    return "".join(f"{line}\n" for line in PRESETS[name](n_columns))
+    lines = PRESETS[name](n_columns)
+    more = [line for resource in resources for line in _LOOKED_UP[resource.kind](resource)]
+    return "".join(f"{line}\n" for line in [*lines[:-1], *more, lines[-1]])  # the bias comes last
 
 
 def _words(_: int = 1) -> list[str]:
@@ -100,6 +107,47 @@ def _columns(n_columns: int) -> list[str]:
         lines += [f"U:{k}:l{row:+}=%l[0,0]/%x[{row},{k}]" for row in (-1, 0, 1)]
     return ["# columns: column 0 is the word", *lines, "B"]
 
+
+def _of_clusters(clusters: Resource) -> list[str]:
+    """Beginnings of paths of four lengths: clusters of four sizes."""
+    name = clusters.name
+    return [
+        f"# clusters {name}",
+        *(f"U:{name}{n}{row:+}=%d[{row},0,{name},{n}]" for n in (4, 6, 10, 20) for row in range(-2, 3)),
+        *(f"U:{name}{n}-1+0=%d[-1,0,{name},{n}]/%d[0,0,{name},{n}]" for n in (6, 20)),
+        *(f"U:{name}{n}+0+1=%d[0,0,{name},{n}]/%d[1,0,{name},{n}]" for n in (6, 20)),
+        f"U:{name}k=%h[0,0,1]/%d[0,0,{name},10]",
+    ]
+
+
+def _of_classes(classes: Resource) -> list[str]:
+    name = classes.name
+    return [
+        f"# classes {name}",
+        *(f"U:{name}{row:+}=%d[{row},0,{name}]" for row in range(-2, 3)),
+        f"U:{name}-1+0=%d[-1,0,{name}]/%d[0,0,{name}]",
+        f"U:{name}+0+1=%d[0,0,{name}]/%d[1,0,{name}]",
+    ]
+
+
+def _of_lexicon(lexicon: Resource) -> list[str]:
+    """All classes together, each by itself if there are several, and in lower case."""
+    name = lexicon.name
+    each = [f":{c}" for c in lexicon.classes] if len(lexicon.classes) > 1 else []
+    return [
+        f"# lexicon {name}",
+        *(f"U:{name}{row:+}=%d[{row},0,{name}]" for row in range(-1, 2)),
+        *(f"U:{name}{c}=%d[0,0,{name}{c}]" for c in each),
+        f"U:{name}^=%D[0,0,{name}]",
+        *(f"U:{name}^{c}=%D[0,0,{name}{c}]" for c in each),
+        f"U:{name}k=%h[0,0,1]/%D[0,0,{name}]",
+        f"U:{name}l=%l[0,0]/%d[0,0,{name}]",
+        f"U:{name}-1+1=%d[-1,0,{name}]/%d[0,0,{name}]/%d[1,0,{name}]",
+    ]
+
+
+#: Lines for a resource, by its kind. How they were chosen: benchmarks/record/presets.md.
+_LOOKED_UP = {"lexicon": _of_lexicon, "clusters": _of_clusters, "classes": _of_classes}
 
 _PAIRS = [(-2, -1), (-1, 0), (0, 1), (1, 2)]
 _RUNS = [(-1, 0), (0, 1), (-1, 1), (-2, 0), (0, 2), (-2, 2)]  #: first and last row

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from sparsecrf import _core
 from sparsecrf._core import InputError
 from sparsecrf.encoding.presets import preset
+
+if TYPE_CHECKING:
+    from sparsecrf.encoding.resources import Resource
 
 
 class Template(_core.Template):
@@ -16,32 +20,43 @@ class Template(_core.Template):
     `U...` conditions labels, `B...` label pairs, `*...` both. `%x[row,column]` stands for a cell, `%X` for the same
     in lower case; `%t[row,column,"re"]` for true or false, `%m[row,column,"re"]` for what matches; `@row` counts
     from the ends of the sequence. Functions of words: `%l` lower case, `%p[row,column,n]` and `%s[row,column,n]` the
-    first and last n characters, `%h` the shape, `%c` classes of characters, `%n` length, `%e[row]` first or last. A
-    bare `U`, `B` or `*` is the bias. `boundary` says whose cells stand beyond the ends: 'crf++' or 'wapiti'. With
-    `bytes`, regular expressions read bytes of UTF-8, as Wapiti's do, not characters; what is left of a character that
-    they cut in two is written as \\xd0.
+    first and last n characters, `%h` the shape, `%c` classes of characters, `%n` length, `%e[row]` first or last.
+    `%d[row,column,NAME]` looks a cell up in the one of the `resources` that has this name, `%D` in lower case. A bare
+    `U`, `B` or `*` is the bias. `boundary` says whose cells stand beyond the ends: 'crf++' or 'wapiti'. With `bytes`,
+    regular expressions read bytes of UTF-8, as Wapiti's do, not characters; what is left of a character that they cut
+    in two is written as \\xd0.
     """
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], boundary: str = "crf++", *, bytes: bool = False) -> Template:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        boundary: str = "crf++",
+        *,
+        bytes: bool = False,
+        resources: Sequence[Resource] = (),
+    ) -> Template:
         """Read a template file."""
         with open(path, "rb") as file:
-            return cls(file.read(), boundary, os.fsencode(path).decode("utf-8", "backslashreplace"), bytes)
+            source = os.fsencode(path).decode("utf-8", "backslashreplace")
+            return cls(file.read(), boundary, source, bytes, resources)
 
     @classmethod
-    def of(cls, given: Template | str | os.PathLike[str]) -> Template:
-        """A template that may be given as such, by its lines, or by the name of its file.
+    def of(cls, given: Template | str | os.PathLike[str], resources: Sequence[Resource] = ()) -> Template:
+        """A template that may be given as such, by its lines, or by the name of its file; with resources.
 
         Text of several lines is the template itself, one line the name of a file if there is one, else a template.
         """
         if isinstance(given, Template):
+            if resources:
+                raise InputError("resources: expected them in the Template itself, Template(..., resources=...)")
             return given
         if not isinstance(given, (str, os.PathLike)):
             raise InputError(f"template: expected its lines, the name of a file or a Template, found {given!r:.60}")
         if not isinstance(given, str) or ("\n" not in given and os.path.exists(given)):
-            return cls.load(given)
+            return cls.load(given, resources=resources)
         try:
-            return cls(given)
+            return cls(given, resources=resources)
         except InputError as error:
             if "\n" in given:
                 raise
@@ -56,18 +71,20 @@ class Template(_core.Template):
         return cls("".join(f"*{k}:%x[0,{k}]\n" for k in range(n_columns)) + "*\n", source="columns")
 
     @classmethod
-    def preset(cls, name: str, n_columns: int = 1) -> Template:
-        """A ready-made template: "words", "tagging", "letters", or "columns" for rows of so many columns.
+    def preset(cls, name: str, n_columns: int = 1, *, resources: Sequence[Resource] = ()) -> Template:
+        """A ready-made template: "words", "tagging", "letters", or "columns" for rows of so many columns. It has lines
+        for all `resources`.
 
         `.text` has its lines, to print or to change.
         """
-        return cls(preset(name, n_columns, "preset"), source=f"preset {name}")
+        text = preset(name, n_columns, "preset", resources)
+        return cls(text, source=f"preset {name}", resources=resources)
 
     @staticmethod
     def conditions_pairs(attribute: str) -> bool:
         """Whether an attribute that a template made conditions label pairs."""
         return attribute[:1] in ("B", "b", "*")
 
-    def __reduce__(self) -> tuple[Any, tuple[str, str, str, bool]]:
+    def __reduce__(self) -> tuple[Any, tuple[str, str, str, bool, list[Any]]]:
         """For pickle and copy, by which scikit-learn clones the parameters of estimators."""
-        return type(self), (self.text, self.boundary, "template", self.bytes)
+        return type(self), (self.text, self.boundary, "template", self.bytes, self.resources)

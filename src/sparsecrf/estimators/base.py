@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.encoding.presets import preset
+from sparsecrf.encoding.resources import Resource, checked
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.frames import Groups, by_groups, check_one_of
@@ -39,6 +40,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
     solver: str
     template: Template | str | os.PathLike[str] | None
     features: str | None
+    resources: Iterable[Resource] | None
     max_iter: int | None
     tol: float
     n_jobs: int | None
@@ -82,12 +84,15 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
 
     def _template(self) -> MakesTemplate:
         """That of the parameter, which may be a file or lines; or of the features by name, for so many columns."""
+        resources = checked(self.resources)
         if self.features is None:
-            return None if self.template is None else Template.of(self.template)
+            if resources and self.template is None:
+                raise InputError("resources: expected features or a template with them, found neither")
+            return None if self.template is None else Template.of(self.template, resources)
         if self.template is not None:
             raise InputError("features: expected no template with it, found both")
         preset(self.features)  # raises for a name that there is not
-        return partial(_of_preset, self.features)
+        return partial(_of_preset, self.features, resources)
 
     def _threads(self) -> int:
         if self.n_jobs is not None and (isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral)):
@@ -173,8 +178,9 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _of_preset(name: str, n_columns: int) -> Template:
-    return Template(preset(name, n_columns), source=f"features {name!r}")
+def _of_preset(name: str, resources: list[Resource], n_columns: int) -> Template:
+    text = preset(name, n_columns, resources=resources)
+    return Template(text, source=f"features {name!r}", resources=resources)
 
 
 class PathWatch(PathProgress):

@@ -10,6 +10,7 @@ import numpy as np
 
 from sparsecrf._core import InputError
 from sparsecrf.defaults import ORDER, RHO1, RHO2, SOLVER, TOL
+from sparsecrf.encoding.resources import Resource
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.answering import BaseCRF
@@ -48,6 +49,8 @@ class CRF(BaseCRF):
     verbose : 1 shows progress, 2 a line for each iteration.
     features : a ready-made template instead, for sentences that are lists of words: words (entities, chunks), tagging
         (parts of speech), letters (words that are lists of letters), or columns (rows of columns, the word first).
+    resources : lexicons, clusters and word classes (`Resource.lexicon(name, file)`, ...), which `features` use by
+        themselves and a template by `%d[row,column,name]`.
     bigrams : which attributes condition label pairs: "bias" (none: plain transitions), "all", a collection of
         attributes, or a function of one. A template says so itself.
     start : whether the first token has a start label before it.
@@ -84,6 +87,7 @@ class CRF(BaseCRF):
         verbose: int = 0,
         *,
         features: str | None = None,
+        resources: Iterable[Resource] | None = None,
         bigrams: Bigrams = "bias",
         start: bool = True,
         observed_only: bool = False,
@@ -104,6 +108,7 @@ class CRF(BaseCRF):
         self.warm_start = warm_start
         self.verbose = verbose
         self.features = features
+        self.resources = resources
         self.bigrams = bigrams
         self.start = start
         self.observed_only = observed_only

@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 
 from sparsecrf._core import InputError
 from sparsecrf.defaults import RHO2, SOLVER, TOL
+from sparsecrf.encoding.resources import Resource
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.answering import BaseCRF
@@ -72,6 +73,7 @@ class CRFCV(BaseCRF):
         verbose: int = 0,
         *,
         features: str | None = None,
+        resources: Iterable[Resource] | None = None,
         n_rho: int | None = None,
         rho_min_ratio: float | None = None,
         cv: Any = None,
@@ -100,6 +102,7 @@ class CRFCV(BaseCRF):
         self.scoring = scoring
         self.selection = selection
         self.features = features
+        self.resources = resources
         self.bigrams = bigrams
         self.start = start
         self.observed_only = observed_only

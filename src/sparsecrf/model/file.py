@@ -197,10 +197,12 @@ def _finite(text: str) -> float:
 
 
 def template_to_json(template: Template | None) -> dict[str, Any] | None:
-    """`bytes` is there only if it is true, so that files of templates without it are as they always were."""
+    """`bytes` and `resources` are there only if need be: files of templates without them are as they always were."""
     if template is None:
         return None
-    return {"text": template.text, "boundary": template.boundary} | ({"bytes": True} if template.bytes else {})
+    record = {"text": template.text, "boundary": template.boundary} | ({"bytes": True} if template.bytes else {})
+    resources: list[Any] = template.resources
+    return record | ({"resources": [resource.to_json() for resource in resources]} if resources else {})
 
 
 def template_from_json(record: Any, source: str) -> Template | None:
@@ -208,10 +210,18 @@ def template_from_json(record: Any, source: str) -> Template | None:
         return None
     if (
         not isinstance(record, dict)
-        or record.keys() - {"bytes"} != {"text", "boundary"}
-        or not all(isinstance(value, bool if name == "bytes" else str) for name, value in record.items())
+        or record.keys() - {"bytes", "resources"} != {"text", "boundary"}
+        or not all(isinstance(value, _TEMPLATE.get(name, str)) for name, value in record.items())
     ):
         raise InputError(f"{source}: expected a template's text and boundary, found {str(record)[:80]}")
     from sparsecrf.encoding.template import Template
 
-    return Template(record["text"], record["boundary"], f"{source}: template", record.get("bytes", False))
+    resources = []
+    if "resources" in record:
+        from sparsecrf.encoding.resources import Resource
+
+        resources = [Resource.from_json(one, source) for one in record["resources"]]
+    return Template(record["text"], record["boundary"], f"{source}: template", record.get("bytes", False), resources)
+
+
+_TEMPLATE: dict[str, type] = {"bytes": bool, "resources": list}

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 #: A macro that the core has accepted: blanks may stand between its parts.
 _MACRO = re.compile(
-    r"%([xXtTmMlpPsShcne])\[\s*(@?)\s*([+-]?\d+)\s*(?:,\s*(\d+)\s*)?"
-    r'(?:,\s*(?:"((?:\\.|[^"\\])*)"|(\d+))\s*)?\]',
+    r"%([xXtTmMlpPsShcnedD])\[\s*(@?)\s*([+-]?\d+)\s*(?:,\s*(\d+)\s*)?"
+    r'(?:,\s*(?:"((?:\\.|[^"\\])*)"|(\d+)|([^"\]\s][^\]]*?))\s*)?\]',
     re.DOTALL,
 )
 _BLANKS = " \t\n\v\f\r"
@@ -28,6 +28,7 @@ class Macro:
     column: int | None  #: None: %e has none
     regex: str | None = None
     number: int | None = None  #: of characters
+    look_up: str | None = None  #: the name of a resource, and what stands behind it
 
     @property
     def text(self) -> str:
@@ -35,7 +36,8 @@ class Macro:
         column = "" if self.column is None else f",{self.column}"
         regex = "" if self.regex is None else f',"{self.regex}"'
         number = "" if self.number is None else f",{self.number}"
-        return f"%{self.letter}[{'@' * self.absolute}{self.row}{column}{regex}{number}]"
+        look_up = "" if self.look_up is None else f",{self.look_up}"
+        return f"%{self.letter}[{'@' * self.absolute}{self.row}{column}{regex}{number}{look_up}]"
 
     @property
     def is_of_words(self) -> bool:
@@ -89,8 +91,8 @@ def _parts(line: str) -> list[str | Macro]:
     for match in _MACRO.finditer(line):
         if match.start() > at:
             parts.append(line[at : match.start()])
-        letter, absolute, row, column, regex, number = match.groups()
+        letter, absolute, row, column, regex, number, look_up = match.groups()
         numbers = (None if text is None else int(text) for text in (column, number))
-        parts.append(Macro(letter, bool(absolute), int(row), next(numbers), regex, next(numbers)))
+        parts.append(Macro(letter, bool(absolute), int(row), next(numbers), regex, next(numbers), look_up))
         at = match.end()
     return [*parts, line[at:]] if at < len(line) else parts

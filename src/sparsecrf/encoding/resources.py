@@ -1,0 +1,180 @@
+"""Resources of templates: lexicons, clusters and word classes, stored in a model or referred to by a checksum."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from sparsecrf import _core
+from sparsecrf._core import InputError
+
+Path: TypeAlias = str | os.PathLike[str]
+#: What a lexicon can be made of: a file, entries, pairs of an entry and a class, a mapping of entries to classes.
+LexiconSource: TypeAlias = Path | Iterable[str | tuple[str, str]] | Mapping[str, str | Iterable[str]]
+#: What a table can be made of: a file, or a mapping of words to classes.
+TableSource: TypeAlias = Path | Mapping[str, str]
+KINDS = ("lexicon", "clusters", "classes")
+
+
+class Resource(_core.Resource):
+    """A lexicon, clusters of words, or classes of words, which lines of a template look up by `%d[row,column,NAME]`.
+
+    `Resource.lexicon`, `Resource.clusters` and `Resource.classes_of_words` make one from a file or from Python objects.
+    A model keeps its content; with `store=False` it keeps the path of the file and a checksum of its content, and
+    cannot be loaded without the same file.
+    """
+
+    def __init__(self, name: str, kind: str, content: bytes, source: str, *, path: str | None = None) -> None:
+        """`path`: where a model finds the content again; None: it keeps the content itself."""
+        super().__init__(name, kind, content, source)
+        self.path = path
+        self.sha256 = hashlib.sha256(content).hexdigest()
+
+    @classmethod
+    def lexicon(cls, name: str, source: LexiconSource, *, store: bool = True) -> Resource:
+        """Names of one word or several.
+
+        A file with an entry a line, or an entry, a tab and its class; a list of either; or a mapping of entries to a
+        class or several.
+        """
+        return cls._made(name, "lexicon", source, store)
+
+    @classmethod
+    def clusters(cls, name: str, source: TableSource, *, store: bool = True) -> Resource:
+        """Clusters of words with names whose beginnings name larger clusters.
+
+        The file of a Brown clustering program or of `sparsecrf data clusters` (path, word, count), one with word and
+        class, or a mapping.
+        """
+        return cls._made(name, "clusters", source, store)
+
+    @classmethod
+    def classes_of_words(cls, name: str, source: TableSource, *, store: bool = True) -> Resource:
+        """Any table of words and classes: a file with both in a line, or a mapping."""
+        return cls._made(name, "classes", source, store)
+
+    @classmethod
+    def _made(cls, name: str, kind: str, source: Any, store: bool) -> Resource:
+        if isinstance(source, (str, os.PathLike)):
+            content = _read(source, f"{kind} {name}")
+            path = None if store else os.path.abspath(source)
+            return cls(name, kind, content, os.fspath(source), path=path)
+        if not store:
+            raise InputError(f"{kind} {name}: expected a file to refer to, found {type(source).__name__}")
+        return cls(name, kind, "".join(_lines(source, f"{kind} {name}")).encode(), f"{kind} {name}")
+
+    def to_json(self) -> dict[str, Any]:
+        """What a model keeps."""
+        record: dict[str, Any] = {"name": self.name, "kind": self.kind, "sha256": self.sha256}
+        if self.path is not None:
+            return record | {"path": self.path}
+        content = self.content
+        packed = base64.b64encode(zlib.compress(content, 9)).decode("ascii")
+        return record | {"bytes": len(content), "content": packed}
+
+    @classmethod
+    def from_json(cls, record: Any, where: str) -> Resource:
+        """The resource of a model. `where` is the model's file, beside which a file that has moved is looked for."""
+        texts = {"name", "kind", "sha256", "path"} if isinstance(record, dict) and "path" in record else _STORED
+        if (
+            not isinstance(record, dict)
+            or record.keys() != texts | ({"bytes"} if texts is _STORED else set())
+            or not all(isinstance(record[name], str) for name in texts)
+            or type(record.get("bytes", 0)) is not int
+        ):
+            raise InputError(f"{where}: expected the record of a resource, found {str(record)[:80]}")
+        name, kind, path = record["name"], record["kind"], record.get("path")
+        if path is None:
+            content, source = _unpacked(record, where), f"{where}: {kind} {name}"
+        else:
+            path = _where_it_is(path, where)
+            content, source = _read(path, f"{where}: {kind} {name}"), path
+        found = cls(name, kind, content, source, path=path)
+        if found.sha256 != record["sha256"]:
+            raise InputError(
+                f"{source}: expected the file that the model was trained with, with the SHA-256 checksum "
+                f"{record['sha256']}, found {found.sha256}"
+            )
+        return found
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+        return type(self), (self.name, self.kind, self.content, f"{self.kind} {self.name}"), {"path": self.path}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Resource) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name}: {len(self):,} entries, {len(self.classes):,} classes>"
+
+    def _key(self) -> tuple[str, str, str]:
+        return self.name, self.kind, self.sha256
+
+
+_STORED = {"name", "kind", "sha256", "content"}
+
+
+def named(given: Iterable[str], kind: str, *, store: bool = True) -> list[Resource]:
+    """Resources as the command line gives them: NAME=FILE."""
+    made = []
+    for text in given:
+        name, equals, file = text.partition("=")
+        if not (name and equals and file):
+            raise InputError(f"--{kind}: expected NAME=FILE, found {text!r:.80}")
+        made.append(Resource._made(name, kind, file, store))
+    return made
+
+
+def checked(given: Any, option: str = "resources") -> list[Resource]:
+    """Resources that a user has given as a list."""
+    made = [] if given is None else [given] if isinstance(given, Resource) else list(given)
+    for resource in made:
+        if not isinstance(resource, Resource):
+            raise InputError(
+                f"{option}: expected Resource.lexicon(...), .clusters(...) or the like, found {resource!r:.60}"
+            )
+    return made
+
+
+def _read(path: Path, what: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise InputError(f"{what}: expected the file {os.fspath(path)}, found none: {error.strerror}") from error
+
+
+def _where_it_is(path: str, model: str) -> str:
+    """The path, or the file of its name beside the model."""
+    beside = os.path.join(os.path.dirname(model), os.path.basename(path))
+    return beside if not os.path.exists(path) and os.path.exists(beside) else path
+
+
+def _unpacked(record: dict[str, Any], where: str) -> bytes:
+    """The content, never more of it than is promised."""
+    try:
+        unpacker = zlib.decompressobj()
+        content = unpacker.decompress(base64.b64decode(record["content"], validate=True), record["bytes"] + 1)
+    except (ValueError, zlib.error) as error:
+        raise InputError(f"{where}: expected the packed content of {record['name']!r:.40}, found {error}") from error
+    return content
+
+
+def _lines(source: Any, where: str) -> Iterable[str]:
+    """Lines of a file from Python objects."""
+    if isinstance(source, Mapping):
+        pairs: Any = ((x, c) for x, cs in source.items() for c in ([cs] if isinstance(cs, str) else cs))
+    elif isinstance(source, Iterable):
+        pairs = ((x,) if isinstance(x, str) else x for x in source)
+    else:
+        raise InputError(f"{where}: expected a file, a list or a mapping, found {type(source).__name__}")
+    for pair in pairs:
+        if not all(isinstance(text, str) and not set(text) & set("\t\n\r") for text in pair):
+            raise InputError(f"{where}: expected text without tabs and ends of lines, found {pair!r:.80}")
+        yield "\t".join(pair) + "\n"
