@@ -218,11 +218,11 @@ def test_of_columns():
         ),
         (
             "U:%",
-            "template, line 1, column 4: expected x, t, m, l, p, s, h, c, n, d or e after '%', found the end of the line",
+            "template, line 1, column 4: expected x, t, m, l, p, s, h, c, n, d or e after '%', found the end of",
         ),
         (
             "U:50%",
-            "template, line 1, column 6: expected x, t, m, l, p, s, h, c, n, d or e after '%', found the end of the line",
+            "template, line 1, column 6: expected x, t, m, l, p, s, h, c, n, d or e after '%', found the end of",
         ),
         ("U:%x(0,0)", "template, line 1, column 5: expected '[', found '(0,0)'"),
         ("U:%x[a,0]", "template, line 1, column 6: expected a row, a whole number, found 'a,0]'"),
