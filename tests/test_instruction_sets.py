@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import make_limits, make_problem
 from sparsecrf import _core
 
-KNOWN = ("baseline", "avx2", "avx512")
+KNOWN = ("baseline", "avx2", "avx512", "neon")
 
 
 @pytest.fixture

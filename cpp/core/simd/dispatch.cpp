@@ -4,41 +4,58 @@
 #include "core/base/error.hpp"
 #include "kernels.hpp"
 
-#if defined(SPARSECRF_X86) && defined(_MSC_VER) && !defined(__clang__)
+#ifdef SPARSECRF_X86
+#if defined(_MSC_VER) && !defined(__clang__)
 #include <immintrin.h>
 #include <intrin.h>
+#else
+#include <cpuid.h>
+#endif
 #endif
 
 namespace sparsecrf {
 namespace {
 
 #ifdef SPARSECRF_X86
+struct Cpuid {
+    unsigned a, b, c, d;  // the registers EAX to EDX
+};
+
 #if defined(_MSC_VER) && !defined(__clang__)
-// The processor has the instructions and the system saves the registers (XCR0).
-bool has_avx2() {
+Cpuid cpuid(int leaf) {
     int r[4];
-    __cpuid(r, 0);
-    if (r[0] < 7) return false;
-    __cpuid(r, 1);
-    const bool osxsave = r[2] & (1 << 27), fma = r[2] & (1 << 12);
-    if (!osxsave || !fma || (_xgetbv(0) & 6) != 6) return false;
-    __cpuidex(r, 7, 0);
-    return r[1] & (1 << 5);
+    __cpuidex(r, leaf, 0);
+    return {static_cast<unsigned>(r[0]), static_cast<unsigned>(r[1]), static_cast<unsigned>(r[2]),
+            static_cast<unsigned>(r[3])};
 }
-bool has_avx512() {
-    if (!has_avx2() || (_xgetbv(0) & 0xe6) != 0xe6) return false;
-    int r[4];
-    __cpuidex(r, 7, 0);
-    const int f = 1 << 16, dq = 1 << 17, bw = 1 << 30, vl = static_cast<int>(1u << 31);
-    return (r[1] & f) && (r[1] & dq) && (r[1] & bw) && (r[1] & vl);
-}
+unsigned saved_registers() { return static_cast<unsigned>(_xgetbv(0)); }
 #else
-bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
-bool has_avx512() {
-    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+// Not __builtin_cpu_supports, which needs a library that not every compiler brings.
+Cpuid cpuid(int leaf) {
+    Cpuid r;
+    __cpuid_count(leaf, 0, r.a, r.b, r.c, r.d);
+    return r;
+}
+unsigned saved_registers() {
+    unsigned low, high;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
 }
 #endif
+
+constexpr unsigned bit(int n) { return 1u << n; }
+constexpr bool all_of(unsigned word, unsigned wanted) { return (word & wanted) == wanted; }
+
+// The processor has the instructions, and the system saves the registers when it switches threads (XCR0).
+bool has_avx2() {
+    const unsigned fma = bit(12), osxsave = bit(27), avx = bit(28), avx2 = bit(5), ymm = bit(1) | bit(2);
+    return cpuid(0).a >= 7 && all_of(cpuid(1).c, fma | osxsave | avx) && all_of(saved_registers(), ymm) &&
+           all_of(cpuid(7).b, avx2);
+}
+bool has_avx512() {
+    const unsigned f = bit(16), dq = bit(17), bw = bit(30), vl = bit(31), zmm = bit(5) | bit(6) | bit(7);
+    return has_avx2() && all_of(saved_registers(), zmm) && all_of(cpuid(7).b, f | dq | bw | vl);
+}
 #endif
 
 // Slowest first.
@@ -47,6 +64,9 @@ std::vector<const Kernels*> available() {
 #ifdef SPARSECRF_X86
     if (has_avx2()) all.push_back(&avx2::table());
     if (has_avx512()) all.push_back(&avx512::table());
+#endif
+#ifdef SPARSECRF_ARM64
+    all.push_back(&neon::table());  // every 64-bit ARM has it
 #endif
     return all;
 }

@@ -64,5 +64,10 @@ namespace avx512 {
 const Kernels& table();
 }
 #endif
+#ifdef SPARSECRF_ARM64
+namespace neon {
+const Kernels& table();
+}
+#endif
 
 }  // namespace sparsecrf

@@ -1,5 +1,6 @@
 // One native vector of doubles. The including file defines SPARSECRF_LANES (2, 4 or 8) and SPARSECRF_CLONE, the
 // namespace of its clone: nothing here may have a name that another clone's object file could share.
+// SPARSECRF_ARRAYS asks for what compilers without vector extensions get: cpp/tests/kernels.cpp compares it.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +11,20 @@ namespace sparsecrf::SPARSECRF_CLONE {
 inline constexpr int L = SPARSECRF_LANES;
 
 #if defined(__GNUC__) || defined(__clang__)
+#define SPARSECRF_INLINE inline __attribute__((always_inline))
+#else
+#define SPARSECRF_INLINE __forceinline
+#endif
+
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(SPARSECRF_ARRAYS)
 typedef double Vec __attribute__((vector_size(L * 8)));
 typedef std::int64_t IntVec __attribute__((vector_size(L * 8)));
-#define SPARSECRF_INLINE inline __attribute__((always_inline))
-
 SPARSECRF_INLINE Vec select(IntVec mask, Vec yes, Vec no) { return mask ? yes : no; }
 SPARSECRF_INLINE IntVec bits(Vec x) { return reinterpret_cast<IntVec>(x); }
 SPARSECRF_INLINE Vec from_bits(IntVec x) { return reinterpret_cast<Vec>(x); }
 SPARSECRF_INLINE Vec broadcast(double x) { return x - Vec{}; }  // x - 0 is x, also for -0: no subtraction is left
 #else
 // Compilers without vector extensions get small arrays with the same operators; their optimiser does what it can.
-#define SPARSECRF_INLINE __forceinline
 template <class T>
 struct Lanes {
     T x[L];

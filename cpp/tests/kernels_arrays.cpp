@@ -1,0 +1,7 @@
+// The kernels as compilers without vector extensions get them (simd/vec.hpp), for any compiler.
+#define SPARSECRF_ARRAYS
+#define SPARSECRF_CLONE arrays
+#define SPARSECRF_LANES 4
+#define SPARSECRF_TILE 4
+#define SPARSECRF_RANK_TILE 2
+#include "core/simd/kernels.inl"
