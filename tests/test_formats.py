@@ -8,35 +8,43 @@ from program import Program
 from sparsecrf import InputError, Model, encode_folder
 from sparsecrf.encoding.convert import converted
 from sparsecrf.encoding.encode import encode_files
-from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, FORMATS, Format, format_named, format_of
-from sparsecrf.files.text import pieces
+from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, FORMATS, Records, format_named, format_of
+from sparsecrf.encoding.formats.records import Record
 
 
-class Slashes(Format):
+class Slashes(Records):
     """A format as someone might add it: word/LABEL a line."""
 
     name = "slashes"
     title = "slash"
     suffix = ".slashes"
 
-    def add(self, encoder, piece, source, layout):
-        lines = (line.rpartition("/")[::2] for line in piece.data.decode().splitlines())
-        text = "".join(f"{label}\t{word}\n" if word else "\n" for word, label in lines)
-        return CRFSUITE.add(encoder, piece._replace(data=text.encode()), source, layout)
+    def records(self, piece, source, labelled):
+        lines, first = [], piece.line
+        for number, line in enumerate([*piece.data.decode().splitlines(), ""], piece.line):
+            if line:
+                lines.append(line)
+            elif lines:
+                yield Sentence(lines, first, labelled)
+                lines, first = [], number + 1
 
-    def read(self, source, template=None):
-        for piece in pieces(source):
-            for sequence in piece.data.decode().strip().split("\n\n"):
-                tokens = [line.rpartition("/") for line in sequence.split("\n")]
-                yield [[(word, 1.0)] for word, _, _ in tokens], [label for _, _, label in tokens]
+    def text(self, rows, labels):
+        return "".join(f"{row[0]}/{label}\n" for row, label in zip(rows, labels, strict=True)) + "\n"
 
-    def write(self, sequences, source):
-        for tokens, labels in sequences:
-            yield from (f"{attributes[0][0]}/{label}\n" for attributes, label in zip(tokens, labels, strict=True))
-            yield "\n"
+
+class Sentence(Record):
+    def __init__(self, lines, line, labelled):
+        self.line, self._lines = line, lines
+        self.rows = [[line.partition("/")[0]] for line in lines]
+        if labelled:
+            self.labels = [line.partition("/")[2] for line in lines]
+
+    def filled(self, answer):
+        return "".join(f"{row[0]}/{label}\n" for row, label in zip(self.rows, answer.labels, strict=True)) + "\n"
 
 
 WORDS = "a/A\nb/B\n\nb/B\na/A\na/A\n\n"
+COLUMN_TEXT = "a A\nb B\n\nb B\na A\na A\n\n"
 ATTRIBUTES = "A\ta\nB\tb\n\nB\tb\nA\ta\nA\ta\n\n"
 
 
@@ -49,7 +57,7 @@ def slashes(monkeypatch):
 @pytest.fixture
 def files(tmp_path, monkeypatch, capsys):
     program = Program(tmp_path, monkeypatch, capsys)
-    program.write(d_slashes=WORDS, d_txt=WORDS, d_crfsuite=ATTRIBUTES)
+    program.write(d_slashes=WORDS, d_other=WORDS, d_txt=COLUMN_TEXT, d_crfsuite=ATTRIBUTES)
     return program
 
 
@@ -63,23 +71,39 @@ def content(file):
     "more",
     [
         ["d.slashes"],
-        ["d.txt", "--format", "slashes"],
+        ["d.other", "--format", "slashes"],
         ["d.slashes", "--dev", "d.slashes"],
         ["d.slashes", "--cache", "folder"],
     ],
 )
 def test_a_new_format_is_read_like_the_others(slashes, files, more):
-    assert files("train", "d.crfsuite", "-m", "expected").status == 0
+    assert files("train", "d.txt", "--features", "words", "-m", "expected").status == 0
     done = files("train", *more, "-m", "found")
     assert done.status == 0, done.err
     assert content("found") == content("expected")
 
 
+def test_a_new_format_is_labelled_and_scored(slashes, files):
+    assert files("train", "d.slashes", "-m", "m", "--rho1", "0.01").status == 0
+    labelled = files("label", "-m", "m", "d.slashes", "-o", "found.slashes")
+    assert labelled.status == 0, labelled.err
+    assert (files.directory / "found.slashes").read_text() == WORDS
+    assert files("label", "-m", "m", stdin=b"a\n\n").out == "a/A\n\n"  # as the data of training
+    assert files("label", "-m", "m", "d.txt", "--format", "columns").out.startswith("a A A\n")
+    for scored in (["d.slashes", "-m", "m"], ["found.slashes", "--gold", "d.slashes"]):
+        assert '"token_error": 0.0' in files("eval", *scored, "--json").out
+    report = files("report", "m", "--data", "d.slashes", "-o", "page.html")
+    assert report.status == 0, report.err
+
+
 def test_a_new_format_is_converted(slashes):
-    there = "".join(converted(io.BytesIO(WORDS.encode()), slashes, CRFSUITE))
-    assert there == ATTRIBUTES
-    assert "".join(converted(io.BytesIO(there.encode()), CRFSUITE, slashes)) == WORDS
-    assert "".join(converted(io.BytesIO(WORDS.encode()), slashes, COLUMNS)) == WORDS.replace("/", " ")
+    def convert(text, read, write, template=None):
+        return "".join(converted(io.BytesIO(text.encode()), read, write, template))
+
+    assert convert(WORDS, slashes, COLUMNS) == COLUMN_TEXT
+    assert convert(COLUMN_TEXT, COLUMNS, slashes) == WORDS
+    assert convert(ATTRIBUTES, CRFSUITE, slashes) == WORDS
+    assert convert(WORDS, slashes, CRFSUITE) == ATTRIBUTES.replace("\ta", "\tU0\\:a").replace("\tb", "\tU0\\:b")
 
 
 def test_a_new_format_makes_folders_of_its_own(slashes, files):
@@ -96,9 +120,9 @@ def test_the_name_of_a_file_says_its_format(slashes):
 
 
 def test_names_that_are_none():
-    with pytest.raises(InputError, match="--format: expected columns or crfsuite, found 'xml'"):
+    with pytest.raises(InputError, match="--format: expected columns, crfsuite, conllu, jsonl or tokens, found 'xml'"):
         format_named("xml", "--format")
-    with pytest.raises(InputError, match="format: expected columns or crfsuite, found 'xml'"):
+    with pytest.raises(InputError, match="format: expected columns, crfsuite, conllu, jsonl or tokens, found 'xml'"):
         encode_folder("folder", ["d.txt"], format="xml")
 
 

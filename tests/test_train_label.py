@@ -107,7 +107,7 @@ def test_unlabelled_input_gets_the_same_labels(trained):
 
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
 def test_threads_keep_the_order(trained, threads, monkeypatch):
-    monkeypatch.setattr("sparsecrf.files.text.pieces.__defaults__", (200,))
+    monkeypatch.setattr("sparsecrf.encoding.formats.Format.pieces.__defaults__", (200,))
     expected = trained("label", "-m", "m.safetensors", "train.txt", "--threads", "1").out
     assert trained("label", "-m", "m.safetensors", "train.txt", "--threads", threads).out == expected
     assert trained("label", "-m", "m.safetensors", "train.txt", "-o", "o.txt", "--threads", threads).out == ""

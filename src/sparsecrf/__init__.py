@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sparsecrf._core import Corpus, InputError, UnsatisfiableError
+    from sparsecrf.encoding.formats.conllu import read_conllu
+    from sparsecrf.encoding.formats.json_lines import read_jsonl
+    from sparsecrf.encoding.formats.token_lines import read_tokens
     from sparsecrf.encoding.resources import Resource
     from sparsecrf.encoding.template import Template
     from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
@@ -40,6 +43,9 @@ _HOME = {
     "encode_folder": "shards.encode_folder",
     "fit": "training",
     "read_columns": "files.columns",
+    "read_conllu": "encoding.formats.conllu",
+    "read_jsonl": "encoding.formats.json_lines",
+    "read_tokens": "encoding.formats.token_lines",
 }
 
 #: Modules that need not be imported by name.
@@ -62,6 +68,9 @@ __all__ = [
     "encode_folder",
     "fit",
     "read_columns",
+    "read_conllu",
+    "read_jsonl",
+    "read_tokens",
 ]
 
 

@@ -11,7 +11,7 @@ import typer
 
 from sparsecrf._core import InputError
 from sparsecrf.cli.options import Boundary, Bytes, Encoding
-from sparsecrf.encoding.formats import FORMATS, Format
+from sparsecrf.encoding.formats import FORMATS, Format, format_named
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
@@ -66,7 +66,7 @@ def _write(target: str, lines: Iterable[bytes]) -> None:
         file.writelines(lines)
 
 
-#: Data from any format to any other, by --from and --to.
+#: Data from any format to any other, by --from and --to, where a choice may follow: conllu:xpos.
 _DATA = {(a.name, b.name): _data(a, b) for a, b in permutations(FORMATS.values(), 2)}
 #: What can be converted, by --from and --to. The two together say what a file is: a crfsuite file that becomes a
 #: sparsecrf file is a model, one that becomes columns is data.
@@ -95,22 +95,28 @@ def convert(
     bytes: Bytes = False,
     encoding: Encoding = None,
 ) -> None:
-    """Convert models to and from sparsecrf's format, data between columns and crfsuite.
+    """Convert models to and from sparsecrf's format, data between the formats that `train` reads.
 
     Models: crfsuite (a model file, or the text of `crfsuite dump`), wapiti (a model file, or the text of `wapiti dump`)
     and crf++ (a model file, or the text model of `crf_learn -t`) to sparsecrf; sparsecrf to crfsuite (that text), to
     crfsuite-binary (a model file), to wapiti (a model file) and to crf++ (a text model, of which `crf_learn -C` makes a
     model file). What another tool cannot express is refused.
-    Data: columns to crfsuite and back; [bold]-[/bold] is standard input or output.
+    Data: columns, crfsuite, conllu (conllu:xpos, ...), jsonl and tokens, from any to any other; [bold]-[/bold] is
+    standard input or output.
     """
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.encoding.template import Template
 
-    if (from_, to) not in CONVERSIONS:
+    names = from_.partition(":")[0], to.partition(":")[0]
+    if names not in CONVERSIONS:
         known = ", ".join(f"{a} to {b}" for a, b in CONVERSIONS)
         raise typer.BadParameter(f"expected one of {known}, found {from_} to {to}", param_hint="--from, --to")
-    is_data = (from_, to) in _DATA
-    if template is not None and not (is_data and FORMATS[from_].takes_template):
+    is_data = names in _DATA
+    if not is_data and names != (from_, to):
+        raise typer.BadParameter(
+            "expected nothing after the name of a model's tool, found :", param_hint="--from, --to"
+        )
+    if template is not None and not (is_data and FORMATS[names[0]].takes_template):
         raise typer.BadParameter(f"expected none for a {from_} file", param_hint="--template")
     if not is_data and "-" in (source, target):
         raise typer.BadParameter("expected files, found - for a model", param_hint="IN, OUT")
@@ -119,4 +125,8 @@ def convert(
     check_readable(source, template)
     check_writable(target)
     lines = None if template is None else Template.load(template, boundary, bytes=bytes)
-    CONVERSIONS[from_, to](source, target, lines, encoding)
+    if is_data:
+        conversion = _data(format_named(from_, "--from"), format_named(to, "--to"))
+    else:
+        conversion = CONVERSIONS[names]
+    conversion(source, target, lines, encoding)

@@ -32,6 +32,13 @@ ENCODING = Declared(
     metavar="NAME|bytes",
     panel="Data",
 )
+FORMAT = Declared(
+    "Format of the data: columns, crfsuite, conllu (or conllu:upos, xpos, feats, upos+feats), jsonl (or jsonl:FIELD), "
+    "tokens. By default what the name of the file says, else as the data that the model was trained on.",
+    "--format",
+    metavar="NAME",
+    panel="Data",
+)
 RAGGED = Declared(
     "Lines may have different numbers of columns: the template's columns come first, the label last.",
     "--ragged",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sparsecrf.chunks import Scheme
-from sparsecrf.cli.options import Encoding, Ragged
+from sparsecrf.cli.options import Encoding, ModelFormat, Ragged
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,10 +22,14 @@ _MOST_LABELS = 50  # in a table
 
 
 def evaluate(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Column file; - is standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Labelled data; - is standard input.")],
     model: Annotated[
         str | None,
         typer.Option("--model", "-m", help="Label FILE with this model first."),
+    ] = None,
+    gold: Annotated[
+        str | None,
+        typer.Option("--gold", metavar="FILE", help="The same data with gold labels, if FILE has predicted ones only."),
     ] = None,
     scheme: Annotated[
         Scheme,
@@ -35,6 +39,7 @@ def evaluate(
             "a field, <x> goes on; runs: every run of equal labels is a field."
         ),
     ] = Scheme.AUTO,
+    format: ModelFormat = None,
     ragged: Ragged = False,
     encoding: Encoding = None,
     confusion: Annotated[int, typer.Option(min=0, metavar="N", help="Show the N most frequent confusions.")] = 0,
@@ -42,21 +47,24 @@ def evaluate(
 ) -> None:
     """Score predicted labels: errors by token and sequence; precision, recall and F1 of chunks, as conlleval has them.
 
-    The last two columns of FILE are the gold and the predicted label; with -m the last column is the gold label.
+    The last two columns of FILE are the gold and the predicted label; with -m the last column is the gold label. Files
+    of other formats have one label a token: -m predicts the others, or --gold has them.
     """
     from rich.console import Console
 
     from sparsecrf import InputError
     from sparsecrf.files.text import name_of
 
+    if model is not None and gold is not None:
+        raise typer.BadParameter("expected none with -m, which predicts labels for FILE", param_hint="--gold")
     notes = Console(stderr=True, highlight=False, markup=False, emoji=False)
     with notes.status(f"Evaluating {name_of(file)} ..."):
-        evaluation = _evaluate(file, model, scheme, ragged=ragged, encoding=encoding)
-    if model is None and not _columns_share_labels(evaluation):
-        gold, predicted = next(iter(evaluation.confusion))
+        evaluation = _evaluate(file, model, scheme, gold=gold, format=format, ragged=ragged, encoding=encoding)
+    if model is None and gold is None and not _columns_share_labels(evaluation):
+        first, second = next(iter(evaluation.confusion))
         raise InputError(
             f"{name_of(file)}: expected gold and predicted labels in the last two columns, found columns without a "
-            f"common label ({gold!r} and {predicted!r} in the first line). If the file has no predicted labels yet, "
+            f"common label ({first!r} and {second!r} in the first line). If the file has no predicted labels yet, "
             "-m MODEL predicts them"
         )
     if as_json:
@@ -66,7 +74,7 @@ def evaluate(
 
 
 def _evaluate(file: str, model: str | None, scheme: Scheme, **reading: Any) -> Evaluation:
-    """`reading`: ragged, encoding."""
+    """`reading`: gold, format, ragged, encoding."""
     from sparsecrf import InputError
     from sparsecrf.files.text import name_of
     from sparsecrf.metrics import Evaluation
@@ -83,17 +91,55 @@ def _evaluate(file: str, model: str | None, scheme: Scheme, **reading: Any) -> E
 
 
 def _label_sequences(
-    file: str, model: str | None, *, ragged: bool = False, encoding: str | None = None
+    file: str,
+    model: str | None,
+    *,
+    gold: str | None = None,
+    format: str | None = None,
+    ragged: bool = False,
+    encoding: str | None = None,
 ) -> Iterator[tuple[list[str], list[str]]]:
     """Gold and predicted labels, sequence by sequence."""
+    from sparsecrf import InputError
+    from sparsecrf.encoding.formats import format_named, format_of
     from sparsecrf.files.charset import UTF8, Charset, decoded
     from sparsecrf.files.columns import read_columns
 
     if model is not None:
-        yield from _predicted(file, model, ragged=ragged, encoding=encoding)
+        yield from _predicted(file, model, format=format, ragged=ragged, encoding=encoding)
         return
-    with decoded(file, Charset(encoding or UTF8, "--encoding")) as source:
-        yield from _last_two(file, read_columns(source, ragged=ragged))
+    charset = Charset(encoding or UTF8, "--encoding")
+    of = format_of(file) if format is None else format_named(format, "--format")
+    of.check_columns(ragged, charset.is_bytes, "--")
+    with decoded(file, charset) as source:
+        if gold is not None:
+            with decoded(gold, charset) as gold_source:
+                yield from _in_step(of.labels(gold_source, ragged=ragged), of.labels(source, ragged=ragged), gold, file)
+        elif of.has_columns:
+            yield from _last_two(file, read_columns(source, ragged=ragged))
+        else:
+            raise InputError(f"--gold: expected a file of gold labels or -m MODEL for {of.title} files, found neither")
+
+
+def _in_step(
+    gold: Iterator[list[str]], predicted: Iterator[list[str]], gold_file: str, file: str
+) -> Iterator[tuple[list[str], list[str]]]:
+    """Labels of the same sequences in two files."""
+    from itertools import zip_longest
+
+    from sparsecrf import InputError
+    from sparsecrf.files.text import name_of
+
+    for i, (right, found) in enumerate(zip_longest(gold, predicted)):
+        if right is None or found is None:
+            raise InputError(
+                f"{name_of(file)}: expected as many sequences as in {name_of(gold_file)}, found "
+                f"{'more' if right is None else f'no more than {i}'}"
+            )
+        if len(right) != len(found):
+            expected = f"{len(right)} tokens as in {name_of(gold_file)}"
+            raise InputError(f"{name_of(file)}, sequence {i}: expected {expected}, found {len(found)}")
+        yield right, found
 
 
 def _last_two(file: str, sequences: Iterable[list[list[str]]]) -> Iterator[tuple[list[str], list[str]]]:
@@ -126,9 +172,8 @@ def _predicted(file: str, model: str, **reading: Any) -> Iterator[tuple[list[str
     from sparsecrf import Model
     from sparsecrf.model.predict import predicted
 
-    for _, sequences in predicted(Model.load(model), file, **reading):
-        for rows in sequences:
-            yield [row[-2] for row in rows], [row[-1] for row in rows]
+    for _, gold, labels in predicted(Model.load(model), file, **reading):
+        yield gold, labels
 
 
 def _columns_share_labels(evaluation: Evaluation) -> bool:

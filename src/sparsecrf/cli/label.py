@@ -12,10 +12,11 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 from sparsecrf._core import InputError
 from sparsecrf.cli.answers import OnError
-from sparsecrf.cli.declared import ENCODING, QUIET, RAGGED, THREADS, Declared
+from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED, THREADS, Declared
 from sparsecrf.model.chunk_rules import SCHEMES, forbidden_pairs
 
 if TYPE_CHECKING:
+    from sparsecrf.encoding.formats import Format
     from sparsecrf.files.text import Piece
     from sparsecrf.progress import Advance
 
@@ -54,6 +55,7 @@ def label(
         str | None,
         Declared("Only valid chunk tags: iob1, iob2 or iobes.", "--constrain", metavar="SCHEME", choices=SCHEMES),
     ] = None,
+    format: Annotated[str | None, FORMAT] = None,
     ragged: Annotated[bool, RAGGED] = False,
     encoding: Annotated[str | None, ENCODING] = None,
     on_error: Annotated[
@@ -67,17 +69,19 @@ def label(
     threads: Annotated[int, THREADS] = 0,
     quiet: Annotated[bool, QUIET] = False,
 ) -> None:
-    """Label sequences: every line of the input with the label as one more column.
+    """Label sequences: every line of columns with the label as one more column; other formats with labels filled in.
 
     Input from a pipe is answered sequence by sequence, as soon as the blank line after one has been read. Words that
     the model has never seen say nothing. Several labellings of a sequence follow each other, as --score shows them.
     """
     from sparsecrf.cli.answers import Answers
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
+    from sparsecrf.encoding.formats import Records
     from sparsecrf.files.atomic import replacing
-    from sparsecrf.files.text import PIECE_BYTES, name_of, pieces, width
+    from sparsecrf.files.text import PIECE_BYTES, name_of
     from sparsecrf.model import Model
     from sparsecrf.model.charset import charset_for
+    from sparsecrf.model.format import format_for
     from sparsecrf.progress import progress
 
     check_readable(model, data)
@@ -96,8 +100,8 @@ def label(
         raise typer.BadParameter(f"expected one of {', '.join(SCHEMES)}, found {constrain!r}", param_hint="--constrain")
     pairs, last = (b"", b"") if constrain is None else forbidden_pairs(known.labels, constrain)
     source, n_columns, charset = name_of(data), 0, charset_for(known, encoding)
-    if charset.is_bytes and known.template is None:
-        raise InputError("--encoding: expected text for a model of CRFsuite's format, found bytes")
+    of = format_for(known, data, format)
+    of.check_columns(ragged, charset.is_bytes, "--")
 
     def label_piece(piece: Piece) -> bytes:
         return labeller.label(
@@ -117,7 +121,18 @@ def label(
             forbidden_last=last,
         )
 
-    answer = Answers(label_piece, charset, source, on_error)
+    answer_piece = label_piece
+    if isinstance(of, Records):
+        from sparsecrf.model.record_labeller import RecordLabeller
+
+        _check_expressible(
+            of,
+            {"--nbest": nbest > 1, "--score": score, "--all-marginals": all_marginals, "--token-scores": token_scores},
+        )
+        answer_piece = RecordLabeller(
+            known, of, source, probability=marginals, force=force, forbidden=pairs, forbidden_last=last
+        )
+    answer = Answers(answer_piece, of, charset, source, on_error)
 
     total = total_bytes([data])
     with ExitStack() as stack:
@@ -125,11 +140,11 @@ def label(
         if output == "-" and sys.stdout is None:
             raise InputError("standard output: expected it open, found it closed")
         out: IO[bytes] = sys.stdout.buffer if output == "-" else stack.enter_context(replacing(output))
-        incoming = pieces(data)
+        incoming = of.pieces(data)
         first = next(incoming, None)
         if first is None:
             return
-        n_columns = width(first)
+        n_columns = of.width(first, source) if of.has_columns else 0
         small = total is not None and total <= PIECE_BYTES
         if small or total is None:  # a pipe: the first answer need not wait for threads
             _write(out, answer(first), advance, first)
@@ -137,6 +152,15 @@ def label(
             incoming = chain([first], incoming)
         for piece, text in in_order(incoming, answer, 1 if small else threads or os.cpu_count() or 1):
             _write(out, text, advance, piece)
+
+
+def _check_expressible(format: Format, options: dict[str, bool]) -> None:
+    """Raise for options whose answers the format has no place for."""
+    for option, given in options.items():
+        if given:
+            raise InputError(
+                f"{option}: expected column files, found {format.title} files, which have one label a token"
+            )
 
 
 def _write(out: IO[bytes], text: bytes, advance: Advance, piece: Piece) -> None:

@@ -12,6 +12,7 @@ from sparsecrf.cli.files import total_bytes
 from sparsecrf.cli.options import Inputs
 from sparsecrf.files.charset import UTF8
 from sparsecrf.model.charset import charset_for
+from sparsecrf.model.format import FORMAT
 from sparsecrf.progress import Advance, progress
 
 if TYPE_CHECKING:
@@ -35,12 +36,15 @@ class Labelled:
     dev: Corpus | None
     read_s: float  #: seconds that reading took
     encoding: str = UTF8  #: of the files
+    format: str = ""  #: of the files, if it is one that `label` must be told of
 
     def model(self, found: Fit) -> Model:
         """The model of a fit to the training data."""
         made = found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
         if self.encoding != UTF8:
             made.training["encoding"] = self.encoding
+        if self.format:
+            made.training[FORMAT] = self.format
         return made
 
 
@@ -54,6 +58,13 @@ class Manner:
     labels: tuple[str, ...] = ()  #: that there are, whether or not the data have them
     encoding: str = UTF8
 
+    @property
+    def recorded_format(self) -> str:
+        """What a model is to remember: nothing where it is plain from the model itself, for columns and CRFsuite's."""
+        from sparsecrf.encoding.formats import Records
+
+        return self.format.name if isinstance(self.format, Records) else ""
+
 
 def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
     """That of the options and of the model of --init."""
@@ -66,20 +77,18 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
     format.check_template(inputs.features, "--features")
     if inputs.features is not None and inputs.template is not None:
         raise InputError("--features: expected no --template with it, found both")
-    if inputs.ragged and not format.takes_template:
-        raise InputError(f"--ragged: expected column files, found {format.title} files")
+    format.check_columns(inputs.ragged, False, "--")
     has_template = (inputs.template or inputs.features) is not None
     if inputs.ragged and not has_template and (init is None or init.template is None):
         raise InputError("--ragged: expected --template with it, which says what columns are needed, found none")
     charset = charset_for(init, inputs.encoding)
-    if charset.is_bytes and not format.takes_template:
-        raise InputError(f"--encoding: expected text for {format.title} files, found bytes")
+    format.check_columns(inputs.ragged, charset.is_bytes, "--")
     template = None
     resources, in_bytes = _resources(inputs), inputs.bytes or charset.is_bytes
     if inputs.template is not None:
         template = Template.load(inputs.template, inputs.boundary, bytes=in_bytes, resources=resources)
     elif inputs.features is not None:
-        n_columns = _n_observed(inputs) if inputs.features == "columns" else 1
+        n_columns = _n_observed(inputs, format) if inputs.features == "columns" else 1
         lines = preset(inputs.features, n_columns, "--features", resources)
         template = Template(lines, inputs.boundary, f"--features {inputs.features}", in_bytes, resources)
     if init is None:
@@ -110,14 +119,13 @@ def _resources(inputs: Inputs) -> list[Resource]:
     return [made for kind, files in given.items() for made in named(files or (), kind, store=not inputs.refer)]
 
 
-def _n_observed(inputs: Inputs) -> int:
+def _n_observed(inputs: Inputs, format: Format) -> int:
     """Columns before the label, by the first line: --features columns needs to know before the data are read."""
-    from sparsecrf.files.text import pieces, width
-
     if inputs.ragged or inputs.data[0] == "-":
         found = "--ragged" if inputs.ragged else "standard input"
         raise InputError(f"--features: columns expected a file whose lines have equally many columns, found {found}")
-    found_widths = (width(piece) for piece in pieces(inputs.data[0]))
+    name = inputs.data[0]
+    found_widths = (format.width(piece, name) for piece in format.pieces(name))
     return max(1, next((columns for columns in found_widths if columns > 0), 0) - 1)
 
 
@@ -146,7 +154,16 @@ def read_labelled(inputs: Inputs, init: Model | None = None, *, min_count: int =
             corpus, vocabulary = without_rare(corpus, vocabulary, min_count)
         dev = _read_dev(inputs, how, vocabulary, encoded.template, encoded.n_columns, advance)
     took = time.perf_counter() - began
-    return Labelled(vocabulary, corpus, encoded.template, max(0, encoded.n_columns - 1), dev, took, how.encoding)
+    return Labelled(
+        vocabulary,
+        corpus,
+        encoded.template,
+        max(0, encoded.n_columns - 1),
+        dev,
+        took,
+        how.encoding,
+        how.recorded_format,
+    )
 
 
 def read_cached(
@@ -174,7 +191,16 @@ def read_cached(
         dev = _read_dev(inputs, how, folder.vocabulary, folder.template, folder.n_columns, advance)
         shards = folder.in_shards(threads)
     took = time.perf_counter() - began
-    return Labelled(folder.vocabulary, shards, folder.template, max(0, folder.n_columns - 1), dev, took, how.encoding)
+    return Labelled(
+        folder.vocabulary,
+        shards,
+        folder.template,
+        max(0, folder.n_columns - 1),
+        dev,
+        took,
+        how.encoding,
+        how.recorded_format,
+    )
 
 
 def _reading(inputs: Inputs, quiet: bool) -> AbstractContextManager[Advance]:

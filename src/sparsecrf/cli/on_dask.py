@@ -41,7 +41,8 @@ def labelled_on_dask(
         try:
             dev = None if inputs.dev is None else encode_dev(encoded, inputs.dev, how)
             took = time.perf_counter() - began
-            yield Labelled(encoded.vocabulary, encoded.shards, encoded.template, encoded.n_columns, dev, took)
+            found = (encoded.vocabulary, encoded.shards, encoded.template, encoded.n_columns)
+            yield Labelled(*found, dev, took, format=manner.recorded_format)
         finally:
             encoded.shards.release()
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from sparsecrf.cli.declared import ENCODING, QUIET, RAGGED, THREADS, Declared
+from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED, THREADS, Declared
 from sparsecrf.defaults import SOLVERS
 from sparsecrf.encoding.formats import COLUMNS, FORMATS
 from sparsecrf.encoding.presets import PRESETS
@@ -48,7 +48,8 @@ TemplateFile: TypeAlias = Annotated[
     typer.Option(
         "--template",
         "-t",
-        help="Feature templates. Without them: the columns themselves, all of them *.",
+        help="Feature templates. Without them: the columns themselves, all of them *; tagging for CoNLL-U, words for "
+        "JSON and token lines.",
         metavar="FILE",
     ),
 ]
@@ -117,10 +118,12 @@ Format: TypeAlias = Annotated[
     str | None,
     typer.Option(
         rich_help_panel="Data",
-        help=f"Format of the data; by default what the name says ({_SUFFIXES}), else {COLUMNS.name}.",
+        help=f"Format of the data; by default what the name says ({_SUFFIXES}), else {COLUMNS.name}. "
+        "conllu:xpos (upos, feats, upos+feats) and jsonl:FIELD say where the labels are.",
         metavar="|".join(FORMATS),
     ),
 ]
+ModelFormat: TypeAlias = Annotated[str | None, as_typer(FORMAT)]
 Encoding: TypeAlias = Annotated[str | None, as_typer(ENCODING)]
 Ragged: TypeAlias = Annotated[bool, as_typer(RAGGED)]
 Missing: TypeAlias = Annotated[

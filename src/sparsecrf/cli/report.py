@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sparsecrf.cli.options import AnyModel, Quiet
+from sparsecrf.cli.options import AnyModel, ModelFormat, Quiet
 
 
 def report(
@@ -16,8 +16,9 @@ def report(
     ],
     data: Annotated[
         str | None,
-        typer.Option(help="Labelled data in the model's format: adds scores and sentences.", metavar="FILE"),
+        typer.Option(help="Labelled data: adds scores and sentences.", metavar="FILE"),
     ] = None,
+    format: ModelFormat = None,
     max_sentences: Annotated[
         int, typer.Option(min=1, metavar="N", help="Sentences of --data to show, those with errors first.")
     ] = 300,
@@ -43,7 +44,7 @@ def report(
     check_writable(output, inputs=[model, data])
     name = os.path.basename(name_of(model))
     page = make_report(
-        open_model(model), name=name, data=data, max_sentences=max_sentences, max_weights=max_weights
+        open_model(model), name=name, data=data, format=format, max_sentences=max_sentences, max_weights=max_weights
     ).encode()
     write_atomically(output, page)
     say(f"{name_of(output)}: {len(page) / 2**20:.1f} MB", quiet=quiet)

@@ -15,4 +15,6 @@ def converted(source: Source, read: Format, write: Format, template: Template | 
     A template makes the attributes if the format takes one.
     """
     read.check_template(template, "template")
+    if read.takes_template and write.takes_template and template is None:
+        return write.write_rows(read.read_rows(source), name_of(source))  # columns stay columns
     return write.write(read.read(source, template), name_of(source))

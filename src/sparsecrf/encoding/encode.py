@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from sparsecrf._core import Corpus, InputError, TextEncoder
+from sparsecrf._core import Corpus, InputError
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, Format, Layout
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.files.charset import UTF8, Charset
-from sparsecrf.files.text import Piece, Source, name_of, pieces
+from sparsecrf.files.text import Piece, Source, name_of
 
 
 class Encoded(NamedTuple):
@@ -37,24 +37,21 @@ class PieceEncoder:
         encoding: str = UTF8,
     ) -> None:
         self.charset = Charset(encoding)
-        if ragged and not format.takes_template:
-            raise InputError(f"ragged: expected column files, found {format.title} files")
-        if self.charset.is_bytes and not format.takes_template:
-            raise InputError(f"encoding: expected text for {format.title} files, found bytes")
+        format.check_columns(ragged, self.charset.is_bytes)
         self.format, self.vocabulary, self.layout = (
             format,
             vocabulary,
             Layout(template, n_columns, ragged, self.charset.is_bytes),
         )
-        self._encoder = TextEncoder(vocabulary.attributes, vocabulary.labels, vocabulary.start, grow, missing)
+        self._encoder = format.encoder(vocabulary, grow, missing)
 
     @property
     def n_sequences(self) -> int:
-        return self._encoder.n_sequences
+        return int(self._encoder.n_sequences)
 
     @property
     def n_tokens(self) -> int:
-        return self._encoder.n_tokens
+        return int(self._encoder.n_tokens)
 
     def add(self, piece: Piece, source: str) -> None:
         """Add a piece of the file that errors call `source`."""
@@ -66,7 +63,8 @@ class PieceEncoder:
             raise InputError(f"{files}: expected at least one sequence, found none")
         if len(self.vocabulary.labels) == 0:
             raise InputError(f"{files}: expected labels, found all of them to be missing")
-        return self._encoder.build()
+        corpus: Corpus = self._encoder.build()
+        return corpus
 
 
 def encode_files(
@@ -101,7 +99,7 @@ def encode_files(
         encoding=encoding,
     )
     for source in sources:
-        for piece in pieces(source):
+        for piece in format.pieces(source):
             encoder.add(piece, name_of(source))
             if progress is not None:
                 progress(len(piece.data))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, NamedTuple, TypeAlias
 
@@ -47,10 +47,16 @@ def opened(source: Source) -> Iterator[IO[bytes]]:
         yield source
 
 
-def pieces(source: Source, size: int = PIECE_BYTES) -> Iterator[Piece]:
+def whole_lines(data: bytes) -> int:
+    """How many of the bytes are whole lines, for formats that have a sequence in a line."""
+    return data.rfind(b"\n") + 1
+
+
+def pieces(source: Source, size: int = PIECE_BYTES, whole: Callable[[bytes], int] = whole_sequences) -> Iterator[Piece]:
     """Cut a file between sequences into pieces of about `size` bytes.
 
-    From a pipe or terminal a sequence is given as soon as its blank line has been read.
+    From a pipe or terminal a sequence is given as soon as the blank line after it has been read. `whole` says how many
+    bytes from the beginning of a line are whole sequences.
     """
     with opened(source) as file:
         read = getattr(file, "read1", file.read)  # read would wait until all `size` bytes have come
@@ -59,7 +65,7 @@ def pieces(source: Source, size: int = PIECE_BYTES) -> Iterator[Piece]:
         while block := read(wanted):
             looked_at = len(rest)
             rest += block
-            end = whole_sequences(bytes(memoryview(rest)[begin:]))
+            end = whole(bytes(memoryview(rest)[begin:]))
             if end == 0:
                 begin = max(begin, rest.rfind(b"\n", looked_at) + 1)
                 wanted = max(size, len(rest))

@@ -4,35 +4,78 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sparsecrf._core import InputError
-from sparsecrf.files.text import Piece, Source, name_of, pieces, width
+from sparsecrf._core import InputError, parse_crfsuite
+from sparsecrf.encoding.formats import Format, Records
+from sparsecrf.files.charset import Charset
+from sparsecrf.files.text import Source, name_of
 from sparsecrf.model.charset import charset_for
+from sparsecrf.model.format import format_for
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
-_TAB, _CELL = re.compile("\t"), re.compile(r"[^ \t-\r]+")
+_CELL = re.compile(r"[^ \t-\r]+")
 
-#: A sequence: the cells of each line. The last but one is the gold label, the last the predicted one; before them are
-#: the observations, which CRFsuite's format leaves out.
-Rows = list[list[str]]
+
+class Predicted(NamedTuple):
+    """A sequence of a file."""
+
+    tokens: list[Any]  #: as Model.encode takes them
+    gold: list[str]
+    labels: list[str]  #: that the model gives it
 
 
 def predicted(
-    model: Model, source: Source, *, ragged: bool = False, encoding: str | None = None
-) -> Iterator[tuple[Piece, list[Rows]]]:
-    """Label a file of gold labels piece by piece: each piece, and its sequences with both labels.
+    model: Model, source: Source, *, format: str | None = None, ragged: bool = False, encoding: str | None = None
+) -> Iterator[Predicted]:
+    """The sequences of a file of gold labels, labelled.
 
-    Columns if the model has a template, else CRFsuite's format. An InputError says if the columns do not fit the model.
-    With `ragged`, lines may differ in their number of columns. `encoding` is by default that of the training data.
+    `format` is by default the one that the name of the file says, or that of the training data. An InputError says if
+    the data do not fit the model. With `ragged`, lines may differ in their number of columns. `encoding` is by default
+    that of the training data.
     """
-    n_columns, name = 0, name_of(source)
-    labeller, charset = model.labeller(), charset_for(model, encoding)
-    for piece in pieces(source):
-        if n_columns == 0 and model.template is not None and not ragged:
-            n_columns = width(piece)
+    of, charset = format_for(model, source, format), charset_for(model, encoding)
+    of.check_columns(ragged, charset.is_bytes, "--")
+    if isinstance(of, Records):
+        return _of_records(model, of, source, charset)
+    return (
+        _of_columns(model, of, source, charset, ragged) if of.takes_template else _of_items(model, of, source, charset)
+    )
+
+
+def _of_records(model: Model, format: Records, source: Source, charset: Charset) -> Iterator[Predicted]:
+    from sparsecrf.model.record_labeller import RecordLabeller
+
+    name = name_of(source)
+    labeller = RecordLabeller(model, format, name)
+    for piece in format.pieces(source):
+        records = [r for r in format.records(charset.decoded(piece, name), name, True) if r.rows]
+        for record, answer in zip(records, labeller.answers(records), strict=True):
+            if record.labels is None or None in record.labels:
+                raise InputError(f"{name}, line {record.line}: expected a gold label for every token, found none")
+            yield Predicted(record.rows, [label for label in record.labels if label], answer.labels)
+
+
+def _of_items(model: Model, format: Format, source: Source, charset: Charset) -> Iterator[Predicted]:
+    """CRFsuite's format."""
+    labeller, name = model.labeller(), name_of(source)
+    for piece in format.pieces(source):
+        data = charset.decoded(piece, name).data
+        text = labeller.label(data, name, 0, piece.line).decode()
+        # Labels may have blanks: they are set off by a tab.
+        labelled = [[line.split("\t") for line in rows.split("\n")] for rows in text.split("\n\n")[:-1]]
+        for (tokens, _), rows in zip(parse_crfsuite(data, name, piece.line), labelled, strict=True):
+            yield Predicted(tokens, [gold for gold, _ in rows], [label for _, label in rows])
+
+
+def _of_columns(model: Model, format: Format, source: Source, charset: Charset, ragged: bool) -> Iterator[Predicted]:
+    assert model.template is not None
+    n_columns, name, labeller = 0, name_of(source), model.labeller()
+    for piece in format.pieces(source):
+        if n_columns == 0 and not ragged:
+            n_columns = format.width(piece, name)
             needed = max(model.n_columns, model.template.n_columns)
             if n_columns > 0 and (n_columns <= needed or n_columns > model.n_columns + 1 > 1):
                 expected = f"{needed} columns of observations and, last, the gold label"
@@ -40,19 +83,16 @@ def predicted(
         data = charset.decoded(piece, name).data
         labelled = labeller.label(data, name, n_columns, piece.line, bytes=charset.is_bytes, ragged=ragged)
         text = labelled.decode("utf-8", "backslashreplace")
-        # Labels may have blanks in CRFsuite's format, where they are set off by a tab. Columns are set off by blanks of
-        # ASCII only, as the core reads them: a word may have other space in it.
-        cells = _TAB.split if model.template is None else _CELL.findall
-        sequences = [[cells(line) for line in rows.split("\n")] for rows in text.split("\n\n")[:-1]]
-        if ragged and model.template is not None:
-            _check_gold(sequences, model.template.n_columns, f"{name}, from line {piece.line}")
-        yield piece, sequences
+        # Columns are set off by blanks of ASCII only, as the core reads them: a word may have other space in it.
+        for rows in ([_CELL.findall(line) for line in rows.split("\n")] for rows in text.split("\n\n")[:-1]):
+            if ragged:
+                _check_gold(rows, model.template.n_columns, f"{name}, from line {piece.line}")
+            yield Predicted([row[:-2] for row in rows], [row[-2] for row in rows], [row[-1] for row in rows])
 
 
-def _check_gold(sequences: list[Rows], needed: int, where: str) -> None:
+def _check_gold(rows: list[list[str]], needed: int, where: str) -> None:
     """Raise for lines too short to have a gold label after the columns that the template needs."""
-    for rows in sequences:
-        for row in rows:
-            if len(row) < needed + 2:
-                expected = f"{needed} columns of observations or more and, last, the gold label"
-                raise InputError(f"{where}: expected {expected}, found {' '.join(row[:-1])!r:.60}")
+    for row in rows:
+        if len(row) < needed + 2:
+            expected = f"{needed} columns of observations or more and, last, the gold label"
+            raise InputError(f"{where}: expected {expected}, found {' '.join(row[:-1])!r:.60}")

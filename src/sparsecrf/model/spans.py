@@ -38,11 +38,12 @@ class SpanReader:
         tokens have, whatever the others do."""
         from math import exp
 
-        found = []
-        for a, b in chunks(self._reader.marks([self._labels[y] for y in path])):
-            probability = exp(chain.span_log_prob(corpus, i, a, path[a:b]))
-            found.append(Span(a, b, self._reader.type_of(self._labels[path[a]]), probability))
-        return found
+        return [Span(a, b, kind, exp(chain.span_log_prob(corpus, i, a, path[a:b]))) for a, b, kind in self.places(path)]
+
+    def places(self, path: NDArray[np.int32]) -> list[tuple[int, int, str]]:
+        """Where the chunks of these labels begin and end, and their types."""
+        found = chunks(self._reader.marks([self._labels[y] for y in path]))
+        return [(a, b, self._reader.type_of(self._labels[path[a]])) for a, b in found]
 
 
 def chunks(marks: list[int]) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsecrf._core import InputError, parse_crfsuite
+from sparsecrf._core import InputError
 from sparsecrf.explain import START
 from sparsecrf.files.text import Source, name_of
 from sparsecrf.metrics import Evaluation
@@ -39,14 +39,19 @@ class Sentence:
 
 
 def sentence_data(
-    model: Model, source: Source, max_sentences: int, names: Names, max_tokens: int = MAX_TOKENS
+    model: Model,
+    source: Source,
+    max_sentences: int,
+    names: Names,
+    max_tokens: int = MAX_TOKENS,
+    format: str | None = None,
 ) -> dict[str, Any]:
     """Scores of all sentences; `max_sentences` of them explained, those with errors first.
 
-    `names` takes the attributes of the explanations.
+    `names` takes the attributes of the explanations. `format` as for `predicted`.
     """
     evaluation, wrong, right = Evaluation(), list[Sentence](), list[Sentence]()
-    for sentence, labels in _sentences(model, source):
+    for sentence, labels in _sentences(model, source, format):
         try:
             evaluation.add(sentence.gold, labels)
         except InputError as error:
@@ -69,15 +74,10 @@ def sentence_data(
     }
 
 
-def _sentences(model: Model, source: Source) -> Iterator[tuple[Sentence, list[str]]]:
+def _sentences(model: Model, source: Source, format: str | None) -> Iterator[tuple[Sentence, list[str]]]:
     """The sentences of a file with their predicted labels."""
-    number = 0
-    for piece, sequences in predicted(model, source):
-        own = None if model.template is not None else parse_crfsuite(piece.data, name_of(source), piece.line)
-        for k, rows in enumerate(sequences):
-            number += 1
-            tokens: list[Any] = [row[:-2] for row in rows] if own is None else own[k][0]
-            yield Sentence(number, tokens, [row[-2] for row in rows]), [row[-1] for row in rows]
+    for number, (tokens, gold, labels) in enumerate(predicted(model, source, format=format), 1):
+        yield Sentence(number, tokens, gold), labels
 
 
 def _that_fit(sentences: Sequence[Sentence], max_tokens: int) -> list[Sentence]:

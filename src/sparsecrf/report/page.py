@@ -31,20 +31,22 @@ def make_report(
     *,
     name: str = "model",
     data: Source | None = None,
+    format: str | None = None,
     max_sentences: int = 300,
     max_weights: int = 200_000,
 ) -> str:
     """A page about a model, in one HTML text that loads nothing: what it has learnt and how it was trained.
 
-    `data`, a labelled file in the model's format, adds scores and `max_sentences` sentences, those with errors first,
-    with what speaks for each label. Of more than `max_weights` weights the largest are listed.
+    `data`, a labelled file, adds scores and `max_sentences` sentences, those with errors first, with what speaks for
+    each label. Its `format` is by default what its name says, else that of the training data. Of more than
+    `max_weights` weights the largest are listed.
     """
     for what, value in (("max_sentences", max_sentences), ("max_weights", max_weights)):
         if value < 1:
             raise InputError(f"{what}: expected a number of at least 1, found {value}")
     names = Names()
     content = model_data(model, name, max_weights, names)
-    content["sentences"] = None if data is None else sentence_data(model, data, max_sentences, names)
+    content["sentences"] = None if data is None else sentence_data(model, data, max_sentences, names, format=format)
     content["names"] = names.all
     return assemble(content)
 

@@ -20,7 +20,7 @@ from sparsecrf.encoding.formats import CRFSUITE, Format, format_named
 from sparsecrf.encoding.template import Template
 from sparsecrf.files.charset import UTF8
 from sparsecrf.files.lock import locked
-from sparsecrf.files.text import PIECE_BYTES, name_of, pieces
+from sparsecrf.files.text import PIECE_BYTES, name_of
 from sparsecrf.model.file import template_to_json
 from sparsecrf.shards.folder import (
     MANIFEST,
@@ -166,7 +166,7 @@ def _encode(folder: Path, sources: Sequence[PathLike], recipe: _Recipe, tell: Ca
     for source in sources:
         with open(source, "rb") as file:
             hashed = _Hashed(file, name_of(source))
-            for piece in pieces(cast("IO[bytes]", hashed), size):
+            for piece in recipe.format.pieces(cast("IO[bytes]", hashed), size):
                 encoder.add(piece, hashed.name)
                 tell(len(piece.data))
                 # As long as all labels are missing there is no corpus: the shard goes on.

@@ -1,25 +1,32 @@
-"""Formats of labelled data files. A new one is a subclass of `Format` in a file here, and a line in FORMATS.
+"""Formats of data files. A new one is a subclass of `Records` in a file here, and a name in FORMATS.
 
-`train`, `path`, `--cache`, Dask and `convert` then know it. `label`, `eval -m` and `report` read what the core's
-Labeller reads: columns for a model with a template, CRFsuite's format for others.
+Every command then knows it: `train`, `path`, `--cache`, Dask, `label`, `eval`, `report` and `convert`.
 """
 
 from sparsecrf._core import InputError
 from sparsecrf.encoding.formats.base import Format, Items, Layout
 from sparsecrf.encoding.formats.columns import Columns
+from sparsecrf.encoding.formats.conllu import Conllu
 from sparsecrf.encoding.formats.crfsuite import CrfSuite
+from sparsecrf.encoding.formats.json_lines import JsonLines
+from sparsecrf.encoding.formats.records import Records
+from sparsecrf.encoding.formats.token_lines import TokenLines
 
 COLUMNS, CRFSUITE = Columns(), CrfSuite()
 
 #: By name. The first is that of files whose name says nothing.
-FORMATS: dict[str, Format] = {format.name: format for format in (COLUMNS, CRFSUITE)}
+FORMATS: dict[str, Format] = {
+    format.name: format for format in (COLUMNS, CRFSUITE, Conllu(), JsonLines(), TokenLines())
+}
 
 
 def format_named(name: str, option: str = "format") -> Format:
     """The format of that name. `option` is what the user calls the choice."""
-    if name not in FORMATS:
-        raise InputError(f"{option}: expected {' or '.join(FORMATS)}, found {name!r}")
-    return FORMATS[name]
+    known, colon, choice = name.partition(":")
+    if known not in FORMATS:
+        *others, last = FORMATS
+        raise InputError(f"{option}: expected {', '.join(others)} or {last}, found {name!r}")
+    return FORMATS[known].variant(choice, option) if colon else FORMATS[known]
 
 
 def format_of(file: str) -> Format:
@@ -28,4 +35,4 @@ def format_of(file: str) -> Format:
     return next(by_suffix, COLUMNS)
 
 
-__all__ = ["COLUMNS", "CRFSUITE", "FORMATS", "Format", "Items", "Layout", "format_named", "format_of"]
+__all__ = ["COLUMNS", "CRFSUITE", "FORMATS", "Format", "Items", "Layout", "Records", "format_named", "format_of"]

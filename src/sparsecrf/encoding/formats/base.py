@@ -1,18 +1,24 @@
-"""What the program asks of a format of labelled data files. A format is a subclass in a file of its own."""
+"""What the program asks of a format of labelled data files. A format is a subclass in a file of its own.
+
+The core reads columns and CRFsuite's lines. All other formats are read in Python: they are subclasses of `Records`
+(`records.py`), which need two methods.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from sparsecrf._core import InputError, TextEncoder
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Vocabulary
-from sparsecrf.files.text import Piece, Source
+from sparsecrf.files.text import PIECE_BYTES, Piece, Source, pieces
 
 #: A sequence: the attributes of each token with their values, and the label of each token.
 Items: TypeAlias = tuple[list[list[tuple[str, float]]], list[str]]
+#: A sequence: the columns of each token, and the label of each token.
+Labelled: TypeAlias = tuple[list[list[str]], list[str]]
 
 
 class Layout(NamedTuple):
@@ -25,17 +31,30 @@ class Layout(NamedTuple):
 
 
 class Format(ABC):
-    """A format of labelled data files, in which a blank line ends a sequence. It has no state."""
+    """A format of labelled data files. It has no state."""
 
-    name: ClassVar[str]  #: what `--format`, `--from` and `--to` call it
+    name: str  #: what `--format`, `--from` and `--to` call it
     title: ClassVar[str]  #: what errors call such files
     suffix: ClassVar[str] = ""  #: file names with this ending are in the format; "": no names are
     takes_template: ClassVar[bool] = False  #: whether a template makes the attributes; if not, the files have them
+    has_columns: ClassVar[bool] = False  #: whether lines are columns, which may be ragged, or of any bytes
+    skipped: ClassVar[bytes] = b"\n"  #: what `label` writes for a sequence that it skips
+
+    def variant(self, choice: str, option: str) -> Format:
+        """The format with a choice of its own, what follows the colon in `--format NAME:CHOICE`."""
+        raise InputError(f"{option}: expected {self.name} without a choice after it, found {self.name}:{choice}")
 
     def check_template(self, template: object | None, option: str) -> None:
         """Raise for a template (or its file) that the format cannot use. `option` is what the user calls it."""
         if template is not None and not self.takes_template:
             raise InputError(f"{option}: expected none for {self.title} files, which have attributes of their own")
+
+    def check_columns(self, ragged: bool, is_bytes: bool, prefix: str = "") -> None:
+        """Raise for ways of reading that only columns have. `prefix`: of options, as the user calls them."""
+        if ragged and not self.has_columns:
+            raise InputError(f"{prefix}ragged: expected column files, found {self.title} files")
+        if is_bytes and not self.has_columns:
+            raise InputError(f"{prefix}encoding: expected text for {self.title} files, found bytes")
 
     def vocabulary(self, start: bool, labels: Iterable[str] = ()) -> Vocabulary:
         """One for such files, with nothing but these labels."""
@@ -48,8 +67,37 @@ class Format(ABC):
         """The template for files with so many columns before the label: the one given, or the format's default."""
         return template
 
+    def pieces(self, source: Source, size: int = PIECE_BYTES) -> Iterator[Piece]:
+        """A file in pieces of about `size` bytes, each of whole sequences. Here a blank line ends a sequence."""
+        return pieces(source, size)
+
+    def sequences(self, piece: Piece) -> Iterator[Piece]:
+        """The sequences of a piece, each with the blank line after it, if there is one."""
+        begun, first, data = False, piece.line, bytearray()
+        lines = piece.data.split(b"\n")[: -1 if piece.data.endswith(b"\n") else None]
+        for number, line in enumerate(lines, piece.line):
+            is_blank = not line.strip(b" \t\v\f\r")
+            if is_blank and not begun:
+                continue
+            if not begun:
+                begun, first, data = True, number, bytearray()
+            data += line + b"\n"
+            if is_blank:
+                yield Piece(bytes(data), first)
+                begun = False
+        if begun:
+            yield Piece(bytes(data), first)
+
+    def width(self, piece: Piece, source: str) -> int:
+        """How many columns the first token has, the label included; 0: the piece has none, or the format."""
+        return 0
+
+    def encoder(self, vocabulary: Vocabulary, grow: bool, missing: str) -> Any:
+        """What `add` gives sequences to; options as for `encode_files`. It has n_sequences, n_tokens and build()."""
+        return TextEncoder(vocabulary.attributes, vocabulary.labels, vocabulary.start, grow, missing)
+
     @abstractmethod
-    def add(self, encoder: TextEncoder, piece: Piece, source: str, layout: Layout) -> Layout:
+    def add(self, encoder: Any, piece: Piece, source: str, layout: Layout) -> Layout:
         """Encode a piece of the file that errors call `source`. Returns the layout, as far as it is known then."""
 
     @abstractmethod
@@ -59,3 +107,52 @@ class Format(ABC):
     @abstractmethod
     def write(self, sequences: Iterable[Items], source: str) -> Iterator[str]:
         """The lines of a file with these sequences. An error names the one of `source` that the format cannot hold."""
+
+    def read_rows(self, source: Source, *, ragged: bool = False) -> Iterator[Labelled]:
+        """The sequences of a file as rows of columns and labels, for formats that take a template."""
+        raise InputError(f"expected a format with tokens in columns, found {self.title} files")
+
+    def write_rows(self, sequences: Iterable[Labelled], source: str) -> Iterator[str]:
+        """The lines of a file with these sequences, for formats that take a template."""
+        raise InputError(f"expected a format with tokens in columns, found {self.title} files")
+
+    def labels(self, source: Source, *, ragged: bool = False) -> Iterator[list[str]]:
+        """The labels of the sequences of a file."""
+        if self.takes_template:
+            return (labels for _, labels in self.read_rows(source, ragged=ragged))
+        return (labels for _, labels in self.read(source))
+
+
+def items_of(rows: list[list[str]], template: Template | None) -> list[list[tuple[str, float]]]:
+    """The attributes of rows of columns for a format that has attributes: those of a template's lines U.
+
+    Plain transitions (a bare B) need no mention. Without a template the columns themselves are the attributes. Lines *
+    and other lines B are an error: attributes of other formats do not condition label pairs.
+    """
+    if template is None:
+        template = Template("".join(f"U{k}:%x[0,{k}]\n" for k in range(len(rows[0]))), source="columns")
+    for kind, varies in zip(template.kinds, template.varies, strict=True):
+        if kind == "*" or (kind == "B" and varies):
+            raise InputError(
+                "template: expected no attribute that conditions label pairs, which other formats do not have, "
+                f"found a line {kind}... with it"
+            )
+    return [
+        [(name, 1.0) for name, kind in zip(names, template.kinds, strict=True) if kind == "U"]
+        for names in template.attributes(rows)
+    ]
+
+
+def rows_of(sequences: Iterable[Items], source: str) -> Iterator[Labelled]:
+    """Attributes as columns: every token must have as many, without values, for which columns have no place."""
+    width: int | None = None
+    for i, (tokens, labels) in enumerate(sequences):
+        for t, attributes in enumerate(tokens):
+            where = f"{source}, sequence {i}, position {t}"
+            width = len(attributes) if width is None else width
+            if len(attributes) != width:
+                raise InputError(f"{where}: expected {width} attributes as before, found {len(attributes)}")
+            for name, value in attributes:
+                if value != 1.0:
+                    raise InputError(f"{where}: expected attributes without values, found {name}:{value!r}")
+        yield [[name for name, _ in attributes] for attributes in tokens], labels

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sparsecrf._core import InputError, TextEncoder
-from sparsecrf.encoding.formats.base import Format, Items, Layout
+from sparsecrf.encoding.formats.base import Format, Items, Labelled, Layout, items_of, rows_of
 from sparsecrf.encoding.template import Template
 from sparsecrf.files.columns import read_columns
 from sparsecrf.files.text import Piece, Source, width
@@ -17,10 +17,14 @@ class Columns(Format):
     name = "columns"
     title = "column"
     takes_template = True
+    has_columns = True
 
     def template_for(self, template: Template | None, n_observed: int) -> Template | None:
         """Without a template, attributes are the columns themselves and the bias."""
         return Template.of_columns(n_observed) if template is None else template
+
+    def width(self, piece: Piece, source: str) -> int:
+        return width(piece)
 
     def add(self, encoder: TextEncoder, piece: Piece, source: str, layout: Layout) -> Layout:
         template = layout.template
@@ -39,50 +43,23 @@ class Columns(Format):
         return layout._replace(template=template, n_columns=0 if layout.ragged else n_columns)
 
     def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
-        """A template's lines U make the attributes; plain transitions (a bare B) need no mention.
-
-        Without a template the columns themselves are the attributes. Lines * and other lines B are an error: the
-        attributes of other formats do not condition label pairs.
-        """
-        if template is not None:
-            _check_conditions_labels(template)
-        for rows in read_columns(source):
-            observed = [row[:-1] for row in rows]
-            if template is None:
-                template = Template("".join(f"U{k}:%x[0,{k}]\n" for k in range(len(observed[0]))), source="columns")
-            tokens = [
-                [(name, 1.0) for name, kind in zip(names, template.kinds, strict=True) if kind == "U"]
-                for names in template.attributes(observed)
-            ]
-            yield tokens, [row[-1] for row in rows]
+        """A template's lines U make the attributes; see `items_of`."""
+        return ((items_of(rows, template), labels) for rows, labels in self.read_rows(source))
 
     def write(self, sequences: Iterable[Items], source: str) -> Iterator[str]:
-        """A column for each attribute, the label last.
+        """A column for each attribute, the label last; see `rows_of`."""
+        return self.write_rows(rows_of(sequences, source), source)
 
-        Every token must have as many attributes, without values and blanks: columns have no place for them.
-        """
-        width: int | None = None
-        for i, (tokens, labels) in enumerate(sequences):
-            for t, (attributes, label) in enumerate(zip(tokens, labels, strict=True)):
-                where = f"{source}, sequence {i}, position {t}"
-                width = len(attributes) if width is None else width
-                if len(attributes) != width:
-                    raise InputError(f"{where}: expected {width} attributes as before, found {len(attributes)}")
-                for name, value in attributes:
-                    if value != 1.0:
-                        raise InputError(f"{where}: expected attributes without values, found {name}:{value!r}")
-                cells = [*(name for name, _ in attributes), label]
-                for text in cells:
+    def read_rows(self, source: Source, *, ragged: bool = False) -> Iterator[Labelled]:
+        for rows in read_columns(source, ragged=ragged):
+            yield [row[:-1] for row in rows], [row[-1] for row in rows]
+
+    def write_rows(self, sequences: Iterable[Labelled], source: str) -> Iterator[str]:
+        for i, (rows, labels) in enumerate(sequences):
+            for t, (row, label) in enumerate(zip(rows, labels, strict=True)):
+                for text in (*row, label):
                     if text.split() != [text]:
+                        where = f"{source}, sequence {i}, position {t}"
                         raise InputError(f"{where}: expected text without blanks, found {text!r}")
-                yield " ".join(cells) + "\n"
+                yield " ".join((*row, label)) + "\n"
             yield "\n"
-
-
-def _check_conditions_labels(template: Template) -> None:
-    for kind, varies in zip(template.kinds, template.varies, strict=True):
-        if kind == "*" or (kind == "B" and varies):
-            raise InputError(
-                "template: expected no attribute that conditions label pairs, which other formats do not have, "
-                f"found a line {kind}... with it"
-            )

@@ -1,0 +1,120 @@
+"""CoNLL-U files of treebanks: ten columns set off by tabs, comments before each sentence.
+
+The token is the FORM. The label is one column, or two: upos, xpos, feats, or upos+feats (NOUN|Number=Sing). Lines of
+multiword tokens (1-2) and of empty nodes (1.1) have no label: `label` writes them as they were, and comments, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sparsecrf._core import InputError
+from sparsecrf.encoding.formats.records import Answer, Record, Records, read_records, text_lines
+from sparsecrf.files.text import Piece, Source
+
+_UPOS, _XPOS, _FEATS, _MISC, _N = 3, 4, 5, 9, 10
+
+
+def _upos_feats(cells: list[str]) -> str:
+    return cells[_UPOS] if cells[_FEATS] == "_" else f"{cells[_UPOS]}|{cells[_FEATS]}"
+
+
+def _fill_upos_feats(cells: list[str], label: str) -> None:
+    cells[_UPOS], _, feats = label.partition("|")
+    cells[_FEATS] = feats or "_"
+
+
+def _column(k: int) -> tuple[Callable[[list[str]], str], Callable[[list[str], str], None]]:
+    def fill(cells: list[str], label: str) -> None:
+        cells[k] = label
+
+    return lambda cells: cells[k], fill
+
+
+#: What may be the label: how it is read from the cells of a line, and written to them.
+_LABELS = {
+    "upos": _column(_UPOS),
+    "xpos": _column(_XPOS),
+    "feats": _column(_FEATS),
+    "upos+feats": (_upos_feats, _fill_upos_feats),
+}
+
+
+class Conllu(Records):
+    """The annotation of Universal Dependencies."""
+
+    title = "CoNLL-U"
+    suffix = ".conllu"
+    default_features = "tagging"
+
+    def __init__(self, label: str | None = None) -> None:
+        self.name = "conllu" if label is None else f"conllu:{label}"
+        self.label = label or "upos"
+
+    def variant(self, choice: str, option: str = "format") -> Conllu:
+        if choice not in _LABELS:
+            raise InputError(f"{option}: expected conllu:{'|'.join(_LABELS)}, found conllu:{choice}")
+        return Conllu(choice)
+
+    def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
+        lines, first = list[str](), piece.line
+        for number, line in enumerate([*text_lines(piece, source), ""], piece.line):
+            if line.strip():
+                first = first if lines else number
+                lines.append(line)
+            elif lines:
+                yield _Sentence(lines, first, self.label, source, labelled)
+                lines = []
+
+    def text(self, rows: list[list[str]], labels: list[str]) -> str:
+        _, fill = _LABELS[self.label]
+        lines = []
+        for k, (row, label) in enumerate(zip(rows, labels, strict=True), 1):
+            cells = [str(k), row[0], *["_"] * (_N - 2)]
+            fill(cells, label)
+            lines.append("\t".join(cells) + "\n")
+        return "".join(lines) + "\n"
+
+
+class _Sentence(Record):
+    def __init__(self, lines: list[str], first: int, label: str, source: str, labelled: bool) -> None:
+        self.line, self._lines, self._label = first, lines, label
+        self._words: dict[int, list[str]] = {}  # cells of the lines that are words, by place in `lines`
+        for k, line in enumerate(lines):
+            if line.startswith("#"):
+                continue
+            cells, where = line.split("\t"), f"{source}, line {first + k}"
+            if len(cells) != _N:
+                raise InputError(f"{where}: expected {_N} columns set off by tabs, found {len(cells)}: {line!r:.60}")
+            number = cells[0]
+            if number.isdecimal():
+                self._words[k] = cells
+            elif not number.replace("-", ".", 1).replace(".", "", 1).isdecimal():
+                raise InputError(f"{where}: expected the number of a word (3, 3-4 or 3.1), found {number!r:.60}")
+        self.rows = [[cells[1]] for cells in self._words.values()]
+        if labelled:
+            read, is_feats = _LABELS[label][0], label == "feats"  # where _ says that there are no features
+            # Elsewhere _ says that nobody has annotated the word.
+            self.labels = [
+                None if (name := read(cells)) == "_" and not is_feats else name for cells in self._words.values()
+            ]
+
+    def filled(self, answer: Answer) -> str:
+        lines, fill = list(self._lines), _LABELS[self._label][1]
+        for t, (k, cells) in enumerate(self._words.items()):
+            made = list(cells)
+            fill(made, answer.labels[t])
+            if answer.probabilities is not None:
+                said = f"Prob={answer.probabilities[t]:.6f}"
+                made[_MISC] = said if made[_MISC] == "_" else f"{made[_MISC]}|{said}"
+            lines[k] = "\t".join(made)
+        return "\n".join(lines) + "\n\n"
+
+
+def read_conllu(source: Source, label: str = "upos") -> Iterator[tuple[list[str], list[str | None]]]:
+    """Read a CoNLL-U file sentence by sentence: its words (FORM) and their labels.
+
+    `label` is upos, xpos, feats, or upos+feats (NOUN|Number=Sing). Multiword tokens and empty nodes are left out; a
+    label that nobody has annotated (_) is None. `source` is a path, "-" (standard input) or a file open for bytes.
+    """
+    return read_records(Conllu().variant(label, "label"), source)

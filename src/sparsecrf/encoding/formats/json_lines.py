@@ -1,0 +1,168 @@
+"""JSON lines: a sequence a line, as tokens with labels or as a text with spans of characters.
+
+    {"tokens": ["Ada", "went", "to", "Oslo"], "labels": ["B-PER", "O", "O", "B-LOC"]}
+    {"text": "Ada went to Oslo", "spans": [{"start": 0, "end": 3, "label": "PER"}, [12, 16, "LOC"]]}
+
+A text is cut into words by `word_offsets`; spans become labels B-TYPE, I-TYPE and O, and labels spans again. All other
+fields of a record are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from sparsecrf._core import InputError
+from sparsecrf.encoding.formats.records import Answer, Record, Records, read_records, text_lines
+from sparsecrf.files.text import Piece, Source
+from sparsecrf.files.words import word_offsets
+
+
+class JsonLines(Records):
+    """An object a line. A choice, `jsonl:KEY`, names the field of labels or spans."""
+
+    title = "JSON-lines"
+    suffix = ".jsonl"
+    one_line = True
+    skipped = b"{}\n"
+
+    def __init__(self, key: str | None = None) -> None:
+        self.name = "jsonl" if key is None else f"jsonl:{key}"
+        self._key = key
+
+    def variant(self, choice: str, option: str = "format") -> JsonLines:
+        if not choice or choice in ("tokens", "text"):
+            raise InputError(f"{option}: expected the field of labels or spans after jsonl:, found {choice!r}")
+        return JsonLines(choice)
+
+    def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
+        for number, line in enumerate(text_lines(piece, source), piece.line):
+            if line.strip():
+                yield self._record(line, number, f"{source}, line {number}", labelled)
+
+    def _record(self, line: str, number: int, where: str, labelled: bool) -> Record:
+        try:
+            content = json.loads(line)
+        except ValueError as error:
+            raise InputError(f"{where}: expected a JSON object, found {line!r:.60} ({error})") from None
+        if not isinstance(content, dict) or not ("tokens" in content or "text" in content):
+            raise InputError(f'{where}: expected an object with "tokens" or "text", found {line!r:.60}')
+        if "tokens" in content:
+            return _Tokens(content, self._key or "labels", number, where, labelled)
+        return _Text(content, self._key or "spans", number, where, labelled)
+
+    def text(self, rows: list[list[str]], labels: list[str]) -> str:
+        tokens = [row[0] if len(row) == 1 else row for row in rows]
+        return _line({"tokens": tokens, self._key or "labels": labels})
+
+
+def _line(content: dict[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=False) + "\n"
+
+
+def _fail(where: str, field: str, expected: str, found: Any) -> NoReturn:
+    raise InputError(f'{where}, "{field}": expected {expected}, found {json.dumps(found, ensure_ascii=False)[:60]}')
+
+
+class _Tokens(Record):
+    """Tokens, each a text or a list of columns, and labels."""
+
+    def __init__(self, content: dict[str, Any], key: str, line: int, where: str, labelled: bool) -> None:
+        self.line, self._content, self._key = line, content, key
+        tokens = content["tokens"]
+        if not isinstance(tokens, list):
+            _fail(where, "tokens", "a list", tokens)
+        self.rows = [[token] if isinstance(token, str) else token for token in tokens]
+        for row, token in zip(self.rows, tokens, strict=True):
+            if not isinstance(row, list) or not row or not all(isinstance(cell, str) for cell in row):
+                _fail(where, "tokens", "texts, or lists of columns", token)
+        if labelled and key in content:
+            labels = content[key]
+            if not isinstance(labels, list) or len(labels) != len(tokens):
+                _fail(where, key, f"a list of {len(tokens)} labels, one for each token", labels)
+            for label in labels:
+                if label is not None and (not isinstance(label, str) or not label):
+                    _fail(where, key, "labels of text, null where one is not known", label)
+            self.labels = labels
+
+    def filled(self, answer: Answer) -> str:
+        made = {**self._content, self._key: answer.labels}
+        if answer.probabilities is not None:
+            made["probabilities"] = [round(p, 6) for p in answer.probabilities]
+        return _line(made)
+
+
+class _Text(Record):
+    """A text and spans of its characters, each {"start", "end", "label"} or [start, end, label]."""
+
+    has_spans = True
+
+    def __init__(self, content: dict[str, Any], key: str, line: int, where: str, labelled: bool) -> None:
+        self.line, self._content, self._key, self._where = line, content, key, where
+        text = content["text"]
+        if not isinstance(text, str):
+            _fail(where, "text", "a text", text)
+        self._words = word_offsets(text)
+        self.rows = [[text[a:b]] for a, b in self._words]
+        given = content.get(key)
+        self._as_lists = isinstance(given, list) and len(given) > 0 and isinstance(given[0], list)
+        if labelled and key in content:
+            self.labels = self._labels(given)
+
+    def _labels(self, spans: Any) -> list[str | None]:
+        """B-TYPE and I-TYPE for the words that spans cover, O for others."""
+        if not isinstance(spans, list):
+            _fail(self._where, self._key, "a list of spans", spans)
+        labels: list[str | None] = ["O"] * len(self._words)
+        for given in spans:
+            start, end, kind = self._span(given)
+            touched = [t for t, (a, b) in enumerate(self._words) if a < end and start < b]
+            if not touched:
+                _fail(self._where, self._key, "spans with a word in them", given)
+            if any(labels[t] != "O" for t in touched):
+                _fail(self._where, self._key, "spans that do not share a word", given)
+            if self._words[touched[0]][0] < start or self._words[touched[-1]][1] > end:
+                warnings.warn(
+                    "spans: some begin or end inside of a word; they are taken to have all of it",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            labels[touched[0]] = f"B-{kind}"
+            labels[touched[0] + 1 : touched[-1] + 1] = [f"I-{kind}"] * (len(touched) - 1)
+        return labels
+
+    def _span(self, given: Any) -> tuple[int, int, str]:
+        start: Any
+        end: Any
+        kind: Any
+        if isinstance(given, dict):
+            start, end, kind = (given.get(key) for key in ("start", "end", "label"))
+        else:
+            start, end, kind = given if isinstance(given, list) and len(given) == 3 else (None, None, None)
+        is_span = isinstance(start, int) and isinstance(end, int) and isinstance(kind, str) and kind != ""
+        if not is_span or not 0 <= start < end <= len(self._content["text"]):
+            _fail(self._where, self._key, "start, end and label of a span of the text", given)
+        return start, end, kind
+
+    def filled(self, answer: Answer) -> str:
+        spans: list[Any] = []
+        for span in answer.spans:
+            found = {"start": self._words[span.start][0], "end": self._words[span.end - 1][1], "label": span.type}
+            if self._as_lists:
+                spans.append(list(found.values()))
+            else:
+                more = {} if span.probability is None else {"probability": round(span.probability, 6)}
+                spans.append({**found, **more})
+        return _line({**self._content, self._key: spans})
+
+
+def read_jsonl(source: Source, key: str | None = None) -> Iterator[tuple[list[Any], list[str | None]]]:
+    """Read JSON lines sequence by sequence: tokens and labels, of {"tokens": ..., "labels": ...} or of {"text": ...,
+    "spans": ...}, whose words get labels B-TYPE, I-TYPE and O.
+
+    `key` is the field of labels or spans, if it has another name. `source` is a path, "-" (standard input) or a file
+    open for bytes.
+    """
+    return read_records(JsonLines(key), source)

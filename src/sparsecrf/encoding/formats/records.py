@@ -1,0 +1,178 @@
+"""Formats that are read in Python: sequences as records, which can be written again with other labels."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from sparsecrf._core import Corpus, Encoder, InputError
+from sparsecrf.encoding.formats.base import Format, Items, Labelled, Layout, items_of, rows_of
+from sparsecrf.encoding.presets import preset
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.files.text import PIECE_BYTES, Piece, Source, name_of, pieces, whole_lines
+
+
+class FoundSpan(NamedTuple):
+    """A chunk of tokens start to end - 1."""
+
+    start: int
+    end: int
+    type: str
+    probability: float | None  #: None: not asked for
+
+
+class Answer(NamedTuple):
+    """What a model says of a record."""
+
+    labels: list[str]
+    probabilities: list[float] | None = None  #: of each label; None: not asked for
+    spans: Sequence[FoundSpan] = ()  #: for records that ask for them
+
+
+class Record(ABC):
+    """One sequence of a file."""
+
+    line: int  #: number of its first line
+    rows: list[list[str]]  #: the columns of each token
+    labels: list[str | None] | None = None  #: None: there are none; None in the list: that one is not known
+    has_spans: bool = False  #: whether an answer is written as spans
+
+    @abstractmethod
+    def filled(self, answer: Answer) -> str:
+        """The record with these labels, as a file has it, the end of the line included."""
+
+
+class Records(Format):
+    """A format of records. Subclasses say how one is read (`records`) and how a new one is written (`text`)."""
+
+    takes_template = True
+    one_line: ClassVar[bool] = False  #: whether a line is a sequence; if not, a blank line ends one
+    default_features: ClassVar[str] = "words"  #: the ready-made template for files that come without one
+
+    @abstractmethod
+    def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
+        """The sequences of a piece of the file that errors call `source`. If not `labelled`, labels are left out."""
+
+    @abstractmethod
+    def text(self, rows: list[list[str]], labels: list[str]) -> str:
+        """A sequence as a file of the format has it."""
+
+    def template_for(self, template: Template | None, n_observed: int) -> Template:
+        if template is not None:
+            return template
+        return Template(preset(self.default_features), source=f"features {self.default_features!r}")
+
+    def pieces(self, source: Source, size: int = PIECE_BYTES) -> Iterator[Piece]:
+        return pieces(source, size, whole_lines) if self.one_line else super().pieces(source, size)
+
+    def sequences(self, piece: Piece) -> Iterator[Piece]:
+        if not self.one_line:
+            yield from super().sequences(piece)
+            return
+        for number, line in enumerate(piece.data.split(b"\n"), piece.line):
+            if line.strip():
+                yield Piece(line + b"\n", number)
+
+    def width(self, piece: Piece, source: str) -> int:
+        first = next((record.rows[0] for record in self.records(piece, source, False) if record.rows), None)
+        return 0 if first is None else len(first) + 1
+
+    def encoder(self, vocabulary: Vocabulary, grow: bool, missing: str) -> RecordEncoder:
+        return RecordEncoder(vocabulary, grow, missing)
+
+    def add(self, encoder: RecordEncoder, piece: Piece, source: str, layout: Layout) -> Layout:
+        template = self.template_for(layout.template, 1)
+        layout = layout._replace(template=template)
+        for record in self._with_labels(piece, source):
+            n_columns = len(record.rows[0]) + 1
+            if layout.n_columns not in (0, n_columns):
+                where = f"{source}, line {record.line}"
+                raise InputError(f"{where}: expected {layout.n_columns - 1} columns a token, found {n_columns - 1}")
+            encoder.add(record, template, source)
+            layout = layout._replace(n_columns=n_columns)
+        return layout
+
+    def _with_labels(self, piece: Piece, source: str) -> Iterator[Record]:
+        """The sequences that have tokens. Raises for those without labels."""
+        for record in self.records(piece, source, True):
+            if not record.rows:
+                continue
+            if record.labels is None:
+                raise InputError(f"{source}, line {record.line}: expected labels, found none")
+            yield record
+
+    def read_rows(self, source: Source, *, ragged: bool = False) -> Iterator[Labelled]:
+        name = name_of(source)
+        for piece in self.pieces(source):
+            for record in self._with_labels(piece, name):
+                yield record.rows, [_known(label, record, name) for label in record.labels or ()]
+
+    def write_rows(self, sequences: Iterable[Labelled], source: str) -> Iterator[str]:
+        return (self.text(rows, labels) for rows, labels in sequences)
+
+    def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
+        return ((items_of(rows, template), labels) for rows, labels in self.read_rows(source))
+
+    def write(self, sequences: Iterable[Items], source: str) -> Iterator[str]:
+        return self.write_rows(rows_of(sequences, source), source)
+
+
+def _known(label: str | None, record: Record, source: str) -> str:
+    if label is None:
+        raise InputError(f"{source}, the sequence at line {record.line}: expected a label for every token, found none")
+    return label
+
+
+class RecordEncoder:
+    """Adds records to a corpus, as the core's TextEncoder adds text."""
+
+    def __init__(self, vocabulary: Vocabulary, grow: bool, missing: str) -> None:
+        self._vocabulary, self._grow, self._missing = vocabulary, grow, missing
+        self._encoder: Encoder | None = None  # made with the template of the first record
+        self.n_sequences = self.n_tokens = 0  #: since the last corpus
+
+    def add(self, record: Record, template: Template, source: str) -> None:
+        if self._encoder is None:
+            self._encoder = self._vocabulary.encoder(grow=self._grow, template=template)
+        try:
+            self.n_tokens += self._encoder.add(record.rows, [self._label(name) for name in record.labels or ()])
+        except InputError as error:
+            raise InputError(f"{source}, line {record.line}: {error}") from None
+        self.n_sequences += 1
+
+    def _label(self, name: str | None) -> str | None:
+        """The label; None if it is missing, or new where nothing new is added."""
+        if not name or name == self._missing:
+            return None
+        return name if self._grow or self._vocabulary.labels.find(name) is not None else None
+
+    def build(self) -> Corpus:
+        assert self._encoder is not None
+        self.n_sequences = self.n_tokens = 0
+        return self._encoder.build()
+
+
+def text_lines(piece: Piece, source: str) -> list[str]:
+    """The lines of a piece. Raises for bytes that are not UTF-8."""
+    try:
+        text = piece.data.decode()
+    except UnicodeDecodeError as error:
+        before = piece.data[: error.start]
+        line, byte = piece.line + before.count(b"\n"), error.start - before.rfind(b"\n")
+        found = f"byte 0x{piece.data[error.start]:02X}"
+        raise InputError(f"{source}, line {line}, byte {byte}: expected text in UTF-8, found {found}") from None
+    lines = text.split("\n")[: -1 if text.endswith("\n") else None]
+    if piece.line == 1 and lines:
+        lines[0] = lines[0].removeprefix("\ufeff")
+    return [line.removesuffix("\r") for line in lines]
+
+
+def read_records(format: Records, source: Source) -> Iterator[tuple[list[Any], list[Any]]]:
+    """Tokens and labels of the sequences of a file, as `CRF.fit` takes them. Tokens of one column are text."""
+    name = name_of(source)
+    for piece in format.pieces(source):
+        for record in format._with_labels(piece, name):
+            tokens = [row[0] for row in record.rows] if len(record.rows[0]) == 1 else record.rows
+            yield tokens, list(record.labels or ())

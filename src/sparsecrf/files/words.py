@@ -1,0 +1,44 @@
+"""Words of running text, with their places: what a CRF labels where nobody has cut the text into tokens."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from unicodedata import category
+
+#: Scripts that are written without blanks between words, as ranges: each character is a word of its own.
+_WITHOUT_BLANKS = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f"  # Burmese
+    "\u1780-\u17ff"  # Khmer
+    "\u3040-\u30ff\u31f0-\u31ff"  # Hiragana, Katakana
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # ideographs
+    "\U00020000-\U0003ffff"
+)
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    """A run of letters, digits and underscores; a character of a script without blanks; or any other character.
+
+    Marks (accents, vowel signs) belong to the character before them: they are no letters for regular expressions.
+    """
+    letter, mark = rf"[^\W{_WITHOUT_BLANKS}]", f"[{_marks()}]"
+    return re.compile(rf"{letter}+(?:{mark}+{letter}*)*|\S{mark}*")
+
+
+def _marks() -> str:
+    """All marks of Unicode, and the joiner of Indic letters, as ranges."""
+    marks = [c for c in (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)) if category(chr(c))[0] == "M" or c == 0x200D]
+    first = [c for c, before in zip(marks, [-1, *marks], strict=False) if c != before + 1]
+    last = [c for c, after in zip(marks, [*marks[1:], -1], strict=True) if c != after - 1]
+    return "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(first, last, strict=True))
+
+
+def word_offsets(text: str) -> list[tuple[int, int]]:
+    """Where the words of a text begin and end, in characters.
+
+    A word is a run of letters, digits and underscores; punctuation marks are words of one character, and so are the
+    characters of Chinese, Japanese, Thai, Lao, Burmese and Khmer, which are written without blanks between words.
+    """
+    return [match.span() for match in _pattern().finditer(text)]

@@ -1,0 +1,107 @@
+"""A model at work on formats that are read in Python: records in, the same records with labels out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sparsecrf._core import Constraints, Corpus, InputError
+from sparsecrf.chunks import are_chunk_labels
+from sparsecrf.encoding.formats.records import Answer, FoundSpan, Record, Records
+from sparsecrf.files.text import Piece
+from sparsecrf.model.spans import SpanReader
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sparsecrf.model import Model
+
+
+class RecordLabeller:
+    """Labels pieces of files. Threads may share one."""
+
+    def __init__(
+        self,
+        model: Model,
+        format: Records,
+        source: str,
+        *,
+        probability: bool = False,
+        force: bool = False,
+        forbidden: bytes = b"",
+        forbidden_last: bytes = b"",
+    ) -> None:
+        """Errors call the file `source`. `probability`: answers say how sure they are. `force`: labels of the records
+        that the model knows are kept. `forbidden`, `forbidden_last`: as of `forbidden_pairs`."""
+        self._model, self._format, self._source = model, format, source
+        self._probability, self._force = probability, force
+        n_labels = len(model.labels)
+        self._pairs, self._last = (
+            None if not flags else np.frombuffer(flags, dtype=np.bool_).reshape(*rows, n_labels)
+            for flags, rows in ((forbidden, (n_labels + 1,)), (forbidden_last, ()))
+        )
+        # Where labels are no chunks, every token is a span of its own.
+        self._spans = SpanReader(model.labels, "auto") if are_chunk_labels(model.labels, ()) else None
+
+    def __call__(self, piece: Piece) -> bytes:
+        """The piece, in UTF-8, with labels."""
+        records = list(self._format.records(piece, self._source, self._force))
+        answers = iter(self.answers([record for record in records if record.rows]))
+        return "".join(r.filled(next(answers) if r.rows else Answer([])) for r in records).encode()
+
+    def answers(self, records: Sequence[Record]) -> list[Answer]:
+        """For records that all have tokens."""
+        if not records:
+            return []
+        try:
+            return self._answers(records)
+        except InputError as error:
+            if len(records) == 1:
+                raise type(error)(f"{self._source}, line {records[0].line}: {error}") from None
+            for record in records:  # which of them it is
+                self.answers([record])
+            raise
+
+    def _answers(self, records: Sequence[Record]) -> list[Answer]:
+        model, chain = self._model, self._model.chain_with(1)
+        corpus = model.encode(record.rows for record in records)
+        limits = self._limits(corpus, records)
+        path, offsets = chain.viterbi(corpus, limits)[0], corpus.offsets.tolist()
+        p = chain.marginals(corpus, limits)[np.arange(len(path)), path].tolist() if self._probability else None
+        names, found = [model.labels[y] for y in path.tolist()], []
+        for i, record in enumerate(records):
+            a, b = offsets[i], offsets[i + 1]
+            sure = None if p is None else p[a:b]
+            spans = self._spans_of(corpus, i, path[a:b], sure) if record.has_spans else ()
+            found.append(Answer(names[a:b], sure, spans))
+        return found
+
+    def _spans_of(self, corpus: Corpus, i: int, path: NDArray[np.int32], p: list[float] | None) -> list[FoundSpan]:
+        labels = self._model.labels
+        if self._spans is None:
+            return [FoundSpan(t, t + 1, labels[y], None if p is None else p[t]) for t, y in enumerate(path)]
+        if p is not None:
+            return [FoundSpan(*span) for span in self._spans.spans(self._model.chain_with(1), corpus, i, path)]
+        return [FoundSpan(*place, None) for place in self._spans.places(path)]
+
+    def _limits(self, corpus: Corpus, records: Sequence[Record]) -> Constraints | None:
+        if self._pairs is None and not self._force:
+            return None
+        n_labels, known, allowed = len(self._model.labels), None, None
+        if self._last is not None and self._last.any():
+            allowed = np.ones((corpus.n_tokens, n_labels), dtype=np.bool_)
+            allowed[corpus.offsets[1:] - 1] = ~self._last
+        if self._force:
+            find = self._model.vocabulary.labels.find
+            each = (name for record in records for name in _labels_of(record))
+            ids = (None if name is None else find(name) for name in each)
+            known = np.fromiter((-1 if y is None else y for y in ids), dtype=np.int32, count=corpus.n_tokens)
+        return Constraints(n_labels, allowed, self._pairs, known)
+
+
+def _labels_of(record: Record) -> list[str | None]:
+    if record.labels is None:
+        raise InputError("--force: expected labels to keep, found none")
+    return record.labels
