@@ -42,6 +42,37 @@ def test_the_cache_of_even_files_is_not_taken_for_ragged_ones(program):
         assert Model.load("m").n_columns == n_columns
 
 
+def test_ragged_files_of_bytes_in_a_cache(program):
+    """Both options and the cache together; another encoding is another cache."""
+    program.write(t_txt="U0:%x[0,0]\nB\n", a_txt="\xe9 x X\nb Y\n\n\xe9 X\nb x y Y\n".encode("latin-1"))
+    common = ["train", "a.txt", "-t", "t.txt", "-m", "m", "--rho1", "0", "--rho2", "1", "--ragged"]
+    for encoding, name in (("bytes", "U0:\\xe9"), ("latin-1", "U0:é"), ("koi8-r", "U0:И")):
+        weights = []
+        for cache in ([], ["--cache", "cache"]):
+            assert program(*common, "--encoding", encoding, *cache).status == 0
+            model = Model.load("m")
+            assert model.vocabulary.attributes.find(name) is not None
+            weights.append(model.w.tolist())
+        assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--ragged"], "--ragged: expected no --dask with it: its workers read column files in UTF-8"),
+        (["--encoding", "latin-1"], "--encoding: expected no --dask with it: its workers read column files in UTF-8"),
+        (["--min-count", "2"], "--min-count: expected no --dask with it: data are counted in memory"),
+    ],
+)
+def test_what_a_cluster_does_not_read(options, expected, program):
+    """Refused before anything is read or asked of the cluster."""
+    program.write(t_txt="U0:%x[0,0]\nB\n", a_txt=EVEN)
+    found = program("train", "a.txt", "-t", "t.txt", "-m", "m", "--dask", "tcp://127.0.0.1:1", *options)
+    said = " ".join(found.err.replace("│", " ").split())
+    assert found.status == 2
+    assert expected in said.replace("Invalid value for ", "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

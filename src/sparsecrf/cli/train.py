@@ -253,7 +253,8 @@ def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
         raise typer.BadParameter(hint, param_hint="--solver")
     if run.dask is not None and (inputs.ragged or inputs.encoding is not None):
         option = "--ragged" if inputs.ragged else "--encoding"
-        raise typer.BadParameter("expected no --dask with it, found both", param_hint=option)
+        files = "column files in UTF-8 whose lines are equally long"
+        raise typer.BadParameter(f"expected no --dask with it: its workers read {files}", param_hint=option)
     if fitting.order != 2:
         check_longer(fitting, run)
     if fitting.resume and fitting.checkpoint is None:
