@@ -8,6 +8,19 @@
 #include <string>
 #include <string_view>
 
+// libc++ reads and writes doubles since its version 20 but does not say so; on macOS the system's library decides, which
+// may be older than the compiler's.
+#if defined(__cpp_lib_to_chars) || (defined(_LIBCPP_VERSION) && _LIBCPP_VERSION >= 200000 && !defined(__APPLE__))
+#define SPARSECRF_CHARCONV
+#elif defined(__APPLE__)
+#include <xlocale.h>
+#define SPARSECRF_STRTOD(text, end) strtod_l(text, end, nullptr)  // nullptr: the C locale
+#define SPARSECRF_SNPRINTF(out, size, ...) snprintf_l(out, size, nullptr, __VA_ARGS__)
+#else  // systems without locales, such as WebAssembly's
+#define SPARSECRF_STRTOD(text, end) std::strtod(text, end)
+#define SPARSECRF_SNPRINTF(out, size, ...) std::snprintf(out, size, __VA_ARGS__)
+#endif
+
 namespace sparsecrf {
 
 // The number that `text` is, all of it; nothing if it is none.
@@ -15,16 +28,16 @@ inline std::optional<double> parse_number(std::string_view text) {
     if (text.starts_with('+')) text.remove_prefix(1);
     if (text.empty() || text[0] == '+') return std::nullopt;
     double value = 0.0;
-#ifdef __cpp_lib_to_chars
+#ifdef SPARSECRF_CHARCONV
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc::invalid_argument || end != text.data() + text.size()) return std::nullopt;
     if (error == std::errc::result_out_of_range) value = std::strtod(std::string(text).c_str(), nullptr);  // 0 or inf
 #else
     const std::string copy(text);
+    if (copy.find_first_of("xX \t\n\v\f\r") != std::string::npos) return std::nullopt;  // strtod reads hexadecimal
     char* end = nullptr;
-    value = std::strtod(copy.c_str(), &end);
-    if (end != copy.c_str() + copy.size() || copy[0] == ' ' || (copy[0] >= '\t' && copy[0] <= '\r'))
-        return std::nullopt;
+    value = SPARSECRF_STRTOD(copy.c_str(), &end);
+    if (end != copy.c_str() + copy.size()) return std::nullopt;
 #endif
     return value;
 }
@@ -33,12 +46,12 @@ inline std::optional<double> parse_number(std::string_view text) {
 enum class Digits { after_point, significant };
 inline void append_number(std::string& out, double value, Digits which, int digits) {
     char text[352];  // the largest double has 309 digits before its point
-#ifdef __cpp_lib_to_chars
+#ifdef SPARSECRF_CHARCONV
     const auto format = which == Digits::after_point ? std::chars_format::fixed : std::chars_format::general;
     out.append(text, std::to_chars(text, text + sizeof text, value, format, digits).ptr);
 #else
     const char* format = which == Digits::after_point ? "%.*f" : "%.*g";
-    out.append(text, static_cast<std::size_t>(std::snprintf(text, sizeof text, format, digits, value)));
+    out.append(text, static_cast<std::size_t>(SPARSECRF_SNPRINTF(text, sizeof text, format, digits, value)));
 #endif
 }
 
