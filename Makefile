@@ -6,7 +6,7 @@ PYTEST_ARGS ?=
 SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp src -not -name __pycache__ -not -name '*.pyc' 2>/dev/null)
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.inl')
 
-.PHONY: demo test test-browser chromium lint docs bench bench-micro bench-peers bench-training bench-labelling \
+.PHONY: demo test test-browser test-spacy chromium lint docs bench bench-micro bench-peers bench-training bench-labelling \
 	bench-estimator experiments experiments-pages sanitize sanitize-thread torture format clean
 .DELETE_ON_ERROR:
 
@@ -19,6 +19,10 @@ test: .venv/installed
 # The pages of `sparsecrf report`, and of the manual if it is built, in Chromium ($$CHROMIUM, or one on the path).
 test-browser: .venv/installed .venv/browser chromium
 	.venv/bin/python -m pytest tests/browser $(PYTEST_ARGS)
+
+# The component of spaCy. Not in `test`: spaCy and what it needs are large, and not there for every Python.
+test-spacy: .venv/installed .venv/spacy
+	.venv/bin/python -m pytest tests/test_spacy.py tests/test_docs.py -k spacy $(PYTEST_ARGS)
 
 # The manual, in docs/_build/html; the examples of its gallery run. Nothing is fetched but packages.
 docs: .venv/docs
@@ -113,6 +117,10 @@ chromium:
 		echo "make test-browser: expected Chromium on the path or in \$$CHROMIUM, found none, and it cannot be" \
 			"installed from here. Install it (Debian: apt-get install chromium) and try again." >&2; exit 1; \
 	fi
+
+.venv/spacy: .venv/installed
+	.venv/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/venv ".[spacy]"
+	touch $@
 
 .venv/docs: .venv/installed
 	.venv/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/venv ".[docs]"

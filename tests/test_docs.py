@@ -18,6 +18,7 @@ from repository_links import in_manual  # noqa: E402
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+NEEDS = {"spacy.md": "spacy"}  #: pages that need another package
 #: Pages that only describe.
 WITHOUT_CODE = {"api.md", "changelog.md", "cli.md", "index.md", "mathematics.md"}
 
@@ -36,6 +37,8 @@ def quiet_pictures():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_blocks(page, program, monkeypatch, quiet_pictures):
+    if page.name in NEEDS:
+        pytest.importorskip(NEEDS[page.name], reason="an extra of its own")
     monkeypatch.setenv("COLUMNS", "100")  # of tables
     write_files(program)
     ran = run_page(page, program)

@@ -30,7 +30,7 @@ PACKAGE_LAYERS = [
     {"training"},
     {"path", "selection"},
     {"estimators", "estimator_base", "compat"},
-    {"plots", "report", "dask"},
+    {"plots", "report", "dask", "spacy"},
     {"demo"},
     {"cli", "__main__"},
 ]
