@@ -1,6 +1,7 @@
 """Ready-made features on a data set: how good is a model, on dev data or on test data?
 
     PYTHONPATH=. python benchmarks/presets/quality.py conll2003 words [--rho1 0.3] [--rho2 0.3] [--test] [--data FOLDER]
+        [--lexicon NAME=FILE] [--clusters NAME=FILE] [--classes NAME=FILE]
 
 Dev data decide about features and penalties; --test is for the end. Where there is no dev file, every tenth training
 sentence is held out, and comes back for --test. The recorded feature sets of tasks.py run by `TASK recorded`.
@@ -16,6 +17,7 @@ import time
 from benchmarks.tasks import DATA, TASKS
 
 from sparsecrf import CRF, Template, read_columns
+from sparsecrf.encoding.resources import KINDS, named
 from sparsecrf.scorers import chunk_f1_score, token_accuracy_score
 
 Sentences = list[tuple[list[list[str]], list[str]]]
@@ -50,8 +52,11 @@ def main() -> None:
     parser.add_argument("task", help="a folder of the data")
     parser.add_argument("features", help="the name of a preset, the file of a template, or `recorded`")
     parser.add_argument("--data", type=pathlib.Path, default=DATA)
+    parser.add_argument("--time-limit", type=float, default=TIME_LIMIT, help="seconds of training")
     parser.add_argument("--rho1", type=float, default=1.0)
     parser.add_argument("--rho2", type=float, default=0.01)
+    for kind in KINDS:
+        parser.add_argument(f"--{kind}", metavar="NAME=FILE", action="append", default=[])
     parser.add_argument("--test", action="store_true")
     options = parser.parse_args()
 
@@ -63,10 +68,11 @@ def main() -> None:
         how = {"template": Template(recorded.template)}
     else:
         is_file = pathlib.Path(options.features).is_file()
-        how = {"template": Template.load(options.features)} if is_file else {"features": options.features}
+        how = {"template": options.features} if is_file else {"features": options.features}
 
+    resources = [made for kind in KINDS for made in named(getattr(options, kind), kind)]
     began = time.perf_counter()
-    crf = CRF(options.rho1, options.rho2, n_jobs=1, time_limit=TIME_LIMIT, **how)
+    crf = CRF(options.rho1, options.rho2, n_jobs=1, time_limit=options.time_limit, resources=resources, **how)
     crf.fit(*zip(*train, strict=True))
     took = time.perf_counter() - began
     X, y = zip(*other, strict=True)
@@ -74,6 +80,7 @@ def main() -> None:
     found = {
         "task": options.task,
         "features": options.features,
+        "resources": [resource.name for resource in resources],
         "rho1": options.rho1,
         "rho2": options.rho2,
         "part": "test" if options.test else "dev",

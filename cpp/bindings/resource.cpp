@@ -3,7 +3,10 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
+#include "core/text/columns.hpp"
+#include "core/text/word_clusters.hpp"
 #include "module.hpp"
 
 namespace nb = nanobind;
@@ -20,9 +23,75 @@ Resource::Kind kind_named(std::string_view name) {
     throw InputError(message("kind: expected lexicon, clusters or classes, found '", name, "'"));
 }
 
+// Calls f(words) for each line of a piece; `columns`: for each sequence of a column file, whose words are the first column.
+template <class Function>
+void each_sentence(std::string_view piece, bool columns, Function f) {
+    std::vector<std::string_view> words, cells;
+    while (!piece.empty()) {
+        cells.clear();
+        split_columns(take_line(piece), cells);
+        if (!columns) {
+            if (!cells.empty()) f(cells);
+        } else if (!cells.empty()) {
+            words.push_back(cells[0]);
+        }
+        if (columns && !words.empty() && (cells.empty() || piece.empty())) {
+            f(words);
+            words.clear();
+        }
+    }
+}
+
+void bind_clusters(nb::module_& m) {
+    nb::class_<WordClusters>(m, "WordClusters", "Clusters of words from raw text, which is read twice.")
+        .def(nb::init<>())
+        .def(
+            "add",
+            [](WordClusters& clusters, nb::bytes piece, const std::string& source, std::int64_t line, bool columns) {
+                const std::string_view text(piece.c_str(), piece.size());
+                check_text(text, source, line);
+                const WithoutGil unlocked;
+                each_sentence(line == 1 ? without_mark(text) : text, columns,
+                              [&](const auto& words) { clusters.add(words); });
+            },
+            nb::arg("piece"), nb::arg("source"), nb::arg("line") = 1, nb::arg("columns") = false,
+            "Counts the words of lines or, after `begin`, their pairs. columns: a column file, the word first.")
+        .def("begin", &WordClusters::begin, nb::arg("n_classes"), nb::arg("min_count"))
+        .def("finish", &WordClusters::finish)
+        .def(
+            "exchange",
+            [](WordClusters& clusters, int threads) {
+                const WithoutGil unlocked;
+                return clusters.exchange(threads);
+            },
+            nb::arg("threads"), "A round of moves; returns how many there were.")
+        .def(
+            "merge",
+            [](const WordClusters& clusters, int threads) {
+                const WithoutGil unlocked;
+                return clusters.merge(threads);
+            },
+            nb::arg("threads"), nb::sig("def merge(self, threads: int) -> list[str]"), "The path of each class.")
+        .def_prop_ro("n_tokens", &WordClusters::n_tokens)
+        .def_prop_ro("objective", &WordClusters::objective)
+        .def_prop_ro(
+            "words",
+            [](const WordClusters& clusters) {
+                nb::list words;
+                for (std::int64_t w = 0; w < clusters.n_words(); ++w) {
+                    const std::string_view word = clusters.word(w);
+                    words.append(
+                        nb::make_tuple(nb::str(word.data(), word.size()), clusters.count(w), clusters.class_of(w)));
+                }
+                return words;
+            },
+            nb::sig("def words(self) -> list[tuple[str, int, int]]"), "Word, count and class, by falling count.");
+}
+
 }  // namespace
 
 void bind_resource(nb::module_& m) {
+    bind_clusters(m);
     nb::class_<Resource>(m, "Resource", "A lexicon, clusters or word classes, which macros %d of templates look up.")
         .def(
             "__init__",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from sparsecrf.encoding.clusters import MAX_ROUNDS, MIN_COUNT, N_CLUSTERS
 from sparsecrf.encoding.presets import PRESETS
 
 data = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
@@ -19,9 +21,12 @@ SIMULATE_EXAMPLE = "Example: [bold]sparsecrf data simulate -o simulated --sequen
 TEMPLATE_EXAMPLE = "Example: [bold]sparsecrf data template words > template.txt[/bold]"
 
 
+CLUSTERS_EXAMPLE = "Example: [bold]sparsecrf data clusters news.txt wiki.txt -o paths.txt -n 1000[/bold]"
+
+
 @data.callback(epilog=FETCH_EXAMPLE)
 def _data() -> None:
-    """List and fetch public data sets; simulate one; print ready-made templates."""
+    """List and fetch public data sets; simulate one; print ready-made templates; make word clusters of raw text."""
 
 
 @data.command("list", epilog=LIST_EXAMPLE)
@@ -112,3 +117,37 @@ def template(
     from sparsecrf.encoding.presets import preset
 
     typer.echo(preset(name, columns, "NAME"), nl=False)
+
+
+@data.command(epilog=CLUSTERS_EXAMPLE)
+def clusters(
+    text: Annotated[
+        list[Path],
+        typer.Argument(help="Raw text, a sentence a line, blanks between words, cut as the data are.", metavar="TEXT"),
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where to write.", show_default=False)],
+    n_clusters: Annotated[int, typer.Option("-n", "--clusters", metavar="N", min=1, help="How many.")] = N_CLUSTERS,
+    min_count: Annotated[int, typer.Option(metavar="N", min=1, help="Rarer words have no cluster.")] = MIN_COUNT,
+    rounds: Annotated[int, typer.Option(metavar="N", min=1, help="In each, every word may move.")] = MAX_ROUNDS,
+    columns: Annotated[bool, typer.Option("--columns", help="TEXT are column files, the word first.")] = False,
+    threads: Annotated[int, typer.Option(metavar="N", min=0, help="0: all cores.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing.")] = False,
+) -> None:
+    """Make clusters of words for `train --clusters`, a line for each word: path, word, count.
+
+    Words that stand in the same places come together; beginnings of paths are larger clusters.
+    """
+    from sparsecrf.encoding.clusters import word_clusters
+    from sparsecrf.files.atomic import write_atomically
+    from sparsecrf.progress import say
+
+    found = word_clusters(
+        files=text,
+        columns=columns,
+        n_clusters=n_clusters,
+        min_count=min_count,
+        max_rounds=rounds,
+        threads=threads or os.cpu_count() or 1,
+        each=lambda line: say(line, quiet=quiet),
+    )
+    write_atomically(output, "".join(f"{one.path}\t{one.word}\t{one.n}\n" for one in found).encode())

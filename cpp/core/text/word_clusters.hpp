@@ -1,0 +1,83 @@
+// Clusters of words from raw text: Brown's objective, exchange instead of his first greedy stage, his merges for paths.
+//
+// N(a, b) is how often a word of class a stands before one of class b, R and L are its row and column sums. Under the
+// class bigram model the log-likelihood of the text is, up to a constant (Brown et al. 1992; Martin et al. 1998),
+//
+//   F = sum_ab phi(N(a, b)) - sum_a phi(R(a)) - sum_b phi(L(b)),     phi(n) = n log n
+//
+// Exchange: words in order of frequency, each to the class where F is largest, until none moves. Then classes are merged
+// two by two, each time the pair that costs least, to one: the tree of merges gives every class a path of 0 and 1 whose
+// beginnings are larger clusters. Ends of sentences and rare words have classes of their own, which are context only.
+// The plain twin is src/sparsecrf/reference/clusters.py.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/corpus/string_table.hpp"
+
+namespace sparsecrf {
+
+class WordClusters {
+   public:
+    // Counts the words of a sentence and, when the vocabulary is fixed by `begin`, its pairs: text is read twice.
+    void add(const std::vector<std::string_view>& sentence);
+    // Fixes the vocabulary, words with at least so many occurrences, and at most so many classes. Pairs may be added.
+    void begin(std::int64_t n_classes, std::int64_t min_count);
+    // Sums the pairs up; the k-th most frequent word begins in class k mod C.
+    void finish();
+
+    // One round over all words; returns how many have moved. A word that is alone in its class stays.
+    std::int64_t exchange(int threads);
+    // Brown's merges: the path of each class.
+    std::vector<std::string> merge(int threads) const;
+
+    std::int64_t n_words() const { return static_cast<std::int64_t>(words_.size()); }
+    std::int64_t n_classes() const { return n_classes_; }
+    std::int64_t n_tokens() const { return n_tokens_; }
+    // By frequency.
+    std::string_view word(std::int64_t w) const { return table_[words_[w]]; }
+    std::int64_t count(std::int64_t w) const { return counts_[words_[w]]; }
+    std::int64_t class_of(std::int64_t w) const { return class_[w]; }
+    double objective() const;
+
+   private:
+    using Count = std::int64_t;
+    struct Neighbour {
+        std::int32_t word;  // a word, or n_words + 0 for the end of a sentence, + 1 for a rare word
+        Count n;
+    };
+    // A word's neighbours by class: where n is not 0.
+    struct Around {
+        std::vector<Count> n;               // [classes] zeros between words
+        std::vector<std::int64_t> classes;  // with n > 0
+        void add(std::int64_t c, Count more);
+        void clear();
+    };
+
+    std::int64_t size() const { return n_classes_ + 2; }  // classes with those of ends and rare words
+    std::int64_t class_at(std::int32_t word) const;
+    void look_around(std::int64_t w, Around& before, Around& after, Count& itself) const;
+    void move(const Around& before, const Around& after, Count itself, std::int64_t c, int sign);
+    void gains(const Around& before, const Around& after, Count itself, std::int64_t first, std::int64_t last,
+               std::vector<double>& out) const;
+    Count& at(std::int64_t a, std::int64_t b) { return n_[a * size() + b]; }
+    Count at(std::int64_t a, std::int64_t b) const { return n_[a * size() + b]; }
+
+    StringTable table_;
+    std::vector<Count> counts_;         // [strings]
+    std::vector<std::int32_t> number_;  // [strings] of the word by frequency; n_words + 1: rare
+    std::vector<std::uint32_t> words_;  // [n_words] strings by falling count
+    std::int64_t n_tokens_ = 0, n_classes_ = 0;
+    bool begun_ = false;
+    std::unordered_map<std::uint64_t, Count> pairs_;    // (before << 32 | after), until `finish`
+    std::vector<std::vector<Neighbour>> left_, right_;  // [n_words]
+    std::vector<std::int64_t> class_, members_;         // [n_words], [n_classes]
+    std::vector<Count> n_, transposed_, row_, column_;  // N [size, size], its transpose, R and L
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,89 @@
+"""Clusters of words from raw text, for `Resource.clusters`: exchange by Brown's objective, then his merges."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from sparsecrf._core import InputError, WordClusters
+from sparsecrf.files.text import Piece, name_of, pieces
+
+N_CLUSTERS, MIN_COUNT, MAX_ROUNDS = 500, 2, 15
+_BLOCK = 1 << 20
+
+
+class Clustered(NamedTuple):
+    """A word, how often it occurs, and the path of its cluster, whose beginnings are larger clusters."""
+
+    path: str
+    word: str
+    n: int
+
+
+def word_clusters(
+    sentences: Iterable[Iterable[str]] | None = None,
+    *,
+    files: Iterable[str | os.PathLike[str]] = (),
+    columns: bool = False,
+    n_clusters: int = N_CLUSTERS,
+    min_count: int = MIN_COUNT,
+    max_rounds: int = MAX_ROUNDS,
+    threads: int = 1,
+    each: Callable[[str], None] | None = None,
+) -> list[Clustered]:
+    """Clusters of the words of sentences (lists of words), or of files.
+
+    Files have a sentence a line and blanks between words; with `columns` they are column files, the word first. Words
+    with less than `min_count` occurrences have no cluster. Words move for `max_rounds` rounds at most.
+    `each` is called with a line after each round. `{c.word: c.path for c in ...}` is what `Resource.clusters` takes.
+    """
+    for name, value in {"n_clusters": n_clusters, "min_count": min_count, "max_rounds": max_rounds}.items():
+        if not isinstance(value, int) or not 1 <= value < 2**31:
+            raise InputError(f"{name}: expected a whole number from 1, found {value!r}")
+    text = [] if sentences is None else [_text(sentences)]
+    made = WordClusters()
+    _read(made, text, files, columns)
+    made.begin(n_clusters, min_count)
+    _read(made, text, files, columns)
+    made.finish()
+    tell = each or (lambda line: None)
+    n_words = len(made.words)
+    tell(f"{made.n_tokens:,} tokens, {n_words:,} words that occur at least {min_count} times")
+    for round in range(1, max_rounds + 1):
+        moved = made.exchange(threads)
+        tell(f"round {round}: {moved:,} words moved, objective {made.objective:,.0f}")
+        if moved <= n_words // 1000:
+            break
+    tell("merging clusters")
+    paths = made.merge(threads)
+    found = (Clustered(paths[c], word, count) for word, count, c in made.words)
+    return sorted(found, key=lambda one: (one.path, -one.n, one.word))
+
+
+def _text(sentences: Iterable[Iterable[str]]) -> bytes:
+    lines = []
+    for k, sentence in enumerate(sentences):
+        words = [sentence] if isinstance(sentence, str) else list(sentence)
+        if isinstance(sentence, str) or not all(isinstance(w, str) and len(w.split()) == 1 for w in words):
+            raise InputError(f"sentence {k}: expected a list of words without blanks, found {sentence!r:.60}")
+        lines.append(" ".join(words))
+    return "\n".join(lines).encode()
+
+
+def _read(made: WordClusters, text: list[bytes], files: Iterable[str | os.PathLike[str]], columns: bool) -> None:
+    for lines in text:
+        made.add(lines, "sentences")
+    for file in files:
+        for piece in pieces(file) if columns else _blocks(file):
+            made.add(piece.data, name_of(file), piece.line, columns)
+
+
+def _blocks(path: str | os.PathLike[str]) -> Iterator[Piece]:
+    """Whole lines of a file."""
+    with open(path, "rb") as file:
+        line = 1
+        while block := file.read(_BLOCK):
+            block += file.readline()
+            yield Piece(block, line)
+            line += block.count(b"\n")
