@@ -1,0 +1,125 @@
+"""Projects that import python-crfsuite: how each reads its data, makes features, trains and is tested.
+
+Every function takes the folder of a project and returns sequences (features, labels). What a project does itself is
+done by its own code, imported from its folder.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import os
+import re
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Sequence = tuple[Any, list[str]]  # what `Trainer.append` takes
+
+
+@dataclass(frozen=True)
+class Package:
+    """A project. Of `data` every fifth sequence is held out."""
+
+    folder: str
+    needs: tuple[str, ...]  #: files without which there is nothing to do
+    data: Callable[[Path], list[Sequence]]
+    params: dict[str, Any]  #: that the project trains with
+    tests: tuple[str, ...] = ()  #: arguments of pytest in the folder of the project; or a module with doctests
+    #: models that its tests need: file in the folder, and the data that the project trains it on
+    models: dict[str, Callable[[Path], list[Sequence]]] = field(default_factory=dict)
+    shipped: str = ""  #: a model in the folder; then it gives the labels of `data`, and nothing is held out for truth
+
+
+def _parserator(module: str, files: Iterable[Path]) -> list[Sequence]:
+    """Labelled XML as parserator has it: an element for each string, in it one for each token."""
+    package = importlib.import_module(module)
+    found = []
+    for file in files:
+        text = re.sub(r"&(?!#?\w+;)", "&amp;", file.read_text(encoding="utf-8"))  # some have a bare &
+        for element in ET.fromstring(text):
+            tokens = [part.text or "" for part in element]
+            if tokens and all(re.search(r"\w", token) for token in tokens):  # usaddress fails on others
+                found.append((package.tokens2features(tokens), [part.tag for part in element]))
+    return found
+
+
+def _addresses(*names: str) -> Callable[[Path], list[Sequence]]:
+    return lambda folder: _parserator("usaddress", (folder / "training" / name for name in names))
+
+
+def _people(*names: str) -> Callable[[Path], list[Sequence]]:
+    return lambda folder: _parserator("probablepeople", (folder / "name_data" / "labeled" / name for name in names))
+
+
+def _ingredients(folder: Path) -> list[Sequence]:
+    """Sentences of recipes; their labels are those of the shipped model, as the training data are not in the
+    repository."""
+    from ingredient_parser.en.preprocess import PreProcessor
+
+    with open(folder / "train/data/bbc/bbc-ingredients-snapshot-2017.csv", newline="", encoding="utf-8") as file:
+        sentences = list(dict.fromkeys(row[0] for row in csv.reader(file) if row))[1:6001]
+    return [(PreProcessor(sentence).sentence_features(), []) for sentence in sentences]
+
+
+def _tagged_words(_: Path) -> list[Sequence]:
+    """English EWT ($SPARSECRF_DATA), the first 4,000 sentences, as nltk's CRFTagger sees them."""
+    from nltk.tag import CRFTagger
+
+    from sparsecrf import read_columns
+
+    tagger, found = CRFTagger(), []
+    for rows in read_columns(Path(os.environ.get("SPARSECRF_DATA", "."), "ewt", "train.txt")):
+        words = [row[0] for row in rows]
+        found.append(([tagger._feature_func(words, t) for t in range(len(words))], [row[-1] for row in rows]))
+        if len(found) == 4000:
+            break
+    return found
+
+
+_PARSERATOR = {"c1": 0.1, "c2": 0.01, "feature.minfreq": 0}
+
+PACKAGES = {
+    "usaddress": Package(
+        "usaddress",
+        ("training/labeled.xml", "usaddress/__init__.py"),
+        _addresses("labeled.xml"),
+        _PARSERATOR,
+        ("tests",),
+        {"usaddress/usaddr.crfsuite": _addresses("labeled.xml")},
+    ),
+    "probablepeople": Package(
+        "probablepeople",
+        ("name_data/labeled/person_labeled.xml",),
+        _people("person_labeled.xml", "company_labeled.xml"),
+        _PARSERATOR,
+        ("tests",),
+        {
+            "probablepeople/generic_learned_settings.crfsuite": _people("person_labeled.xml", "company_labeled.xml"),
+            "probablepeople/person_learned_settings.crfsuite": _people("person_labeled.xml"),
+            "probablepeople/company_learned_settings.crfsuite": _people("company_labeled.xml"),
+        },
+    ),
+    "ingredient-parser": Package(
+        "ingredient-parser",
+        ("ingredient_parser/en/data/model.en.crfsuite",),
+        _ingredients,
+        {
+            **{"feature.minfreq": 0, "feature.possible_states": True, "feature.possible_transitions": True},
+            **{"c1": 0.6, "c2": 0.5, "max_linesearch": 5, "num_memories": 3, "period": 10},
+        },
+        ("tests",),
+        shipped="ingredient_parser/en/data/model.en.crfsuite",
+    ),
+    "nltk": Package("nltk", ("nltk/tag/crf.py",), _tagged_words, {}, ("nltk.tag.crf",)),
+}
+
+
+def use(package: Package, folder: Path) -> Path:
+    """The folder of the project, whose code can be imported from now on."""
+    project = folder / package.folder
+    sys.path.insert(0, str(project))
+    return project
