@@ -10,6 +10,11 @@ from problems import make_problem
 from sparsecrf import InputError
 from sparsecrf._core import FeatureSet, Oracle
 from sparsecrf.encoding.numbering import Numbering
+from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
+from sparsecrf.training.solvers import proximal
+from sparsecrf.training.solvers.proximal import Proximal
+from sparsecrf.training.solvers.working_set import point_at
 
 
 def by_enumeration(problem, numbers, every=1):
@@ -71,3 +76,14 @@ def test_it_is_positive_semidefinite():
     every = np.arange(len(features))
     found = Oracle(problem.corpus(), 1).block_curvature(features, problem.w, every)
     assert np.linalg.eigvalsh(found).min() > -1e-3 * np.abs(found).max()
+
+
+@pytest.mark.parametrize(("share", "first"), [(0.0, 2), (1e9, proximal._SETTLED)])
+def test_a_block_comes_early_only_with_many_features_a_token(share, first, monkeypatch):
+    monkeypatch.setattr(proximal, "_ENOUGH", share)
+    corpus = make_problem(seed=3, n_labels=4, lengths=[5] * 20, n_attributes=6).corpus()
+    objective = Objective(corpus, ElasticNet(0.1, 0.1), threads=1)
+    solver, point, steps = Proximal(objective, warm_up=False), point_at(objective), 0
+    while not len(solver.block):
+        point, steps = solver.step(point), solver.steps
+    assert steps - 1 == first  # the step that made it is counted

@@ -43,10 +43,12 @@ _SHORTEST = 2.0**-20
 # The block of B0: at most so many features, and so many per square root of a token, since a sweep of the inner problem
 # reads the whole matrix; renewed at these steps, then every so many. It is estimated from so many tokens, few before
 # step _SETTLED: there curvature changes with every step, and a matrix of all positions would cost more than it saves.
+# With few features a token (_ENOUGH) there is none before that step: pairs of steps learn the curvature sooner.
 _LARGEST_BLOCK, _BLOCK_PER_TOKEN = 1500, 4.0
 _RENEW_AT, _RENEW_EVERY = (2, 8, 20, 40), 40
 _SETTLED, _EARLY_SAMPLE, _SAMPLE = 20, 6_000, 50_000
-# Features per token, and tokens, for a stochastic start: with fewer, the first steps are as good or take no time.
+# Features per token for a stochastic start and an early block, and tokens for such a start: with fewer, the first steps
+# are as good or take no time.
 _ENOUGH, _LEAST_TOKENS = 0.05, 10_000
 
 
@@ -136,7 +138,10 @@ class Proximal:
         # Weights that rest at zero well within their bound stay there.
         free = np.flatnonzero((point.w != 0) | (np.abs(point.g) > _FREE * self.objective.penalty.threshold))
         if self.objective.penalty.threshold > 0:
-            if self.steps in _RENEW_AT or (self.steps > 0 and self.steps % _RENEW_EVERY == 0):
+            due = self.steps in _RENEW_AT or (self.steps > 0 and self.steps % _RENEW_EVERY == 0)
+            # As many as at the start of the run: what joined later has few counts or none.
+            hopeful = np.count_nonzero(known.counts > self.objective.penalty.threshold)
+            if due and (self.steps >= _SETTLED or hopeful >= _ENOUGH * self.objective.data.n_tokens):
                 self._renew_block(point, free, h, ridge)
             if len(self.block):
                 row = place_among(known.numbers, self.block).astype(np.int32)
