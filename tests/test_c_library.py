@@ -17,7 +17,7 @@ from c_library import EXAMPLES, HEADER, compiled, library, tool
 from newswire import sentences
 from sparsecrf import BIAS, CRF, InputError, Model
 from sparsecrf.files.container import pack, unpack
-from sparsecrf.model.file import FORMAT, VERSION
+from sparsecrf.model.file import COMPACT, FORMAT, VERSION
 
 if sys.platform == "win32":
     pytest.skip("libsparsecrf is tried on systems with cc", allow_module_level=True)
@@ -93,6 +93,13 @@ def test_attributes(functions, by_name):
     assert functions.n_columns(tagger.model) == -1
     assert_equal_answers(tagger, by_name, TOKENS)
     assert len(tagger.nbest(TOKENS[:1], 5)) == 3  # there are no more
+
+
+@pytest.mark.parametrize("compact", ["int16", "float32"])
+def test_compact_files(functions, chunker, by_name, news, compact):
+    for model, tokens in ((chunker, [[word, tag] for word, tag, _ in news[1][0]]), (by_name, TOKENS)):
+        content = model.to_bytes(compact=compact)
+        assert_equal_answers(by_ctypes.Tagger(functions, content), Model.from_bytes(content), tokens)
 
 
 def test_no_start_label(functions):
@@ -201,13 +208,21 @@ def test_python_and_c_refuse_the_same_files(functions, chunker):
         damaged = bytearray(content)
         damaged[at] ^= 1 << rng.randrange(8)
         assert not accepts(functions, bytes(damaged))
-    metadata, arrays = unpack(memoryview(content), "good", FORMAT, VERSION)
+    assert_refuse_alike(functions, content, VERSION, CHANGES)
+
+
+def test_python_and_c_refuse_the_same_compact_files(functions, chunker):
+    assert_refuse_alike(functions, chunker.to_bytes(compact=True), COMPACT, CHANGES[:10] + COMPACT_CHANGES)
+
+
+def assert_refuse_alike(functions, content, version, changes):
+    metadata, arrays = unpack(memoryview(content), "good", FORMAT, version)
     good = {name: np.array(array.data) for name, array in arrays.items()}
     kept = {name: text for name, text in metadata.items() if name not in ("format", "version")}
-    for change in CHANGES:
+    for change in changes:
         described, changed = dict(kept), dict(good)
         change(described, changed)
-        made = pack(FORMAT, VERSION, described, changed)
+        made = pack(FORMAT, version, described, changed)
         try:
             Model.from_bytes(made)
             expected = True
@@ -247,6 +262,25 @@ CHANGES = [
     lambda m, a: a.update(features=a["features"] + 10**15),
     lambda m, a: a.update({"labels.offsets": a["labels.offsets"] + 1}),
     lambda m, a: a.update({"attributes.bytes": a["attributes.bytes"] | 0x80}),
+]
+
+
+COMPACT_CHANGES = [
+    lambda m, a: m.update(scale="0"),
+    lambda m, a: m.update(scale="1e-3"),
+    lambda m, a: m.update(scale="true"),
+    lambda m, a: m.update(scale="1" + "0" * 400),
+    lambda m, a: m.update(scale="1e101"),
+    lambda m, a: m.pop("scale"),
+    lambda m, a: a.update(weights=a["weights"].astype(np.float32)),
+    lambda m, a: (m.update(scale="1"), a.update(weights=a["weights"].astype(np.float32))),
+    lambda m, a: a.update(weights=a["weights"].astype(np.float64)),
+    lambda m, a: a.update(weights=a["weights"][1:]),
+    lambda m, a: a.update({"features.steps": a["features.steps"][1:]}),
+    lambda m, a: a.update({"features.steps": a["features.steps"] | 0x80}),
+    lambda m, a: a.update({"attributes.front": a["attributes.front"][:-1]}),
+    lambda m, a: a.update({"attributes.front": a["attributes.front"][::-1].copy()}),
+    lambda m, a: a.update({"ngrams.attribute": np.zeros(1, dtype=np.int64)}),
 ]
 
 

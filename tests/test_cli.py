@@ -27,7 +27,7 @@ def test_version():
     assert (done.returncode, done.stdout, done.stderr) == (0, f"sparsecrf {sparsecrf.__version__}\n", "")
 
 
-COMMANDS = ["train", "label", "eval", "path", "show", "report", "convert", "demo"]
+COMMANDS = ["train", "label", "eval", "path", "show", "report", "convert", "compact", "demo"]
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("-h",), *((command, "--help") for command in COMMANDS)])

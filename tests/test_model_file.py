@@ -243,7 +243,7 @@ def test_foreign_files(tmp_path):
 
 def test_another_version(model, tmp_path):
     metadata, arrays = parts(model)
-    refuses(pack(FORMAT, 3, metadata, arrays), "expected .* of version 1 or 2, found version '3'", tmp_path)
+    refuses(pack(FORMAT, 4, metadata, arrays), "expected .* of version 1 or 2 or 3, found version '4'", tmp_path)
     refuses(pack(FORMAT, 2, metadata, arrays), "expected arrays .*ngrams", tmp_path)
 
 

@@ -99,9 +99,9 @@ def _mutate_content(data: bytes, longest: int, seed: int) -> bytes:
 
     rng = random.Random(seed)
     kind = "sparsecrf checkpoint" if b"sparsecrf checkpoint" in data else "sparsecrf model"
-    version = 2 if kind.endswith("checkpoint") else 1
+    versions = (2,) if kind.endswith("checkpoint") else (1, 2, 3)
     try:
-        metadata, arrays = unpack(memoryview(bytes(data)), "input", kind, version)
+        metadata, arrays = unpack(memoryview(bytes(data)), "input", kind, *versions)
     except InputError:
         return bytes(atheris.Mutate(data, longest))
     described = {name: text for name, text in metadata.items() if name not in ("format", "version")}
@@ -118,10 +118,10 @@ def _mutate_content(data: bytes, longest: int, seed: int) -> bytes:
     else:
         raw = bytes(content[name])
         changed = bytes(atheris.Mutate(raw, len(raw) + 64)) if raw else rng.randbytes(8)
-        format_ = rng.choice("dqiIHB?") if rng.random() < 0.05 else content[name].format
+        format_ = rng.choice("dqfiIhHB?") if rng.random() < 0.05 else content[name].format
         size = memoryview(bytes(8)).cast(format_).itemsize
         content[name] = memoryview(changed[: len(changed) // size * size]).cast(format_)
-    return pack(kind, version, described, content)[:longest]
+    return pack(kind, int(metadata["version"]), described, content)[:longest]
 
 
 if __name__ == "__main__":

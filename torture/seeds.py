@@ -49,6 +49,8 @@ def seeds() -> Iterator[tuple[str, str, bytes]]:
     yield "evaluate", "labelled", b"a B-X B-X\nb I-X O\n\nc O B-Y\nd S-Z E-Z\n"
     of_columns, of_attributes, of_triples = models()
     for target in ("model", "model_content"):
+        yield target, "compact", of_columns.to_bytes(compact=True)
+        yield target, "compact_float32", of_attributes.to_bytes(compact="float32")
         yield target, "template", of_columns.to_bytes()
         yield target, "attributes", of_attributes.to_bytes()
         yield target, "triples", of_triples.to_bytes()

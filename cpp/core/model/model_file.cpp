@@ -9,15 +9,17 @@
 #include "core/base/error.hpp"
 #include "core/base/json.hpp"
 #include "core/base/number.hpp"
+#include "core/corpus/packed.hpp"
 
 namespace sparsecrf {
 namespace {
 
 constexpr const char* kFormat = "sparsecrf model";
-constexpr int kVersion = 1, kWithNgrams = 2;
+constexpr int kVersion = 1, kWithNgrams = 2, kCompact = 3;
 
 using Names = std::set<std::string>;
 const Names kArrays{"labels.bytes", "labels.offsets", "attributes.bytes", "attributes.offsets", "features", "weights"};
+const Names kCompactArrays{"labels.bytes", "labels.offsets", "attributes.front", "features.steps", "weights"};
 const Names kNgramArrays{"ngrams.attribute", "ngrams.length", "ngrams.labels"};
 const Names kMetadata{"format", "version", "start", "template", "n_columns", "training"};
 
@@ -116,6 +118,44 @@ NgramTable read_ngrams(const Container& file, std::int64_t n_labels) {
     return table;
 }
 
+// Weights and numbers of features of a compact file: int16 or float32, and steps.
+struct Compact {
+    std::vector<double> w;
+    std::vector<std::int64_t> numbers;
+};
+
+Compact read_compact(const Container& file) {
+    const Json scale = metadata_json(file, "scale");
+    const auto factor = scale.is(Json::Kind::number) ? parse_number(scale.text) : std::nullopt;
+    if (!factor || !(*factor > 0.0 && *factor <= kLargest)) {
+        wrong_kind(file, "a number above 0 and at most 1e100", "scale");
+    }
+    Compact made;
+    if (file.arrays.at("weights").dtype == "F32") {
+        if (*factor != 1.0) wrong_kind(file, "1 for weights of type F32", "scale");
+        const auto w = file.numbers<float>("weights", "F32");
+        made.w.assign(w.begin(), w.end());
+    } else {
+        made.w = unpack_weights(file.numbers<std::int16_t>("weights", "I16"), *factor);
+    }
+    const auto steps = file.numbers<std::uint8_t>("features.steps", "U8");
+    try {
+        made.numbers = unpack_numbers(steps, static_cast<std::int64_t>(made.w.size()));
+    } catch (const InputError& error) {
+        throw InputError(message(file.source, ": features.steps: ", error.what()));
+    }
+    return made;
+}
+
+std::shared_ptr<StringTable> read_front_coded(const Container& file) {
+    const auto bytes = file.numbers<std::uint8_t>("attributes.front", "U8");
+    try {
+        return std::make_shared<StringTable>(unpack_names(bytes));
+    } catch (const InputError& error) {
+        throw InputError(message(file.source, ": attributes.front: ", error.what()));
+    }
+}
+
 // What the metadata say.
 void read_metadata(const Container& file, ModelParts& made) {
     const Json start = metadata_json(file, "start"), n_columns = metadata_json(file, "n_columns");
@@ -133,19 +173,30 @@ void read_metadata(const Container& file, ModelParts& made) {
 }  // namespace
 
 ModelParts read_model(std::span<const std::byte> data, const std::string& source, Check check) {
-    const Container file = read_container(data, source, kFormat, {kVersion, kWithNgrams}, check);
-    const bool longer = file.metadata.at("version") == std::to_string(kWithNgrams);
-    Names arrays = kArrays;
+    const Container file = read_container(data, source, kFormat, {kVersion, kWithNgrams, kCompact}, check);
+    const bool compact = file.metadata.at("version") == std::to_string(kCompact);
+    const bool longer =
+        compact ? file.arrays.contains("ngrams.attribute") : file.metadata.at("version") == std::to_string(kWithNgrams);
+    Names arrays = compact ? kCompactArrays : kArrays, metadata = kMetadata;
     if (longer) arrays.insert(kNgramArrays.begin(), kNgramArrays.end());
+    if (compact) metadata.insert("scale");
     check_names(file.arrays, arrays, "arrays", source);
-    check_names(file.metadata, kMetadata, "metadata", source);
+    check_names(file.metadata, metadata, "metadata", source);
     ModelParts made;
     read_metadata(file, made);
-    const auto numbers = file.numbers<std::int64_t>("features", "I64");
-    const auto w = file.numbers<double>("weights", "F64", static_cast<std::int64_t>(numbers.size()));
-    made.w.assign(w.begin(), w.end());
+    Compact unpacked;  // of a compact file
+    std::span<const std::int64_t> numbers;
+    if (compact) {
+        unpacked = read_compact(file);
+        made.w = std::move(unpacked.w);
+        numbers = unpacked.numbers;
+    } else {
+        numbers = file.numbers<std::int64_t>("features", "I64");
+        const auto w = file.numbers<double>("weights", "F64", static_cast<std::int64_t>(numbers.size()));
+        made.w.assign(w.begin(), w.end());
+    }
     made.labels = read_strings(file, "labels");
-    made.attributes = read_strings(file, "attributes");
+    made.attributes = compact ? read_front_coded(file) : read_strings(file, "attributes");
     try {
         const std::int64_t n_labels = made.labels->size();
         std::optional<NgramTable> table;

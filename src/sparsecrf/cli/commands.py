@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sparsecrf.cli.compact import compact
 from sparsecrf.cli.convert import convert
 from sparsecrf.cli.data import data
 from sparsecrf.cli.demo import demo
@@ -86,6 +87,12 @@ _command(
     "convert",
     "sparsecrf convert old.crfsuite model.safetensors --from crfsuite --to sparsecrf",
     "sparsecrf convert train.txt train.crfsuite --from columns --to crfsuite -t template.txt",
+)
+_command(
+    compact,
+    "compact",
+    "sparsecrf compact model.safetensors small.safetensors",
+    "sparsecrf compact model.safetensors small.safetensors --data test.txt",
 )
 app.add_typer(data, name="data")
 _command(demo, "demo", "sparsecrf demo --words 4000 -o demo")

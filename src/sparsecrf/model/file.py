@@ -10,9 +10,10 @@ A model with label n-grams of three labels or more is of version 2, which has be
     ngrams.attribute, ngrams.length         I64[n]          of the last n features, in their order
     ngrams.labels                           I64             their labels one after the other; Y is the start
 
-and as metadata `start` (true or false: whether a start label stands before the first position), `template` (its text
-and the convention of its boundary cells, or null), `n_columns` (columns of observations it was trained on; 0: not
-known) and `training` (how the weights were found), each of them JSON.
+Version 3 says the same in fewer bytes, with rounded weights (compact.py). All of them have as metadata `start` (true or
+false: whether a start label stands before the first position), `template` (its text and the convention of its boundary
+cells, or null), `n_columns` (columns of observations it was trained on; 0: not known) and `training` (how the weights
+were found), each of them JSON.
 Numbers of features take 8 bytes each, but they are checked and laid out in one pass, and strings outweigh them.
 """
 
@@ -30,11 +31,13 @@ from sparsecrf._core import InputError, StringTable
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.files.atomic import write_atomically
 from sparsecrf.files.container import Array, pack, unpack
+from sparsecrf.model.compact import ARRAYS as compact_arrays
+from sparsecrf.model.compact import in_byte_order, pack_arrays, unpack_arrays
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
 
-FORMAT, VERSION, WITH_NGRAMS = "sparsecrf model", 1, 2
+FORMAT, VERSION, WITH_NGRAMS, COMPACT = "sparsecrf model", 1, 2, 3
 IN_MEMORY = "model in memory"
 _ARRAYS = {"labels.bytes", "labels.offsets", "attributes.bytes", "attributes.offsets", "features", "weights"}
 _NGRAMS = {"ngrams.attribute", "ngrams.length", "ngrams.labels"}
@@ -55,18 +58,25 @@ class Parts(NamedTuple):
     ngrams: Ngrams | None = None  #: those of the last numbers, in their order
 
 
-def save(parts: Parts, path: str | os.PathLike[str]) -> None:
-    """Write a model: whatever happens, the file has its old content or the new one."""
+def save(content: bytes, path: str | os.PathLike[str]) -> None:
+    """Write a model's file: whatever happens, it has its old content or the new one."""
     directory = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(directory):
         raise InputError(f"{os.fspath(path)}: expected a file in a directory that exists, found no {directory}")
-    write_atomically(path, to_bytes(parts))
+    write_atomically(path, content)
 
 
-def to_bytes(parts: Parts) -> bytes:
-    """The content of a model's file. The same model gives the same bytes."""
+def to_bytes(parts: Parts, compact: tuple[str, float] | None = None) -> bytes:
+    """The content of a model's file. The same model gives the same bytes.
+
+    compact: the type of its weights, which `compact.rounded` made, and their scale.
+    """
     arrays: dict[str, Any] = {"features": parts.numbers, "weights": parts.w}
-    arrays |= names(parts.labels, parts.attributes)
+    if compact is None:
+        arrays |= names(parts.labels, parts.attributes)
+    else:
+        parts = in_byte_order(parts)
+        arrays = pack_arrays(parts, *compact)
     try:
         training = json.dumps(parts.training, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -77,11 +87,12 @@ def to_bytes(parts: Parts) -> bytes:
         "n_columns": json.dumps(parts.n_columns),
         "training": training,
     }
-    if parts.ngrams is None:
-        return pack(FORMAT, VERSION, metadata, arrays)
-    longer = zip(sorted(_NGRAMS), (parts.ngrams.attribute, parts.ngrams.labels, parts.ngrams.length), strict=True)
-    arrays |= {name: values.astype("int64") for name, values in longer}
-    return pack(FORMAT, WITH_NGRAMS, metadata, arrays)
+    if parts.ngrams is not None:
+        longer = zip(sorted(_NGRAMS), (parts.ngrams.attribute, parts.ngrams.labels, parts.ngrams.length), strict=True)
+        arrays |= {name: values.astype("int64") for name, values in longer}
+    if compact is not None:
+        return pack(FORMAT, COMPACT, metadata | {"scale": json.dumps(compact[1])}, arrays)
+    return pack(FORMAT, VERSION if parts.ngrams is None else WITH_NGRAMS, metadata, arrays)
 
 
 def read(path: str | os.PathLike[str]) -> Parts:
@@ -105,18 +116,24 @@ def from_bytes(data: bytes) -> Parts:
 def _parts(data: memoryview, source: str) -> Parts:
     """Checks everything that a digest cannot know: a file may be whole and still make no sense."""
     _check_kind(data, source)
-    metadata, arrays = unpack(data, source, FORMAT, VERSION, WITH_NGRAMS)
-    longer = metadata["version"] == str(WITH_NGRAMS)
-    wanted = _ARRAYS | _NGRAMS if longer else _ARRAYS
-    for what, expected, found in (("arrays", wanted, set(arrays)), ("metadata", _METADATA, set(metadata))):
+    metadata, arrays = unpack(data, source, FORMAT, VERSION, WITH_NGRAMS, COMPACT)
+    compact = metadata["version"] == str(COMPACT)
+    longer = "ngrams.attribute" in arrays if compact else metadata["version"] == str(WITH_NGRAMS)
+    wanted = (compact_arrays if compact else _ARRAYS) | (_NGRAMS if longer else set())
+    described = _METADATA | ({"scale"} if compact else set())
+    for what, expected, found in (("arrays", wanted, set(arrays)), ("metadata", described, set(metadata))):
         if expected != found:
             raise InputError(f"{source}: expected {what} {sorted(expected)}, found {sorted(found)}")
     start, n_columns = _json(metadata, "start", bool, source), _json(metadata, "n_columns", int, source)
     training = _json(metadata, "training", dict, source)
     template = template_from_json(_json(metadata, "template", object, source), source)
-    numbers = arrays["features"].of(f"{source}: features", "I64")
-    w = memoryview(bytes(arrays["weights"].of(f"{source}: weights", "F64", len(numbers)))).cast("d")
-    labels, attributes = strings(arrays, "labels", source), strings(arrays, "attributes", source)
+    labels = strings(arrays, "labels", source)
+    if compact:
+        attributes, numbers, w = unpack_arrays(arrays, _json(metadata, "scale", object, source), source)
+    else:
+        numbers = arrays["features"].of(f"{source}: features", "I64")
+        w = memoryview(bytes(arrays["weights"].of(f"{source}: weights", "F64", len(numbers)))).cast("d")
+        attributes = strings(arrays, "attributes", source)
     ngrams = _ngrams(arrays, source) if longer else None
     return Parts(labels, attributes, numbers, w, start, template, n_columns, training, ngrams)
 

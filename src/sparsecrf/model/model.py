@@ -12,6 +12,7 @@ from sparsecrf.encoding.matrix import is_matrix
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import BIAS, Bigrams, Token, Vocabulary, bigrams_of
+from sparsecrf.model.compact import RECORD, kind_of, rounded
 from sparsecrf.model.file import IN_MEMORY, Parts, from_bytes, read, save, to_bytes
 from sparsecrf.model.tokens import TokenCheck
 
@@ -152,13 +153,39 @@ class Model:
         except InputError as error:
             raise InputError(f"{source}: {error}") from error
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file: its weights that are not zero, and the attributes that have one."""
-        save(self._parts(), path)
+    def save(self, path: str | os.PathLike[str], *, compact: bool | str = False) -> None:
+        """Write the model to a file: its weights that are not zero, and the attributes that have one.
 
-    def to_bytes(self) -> bytes:
+        `compact`: in about a quarter of the bytes, with weights rounded to 16 bits (True, or "int16"), which changes
+        each by at most its largest / 65534; "float32" rounds less. `training["compact"]["error"]` of the model in the
+        file says by how much.
+        """
+        save(self.to_bytes(compact=compact), path)
+
+    def to_bytes(self, *, compact: bool | str = False) -> bytes:
         """What `save` writes."""
-        return to_bytes(self._parts())
+        kind = kind_of(compact)
+        if kind is None:
+            return to_bytes(self._parts())
+        made, scale = self._rounded(kind)
+        return to_bytes(made._parts(), (kind, scale))
+
+    def _rounded(self, kind: str) -> tuple[Model, float]:
+        """The model that a compact file holds, and the scale of its weights; its features are those of this one."""
+        import numpy as np
+
+        w, scale = rounded(self.w, kind)
+        before = self.training.get(RECORD, {}).get("error", 0.0)  # if this model was rounded itself
+        record = {"weights": kind, "error": before + float(np.abs(w - self.w).max(initial=0.0))}
+        made = Model(
+            self.vocabulary,
+            self.features,
+            w,
+            template=self.template,
+            n_columns=self.n_columns,
+            training={**self.training, RECORD: record},
+        )
+        return made, scale
 
     def compacted(self) -> Model:
         """The same model without weights that are zero and attributes that have none: what a file keeps.

@@ -1,0 +1,72 @@
+"""`sparsecrf compact`: a model file in about a quarter of the bytes."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from sparsecrf.cli.options import AnyModel, Quiet
+
+
+class Weights(str, Enum):
+    """The type that weights are rounded to."""
+
+    int16 = "int16"
+    float32 = "float32"
+
+
+def compact(
+    model: AnyModel,
+    output: Annotated[str, typer.Argument(help="The file to write.", metavar="OUTPUT", show_default=False)],
+    weights: Annotated[
+        Weights, typer.Option(help="What weights are rounded to: 16 bits, or 32 bits with a smaller error.")
+    ] = Weights.int16,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="Data in the model's format, with or without labels: tells how many sentences keep their labels.",
+            metavar="FILE",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print sizes, error and counts as JSON.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a model with rounded weights and short names: about a quarter of the bytes, opened as any model is.
+
+    No weight changes by more than the error that is printed. With --data every sentence is labelled before and after,
+    and it is told for how many of them it is proved that rounding cannot change the labels: their best labelling is
+    better than every other by more than all rounding errors on the way can make up.
+    """
+    from sparsecrf.cli.files import check_readable, check_writable
+    from sparsecrf.files.atomic import write_atomically
+    from sparsecrf.files.text import name_of
+    from sparsecrf.model.foreign import open_model
+    from sparsecrf.model.unchanged import compare, sequences_of
+    from sparsecrf.progress import say
+
+    check_readable(model, data)
+    check_writable(output, inputs=[model, data])
+    known = open_model(model)
+    content, before = known.to_bytes(compact=weights.value), len(known.to_bytes())
+    after, _ = known._rounded(weights.value)
+    found = None if data is None else compare(known, after, sequences_of(known, data))
+    write_atomically(output, content)
+    error = after.training["compact"]["error"]
+    share = 100 * len(content) / before
+    say(f"{name_of(output)}: {len(content):,} bytes, {share:.1f} % of {before:,}", quiet=quiet)
+    say(f"every weight within {error:.2g} of what it was", quiet=quiet)
+    if found is not None:
+        kept = found.sequences - found.changed_sequences
+        say(f"{kept:,} of {found.sequences:,} sentences have the same labels", quiet=quiet)
+        if found.proved is not None:
+            say(
+                f"proved for {found.proved:,} ({100 * found.proved / max(1, found.sequences):.1f} %): "
+                "their labels lead by more than all rounding errors together",
+                quiet=quiet,
+            )
+    if as_json:
+        sizes = {"bytes": len(content), "bytes_before": before, "weights": weights.value, "error": error}
+        typer.echo(json.dumps(sizes | ({} if found is None else found.as_json())))

@@ -1,0 +1,131 @@
+"""Model files in about a quarter of the bytes: version 3 (docs/model-file.md).
+
+    labels.bytes, labels.offsets    U8, I64[Y + 1]     as in version 1
+    attributes.front                U8                 names in byte order, front-coded (cpp/core/corpus/packed.hpp)
+    features.steps                  U8                 numbers of the features, as differences
+    weights                         I16[K] or F32[K]   times `scale` (metadata; 1 for F32)
+
+and for label n-grams the arrays of version 2. Answers are those of a model whose weights differ by at most `error` of
+the training record's `compact` from those of the model that was saved.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import (
+    InputError,
+    StringTable,
+    pack_names,
+    pack_numbers,
+    unpack_names,
+    unpack_numbers,
+    unpack_weights,
+)
+from sparsecrf.encoding.numbering import Numbering
+from sparsecrf.files.container import Array
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sparsecrf.model.file import Parts
+
+ARRAYS = {"labels.bytes", "labels.offsets", "attributes.front", "features.steps", "weights"}
+KINDS = ("int16", "float32")
+RECORD = "compact"  #: in the training record: {"weights": kind, "error": the largest difference of a weight}
+_LARGEST = 32767  # of 16 bits
+_LARGEST_SCALE = 1e100  # no weight is larger
+
+
+def kind_of(compact: bool | str) -> str | None:
+    """The type of weights that is meant: True is int16, False none."""
+    if compact is True or compact is False:
+        return KINDS[0] if compact else None
+    if compact not in KINDS:
+        raise InputError(f"compact: expected True, False, {' or '.join(map(repr, KINDS))}, found {compact!r:.60}")
+    return compact
+
+
+def rounded(w: NDArray[np.float64], kind: str) -> tuple[NDArray[np.float64], float]:
+    """Weights that a file of this kind can hold, the nearest ones, and their scale.
+
+    int16: w' = scale round(w / scale), scale = max |w| / 32767, so |w' - w| <= scale / 2 = max |w| / 65534.
+    """
+    import numpy as np
+
+    largest = float(np.abs(w).max(initial=0.0))
+    if kind == "float32":
+        if largest > float(np.finfo(np.float32).max):
+            raise InputError(f"compact: expected weights that float32 can hold, found one of size {largest:g}")
+        return w.astype(np.float32).astype(np.float64), 1.0
+    scale = largest / _LARGEST if largest > 0 else 1.0
+    return np.rint(w / scale) * scale, scale
+
+
+def pack_arrays(parts: Parts, kind: str, scale: float) -> dict[str, Any]:
+    """The arrays of a file, but for label n-grams. `parts` are in byte order; their weights are those that `rounded`
+    gave with this scale."""
+    import numpy as np
+
+    w, (label_bytes, label_offsets) = np.asarray(parts.w), parts.labels.to_arrays()
+    return {
+        "labels.bytes": label_bytes,
+        "labels.offsets": label_offsets,
+        "attributes.front": pack_names(parts.attributes),
+        "features.steps": pack_numbers(np.ascontiguousarray(parts.numbers, dtype=np.int64)),
+        "weights": w.astype(np.float32) if kind == "float32" else np.rint(w / scale).astype(np.int16),
+    }
+
+
+def in_byte_order(parts: Parts) -> Parts:
+    """The same model, its attributes numbered in the order of their names in UTF-8."""
+    import numpy as np
+
+    n_attributes = len(parts.attributes)
+    names = [parts.attributes[x] for x in range(n_attributes)]
+    order = sorted(range(n_attributes), key=lambda x: names[x].encode())
+    place = np.empty(n_attributes, dtype=np.int64)  # [X] of each name in the order
+    place[order] = np.arange(n_attributes)
+    table = StringTable()
+    for x in order:
+        table.intern(names[x])
+    numbering, numbers, w = Numbering(len(parts.labels), n_attributes), np.asarray(parts.numbers), np.asarray(parts.w)
+    n_pairs = int(np.searchsorted(numbers, numbering.first_ngram))  # what comes after them is numbered by a table
+    moved = numbering.moved(numbers[:n_pairs], place[numbering.attribute(numbers[:n_pairs])], n_attributes)
+    by_number = np.argsort(moved)
+    ngrams = parts.ngrams
+    if ngrams is not None:
+        ngrams = ngrams._replace(attribute=place[ngrams.attribute].astype(np.int32))
+    return parts._replace(
+        attributes=table,
+        numbers=np.concatenate([moved[by_number], numbers[n_pairs:]]),
+        w=np.concatenate([w[:n_pairs][by_number], w[n_pairs:]]),
+        ngrams=ngrams,
+    )
+
+
+def unpack_arrays(arrays: Mapping[str, Array], scale: Any, source: str) -> tuple[StringTable, Any, Any]:
+    """Attributes, numbers and weights of a compact file, without NumPy."""
+    if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0 < scale <= _LARGEST_SCALE:
+        raise InputError(f"{source}: expected a number above 0 and at most 1e100 as scale, found {scale!r:.80}")
+    stored = arrays["weights"]
+    if stored.dtype == "F32":
+        if scale != 1:
+            raise InputError(f"{source}: expected 1 for weights of type F32 as scale, found {scale!r:.80}")
+        w = bytes(array("d", stored.of(f"{source}: weights", "F32")))
+    else:
+        w = unpack_weights(stored.of(f"{source}: weights", "I16"), float(scale))
+    steps = arrays["features.steps"].of(f"{source}: features.steps", "U8")
+    front = arrays["attributes.front"].of(f"{source}: attributes.front", "U8")
+    try:
+        numbers = unpack_numbers(steps, len(w) // 8)
+    except InputError as error:
+        raise InputError(f"{source}: features.steps: {error}") from error
+    try:
+        names = unpack_names(front)
+    except InputError as error:
+        raise InputError(f"{source}: attributes.front: {error}") from error
+    return names, memoryview(numbers).cast("q"), memoryview(w).cast("d")

@@ -1,0 +1,83 @@
+"""Which labels stay as they are when weights are rounded, proved sentence by sentence.
+
+S(y) is the score of a labelling y of sentence x, w and w' the weights before and after, v the values of attributes.
+S'(y) - S(y) = D(y) is the score of y under the weights w' - w: the sum of the rounding errors along the path. So
+
+    |D(y)| <= error A(x),   error = max |w' - w|,   A(x) = sum_t ( sum over U_t of |v|  +  sum over B_t of |v| )
+
+and for the best labelling y* and any other one
+
+    S'(y*) - S'(y) = S(y*) - S(y) + D(y*) - D(y) >= margin - (max_y D(y) - min_y D(y)),
+    margin = S(y*) - the second best score.
+
+If the margin is larger than that spread of D, which Viterbi finds (and which is at most 2 error A(x)), y* is the best
+labelling after rounding too, whatever the other scores are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import Chain, Corpus
+from sparsecrf.files.charset import decoded
+from sparsecrf.files.columns import read_columns
+from sparsecrf.files.crfsuite import read_crfsuite
+from sparsecrf.model.charset import charset_for
+
+if TYPE_CHECKING:
+    from sparsecrf.files.text import Source
+    from sparsecrf.model.model import Model
+
+
+@dataclass
+class Unchanged:
+    """Sentences whose labels stay, by proof and as they are found to be."""
+
+    sequences: int = 0
+    tokens: int = 0
+    proved: int | None = 0  #: sequences; None: label n-grams have no n-best lists
+    changed_sequences: int = 0
+    changed_tokens: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        share = None if self.proved is None else 100 * self.proved / max(1, self.sequences)
+        return {**self.__dict__, "proved_percent": share}
+
+
+def compare(model: Model, after: Model, sequences: Iterable[Any]) -> Unchanged:
+    """Label sequences with a model and with the same model after its weights were rounded (`Model._rounded`)."""
+    found = Unchanged(proved=0 if model.features.n_ngram == 0 else None)
+    error = after.w - model.w
+    up, down = (Chain(model.features, sign * error, threads=1) for sign in (1.0, -1.0))
+    for sequence in sequences:
+        corpus = model.encode([sequence])
+        before, _ = model._single.viterbi(corpus)
+        labels, _ = after._single.viterbi(corpus)
+        n_changed = int((before != labels).sum())
+        found.sequences += 1
+        found.tokens += corpus.n_tokens
+        found.changed_tokens += n_changed
+        found.changed_sequences += n_changed > 0
+        if found.proved is not None:
+            # max D - min D = max D + max(-D)
+            spread = up.viterbi(corpus)[1][0] + down.viterbi(corpus)[1][0]
+            found.proved += bool(_margin(model, corpus) > spread)
+    return found
+
+
+def _margin(model: Model, corpus: Corpus) -> float:
+    """By how much the best labelling is better than the second best; infinity if there is no other."""
+    _, scores = model._single.nbest(corpus, 0, 2)
+    return float(scores[0] - scores[1]) if len(scores) > 1 else inf
+
+
+def sequences_of(model: Model, source: Source) -> Iterable[Any]:
+    """The sequences of a file as the model takes them: columns for one with a template, else CRFsuite's format."""
+    with decoded(source, charset_for(model, None)) as text:
+        if model.template is not None:
+            yield from read_columns(text)  # a label after the observations is a column that no line asks for
+        else:
+            yield from (tokens for tokens, _ in read_crfsuite(text))
