@@ -1,6 +1,5 @@
 """The quadratic model of `auto`: products and solutions against dense matrices."""
 
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -93,7 +92,7 @@ def test_the_inner_problem_with_a_block(model, free, factor):
     rng, penalty = np.random.default_rng(12), ElasticNet(0.4, 0.2)
     blocked = with_block(model).scaled(factor)
     g, w = 0.5 * rng.normal(size=9), 0.1 * rng.normal(size=9) * (rng.random(9) < 0.6)
-    d = blocked.minimize(SimpleNamespace(penalty=penalty), w, g, free, tolerance=1e-12)
+    d = blocked.minimize(penalty, w, g, free, tolerance=1e-12)
     assert (np.delete(d, free) == 0).all()
     slope = g + dense_with_block(blocked) @ d
     residual = penalty.subgradient(w + d, slope)[free]

@@ -9,6 +9,7 @@
 #include "core/training/groups.hpp"
 #include "core/training/online.hpp"
 #include "core/training/quadratic.hpp"
+#include "core/training/quadratic_groups.hpp"
 #include "core/training/sbcd.hpp"
 #include "core/training/sgd.hpp"
 #include "module.hpp"
@@ -16,10 +17,22 @@
 namespace sparsecrf::bindings {
 namespace {
 
+void check_groups(std::span<const std::int32_t> group, std::size_t columns, std::size_t n, std::size_t n_groups) {
+    if (columns != n) {
+        throw InputError(message("quadratic model: expected groups of ", n, " features, found ", columns));
+    }
+    for (const std::int32_t of : group) {
+        if (of < -1 || of >= static_cast<std::int64_t>(n_groups)) {
+            throw InputError(message("quadratic model: expected groups below ", n_groups, ", found ", of));
+        }
+    }
+}
+
 Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> diagonal, Array1<std::int32_t> parent,
                            Array1<double> coupling, Array2<double> factors, Array1<std::int32_t> place,
                            Array2<double> block, double scale, int subtracted, double rho1, double rho2, double radius,
-                           double tolerance, int max_sweeps) {
+                           double tolerance, int max_sweeps, std::optional<Array2<std::int32_t>> group,
+                           std::optional<Array1<double>> eta) {
     const std::size_t n = w.size();
     if (g.size() != n || diagonal.size() != n || parent.size() != n || coupling.size() != n || factors.shape(0) != n) {
         throw InputError(message("quadratic model: expected arrays of ", n, " rows, found ", g.size(), ", ",
@@ -43,12 +56,20 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
             throw InputError(message("quadratic model: expected places below ", rows, ", found ", place.data()[k]));
         }
     }
+    if (group.has_value() != eta.has_value()) throw InputError("quadratic model: expected groups and their weights");
+    if (group) check_groups(view(*group), group->shape(1), n, eta->size());
     Result<double, 1> d = make<double, 1>({n});
     std::fill_n(d.data(), n, 0.0);
+    const Quadratic model{view(g),     view(w), view(diagonal), view(parent), view(coupling), view(place), view(block),
+                          scale,       width,   view(factors),  rank,         subtracted,     rho1,        rho2};
+    const GroupLevels levels{group ? view(*group) : std::span<const std::int32_t>(),
+                             eta ? view(*eta) : std::span<const double>()};
     const WithoutGil unlocked;
-    minimize_quadratic({view(g), view(w), view(diagonal), view(parent), view(coupling), view(place), view(block), scale,
-                        width, view(factors), rank, subtracted, rho1, rho2},
-                       radius, tolerance, max_sweeps, span_of(d));
+    if (levels.group.empty()) {
+        minimize_quadratic(model, radius, tolerance, max_sweeps, span_of(d));
+    } else {
+        minimize_over_groups(model, levels, radius, tolerance, max_sweeps, span_of(d));
+    }
     return d;
 }
 
@@ -173,8 +194,10 @@ void bind_solvers(nb::module_& m) {
           nb::arg("diagonal").noconvert(), nb::arg("parent").noconvert(), nb::arg("coupling").noconvert(),
           nb::arg("factors").noconvert(), nb::arg("place").noconvert(), nb::arg("block").noconvert(), nb::arg("scale"),
           nb::kw_only(), nb::arg("subtracted"), nb::arg("rho1"), nb::arg("rho2"), nb::arg("radius"),
-          nb::arg("tolerance"), nb::arg("max_sweeps"),
-          "The step d that minimises g.d + d'Bd/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius.");
+          nb::arg("tolerance"), nb::arg("max_sweeps"), nb::arg("group") = nb::none(), nb::arg("eta") = nb::none(),
+          "The step d that minimises g.d + d'Bd/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius.\n\nWith the group of "
+          "each feature at each level, fine to coarse (-1: none; numbered by level), and the weights of groups: plus "
+          "sum eta_G ||(w+d)_G||.");
     m.def(
         "disjoint_groups", [](const Corpus& corpus) { return copy<std::uint8_t>(disjoint_groups(corpus)); },
         nb::arg("corpus"),

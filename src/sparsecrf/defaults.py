@@ -7,6 +7,8 @@ RHO1 = 1.0  #: absolute (l1) penalty
 RHO2 = 0.01  #: squared (l2) penalty
 TOL = 5e-3  #: training stops at most this share of the objective above the optimum
 SOLVER = "auto"
+PENALTY = "elastic-net"
+GROUP_WEIGHT = 1.0  #: how much groups of features count next to single ones
 ORDER = 2  #: labels of a feature at most
 CHECKPOINT_EVERY = 60.0  #: seconds between two checkpoints
 STOP_EPS = 0.02  #: how far errors on dev data may be apart, in percent, for `stop_window` to stop: Wapiti's
@@ -17,4 +19,6 @@ RHO_MIN_RATIO = 1e-3  #: the smallest of them, relative to the largest
 RHO_MIN = 0.1  #: the smallest of them if that is lower and no ratio was asked for
 
 #: Names of the solvers. `sparsecrf.training` maps them to code, which takes long to import.
-SOLVERS = ("auto", "sbcd", "cd", "owlqn", "lbfgs", "sgd", "sgd-l1")
+SOLVERS = ("auto", "sbcd", "cd", "owlqn", "lbfgs", "fista", "sgd", "sgd-l1")
+#: Names of the penalties.
+PENALTIES = (PENALTY, "group:attribute", "group:line", "group:label", "tree")

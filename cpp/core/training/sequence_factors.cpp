@@ -179,12 +179,14 @@ void SequenceFactors::gradient(Recursion& recursion, const Item& item, const Lat
 }
 
 double SequenceFactors::ascend(const FactorOptions& options, std::span<double> G) {
-    const double rho1 = options.rho1, rho2 = options.rho2;
+    const double rho2 = options.rho2;
+    const std::vector<double> all(options.thresholds.empty() ? G.size() : 0, options.rho1);
+    const std::span<const double> rho1 = options.thresholds.empty() ? std::span<const double>(all) : options.thresholds;
     const auto value = [&] {
         double entropy = 0.0, excess = 0.0;
         for (std::size_t i = 0; i < s_.size(); ++i) entropy += weight_[i] * mixed_entropy(s_[i], entropy_[i], own_[i]);
-        for (const double g : G) {
-            const double over = std::fabs(g) - rho1;
+        for (std::size_t k = 0; k < G.size(); ++k) {
+            const double over = std::fabs(G[k]) - rho1[k];
             if (over > 0.0) excess += over * over;
         }
         return std::pair{entropy, entropy - excess / (2.0 * rho2)};
@@ -204,7 +206,7 @@ double SequenceFactors::ascend(const FactorOptions& options, std::span<double> G
             for (int step = 0; step < kNewtonSteps; ++step) {
                 double slope = 0.0, curvature = 0.0;
                 for (std::size_t e = 0; e < place.size(); ++e) {
-                    const double g = G[place[e]] + (s - old) * part[e], over = std::fabs(g) - rho1;
+                    const double g = G[place[e]] + (s - old) * part[e], over = std::fabs(g) - rho1[place[e]];
                     if (over <= 0.0) continue;
                     slope += (g > 0.0 ? over : -over) * part[e];
                     curvature += static_cast<double>(part[e]) * part[e];

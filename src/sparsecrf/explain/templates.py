@@ -42,7 +42,7 @@ def template_uses(weights: WeightTable, template: Template | None) -> list[Templ
     """By falling mass. A line without any weight has a row, too: it could be left out."""
     attributes, of_weight = np.unique(weights.attribute, return_inverse=True)
     texts = [weights.attribute_names[x] for x in attributes.tolist()]
-    names, group = _by_prefix(texts) if template is None else by_line(texts, template)
+    names, group = by_prefix(texts) if template is None else by_line(texts, template)
     n, group_of_weight = len(names), group[of_weight]
     pairs = weights.previous >= 0
     columns = (
@@ -55,7 +55,7 @@ def template_uses(weights: WeightTable, template: Template | None) -> list[Templ
     return sorted((use for use in uses if use.attributes or use.name not in (OTHER, BIAS)), key=lambda use: -use.mass)
 
 
-def _by_prefix(texts: list[str]) -> tuple[list[str], NDArray[np.intp]]:
+def by_prefix(texts: list[str]) -> tuple[list[str], NDArray[np.intp]]:
     """Names of groups, and the group of each attribute.
 
     Behind an offset where most attributes have a name and a value, those that have one of them have the name.

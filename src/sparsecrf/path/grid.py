@@ -16,10 +16,12 @@ from math import sqrt
 import numpy as np
 
 from sparsecrf._core import Corpus, InputError
-from sparsecrf.defaults import N_RHO, RHO_MIN, RHO_MIN_RATIO
+from sparsecrf.defaults import GROUP_WEIGHT, N_RHO, PENALTY, RHO_MIN, RHO_MIN_RATIO
 from sparsecrf.shards import Shards
 from sparsecrf.training.data import TrainingData
-from sparsecrf.training.feature_sets import Floats, Numbers
+from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
+from sparsecrf.training.group_penalty import penalty_of
+from sparsecrf.training.groups import Asked
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 
@@ -34,20 +36,28 @@ def rho_max(
     *,
     observed_only: bool = False,
     features: Numbers | None = None,
+    penalty: Asked = PENALTY,
+    group_weight: float = GROUP_WEIGHT,
     threads: int = 0,
 ) -> float:
-    """The smallest rho1 whose solution is w = 0: the largest |gradient| there over all features of the model."""
+    """The smallest rho1 whose solution is w = 0: the largest |gradient| there over all features of the model; with
+    groups, the dual norm of the gradient for rho1 = 1."""
     data = TrainingData.of(corpus, observed_only=observed_only, features=features, threads=threads)
     at_zero = Objective(data, ElasticNet(0.0, 0.0))
     known = data.working_set(data.observed if data.allowed is None else data.allowed)
-    w = np.zeros(known.size)
-    largest = float(np.abs(at_zero.loss_grad(known, w)[1]).max(initial=0.0))
+    unit = penalty_of(penalty, 1.0, 0.0, group_weight, data)
+
+    def dual_norm(known: WorkingSet) -> float:
+        size = np.abs(at_zero.loss_grad(known, np.zeros(known.size))[1])
+        largest = float(size.max(initial=0.0))
+        return largest if isinstance(unit, ElasticNet) else unit.on(known.numbers).dual_norm(size)
+
+    largest = dual_norm(known)
     if data.allowed is None:
         # Only a feature whose expectation could exceed that is worth a look; none is missed. Where nothing observed has
         # a gradient, everything is.
         bounded = Objective(data, ElasticNet(largest, 0.0))
-        wide = bounded.outside(known, w) if largest > 0 else bounded.hopeful()
-        largest = float(np.abs(bounded.loss_grad(wide, np.zeros(wide.size))[1]).max(initial=0.0))
+        largest = dual_norm(bounded.outside(known, np.zeros(known.size)) if largest > 0 else bounded.hopeful())
     return largest
 
 
@@ -122,7 +132,14 @@ def _falling(rho1: Sequence[float], errors: Sequence[float]) -> tuple[list[float
 
 
 def plan(
-    data: TrainingData, rho1: Floats | None, n_rho: int | None, rho_min_ratio: float | None, *, scored: bool
+    data: TrainingData,
+    rho1: Floats | None,
+    n_rho: int | None,
+    rho_min_ratio: float | None,
+    *,
+    scored: bool,
+    penalty: Asked = PENALTY,
+    group_weight: float = GROUP_WEIGHT,
 ) -> Given | Search:
     """Given values, a geometric grid, or, if there are scores and nothing was given, a search."""
     if rho1 is not None:
@@ -134,7 +151,7 @@ def plan(
         raise InputError(f"n_rho: expected at least 1, found {n_rho}")
     if rho_min_ratio is not None and not 0 < rho_min_ratio <= 1:
         raise InputError(f"rho_min_ratio: expected a number above 0 and at most 1, found {rho_min_ratio}")
-    largest = rho_max(data)
+    largest = rho_max(data, penalty=penalty, group_weight=group_weight)
     if scored and n_rho is None and rho_min_ratio is None and largest > 0:
         return Search(largest)
     if rho_min_ratio is None:

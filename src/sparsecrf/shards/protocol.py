@@ -56,10 +56,11 @@ class Oracle(Protocol):
         rho2: float,
         sweeps: int,
         max_entries: int,
+        thresholds: Floats | None = None,
     ) -> tuple[float, Floats, Floats]:
         """A dual point with a factor for each sequence (cpp/core/training/sequence_factors.hpp): its entropy; on the
         features at the places `listed` its G [L] and a bound on the error of G [L]. `total` [L] is the gradient of the
-        data of all shards."""
+        data of all shards; `thresholds` [L] stand in place of rho1, if there are groups of features."""
 
     def candidates(self, features: FeatureSet, w: Floats, bound: float) -> Numbers:
         """Screening: numbers, ascending, of all virtual features whose expectation at w could exceed the bound."""

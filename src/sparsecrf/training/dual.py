@@ -3,7 +3,9 @@
 For any distributions u_i, with G(u) = sum_i w_i (E_{u_i} F - F_i), H(u) = sum_i w_i H(u_i) and Omega* the conjugate of
 the penalty,
 
-    D(u) = H(u) - Omega*(G(u)) = H(u) - sum_k max(|G_k| - rho1, 0)^2 / (2 rho2)  <=  min P
+    D(u) = H(u) - Omega*(G(u)) = H(u) - |S(G)|^2 / (2 rho2)  <=  min P,      |S(G)_k| = max(|G_k| - rho1, 0)
+
+(with groups S is the sweep of `forest`: it has the same properties).
 
 The model itself is such a u: G = g, the gradient of the loss, and H = loss - w . g. G is linear and the entropy concave
 in u, so mixtures can be rated without knowing more: (1 - s) data + s u has s G and at least s H (the data has neither),
@@ -26,6 +28,7 @@ import numpy as np
 
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, place_among, union
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import Penalty
 
 _BISECTIONS = 30
 _KEEP = 0.5  # features with |G| below this share of rho1 are not kept: all that counts is that it is at most rho1
@@ -51,7 +54,7 @@ class LowerBound:
 
     def gap(self, numbers: Numbers, w: Floats, loss: float, g: Floats) -> float:
         """P(w) minus the bound, improved by the model at w; g over all features with |g| > rho1, and any others."""
-        value, entropy = loss + self.objective.penalty.value(w), loss - float(w @ g)
+        value, entropy = loss + self._penalty(numbers).value(w), loss - float(w @ g)
         # Not finite: weights of a method that diverges.
         if not (self.convex and np.isfinite(entropy) and np.isfinite(value)):
             return np.inf
@@ -63,7 +66,7 @@ class LowerBound:
 
     def tighten(self, known: WorkingSet, w: Floats, loss: float, g: Floats) -> float:
         """The same, improved by a factor for each sequence; `known` with all features that could be violated at w."""
-        value, threshold = loss + self.objective.penalty.value(w), self.objective.penalty.threshold
+        value, threshold = loss + self.objective.penalty_on(known).value(w), self.objective.penalty.threshold
         if self.best is None or not np.isfinite(value):
             return np.inf
         if threshold == 0 or not self.objective.signs_agree:
@@ -90,13 +93,15 @@ class LowerBound:
 
     def _shrunk(self, entropy: float, numbers: Numbers, G: Floats) -> Mixture:
         """The best (1 - s) data + s u, 0 < s <= 1."""
-        rho1, rho2 = self.objective.penalty.rho1, self.objective.penalty.rho2
-        worse = _worse(G)
-        size = worse[worse > rho1]
-        s = rho1 / float(size.max()) if size.size else 1.0
-        if rho2 > 0 and size.size:
-            s = _peak(lambda s: entropy - float((np.maximum(s * size - rho1, 0.0) * size).sum()) / rho2, s, 1.0)
-        bound = s * entropy - self.objective.penalty.conjugate(s * worse)
+        rho2 = self.objective.penalty.rho2
+        whole = _worse(G)
+        # d/ds |S(s G)|^2 / 2 = S(s G) . G, and only features above rho1 have an S.
+        large = np.flatnonzero(whole > self.objective.penalty.threshold)
+        size, penalty = whole[large], self._penalty(numbers[large])
+        s = penalty.factor(size)
+        if rho2 > 0 and s < 1.0:
+            s = _peak(lambda s: entropy - float((penalty.excess(s * size) * size).sum()) / rho2, s, 1.0)
+        bound = s * entropy - self._penalty(numbers).conjugate(s * whole)
         return Mixture(bound, s * entropy, numbers, s * G)
 
     def _mixed(self, a: Mixture, b: Mixture) -> Mixture:
@@ -109,15 +114,18 @@ class LowerBound:
         else:
             numbers = union(a.numbers, b.numbers)
             G_a, G_b = self._ranges(a, numbers), self._ranges(b, numbers)
-        change = G_b - G_a
+        change, penalty = G_b - G_a, self._penalty(numbers)
 
         def slope(c: float) -> float:
             G = G_a + c * change
             worse = np.where(G[1] >= -G[0], change[1], -change[0])
-            return b.entropy - a.entropy - float(self.objective.penalty.excess(_worse(G)) @ worse) / rho2
+            return b.entropy - a.entropy - float(penalty.excess(_worse(G)) @ worse) / rho2
 
         c = _peak(slope, 0.0, 1.0)
         return self._shrunk((1 - c) * a.entropy + c * b.entropy, numbers, (1 - c) * G_a + c * G_b)
+
+    def _penalty(self, numbers: Numbers) -> Penalty:
+        return self.objective.penalty.on(numbers)
 
     def _ranges(self, mixture: Mixture, numbers: Numbers) -> Floats:
         """G by number, [-rho1, rho1] where it is not listed."""

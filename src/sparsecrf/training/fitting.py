@@ -15,7 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import Corpus, InputError, StringTable
-from sparsecrf.defaults import CHECKPOINT_EVERY, ORDER, RHO1, RHO2, SOLVER, STOP_EPS, TOL
+from sparsecrf.defaults import (
+    CHECKPOINT_EVERY,
+    GROUP_WEIGHT,
+    ORDER,
+    PENALTY,
+    RHO1,
+    RHO2,
+    SOLVER,
+    STOP_EPS,
+    TOL,
+)
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
@@ -25,10 +35,13 @@ from sparsecrf.shards.folder import CorpusFolder
 from sparsecrf.training.checkpoint import Checkpoint
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers
+from sparsecrf.training.group_penalty import GroupPenalty, penalty_of
+from sparsecrf.training.groups import Asked
 from sparsecrf.training.heldout import Dev, check_same_vocabulary
 from sparsecrf.training.history import REASONS, Record, columns, distance_in_words
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
+from sparsecrf.training.solvers.fista import Fista
 from sparsecrf.training.solvers.lbfgs import lbfgs
 from sparsecrf.training.solvers.owlqn import Owlqn
 from sparsecrf.training.solvers.proximal import Proximal
@@ -47,12 +60,15 @@ DETERMINISTIC: dict[str, Callable[..., Solver]] = {
     "cd": Cd,
     "owlqn": Owlqn,
     "lbfgs": lbfgs,
+    "fista": Fista,
 }
 #: Take a seed; come near the optimum, and stop after EPOCHS iterations if no other limit is given.
 STOCHASTIC: dict[str, Callable[..., Solver]] = {"sgd": Sgd, "sgd-l1": SgdL1}
 SOLVERS = {**DETERMINISTIC, **STOCHASTIC}
 #: Ask for sums over all data only: they do not need it in one place.
-OVER_SHARDS = ("auto", "owlqn", "lbfgs")
+OVER_SHARDS = ("auto", "owlqn", "lbfgs", "fista")
+#: Minimise penalties over groups of features.
+OVER_GROUPS = ("auto", "fista")
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,6 +95,10 @@ class Fit:
     n_features: int
     order: int | None = ORDER  #: labels of a feature at most; None: no limit
     ngrams: Ngrams = field(default_factory=Ngrams.none)  #: those of the last numbers, in their order
+    penalty: str = PENALTY  #: its name
+    group_weight: float = GROUP_WEIGHT
+    #: What groups are called, and how many of them have a weight, of how many; largest groups last. Empty: no groups.
+    groups: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return (
@@ -97,6 +117,8 @@ class Fit:
             ["of labels, of label pairs", f"{self.n_unigram:,}, {n - self.n_unigram - self.n_ngram:,}"],
             *([] if self.order == 2 else [["of longer label n-grams", f"{self.n_ngram:,}"]]),
             ["rho1, rho2", f"{self.rho1:g}, {self.rho2:g}"],
+            *([["penalty", f"{self.penalty}, group weight {self.group_weight:g}"]] if self.groups else []),
+            *([f"{name} kept", f"{n:,} of {of:,}"] for name, (n, of) in self.groups.items()),
             ["objective", f"{self.objective:,.6g}, {distance}"],
             ["relative KKT residual", f"{self.kkt:.2g}"],
             ["solver", f"{self.solver}, {iterations:,} iterations"],
@@ -117,6 +139,14 @@ class Fit:
         return Model(
             vocabulary, features, self.w, template=template, n_columns=n_columns, training=self.training_record()
         )
+
+    def _group_record(self) -> dict[str, Any]:
+        """What a model file keeps of the groups."""
+        return {
+            "penalty": self.penalty,
+            "group_weight": self.group_weight,
+            "groups": {name: list(counts) for name, counts in self.groups.items()},
+        }
 
     @property
     def n_unigram(self) -> int:
@@ -146,6 +176,7 @@ class Fit:
             "stopped_by": self.stopped_by,
             **counts,
             **({} if self.order == 2 else {"order": self.order}),
+            **(self._group_record() if self.groups else {}),
             "version": version("sparsecrf"),
             "history": columns(self.history),
         }
@@ -203,6 +234,8 @@ def fit(
     *,
     rho1: float = RHO1,
     rho2: float = RHO2,
+    penalty: Asked = PENALTY,
+    group_weight: float = GROUP_WEIGHT,
     solver: str = SOLVER,
     solver_options: Mapping[str, Any] | None = None,
     tol: float = TOL,
@@ -227,6 +260,10 @@ def fit(
     watch: Callable[[Point], None] | None = None,
 ) -> Fit:
     """Minimise loss + rho1 |w|_1 + rho2/2 |w|^2 over all virtual features of a corpus.
+
+    With a `penalty` over groups of features ("group:attribute", "group:label", "tree"; "group:line" and `Groups` by
+    `named`), plus rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the number of features of a group that occur: whole
+    groups are zero. For the solvers auto and fista and rho1 > 0.
 
     Stops at most `tol` times the objective above the optimum: certified by the duality gap where that can tell, else by
     an estimate from how the objective falls (`stopping`). If `gap` is given, only at a duality gap of `gap` times the
@@ -271,7 +308,10 @@ def fit(
         raise InputError("training: expected labels, found none in the whole corpus")
     if gap is not None and data.n_missing > 0:
         raise InputError("gap: expected all labels to be known, found some missing: the loss is not convex then")
-    objective = Objective(prepared, ElasticNet(rho1, rho2))
+    omega = penalty_of(penalty, rho1, rho2, group_weight, prepared)
+    if isinstance(omega, GroupPenalty):
+        check_groups(omega.grouping.name, solver)
+    objective = Objective(prepared, omega)
     objective.heartbeat = heartbeat
     if isinstance(init, Fit):
         check_same_vocabulary("init", init.corpus, corpus)
@@ -310,6 +350,7 @@ def fit(
         prepared.n_features(),
         prepared.order,
         ngrams,
+        **_about_groups(omega, point.known.numbers[active]),
     )
 
 
@@ -321,6 +362,21 @@ def check_longer(order: int | None, solver: str, rho1: float, checkpoint: object
         raise InputError(f"order: expected 2 without an l1 term, where no label n-gram would be zero, found {order}")
     if checkpoint is not None:
         raise InputError(f"order: expected 2 with a checkpoint, whose file does not keep label n-grams, found {order}")
+
+
+def check_groups(penalty: str, solver: str) -> None:
+    """Raise for a solver that does not minimise a penalty over groups."""
+    if solver not in OVER_GROUPS:
+        found = f"{solver}, whose steps take features one by one"
+        raise InputError(f"solver: expected {' or '.join(OVER_GROUPS)} for the penalty {penalty}, found {found}")
+
+
+def _about_groups(penalty: ElasticNet | GroupPenalty, numbers: Numbers) -> dict[str, Any]:
+    """What a fit says of its groups."""
+    if isinstance(penalty, ElasticNet):
+        return {}
+    name, weight = penalty.grouping.name, float(penalty.weight)
+    return {"penalty": name, "group_weight": weight, "groups": penalty.kept(numbers)}
 
 
 def _compact(data: TrainingData, numbers: Numbers) -> tuple[Numbers, Ngrams]:

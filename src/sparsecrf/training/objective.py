@@ -2,6 +2,8 @@
 
     P(w) = sum_i w_i { log Z(x_i) - w . F(x_i, y_i) } + Omega(w),      Omega(w) = rho1 |w|_1 + rho2/2 |w|^2
 
+or another penalty (`penalty`, `group_penalty`).
+
 Every (attribute, label) and (attribute, label, label) feature is in the model, and with a higher order every label
 n-gram (`ngrams`); a working set names the few that are looked at. With g = E - C the gradient of the loss, weight 0 is
 optimal iff |g_k| is at most the penalty's threshold, rho1. A feature with C <= rho1, all that were never observed among
@@ -22,7 +24,7 @@ from sparsecrf._core import Corpus, InputError
 from sparsecrf.shards import Shards
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, union
-from sparsecrf.training.penalty import ElasticNet
+from sparsecrf.training.penalty import ElasticNet, Penalty, PenaltyOfAll
 
 _LARGEST_STRIDE = 64  # curvature is estimated from every n-th sequence, n growing with the data up to this
 # Factors of sequences: rounds at most, numbers kept at most (8 bytes each), and what they cost in passes, about.
@@ -32,7 +34,7 @@ _SWEEPS, _MOST_ENTRIES, _PASSES_OF_FACTORS = 100, 2**24, 5.0
 class Objective:
     """P over labelled data. `passes` counts forward-backward passes over all of it."""
 
-    def __init__(self, data: Corpus | Shards | TrainingData, penalty: ElasticNet, **how: Any) -> None:
+    def __init__(self, data: Corpus | Shards | TrainingData, penalty: PenaltyOfAll, **how: Any) -> None:
         """`how` is for data that were not prepared before: observed_only, features, threads, kernel."""
         self.prepared = TrainingData.of(data, **how)
         self.penalty = penalty
@@ -71,6 +73,17 @@ class Objective:
             raise InputError("solver: expected one that needs sums over the data only, found one that needs all of it")
         return self.prepared.whole
 
+    def penalty_on(self, known: WorkingSet) -> Penalty:
+        """The penalty on the features of a working set."""
+        return self.penalty.on(known.numbers)
+
+    @property
+    def elastic_net(self) -> ElasticNet:
+        """The penalty, for solvers that know no other."""
+        if not isinstance(self.penalty, ElasticNet):
+            raise InputError("penalty: expected an elastic net for this solver, found groups of features")
+        return self.penalty
+
     def out_of_time(self) -> bool:
         """Whether a long step should end early, so that there is time for one more pass; if so, it is noted."""
         self.cut_short = self.deadline is not None and time.perf_counter() + self.pass_s >= self.deadline
@@ -82,11 +95,13 @@ class Objective:
         return self.prepared.working_set(numbers)
 
     def hopeful(self) -> WorkingSet:
-        """The features that can become positive from 0: C > threshold (g >= -C). All of the set without an l1 term."""
+        """The features that can become positive from 0: those that g = -C would move, since g >= -C (of single
+        features: C > threshold). All of the set without an l1 term."""
         data = self.prepared
         if self.penalty.threshold == 0:
             return self.working_set(self._oracle.virtual() if data.allowed is None else data.allowed)
-        return self.working_set(data.only_allowed(data.observed[data.observed_counts > self.penalty.threshold]))
+        numbers = data.only_allowed(data.observed[data.observed_counts > self.penalty.threshold])
+        return self.working_set(numbers[self.penalty.on(numbers).excess(data.counts(numbers)) > 0])
 
     def outside(self, known: WorkingSet, w: Floats) -> WorkingSet:
         """`known` and every other feature that could violate its condition at w: nothing else can."""
@@ -135,11 +150,17 @@ class Objective:
         self, known: WorkingSet, w: Floats, listed: Numbers, g: Floats
     ) -> tuple[float, Floats, Floats]:
         """A dual point with a factor for each sequence (`dual`): its entropy, its G on the features at these places of
-        the set, and by how much each may be wrong. g: the gradient there."""
+        the set, and by how much each may be wrong. g: the gradient there.
+
+        With groups, what a feature may have is taken to be what it has of the projection of g: |g - S(g)|."""
         self.passes += _PASSES_OF_FACTORS
         # Without an l2 term the bound is -infinity unless every |G_k| <= rho1: a small one leads close to that.
         rho2 = self.penalty.rho2 or 1e-3 * self.penalty.rho1
-        options = {"rho1": self.penalty.rho1, "rho2": rho2, "sweeps": _SWEEPS, "max_entries": _MOST_ENTRIES}
+        options: dict[str, Any] = {"rho1": self.penalty.rho1, "rho2": rho2}
+        options |= {"sweeps": _SWEEPS, "max_entries": _MOST_ENTRIES}
+        if not isinstance(self.penalty, ElasticNet):
+            size = np.abs(g)
+            options["thresholds"] = np.maximum(size - self.penalty.on(known.numbers[listed]).excess(g), self.penalty.rho1)
         return self._oracle.sequence_factors(known.features, w, listed, g, **options)
 
     def release_tables(self) -> None:
@@ -147,7 +168,8 @@ class Objective:
         self._oracle.release_tables()
 
     def start_residual(self) -> float:
-        """sum_k |subgradient| over the whole space at w = 0, where labels are uniform: E = mass/Y or mass/Y^2."""
+        """sum_k |subgradient| over the whole space at w = 0, where labels are uniform: E = mass/Y or mass/Y^2. With
+        groups it is that of single features, an upper bound: it is a scale."""
         data, n_labels = self.prepared, self.data.n_labels
         if data.allowed is not None:
             return self._excess(data.uniform(data.allowed) - data.counts(data.allowed))
@@ -159,4 +181,4 @@ class Objective:
         return whole + self._excess(expected - data.observed_counts) - self._excess(expected)
 
     def _excess(self, g: Floats) -> float:
-        return float(self.penalty.excess(g).sum())
+        return float(ElasticNet(self.penalty.rho1, self.penalty.rho2).excess(g).sum())

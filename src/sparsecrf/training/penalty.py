@@ -10,8 +10,11 @@ checkpoints need is asked here, so that another penalty is another class with th
     conjugate(size)     Omega*(G) = max_w { w . G - Omega(w) }, from |G|
     threshold           a feature with |g| <= threshold is optimal at zero, whatever the others are: only features whose
                         |g| could exceed it need to be looked at
+    movable(w, g, c)    which features are not zero, or would not rest at zero if all tolerances were c times theirs
+    factor(size)        the largest s <= 1 with Omega*(s G) = 0 without the rho2 term, from |G|
 
-The elastic net is separable, so everything is by feature.
+A penalty is first asked `on(numbers)` for one of a set of features, whose methods take vectors over that set. The
+elastic net is separable, so everything is by feature, and it is the same on any set. `group_penalty.py` has the others.
 """
 
 from __future__ import annotations
@@ -26,10 +29,18 @@ from numpy.typing import NDArray
 from sparsecrf._core import InputError
 
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 
 class Penalty(Protocol):
-    """What training asks of a penalty."""
+    """What training asks of a penalty on a set of features."""
+
+    @property
+    def rho1(self) -> float: ...
+
+    @property
+    def rho2(self) -> float: ...
 
     @property
     def threshold(self) -> float: ...
@@ -43,6 +54,26 @@ class Penalty(Protocol):
     def prox(self, v: Floats, c: float) -> Floats: ...
 
     def conjugate(self, size: Floats) -> float: ...
+
+    def movable(self, w: Floats, g: Floats, share: float) -> Mask: ...
+
+    def factor(self, size: Floats) -> float: ...
+
+
+class PenaltyOfAll(Protocol):
+    """A penalty on the whole space."""
+
+    @property
+    def rho1(self) -> float: ...
+
+    @property
+    def rho2(self) -> float: ...
+
+    @property
+    def threshold(self) -> float: ...
+
+    def on(self, numbers: Numbers) -> Penalty:
+        """The penalty on the features of these numbers; all others are zero."""
 
     def record(self) -> dict[str, Any]:
         """The penalty in JSON values: what a checkpoint compares and a model file keeps."""
@@ -91,6 +122,18 @@ class ElasticNet:
             # Rounding of a product with a factor, not more, may exceed rho1.
             return 0.0 if excess.max(initial=0.0) <= 1e-12 * self.rho1 else np.inf
         return float(excess @ excess) / (2 * self.rho2)
+
+    def movable(self, w: Floats, g: Floats, share: float) -> Mask:
+        movable: Mask = (w != 0) | (np.abs(g) > share * self.rho1)
+        return movable
+
+    def factor(self, size: Floats) -> float:
+        """rho1 / max |G|"""
+        largest = float(size.max(initial=0.0))
+        return self.rho1 / largest if largest > self.rho1 else 1.0
+
+    def on(self, numbers: Numbers) -> ElasticNet:
+        return self
 
     def record(self) -> dict[str, Any]:
         return {"rho1": self.rho1, "rho2": self.rho2}

@@ -49,24 +49,24 @@ class Lbfgs:
             raise KeyboardInterrupt
         objective, known, n = self.objective, point.known, point.known.size
         best = point
-        best_value = point.loss + objective.penalty.value(point.w)
+        best_value = point.loss + objective.elastic_net.value(point.w)
 
         def smooth(w: Floats) -> tuple[float, Floats]:
             nonlocal best, best_value
             loss, g = objective.loss_grad(known, w)
-            value = loss + objective.penalty.value(w)
+            value = loss + objective.elastic_net.value(w)
             if value < best_value:
                 best, best_value = Point(known, w, loss, g), value
-            return loss + 0.5 * objective.penalty.rho2 * float(w @ w), g + objective.penalty.rho2 * w
+            return loss + 0.5 * objective.elastic_net.rho2 * float(w @ w), g + objective.elastic_net.rho2 * w
 
         def split(ab: Floats) -> tuple[float, Floats]:
             value, g = smooth(ab[:n] - ab[n:])
-            penalised = value + objective.penalty.rho1 * float(ab.sum())
-            return penalised, np.concatenate([g, -g]) + objective.penalty.rho1
+            penalised = value + objective.elastic_net.rho1 * float(ab.sum())
+            return penalised, np.concatenate([g, -g]) + objective.elastic_net.rho1
 
         options = {"maxiter": _INNER_ITERATIONS, "maxcor": self.memory, "ftol": 0.0, "gtol": 0.0}
         try:
-            if objective.penalty.rho1 == 0:
+            if objective.elastic_net.rho1 == 0:
                 minimize(smooth, point.w, jac=True, method="L-BFGS-B", options=options)
             else:
                 start = np.concatenate([np.maximum(point.w, 0.0), np.maximum(-point.w, 0.0)])

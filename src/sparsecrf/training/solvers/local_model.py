@@ -7,7 +7,7 @@ of the two is q (d_mu + d_lambda)^2 / 2 with the q of the lambda.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from sparsecrf._core import RADIUS, RIDGE, minimize_quadratic
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.training.feature_sets import Floats, WorkingSet, place_among
-from sparsecrf.training.objective import Objective
+from sparsecrf.training.forest import Forest
+from sparsecrf.training.group_penalty import OnFeatures
+from sparsecrf.training.penalty import Penalty
 
 
 class Block(NamedTuple):
@@ -99,7 +101,7 @@ class LocalModel(NamedTuple):
 
     def minimize(
         self,
-        objective: Objective,
+        penalty: Penalty,
         w: Floats,
         g: Floats,
         free: NDArray[np.int64],
@@ -126,13 +128,30 @@ class LocalModel(NamedTuple):
             block.matrix,
             self.scale,
             subtracted=subtracted,
-            rho1=objective.penalty.rho1,
-            rho2=objective.penalty.rho2,
+            rho1=penalty.rho1,
+            rho2=penalty.rho2,
             radius=RADIUS,
             tolerance=tolerance,
             max_sweeps=60,
+            **(_groups_of(penalty.forest, free, len(w)) if isinstance(penalty, OnFeatures) else {}),
         )
         return d
+
+
+def _groups_of(forest: Forest, free: NDArray[np.int64], n: int) -> dict[str, Any]:
+    """The groups of the free features as the core numbers them: from level to level, groups without any left out."""
+    if not forest.levels:
+        return {}
+    group, eta, first = np.full((len(forest.levels), len(free)), -1, dtype=np.int32), [], 0
+    for row, level in zip(group, forest.levels, strict=True):
+        of_feature = np.full(n, -1)
+        of_feature[level.cells] = level.group
+        inside = of_feature[free] >= 0
+        found, place = np.unique(of_feature[free[inside]], return_inverse=True)
+        row[inside] = first + place
+        eta.append(level.eta[found])
+        first += len(found)
+    return {"group": group, "eta": np.concatenate(eta)}
 
 
 def _unigram_of_each(known: WorkingSet) -> NDArray[np.int32]:

@@ -37,13 +37,13 @@ class PlainLbfgs(WithPairs):
     """One iteration a step."""
 
     def __init__(self, objective: Objective, memory: int = 6) -> None:
-        if objective.penalty.rho1 > 0:
-            raise InputError(f"rho1: expected 0 for plain L-BFGS, found {objective.penalty.rho1:g}")
+        if objective.elastic_net.rho1 > 0:
+            raise InputError(f"rho1: expected 0 for plain L-BFGS, found {objective.elastic_net.rho1:g}")
         self.objective = objective
         self.pairs = Pairs(max(1, memory))
 
     def step(self, point: Point) -> Point:
-        rho2 = self.objective.penalty.rho2
+        rho2 = self.objective.elastic_net.rho2
         gradient = point.g + rho2 * point.w
         norm = float(np.linalg.norm(gradient))
         if norm == 0:
@@ -87,11 +87,11 @@ class PlainLbfgs(WithPairs):
         return best.point
 
     def _at(self, point: Point, d: Floats, t: float, trials: int) -> _Trial:
-        rho2 = self.objective.penalty.rho2
+        rho2 = self.objective.elastic_net.rho2
         if trials > 0:
             w = point.w + t * d
             point = Point(point.known, w, *self.objective.loss_grad(point.known, w), trials, t)
-        value = point.loss + self.objective.penalty.value(point.w)
+        value = point.loss + self.objective.elastic_net.value(point.w)
         return _Trial(t, value, float((point.g + rho2 * point.w) @ d), point)
 
 

@@ -105,9 +105,9 @@ class Proximal:
 
     def _search(self, point: Point, d: Floats) -> Point:
         """Backtrack from t = 1 until the objective falls by a share of what g . d and the penalty promise."""
-        objective = self.objective
-        penalty = objective.penalty.value(point.w)
-        promised = float(point.g @ d) + objective.penalty.value(point.w + d) - penalty
+        objective, omega = self.objective, self.objective.penalty_on(point.known)
+        penalty = omega.value(point.w)
+        promised = float(point.g @ d) + omega.value(point.w + d) - penalty
         if not promised < 0:
             return point
         t, h, trials = 1.0, self.h, 0
@@ -117,7 +117,7 @@ class Proximal:
                 loss, g, h = objective.loss_grad_curvature(point.known, w)
             else:
                 loss, g = objective.loss_grad(point.known, w)
-            if loss + objective.penalty.value(w) <= point.loss + penalty + _SUFFICIENT * t * promised:
+            if loss + omega.value(w) <= point.loss + penalty + _SUFFICIENT * t * promised:
                 self.h = h
                 self.damping *= _DAMPING[0] if t < 1.0 else _DAMPING[1]
                 self.damping = min(max(self.damping, 1.0), _DAMPING[2])
@@ -136,7 +136,7 @@ class Proximal:
         ridge = max(RIDGE, 2 * self.objective.penalty.rho1)
         model = LocalModel.at(known, point.g, h, ridge)
         # Weights that rest at zero well within their bound stay there.
-        free = np.flatnonzero((point.w != 0) | (np.abs(point.g) > _FREE * self.objective.penalty.threshold))
+        free = np.flatnonzero(self.objective.penalty_on(known).movable(point.w, point.g, _FREE))
         if self.objective.penalty.threshold > 0:
             due = self.steps in _RENEW_AT or (self.steps > 0 and self.steps % _RENEW_EVERY == 0)
             # As many as at the start of the run: what joined later has few counts or none.
@@ -151,10 +151,11 @@ class Proximal:
         if self.objective.penalty.rho1 == 0:
             rho2 = self.objective.penalty.rho2
             return _smooth_direction(model, point.g + rho2 * point.w, rho2, s, y)
+        penalty = self.objective.penalty_on(known)
         if not len(s):
-            return model.minimize(self.objective, point.w, point.g, free, tolerance=_INNER_TOLERANCE)
+            return model.minimize(penalty, point.w, point.g, free, tolerance=_INNER_TOLERANCE)
         factors, subtracted = _factors(s, y, model.times(s), free)
-        return model.minimize(self.objective, point.w, point.g, free, factors, subtracted, _INNER_TOLERANCE)
+        return model.minimize(penalty, point.w, point.g, free, factors, subtracted, _INNER_TOLERANCE)
 
     def _renew_block(self, point: Point, free: NDArray[np.int64], h: Floats, ridge: float) -> None:
         """The features that move with the largest curvature h, and the curvature between them."""

@@ -61,8 +61,8 @@ class Cd:
                 point.known.features,
                 point.w,
                 point.known.counts,
-                rho1=objective.penalty.rho1,
-                rho2=objective.penalty.rho2,
+                rho1=objective.elastic_net.rho1,
+                rho2=objective.elastic_net.rho2,
                 as_printed=self.as_printed or 0.0,
                 coordinatewise=self.coordinatewise,
             )
@@ -121,14 +121,14 @@ class Groupwise:
         objective, h = self.objective, self.h
         assert h is not None
         model = LocalModel.at(point.known, point.g, h)
-        value = point.loss + objective.penalty.value(point.w)
+        value = point.loss + objective.elastic_net.value(point.w)
         while self.damping[k] <= _MOST_DAMPING:
-            d = model.scaled(self.damping[k]).minimize(objective, point.w, point.g, members)
+            d = model.scaled(self.damping[k]).minimize(objective.elastic_net, point.w, point.g, members)
             if not d.any():
                 return point
             w = point.w + d
             loss, g, h = objective.loss_grad_curvature(point.known, w)
-            if loss + objective.penalty.value(w) <= value * (1 + 1e-13):
+            if loss + objective.elastic_net.value(w) <= value * (1 + 1e-13):
                 self.damping[k] = max(1.0, _LESS_DAMPING * self.damping[k])
                 self.h = h
                 return Point(point.known, w, loss, g)

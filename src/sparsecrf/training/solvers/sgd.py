@@ -129,7 +129,7 @@ class _Stochastic:
         """The power of two with the best objective on a sample, after a pass over it (some, if it is small)."""
         sample = self.stepper.order(self.seed, 0)[:size]
         order = np.tile(sample, min(_MOST_PASSES, math.ceil(size / len(sample))))
-        share = len(sample) / self.n
+        share, penalty = len(sample) / self.n, self.objective.penalty_on(point.known)
 
         def value(exponent: int) -> float:
             eta0 = 2.0**exponent
@@ -137,7 +137,7 @@ class _Stochastic:
                 return math.inf
             try:
                 w, _, _ = self._run(point.known, point.w, np.zeros(point.known.size), 0.0, order, eta0)
-                found = self.stepper.loss(point.known.features, w, sample) + share * self.objective.penalty.value(w)
+                found = self.stepper.loss(point.known.features, w, sample) + share * penalty.value(w)
             except InputError:  # the weights overflowed
                 return math.inf
             # Below 0 is rounding, of scores that are huge: no reason for steps that are larger still.
@@ -194,4 +194,4 @@ def warm_up(objective: Objective, point: Point) -> Point:
         found = _WarmUp(objective).run(point, epochs, _WARM_SAMPLE)
     except InputError:  # the weights overflowed, as they did not on the sample
         return point
-    return found if found.loss + objective.penalty.value(found.w) < point.loss else point
+    return found if found.loss + objective.penalty_on(found.known).value(found.w) < point.loss else point

@@ -75,7 +75,7 @@ _FIRST_SCREENING = 5
 _FIRST_SCREENING_OF_NGRAMS = 10  # at first nearly all of them look like violations, and they cost the most
 _SCREEN_EVERY = 10  # iterations, more as the set settles: half as many as there were
 _AFTER_SCREENING = 5  # iterations in which features that joined show what they are worth
-# A feature at zero whose |gradient| is below this share of rho1 leaves the working set.
+# A feature at zero whose |gradient| is below this share of rho1 (of what its groups allow) leaves the working set.
 _KEEP = 0.8
 # Of all mass: a KKT residual at w = 0 below this is rounding, and no measure for other residuals.
 _ROUNDING = 1e-8
@@ -261,7 +261,7 @@ class _Run:
         best = self._best()
         if isinstance(best, Lowest) and not (in_time or self._time_to_screen()):
             known = self.objective.working_set(best.numbers)
-            loss = best.value - self.objective.penalty.value(best.w)
+            loss = best.value - self.objective.penalty_on(known).value(best.w)
             point, found = Point(known, best.w, loss, np.full(known.size, np.nan)), None
         elif best is not None:
             point, found = point_at(self.objective, best.numbers, best.w), None
@@ -313,7 +313,7 @@ class _Run:
     # ---- What is known of a point
 
     def _value(self, point: Point) -> float:
-        return point.loss + self.objective.penalty.value(point.w)
+        return point.loss + self.objective.penalty_on(point.known).value(point.w)
 
     def _target(self, point: Point) -> float:
         """The distance to the optimum that is asked for."""
@@ -321,7 +321,7 @@ class _Run:
 
     def _relative_kkt(self, point: Point) -> float:
         """Over the working set alone: a lower bound on the certificate."""
-        residual = float(np.abs(self.objective.penalty.subgradient(point.w, point.g)).sum())
+        residual = float(np.abs(self.objective.penalty_on(point.known).subgradient(point.w, point.g)).sum())
         return residual / self.residual_at_zero if self.residual_at_zero > 0 else residual
 
     def _screen(self, point: Point, *, tighten: bool = False) -> tuple[Point, _Certificate]:
@@ -338,7 +338,7 @@ class _Run:
         if tighten and gap > _TIGHT * abs(self._value(everything)):
             gap = min(gap, self.bound.tighten(wide, w, loss, g))
         found = _Certificate(self._relative_kkt(everything), gap, self._promise(everything, point))
-        keep = (w != 0) | (np.abs(g) > _KEEP * self.objective.penalty.threshold)
+        keep = self.objective.penalty_on(wide).movable(w, g, _KEEP)
         known = self.objective.working_set(wide.numbers[keep])
         if not tighten:
             self.screening_s = time.perf_counter() - began
@@ -356,7 +356,8 @@ class _Run:
         """What the features outside of the working set could gain, one by one: excess^2 / 2 curvature, the curvature of
         a feature with expectation E being at most E (values 1) and at least, to be careful, a quarter of it."""
         new = place_among(everything.known.numbers, point.known.numbers) < 0
-        excess = self.objective.penalty.excess(everything.g[new])
+        penalty = self.objective.penalty_on(everything.known)
+        excess = np.abs(penalty.subgradient(everything.w, everything.g))[new]
         expected = np.abs(everything.g[new] + everything.known.counts[new])
         return float((2.0 * excess**2 / np.maximum(expected, self.objective.penalty.threshold)).sum())
 

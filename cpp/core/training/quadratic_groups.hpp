@@ -1,0 +1,28 @@
+// The inner problem of the proximal quasi-Newton solver with a penalty over a forest of groups.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/training/quadratic.hpp"
+
+namespace sparsecrf {
+
+// Groups are numbered from 0 on, those of a finer level before those of a coarser one. Each lies inside a group of a
+// coarser level or outside of all of them.
+struct GroupLevels {
+    std::span<const std::int32_t> group;  // [levels, K] the group of each feature at each level, or -1; fine to coarse
+    std::span<const double> eta;          // [groups] weights >= 0
+};
+
+// Minimises  g . d + d' B d / 2 + rho1 |w + d|_1 + rho2 |w + d|^2 / 2 + sum_G eta_G ||(w + d)_G||_2  over |d_k| <= radius,
+// as minimize_quadratic does without groups. Coordinate descent cannot leave or reach a group's zero by itself, where
+// the norm has a kink in all of its coordinates at once, so each full sweep asks two questions more (S is the sweep from
+// the leaves to the roots, src/sparsecrf/training/forest.py; s the slope of the model at z_G = 0):
+//
+//     a group at zero stays there iff S(-s) = 0; else it moves to the best point along S(-s)
+//     a group not at zero moves there iff S(-s) = 0
+int minimize_over_groups(const Quadratic& q, const GroupLevels& groups, double radius, double tolerance, int max_sweeps,
+                         std::span<double> d);
+
+}  // namespace sparsecrf

@@ -1,0 +1,187 @@
+"""The penalty over a forest of groups.
+
+    Omega(w) = rho1 |w|_1 + rho2/2 |w|^2 + sum_G eta_G ||w_G||_2,      eta_G = rho1 weight sqrt(n_G)
+
+with nested or disjoint groups (`groups.py`) and n_G the number of features of G that occur in the data, at least 1 (of
+one and two labels: longer n-grams are not counted). So rho1 scales the whole norm N = rho1 |w|_1 + sum_G eta_G ||w_G||,
+`weight` says how much groups count next to single features, and a path over rho1 means what it does without groups.
+
+With S the sweep from the leaves to the roots (`forest.py`) all that training asks has a closed form:
+
+    prox(v, c)         the sweep with c rho1 and c eta_G, divided by 1 + c rho2
+    subgradient(w, g)  g + rho2 w + rho1 sign(w) + sum_G eta_G w_k / ||w_G||  where w_k is not 0; else the sweep of g over
+                       the groups that are all zero: the smallest element of g + dOmega(w)
+    conjugate(G)       |S(G)|^2 / (2 rho2), by Moreau: Omega* is the squared distance to the ball of the dual norm
+    screening          max(E, C) <= rho1 means S(g) = 0 there, as without groups: the same candidates suffice, and a
+                       group outside of the working set is optimal iff S(g) = 0 on its candidates
+    rho_max            N1*(g) at w = 0, N1 the norm for rho1 = 1: the smallest r with S(g) = 0 for rho1 = r, by bisection,
+                       since S(g) for rho1 = r is r S1(g / r)
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparsecrf._core import InputError
+from sparsecrf.training.feature_sets import Floats, Numbers, place_among, union
+from sparsecrf.training.forest import Forest
+from sparsecrf.training.groups import Asked, Cells, Grouping, OwnGroups, grouping_of
+from sparsecrf.training.penalty import ElasticNet, Mask
+
+if TYPE_CHECKING:
+    from sparsecrf.training.data import TrainingData
+
+_BISECTIONS = 60
+_KEPT_SETS = 4  # feature sets whose forest is kept: a run goes back and forth between a few
+
+
+@dataclass(frozen=True)
+class OnFeatures:
+    """The penalty on a set of features, all others being zero."""
+
+    rho1: float
+    rho2: float
+    forest: Forest
+
+    @property
+    def threshold(self) -> float:
+        return self.rho1
+
+    def value(self, w: Floats) -> float:
+        return ElasticNet(self.rho1, self.rho2).value(w) + self.forest.norm(w)
+
+    def subgradient(self, w: Floats, g: Floats) -> Floats:
+        moving = g + self.rho2 * w + self.rho1 * np.sign(w) + self.forest.slope(w)
+        smallest: Floats = np.where(w != 0, moving, self.forest.remainder(w, g, self.rho1))
+        return smallest
+
+    def excess(self, g: Floats) -> Floats:
+        """|S(g)|"""
+        excess: Floats = np.abs(self.forest.sweep(g, self.rho1))
+        return excess
+
+    def prox(self, v: Floats, c: float) -> Floats:
+        return self.forest.sweep(v, self.rho1, c) / (1.0 + c * self.rho2)
+
+    def conjugate(self, size: Floats) -> float:
+        excess = self.excess(size)
+        if self.rho2 == 0:
+            # As for the elastic net: rounding of a product with a factor may exceed the bound, not more.
+            return 0.0 if excess.max(initial=0.0) <= 1e-12 * self.rho1 else np.inf
+        return float(excess @ excess) / (2 * self.rho2)
+
+    def movable(self, w: Floats, g: Floats, share: float) -> Mask:
+        movable: Mask = (w != 0) | (self.forest.remainder(w, g / share, self.rho1) != 0)
+        return movable
+
+    def factor(self, size: Floats) -> float:
+        dual = self.dual_norm(size)
+        return 1.0 / dual if dual > 1.0 else 1.0
+
+    def dual_norm(self, size: Floats) -> float:
+        """N*(G): the smallest r with S(G / r) = 0, from above; the size of the largest |G| is enough."""
+        low, high = 0.0, float(size.max(initial=0.0)) / self.rho1
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            if middle == 0.0 or self.forest.sweep(size / middle, self.rho1).any():
+                low = middle
+            else:
+                high = middle
+        return high
+
+
+@dataclass(frozen=True)
+class GroupPenalty:
+    """The penalty over all features of some data."""
+
+    rho1: float
+    rho2: float
+    grouping: Grouping
+    weight: float
+    data: TrainingData
+
+    def __post_init__(self) -> None:
+        cells = ElasticNet(self.rho1, self.rho2)
+        object.__setattr__(self, "rho1", cells.rho1)
+        object.__setattr__(self, "rho2", cells.rho2)
+        weight = float(self.weight) if isinstance(self.weight, Real) else np.nan
+        if not (np.isfinite(weight) and weight >= 0):
+            raise InputError(f"group_weight: expected a finite number >= 0, found {self.weight!r}")
+        if self.rho1 == 0:
+            raise InputError(f"rho1: expected a number above 0 for the penalty {self.grouping.name}, found 0")
+
+    @property
+    def threshold(self) -> float:
+        return self.rho1
+
+    def on(self, numbers: Numbers) -> OnFeatures:
+        for known, found in self._recent:
+            if known is numbers:
+                return found
+        made = OnFeatures(self.rho1, self.rho2, self._forest(numbers))
+        self._recent.insert(0, (numbers, made))
+        del self._recent[_KEPT_SETS:]
+        return made
+
+    def _forest(self, numbers: Numbers) -> Forest:
+        groups, weights = [], []
+        for level, keys in self.grouping.keys(Cells.of(self.data, numbers)).items():
+            found, group = np.unique(keys, return_inverse=True)
+            if len(found) and found[0] < 0:  # features in no group
+                found, group = found[1:], group - 1
+            groups.append(group.astype(np.int64))
+            weights.append(self.rho1 * self.weight * self._relative(level, found))
+        return Forest.of(groups, weights)
+
+    def _relative(self, level: str, keys: Numbers) -> Floats:
+        """sqrt(n_G), or what the user said."""
+        observed, n = self.sizes.get(level, (keys[:0], np.empty(0)))
+        place = place_among(keys, observed)
+        sizes = np.ones(len(keys))
+        sizes[place >= 0] = n[place[place >= 0]]
+        weights = np.sqrt(sizes)
+        if isinstance(self.grouping, OwnGroups):
+            given, paths = self.grouping.groups.weights, self.grouping.paths
+            weights = np.array([given.get(paths[k], w) for k, w in zip(keys.tolist(), weights, strict=True)])
+        return weights
+
+    @cached_property
+    def sizes(self) -> dict[str, tuple[Numbers, Floats]]:
+        """By level: the groups with a feature that occurs, by ascending key, and how many of them do."""
+        found = {}
+        for level, keys in self.grouping.keys(Cells.of(self.data, self.data.observed)).items():
+            groups, n = np.unique(keys[keys >= 0], return_counts=True)
+            found[level] = groups, n.astype(np.float64)
+        return found
+
+    @cached_property
+    def _recent(self) -> list[tuple[Numbers, OnFeatures]]:
+        return []
+
+    def kept(self, numbers: Numbers) -> dict[str, tuple[int, int]]:
+        """By level: groups with one of these features, and all that have a feature in the data or one of these."""
+        found = {}
+        for level, keys in self.grouping.keys(Cells.of(self.data, numbers)).items():
+            kept = np.unique(keys[keys >= 0])
+            observed = self.sizes[level][0] if level in self.sizes else kept
+            found[level] = len(kept), len(union(kept, observed))
+        return found
+
+    def record(self) -> dict[str, Any]:
+        digest = hashlib.sha256()
+        for keys in self.grouping.keys(Cells.of(self.data, self.data.observed)).values():
+            digest.update(keys.tobytes())
+        about = {"penalty": self.grouping.name, "group weight": float(self.weight), "groups": digest.hexdigest()}
+        return {"rho1": self.rho1, "rho2": self.rho2, **about}
+
+
+def penalty_of(asked: Asked, rho1: float, rho2: float, weight: float, data: TrainingData) -> ElasticNet | GroupPenalty:
+    """The penalty that `fit` is asked for."""
+    grouping = grouping_of(asked)
+    return ElasticNet(rho1, rho2) if grouping is None else GroupPenalty(rho1, rho2, grouping, weight, data)

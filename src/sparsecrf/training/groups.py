@@ -1,0 +1,237 @@
+"""Which groups features belong to: of an attribute, a template line, a label, the tree of label strings, or a user's.
+
+A `Grouping` gives every feature a key at each of its levels, fine to coarse; features with the same key are a group, -1
+is none. Groups of a level lie inside groups of the next (`forest.py`). Only features that are asked for get keys, so
+groups are over the whole virtual space: a feature that nobody lists is zero, and adds nothing to a norm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import FeatureSet, InputError
+from sparsecrf.defaults import PENALTIES
+from sparsecrf.encoding.ngrams import Ngrams
+from sparsecrf.encoding.numbering import Numbering
+from sparsecrf.explain.templates import by_line, by_prefix
+
+if TYPE_CHECKING:
+    from sparsecrf.encoding.template import Template
+    from sparsecrf.encoding.vocabulary import Vocabulary
+    from sparsecrf.training.data import TrainingData
+
+Keys = NDArray[np.int64]
+
+
+class Cells(NamedTuple):
+    """Features taken apart, in the order of their numbers."""
+
+    numbering: Numbering
+    attribute: Keys  #: [K] x
+    label: Keys  #: [K] the last label
+    previous: Keys  #: [K] the one before it, Y the start; -1: there is none
+    ngrams: Ngrams  #: those of the last features, if there are any
+    order: int | None  #: labels of a feature at most
+    both: NDArray[np.bool_]  #: [X] attributes that have features of single labels and of label pairs
+
+    @classmethod
+    def of(cls, data: TrainingData, numbers: Keys) -> Cells:
+        numbering = Numbering.of(data.shards)
+        unigram, start, inner = data.oracle.masses()
+        both = (unigram != 0) & ((start != 0) | (inner != 0))
+        n = int(np.searchsorted(numbers, numbering.first_ngram))
+        short, ngrams = numbers[:n], Ngrams.none()
+        x, y, previous = numbering.attribute(short), numbering.label(short), numbering.previous(short)
+        if n < len(numbers):
+            assert data.ngrams is not None
+            size = data.shards.n_labels, data.shards.n_attributes
+            ngrams = Ngrams.of(FeatureSet.from_numbers(*size, numbers[n:], data.ngrams.table))
+            ends = np.cumsum(ngrams.length)
+            x, y = np.append(x, ngrams.attribute), np.append(y, ngrams.labels[ends - 1])
+            previous = np.append(previous, ngrams.labels[ends - 2])
+        return cls(numbering, x, y, previous, ngrams, data.order, both)
+
+    def strings(self) -> list[tuple[int, ...]]:
+        """The labels of each feature."""
+        n = len(self.label) - len(self.ngrams.attribute)
+        pairs = zip(self.previous[:n].tolist(), self.label[:n].tolist(), strict=True)
+        return [(y,) if before < 0 else (before, y) for before, y in pairs] + self.ngrams.strings()
+
+
+class Grouping(Protocol):
+    """Groups by some rule."""
+
+    @property
+    def name(self) -> str: ...
+
+    def keys(self, cells: Cells) -> dict[str, Keys]:
+        """What the groups of each level are called, and the key of every feature; fine to coarse."""
+
+
+class ByAttribute:
+    """All features of an attribute: it is kept or dropped as a whole."""
+
+    name = "group:attribute"
+
+    def keys(self, cells: Cells) -> dict[str, Keys]:
+        return {"attributes": cells.attribute}
+
+
+class ByLabel:
+    """All features of a label; pairs and longer strings count for their last label."""
+
+    name = "group:label"
+
+    def keys(self, cells: Cells) -> dict[str, Keys]:
+        return {"labels": cells.label}
+
+
+class ByLine:
+    """All features of a template line; without a template, of what attributes have before `:` or `=`."""
+
+    name = "group:line"
+
+    def __init__(self, line: Keys) -> None:
+        self.line = line  #: [X] the line of each attribute
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary, template: Template | None) -> ByLine:
+        names = [vocabulary.attributes[x] for x in range(len(vocabulary.attributes))]
+        return cls((by_prefix(names) if template is None else by_line(names, template))[1].astype(np.int64))
+
+    def keys(self, cells: Cells) -> dict[str, Keys]:
+        return {"lines": self.line[cells.attribute]}
+
+
+class Tree:
+    """Strings of labels under their suffix: for every attribute x and label y
+
+        { lambda[x, ., y] }  inside  { mu[x, y], lambda[x, ., y] }
+
+    the pairs that end in y inside the same with the single label (where x has both kinds of features). With longer
+    n-grams, for every string s that can be longer: { strings that end in s, but not s }  inside  { s and these }.
+    """
+
+    name = "tree"
+
+    def keys(self, cells: Cells) -> dict[str, Keys]:
+        last = cells.attribute * cells.numbering.n_labels + cells.label
+        longer = {} if cells.order == 2 else _below(cells)
+        return {
+            **longer,
+            "pairs of a label": np.where(cells.previous >= 0, last, -1),
+            "labels of an attribute": np.where(cells.both[cells.attribute], last, -1),
+        }
+
+
+def _below(cells: Cells) -> dict[str, Keys]:
+    """The levels of strings s of two labels and more: those longer than s, then with s itself."""
+    strings, x = cells.strings(), cells.attribute.tolist()
+    found: dict[str, Keys] = {}
+    number: dict[Any, int] = {}  # of (x, s)
+    for n in range(max(map(len, strings), default=0), 1, -1):
+        with_s = np.array(
+            [number.setdefault((x[k], s[-n:]), len(number)) if len(s) >= n else -1 for k, s in enumerate(strings)],
+            dtype=np.int64,
+        )
+        above = np.array([len(s) > n for s in strings], dtype=np.bool_)
+        if above.any():
+            found[f"strings after {n} labels"] = np.where(above, with_s, -1)
+        if cells.order is None or n < cells.order:
+            found[f"strings of {n} labels"] = with_s
+    return found
+
+
+class OwnGroups:
+    """Groups by a user's function of attribute and labels."""
+
+    def __init__(self, groups: Groups, vocabulary: Vocabulary) -> None:
+        self.groups, self.name = groups, groups.name
+        self._attributes, self._labels = vocabulary.attributes, [*vocabulary.labels, None]
+        self._number: dict[tuple[Hashable, ...], int] = {}
+        self.paths: list[tuple[Hashable, ...]] = []  #: by key
+
+    def keys(self, cells: Cells) -> dict[str, Keys]:
+        paths = [
+            self._path(self._attributes[x], tuple(self._labels[y] for y in labels))
+            for x, labels in zip(cells.attribute.tolist(), cells.strings(), strict=True)
+        ]
+        levels = {}
+        for depth in range(max(map(len, paths), default=0), 0, -1):
+            keys = [self._key(path[:depth]) if len(path) >= depth else -1 for path in paths]
+            levels[f"groups of depth {depth}"] = np.array(keys, dtype=np.int64)
+        return levels
+
+    def _path(self, attribute: str, labels: tuple[str | None, ...]) -> tuple[Hashable, ...]:
+        path = self.groups.path(attribute, labels)
+        if isinstance(path, str) or not isinstance(path, Sequence):
+            raise InputError(f"groups of {attribute!r}: expected a list of groups, root first, found {path!r:.80}")
+        return tuple(path)
+
+    def _key(self, path: tuple[Hashable, ...]) -> int:
+        if path not in self._number:
+            self._number[path] = len(self.paths)
+            self.paths.append(path)
+        return self._number[path]
+
+
+class Groups:
+    """Groups of features of your own, as `penalty=`.
+
+    Parameters
+    ----------
+    path : a function of an attribute and its labels (one for a feature of a single label, two for a pair, None: the
+        start) that returns the groups of this feature, the largest first, as a list of any hashable values; an empty list:
+        none. A group is known by the whole list up to it, so groups are nested or disjoint.
+    weights : the weight of a group by that list (a tuple); None, or where there is none: the square root of the number
+        of its features that occur in the data.
+    name : what model files call it.
+    """
+
+    def __init__(
+        self,
+        path: Callable[[str, tuple[str | None, ...]], Sequence[Hashable]],
+        weights: Mapping[tuple[Hashable, ...], float] | None = None,
+        name: str = "groups",
+    ) -> None:
+        self.path, self.weights, self.name = path, dict(weights or {}), name
+        for group, weight in self.weights.items():
+            if not (np.isfinite(weight) and weight >= 0):
+                raise InputError(f"weights: expected finite numbers >= 0, found {weight!r} for {group!r}")
+
+
+#: What `penalty=` may be; `elastic-net` has no groups.
+Asked = str | Groups | Grouping
+
+_BY_NAME: dict[str, Callable[[], Grouping]] = {
+    ByAttribute.name: ByAttribute,
+    "group": ByAttribute,
+    ByLabel.name: ByLabel,
+    Tree.name: Tree,
+}
+
+
+def grouping_of(asked: Asked) -> Grouping | None:
+    """The grouping; None: no groups. Raises for what needs names, which `named` gives it."""
+    if not isinstance(asked, str):
+        if isinstance(asked, Groups):
+            raise InputError("penalty: expected groups that know the names of features, found some without: see `named`")
+        return asked
+    if asked == PENALTIES[0]:
+        return None
+    if asked == ByLine.name:
+        raise InputError(f"penalty: expected names of attributes for {asked}, found ids alone: see `named`")
+    if asked not in _BY_NAME:
+        raise InputError(f"penalty: expected one of {', '.join(PENALTIES)}, found {asked!r}")
+    return _BY_NAME[asked]()
+
+
+def named(asked: Asked, vocabulary: Vocabulary, template: Template | None = None) -> str | Grouping:
+    """What `fit` takes, for a penalty that asks for the names of attributes or labels."""
+    if isinstance(asked, Groups):
+        return OwnGroups(asked, vocabulary)
+    return ByLine.of(vocabulary, template) if asked == ByLine.name else asked
