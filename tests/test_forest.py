@@ -1,4 +1,4 @@
-"""Penalties over random forests: every method against its definition, by duality, probes, or long iterations that know no order."""
+"""Penalties over random forests: every method against its definition, by duality, probes, or long iterations."""
 
 import numpy as np
 import pytest
@@ -52,8 +52,8 @@ def parts(penalty):
 
 
 def closest(v, penalty, c):
-    """The point of the dual ball { sum_G u_G : ||u_G|| <= c eta_G } closest to v, one u_G after the other. Knows nothing
-    of the order of groups, and would be right for any."""
+    """The point of the dual ball { sum_G u_G : ||u_G|| <= c eta_G } closest to v, one u_G after the other: knows no
+    order of groups, and would be right for groups of any kind."""
     balls = [(cells, c * eta, np.zeros(len(cells))) for cells, eta in parts(penalty)]
     rest = v.copy()
     for _ in range(3000):

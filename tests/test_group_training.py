@@ -1,5 +1,7 @@
 """Training with penalties over groups: every solver on random forests, certified on the explicit space by duality."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -74,7 +76,7 @@ def distance_to_ball(G, norms):
 
 
 def certified(problem, grouping, found, rho1, rho2, weight):
-    """P(w) and a lower bound on min P over the explicit space: D = H - Omega*(g), the model itself as the dual point."""
+    """P(w) and a lower bound on min P over the explicit space: D = H - Omega*(g) of the model itself."""
     data = TrainingData(problem.corpus(), threads=1)
     numbers = FeatureSet.all_virtual(data.whole).numbers
     w = np.zeros(len(numbers))
@@ -89,13 +91,11 @@ def certified(problem, grouping, found, rho1, rho2, weight):
 KINDS = ["group:attribute", "group:label", "group:line", "tree", "random 1", "random 2", "random 3"]
 
 
-@every_solver
-@pytest.mark.parametrize("asked", KINDS)
-def test_the_optimum_of_the_whole_space(solver, asked):
+def check_optimum(solver, asked, max_iter=4000):
     problem = make_problem(seed=7, n_labels=3, lengths=[5] * 12, n_attributes=6, density=0.5)
     rho1, rho2, weight, grouping = 0.25, 0.1, 0.7, grouping_for(asked, problem)
     how = {"rho1": rho1, "rho2": rho2, "penalty": grouping, "group_weight": weight, "solver": solver, "threads": 1}
-    found = fit(problem.corpus(), tol=1e-10, max_iter=4000, **how)
+    found = fit(problem.corpus(), tol=1e-10, max_iter=max_iter, **how)
     value, bound = certified(problem, grouping, found, rho1, rho2, weight)
     assert_allclose(found.objective, value, rtol=1e-9)
     assert value - bound <= 1e-6 * value
@@ -105,14 +105,23 @@ def test_the_optimum_of_the_whole_space(solver, asked):
     assert early.gap >= early.objective - value > 1e-3 * value
 
 
+@every_solver
+@pytest.mark.parametrize("asked", KINDS)
+def test_the_optimum_of_the_whole_space(solver, asked):
+    check_optimum(solver, asked)
+
+
 def test_a_skipped_candidate_a_wrong_sweep_or_weight_is_found(monkeypatch):
     """The check above can fail."""
-    run = test_the_optimum_of_the_whole_space
+
+    def run(solver, asked):
+        check_optimum(solver, asked, max_iter=150)
+
     with monkeypatch.context() as patch:  # the screening that rules out all but what is known
         patch.setattr(Objective, "outside", lambda self, known, w: known)
         with pytest.raises(AssertionError):
             run("auto", "group:attribute")
-    with monkeypatch.context() as patch:  # groups of a feature that is zero shrink nothing: excess is that of no groups
+    with monkeypatch.context() as patch:  # no group may leave zero
         patch.setattr(OnFeatures, "movable", lambda self, w, g, share: w != 0)
         with pytest.raises(AssertionError):
             run("auto", "random 1")
@@ -193,3 +202,63 @@ def test_what_is_no_penalty(options, message):
     corpus = make_problem(seed=1, n_labels=2, lengths=[3], n_attributes=2).corpus()
     with pytest.raises(InputError, match=message):
         fit(corpus, **options)
+
+
+def test_long_strings_of_labels_are_under_their_suffix():
+    from sparsecrf.training.groups import Cells, Tree
+
+    problem = make_problem(seed=12, n_labels=3, lengths=[6] * 20, n_attributes=4, density=0.5)
+    data = TrainingData(problem.corpus(), order=None, threads=1)
+    found = fit(data, rho1=0.3, rho2=0.1, penalty="tree", group_weight=0.2, tol=1e-8, threads=1)
+    assert found.n_ngram > 0
+    again = fit(data, rho1=0.3, rho2=0.1, penalty="tree", group_weight=0.2, tol=1e-8, solver="fista", threads=1)
+    assert_allclose(again.objective, found.objective, rtol=1e-6)
+    assert found.gap <= 1e-4 * found.objective
+    table = data.ngrams.numbers(found.ngrams)
+    cells = Cells.of(data, np.sort(np.concatenate([data.observed, table])))
+    strings, x, levels = cells.strings(), cells.attribute, list(Tree().keys(cells).values())
+    for finer, coarser in pairwise(levels):
+        for key in np.unique(finer[finer >= 0]):  # every group lies inside one, or outside of all
+            assert len(np.unique(coarser[finer == key])) == 1
+    last = levels[-2]  # strings that are longer than their last label
+    for a in range(len(strings)):
+        for b in range(len(strings)):
+            longer = len(strings[a]) > 1 and len(strings[b]) > 1
+            together = longer and x[a] == x[b] and strings[a][-1] == strings[b][-1]
+            assert (last[a] == last[b] >= 0) == together
+
+
+def test_shards_and_one_thread_or_two_give_what_one_corpus_gives():
+    from sparsecrf.shards import Shards, shards_of
+
+    problem = make_problem(seed=13, n_labels=4, lengths=[6] * 30, n_attributes=8, density=0.5)
+    how = {"rho1": 0.4, "rho2": 0.1, "penalty": "group:attribute", "tol": 1e-8}
+    one, two = (fit(problem.corpus(), threads=n, **how) for n in (1, 2))
+    np.testing.assert_array_equal(one.w, two.w)
+    assert isinstance(shards_of(problem.corpus()), Shards)
+    apart = fit(shards_of(problem.corpus()), **how)
+    assert_allclose(apart.objective, one.objective, rtol=1e-7)
+
+
+def test_a_checkpoint_goes_on_to_the_same_bits(tmp_path):
+    problem = make_problem(seed=14, n_labels=4, lengths=[6] * 30, n_attributes=8, density=0.5)
+    for solver in OVER_GROUPS:
+        how = {"rho1": 0.3, "rho2": 0.1, "penalty": "tree", "solver": solver, "tol": 1e-7, "threads": 1}
+        whole, file = fit(problem.corpus(), **how), tmp_path / solver
+        fit(problem.corpus(), checkpoint=file, max_iter=7, **how)
+        resumed = fit(problem.corpus(), checkpoint=file, resume=True, **how)
+        np.testing.assert_array_equal(resumed.w, whole.w)
+        assert resumed.gap == whole.gap
+        for other in ({"penalty": "group:label"}, {"group_weight": 2.0}):
+            with pytest.raises(InputError, match="expected a checkpoint with"):
+                fit(problem.corpus(), checkpoint=file, resume=True, **{**how, **other})
+
+
+def test_negative_values_and_missing_labels():
+    signed = make_problem(seed=15, n_labels=3, lengths=[6] * 20, n_attributes=6, real_values=True)
+    how = {"rho1": 0.3, "rho2": 0.1, "penalty": "group:attribute", "group_weight": 0.7, "threads": 1}
+    found = fit(signed.corpus(), tol=1e-9, **how)
+    value, bound = certified(signed, "group:attribute", found, 0.3, 0.1, 0.7)
+    assert value - bound <= 1e-6 * value
+    missing = make_problem(seed=15, n_labels=3, lengths=[6] * 20, n_attributes=6, missing=0.3)
+    assert fit(missing.corpus(), tol=1e-6, **how).gap == np.inf

@@ -1,6 +1,5 @@
 """The quadratic model of `auto`: products and solutions against dense matrices."""
 
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sparsecrf.model import Model
     from sparsecrf.shards.encode_folder import encode_folder
     from sparsecrf.shards.folder import CorpusFolder
-    from sparsecrf.training import Fit, fit
+    from sparsecrf.training import Fit, Groups, fit
 
     __version__: str
 
@@ -34,6 +34,7 @@ _HOME = {
     "Corpus": "_core",
     "CorpusFolder": "shards.folder",
     "Fit": "training",
+    "Groups": "training",
     "InputError": "_core",
     "Model": "model",
     "Resource": "encoding.resources",
@@ -58,6 +59,7 @@ __all__ = [
     "Corpus",
     "CorpusFolder",
     "Fit",
+    "Groups",
     "InputError",
     "Model",
     "Resource",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 
 from sparsecrf._core import InputError
-from sparsecrf.defaults import RHO1, SOLVERS
+from sparsecrf.defaults import PENALTIES, PENALTY, RHO1, SOLVERS
 from sparsecrf.files.atomic import temporary_name
 
 
@@ -58,6 +58,23 @@ def check_solver(name: str, rho1: float = RHO1) -> None:
         raise typer.BadParameter(f"expected 0 for sgd, found {rho1:g}; sgd-l1 takes an l1 penalty", param_hint="--rho1")
     if not isfinite(rho1):
         raise typer.BadParameter(f"expected a finite number, found {rho1}", param_hint="--rho1")
+
+
+def check_penalty(name: str, solver: str, rho1: float = RHO1) -> None:
+    """Raise for a penalty that there is not, or that does not go together with the solver or with rho1."""
+    import typer
+
+    if name not in (*PENALTIES, "group"):
+        raise typer.BadParameter(f"expected one of {', '.join(PENALTIES)}, found {name!r}", param_hint="--penalty")
+    if name == PENALTY:
+        return
+    from sparsecrf.training import OVER_GROUPS
+
+    if solver not in OVER_GROUPS:
+        expected = " or ".join(OVER_GROUPS)
+        raise typer.BadParameter(f"expected {expected} with --penalty {name}, found {solver!r}", param_hint="--solver")
+    if not rho1 > 0:
+        raise typer.BadParameter(f"expected a number above 0 with --penalty {name}, found 0", param_hint="--rho1")
 
 
 def total_bytes(names: Sequence[str]) -> int | None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias, get_type_hints
 import typer
 
 from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED, THREADS, Declared
-from sparsecrf.defaults import SOLVERS
+from sparsecrf.defaults import PENALTIES, SOLVERS
 from sparsecrf.encoding.formats import COLUMNS, FORMATS
 from sparsecrf.encoding.presets import PRESETS
 
@@ -156,6 +156,24 @@ Rho2: TypeAlias = Annotated[float, typer.Option(metavar="X", min=0, help="Square
 
 Solver: TypeAlias = Annotated[
     str, typer.Option(help=f"One of {', '.join(SOLVERS)}.", metavar="NAME", autocompletion=lambda: list(SOLVERS))
+]
+
+Penalty: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="elastic-net, or one that keeps or drops whole groups of features: of an attribute, a template line, or a "
+        "label; tree: label pairs under their label. For the solvers auto and fista.",
+        metavar="|".join(PENALTIES),
+        autocompletion=lambda: list(PENALTIES),
+    ),
+]
+GroupWeight: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        metavar="X",
+        min=0,
+        help="With groups: rho1 X sqrt(n) |w of the group|_2 is added for each, n its features that occur.",
+    ),
 ]
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sparsecrf.cli.declared import INTERRUPTED
-from sparsecrf.cli.options import Inputs, Rho2, Shown, Solver, Threads, with_groups
-from sparsecrf.defaults import RHO2, SOLVER, TOL
+from sparsecrf.cli.options import GroupWeight, Inputs, Penalty, Rho2, Shown, Solver, Threads, with_groups
+from sparsecrf.defaults import GROUP_WEIGHT, PENALTY, RHO2, SOLVER, TOL
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
@@ -35,6 +35,8 @@ class PathOptions:
         typer.Option(metavar="X", min=0, max=1, help="The smallest rho1 of a grid, relative to the largest."),
     ] = None
     rho2: Rho2 = RHO2
+    penalty: Penalty = PENALTY
+    group_weight: GroupWeight = GROUP_WEIGHT
     solver: Solver = SOLVER
     tol: Annotated[float, typer.Option(metavar="X", min=0, help="Stop each fit at this tolerance, as for train.")] = TOL
     patience: Annotated[
@@ -85,12 +87,13 @@ def path(
 
 def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> None:
     """All that can be wrong before work begins."""
-    from sparsecrf.cli.files import check_readable, check_solver, check_writable
+    from sparsecrf.cli.files import check_penalty, check_readable, check_solver, check_writable
     from sparsecrf.plots import check_plot
 
     files = [*inputs.data, inputs.dev, inputs.template]
     check_readable(*files)
     check_solver(fitting.solver)
+    check_penalty(fitting.penalty, fitting.solver)
     os.makedirs(output, exist_ok=True)
     if shown.plot is not None:
         check_writable(shown.plot, inputs=files)
@@ -105,6 +108,7 @@ def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: boo
     from sparsecrf.path import path as fit_path
     from sparsecrf.path.progress import PathProgress
     from sparsecrf.progress import progress
+    from sparsecrf.training.groups import named
 
     with progress("path", None, quiet=quiet) as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore", PathWarning)  # it is told in our own words
@@ -116,7 +120,8 @@ def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: boo
 
         try:
             options: dict[str, Any] = {"each": each, "callback": watch.callback, "dev": read.dev, "error": models.score}
-            return fit_path(read.corpus, **asdict(fitting), **options), False
+            options |= {**asdict(fitting), "penalty": named(fitting.penalty, read.vocabulary, read.template)}
+            return fit_path(read.corpus, **options), False
         except KeyboardInterrupt:
             if not models.points:
                 raise

@@ -12,8 +12,18 @@ import typer
 
 from sparsecrf._core import InputError
 from sparsecrf.cli.declared import INTERRUPTED
-from sparsecrf.cli.options import Inputs, Rho2, Shown, Solver, Threads, with_groups
-from sparsecrf.defaults import CHECKPOINT_EVERY, ORDER, RHO1, RHO2, SOLVER, STOP_EPS, TOL
+from sparsecrf.cli.options import GroupWeight, Inputs, Penalty, Rho2, Shown, Solver, Threads, with_groups
+from sparsecrf.defaults import (
+    CHECKPOINT_EVERY,
+    GROUP_WEIGHT,
+    ORDER,
+    PENALTY,
+    RHO1,
+    RHO2,
+    SOLVER,
+    STOP_EPS,
+    TOL,
+)
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
@@ -46,6 +56,8 @@ class FitOptions:
         float, typer.Option(metavar="X", min=0, help="Absolute (l1) penalty: rho1 |w|_1. The larger, the sparser.")
     ] = RHO1
     rho2: Rho2 = RHO2
+    penalty: Penalty = PENALTY
+    group_weight: GroupWeight = GROUP_WEIGHT
     max_iter: Annotated[
         int | None, typer.Option(rich_help_panel=_STOPPING, metavar="N", min=1, help="Stop after so many iterations.")
     ] = None
@@ -235,10 +247,11 @@ def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions
 
 def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
     """Raise for options that do not go together."""
-    from sparsecrf.cli.files import check_solver
+    from sparsecrf.cli.files import check_penalty, check_solver
     from sparsecrf.training import OVER_SHARDS
 
     check_solver(fitting.solver, fitting.rho1)
+    check_penalty(fitting.penalty, fitting.solver, fitting.rho1)
     for option, value in (("--patience", fitting.patience), ("--stop-window", fitting.stop_window)):
         if value is not None and inputs.dev is None:
             raise typer.BadParameter("expected --dev with it, found none", param_hint=option)
@@ -298,6 +311,7 @@ def fit_with_log(
     from sparsecrf.cli.train_report import Log
     from sparsecrf.progress import note, progress
     from sparsecrf.training import fit
+    from sparsecrf.training.groups import named
 
     with (
         stopping(),
@@ -313,7 +327,9 @@ def fit_with_log(
         def beat(doing: str) -> None:
             advance(note=doing)
 
-        found = fit(data, init=init, dev=labelled.dev, callback=watch, heartbeat=beat, **asdict(fitting))
+        penalty = named(fitting.penalty, labelled.vocabulary, labelled.template)
+        options = {**asdict(fitting), "penalty": penalty}
+        found = fit(data, init=init, dev=labelled.dev, callback=watch, heartbeat=beat, **options)
     return found, write.error
 
 

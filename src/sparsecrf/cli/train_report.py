@@ -88,6 +88,7 @@ def summary(found: Fit, data: Labelled, prepared: TrainingData) -> dict[str, Any
         "active_unigram": found.n_unigram,
         "active_bigram": len(found.w) - found.n_unigram - found.n_ngram,
         **({} if found.order == 2 else {"active_ngram": found.n_ngram}),
+        **({"penalty": found.penalty, "groups": found.groups} if found.groups else {}),
         "virtual_features": prepared.n_virtual(),
         "observed_features": len(prepared.observed),
         "labels": Y,
@@ -118,11 +119,13 @@ def closing(found: Fit, result: dict[str, Any], model: str) -> str:
     longer = "" if found.order == 2 else f", {found.n_ngram:,} longer"
     iterations = "1 iteration" if result["iterations"] == 1 else f"{result['iterations']} iterations"
     distance = distance_in_words(found.objective, found.gap, found.remaining)
+    groups = "".join(f"{n:,} of {of:,} {name} kept ({found.penalty})\n" for name, (n, of) in found.groups.items())
     memory = "" if result["peak_rss_mb"] is None else f", {result['peak_rss_mb']:.0f} MB"
     return (
         f"{model}: {distance}\n"
         f"objective {found.objective:,.3f}, {active:,} active features ({result['active_unigram']:,} unigram, "
         f"{result['active_bigram']:,} bigram{longer})\n"
+        f"{groups}"
         f"{iterations} in {result['time_train_s']:.1f} s after {result['time_read_s']:.1f} s of "
         f"reading{memory}; stopped: {REASONS[found.stopped_by]}"
     )

@@ -30,6 +30,7 @@ from sparsecrf.path import Point
 from sparsecrf.path.progress import PathProgress
 from sparsecrf.progress import Advance, note, progress, say
 from sparsecrf.training import STOCHASTIC, Fit
+from sparsecrf.training.groups import Asked, named
 from sparsecrf.training.solvers.working_set import Callback
 
 
@@ -37,6 +38,8 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
     """An estimator that trains a `model_`. Those made of it have the parameters below, and others."""
 
     rho2: float
+    penalty: Asked
+    group_weight: float
     solver: str
     template: Template | str | os.PathLike[str] | None
     features: str | None
@@ -116,6 +119,10 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             "seed": 0 if random is None else int(random.randint(2**31 - 1)),
         }
 
+    def _penalty(self, data: Encoding) -> dict[str, Any]:
+        """The penalty, which may ask for the names of attributes and labels."""
+        return {"penalty": named(self.penalty, data.vocabulary, data.template), "group_weight": self.group_weight}
+
     @contextmanager
     def _watching(self) -> Iterator[Callback]:
         """The callback that shows progress and calls the user's."""
@@ -148,6 +155,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
         self.classes_ = np.array(data.names.labels(self.model_.labels))
         self.objective_, self.loss_, self.gap_, self.kkt_ = found.objective, found.loss, found.gap, found.kkt
+        self.groups_ = found.groups
         self.n_active_, self.history_, self.stopped_by_ = len(found.w), found.history, found.stopped_by
         self.n_iter_ = found.history[-1].iter if found.history else 0
         if found.stopped_by == "interrupt":

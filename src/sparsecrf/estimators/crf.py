@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparsecrf._core import InputError
-from sparsecrf.defaults import ORDER, RHO1, RHO2, SOLVER, TOL
+from sparsecrf.defaults import GROUP_WEIGHT, ORDER, PENALTY, RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.resources import Resource
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
@@ -18,6 +18,7 @@ from sparsecrf.estimators.frames import Groups
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.model import Model
 from sparsecrf.training import fit, weights_in
+from sparsecrf.training.groups import Asked
 from sparsecrf.training.solvers.working_set import Callback
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class CRF(BaseCRF):
     Parameters
     ----------
     rho1, rho2 : penalties. The larger rho1, the fewer weights.
-    solver : auto, sbcd, cd, owlqn, lbfgs, sgd or sgd-l1.
+    solver : auto, sbcd, cd, owlqn, lbfgs, fista, sgd or sgd-l1.
     template : a `Template`, the file of one, or its lines, in the syntax of CRF++ and Wapiti.
     max_iter : iterations at most; None: until the optimum is found (50 epochs for sgd and sgd-l1).
     tol : training stops at most this share of the objective above the optimum: certified where the duality gap can
@@ -57,6 +58,11 @@ class CRF(BaseCRF):
     observed_only : leave out features that never occur, as CRFsuite does.
     order : features have up to so many labels; None: no limit. Above 2, attributes that condition label pairs condition
         longer label n-grams, too; for auto, owlqn and lbfgs with rho1 > 0.
+    penalty : elastic-net; or one that keeps or drops whole groups of features: group:attribute, group:line (of the
+        template, or what names have before `:` or `=`), group:label, tree (pairs under their label), or `Groups` of
+        your own. Adds rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the features of the group that occur. For auto
+        and fista.
+    group_weight : how much groups count next to single features.
     gap : stop at a duality gap of this times the objective instead of `tol`.
     time_limit : seconds at most.
     patience : stop when the error on `dev` has not improved for so many iterations, and keep the best weights.
@@ -68,6 +74,7 @@ class CRF(BaseCRF):
     model_ : the `Model`.
     objective_, loss_, gap_, kkt_ : where training ended, and how far from the optimum at most.
     n_active_ : weights that are not zero.
+    groups_ : with groups, what they are called, and how many have a weight, of how many.
     n_iter_, stopped_by_, history_ : how training went.
     n_features_in_ : columns of a matrix.
     feature_names_in_ : columns of a data frame that tokens are made of, if there were `groups`.
@@ -92,6 +99,8 @@ class CRF(BaseCRF):
         start: bool = True,
         observed_only: bool = False,
         order: int | None = ORDER,
+        penalty: Asked = PENALTY,
+        group_weight: float = GROUP_WEIGHT,
         gap: float | None = None,
         time_limit: float | None = None,
         patience: int | None = None,
@@ -113,6 +122,8 @@ class CRF(BaseCRF):
         self.start = start
         self.observed_only = observed_only
         self.order = order
+        self.penalty = penalty
+        self.group_weight = group_weight
         self.gap = gap
         self.time_limit = time_limit
         self.patience = patience
@@ -165,6 +176,7 @@ class CRF(BaseCRF):
                 patience=self.patience,
                 time_limit=self.time_limit,
                 callback=callback,
+                **self._penalty(data),
                 **self._options(),
             )
         self._keep(data, found)
@@ -209,5 +221,6 @@ class CRF(BaseCRF):
                 time_limit=self.time_limit,
                 each=watch.each,
                 callback=watch.callback,
+                **self._penalty(data),
                 **self._options(),
             )

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from sparsecrf._core import InputError
-from sparsecrf.defaults import RHO2, SOLVER, TOL
+from sparsecrf.defaults import GROUP_WEIGHT, PENALTY, RHO2, SOLVER, TOL
 from sparsecrf.encoding.resources import Resource
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
@@ -21,6 +21,7 @@ from sparsecrf.estimators.labelled import LabelledData
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.path import Path, cross_validate
 from sparsecrf.training.feature_sets import Numbers
+from sparsecrf.training.groups import Asked
 from sparsecrf.training.solvers.working_set import Callback
 
 SELECTION = ("best", "one_se")
@@ -83,6 +84,8 @@ class CRFCV(BaseCRF):
         bigrams: Bigrams = "bias",
         start: bool = True,
         observed_only: bool = False,
+        penalty: Asked = PENALTY,
+        group_weight: float = GROUP_WEIGHT,
         gap: float | None = None,
         callback: Callback | None = None,
     ) -> None:
@@ -106,6 +109,8 @@ class CRFCV(BaseCRF):
         self.bigrams = bigrams
         self.start = start
         self.observed_only = observed_only
+        self.penalty = penalty
+        self.group_weight = group_weight
         self.gap = gap
         self.callback = callback
 
@@ -136,6 +141,7 @@ class CRFCV(BaseCRF):
                 error=score,
                 each=watch.each,
                 callback=watch.callback,
+                **self._penalty(data),
                 **self._options(),
             )
         self.n_fits_ = (n_folds + 1) * len(path)

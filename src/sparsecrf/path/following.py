@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sparsecrf.model import Model
 
 _SPACE = ("observed_only", "features", "threads")  # options of `fit` that say how data are prepared
+_GROUPS = ("penalty", "group_weight")  # and that say what the penalty is, beside rho1
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def path(
     if patience is not None:
         options |= {"dev": dev, "patience": patience}
     data = _prepared(corpus, options)
-    values = plan(data, rho1, n_rho, rho_min_ratio, scored=dev is not None)
+    values = plan(data, rho1, n_rho, rho_min_ratio, scored=dev is not None, **_among(_GROUPS, options))
     fits: list[Fit] = []
     errors: list[float] = []
     for number, value in enumerate(_following(values, fits, errors)):
@@ -132,7 +133,7 @@ def cross_validate(
     """
     options |= {"rho2": rho2, "threads": threads, "seed": seed}
     data = _prepared(corpus, options)
-    values = plan(data, rho1, n_rho, rho_min_ratio, scored=True)
+    values = plan(data, rho1, n_rho, rho_min_ratio, scored=True, **_among(_GROUPS, options))
     if isinstance(folds, int):
         folds = dealt(corpus.n_sequences, folds, groups=groups, shuffle=shuffle, seed=seed)
     parts = [
@@ -262,7 +263,12 @@ def _following(values: Given | Search, fits: list[Fit], errors: list[float]) -> 
 
 def _prepared(corpus: Corpus | Shards, options: dict[str, Any]) -> TrainingData:
     """The data for all fits of a path, which differ in the penalty alone."""
-    return TrainingData(corpus, **{name: options[name] for name in _SPACE if name in options})
+    return TrainingData(corpus, **_among(_SPACE, options))
+
+
+def _among(names: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """The options of these names that were given."""
+    return {name: options[name] for name in names if name in options}
 
 
 def _fit(data: TrainingData, rho1: float, fits: list[Fit], options: dict[str, Any]) -> Fit:

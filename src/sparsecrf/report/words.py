@@ -70,6 +70,9 @@ def facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines = [
         ("l1 penalty rho1", _number(training, "rho1")),
         ("l2 penalty rho2", _number(training, "rho2")),
+        ("Penalty", _text(training, "penalty")),
+        ("Group weight", _number(training, "group_weight")),
+        *_groups(training.get("groups")),
         ("Objective", _number(training, "objective")),
         ("Loss", _number(training, "loss")),
         ("KKT residual, relative", _number(training, "kkt", "{:.2e}")),
@@ -83,6 +86,15 @@ def facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Imported from", _text(training, "imported_from")),
     ]
     return [(name, value) for name, value in lines if value is not None]
+
+
+def _groups(groups: Any) -> list[tuple[str, str]]:
+    """How many groups were kept and dropped. A record is what a file says: anything."""
+    if not isinstance(groups, dict):
+        return []
+    counts = [(str(name), found) for name, found in groups.items() if isinstance(found, list) and len(found) == 2]
+    known = [(name, *found) for name, found in counts if all(type(n) is int and 0 <= n < 2**53 for n in found)]
+    return [(f"Kept: {name}", f"{kept:,} of {of:,}, {of - kept:,} dropped") for name, kept, of in known]
 
 
 def _number(training: Mapping[str, Any], name: str, pattern: str = "{:,.7g}") -> str | None:

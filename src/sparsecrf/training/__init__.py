@@ -2,6 +2,7 @@
 
 from sparsecrf.training.fitting import (
     DETERMINISTIC,
+    OVER_GROUPS,
     OVER_SHARDS,
     SOLVERS,
     STOCHASTIC,
@@ -10,5 +11,18 @@ from sparsecrf.training.fitting import (
     fit,
     weights_in,
 )
+from sparsecrf.training.groups import Groups, named
 
-__all__ = ["DETERMINISTIC", "OVER_SHARDS", "SOLVERS", "STOCHASTIC", "Fit", "Weights", "fit", "weights_in"]
+__all__ = [
+    "DETERMINISTIC",
+    "OVER_GROUPS",
+    "OVER_SHARDS",
+    "SOLVERS",
+    "STOCHASTIC",
+    "Fit",
+    "Groups",
+    "Weights",
+    "fit",
+    "named",
+    "weights_in",
+]

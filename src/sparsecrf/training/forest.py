@@ -1,7 +1,7 @@
 """Norms over a forest of groups: what is left of a vector after a sweep from the leaves to the roots.
 
-A forest over K cells is a list of levels, fine to coarse. A level puts some of the cells into disjoint groups, and every
-group lies inside one group of the next level or outside of all of them. With eta_G >= 0 the weight of group G,
+A forest over K cells is a list of levels, fine to coarse. A level puts some of the cells into disjoint groups, and
+every group lies inside one group of a coarser level or outside of all of them. With eta_G >= 0 the weight of group G,
 
     N(w) = rho1 |w|_1 + sum_G eta_G ||w_G||_2
 

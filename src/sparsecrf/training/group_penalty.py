@@ -9,13 +9,13 @@ one and two labels: longer n-grams are not counted). So rho1 scales the whole no
 With S the sweep from the leaves to the roots (`forest.py`) all that training asks has a closed form:
 
     prox(v, c)         the sweep with c rho1 and c eta_G, divided by 1 + c rho2
-    subgradient(w, g)  g + rho2 w + rho1 sign(w) + sum_G eta_G w_k / ||w_G||  where w_k is not 0; else the sweep of g over
-                       the groups that are all zero: the smallest element of g + dOmega(w)
+    subgradient(w, g)  g + rho2 w + rho1 sign(w) + sum_G eta_G w_k / ||w_G||  where w_k is not 0; else the sweep of g
+                       over the groups that are all zero: the smallest element of g + dOmega(w)
     conjugate(G)       |S(G)|^2 / (2 rho2), by Moreau: Omega* is the squared distance to the ball of the dual norm
     screening          max(E, C) <= rho1 means S(g) = 0 there, as without groups: the same candidates suffice, and a
                        group outside of the working set is optimal iff S(g) = 0 on its candidates
-    rho_max            N1*(g) at w = 0, N1 the norm for rho1 = 1: the smallest r with S(g) = 0 for rho1 = r, by bisection,
-                       since S(g) for rho1 = r is r S1(g / r)
+    rho_max            N1*(g) at w = 0, N1 the norm for rho1 = 1: the smallest r with S(g) = 0 for rho1 = r, by
+                       bisection, since S(g) for rho1 = r is r S1(g / r)
 """
 
 from __future__ import annotations

@@ -151,7 +151,8 @@ class OwnGroups:
 
     def __init__(self, groups: Groups, vocabulary: Vocabulary) -> None:
         self.groups, self.name = groups, groups.name
-        self._attributes, self._labels = vocabulary.attributes, [*vocabulary.labels, None]
+        self._attributes = vocabulary.attributes
+        self._labels = [*(vocabulary.labels[k] for k in range(len(vocabulary.labels))), None]  #: the last: the start
         self._number: dict[tuple[Hashable, ...], int] = {}
         self.paths: list[tuple[Hashable, ...]] = []  #: by key
 
@@ -185,8 +186,8 @@ class Groups:
     Parameters
     ----------
     path : a function of an attribute and its labels (one for a feature of a single label, two for a pair, None: the
-        start) that returns the groups of this feature, the largest first, as a list of any hashable values; an empty list:
-        none. A group is known by the whole list up to it, so groups are nested or disjoint.
+        start) that returns the groups of this feature, the largest first, as a list of any hashable values; an empty
+        list: none. A group is known by the whole list up to it, so groups are nested or disjoint.
     weights : the weight of a group by that list (a tuple); None, or where there is none: the square root of the number
         of its features that occur in the data.
     name : what model files call it.
@@ -219,7 +220,9 @@ def grouping_of(asked: Asked) -> Grouping | None:
     """The grouping; None: no groups. Raises for what needs names, which `named` gives it."""
     if not isinstance(asked, str):
         if isinstance(asked, Groups):
-            raise InputError("penalty: expected groups that know the names of features, found some without: see `named`")
+            raise InputError(
+                "penalty: expected groups that know the names of features, found some without: see `named`"
+            )
         return asked
     if asked == PENALTIES[0]:
         return None

@@ -160,7 +160,9 @@ class Objective:
         options |= {"sweeps": _SWEEPS, "max_entries": _MOST_ENTRIES}
         if not isinstance(self.penalty, ElasticNet):
             size = np.abs(g)
-            options["thresholds"] = np.maximum(size - self.penalty.on(known.numbers[listed]).excess(g), self.penalty.rho1)
+            options["thresholds"] = np.maximum(
+                size - self.penalty.on(known.numbers[listed]).excess(g), self.penalty.rho1
+            )
         return self._oracle.sequence_factors(known.features, w, listed, g, **options)
 
     def release_tables(self) -> None:
