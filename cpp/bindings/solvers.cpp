@@ -60,8 +60,8 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
     if (group) check_groups(view(*group), group->shape(1), n, eta->size());
     Result<double, 1> d = make<double, 1>({n});
     std::fill_n(d.data(), n, 0.0);
-    const Quadratic model{view(g),     view(w), view(diagonal), view(parent), view(coupling), view(place), view(block),
-                          scale,       width,   view(factors),  rank,         subtracted,     rho1,        rho2};
+    const Quadratic model{view(g), view(w), view(diagonal), view(parent), view(coupling), view(place), view(block),
+                          scale,   width,   view(factors),  rank,         subtracted,     rho1,        rho2};
     const GroupLevels levels{group ? view(*group) : std::span<const std::int32_t>(),
                              eta ? view(*eta) : std::span<const double>()};
     const WithoutGil unlocked;
@@ -190,14 +190,15 @@ void bind_solvers(nb::module_& m) {
     m.attr("LANES") = kLanes;
     m.attr("RIDGE") = kRidge;
     m.attr("RADIUS") = kRadius;
-    m.def("minimize_quadratic", &minimize, nb::arg("g").noconvert(), nb::arg("w").noconvert(),
-          nb::arg("diagonal").noconvert(), nb::arg("parent").noconvert(), nb::arg("coupling").noconvert(),
-          nb::arg("factors").noconvert(), nb::arg("place").noconvert(), nb::arg("block").noconvert(), nb::arg("scale"),
-          nb::kw_only(), nb::arg("subtracted"), nb::arg("rho1"), nb::arg("rho2"), nb::arg("radius"),
-          nb::arg("tolerance"), nb::arg("max_sweeps"), nb::arg("group") = nb::none(), nb::arg("eta") = nb::none(),
-          "The step d that minimises g.d + d'Bd/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius.\n\nWith the group of "
-          "each feature at each level, fine to coarse (-1: none; numbered by level), and the weights of groups: plus "
-          "sum eta_G ||(w+d)_G||.");
+    m.def(
+        "minimize_quadratic", &minimize, nb::arg("g").noconvert(), nb::arg("w").noconvert(),
+        nb::arg("diagonal").noconvert(), nb::arg("parent").noconvert(), nb::arg("coupling").noconvert(),
+        nb::arg("factors").noconvert(), nb::arg("place").noconvert(), nb::arg("block").noconvert(), nb::arg("scale"),
+        nb::kw_only(), nb::arg("subtracted"), nb::arg("rho1"), nb::arg("rho2"), nb::arg("radius"), nb::arg("tolerance"),
+        nb::arg("max_sweeps"), nb::arg("group") = nb::none(), nb::arg("eta") = nb::none(),
+        "The step d that minimises g.d + d'Bd/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius.\n\nWith the group of "
+        "each feature at each level, fine to coarse (-1: none; numbered by level), and the weights of groups: plus "
+        "sum eta_G ||(w+d)_G||.");
     m.def(
         "disjoint_groups", [](const Corpus& corpus) { return copy<std::uint8_t>(disjoint_groups(corpus)); },
         nb::arg("corpus"),

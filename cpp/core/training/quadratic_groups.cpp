@@ -14,12 +14,12 @@ constexpr int kRootSteps = 30;
 constexpr double kRootTolerance = 1e-9;  // of the largest that a weight can be
 
 struct Group {
-    std::vector<std::size_t> members;   // features, ascending
-    std::vector<std::size_t> inside;    // groups inside this one, coarse to fine
-    std::size_t level;                  // 0: the finest
-    std::int32_t parent = -1;           // the next larger group around it
-    std::size_t nonzero = 0;            // members whose weight is not 0
-    double square = 0.0;                // ||z_G||^2
+    std::vector<std::size_t> members;  // features, ascending
+    std::vector<std::size_t> inside;   // groups inside this one, coarse to fine
+    std::size_t level;                 // 0: the finest
+    std::int32_t parent = -1;          // the next larger group around it
+    std::size_t nonzero = 0;           // members whose weight is not 0
+    double square = 0.0;               // ||z_G||^2
 };
 
 class Descent {
@@ -75,10 +75,10 @@ class Descent {
         measure();
     }
 
-    // The best weight of feature k, the others staying. Returns |change| * curvature. With T = curvature z0 - slope, and
-    // r_G = ||z_G||^2 without this feature, it solves
+    // The best weight of feature k, the others staying. Returns |change| * curvature. With T = curvature z0 - slope
+    // and r_G = ||z_G||^2 without this feature, it solves
     //
-    //     |T| - rho1 - sum of eta_G where r_G = 0  =  (curvature + rho2) z + sum over the others of eta_G z / sqrt(r_G + z^2)
+    //     |T| - rho1 - sum of eta_G where r_G = 0  =  (curvature + rho2) z + sum of eta_G z / sqrt(r_G + z^2) elsewhere
     //
     // whose right side rises and is concave; zero where the left side is not positive.
     double step(std::size_t k) {
@@ -215,8 +215,8 @@ class Descent {
         }
     }
 
-    // A group that is not at zero goes there if that is best, the others staying. Asked exactly only if it seems so from
-    // the last targets, which leave out how its features act on each other.
+    // A group that is not at zero goes there if that is best, the others staying. Asked exactly only if it seems so
+    // from the last targets, which leave out how its features act on each other.
     bool leave(std::size_t of, std::span<double> moves) {
         const Group& group = groups_[of];
         if (group.members.size() < 2 || eta_[of] == 0.0) return false;
@@ -266,10 +266,10 @@ class Descent {
     QuadraticPoint at_;
     std::size_t n_levels_ = 0;
     std::vector<Group> groups_;
-    std::vector<std::int32_t> root_;        // [K] the largest group of each feature, or -1
-    std::vector<double> targets_;           // [K] T of the last step
-    std::vector<double> scratch_;           // [groups] zero between calls
-    std::vector<double> v_, before_;        // by place among the members of a group
+    std::vector<std::int32_t> root_;  // [K] the largest group of each feature, or -1
+    std::vector<double> targets_;     // [K] T of the last step
+    std::vector<double> scratch_;     // [groups] zero between calls
+    std::vector<double> v_, before_;  // by place among the members of a group
     std::vector<Term> terms_;
 };
 

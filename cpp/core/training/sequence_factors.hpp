@@ -25,9 +25,9 @@
 namespace sparsecrf {
 
 struct FactorOptions {
-    double rho1, rho2;         // rho2 > 0
-    int sweeps;                // at most so many rounds over the sequences
-    std::int64_t max_entries;  // numbers kept of the gradients; sequences beyond it keep s = 1
+    double rho1, rho2;                        // rho2 > 0
+    int sweeps;                               // at most so many rounds over the sequences
+    std::int64_t max_entries;                 // numbers kept of the gradients; sequences beyond it keep s = 1
     std::span<const double> thresholds = {};  // [L] in place of rho1, for each listed feature; empty: rho1 for all
 };
 
