@@ -238,7 +238,7 @@ def test_program(client, files, program):
     [
         (["--dask", "local:none"], 1, "--dask: expected a number of workers after local:, found 'none'"),
         (["--dask", "nowhere"], 1, "--dask: expected a Dask scheduler at nowhere"),
-        (["--dask", "local:2", "--solver", "sbcd"], 2, "expected auto or owlqn or lbfgs with --dask"),
+        (["--dask", "local:2", "--solver", "sbcd"], 2, "expected auto or owlqn or lbfgs or fista with --dask"),
     ],
 )
 def test_program_refuses(program, files, arguments, status, expected, monkeypatch):
@@ -338,7 +338,7 @@ def test_broken_partitions(client, data, broken, expected):
 
 
 def test_solvers_that_need_the_data_are_refused(client, data):
-    with pytest.raises(InputError, match="expected auto or owlqn or lbfgs for data on a cluster, found 'sbcd'"):
+    with pytest.raises(InputError, match="auto or owlqn or lbfgs or fista for data on a cluster, found 'sbcd'"):
         train(client, *map(cut, data), solver="sbcd")
 
 

@@ -44,7 +44,7 @@ def test_one_shard_gives_the_bits_of_the_whole(ready):
 
 def test_solvers_that_need_all_data_are_refused(ready):
     folder = encode_folder("cache", ["train.txt"])
-    with pytest.raises(InputError, match="expected auto or owlqn or lbfgs for data in shards, found 'sbcd'"):
+    with pytest.raises(InputError, match="expected auto or owlqn or lbfgs or fista for data in shards, found 'sbcd'"):
         fit(folder, solver="sbcd")
 
 

@@ -115,7 +115,7 @@ class FitOptions:
             metavar="K|none",
             parser=_order,
             help="Features have up to so many labels, none: no limit. Above 2, attributes that condition label pairs "
-            "condition longer label n-grams, too; for the solvers auto, owlqn and lbfgs.",
+            "condition longer label n-grams, too; for the solvers auto, owlqn, lbfgs and fista.",
         ),
     ] = ORDER
     observed_only: Annotated[
@@ -146,7 +146,7 @@ class RunOptions:
         typer.Option(
             rich_help_panel=_LARGE,
             help="Keep the encoded data in this folder, in parts that are read one at a time; made anew when data, "
-            "template or options change. For the solvers auto, owlqn and lbfgs.",
+            "template or options change. For the solvers auto, owlqn, lbfgs and fista.",
             metavar="FOLDER",
         ),
     ] = None

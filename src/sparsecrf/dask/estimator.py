@@ -31,7 +31,7 @@ class DaskCRF(TrainingCRF):
 
     Parameters
     ----------
-    solver : auto, owlqn or lbfgs.
+    solver : auto, owlqn, lbfgs or fista.
     n_jobs : threads of one shard. A worker works on as many shards at a time as it has threads.
     timeout : seconds without any answer after which the cluster is given up.
 

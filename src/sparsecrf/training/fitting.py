@@ -269,11 +269,11 @@ def fit(
     an estimate from how the objective falls (`stopping`). If `gap` is given, only at a duality gap of `gap` times the
     objective. Or at a limit. `observed_only` leaves out features that never occur, `features` all but those of the
     given numbers (ascending). With an `order` above 2, features have up to so many labels (None: no limit): every
-    attribute that conditions label pairs conditions longer label n-grams, too; for the solvers auto, owlqn and lbfgs
-    and rho1 > 0. `init` starts from another fit for the same labels and attributes, or from `weights_in`
-    of a model. `callback` gets the fields of a `Record` at every iteration, and ends training by returning True;
-    `heartbeat` is called with a line of text before the first iteration, `watch` with the weights and the gradient of
-    every iteration, before `callback`. `solver_options` go to the solver.
+    attribute that conditions label pairs conditions longer label n-grams, too; for the solvers auto, owlqn, lbfgs and
+    fista and rho1 > 0. `init` starts from another fit for the same labels and attributes, or from `weights_in` of a
+    model. `callback` gets the fields of a `Record` at every iteration, and ends training by returning True; `heartbeat`
+    is called with a line of text before the first iteration, `watch` with the weights and the gradient of every
+    iteration, before `callback`. `solver_options` go to the solver.
     `seed` orders the sequences of the stochastic solvers, which stop after 50 epochs unless `max_iter` says otherwise.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
@@ -286,8 +286,9 @@ def fit(
     stopped, under the limits given now (they count from its beginning); `init` is ignored. No such file: a new run
     begins, so that one command can be repeated until it is done.
 
-    Data in `Shards`, here or elsewhere, or in a `CorpusFolder` are for auto, owlqn and lbfgs. Shards have threads of
-    their own. `TrainingData` are prepared once for several fits; they say what the features and the threads are.
+    Data in `Shards`, here or elsewhere, or in a `CorpusFolder` are for auto, owlqn, lbfgs and fista. Shards have
+    threads of their own. `TrainingData` are prepared once for several fits; they say what the features and the threads
+    are.
     """
     if isinstance(corpus, CorpusFolder):
         corpus = corpus.in_shards(threads)
