@@ -7,7 +7,7 @@ import pytest
 
 from program import Program
 from sentences import sentences
-from sparsecrf import CRF, CRFCV, Groups, InputError, Model
+from sparsecrf import CRF, CRFCV, FeatureGroups, InputError, Model
 from sparsecrf.report.words import facts
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[1,0]\nU3:%x[0,1]\nU4:%x[-1,1]\nB\n"
@@ -27,23 +27,23 @@ def with_weight(crf):
 
 def test_attributes_are_kept_or_dropped_as_a_whole():
     plain, groups = trained(), trained(penalty="group:attribute")
-    kept, of = groups.groups_["attributes"]
+    kept, of = groups.feature_groups_["attributes"]
     assert kept == groups.model_.n_attributes < plain.model_.n_attributes < of
-    assert plain.groups_ == {}
-    assert trained(penalty="group").groups_ == groups.groups_
+    assert plain.feature_groups_ == {}
+    assert trained(penalty="group").feature_groups_ == groups.feature_groups_
     assert groups.score(X, Y) > 0.8
 
 
 def test_lines_are_those_of_the_template():
     strong = trained(penalty="group:line", group_weight=3.0)
-    kept, of = strong.groups_["lines"]
+    kept, of = strong.feature_groups_["lines"]
     assert kept == len({name.partition(":")[0] for name in with_weight(strong)}) < of == 6
 
 
 def test_lines_without_a_template_are_what_stands_before_the_value():
     tokens = [[{"word": word, "tag": tag} for word, tag in sentence] for sentence in X]
     crf = CRF(rho1=1.0, penalty="group:line", group_weight=0.1).fit(tokens, Y)
-    assert crf.groups_["lines"][1] == 3  # word, tag, and plain transitions
+    assert crf.feature_groups_["lines"][1] == 3  # word, tag, and plain transitions
 
 
 def test_groups_of_ones_own():
@@ -53,27 +53,27 @@ def test_groups_of_ones_own():
         asked.append((attribute, labels))
         return [] if attribute == "B" else ["words" if attribute[:2] in ("U0", "U1", "U2") else "tags", attribute]
 
-    crf = trained(penalty=Groups(path, weights={("tags",): 0.0}, name="words and tags"))
+    crf = trained(penalty=FeatureGroups(path, weights={("tags",): 0.0}, name="words and tags"))
     assert crf.model_.training["penalty"] == "words and tags"
-    assert crf.groups_["groups of depth 1"][1] == 2
-    assert crf.groups_["groups of depth 2"][0] == crf.model_.n_attributes - 1
+    assert crf.feature_groups_["groups of depth 1"][1] == 2
+    assert crf.feature_groups_["groups of depth 2"][0] == crf.model_.n_attributes - 1
     assert ("B", (None, "O")) in asked  # after the start
     assert ("U0:the", ("O",)) in asked
     # Free tags take over from words.
-    heavy = trained(penalty=Groups(path, weights={("tags",): 0.0, ("words",): 1e4}))
+    heavy = trained(penalty=FeatureGroups(path, weights={("tags",): 0.0, ("words",): 1e4}))
     assert not any(name[:2] in ("U0", "U1", "U2") for name in with_weight(heavy))
 
 
 def test_groups_that_are_none():
     with pytest.raises(InputError, match=r"groups of .U0:.*.: expected a list of groups, root first, found 'word'"):
-        trained(penalty=Groups(lambda attribute, labels: "word"))
+        trained(penalty=FeatureGroups(lambda attribute, labels: "word"))
     with pytest.raises(InputError, match="weights: expected finite numbers >= 0, found -1 for"):
-        Groups(lambda attribute, labels: [], weights={("a",): -1})
+        FeatureGroups(lambda attribute, labels: [], weights={("a",): -1})
 
 
 def test_one_label_and_groups_of_one_feature_are_an_elastic_net():
     """A group of one feature adds its weight to rho1."""
-    single = Groups(lambda attribute, labels: [(attribute, labels)])
+    single = FeatureGroups(lambda attribute, labels: [(attribute, labels)])
     how = {"template": TEMPLATE, "tol": 1e-9, "observed_only": True}
     groups = CRF(rho1=0.4, penalty=single, group_weight=0.5, **how).fit(X, Y)
     plain = CRF(rho1=0.6, **how).fit(X, Y)
@@ -88,7 +88,7 @@ def test_a_path_begins_where_the_first_group_appears():
     assert [fit.groups["attributes"][0] for fit in path] == sorted(fit.groups["attributes"][0] for fit in path)
     assert path[3].groups["attributes"][0] > 0
     chosen = CRFCV(template=TEMPLATE, penalty="tree", n_rho=3, cv=2).fit(X, Y)
-    assert "labels of an attribute" in chosen.groups_
+    assert "labels of an attribute" in chosen.feature_groups_
 
 
 def test_a_model_file_says_what_the_penalty_was():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sparsecrf.model import Model
     from sparsecrf.shards.encode_folder import encode_folder
     from sparsecrf.shards.folder import CorpusFolder
-    from sparsecrf.training import Fit, Groups, fit
+    from sparsecrf.training import FeatureGroups, Fit, fit
 
     __version__: str
 
@@ -34,7 +34,7 @@ _HOME = {
     "Corpus": "_core",
     "CorpusFolder": "shards.folder",
     "Fit": "training",
-    "Groups": "training",
+    "FeatureGroups": "training",
     "InputError": "_core",
     "Model": "model",
     "Resource": "encoding.resources",
@@ -58,8 +58,8 @@ __all__ = [
     "CRFCV",
     "Corpus",
     "CorpusFolder",
+    "FeatureGroups",
     "Fit",
-    "Groups",
     "InputError",
     "Model",
     "Resource",

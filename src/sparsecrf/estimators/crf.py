@@ -59,9 +59,9 @@ class CRF(BaseCRF):
     order : features have up to so many labels; None: no limit. Above 2, attributes that condition label pairs condition
         longer label n-grams, too; for auto, owlqn, lbfgs and fista with rho1 > 0.
     penalty : elastic-net; or one that keeps or drops whole groups of features: group:attribute, group:line (of the
-        template, or what names have before `:` or `=`), group:label, tree (pairs under their label), or `Groups` of
-        your own. Adds rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the features of the group that occur. For auto
-        and fista.
+        template, or what names have before `:` or `=`), group:label, tree (pairs under their label), or your own
+        `FeatureGroups`. Adds rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the features of the group that occur. For
+        auto and fista.
     group_weight : how much groups count next to single features.
     gap : stop at a duality gap of this times the objective instead of `tol`.
     time_limit : seconds at most.
@@ -74,7 +74,7 @@ class CRF(BaseCRF):
     model_ : the `Model`.
     objective_, loss_, gap_, kkt_ : where training ended, and how far from the optimum at most.
     n_active_ : weights that are not zero.
-    groups_ : with groups, what they are called, and how many have a weight, of how many.
+    feature_groups_ : with groups, what they are called, and how many have a weight, of how many.
     n_iter_, stopped_by_, history_ : how training went.
     n_features_in_ : columns of a matrix.
     feature_names_in_ : columns of a data frame that tokens are made of, if there were `groups`.

@@ -11,7 +11,7 @@ from sparsecrf.training.fitting import (
     fit,
     weights_in,
 )
-from sparsecrf.training.groups import Groups, named
+from sparsecrf.training.groups import FeatureGroups, named
 
 __all__ = [
     "DETERMINISTIC",
@@ -19,8 +19,8 @@ __all__ = [
     "OVER_SHARDS",
     "SOLVERS",
     "STOCHASTIC",
+    "FeatureGroups",
     "Fit",
-    "Groups",
     "Weights",
     "fit",
     "named",

@@ -261,9 +261,9 @@ def fit(
 ) -> Fit:
     """Minimise loss + rho1 |w|_1 + rho2/2 |w|^2 over all virtual features of a corpus.
 
-    With a `penalty` over groups of features ("group:attribute", "group:label", "tree"; "group:line" and `Groups` by
-    `named`), plus rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the number of features of a group that occur: whole
-    groups are zero. For the solvers auto and fista and rho1 > 0.
+    With a `penalty` over groups of features ("group:attribute", "group:label", "tree"; "group:line" and `FeatureGroups`
+    by `named`), plus rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the number of features of a group that occur:
+    whole groups are zero. For the solvers auto and fista and rho1 > 0.
 
     Stops at most `tol` times the objective above the optimum: certified by the duality gap where that can tell, else by
     an estimate from how the objective falls (`stopping`). If `gap` is given, only at a duality gap of `gap` times the

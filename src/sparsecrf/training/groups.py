@@ -149,7 +149,7 @@ def _below(cells: Cells) -> dict[str, Keys]:
 class OwnGroups:
     """Groups by a user's function of attribute and labels."""
 
-    def __init__(self, groups: Groups, vocabulary: Vocabulary) -> None:
+    def __init__(self, groups: FeatureGroups, vocabulary: Vocabulary) -> None:
         self.groups, self.name = groups, groups.name
         self._attributes = vocabulary.attributes
         self._labels = [*(vocabulary.labels[k] for k in range(len(vocabulary.labels))), None]  #: the last: the start
@@ -180,7 +180,7 @@ class OwnGroups:
         return self._number[path]
 
 
-class Groups:
+class FeatureGroups:
     """Groups of features of your own, as `penalty=`.
 
     Parameters
@@ -206,7 +206,7 @@ class Groups:
 
 
 #: What `penalty=` may be; `elastic-net` has no groups.
-Asked = str | Groups | Grouping
+Asked = str | FeatureGroups | Grouping
 
 _BY_NAME: dict[str, Callable[[], Grouping]] = {
     ByAttribute.name: ByAttribute,
@@ -219,7 +219,7 @@ _BY_NAME: dict[str, Callable[[], Grouping]] = {
 def grouping_of(asked: Asked) -> Grouping | None:
     """The grouping; None: no groups. Raises for what needs names, which `named` gives it."""
     if not isinstance(asked, str):
-        if isinstance(asked, Groups):
+        if isinstance(asked, FeatureGroups):
             raise InputError(
                 "penalty: expected groups that know the names of features, found some without: see `named`"
             )
@@ -235,6 +235,6 @@ def grouping_of(asked: Asked) -> Grouping | None:
 
 def named(asked: Asked, vocabulary: Vocabulary, template: Template | None = None) -> str | Grouping:
     """What `fit` takes, for a penalty that asks for the names of attributes or labels."""
-    if isinstance(asked, Groups):
+    if isinstance(asked, FeatureGroups):
         return OwnGroups(asked, vocabulary)
     return ByLine.of(vocabulary, template) if asked == ByLine.name else asked
