@@ -201,6 +201,15 @@ def test_an_estimator_of_a_model(data, fitted, tmp_path):
         assert crf.score(*data) == fitted.score(*data)
 
 
+def test_only_attributes_with_weights_are_looked_up():
+    """Labelling is several times as fast with a table of them than with that of all training data."""
+    X, y = sentences(60, seed=5)
+    words = [[word for word, _ in tokens] for tokens in X]
+    crf = CRF(features="words", rho1=0.5).fit(words, y)
+    assert len(crf.model_.vocabulary.attributes) == crf.model_.n_attributes
+    assert crf.n_active_ == crf.model_.n_active == len(crf.model_.features)
+
+
 def test_short_representations(data, fitted):
     path = fitted.path(*data, n_rho=3, rho_min_ratio=0.1, dev=data)
     assert repr(path).startswith("<Path: 3 fits, rho1 ")

@@ -144,7 +144,8 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             yield PathWatch(self, advance, score, folds)
 
     def _keep(self, data: Encoding, found: Fit) -> None:
-        self.model_ = data.model(found)
+        # Without the attributes that have no weight: most have none, and each would be looked up to no effect.
+        self.model_ = data.model(found).compacted()
         if data.n_features is not None:
             self.n_features_in_ = data.n_features
         elif hasattr(self, "n_features_in_"):
