@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -106,6 +107,7 @@ def write_report(report: Report, experiment: Experiment, folder: Path, keys: Map
     write_atomically(folder / "table.md", "\n".join(page(report, experiment)).encode())
     content = {
         "experiment": experiment.name,
+        "date": time.strftime("%Y-%m-%d"),
         "keys": dict(keys),
         "headline": report.headline,
         "relations": [vars(relation) for relation in report.relations],

@@ -18,21 +18,24 @@ from sparsecrf.files.atomic import write_atomically
 
 
 def write_pages(out: Path, here: Path, experiments: list[Experiment]) -> None:
-    """Fill both pages from the results in `out`; figures and numbers are copied to here/record."""
-    found = {e.name: _read(out / e.name) for e in experiments if (out / e.name / "numbers.json").exists()}
-    if not found:
+    """Fill both pages from the results in `out`; figures and numbers are copied to here/record. Experiments without
+    results there stay as they were recorded."""
+    new = {e.name: _read(out / e.name) for e in experiments if (out / e.name / "numbers.json").exists()}
+    if not new:
         raise InputError(f"{out}: expected results of experiments, found none")
     record = here / "record"
     record.mkdir(exist_ok=True)
     readme: dict[str, list[str]] = {}
-    for name, (numbers, page) in found.items():
+    for name, (numbers, page) in new.items():
         pictures = sorted((out / name).glob("*.svg"))
         for path in pictures:
             shutil.copyfile(path, record / path.name)
         write_atomically(record / f"{name}.json", (json.dumps(numbers, indent=1) + "\n").encode())
         readme[name] = [*page, *(f"![{path.stem}](record/{path.name})" for path in pictures)]
-    machine = out / "machine.json"
-    where = {"machine": [_machine(json.loads(machine.read_text(encoding="utf-8")))]} if machine.exists() else {}
+    paths = {e.name: record / f"{e.name}.json" for e in experiments}
+    found = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.exists()}
+    machine, all_new = out / "machine.json", len(new) == len(found)
+    where = {"machine": [_machine(json.loads(machine.read_text()))]} if all_new and machine.exists() else {}
     fill(here / "README.md", {**readme, **where})
     fill(here / "RESULTS.md", {"reproduced": _reproduced(experiments, found), "not-held": _not_held(found), **where})
 
@@ -53,17 +56,18 @@ def _reproduced(experiments: list[Experiment], found: Mapping[str, Any]) -> list
     for e in experiments:
         if e.name not in found:
             continue
-        numbers, _ = found[e.name]
+        numbers = found[e.name]
         held = sum(relation["holds"] for relation in numbers["relations"])
         count = f"{held} of {len(numbers['relations'])}"
-        rows.append([f"{e.title} ({e.paper})", numbers["headline"], count, f"`make experiments ONLY={e.name}`"])
-    return table(["experiment", "ours beside the paper's", "relations that hold", "command"], rows, left=4)
+        command = f"`make experiments ONLY={e.name}`"
+        rows.append([f"{e.title} ({e.paper})", numbers["headline"], count, numbers["date"], command])
+    return table(["experiment", "ours beside the paper's", "relations that hold", "measured", "command"], rows, left=5)
 
 
 def _not_held(found: Mapping[str, Any]) -> list[str]:
     lines = [
         f"- {name}: {relation['text']}. Found: {relation['found']}."
-        for name, (numbers, _) in found.items()
+        for name, numbers in found.items()
         for relation in numbers["relations"]
         if not relation["holds"]
     ]

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -142,12 +143,15 @@ def test_results_become_pages(data, out, tmp_path):
     run([known["coordinatewise"]], data, out, quick=True, at_once=0)
     for name in ("README.md", "RESULTS.md"):
         shutil.copy(ROOT / "experiments" / name, tmp_path)
+    (tmp_path / "record").mkdir()
+    shutil.copy(ROOT / "experiments" / "record" / "many-labels.json", tmp_path / "record")
     pages.write_pages(out, tmp_path, list(known.values()))
     readme, results = ((tmp_path / name).read_text(encoding="utf-8") for name in ("README.md", "RESULTS.md"))
     assert "| coordinate-wise |" in readme
     assert "(record/coordinatewise.svg)" in readme
     assert (tmp_path / "record" / "coordinatewise.svg").exists()
-    assert "`make experiments ONLY=coordinatewise`" in results
+    assert f"| {time.strftime('%Y-%m-%d')} | `make experiments ONLY=coordinatewise`" in results
+    assert "`make experiments ONLY=many-labels`" in results, "what was not run again stays as it was recorded"
     assert "instruction set" in results
 
 
