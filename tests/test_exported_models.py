@@ -254,3 +254,21 @@ def test_a_crfpp_model_takes_more_columns_than_it_uses(program):
     assert program("convert", "m.crf", "m", "--from", "crf++", "--to", "sparsecrf").status == 0
     labelled = program("label", "-m", "m", "a.txt")
     assert labelled.out.split() == ["é", "x", "y", "z", "N", "z", "x", "y", "z", "N"]
+
+
+@pytest.mark.parametrize("write", [write_wapiti, write_crfpp])
+@pytest.mark.parametrize(
+    ("unigram", "bigram", "expected"),
+    [
+        ({("B:a", "X"): 1.0}, {}, "weights of labels to begin with U, u or"),
+        ({("", "X"): 1.0}, {}, "weights of labels to begin with U, u or .*found ''"),
+        ({}, {("U:a", "O", "X"): 1.0}, "weights of label pairs to begin with B, b or .*found 'U:a'"),
+    ],
+)
+def test_attributes_that_no_line_makes(write, unigram, bigram, expected, tmp_path):
+    """A line's first letter says what its attributes condition; a model made by hand may say otherwise."""
+    made = Model.from_weights(["O", "X"], unigram, bigram, start=False)
+    boundary = "wapiti" if write is write_wapiti else "crf++"
+    model = Model(made.vocabulary, made.features, made.w, template=Template("U:%x[0,0]\nB\n", boundary), n_columns=1)
+    with pytest.raises(InputError, match=expected):
+        write(model, tmp_path / "model")

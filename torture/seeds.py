@@ -14,12 +14,18 @@ from sparsecrf.model.crfsuite import to_dump
 from sparsecrf.model.crfsuite_write import to_binary
 from torture.inputs import keep
 from torture.targets import MANIFEST, corpus_of_checkpoint, make_folder
-from torture.text_targets import ENCODINGS, FUNCTIONS, TEMPLATE, models
+from torture.text_targets import ENCODINGS, FUNCTIONS, RECORDS, TEMPLATE, models
 
 COLUMNS = "Ada NNP B-PER\nsaw VBD O\n\nOslo\tNNP\tB-LOC\r\n1984 CD O\n \n日本 NNP B-LOC"
 CRFSUITE = "X\tw=a\tb:-1.5\tc\\:d:2e3\n@weight:0.5\nO\n\nX\t\\\\\n"
 LATIN = "Zoé NNP B-PER\nvit VBD O\n\nOslo NNP B-LOC\n"
 _RAGGED = (b"Ada NNP B-PER\nsaw\tVBD O\n\nZ\xe9 NNP O\n", b"Ada NNP a b B-PER\nsaw VBD O\n\nOslo NNP x O\nin IN O\n")
+_RECORDS = {
+    "conllu": "# text = al mar\n1-2\tal\t_\t_\t_\t_\t_\t_\t_\t_\n1\ta\ta\tADP\ts\t_\t3\tcase\t_\t_\n"
+    "2\tel\tel\tDET\td\tNumber=Sing|Gender=Masc\t3\tdet\t_\t_\n3\tmar\tmar\tNOUN\tn\t_\t0\troot\t_\tSpaceAfter=No\n\n",
+    "jsonl": '{"tokens": ["Ada", "in", "Oslo"], "labels": ["B-PER", "O", "B-LOC"]}\n{"tokens": [], "labels": []}\n',
+    "tokens": "Ada/B-PER in/O Oslo/B-LOC\n\nthe/O cat\\/dog/O\n",
+}
 WAPITI_DUMP = "u:the\t#\tDET\t1.5\nu:dog\t#\tNOUN\t2.0\nb\tDET\tNOUN\t0.5\n*:a\t#\tDET\t1\n"
 CRFPP = (
     "version: 100\ncost-factor: 1\nmaxid: 6\nxsize: 1\n\nDET\nNOUN\n\nU0:%x[0,0]\nB\n\n4 U0:the\n0 B\n\n"
@@ -42,6 +48,8 @@ def seeds() -> Iterator[tuple[str, str, bytes]]:
     for k, name in enumerate(ENCODINGS):
         text = LATIN if name in ("latin-1", "cp1252") else COLUMNS
         yield "encodings", name, bytes([k]) + text.encode("utf-8" if name == "bytes" else name, "replace")
+    for k, name in enumerate(RECORDS):
+        yield "records", name, bytes([k]) + _RECORDS[name].encode()
     yield "regex", "classes", "^\\u\\a*.?é\\.\\D$\nZürich.é.x".encode()
     yield "regex", "stars", b"a*a*a*a*b\n" + b"a" * 200
     yield "label", "labelled", COLUMNS.encode()

@@ -144,6 +144,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         text_targets.columns,
         text_targets.column_options,
         text_targets.encodings,
+        text_targets.records,
         text_targets.crfsuite,
         text_targets.template,
         text_targets.regex,

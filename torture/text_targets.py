@@ -14,12 +14,13 @@ from sparsecrf import InputError, Model, Template, Vocabulary, fit, read_columns
 from sparsecrf.cli.answers import Answers, OnError
 from sparsecrf.cli.evaluate import _evaluate
 from sparsecrf.encoding.convert import converted
-from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
-from sparsecrf.encoding.formats import COLUMNS, CRFSUITE
+from sparsecrf.encoding.encode import encode_columns, encode_crfsuite, encode_files
+from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, FORMATS, Records
 from sparsecrf.files.charset import Charset
 from sparsecrf.files.crfsuite import read_crfsuite
 from sparsecrf.files.text import Piece, pieces
 from sparsecrf.model.predict import predicted
+from sparsecrf.model.record_labeller import RecordLabeller
 
 ROWS = [["Ada", "NNP"], ["saw", "VBD"], ["Zürich-Oerlikon", "NNP"], ["1984", "CD"]]
 TEMPLATE = 'U0:%x[0,0]\nU1:%X[-1,0]/%x[1,1]\nU2:%m[0,0,"^.?.?"]\nU3:%t[@-1,0,"\\d*$"]\n*4:%x[0,1]\nB\n'
@@ -98,6 +99,7 @@ def encodings(data: bytes) -> None:
     for on_error in (OnError.SKIP, OnError.REPLACE):
         answers = Answers(
             lambda piece: labeller.label(piece.data, "input", 0, piece.line, bytes=charset.is_bytes),
+            COLUMNS,
             charset,
             "input",
             on_error,
@@ -106,6 +108,23 @@ def encodings(data: bytes) -> None:
             for piece in pieces(BytesIO(text)):
                 answers(piece)
     Charset(name).decoded(Piece(text, 1), "input")
+
+
+#: Formats that are read in Python.
+RECORDS = ("conllu", "jsonl", "tokens")
+
+
+def records(data: bytes) -> None:
+    """CoNLL-U, JSON lines and token lines, as the first byte chooses: read, encoded, labelled sequence by sequence."""
+    name, text = RECORDS[data[0] % len(RECORDS) if data else 0], data[1:]
+    format_ = FORMATS[name]
+    assert isinstance(format_, Records)
+    labelled = RecordLabeller(models()[0], format_, "input")
+    all_or_refused(
+        lambda: list(format_.read(BytesIO(text))),
+        lambda: encode_files(format_, [BytesIO(text)], format_.vocabulary(start=True), grow=True),
+        lambda: [labelled(one) for piece in format_.pieces(BytesIO(text)) for one in format_.sequences(piece)],
+    )
 
 
 def column_options(data: bytes) -> None:

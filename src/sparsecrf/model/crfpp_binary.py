@@ -77,12 +77,14 @@ def _entries(base: Any, check: Any, source: str) -> Iterator[tuple[bytes, int]]:
     """The names of a trie with their numbers, in the order of their bytes."""
     import numpy as np
 
+    if not len(check):
+        return
     place = np.argsort(check, kind="stable")  # children beside each other
     parents, start = np.unique(check[place], return_index=True)
     ends = [*start[1:].tolist(), len(place)]
     children = {b: (k, end) for b, k, end in zip(parents.tolist(), start.tolist(), ends, strict=True) if b > 0}
     order, bases = place.tolist(), base.tolist()
-    open_nodes = [(bases[0], b"")] if bases else []
+    open_nodes = [(bases[0], b"")]
     while open_nodes:
         b, prefix = open_nodes.pop()
         begin, end = children.pop(b, (0, 0))  # a node that is met twice has none left: the file is damaged

@@ -17,6 +17,7 @@ from sparsecrf._core import InputError
 from sparsecrf.model.template_lines import Line, Macro, lines_of
 
 if TYPE_CHECKING:
+    from sparsecrf._core import StringTable
     from sparsecrf.encoding.template import Template
     from sparsecrf.model import Model
 
@@ -69,6 +70,8 @@ def exported(model: Model, tool: Tool) -> Exported:
     _check_template(model.template, lines, tool)
     Y, f, w, names = len(small.labels), small.features, small.w, small.vocabulary.attributes
     n = f.n_unigram
+    _check_letters(names, f.unigram_attribute, "Uu*", "labels")
+    _check_letters(names, f.bigram_attribute, "Bb*", "label pairs")
     after_start = f.bigram_previous == Y
     ids = _Ids(lambda x: names[x])
     of_labels = ids.of(f.unigram_attribute, lambda name: tool.name_of(name, pairs=False))
@@ -87,6 +90,14 @@ def exported(model: Model, tool: Tool) -> Exported:
         np.stack([of_pairs, f.bigram_previous[~after_start], f.bigram_label[~after_start]], axis=1).astype(np.int64),
         w[n:][~after_start],
     )
+
+
+def _check_letters(names: StringTable, attributes: Any, letters: str, what: str) -> None:
+    """Raise for an attribute that no line of a template could have made: its first letter says what it conditions."""
+    for x in dict.fromkeys(attributes.tolist()):
+        if names[x][:1] not in tuple(letters):
+            expected = f"attributes with weights of {what} to begin with {', '.join(letters[:-1])} or {letters[-1]}"
+            raise InputError(f"expected {expected}, as lines of templates do, found {names[x]!r:.60}")
 
 
 class _Ids:
