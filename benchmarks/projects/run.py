@@ -31,11 +31,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; all but the last by default")
+    parser.add_argument("--part", type=int, default=1, metavar="N", help="train Python packages on one sequence of N")
     parser.add_argument("--documents", type=int, default=150, help="of GROBID's header data")
     parser.add_argument("--limit", type=float, default=240.0, help="seconds of training for grobid-header")
     asked = parser.parse_args()
     asked.folder = asked.folder.resolve()
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    os.environ["SPARSECRF_PROJECTS_PART"] = str(asked.part)  # for worker.py
     print(f"{time.strftime('%Y-%m-%d')}; {', '.join(f'{k}: {v}' for k, v in machine().items())}\n", flush=True)
     for name in asked.names or NAMES[:-1]:
         if name == "grobid-header":
