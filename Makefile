@@ -3,10 +3,11 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 
 # Directories are listed too: a deleted file changes the time of its directory.
-SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp src -not -name __pycache__ -not -name '*.pyc' 2>/dev/null)
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard build/npm/sparsecrf.wasm) \
+	$(shell find cpp src -not -name __pycache__ -not -name '*.pyc' 2>/dev/null)
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.inl')
 
-.PHONY: demo test test-browser test-spacy chromium lint docs bench bench-micro bench-peers bench-training bench-labelling \
+.PHONY: demo test test-browser test-spacy chromium wasm lint docs bench bench-micro bench-peers bench-training bench-labelling \
 	bench-estimator experiments experiments-pages sanitize sanitize-thread torture format clean
 .DELETE_ON_ERROR:
 
@@ -23,6 +24,16 @@ test-browser: .venv/installed .venv/browser chromium
 # The component of spaCy. Not in `test`: spaCy and what it needs are large, and not there for every Python.
 test-spacy: .venv/installed .venv/spacy
 	.venv/bin/python -m pytest tests/test_spacy.py tests/test_docs.py -k spacy $(PYTEST_ARGS)
+
+# The C library as WebAssembly, for `sparsecrf report --try` and as an npm package in build/npm, by Emscripten 3.1.6 or
+# later. The package in .venv gets it.
+wasm: .venv/tools
+	@command -v emcmake >/dev/null || { echo "make wasm: expected Emscripten (emcmake) on the path, found none." \
+		"Install it (Debian: apt-get install emscripten) and try again." >&2; exit 1; }
+	PATH="$(abspath .venv/bin):$$PATH" emcmake cmake -S . -B build/wasm -G Ninja -DCMAKE_BUILD_TYPE=Release
+	.venv/bin/cmake --build build/wasm
+	.venv/bin/python cpp/wasm/assemble.py build/wasm/cpp/wasm/sparsecrf.wasm build/npm
+	$(MAKE) .venv/installed
 
 # The manual, in docs/_build/html; the examples of its gallery run. Nothing is fetched but packages.
 docs: .venv/docs

@@ -14,6 +14,9 @@ HEADER = ROOT / "cpp" / "c" / "sparsecrf.h"
 EXAMPLES = ROOT / "examples" / "c"
 
 
+PACKAGE = ROOT / "build" / "npm"  # of `make wasm`
+
+
 def tool(name: str) -> str | None:
     """A program beside this Python, or on the path."""
     beside = Path(sys.executable).parent / name

@@ -109,7 +109,7 @@ FileMemory::FileMemory(const std::filesystem::path& path, Kind kind) {
     const std::size_t size = checked_size(static_cast<std::uint64_t>(status.st_size), path);
     if (size == 0) return;  // nothing cannot be mapped
     if (kind == Kind::kCopy) {
-        own_ = std::make_unique_for_overwrite<std::byte[]>(size);
+        own_.reset(new std::byte[size]);  // not set to 0
         bytes_ = {own_.get(), read_whole(file.value, {own_.get(), size}, path)};
         return;
     }

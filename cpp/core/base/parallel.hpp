@@ -5,20 +5,24 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <mutex>
 
 #include "core/base/thread_pool.hpp"
+
+#if !defined(SPARSECRF_ONE_THREAD)
+#include <mutex>
+#endif
 
 namespace sparsecrf {
 
 // Calls body(thread, i) for 0 <= i < n, `chunk` items at a time, 0 <= thread < threads. The exception of the smallest i
 // is thrown again.
 template <class Body>
-void parallel_for(std::int64_t n, int threads, int chunk, Body body) {
+void parallel_for(std::int64_t n, int threads, [[maybe_unused]] int chunk, Body body) {
     if (threads <= 1 || n <= 1) {
         for (std::int64_t i = 0; i < n; ++i) body(0, i);
         return;
     }
+#if !defined(SPARSECRF_ONE_THREAD)  // where threads is 1 already
     std::atomic<std::int64_t> next{0};
     std::atomic<std::int64_t> failed{n};  // the smallest i that threw; what comes after it need not be done
     std::exception_ptr error;
@@ -43,6 +47,7 @@ void parallel_for(std::int64_t n, int threads, int chunk, Body body) {
     const std::int64_t chunks = (n + chunk - 1) / chunk;
     run_team(static_cast<int>(std::min<std::int64_t>(threads, chunks)), work);
     if (error) std::rethrow_exception(error);
+#endif
 }
 
 }  // namespace sparsecrf

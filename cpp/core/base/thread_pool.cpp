@@ -1,5 +1,17 @@
 #include "core/base/thread_pool.hpp"
 
+#if defined(SPARSECRF_ONE_THREAD)
+
+namespace sparsecrf {
+
+int default_threads() { return 1; }
+
+void run_team(int, TeamWork work) { work.call(work.context, 0); }
+
+}  // namespace sparsecrf
+
+#else
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -165,3 +177,5 @@ void run_team(int threads, TeamWork work) {
 }
 
 }  // namespace sparsecrf
+
+#endif

@@ -4,6 +4,11 @@
 
 #include <memory>
 
+// WebAssembly is built without threads: each loop runs in the thread that calls it.
+#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
+#define SPARSECRF_ONE_THREAD 1
+#endif
+
 namespace sparsecrf {
 
 // What 0 threads stand for: OMP_NUM_THREADS if it is set, else the cores that this process may use.

@@ -1,10 +1,10 @@
 #include "core/corpus/corpus.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <type_traits>
 
+#include "core/base/bits.hpp"
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/lanes.hpp"
@@ -135,7 +135,7 @@ std::uint64_t Corpus::fingerprint() const {
         add(words.size());
         for (const auto word : words) {
             if constexpr (std::is_floating_point_v<std::remove_cv_t<decltype(word)>>) {
-                add(std::bit_cast<std::uint64_t>(word));
+                add(bits_as<std::uint64_t>(word));
             } else {
                 add(static_cast<std::uint64_t>(word));
             }
@@ -156,7 +156,7 @@ std::uint64_t Corpus::fingerprint() const {
             add(static_cast<std::uint64_t>(lists->end(list)));
             for (std::int64_t k = lists->begin(list); k < lists->end(list); ++k) {
                 add(lists->id(k));
-                add(std::bit_cast<std::uint64_t>(lists->value(k)));
+                add(bits_as<std::uint64_t>(lists->value(k)));
             }
         }
     }

@@ -1,8 +1,8 @@
 #include "core/corpus/list_pool.hpp"
 
 #include <algorithm>
-#include <bit>
 
+#include "core/base/bits.hpp"
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
 
@@ -47,7 +47,7 @@ std::uint64_t hash(std::span<const Attribute> list) {
     };
     for (const Attribute& a : list) {
         add(a.id);
-        if (a.value != 1.0) add(std::bit_cast<std::uint64_t>(a.value));
+        if (a.value != 1.0) add(bits_as<std::uint64_t>(a.value));
     }
     return mix(h);
 }

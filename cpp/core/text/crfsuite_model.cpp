@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/bits.hpp"
 #include "core/base/error.hpp"
 #include "core/base/utf8.hpp"
 #include "core/corpus/numbering.hpp"
@@ -150,7 +151,7 @@ void CrfsuiteModel::add_features(std::uint32_t table, std::uint32_t id, std::uin
         if (number >= n_features_) fail(message("expected a feature below ", n_features_, ", found ", number));
         const std::uint64_t at = std::uint64_t{features_} + std::uint64_t{kFeature} * number;
         const std::uint64_t bits = u4(at + 12) | std::uint64_t{u4(at + 16)} << 32;
-        const Feature found{u4(at), u4(at + 4), u4(at + 8), std::bit_cast<double>(bits)};
+        const Feature found{u4(at), u4(at + 4), u4(at + 8), bits_as<double>(bits)};
         if (found.type != type || found.source != id || found.label >= label_strings_.n ||
             !std::isfinite(found.weight)) {
             fail(message("feature ", number, ": expected type ", type, ", source ", id, ", a label below ",

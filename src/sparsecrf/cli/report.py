@@ -25,6 +25,12 @@ def report(
     max_weights: Annotated[
         int, typer.Option(min=1, max=400_000, metavar="N", help="Weights to list, the largest first.")
     ] = 200_000,
+    trial: Annotated[
+        bool, typer.Option("--try", help="Let readers label sentences of their own: puts model and labeller in.")
+    ] = False,
+    example: Annotated[
+        str | None, typer.Option(help="With --try: the sentence that is labelled first.", metavar="TEXT")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Write an HTML page about a model: certificate, training, weights, transitions and, with --data, its errors.
@@ -44,7 +50,14 @@ def report(
     check_writable(output, inputs=[model, data])
     name = os.path.basename(name_of(model))
     page = make_report(
-        open_model(model), name=name, data=data, format=format, max_sentences=max_sentences, max_weights=max_weights
+        open_model(model),
+        name=name,
+        data=data,
+        format=format,
+        max_sentences=max_sentences,
+        max_weights=max_weights,
+        trial=trial,
+        example=example,
     ).encode()
     write_atomically(output, page)
     say(f"{name_of(output)}: {len(page) / 2**20:.1f} MB", quiet=quiet)

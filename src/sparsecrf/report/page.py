@@ -13,6 +13,7 @@ from sparsecrf._core import InputError
 from sparsecrf.report.of_model import model_data
 from sparsecrf.report.of_sentences import sentence_data
 from sparsecrf.report.pack import Names
+from sparsecrf.report.trial import trial_data
 
 if TYPE_CHECKING:
     from sparsecrf.files.text import Source
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: In the order in which they need each other.
 SCRIPTS = ("base", "rows", "summary", "curves", "grid", "maps", "weights", "scores", "token", "sentences", "main")
+#: What a page with a labeller has besides.
+TRIAL_SCRIPTS = ("tagger", "try")
 STYLES = ("base", "parts")
 
 # What would end the element, or a line of JavaScript in the eyes of old browsers.
@@ -34,12 +37,15 @@ def make_report(
     format: str | None = None,
     max_sentences: int = 300,
     max_weights: int = 200_000,
+    trial: bool = False,
+    example: str | None = None,
 ) -> str:
     """A page about a model, in one HTML text that loads nothing: what it has learnt and how it was trained.
 
     `data`, a labelled file, adds scores and `max_sentences` sentences, those with errors first, with what speaks for
     each label. Its `format` is by default what its name says, else that of the training data. Of more than
-    `max_weights` weights the largest are listed.
+    `max_weights` weights the largest are listed. With `trial` the page labels what a reader types, beginning with
+    `example`: it then has the model in it, and the labeller as WebAssembly (`make wasm`).
     """
     for what, value in (("max_sentences", max_sentences), ("max_weights", max_weights)):
         if value < 1:
@@ -48,15 +54,20 @@ def make_report(
     content = model_data(model, name, max_weights, names)
     content["sentences"] = None if data is None else sentence_data(model, data, max_sentences, names, format=format)
     content["names"] = names.all
+    if trial:
+        content["try"] = trial_data(model, example or "")
     return assemble(content)
 
 
 def assemble(content: dict[str, Any]) -> str:
     """The page around its data."""
-    style, script = _joined("css", STYLES), f'"use strict";\n(() => {{\n{_joined("js", SCRIPTS)}}})();\n'
+    trial = content.get("try") is not None
+    scripts = (*SCRIPTS[:-1], *TRIAL_SCRIPTS, SCRIPTS[-1]) if trial else SCRIPTS
+    style, script = _joined("css", STYLES), f'"use strict";\n(() => {{\n{_joined("js", scripts)}}})();\n'
     # Nothing may be loaded or sent, and no script runs but this one: what a word says stays a word.
+    compiles = " 'wasm-unsafe-eval'" if trial else ""  # WebAssembly may be compiled; text still never becomes code
     policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; "
+        f"default-src 'none'; script-src '{_digest(script)}'{compiles}; style-src '{_digest(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     parts = {

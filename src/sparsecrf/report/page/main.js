@@ -53,5 +53,6 @@ showMaps(weights);
 showTransitions();
 showTemplates();
 showCurves();
+if (data.try) showTrial();
 showNavigation();
 document.documentElement.dataset.ready = Math.round(performance.now());

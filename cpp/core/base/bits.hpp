@@ -1,0 +1,17 @@
+// The bits of a number as another type: std::bit_cast, which the C++ library of Emscripten does not have yet.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+namespace sparsecrf {
+
+template <class To, class From>
+To bits_as(const From& from) {
+    static_assert(sizeof(To) == sizeof(From) && std::is_trivially_copyable_v<From>);
+    To made;
+    std::memcpy(&made, &from, sizeof made);
+    return made;
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,27 @@
+"""The npm package: `python assemble.py WASM FOLDER`. Its script is that of the report's page, with exports."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+
+def main(wasm: str, folder: str) -> None:
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    for name in ("sparsecrf.d.ts", "README.md"):
+        shutil.copy(HERE / "package" / name, target)
+    shutil.copy(ROOT / "LICENSE", target)
+    shutil.copy(wasm, target / "sparsecrf.wasm")
+    (version,) = re.findall(r'^version = "([^"]+)"', (ROOT / "pyproject.toml").read_text(), flags=re.M)
+    described = (HERE / "package" / "package.json").read_text()
+    (target / "package.json").write_text(described.replace("VERSION", version))
+    script = (ROOT / "src" / "sparsecrf" / "report" / "page" / "tagger.js").read_text(encoding="utf-8")
+    (target / "sparsecrf.js").write_text(f"{script}\nexport {{ Sparsecrf, Tagger }};\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

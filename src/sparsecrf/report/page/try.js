@@ -1,0 +1,126 @@
+// A sentence of the reader's own, labelled by the model that is in the page (`sparsecrf report --try`).
+
+/** Bytes from base64 of gzip. */
+async function inflated(text) {
+  const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+// Words of running text, as src/sparsecrf/files/words.py has them: runs of letters, digits and underscores, characters of
+// scripts without blanks (Thai, Lao, Burmese, Khmer, Japanese, Chinese), and any other character, with the marks on them.
+const OF_THEIR_OWN = "\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\u3040-\\u30ff\\u31f0-\\u31ff\\u3400-\\u4dbf" +
+  "\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{3ffff}";
+const LETTER = `(?:(?![${OF_THEIR_OWN}])[\\p{L}\\p{N}_])`, MARK = "[\\p{M}\\u200d]";
+const WORDS = new RegExp(`${LETTER}+(?:${MARK}+${LETTER}*)*|\\S${MARK}*`, "gu");
+
+/**
+ * The tokens of a text. One column is enough: words and punctuation of running text. Several: a line for each token with
+ * its columns, as in files; lines are also a way to say oneself what the words are.
+ */
+function tokensOf(text, columns) {
+  const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
+  if (lines.length > 1 || columns > 1) return lines.map((line) => line.split(/[ \t]+/));
+  return (text.match(WORDS) || []).map((word) => [word]);
+}
+
+class Trial {
+  constructor(tagger) {
+    this.tagger = tagger;
+    const several = tagger.columns > 1;
+    $("try-note").textContent = several
+      ? `Type a token a line, with its ${tagger.columns} columns set off by blanks.`
+      : "Type a sentence; or a token a line, to say what the words are.";
+    $("try-text").rows = several ? 6 : 2;
+    $("try-text").addEventListener("input", () => this.show());
+    $("try-text").value = data.try.example;
+    this.show();
+  }
+
+  show() {
+    const tokens = tokensOf($("try-text").value, this.tagger.columns), host = $("try-tokens");
+    host.replaceChildren();
+    $("try-token").replaceChildren();
+    $("try-error").textContent = "";
+    if (tokens.length === 0) return;
+    try {
+      this.labels = this.tagger.label(tokens);
+      this.marginals = this.tagger.marginals(tokens);
+      this.reasons = data.try.reasons ? this.tagger.reasons(tokens) : null;
+    } catch (error) {
+      $("try-error").textContent = error.message;
+      return;
+    }
+    this.tokens = tokens;
+    this.buttons = tokens.map((token, t) => this.button(token, t));
+    host.replaceChildren(...this.buttons);
+    this.choose(0);
+  }
+
+  button(token, t) {
+    const y = this.tagger.labels.indexOf(this.labels[t]), fill = el("i");
+    fill.style.width = `${100 * this.marginals[t][y]}%`;
+    const made = el("button", { type: "button", class: "token" }, el("span", { class: "word" }, name(token[0])),
+      el("span", { class: "tag" }, name(this.labels[t])), el("span", { class: "sure", "aria-hidden": "true" }, fill));
+    made.setAttribute("aria-label", `${token[0]}: ${this.labels[t]}, ${percent(this.marginals[t][y])}`);
+    made.addEventListener("click", () => this.choose(t));
+    made.addEventListener("keydown", (event) => {
+      const to = t + { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!(to >= 0 && to < this.buttons.length)) return;
+      event.preventDefault();
+      this.choose(to);
+      this.buttons[to].focus();
+    });
+    return made;
+  }
+
+  /** What is known of token t. */
+  choose(t) {
+    this.buttons.forEach((button, k) => button.classList.toggle("on", k === t));
+    const order = this.tagger.labels.map((_, y) => y).sort((a, b) => this.marginals[t][b] - this.marginals[t][a]);
+    const likely = order.filter((y, k) => k < 2 || this.marginals[t][y] >= 5e-4).slice(0, 6);
+    const chances = el("ul", { class: "chances" }, ...likely.map((y) => {
+      const p = this.marginals[t][y], fill = el("i");
+      fill.style.width = `${100 * p}%`;
+      return el("li", {}, el("span", {}, name(this.tagger.labels[y])),
+        el("span", { class: "track", "aria-hidden": "true" }, fill), el("span", { class: "n" }, percent(p)));
+    }));
+    const before = t === 0 ? data.start : this.labels[t - 1];
+    $("try-token").replaceChildren(
+      el("h4", {}, name(this.tokens[t].join(" "))),
+      el("div", { class: "token-columns" },
+        el("div", {}, el("h5", {}, "Probability of labels here"), chances),
+        el("div", {}, el("h5", {}, "What speaks for ", name(this.labels[t]), ", after ", name(before)), this.terms(t))));
+  }
+
+  terms(t) {
+    if (!this.reasons) return el("p", { class: "muted" }, "Not computed for models with label n-grams.");
+    const own = this.reasons.filter((reason) => reason.token === t)
+      .map((reason) => ({ ...reason, amount: reason.value * reason.weight }))
+      .sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount));
+    if (own.length === 0) return el("p", { class: "muted" }, "No weight of the model applies here.");
+    const largest = Math.abs(own[0].amount), quiet = (text) => el("span", { class: "muted" }, text);
+    const rows = own.map(({ attribute, previous, value, amount }) => [
+      el("span", {}, name(attribute, "mono"), previous === null ? null : quiet(" pair"),
+        value === 1 ? null : quiet(` × ${short(value)}`)),
+      el("span", { class: signClass(amount) }, signed(amount, 2)), bar(amount, largest)]);
+    const made = table("What speaks for the label", ["Attribute", "Adds", "Share"], rows, [1]);
+    made.className = "terms";
+    for (const row of made.rows) row.lastElementChild.classList.add("speaks");
+    return made;
+  }
+}
+
+/** The section is there at once; it works as soon as model and library are unpacked. */
+function showTrial() {
+  $("try").hidden = false;
+  Promise.all([inflated(data.try.wasm), inflated(data.try.model)])
+    .then(async ([wasm, model]) => {
+      const trial = new Trial((await Sparsecrf.load(wasm)).open(model));
+      document.documentElement.dataset.try = "ready";
+      document.addEventListener("sparsecrf-label", (event) => { // for programs that compare: tokens in, labels out
+        event.detail.labels = event.detail.sentences.map((tokens) => trial.tagger.label(tokens));
+      });
+    })
+    .catch((error) => { $("try-error").textContent = `The labeller cannot start: ${error.message}`; });
+}
