@@ -42,7 +42,18 @@ def compiled(source: Path, folder: Path, *flags: str) -> Path:
     if compiler is None:
         pytest.skip("expected a C compiler, found none")
     made, lies_in = folder / source.stem, library().parent
-    command = [compiler, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", *flags, str(source)]
+    command = [
+        compiler,
+        "-std=c11",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Werror",
+        "-O1",
+        "-pthread",
+        *flags,
+        str(source),
+    ]
     command += [f"-I{HEADER.parent}", f"-L{lies_in}", "-lsparsecrf", f"-Wl,-rpath,{lies_in}", "-o", str(made)]
     subprocess.run(command, check=True)
     return made

@@ -329,7 +329,15 @@ def test_installed(files, tmp_path):
     flags = run("env", f"PKG_CONFIG_PATH={described.parent}", pkg_config, "--cflags", "--libs", "sparsecrf").split()
     lies_in = described.parents[1]
     program = tmp_path / "label"
-    run("cc", EXAMPLES / "label.c", *(flag.decode() for flag in flags), f"-Wl,-rpath,{lies_in}", "-o", program)
+    run(
+        "cc",
+        "-pthread",
+        EXAMPLES / "label.c",
+        *(flag.decode() for flag in flags),
+        f"-Wl,-rpath,{lies_in}",
+        "-o",
+        program,
+    )
     found = run(program, files / "model.safetensors", files / "text.txt")
     assert found == (files / "expected.txt").read_bytes()
     assert (lies_in / "libsparsecrf.so.1").exists()

@@ -1,30 +1,48 @@
 /* Labels a file as `sparsecrf label` does: every line with the label as one more column.
  *
- *     cc label.c $(pkg-config --cflags --libs sparsecrf) -o label
+ *     cc label.c $(pkg-config --cflags --libs sparsecrf) -pthread -o label
  *     ./label MODEL [INPUT]          without INPUT: standard input
  *
- * The file is read in pieces that end between two sentences, so that it may be larger than memory.
+ * The file is read in pieces that end between two sentences, so that it may be larger than memory. As many of them as
+ * there are cores are labelled at the same time, with one model, and written in their order.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
+#include <pthread.h>
 #include <sparsecrf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { PIECE = 1 << 20 };
+enum { PIECE = 1 << 17, MOST_THREADS = 16 };
 
-/* Labels the whole sentences of a piece and prints them. Returns 0 if all went well. */
-static int label_piece(const sparsecrf_model *model, const char *piece, size_t size, const char *source, size_t line) {
-    char *answer;
+/* Whole sentences of the file, and what became of them. */
+typedef struct {
+    const sparsecrf_model *model;
+    const char *source;
+    char *text;
+    size_t size, line; /* number of its first line */
+    char *answer, *error;
     size_t answer_size;
-    if (sparsecrf_label_text(model, piece, size, 0, 1, source, line, &answer, &answer_size) != SPARSECRF_OK) {
-        fprintf(stderr, "%s\n", sparsecrf_error());
-        return 1;
-    }
-    const int written = fwrite(answer, 1, answer_size, stdout) == answer_size;
-    sparsecrf_free(answer);
-    if (!written) perror("standard output");
-    return !written;
+    pthread_t thread;
+} Piece;
+
+/* What is still to be read. */
+typedef struct {
+    FILE *file;
+    char *rest; /* begun, and not yet given to a piece */
+    size_t filled, capacity, line;
+} Reader;
+
+static void fail(const char *where, const char *what) {
+    fprintf(stderr, "%s: %s\n", where, what);
+    exit(1);
+}
+
+static void *checked(void *memory) {
+    if (memory == NULL) fail("label", "expected enough memory, found too little");
+    return memory;
 }
 
 static size_t count_lines(const char *text, size_t size) {
@@ -33,30 +51,80 @@ static size_t count_lines(const char *text, size_t size) {
     return lines;
 }
 
-static int label_file(const sparsecrf_model *model, FILE *file, const char *source) {
-    size_t capacity = 2 * PIECE, filled = 0, line = 1;
-    char *buffer = malloc(capacity);
-    int failed = buffer == NULL;
-    while (!failed) {
-        if (filled + PIECE > capacity) { /* a sentence that is longer than a piece */
-            char *larger = realloc(buffer, capacity *= 2);
-            if (larger == NULL) break;
-            buffer = larger;
+/* Fills `piece` with the next sentences. Returns 0 if there are no more. */
+static int next_piece(Reader *from, Piece *piece) {
+    size_t whole = 0, n = 1;
+    while (whole == 0 && n > 0) {
+        if (from->filled + PIECE > from->capacity) {
+            from->rest = checked(realloc(from->rest, from->capacity = 2 * (from->filled + PIECE)));
         }
-        const size_t n = fread(buffer + filled, 1, PIECE, file);
-        filled += n;
-        const size_t whole = n == 0 ? filled : sparsecrf_whole_sequences(buffer, filled);
-        if (whole > 0) failed = label_piece(model, buffer, whole, source, line);
-        if (n == 0) break;
-        line += count_lines(buffer, whole);
-        memmove(buffer, buffer + whole, filled -= whole);
+        n = fread(from->rest + from->filled, 1, PIECE, from->file);
+        from->filled += n;
+        whole = n == 0 ? from->filled : sparsecrf_whole_sequences(from->rest, from->filled);
     }
-    if (ferror(file)) {
-        fprintf(stderr, "%s: %s\n", source, strerror(errno));
-        failed = 1;
+    if (ferror(from->file)) fail(piece->source, strerror(errno));
+    piece->text = memcpy(checked(malloc(whole + 1)), from->rest, whole);
+    piece->size = whole;
+    piece->line = from->line;
+    from->line += count_lines(piece->text, whole);
+    memmove(from->rest, from->rest + whole, from->filled -= whole);
+    return whole > 0;
+}
+
+static void *label_piece(void *of) {
+    Piece *piece = of;
+    if (sparsecrf_label_text(piece->model, piece->text, piece->size, 0, 1, piece->source, piece->line, &piece->answer,
+                             &piece->answer_size) != SPARSECRF_OK) {
+        piece->answer = NULL;
+        piece->error = strdup(sparsecrf_error()); /* that of this thread */
     }
-    free(buffer);
-    return failed;
+    return NULL;
+}
+
+/* Prints the answer. Returns 0 if there is none. */
+static int finish(Piece *piece) {
+    pthread_join(piece->thread, NULL);
+    free(piece->text);
+    if (piece->answer == NULL) {
+        fprintf(stderr, "%s\n", (char *)checked(piece->error));
+        free(piece->error);
+        return 0;
+    }
+    if (fwrite(piece->answer, 1, piece->answer_size, stdout) != piece->answer_size) {
+        fail("standard output", strerror(errno));
+    }
+    sparsecrf_free(piece->answer);
+    return 1;
+}
+
+static int label_file(const sparsecrf_model *model, FILE *file, const char *source) {
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const int threads = cores < 1 ? 1 : cores > MOST_THREADS ? MOST_THREADS : (int)cores;
+    Piece pieces[MOST_THREADS];
+    Reader from = {file, NULL, 0, 0, 1};
+    int good = 1;
+    long begun = 0, done = 0; /* piece k is pieces[k % threads] */
+    for (int more = 1; good && (more || done < begun);) {
+        if (more && begun - done < threads) {
+            Piece *piece = &pieces[begun % threads];
+            *piece = (Piece){.model = model, .source = source};
+            more = next_piece(&from, piece);
+            if (!more) free(piece->text);
+            if (more && pthread_create(&piece->thread, NULL, label_piece, piece)) fail("label", "no thread");
+            begun += more;
+        } else {
+            good = finish(&pieces[done++ % threads]);
+        }
+    }
+    while (done < begun) { /* what was begun before an error */
+        Piece *piece = &pieces[done++ % threads];
+        pthread_join(piece->thread, NULL);
+        free(piece->text);
+        free(piece->error);
+        sparsecrf_free(piece->answer);
+    }
+    free(from.rest);
+    return good;
 }
 
 int main(int argc, char **argv) {
@@ -64,24 +132,16 @@ int main(int argc, char **argv) {
         fprintf(stderr, "label: expected MODEL [INPUT], found %d arguments\n", argc - 1);
         return 2;
     }
-    if (sparsecrf_abi_version() != SPARSECRF_ABI_VERSION) {
-        fprintf(stderr, "label: expected libsparsecrf of ABI %d, found %d\n", SPARSECRF_ABI_VERSION,
-                sparsecrf_abi_version());
-        return 1;
-    }
+    if (sparsecrf_abi_version() != SPARSECRF_ABI_VERSION) fail("label", "expected libsparsecrf of the header's ABI");
     sparsecrf_model *model;
     if (sparsecrf_open(argv[1], &model) != SPARSECRF_OK) {
         fprintf(stderr, "%s\n", sparsecrf_error());
         return 1;
     }
     FILE *file = argc == 3 ? fopen(argv[2], "rb") : stdin;
-    int failed = file == NULL;
-    if (failed) {
-        perror(argv[2]);
-    } else {
-        failed = label_file(model, file, argc == 3 ? argv[2] : "standard input");
-        if (file != stdin) fclose(file);
-    }
+    if (file == NULL) fail(argv[2], strerror(errno));
+    const int good = label_file(model, file, argc == 3 ? argv[2] : "standard input");
+    if (file != stdin) fclose(file);
     sparsecrf_close(model);
-    return failed || fflush(stdout) != 0;
+    return !good || fflush(stdout) != 0;
 }
