@@ -14,8 +14,8 @@ double ngram_score(const NgramTables& tables, std::int64_t position, const std::
     double score = 0.0;
     if (place == nullptr) return score;
     tables.places.features().strings.for_each_suffix(path, t, [&](std::uint32_t string) {
-        const std::uint32_t arc = place->arc_of(string);
-        if (arc != kNoString) score = place->log_x[arc];  // the longest has the scores of all
+        const std::uint32_t arc = place->arcs->arc_of(string);
+        if (arc != kNoString) score = place->arcs->log_x[arc];  // the longest has the scores of all
     });
     return score;
 }

@@ -39,26 +39,38 @@ struct RestPairs {
     }
 };
 
-// What label n-grams of at least three labels add to a sequence. Position t has the arcs [arc_ptr[t], arc_ptr[t + 1]) of
-// its place, and likewise its pairs and the histories after it.
+// What label n-grams of at least three labels add to a sequence. Position t has the cells [ptr[t], ptr[t + 1]) of each
+// kind: nodes and pairs of its place, the histories after it, and arcs (in the linear domain those that are not leaves).
 struct NgramLattice {
     std::vector<const NgramPlace*> place;  // [T] null: n-grams do not matter there; empty: nowhere
-    std::vector<std::int64_t> arc_ptr, pair_ptr, history_ptr;
+    std::vector<std::int64_t> arc_ptr, node_ptr, pair_ptr, history_ptr;
     std::vector<double> mass;  // of histories: all prefixes that end in them, scaled like alpha; not in the log domain
     std::vector<double> weight;  // E of pairs, base and rest; not in the log domain
-    std::vector<double> p;       // probability of arcs
+    std::vector<double>
+        leaves;                // of nodes of the arcs: sum over their leaves of A (X - X(node)); not in the log domain
+    std::vector<double> flow;  // of nodes of the arcs: E e / c B'(target); not in the log domain
+    std::vector<double> p;     // probability of arcs
     std::vector<double> pair_p;  // probability of pairs
     // pair_p minus alpha E v; 0 in the log domain, and where the pair is in the rest list, which has it in its own.
     std::vector<double> extra;
     std::vector<double> edge;  // in the log domain: [T, Y, Y] probabilities of all pairs, t > 0
+    bool logarithmic = false;
 
     bool any() const { return !place.empty(); }
+    // A of the histories before t > 0.
+    const double* before(std::int64_t t) const { return mass.data() + history_ptr[t - 1]; }
+    // The probability of an arc: of a leaf in the linear domain A(c) X E e / c B'(target).
+    double probability(std::int64_t t, std::uint32_t arc) const {
+        const NgramArcs& arcs = *place[t]->arcs;
+        if (logarithmic) return p[arc_ptr[t] + arc];
+        if (arc >= arcs.n_leaves()) return p[arc_ptr[t] + arc - arcs.n_leaves()];
+        return before(t)[arcs.history[arc]] * flow[node_ptr[t] + arcs.parent[arc]] * arcs.x[arc];
+    }
     // The extra of a pair at t.
     double extra_of(std::int64_t t, std::uint32_t pair) const {
         if (place[t] == nullptr) return 0.0;
-        const auto& pairs = place[t]->pair;
-        const auto found = std::lower_bound(pairs.begin(), pairs.end(), pair);
-        return found == pairs.end() || *found != pair ? 0.0 : extra[pair_ptr[t] + (found - pairs.begin())];
+        const std::uint32_t k = place[t]->find_pair(pair);
+        return k == kNoString ? 0.0 : extra[pair_ptr[t] + k];
     }
     template <class Visit>
     void for_each_extra(std::int64_t t, Visit visit) const {

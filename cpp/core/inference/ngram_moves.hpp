@@ -26,26 +26,27 @@ class NgramMoves {
         const std::uint32_t skip = first ? n_labels_ * n_labels_ : 0;  // pairs of the start label come last
         for (std::uint32_t k = 0; k < place->pair.size(); ++k) pair_at_[place->pair[k] - skip] = k;
         // arcs_(history, a): the longest arc that they end in. That of the history's suffix, unless it has its own.
-        const std::size_t n = place->before->size();
+        const NgramArcs& arcs = *place->arcs;
+        const std::size_t n = arcs.before->size();
         arcs_.assign(n * Y, kNoString);
         own_.assign(n, {});
-        for (std::uint32_t g = 0; g < place->n_arcs(); ++g) own_[place->arc_history[g]].push_back(g);
+        for (std::uint32_t g = 0; g < arcs.n_arcs(); ++g) own_[arcs.history[g]].push_back(g);
         for (std::size_t h = 0; h < n; ++h) {
-            const std::uint32_t suffix = place->before->suffix[h];
+            const std::uint32_t suffix = arcs.before->suffix[h];
             if (suffix != kNoString) std::copy_n(arcs_.data() + suffix * Y, Y, arcs_.data() + h * Y);
-            for (const std::uint32_t g : own_[h]) arcs_[h * Y + place->pair_label[place->arc_pair[g]]] = g;
+            for (const std::uint32_t g : own_[h]) arcs_[h * Y + place->pair_label[arcs.pair_of[g]]] = g;
         }
     }
 
     std::size_t n_before() const {
         if (first_) return 1;
-        return n_labels_ + (place_ == nullptr ? 0 : place_->before->size());
+        return n_labels_ + (place_ == nullptr ? 0 : place_->arcs->before->size());
     }
     std::size_t n_after() const { return n_labels_ + (place_ == nullptr ? 0 : place_->after->size()); }
     // The last label of a state before; of the start: Y.
     std::uint32_t label(std::size_t r) const {
         if (first_) return n_labels_;
-        return r < n_labels_ ? static_cast<std::uint32_t>(r) : place_->before->label[r - n_labels_];
+        return r < n_labels_ ? static_cast<std::uint32_t>(r) : place_->arcs->before->label[r - n_labels_];
     }
 
     // visit(a, arc or kNoString, log X, state after) for every label a.
@@ -57,11 +58,11 @@ class NgramMoves {
             const std::uint32_t arc = arcs == nullptr ? kNoString : arcs[a];
             std::uint32_t target = kNoString;
             if (arc != kNoString) {
-                target = place_->target[arc];
+                target = place_->target_of(arc);
             } else if (pairs[a] != kNoString) {
-                target = place_->target[place_->n_arcs() + pairs[a]];
+                target = place_->target[place_->arcs->n_inner() + pairs[a]];
             }
-            const double log_x = arc == kNoString ? 0.0 : place_->log_x[arc];
+            const double log_x = arc == kNoString ? 0.0 : place_->arcs->log_x[arc];
             visit(a, arc, log_x, target == kNoString ? a : n_labels_ + target);
         }
     }

@@ -3,14 +3,23 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/lanes.hpp"
 #include "core/base/parallel.hpp"
 
 namespace sparsecrf {
 
-std::uint32_t NgramPlace::arc_of(std::uint32_t string) const {
-    const auto found = std::lower_bound(sorted_string.begin(), sorted_string.end(), string);
-    if (found == sorted_string.end() || *found != string) return kNoString;
-    return sorted_arc[static_cast<std::size_t>(found - sorted_string.begin())];
+std::uint32_t NgramArcs::arc_of(std::uint32_t wanted) const {
+    const auto found = std::lower_bound(sorted_arc.begin(), sorted_arc.end(), wanted,
+                                        [&](std::uint32_t arc, std::uint32_t s) { return string[arc] < s; });
+    return found == sorted_arc.end() || string[*found] != wanted ? kNoString : *found;
+}
+
+std::uint32_t NgramPlace::find_pair(std::uint32_t number) const {
+    for (const auto part : {own_pairs(), other_pairs()}) {
+        const auto found = std::lower_bound(part.begin(), part.end(), number);
+        if (found != part.end() && *found == number) return static_cast<std::uint32_t>(&*found - pair.data());
+    }
+    return kNoString;
 }
 
 NgramPlaces::NgramPlaces(const FeatureSet& features) : features_(features), strings_(features.strings) {
@@ -23,6 +32,8 @@ NgramPlaces::NgramPlaces(const FeatureSet& features) : features_(features), stri
     history_ids_.emplace(std::vector<std::uint32_t>{}, 0);
     histories_.emplace_back();
     places_.emplace_back();
+    arcs_.emplace_back().leaf_ptr.assign(1, 0);
+    arcs_.back().before = &histories_[0];
 }
 
 // The attributes of a position that have n-grams.
@@ -51,10 +62,10 @@ std::vector<std::uint32_t> NgramPlaces::of(const Corpus& corpus) {
             if (is_new) list->second = list_of(corpus, p);
             if (list->second == 0 && after == 0) continue;
             const std::int64_t t = std::min(p - corpus.offsets[i], longest_);
-            const auto key = std::tuple{list->second, after, t};
-            auto made = made_.find(key);
-            if (made == made_.end()) made = made_.emplace(key, make(list->second, after, t)).first;
-            out[static_cast<std::size_t>(p)] = made->second.place;
+            const Key key{list->second, after, t};
+            auto made = made_places_.find(key);
+            if (made == made_places_.end()) made = made_places_.emplace(key, make_place(list->second, after, t)).first;
+            out[static_cast<std::size_t>(p)] = made->second.id;
             after = made->second.before;
         }
     }
@@ -68,6 +79,7 @@ std::uint32_t NgramPlaces::intern_histories(std::vector<std::uint32_t>& strings)
     strings.erase(std::unique(strings.begin(), strings.end()), strings.end());
     const auto [found, is_new] = history_ids_.try_emplace(strings, static_cast<std::uint32_t>(histories_.size()));
     if (!is_new) return found->second;
+    const std::uint32_t id = found->second;
     Histories& made = histories_.emplace_back();
     made.string = strings;
     for (std::uint32_t k = 0; k < strings.size(); ++k) {
@@ -78,73 +90,160 @@ std::uint32_t NgramPlaces::intern_histories(std::vector<std::uint32_t>& strings)
         index_[strings[k]] = k;
     }
     for (const std::uint32_t s : strings) index_[s] = kNoString;
-    return found->second;
+    std::vector<std::uint32_t> longer;
+    for (const std::uint32_t s : strings) {
+        if (strings_.length(s) > 2) longer.push_back(s);
+    }
+    made.longer = longer.size() == strings.size() ? id : intern_histories(longer);
+    return id;
 }
 
-NgramPlaces::Made NgramPlaces::make(std::uint32_t list, std::uint32_t after, std::int64_t t) {
-    std::vector<std::uint32_t> arcs;
+NgramPlaces::Made NgramPlaces::make_place(std::uint32_t list, std::uint32_t after, std::int64_t t) {
+    const Key key{list, histories_[after].longer, t};
+    auto made = made_arcs_.find(key);
+    if (made == made_arcs_.end()) made = made_arcs_.emplace(key, make_arcs(list, histories_[after].longer, t)).first;
+    const auto [arcs, before] = made->second;
+    if (arcs == 0 && after == 0) return {0, 0};
+    NgramPlace& place = places_.emplace_back();
+    place.arcs_id = arcs;
+    place.arcs = &arcs_[arcs];
+    place.after = &histories_[after];
+    lay_pairs(place);
+    lay_targets(place);
+    return {static_cast<std::uint32_t>(places_.size()) - 1, before};
+}
+
+NgramPlaces::Made NgramPlaces::make_arcs(std::uint32_t list, std::uint32_t longer, std::int64_t t) {
+    std::vector<std::uint32_t> strings = histories_[longer].string;
     for (const auto& [x, value] : lists_[list]) {
         for (std::uint32_t k = features_.ngram_ptr[x]; k < features_.ngram_ptr[x + 1]; ++k) {
             const std::uint32_t s = features_.ngram_string[features_.ngram_of[k]];
-            if (strings_.fits(s, t)) arcs.push_back(s);
+            if (strings_.fits(s, t)) strings.push_back(s);
         }
     }
-    for (const std::uint32_t s : histories_[after].string) {
-        if (strings_.length(s) > 2) arcs.push_back(s);
-    }
-    std::sort(arcs.begin(), arcs.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return strings_.length(a) != strings_.length(b) ? strings_.length(a) > strings_.length(b) : a < b;
-    });
-    arcs.erase(std::unique(arcs.begin(), arcs.end()), arcs.end());
+    std::sort(strings.begin(), strings.end());
+    strings.erase(std::unique(strings.begin(), strings.end()), strings.end());
+    if (strings.empty()) return {0, 0};
     std::vector<std::uint32_t> before;
-    for (const std::uint32_t s : arcs) before.push_back(strings_.prefix(s));
+    for (const std::uint32_t s : strings) before.push_back(strings_.prefix(s));
     const std::uint32_t before_id = intern_histories(before);
-    if (arcs.empty() && after == 0) return {0, 0};
 
-    NgramPlace& place = places_.emplace_back();
-    place.before = &histories_[before_id];
-    place.after = &histories_[after];
-    for (std::uint32_t k = 0; k < place.before->size(); ++k) index_[place.before->string[k]] = k;
-    for (const std::uint32_t s : arcs) place.arc_history.push_back(index_[strings_.prefix(s)]);
-    for (const std::uint32_t s : place.before->string) index_[s] = kNoString;
-    lay_pairs(place, arcs);
-    lay_terms(place, lists_[list], t);
-    return {static_cast<std::uint32_t>(places_.size()) - 1, before_id};
+    NgramArcs& arcs = arcs_.emplace_back();
+    arcs.before = &histories_[before_id];
+    order_arcs(arcs, strings, histories_[longer]);
+    lay_parents(arcs);
+    lay_terms(arcs, lists_[list], t);
+    return {static_cast<std::uint32_t>(arcs_.size()) - 1, before_id};
 }
 
-// Pairs, parents and targets. A target of an arc is the longest of its suffixes, itself included, that is a history
-// after; those of at least three labels are arcs.
-void NgramPlaces::lay_pairs(NgramPlace& place, std::span<const std::uint32_t> arcs) {
-    const LabelPairs numbers(features_.n_labels);
-    const auto two = [&](std::uint32_t s) {  // the last two labels, as a string
-        while (strings_.length(s) > 2) s = strings_.suffix(s);
-        return s;
-    };
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;  // number, string
-    const auto add = [&](std::uint32_t s) {
-        pairs.emplace_back(numbers.pair(strings_.first(two(s)), strings_.last(s)), two(s));
-    };
-    for (const std::uint32_t s : arcs) add(s);
-    for (const std::uint32_t s : place.after->string) add(s);
-    std::sort(pairs.begin(), pairs.end());
-    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
-
-    const auto n_arcs = static_cast<std::uint32_t>(arcs.size());
-    std::vector<std::uint32_t> nodes(arcs.begin(), arcs.end());  // strings
-    for (const auto& [number, s] : pairs) {
-        place.pair.push_back(number);
-        place.pair_previous.push_back(numbers.previous(number));
-        place.pair_label.push_back(numbers.label(number));
-        nodes.push_back(s);
+// Leaves by history, then the others, longest first. strings: ascending.
+void NgramPlaces::order_arcs(NgramArcs& arcs, std::span<const std::uint32_t> strings, const Histories& longer) {
+    for (const std::uint32_t s : strings) index_[s] = 0;  // 0: an arc, 1: not a leaf
+    for (const std::uint32_t s : strings) {
+        std::uint32_t up = strings_.suffix(s);
+        while (strings_.length(up) > 2 && index_[up] == kNoString) up = strings_.suffix(up);
+        if (strings_.length(up) > 2) index_[up] = 1;
     }
+    for (const std::uint32_t s : longer.string) index_[s] = 1;
+    std::vector<std::uint32_t> leaves, others;
+    for (const std::uint32_t s : strings) (index_[s] == 0 ? leaves : others).push_back(s);
+    for (const std::uint32_t s : strings) index_[s] = kNoString;
+
+    const Histories& before = *arcs.before;
+    for (std::uint32_t k = 0; k < before.size(); ++k) index_[before.string[k]] = k;
+    const auto history = [&](std::uint32_t s) { return index_[strings_.prefix(s)]; };
+    std::sort(leaves.begin(), leaves.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return std::tuple{history(a), strings_.last(a), a} < std::tuple{history(b), strings_.last(b), b};
+    });
+    std::sort(others.begin(), others.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return strings_.length(a) != strings_.length(b) ? strings_.length(a) > strings_.length(b) : a < b;
+    });
+    arcs.string = leaves;
+    arcs.string.insert(arcs.string.end(), others.begin(), others.end());
+    for (const std::uint32_t s : arcs.string) arcs.history.push_back(history(s));
+    arcs.leaf_ptr.assign(before.size() + 1, 0);
+    for (const std::uint32_t s : leaves) ++arcs.leaf_ptr[history(s) + 1];
+    for (std::size_t h = 0; h < before.size(); ++h) arcs.leaf_ptr[h + 1] += arcs.leaf_ptr[h];
+    for (const std::uint32_t s : before.string) index_[s] = kNoString;
+
+    arcs.sorted_arc.resize(arcs.string.size());
+    for (std::uint32_t k = 0; k < arcs.sorted_arc.size(); ++k) arcs.sorted_arc[k] = k;
+    std::sort(arcs.sorted_arc.begin(), arcs.sorted_arc.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return arcs.string[a] < arcs.string[b]; });
+}
+
+std::uint32_t NgramPlaces::last_two(std::uint32_t string) const {
+    while (strings_.length(string) > 2) string = strings_.suffix(string);
+    return string;
+}
+
+std::uint32_t NgramPlaces::pair_number(std::uint32_t two) const {
+    return LabelPairs(features_.n_labels).pair(strings_.first(two), strings_.last(two));
+}
+
+std::uint32_t NgramPlaces::pair_string(std::uint32_t number) const {
+    const LabelPairs numbers(features_.n_labels);
+    return strings_.find(strings_.single(numbers.label(number)), numbers.previous(number));
+}
+
+void NgramPlaces::lay_parents(NgramArcs& arcs) {
+    for (const std::uint32_t s : arcs.string) arcs.pair.push_back(pair_number(last_two(s)));
+    std::sort(arcs.pair.begin(), arcs.pair.end());
+    arcs.pair.erase(std::unique(arcs.pair.begin(), arcs.pair.end()), arcs.pair.end());
+    const std::uint32_t n_leaves = arcs.n_leaves(), n_inner = arcs.n_inner();
+    std::vector<std::uint32_t> nodes(arcs.string.begin() + n_leaves, arcs.string.end());  // strings
+    for (const std::uint32_t number : arcs.pair) nodes.push_back(pair_string(number));
     for (std::uint32_t k = 0; k < nodes.size(); ++k) index_[nodes[k]] = k;
-    for (const std::uint32_t s : arcs) {
+    for (const std::uint32_t s : arcs.string) {
         std::uint32_t up = strings_.suffix(s);
         while (index_[up] == kNoString) up = strings_.suffix(up);
-        place.arc_parent.push_back(index_[up]);
-        place.arc_pair.push_back(index_[two(s)] - n_arcs);
+        arcs.parent.push_back(index_[up]);
+        arcs.pair_of.push_back(index_[last_two(s)] - n_inner);
     }
-    for (const std::uint32_t s : place.after->string) place.after_node.push_back(index_[s]);
+    for (const std::uint32_t s : nodes) index_[s] = kNoString;
+}
+
+void NgramPlaces::lay_terms(NgramArcs& arcs, const List& list, std::int64_t t) {
+    for (const auto& [x, value] : list) {
+        for (std::uint32_t k = features_.ngram_ptr[x]; k < features_.ngram_ptr[x + 1]; ++k) {
+            const std::uint32_t feature = features_.ngram_of[k], s = features_.ngram_string[feature];
+            if (strings_.fits(s, t)) arcs.terms.push_back({arcs.arc_of(s), feature, value});
+        }
+    }
+    for (std::vector<double>* x : {&arcs.log_x, &arcs.x, &arcs.x_parent, &arcs.more}) x->resize(arcs.n_arcs());
+}
+
+void NgramPlaces::lay_pairs(NgramPlace& place) {
+    const std::vector<std::uint32_t>& own = place.arcs->pair;
+    std::vector<std::uint32_t> others;
+    for (const std::uint32_t s : place.after->string) {
+        const std::uint32_t number = pair_number(last_two(s));
+        if (!std::binary_search(own.begin(), own.end(), number)) others.push_back(number);
+    }
+    std::sort(others.begin(), others.end());
+    others.erase(std::unique(others.begin(), others.end()), others.end());
+    place.pair = own;
+    place.pair.insert(place.pair.end(), others.begin(), others.end());
+    const LabelPairs numbers(features_.n_labels);
+    for (const std::uint32_t number : place.pair) {
+        place.pair_previous.push_back(numbers.previous(number));
+        place.pair_label.push_back(numbers.label(number));
+        place.pair_cell.push_back(numbers.previous(number) * static_cast<std::uint32_t>(padded(features_.n_labels)) +
+                                  numbers.label(number));
+    }
+}
+
+// The target of a node is the longest of its suffixes, itself included, that is a history after; those of at least three
+// labels are arcs that are not leaves.
+void NgramPlaces::lay_targets(NgramPlace& place) {
+    const NgramArcs& arcs = *place.arcs;
+    std::vector<std::uint32_t> nodes(arcs.string.begin() + arcs.n_leaves(), arcs.string.end());  // strings
+    for (const std::uint32_t number : place.pair) nodes.push_back(pair_string(number));
+    for (std::uint32_t k = 0; k < nodes.size(); ++k) index_[nodes[k]] = k;
+    for (const std::uint32_t s : place.after->string) {
+        place.after_node.push_back(index_[s]);
+        place.after_pair.push_back(index_[last_two(s)] - arcs.n_inner());
+    }
     for (const std::uint32_t s : nodes) index_[s] = kNoString;
 
     for (std::uint32_t k = 0; k < place.after->size(); ++k) index_[place.after->string[k]] = k;
@@ -153,39 +252,26 @@ void NgramPlaces::lay_pairs(NgramPlace& place, std::span<const std::uint32_t> ar
         place.target.push_back(s == 0 ? kNoString : index_[s]);
     }
     for (const std::uint32_t s : place.after->string) index_[s] = kNoString;
-
-    std::vector<std::uint32_t> order(arcs.size());
-    for (std::uint32_t k = 0; k < order.size(); ++k) order[k] = k;
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return arcs[a] < arcs[b]; });
-    for (const std::uint32_t k : order) place.sorted_string.push_back(arcs[k]);
-    place.sorted_arc = std::move(order);
-}
-
-void NgramPlaces::lay_terms(NgramPlace& place, const List& list, std::int64_t t) {
-    for (const auto& [x, value] : list) {
-        for (std::uint32_t k = features_.ngram_ptr[x]; k < features_.ngram_ptr[x + 1]; ++k) {
-            const std::uint32_t feature = features_.ngram_of[k], s = features_.ngram_string[feature];
-            if (strings_.fits(s, t)) place.terms.push_back({place.arc_of(s), feature, value});
-        }
-    }
-    for (std::vector<double>* x : {&place.log_x, &place.x, &place.x_parent}) x->resize(place.n_arcs());
 }
 
 void NgramPlaces::assign(std::span<const double> w, int threads) {
     const double* ngram = w.data() + features_.first_ngram();
-    parallel_for(static_cast<std::int64_t>(places_.size()), threads, 1, [&](int, std::int64_t id) {
-        NgramPlace& place = places_[static_cast<std::size_t>(id)];
-        const std::size_t n = place.n_arcs();
-        std::fill(place.log_x.begin(), place.log_x.end(), 0.0);
-        for (const NgramPlace::Term& term : place.terms) place.log_x[term.arc] += term.value * ngram[term.feature];
-        place.low = place.high = 0.0;
-        for (std::size_t g = n; g-- > 0;) {  // parents come after their children
-            const std::uint32_t parent = place.arc_parent[g];
-            if (parent < n) place.log_x[g] += place.log_x[parent];
-            place.x[g] = std::exp(place.log_x[g]);
-            place.x_parent[g] = parent < n ? place.x[parent] : 1.0;
-            place.low = std::min(place.low, place.log_x[g]);
-            place.high = std::max(place.high, place.log_x[g]);
+    parallel_for(static_cast<std::int64_t>(arcs_.size()), threads, 1, [&](int, std::int64_t id) {
+        NgramArcs& arcs = arcs_[static_cast<std::size_t>(id)];
+        const std::uint32_t n_leaves = arcs.n_leaves(), n_inner = arcs.n_inner();
+        std::fill(arcs.log_x.begin(), arcs.log_x.end(), 0.0);
+        for (const NgramArcs::Term& term : arcs.terms) arcs.log_x[term.arc] += term.value * ngram[term.feature];
+        arcs.low = arcs.high = 0.0;
+        for (std::size_t g = arcs.n_arcs(); g-- > 0;) {  // parents come after their children
+            const double own = arcs.log_x[g];
+            const bool pair = arcs.parent[g] >= n_inner;
+            const std::size_t parent = n_leaves + arcs.parent[g];
+            if (!pair) arcs.log_x[g] += arcs.log_x[parent];
+            arcs.x[g] = std::exp(arcs.log_x[g]);
+            arcs.x_parent[g] = pair ? 1.0 : arcs.x[parent];
+            arcs.more[g] = arcs.x_parent[g] * std::expm1(own);
+            arcs.low = std::min(arcs.low, arcs.log_x[g]);
+            arcs.high = std::max(arcs.high, arcs.log_x[g]);
         }
     });
 }

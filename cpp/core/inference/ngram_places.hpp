@@ -8,8 +8,10 @@
 //     X(c a) = exp( sum of theta_t over the suffixes of c a of at least three labels )
 //     par    = the longest proper suffix of an arc among the arcs, or else its last pair, with X = 1
 //
-// All of it depends on the n-gram attributes at t and on Q_{t+1} (and, near the beginning, on t): positions with the
-// same share a `NgramPlace`. Only X changes with the weights.
+// The arcs depend on the n-gram attributes at t and on the histories of at least three labels in Q_{t+1} (and, near the
+// beginning, on t): positions with the same share `NgramArcs`, all positions with the same attributes if no string has
+// more than three labels. Where arcs lead to depends on all of Q_{t+1}: positions with the same share a `NgramPlace`.
+// Only X changes with the weights.
 #pragma once
 
 #include <cstdint>
@@ -34,27 +36,24 @@ struct Histories {
     std::vector<std::uint32_t>
         suffix;                        // index of the longest proper suffix among them; kNoString: its last label alone
     std::vector<std::uint32_t> label;  // the last label
+    std::uint32_t longer = 0;          // id of those of them with at least three labels
     std::size_t size() const { return string.size(); }
 };
 
-struct NgramPlace {
-    const Histories* before = nullptr;  // Q_t
-    const Histories* after = nullptr;   // Q_{t+1}
-
-    // Arcs, longest first. Nodes are arcs, then pairs: pair k is node n_arcs() + k.
-    std::vector<std::uint32_t> arc_history;    // index into before
-    std::vector<std::uint32_t> arc_parent;     // node
-    std::vector<std::uint32_t> arc_pair;       // index into pair
-    std::vector<double> log_x, x, x_parent;    // X, and that of the parent
-    std::vector<std::uint32_t> sorted_string;  // strings of the arcs, ascending, and
-    std::vector<std::uint32_t> sorted_arc;     // which arc each is
-
-    // Pairs that an arc or a history ends in, ascending: numbered as in LabelPairs.
-    std::vector<std::uint32_t> pair;
-    std::vector<std::uint32_t> pair_previous, pair_label;
-
-    std::vector<std::uint32_t> target;      // [arcs + pairs] the history after: index into after; kNoString: the label
-    std::vector<std::uint32_t> after_node;  // [after] the node that leads to a history
+// Arcs: first leaves, by history, then the others, longest first, so that children come before their parents. A leaf is
+// no arc's parent and no history after t: where its parent leads, it leads. Most arcs are leaves.
+// Nodes: arcs that are not leaves, then pairs (those of NgramPlace: first the pairs that arcs end in).
+struct NgramArcs {
+    const Histories* before = nullptr;      // Q_t
+    std::vector<std::uint32_t> leaf_ptr;    // [before + 1] leaves of a history
+    std::vector<std::uint32_t> history;     // [arcs] index into before
+    std::vector<std::uint32_t> parent;      // [arcs] node
+    std::vector<std::uint32_t> pair_of;     // [arcs] index into pair
+    std::vector<std::uint32_t> pair;        // pairs that arcs end in, ascending: numbered as in LabelPairs
+    std::vector<double> log_x, x;           // [arcs] X
+    std::vector<double> x_parent, more;     // [arcs] that of the parent, and X minus it
+    std::vector<std::uint32_t> string;      // [arcs]
+    std::vector<std::uint32_t> sorted_arc;  // [arcs] by ascending string
 
     // theta of an arc: the sum of value * weight of the n-gram features here.
     struct Term {
@@ -64,10 +63,34 @@ struct NgramPlace {
     std::vector<Term> terms;
     double low = 0.0, high = 0.0;  // range of log X, 0 included
 
-    std::size_t n_arcs() const { return arc_history.size(); }
-    std::size_t n_nodes() const { return arc_history.size() + pair.size(); }
+    std::uint32_t n_leaves() const { return leaf_ptr.back(); }
+    std::uint32_t n_arcs() const { return static_cast<std::uint32_t>(history.size()); }
+    std::uint32_t n_inner() const { return n_arcs() - n_leaves(); }  // arcs that are not leaves
+    std::uint32_t n_nodes() const { return n_inner() + static_cast<std::uint32_t>(pair.size()); }
     // The arc of a string; kNoString: none.
     std::uint32_t arc_of(std::uint32_t string) const;
+};
+
+struct NgramPlace {
+    const NgramArcs* arcs = nullptr;
+    const Histories* after = nullptr;  // Q_{t+1}
+    std::uint32_t arcs_id = 0;
+
+    // Pairs: those of the arcs, then others that are histories after t, each part ascending.
+    std::vector<std::uint32_t> pair, pair_previous, pair_label;
+    std::vector<std::uint32_t> pair_cell;   // y' Yp + y
+    std::vector<std::uint32_t> target;      // [nodes] the history after: index into after; kNoString: the label
+    std::vector<std::uint32_t> after_node;  // [after] the node that leads to a history, and
+    std::vector<std::uint32_t> after_pair;  // [after] the pair that it ends in
+
+    std::uint32_t n_pairs() const { return static_cast<std::uint32_t>(pair.size()); }
+    // The pairs of the arcs, and the others.
+    std::span<const std::uint32_t> own_pairs() const { return std::span(pair).first(arcs->pair.size()); }
+    std::span<const std::uint32_t> other_pairs() const { return std::span(pair).subspan(arcs->pair.size()); }
+    std::uint32_t find_pair(std::uint32_t number) const;  // index into pair; kNoString: none
+    std::uint32_t target_of(std::uint32_t arc) const {
+        return target[arc < arcs->n_leaves() ? arcs->parent[arc] : arc - arcs->n_leaves()];
+    }
 };
 
 // Makes the places of corpora for one set of features. Not thread-safe.
@@ -83,6 +106,8 @@ class NgramPlaces {
 
     const NgramPlace& place(std::uint32_t id) const { return places_[id]; }
     std::uint32_t size() const { return static_cast<std::uint32_t>(places_.size()); }
+    const NgramArcs& arcs(std::uint32_t id) const { return arcs_[id]; }
+    std::uint32_t n_arcs() const { return static_cast<std::uint32_t>(arcs_.size()); }
     const FeatureSet& features() const { return features_; }
 
    private:
@@ -90,11 +115,18 @@ class NgramPlaces {
     std::uint32_t list_of(const Corpus& corpus, std::int64_t position);
     std::uint32_t intern_histories(std::vector<std::uint32_t>& strings);
     struct Made {
-        std::uint32_t place, before;  // ids
+        std::uint32_t id, before;  // of a place or of arcs, and of the histories before
     };
-    Made make(std::uint32_t list, std::uint32_t after, std::int64_t t);
-    void lay_pairs(NgramPlace& place, std::span<const std::uint32_t> arcs);
-    void lay_terms(NgramPlace& place, const List& list, std::int64_t t);
+    Made make_place(std::uint32_t list, std::uint32_t after, std::int64_t t);
+    Made make_arcs(std::uint32_t list, std::uint32_t longer, std::int64_t t);
+    void order_arcs(NgramArcs& arcs, std::span<const std::uint32_t> strings, const Histories& longer);
+    void lay_parents(NgramArcs& arcs);
+    void lay_terms(NgramArcs& arcs, const List& list, std::int64_t t);
+    void lay_pairs(NgramPlace& place);
+    void lay_targets(NgramPlace& place);
+    std::uint32_t last_two(std::uint32_t string) const;
+    std::uint32_t pair_number(std::uint32_t two) const;
+    std::uint32_t pair_string(std::uint32_t number) const;
 
     const FeatureSet& features_;
     const LabelStrings& strings_;
@@ -103,7 +135,9 @@ class NgramPlaces {
     std::vector<List> lists_;
     std::map<std::vector<std::uint32_t>, std::uint32_t> history_ids_;
     std::deque<Histories> histories_;
-    std::map<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>, Made> made_;  // list, after, position
+    using Key = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;  // list, histories after, position
+    std::map<Key, Made> made_places_, made_arcs_;
+    std::deque<NgramArcs> arcs_;
     std::deque<NgramPlace> places_;
     std::vector<std::uint32_t> index_;  // [strings] scratch: kNoString between uses
 };

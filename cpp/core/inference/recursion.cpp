@@ -107,7 +107,7 @@ bool Recursion::forward_linear(Lattice& lattice) {
         }
         double spread = (high - low) + (transition.high() - transition.low()) + (rest_high_[t] - rest_low_[t]);
         const NgramPlace* place = ngrams ? lattice.ngrams.place[t] : nullptr;
-        if (place != nullptr) spread += place->high - place->low;
+        if (place != nullptr) spread += place->arcs->high - place->arcs->low;
         if (!(spread <= (forbids ? kSafeForbiddenSpread : kSafeSpread))) return false;
 
         const double* u = u_.data();

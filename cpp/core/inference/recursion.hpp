@@ -53,9 +53,13 @@ class Recursion {
 
     // Label n-grams (recursion_ngrams.cpp, recursion_ngrams_log.cpp).
     void open_ngrams(Lattice& lattice);
+    void lay_ngrams(NgramLattice& of);
+    void ngram_pair_weights(Lattice& lattice, std::int64_t t);
     bool ngrams_forward(Lattice& lattice, std::int64_t t, double* u);
     void ngrams_masses(Lattice& lattice, std::int64_t t);
     bool ngrams_marginals(Lattice& lattice, std::int64_t t, const double* beta);
+    bool ngram_arc_marginals(Lattice& lattice, std::int64_t t);
+    bool leaves_backward(const NgramArcs& arcs, const double* before, const double* flow);
     void ngrams_backward(const Lattice& lattice, std::int64_t t, double* beta);
     void ngrams_forward_log(Lattice& lattice);
     void ngrams_backward_log(Lattice& lattice);

@@ -20,171 +20,253 @@ constexpr double kLargeTerm = 0x1p10;   // of a sum that is a probability
 void Recursion::open_ngrams(Lattice& lattice) {
     NgramLattice& of = lattice.ngrams;
     of.place.clear();
+    of.logarithmic = false;
     const NgramTables* tables = potentials_.ngrams();
     if (tables == nullptr) return;
-    of.arc_ptr.assign(1, 0);
-    of.pair_ptr.assign(1, 0);
-    of.history_ptr.assign(1, 0);
     bool any = false;
     for (std::int64_t t = 0; t < lattice.length; ++t) {
-        const NgramPlace* place = tables->at(lattice.first + t);
-        any = any || place != nullptr;
-        of.place.push_back(place);
-        const auto more = [&](std::vector<std::int64_t>& ptr, std::size_t n) {
-            ptr.push_back(ptr.back() + static_cast<std::int64_t>(n));
-        };
-        more(of.arc_ptr, place == nullptr ? 0 : place->n_arcs());
-        more(of.pair_ptr, place == nullptr ? 0 : place->pair.size());
-        more(of.history_ptr, place == nullptr ? 0 : place->after->size());
+        of.place.push_back(tables->at(lattice.first + t));
+        any = any || of.place.back() != nullptr;
     }
-    if (!any) of.place.clear();
-    of.mass.resize(static_cast<std::size_t>(of.history_ptr.back()));
-    of.p.resize(static_cast<std::size_t>(of.arc_ptr.back()));
-    for (std::vector<double>* x : {&of.weight, &of.pair_p, &of.extra}) {
-        x->resize(static_cast<std::size_t>(of.pair_ptr.back()));
+    if (any) {
+        lay_ngrams(of);
+    } else {
+        of.place.clear();
+    }
+}
+
+void Recursion::lay_ngrams(NgramLattice& of) {
+    for (std::vector<std::int64_t>* ptr : {&of.arc_ptr, &of.node_ptr, &of.pair_ptr, &of.history_ptr}) ptr->assign(1, 0);
+    const auto more = [](std::vector<std::int64_t>& ptr, std::size_t n) {
+        ptr.push_back(ptr.back() + static_cast<std::int64_t>(n));
+    };
+    for (const NgramPlace* place : of.place) {
+        const bool here = place != nullptr;
+        more(of.arc_ptr, !here ? 0 : of.logarithmic ? place->arcs->n_arcs() : place->arcs->n_inner());
+        more(of.node_ptr, here ? place->arcs->n_nodes() : 0);
+        more(of.pair_ptr, here ? place->n_pairs() : 0);
+        more(of.history_ptr, here ? place->after->size() : 0);
+    }
+    const auto resize = [](std::vector<double>& x, const std::vector<std::int64_t>& ptr) {
+        if (x.size() < static_cast<std::size_t>(ptr.back())) x.resize(static_cast<std::size_t>(ptr.back()));
+    };
+    resize(of.p, of.arc_ptr);
+    for (std::vector<double>* x : {&of.leaves, &of.flow}) resize(*x, of.node_ptr);
+    for (std::vector<double>* x : {&of.weight, &of.pair_p, &of.extra}) resize(*x, of.pair_ptr);
+    resize(of.mass, of.history_ptr);
+}
+
+// E of the pairs: of the base list, times exp(delta) where the rest list has the pair.
+void Recursion::ngram_pair_weights(Lattice& lattice, std::int64_t t) {
+    NgramLattice& of = lattice.ngrams;
+    const NgramPlace& place = *of.place[t];
+    double* weight = of.weight.data() + of.pair_ptr[t];
+    const Transition& transition = potentials_.transition(lattice.first + t);
+    if (t > 0 && transition.dense()) {
+        const double* e = transition.matrix();
+        for (std::size_t k = 0; k < place.n_pairs(); ++k) weight[k] = e[place.pair_cell[k]];
+    } else {
+        std::fill_n(weight, place.n_pairs(), 1.0);
+        transition.multiply(place.own_pairs(), weight);
+        transition.multiply(place.other_pairs(), weight + place.own_pairs().size());
+    }
+    const RestPairs& rest = lattice.rest;
+    for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
+        const std::uint32_t found = place.find_pair(rest.pair[k]);
+        if (found != kNoString) weight[found] *= std::exp(rest.delta[k]);
     }
 }
 
 // For every arc, longest first, and then every pair (X = 1, A = alpha),
 //     mass(c a) = A(c) X(c a) + sum over arcs d whose parent is c a of  mass(d) - A(d's history) X(c a)
-// and u(a) += E(y', a) (mass(y' a) - alpha(y')). The masses stay in node_.
+// and u(a) += E(y', a) (mass(y' a) - alpha(y')). Of a leaf d that is A (X(d) - X(c a)). The masses stay in node_.
 bool Recursion::ngrams_forward(Lattice& lattice, std::int64_t t, double* u) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
-    const std::size_t n = place.n_arcs(), n_pairs = place.pair.size();
+    const NgramArcs& arcs = *place.arcs;
+    const std::size_t n_inner = arcs.n_inner(), n_own = arcs.pair.size(), n_pairs = place.n_pairs();
+    ngram_pair_weights(lattice, t);
+    node_.resize(n_inner + n_pairs);
+    if (t == 0) {
+        std::fill_n(node_.data() + n_inner, n_pairs, 1.0);
+        return true;
+    }
     const double* alpha = lattice.alpha + (t - 1) * stride_;
-    const double* before = t == 0 ? nullptr : of.mass.data() + of.history_ptr[t - 1];
-    double* weight = of.weight.data() + of.pair_ptr[t];
-    const Transition& transition = potentials_.transition(lattice.first + t);
-    if (t > 0 && transition.dense()) {
-        for (std::size_t k = 0; k < n_pairs; ++k) {
-            weight[k] =
-                transition.weight(static_cast<int>(place.pair_previous[k]), static_cast<int>(place.pair_label[k]));
-        }
-    } else {
-        std::fill_n(weight, n_pairs, 1.0);
-        transition.multiply(place.pair, weight);
+    const double* before = of.before(t);
+    double* leaves = of.leaves.data() + of.node_ptr[t];
+    std::fill_n(leaves, n_inner + n_own, 0.0);
+    const std::uint32_t* parent = arcs.parent.data();
+    const double* more = arcs.more.data();
+    for (std::size_t h = 0; h + 1 < arcs.leaf_ptr.size(); ++h) {
+        const double mass = before[h];
+        for (std::uint32_t k = arcs.leaf_ptr[h]; k < arcs.leaf_ptr[h + 1]; ++k) leaves[parent[k]] += mass * more[k];
     }
-    const RestPairs& rest = lattice.rest;
-    for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
-        const auto found = std::lower_bound(place.pair.begin(), place.pair.end(), rest.pair[k]);
-        if (found != place.pair.end() && *found == rest.pair[k])
-            weight[found - place.pair.begin()] *= std::exp(rest.delta[k]);
-    }
-    node_.assign(n + n_pairs, 0.0);
-    for (std::size_t g = 0; g < n; ++g) {
-        const double mass = before[place.arc_history[g]], own = mass * place.x[g];
+    std::copy_n(leaves, n_inner + n_own, node_.data());
+    for (std::size_t g = 0; g < n_inner; ++g) {
+        const std::size_t arc = arcs.n_leaves() + g;
+        const double mass = before[arcs.history[arc]], own = mass * arcs.x[arc];
         const double value = own + node_[g];
         if (!(value >= kCancelled * own)) return false;
         node_[g] = value;
-        node_[place.arc_parent[g]] += value - mass * place.x_parent[g];
+        node_[arcs.parent[arc]] += value - mass * arcs.x_parent[arc];
     }
-    if (t == 0) {
-        std::fill_n(node_.data() + n, n_pairs, 1.0);
-        return true;
-    }
+    const double* weight = of.weight.data() + of.pair_ptr[t];
     std::copy_n(u, stride_, touched_.data());
-    for (std::size_t k = 0; k < n_pairs; ++k) {
-        const double own = alpha[place.pair_previous[k]], more = node_[n + k];
-        node_[n + k] = own + more;
-        if (!(own + more >= kCancelled * own)) return false;
-        u[place.pair_label[k]] += weight[k] * more;
+    bool safe = true;
+    for (std::size_t k = 0; k < n_own; ++k) {
+        const double own = alpha[place.pair_previous[k]], sum = node_[n_inner + k];
+        node_[n_inner + k] = own + sum;
+        safe &= own + sum >= kCancelled * own;
+        u[place.pair_label[k]] += weight[k] * sum;
     }
-    for (int y = 0; y < n_labels_; ++y) {
-        if (!(u[y] >= kCancelled * touched_[y])) return false;
-    }
-    return true;
+    for (std::size_t k = n_own; k < n_pairs; ++k) node_[n_inner + k] = alpha[place.pair_previous[k]];
+    for (int y = 0; y < n_labels_; ++y) safe &= u[y] >= kCancelled * touched_[y];
+    return safe;
 }
 
 // A'(s a) = e(a) / c E(y', a) mass(s a) for the histories after t; v holds e / c.
 void Recursion::ngrams_masses(Lattice& lattice, std::int64_t t) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
-    const std::size_t n = place.n_arcs();
     const double* weight = of.weight.data() + of.pair_ptr[t];
     const double* scaled = lattice.v + t * stride_;
     double* mass = of.mass.data() + of.history_ptr[t];
     for (std::size_t k = 0; k < place.after->size(); ++k) {
-        const std::uint32_t node = place.after_node[k];
-        const std::size_t pair = node < n ? place.arc_pair[node] : node - n;
-        mass[k] = scaled[place.after->label[k]] * weight[pair] * node_[node];
+        mass[k] = scaled[place.after->label[k]] * weight[place.after_pair[k]] * node_[place.after_node[k]];
     }
 }
 
 // With B' of the histories after t and V = X e / c B'(target) at the nodes,
 //     p_t(y)  = alpha(y) beta(y) + sum over histories q that end in y of A'(q) (B'(q) - B'(its longest proper suffix))
 //     p(c a)  = E(y', a) (A(c) V(c a) + R(c a)),   R(g) = sum over arcs d with parent g of A (V(d) - V(g)) + R(d)
-// and likewise for pairs. dB(c) = sum over arcs c a of E (V(c a) - V(parent)) stays in new_beta_, V in node_.
+// and likewise for pairs. A leaf leads where its parent g does, so its part of R(g) is e / c B'(target) A (X(d) - X(g)).
+// dB(c) = sum over arcs c a of E (V(c a) - V(parent)) stays in new_beta_, V in node_.
 bool Recursion::ngrams_marginals(Lattice& lattice, std::int64_t t, const double* beta) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
-    const std::size_t n = place.n_arcs(), n_pairs = place.pair.size();
-    const double* v = lattice.v + t * stride_;
-    const double* alpha = lattice.alpha + (t - 1) * stride_;
-    const double* before = t == 0 ? nullptr : of.mass.data() + of.history_ptr[t - 1];
     const double* after = of.mass.data() + of.history_ptr[t];
-    const double* weight = of.weight.data() + of.pair_ptr[t];
     double* p = lattice.p + t * stride_;
+    bool safe = true;
     for (std::size_t k = 0; k < place.after->size(); ++k) {
         const std::uint32_t suffix = place.after->suffix[k], y = place.after->label[k];
         const double below = suffix == kNoString ? beta[y] : history_beta_[suffix];
-        if (!(after[k] * below <= kLargeTerm)) return false;
+        safe &= after[k] * below <= kLargeTerm;
         p[y] += after[k] * (history_beta_[k] - below);
     }
-    node_.resize(n + n_pairs);
-    const auto onward = [&](std::size_t node, std::uint32_t y) {
-        const std::uint32_t target = place.target[node];
-        return target == kNoString ? v[y] : scaled_[y] * history_beta_[target];
-    };
-    for (std::size_t k = 0; k < n_pairs; ++k) node_[n + k] = onward(n + k, place.pair_label[k]);
-    for (std::size_t g = 0; g < n; ++g) node_[g] = place.x[g] * onward(g, place.pair_label[place.arc_pair[g]]);
-    node_sum_.assign(n + n_pairs, 0.0);
-    new_beta_.assign(place.before->size(), 0.0);
-    double* arc_p = of.p.data() + of.arc_ptr[t];
-    for (std::size_t g = 0; g < n; ++g) {
-        const std::uint32_t parent = place.arc_parent[g];
-        const double mass = before[place.arc_history[g]], e = weight[place.arc_pair[g]];
-        const double more = node_[g] - node_[parent];
-        if (!(mass * e * node_[parent] <= kLargeTerm)) return false;
-        arc_p[g] = e * (mass * node_[g] + node_sum_[g]);
-        node_sum_[parent] += mass * more + node_sum_[g];
-        new_beta_[place.arc_history[g]] += e * more;
-    }
+    if (!safe || !ngram_arc_marginals(lattice, t)) return false;
+
+    const std::size_t n_inner = place.arcs->n_inner(), n_pairs = place.n_pairs();
+    const double* v = lattice.v + t * stride_;
+    const double* alpha = lattice.alpha + (t - 1) * stride_;
+    const double* weight = of.weight.data() + of.pair_ptr[t];
     double* pair_p = of.pair_p.data() + of.pair_ptr[t];
     double* extra = of.extra.data() + of.pair_ptr[t];
     for (std::size_t k = 0; k < n_pairs; ++k) {
         const double mass = t == 0 ? 1.0 : alpha[place.pair_previous[k]], plain = v[place.pair_label[k]];
-        if (!(mass * weight[k] * plain <= kLargeTerm)) return false;
-        extra[k] = weight[k] * (mass * (node_[n + k] - plain) + node_sum_[n + k]);
-        pair_p[k] = weight[k] * mass * plain + extra[k];
+        const double sum = weight[k] * mass * plain;
+        safe &= sum <= kLargeTerm;
+        extra[k] = weight[k] * (mass * (node_[n_inner + k] - plain) + node_sum_[n_inner + k]);
+        pair_p[k] = sum + extra[k];
     }
     RestPairs& rest = lattice.rest;
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
-        const auto found = std::lower_bound(place.pair.begin(), place.pair.end(), rest.pair[k]);
-        if (found == place.pair.end() || *found != rest.pair[k]) continue;
-        double& more = extra[found - place.pair.begin()];
-        rest.p[k] += more;
-        rest.extra[k] += more;
-        more = 0.0;
+        const std::uint32_t found = place.find_pair(rest.pair[k]);
+        if (found == kNoString) continue;
+        rest.p[k] += extra[found];
+        rest.extra[k] += extra[found];
+        extra[found] = 0.0;
     }
-    return true;
+    return safe;
+}
+
+// V in node_, R in node_sum_, dB in new_beta_, the flow of the nodes and the probabilities of arcs that are not leaves.
+bool Recursion::ngram_arc_marginals(Lattice& lattice, std::int64_t t) {
+    NgramLattice& of = lattice.ngrams;
+    const NgramPlace& place = *of.place[t];
+    const NgramArcs& arcs = *place.arcs;
+    const std::size_t n_inner = arcs.n_inner(), n_own = arcs.pair.size(), n_pairs = place.n_pairs();
+    const double* v = lattice.v + t * stride_;
+    const double* weight = of.weight.data() + of.pair_ptr[t];
+    const double* leaves = of.leaves.data() + of.node_ptr[t];
+    double* flow = of.flow.data() + of.node_ptr[t];
+    const auto onward = [&](std::size_t node, std::uint32_t y) {
+        const std::uint32_t target = place.target[node];
+        return target == kNoString ? v[y] : scaled_[y] * history_beta_[target];
+    };
+    node_.resize(n_inner + n_pairs);
+    node_sum_.assign(n_inner + n_pairs, 0.0);
+    new_beta_.assign(arcs.before->size(), 0.0);
+    for (std::size_t k = 0; k < n_pairs; ++k) node_[n_inner + k] = onward(n_inner + k, place.pair_label[k]);
+    if (t == 0) return true;
+    for (std::size_t k = 0; k < n_own; ++k) {
+        flow[n_inner + k] = weight[k] * node_[n_inner + k];
+        node_sum_[n_inner + k] = node_[n_inner + k] * leaves[n_inner + k];
+    }
+    const double* before = of.before(t);
+    double* arc_p = of.p.data() + of.arc_ptr[t];
+    bool safe = true;
+    for (std::size_t g = 0; g < n_inner; ++g) {
+        const std::size_t arc = arcs.n_leaves() + g, pair = arcs.pair_of[arc];
+        const double to = onward(g, place.pair_label[pair]);
+        flow[g] = weight[pair] * to;
+        node_[g] = arcs.x[arc] * to;
+        node_sum_[g] += to * leaves[g];
+    }
+    for (std::size_t g = 0; g < n_inner; ++g) {
+        const std::size_t arc = arcs.n_leaves() + g, parent = arcs.parent[arc], h = arcs.history[arc];
+        const double mass = before[h], e = weight[arcs.pair_of[arc]], more = node_[g] - node_[parent];
+        safe &= mass * e * node_[parent] <= kLargeTerm;
+        arc_p[g] = e * (mass * node_[g] + node_sum_[g]);
+        node_sum_[parent] += mass * more + node_sum_[g];
+        new_beta_[h] += e * more;
+    }
+    return safe && leaves_backward(arcs, before, flow);
+}
+
+// dB(c) += sum over leaves c a of flow(parent) (X - X(parent)).
+bool Recursion::leaves_backward(const NgramArcs& arcs, const double* before, const double* flow) {
+    const std::uint32_t* parent = arcs.parent.data();
+    const double *more = arcs.more.data(), *x_parent = arcs.x_parent.data();
+    const bool pairs_only = arcs.n_inner() == 0;  // all parents have X = 1
+    bool safe = true;
+    for (std::size_t h = 0; h + 1 < arcs.leaf_ptr.size(); ++h) {
+        const std::uint32_t first = arcs.leaf_ptr[h], last = arcs.leaf_ptr[h + 1];
+        double sum = 0.0, size = 0.0;
+        if (pairs_only) {
+            for (std::uint32_t k = first; k < last; ++k) {
+                const double f = flow[parent[k]];
+                sum += f * more[k];
+                size += f;
+            }
+        } else {
+            for (std::uint32_t k = first; k < last; ++k) {
+                const double f = flow[parent[k]];
+                sum += f * more[k];
+                size += f * x_parent[k];
+            }
+        }
+        new_beta_[h] += sum;
+        safe &= before[h] * size <= kLargeTerm;
+    }
+    return safe;
 }
 
 // beta(y') += E(y', a) (V(y' a) - v(a)) for pairs that are histories after t, and B of the histories before t.
 void Recursion::ngrams_backward(const Lattice& lattice, std::int64_t t, double* beta) {
     const NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
-    const std::size_t n = place.n_arcs();
+    const Histories& before = *place.arcs->before;
+    const std::size_t n_inner = place.arcs->n_inner();
     const double* v = lattice.v + t * stride_;
     const double* weight = of.weight.data() + of.pair_ptr[t];
     for (std::size_t k = 0; k < place.pair.size(); ++k) {
-        if (place.target[n + k] == kNoString) continue;
-        beta[place.pair_previous[k]] += weight[k] * (node_[n + k] - v[place.pair_label[k]]);
+        if (place.target[n_inner + k] == kNoString) continue;
+        beta[place.pair_previous[k]] += weight[k] * (node_[n_inner + k] - v[place.pair_label[k]]);
     }
     for (int y = 0; y < n_labels_; ++y) beta[y] = std::max(beta[y], 0.0);
-    for (std::size_t k = 0; k < place.before->size(); ++k) {
-        const std::uint32_t suffix = place.before->suffix[k];
-        const double below = suffix == kNoString ? beta[place.before->label[k]] : new_beta_[suffix];
+    for (std::size_t k = 0; k < before.size(); ++k) {
+        const std::uint32_t suffix = before.suffix[k];
+        const double below = suffix == kNoString ? beta[before.label[k]] : new_beta_[suffix];
         new_beta_[k] = std::max(below + new_beta_[k], 0.0);
     }
     std::swap(history_beta_, new_beta_);

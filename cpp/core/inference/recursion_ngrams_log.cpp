@@ -32,6 +32,8 @@ void log_add(double& into, double x) {
 
 void Recursion::ngrams_forward_log(Lattice& lattice) {
     CompensatedSum log_z;
+    lattice.ngrams.logarithmic = true;
+    lay_ngrams(lattice.ngrams);
     log_mass_.resize(static_cast<std::size_t>(lattice.length));
     NgramMoves moves(n_labels_);
     for (std::int64_t t = 0; t < lattice.length; ++t) {
@@ -91,7 +93,7 @@ void Recursion::ngrams_backward_log(Lattice& lattice) {
         }
         double* arc_p = of.p.data() + of.arc_ptr[t];
         double* pair_p = of.pair_p.data() + of.pair_ptr[t];
-        if (place != nullptr) std::fill_n(arc_p, place->n_arcs(), 0.0);
+        if (place != nullptr) std::fill_n(arc_p, place->arcs->n_arcs(), 0.0);
         double* edge = of.edge.data() + static_cast<std::size_t>(t) * Y * Y;
         before.assign(moves.n_before(), -kInfinity);
         for (std::size_t r = 0; r < moves.n_before(); ++r) {
@@ -107,8 +109,9 @@ void Recursion::ngrams_backward_log(Lattice& lattice) {
             });
         }
         if (place != nullptr) {  // what ends in an arc ends in its parent
-            for (std::size_t g = 0; g < place->n_arcs(); ++g) {
-                if (place->arc_parent[g] < place->n_arcs()) arc_p[place->arc_parent[g]] += arc_p[g];
+            const NgramArcs& arcs = *place->arcs;
+            for (std::size_t g = 0; g < arcs.n_arcs(); ++g) {
+                if (arcs.parent[g] < arcs.n_inner()) arc_p[arcs.n_leaves() + arcs.parent[g]] += arc_p[g];
             }
             for (std::size_t k = 0; k < place->pair.size(); ++k) {
                 pair_p[k] = t == 0 ? p[place->pair_label[k]] : edge[place->pair[k]];

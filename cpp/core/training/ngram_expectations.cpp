@@ -8,108 +8,209 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::size_t kNodesAtATime = 512;  // a task: so many nodes of a kind, over all its rows
-constexpr std::uint32_t kNoKind = 0xffffffffu;
+constexpr int kTile = 32;                      // rows
+constexpr std::uint32_t kLeavesAtOnce = 1024;  // of a part, about
+constexpr std::uint32_t kNoKey = 0xffffffffu;
 
 }  // namespace
 
 NgramExpectations::NgramExpectations(const NgramTables& tables, const Corpus& corpus, const Plan& plan, int threads)
-    : tables_(tables), corpus_(corpus), threads_(threads), blocks_(plan.blocks.size()) {
+    : tables_(tables),
+      corpus_(corpus),
+      kernels_(kernels()),
+      threads_(threads),
+      rows_by_kind_(plan.blocks.size()),
+      rows_by_arcs_(plan.blocks.size()),
+      tiles_(static_cast<std::size_t>(threads)) {
     std::unordered_map<std::uint64_t, std::uint32_t> found;
-    std::vector<std::uint32_t> kind_of(tables.of.size(), kNoKind);  // [P]
+    std::vector<std::uint32_t> kind_of(tables.of.size(), kNoKey), arcs_of(tables.of.size(), kNoKey);  // [P]
     for (std::size_t p = 0; p < tables.of.size(); ++p) {
-        const std::uint32_t place = tables.of[p], base = corpus.base[p];
-        if (place == 0) continue;
+        const std::uint32_t id = tables.of[p], base = corpus.base[p];
+        if (id == 0) continue;
+        const NgramPlace& place = tables.places.place(id);
         const auto next = static_cast<std::uint32_t>(kinds_.size());
-        const auto [at, is_new] = found.try_emplace(std::uint64_t{place} << 32 | base, next);
+        const auto [at, is_new] = found.try_emplace(std::uint64_t{id} << 32 | base, next);
         if (is_new) {
-            kinds_.push_back({place, base, n_sums_});
-            n_sums_ += tables.places.place(place).n_nodes();
+            kinds_.push_back({id, base, n_pairs_});
+            n_pairs_ += place.n_pairs();
         }
         kind_of[p] = at->second;
+        if (place.arcs->n_arcs() > 0) arcs_of[p] = place.arcs_id;
     }
-    index(plan, kind_of);
+    cut_parts();
+    parallel_for(static_cast<std::int64_t>(plan.blocks.size()), threads_, 1, [&](int, std::int64_t b) {
+        const auto k = static_cast<std::size_t>(b);
+        rows_by_kind_[k] = index(plan.blocks[k], plan, corpus_, kind_of);
+        rows_by_arcs_[k] = index(plan.blocks[k], plan, corpus_, arcs_of);
+    });
 }
 
-void NgramExpectations::index(const Plan& plan, const std::vector<std::uint32_t>& kind_of) {
-    parallel_for(static_cast<std::int64_t>(blocks_.size()), threads_, 1, [&](int, std::int64_t b) {
-        const Block& block = plan.blocks[static_cast<std::size_t>(b)];
-        std::vector<std::pair<std::uint32_t, std::uint32_t>> found;  // kind, row
-        std::uint32_t row = 0;
-        for (std::int64_t k = block.first_item; k < block.last_item; ++k) {
-            const std::int64_t i = plan.items[static_cast<std::size_t>(k)].sequence;
-            for (std::int64_t t = corpus_.offsets[i]; t < corpus_.offsets[i + 1]; ++t, ++row) {
-                const std::uint32_t kind = kind_of[static_cast<std::size_t>(t)];
-                if (kind != kNoKind) found.emplace_back(kind, row);
-            }
+void NgramExpectations::cut_parts() {
+    for (std::uint32_t id = 0; id < tables_.places.n_arcs(); ++id) {
+        const NgramArcs& arcs = tables_.places.arcs(id);
+        first_arc_.push_back(n_arcs_);
+        n_arcs_ += arcs.n_arcs();
+        std::vector<Part>& parts = parts_.emplace_back();
+        const auto n = static_cast<std::uint32_t>(arcs.leaf_ptr.size()) - 1;
+        for (std::uint32_t h = 0; h < n || parts.empty();) {
+            const std::uint32_t first = h;
+            while (h < n && arcs.leaf_ptr[h + 1] - arcs.leaf_ptr[first] <= kLeavesAtOnce) ++h;
+            if (h == first && h < n) ++h;
+            parts.push_back({id, first, h});
+            if (n == 0) break;
         }
-        std::sort(found.begin(), found.end());
-        Occurrences& made = blocks_[static_cast<std::size_t>(b)];
-        for (std::size_t k = 0; k < found.size(); ++k) {
-            if (k == 0 || found[k].first != found[k - 1].first) {
-                if (k > 0) made.ptr.push_back(static_cast<std::uint32_t>(k));
-                made.keys.push_back(found[k].first);
-            }
-            made.rows.push_back(found[k].second);
+    }
+}
+
+// Rows of a block by key, in their order.
+Occurrences NgramExpectations::index(const Block& block, const Plan& plan, const Corpus& corpus,
+                                     const std::vector<std::uint32_t>& key_of) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> found;  // key, row
+    std::uint32_t row = 0;
+    for (std::int64_t k = block.first_item; k < block.last_item; ++k) {
+        const std::int64_t i = plan.items[static_cast<std::size_t>(k)].sequence;
+        for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t, ++row) {
+            const std::uint32_t key = key_of[static_cast<std::size_t>(t)];
+            if (key != kNoKey) found.emplace_back(key, row);
         }
-        if (!found.empty()) made.ptr.push_back(static_cast<std::uint32_t>(found.size()));
-    });
+    }
+    std::sort(found.begin(), found.end());
+    Occurrences made;
+    for (std::size_t k = 0; k < found.size(); ++k) {
+        if (k == 0 || found[k].first != found[k - 1].first) {
+            if (k > 0) made.ptr.push_back(static_cast<std::uint32_t>(k));
+            made.keys.push_back(found[k].first);
+        }
+        made.rows.push_back(found[k].second);
+    }
+    if (!found.empty()) made.ptr.push_back(static_cast<std::uint32_t>(found.size()));
+    return made;
 }
 
 void NgramExpectations::begin(bool curvature) {
     curvature_ = curvature;
-    sum_.assign(n_sums_, 0.0);
-    square_.assign(curvature ? n_sums_ : 0, 0.0);
+    for (Sums* of : {&leaves_, &arcs_}) of->begin(n_arcs_, curvature);
+    pairs_.begin(n_pairs_, curvature);
 }
 
-// One thread adds up one node of a kind, in the order of the rows.
+// One thread adds up one part of some arcs, or the pairs of a kind, in the order of the rows.
 void NgramExpectations::add(std::size_t block, const BlockRows& rows) {
-    const Occurrences& all = blocks_[block];
     struct Task {
-        std::size_t key, first, last;
+        const Part* part;  // null: pairs
+        std::size_t key;
     };
     std::vector<Task> tasks;
-    for (std::size_t key = 0; key < all.keys.size(); ++key) {
-        const std::size_t n = tables_.places.place(kinds_[all.keys[key]].place).n_nodes();
-        for (std::size_t k = 0; k < n; k += kNodesAtATime) tasks.push_back({key, k, std::min(k + kNodesAtATime, n)});
+    const Occurrences &by_arcs = rows_by_arcs_[block], &by_kind = rows_by_kind_[block];
+    for (std::size_t key = 0; key < by_arcs.keys.size(); ++key) {
+        for (const Part& part : parts_[by_arcs.keys[key]]) tasks.push_back({&part, key});
     }
-    parallel_for(static_cast<std::int64_t>(tasks.size()), threads_, 1, [&](int, std::int64_t k) {
+    for (std::size_t key = 0; key < by_kind.keys.size(); ++key) tasks.push_back({nullptr, key});
+    const auto rows_of = [](const Occurrences& of, std::size_t key) {
+        return std::span(of.rows).subspan(of.ptr[key], of.ptr[key + 1] - of.ptr[key]);
+    };
+    parallel_for(static_cast<std::int64_t>(tasks.size()), threads_, 1, [&](int thread, std::int64_t k) {
         const Task& task = tasks[static_cast<std::size_t>(k)];
-        const Kind& kind = kinds_[all.keys[task.key]];
-        const std::size_t n_arcs = tables_.places.place(kind.place).n_arcs();
-        const std::size_t split = std::clamp(n_arcs, task.first, task.last);  // arcs before it, pairs from it on
-        double* sum = sum_.data() + kind.first;
-        double* square = curvature_ ? square_.data() + kind.first : nullptr;
-        for (std::uint32_t o = all.ptr[task.key]; o < all.ptr[task.key + 1]; ++o) {
-            const std::uint32_t r = all.rows[o], item = rows.item[r];
-            const NgramLattice& of = rows.lattices[item].ngrams;
-            const auto t = static_cast<std::size_t>(r - rows.first_row[item]);
-            const double weight = rows.weight[r];
-            const double* p = of.p.data() + of.arc_ptr[t];
-            for (std::size_t g = task.first; g < split; ++g) sum[g] += weight * p[g];
-            for (std::size_t g = task.first; curvature_ && g < split; ++g) square[g] += weight * p[g] * p[g];
-            const double* more = of.extra.data() + of.pair_ptr[t];
-            const double* pair_p = of.pair_p.data() + of.pair_ptr[t];
-            for (std::size_t j = split; j < task.last; ++j) sum[j] += weight * more[j - n_arcs];
-            for (std::size_t j = split; curvature_ && j < task.last; ++j) {
-                const double e = more[j - n_arcs];  // p - b: p^2 - b^2 = e (2 p - e)
-                square[j] += weight * e * (2.0 * pair_p[j - n_arcs] - e);
-            }
+        if (task.part == nullptr) {
+            add_pairs(kinds_[by_kind.keys[task.key]], rows_of(by_kind, task.key), rows);
+        } else {
+            add_arcs(*task.part, rows_of(by_arcs, task.key), rows, tiles_[static_cast<std::size_t>(thread)]);
         }
     });
+}
+
+// Of leaves sum_t w A_t(c) flow_t(parent) is a product of two matrices, taken where there is a leaf, a tile of rows at a
+// time; X comes in at the end. The first part has the arcs that are not leaves, and those in the log domain.
+void NgramExpectations::add_arcs(const Part& part, std::span<const std::uint32_t> rows_of, const BlockRows& rows,
+                                 Tile& tile) {
+    const NgramArcs& arcs = tables_.places.arcs(part.arcs);
+    const std::size_t n_histories = part.last - part.first, n_nodes = arcs.n_nodes();
+    for (AlignedVector<double>* x : {&tile.mass, &tile.mass2}) x->resize(n_histories * kTile);
+    for (AlignedVector<double>* x : {&tile.flow, &tile.flow2}) x->resize(n_nodes * kTile);
+    const bool first = part.first == 0;
+    double* sum = arcs_.p.data() + first_arc_[part.arcs];
+    double* square = curvature_ ? arcs_.square.data() + first_arc_[part.arcs] : nullptr;
+    std::size_t column = 0;
+    for (const std::uint32_t r : rows_of) {
+        const std::uint32_t item = rows.item[r];
+        const NgramLattice& of = rows.lattices[item].ngrams;
+        const std::int64_t t = r - rows.first_row[item];
+        const double weight = rows.weight[r];
+        const double* p = of.p.data() + of.arc_ptr[t];
+        const std::size_t begin = of.logarithmic ? 0 : arcs.n_leaves();
+        for (std::size_t g = begin; first && g < arcs.n_arcs(); ++g) {
+            sum[g] += weight * p[g - begin];
+            if (curvature_) square[g] += weight * p[g - begin] * p[g - begin];
+        }
+        if (of.logarithmic || n_histories == 0) continue;
+        const double* mass = of.before(t) + part.first;
+        const double* flow = of.flow.data() + of.node_ptr[t];
+        for (std::size_t h = 0; h < n_histories; ++h) tile.mass[h * kTile + column] = weight * mass[h];
+        for (std::size_t n = 0; n < n_nodes; ++n) tile.flow[n * kTile + column] = flow[n];
+        for (std::size_t h = 0; curvature_ && h < n_histories; ++h)
+            tile.mass2[h * kTile + column] = weight * mass[h] * mass[h];
+        if (++column == kTile) {
+            add_tile(part, tile);
+            column = 0;
+        }
+    }
+    if (column == 0) return;
+    for (std::size_t h = 0; h < n_histories; ++h) {
+        std::fill_n(tile.mass.data() + h * kTile + column, kTile - column, 0.0);
+        std::fill_n(tile.mass2.data() + h * kTile + column, kTile - column, 0.0);
+    }
+    for (std::size_t n = 0; n < n_nodes; ++n) std::fill_n(tile.flow.data() + n * kTile + column, kTile - column, 0.0);
+    add_tile(part, tile);
+}
+
+void NgramExpectations::add_tile(const Part& part, Tile& tile) {
+    const NgramArcs& arcs = tables_.places.arcs(part.arcs);
+    const auto add = [&](const AlignedVector<double>& mass, const AlignedVector<double>& flow, double* sum) {
+        for (std::uint32_t h = part.first; h < part.last; ++h) {
+            const double* row = mass.data() + std::size_t{h - part.first} * kTile;
+            for (std::uint32_t k = arcs.leaf_ptr[h]; k < arcs.leaf_ptr[h + 1]; ++k) {
+                sum[k] += kernels_.dot(row, flow.data() + std::size_t{arcs.parent[k]} * kTile, kTile);
+            }
+        }
+    };
+    add(tile.mass, tile.flow, leaves_.p.data() + first_arc_[part.arcs]);
+    if (!curvature_) return;
+    for (std::size_t k = 0; k < tile.flow.size(); ++k) tile.flow2[k] = tile.flow[k] * tile.flow[k];
+    add(tile.mass2, tile.flow2, leaves_.square.data() + first_arc_[part.arcs]);
+}
+
+void NgramExpectations::add_pairs(const Kind& kind, std::span<const std::uint32_t> rows_of, const BlockRows& rows) {
+    const std::size_t n = tables_.places.place(kind.place).n_pairs();
+    double* sum = pairs_.p.data() + kind.first;
+    double* square = curvature_ ? pairs_.square.data() + kind.first : nullptr;
+    for (const std::uint32_t r : rows_of) {
+        const std::uint32_t item = rows.item[r];
+        const NgramLattice& of = rows.lattices[item].ngrams;
+        const std::int64_t t = r - rows.first_row[item];
+        const double weight = rows.weight[r];
+        const double *extra = of.extra.data() + of.pair_ptr[t], *p = of.pair_p.data() + of.pair_ptr[t];
+        for (std::size_t k = 0; k < n; ++k) sum[k] += weight * extra[k];
+        for (std::size_t k = 0; curvature_ && k < n; ++k) {  // extra is p - b: p^2 - b^2 = extra (2 p - extra)
+            square[k] += weight * extra[k] * (2.0 * p[k] - extra[k]);
+        }
+    }
 }
 
 // E[x, g] += v sum_t w p_t(g);  h[x, g] += v^2 sum_t w p_t(g) (1 - p_t(g))
 void NgramExpectations::finish(std::span<double> g, std::span<double> h) const {
     const auto offset = static_cast<std::size_t>(tables_.places.features().first_ngram());
-    for (const Kind& kind : kinds_) {
-        for (const NgramPlace::Term& term : tables_.places.place(kind.place).terms) {
-            const std::size_t arc = kind.first + term.arc, f = offset + term.feature;
-            g[f] += term.value * sum_[arc];
-            if (curvature_) h[f] += term.value * term.value * (sum_[arc] - square_[arc]);
+    for (std::uint32_t id = 0; id < tables_.places.n_arcs(); ++id) {
+        const NgramArcs& arcs = tables_.places.arcs(id);
+        for (const NgramArcs::Term& term : arcs.terms) {
+            const std::size_t arc = first_arc_[id] + term.arc, f = offset + term.feature;
+            const double x = arcs.x[term.arc], linear = leaves_.p[arc];  // X may overflow where all is logarithmic
+            const double p = arcs_.p[arc] + (linear == 0.0 ? 0.0 : x * linear);
+            g[f] += term.value * p;
+            if (!curvature_) continue;
+            const double square = arcs_.square[arc] + (linear == 0.0 ? 0.0 : x * x * leaves_.square[arc]);
+            h[f] += term.value * term.value * (p - square);
         }
-        share_out_pairs(kind, g, h);
     }
+    for (const Kind& kind : kinds_) share_out_pairs(kind, g, h);
 }
 
 void NgramExpectations::share_out_pairs(const Kind& kind, std::span<double> g, std::span<double> h) const {
@@ -121,14 +222,16 @@ void NgramExpectations::share_out_pairs(const Kind& kind, std::span<double> g, s
         const double value = pool.value(e);
         const std::span<const std::uint32_t> row = features.bigram_pairs_of(x);
         const auto first = static_cast<std::size_t>(features.n_unigram() + features.bigram_ptr[x]);
-        std::size_t j = 0;
-        for (std::size_t k = 0; k < place.pair.size(); ++k) {
-            while (j < row.size() && row[j] < place.pair[k]) ++j;
-            if (j == row.size()) break;
-            if (row[j] != place.pair[k]) continue;
-            const std::size_t node = kind.first + place.n_arcs() + k;
-            g[first + j] += value * sum_[node];
-            if (curvature_) h[first + j] += value * value * (sum_[node] - square_[node]);
+        for (const auto part : {place.own_pairs(), place.other_pairs()}) {
+            std::size_t j = 0;
+            for (const std::uint32_t& pair : part) {
+                while (j < row.size() && row[j] < pair) ++j;
+                if (j == row.size()) break;
+                if (row[j] != pair) continue;
+                const std::size_t k = kind.first + static_cast<std::size_t>(&pair - place.pair.data());
+                g[first + j] += value * pairs_.p[k];
+                if (curvature_) h[first + j] += value * value * (pairs_.p[k] - pairs_.square[k]);
+            }
         }
     }
 }

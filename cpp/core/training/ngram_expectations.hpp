@@ -1,12 +1,14 @@
 // From marginals to expectations of label n-grams, and what n-grams add to those of label pairs of base lists: summed
-// by place and base list, then shared out over the features there.
+// by arcs, and by place and base list, then shared out over the features there.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/base/aligned.hpp"
 #include "core/inference/ngram_places.hpp"
+#include "core/simd/kernels.hpp"
 #include "core/training/block_rows.hpp"
 #include "core/training/plan.hpp"
 
@@ -24,23 +26,49 @@ class NgramExpectations {
     void finish(std::span<double> g, std::span<double> h) const;
 
    private:
-    // Positions with the same place and base list share their sums.
+    // Positions with the same place and base list share the sums of their pairs.
     struct Kind {
         std::uint32_t place, base;
-        std::size_t first;  // its first node (arcs, then pairs) among the sums
+        std::size_t first;  // its first pair among the sums
     };
-    void index(const Plan& plan, const std::vector<std::uint32_t>& kind_of);
+    // Some leaves of some arcs: those of the histories [first, last). One thread sums them up.
+    struct Part {
+        std::uint32_t arcs, first, last;
+    };
+    // Sums of w p and w p^2.
+    struct Sums {
+        std::vector<double> p, square;
+        void begin(std::size_t n, bool curvature) {
+            p.assign(n, 0.0);
+            square.assign(curvature ? n : 0, 0.0);
+        }
+    };
+    // A tile of rows, by history and by node.
+    struct Tile {
+        AlignedVector<double> mass, mass2, flow, flow2;
+    };
+    void cut_parts();
+    static Occurrences index(const Block& block, const Plan& plan, const Corpus& corpus,
+                             const std::vector<std::uint32_t>& key_of);
+    void add_arcs(const Part& part, std::span<const std::uint32_t> rows_of, const BlockRows& rows, Tile& tile);
+    void add_tile(const Part& part, Tile& tile);
+    void add_pairs(const Kind& kind, std::span<const std::uint32_t> rows_of, const BlockRows& rows);
     void share_out_pairs(const Kind& kind, std::span<double> g, std::span<double> h) const;
 
     const NgramTables& tables_;
     const Corpus& corpus_;
+    const Kernels& kernels_;
     const int threads_;
     bool curvature_ = false;
     std::vector<Kind> kinds_;
-    std::vector<Occurrences> blocks_;  // rows by kind
-    std::size_t n_sums_ = 0;           // nodes of all kinds
-    std::vector<double> sum_,
-        square_;  // arcs: sum_t w p and sum_t w p^2; pairs: of w (p - b) and w (p^2 - b^2), b without
+    std::vector<Occurrences> rows_by_kind_, rows_by_arcs_;  // [blocks]
+    std::vector<std::vector<Part>> parts_;                  // [arcs]
+    std::vector<std::size_t> first_arc_;                    // [arcs] the first arc of each among the sums
+    std::size_t n_arcs_ = 0, n_pairs_ = 0;                  // of all arcs, of all kinds
+    // leaves_: of leaves in the linear domain, without their factors X and X^2. arcs_: of all others.
+    // pairs_: of w (p - b) and w (p^2 - b^2), b without n-grams.
+    Sums leaves_, arcs_, pairs_;
+    std::vector<Tile> tiles_;  // [threads]
 };
 
 }  // namespace sparsecrf

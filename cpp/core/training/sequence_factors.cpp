@@ -144,17 +144,16 @@ void SequenceFactors::gradient(Recursion& recursion, const Item& item, const Lat
             }
         }
         if (lattice.ngrams.any() && lattice.ngrams.place[t] != nullptr) {
-            const NgramPlace& here = *lattice.ngrams.place[t];
+            const NgramArcs& here = *lattice.ngrams.place[t]->arcs;
             std::vector<char> mine(here.n_arcs(), 0);
             strings_.for_each_suffix(corpus_.labels.data() + lattice.first, t, [&](std::uint32_t string) {
                 const std::uint32_t arc = here.arc_of(string);
                 if (arc != kNoString) mine[arc] = 1;
             });
-            const double* p_arc = lattice.ngrams.p.data() + lattice.ngrams.arc_ptr[t];
-            for (const NgramPlace::Term& term : here.terms) {
+            for (const NgramArcs::Term& term : here.terms) {
                 const std::uint32_t at = ngram_[term.feature];
                 if (at == kNoString) continue;
-                add(at, term.value * (p_arc[term.arc] - mine[term.arc]));
+                add(at, term.value * (lattice.ngrams.probability(t, term.arc) - mine[term.arc]));
                 if (mine[term.arc]) own += term.value * w_[at];
             }
         }
