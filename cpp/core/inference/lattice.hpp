@@ -45,13 +45,14 @@ struct NgramLattice {
     std::vector<const NgramPlace*> place;  // [T] null: n-grams do not matter there; empty: nowhere
     std::vector<std::int64_t> arc_ptr, node_ptr, pair_ptr, history_ptr;
     std::vector<double> mass;  // of histories: all prefixes that end in them, scaled like alpha; not in the log domain
-    std::vector<double> weight;  // E of pairs, base and rest; not in the log domain
+    std::vector<const double*> weight;  // [T] E of pairs, base and rest; not in the log domain
+    std::vector<double> own_weight;     // the same where there is a rest list
     std::vector<double>
         leaves;                // of nodes of the arcs: sum over their leaves of A (X - X(node)); not in the log domain
     std::vector<double> flow;  // of nodes of the arcs: E e / c B'(target); not in the log domain
     std::vector<double> p;     // probability of arcs
-    std::vector<double> pair_p;  // probability of pairs
-    // pair_p minus alpha E v; 0 in the log domain, and where the pair is in the rest list, which has it in its own.
+    // Of pairs: probability minus alpha E v; 0 in the log domain, and where the rest list has the pair, and this in its
+    // own extra.
     std::vector<double> extra;
     std::vector<double> edge;  // in the log domain: [T, Y, Y] probabilities of all pairs, t > 0
     bool logarithmic = false;
@@ -77,7 +78,7 @@ struct NgramLattice {
         if (!any() || place[t] == nullptr) return;
         for (std::size_t k = 0; k < place[t]->pair.size(); ++k) {
             const double more = extra[pair_ptr[t] + k];
-            if (more != 0.0) visit(place[t]->pair[k], more, more * (2.0 * pair_p[pair_ptr[t] + k] - more));
+            if (more != 0.0) visit(place[t]->pair[k], more);
         }
     }
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/lanes.hpp"
 #include "core/base/parallel.hpp"
 
 namespace sparsecrf {
@@ -73,9 +72,10 @@ std::vector<std::uint32_t> NgramPlaces::of(const Corpus& corpus) {
 }
 
 std::uint32_t NgramPlaces::intern_histories(std::vector<std::uint32_t>& strings) {
-    std::sort(strings.begin(), strings.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return std::pair{strings_.length(a), a} < std::pair{strings_.length(b), b};
-    });
+    const auto key = [&](std::uint32_t s) {
+        return std::pair{strings_.length(s), strings_.length(s) == 2 ? pair_number(s) : s};
+    };
+    std::sort(strings.begin(), strings.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
     strings.erase(std::unique(strings.begin(), strings.end()), strings.end());
     const auto [found, is_new] = history_ids_.try_emplace(strings, static_cast<std::uint32_t>(histories_.size()));
     if (!is_new) return found->second;
@@ -87,6 +87,8 @@ std::uint32_t NgramPlaces::intern_histories(std::vector<std::uint32_t>& strings)
         while (s != 0 && index_[s] == kNoString) s = strings_.suffix(s);
         made.suffix.push_back(s == 0 ? kNoString : index_[s]);
         made.label.push_back(strings_.last(strings[k]));
+        made.first.push_back(strings_.first(strings[k]));
+        if (strings_.length(strings[k]) == 2) ++made.n_pairs;
         index_[strings[k]] = k;
     }
     for (const std::uint32_t s : strings) index_[s] = kNoString;
@@ -228,8 +230,6 @@ void NgramPlaces::lay_pairs(NgramPlace& place) {
     for (const std::uint32_t number : place.pair) {
         place.pair_previous.push_back(numbers.previous(number));
         place.pair_label.push_back(numbers.label(number));
-        place.pair_cell.push_back(numbers.previous(number) * static_cast<std::uint32_t>(padded(features_.n_labels)) +
-                                  numbers.label(number));
     }
 }
 
@@ -252,6 +252,23 @@ void NgramPlaces::lay_targets(NgramPlace& place) {
         place.target.push_back(s == 0 ? kNoString : index_[s]);
     }
     for (const std::uint32_t s : place.after->string) index_[s] = kNoString;
+}
+
+NgramTables::NgramTables(const FeatureSet& features, const Corpus& corpus)
+    : places(features), of(places.of(corpus)), kind_of(of.size(), kNoString) {
+    std::unordered_map<std::uint64_t, std::uint32_t> found;
+    std::size_t n = 0;
+    for (std::size_t p = 0; p < of.size(); ++p) {
+        if (of[p] == 0) continue;
+        const auto [at, is_new] =
+            found.try_emplace(std::uint64_t{of[p]} << 32 | corpus.base[p], static_cast<std::uint32_t>(kinds.size()));
+        if (is_new) {
+            kinds.push_back({of[p], corpus.base[p], n});
+            n += places.place(of[p]).n_pairs();
+        }
+        kind_of[p] = at->second;
+    }
+    weights.resize(n);
 }
 
 void NgramPlaces::assign(std::span<const double> w, int threads) {

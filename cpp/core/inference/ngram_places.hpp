@@ -14,6 +14,7 @@
 // Only X changes with the weights.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -36,6 +37,8 @@ struct Histories {
     std::vector<std::uint32_t>
         suffix;                        // index of the longest proper suffix among them; kNoString: its last label alone
     std::vector<std::uint32_t> label;  // the last label
+    std::vector<std::uint32_t> first;  // the first label; start: Y
+    std::size_t n_pairs = 0;           // those of two labels, by ascending pair number
     std::uint32_t longer = 0;          // id of those of them with at least three labels
     std::size_t size() const { return string.size(); }
 };
@@ -78,7 +81,6 @@ struct NgramPlace {
 
     // Pairs: those of the arcs, then others that are histories after t, each part ascending.
     std::vector<std::uint32_t> pair, pair_previous, pair_label;
-    std::vector<std::uint32_t> pair_cell;   // y' Yp + y
     std::vector<std::uint32_t> target;      // [nodes] the history after: index into after; kNoString: the label
     std::vector<std::uint32_t> after_node;  // [after] the node that leads to a history, and
     std::vector<std::uint32_t> after_pair;  // [after] the pair that it ends in
@@ -144,13 +146,35 @@ class NgramPlaces {
 
 // The places of one corpus, with their weights.
 struct NgramTables {
-    NgramTables(const FeatureSet& features, const Corpus& corpus) : places(features), of(places.of(corpus)) {}
+    NgramTables(const FeatureSet& features, const Corpus& corpus);
+    // E of the pairs, for the matrices of the base lists.
+    template <class TransitionOf>
+    void weigh(TransitionOf transition_of) {
+        std::fill(weights.begin(), weights.end(), 1.0);
+        for (const Kind& kind : kinds) {
+            const NgramPlace& place = places.place(kind.place);
+            double* weight = weights.data() + kind.first;
+            transition_of(kind.base).multiply(place.own_pairs(), weight);
+            transition_of(kind.base).multiply(place.other_pairs(), weight + place.own_pairs().size());
+        }
+    }
     const NgramPlace* at(std::int64_t position) const {
         const std::uint32_t id = of[static_cast<std::size_t>(position)];
         return id == 0 ? nullptr : &places.place(id);
     }
+    const double* weights_at(std::int64_t position) const {
+        return weights.data() + kinds[kind_of[static_cast<std::size_t>(position)]].first;
+    }
     NgramPlaces places;
     std::vector<std::uint32_t> of;  // [P]
+    // Positions with the same place and base list share E of their pairs.
+    struct Kind {
+        std::uint32_t place, base;
+        std::size_t first;  // its first pair among the weights
+    };
+    std::vector<Kind> kinds;
+    std::vector<std::uint32_t> kind_of;  // [P] kNoString: no place
+    std::vector<double> weights;         // [pairs of all kinds]
 };
 
 }  // namespace sparsecrf

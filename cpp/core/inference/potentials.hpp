@@ -36,7 +36,12 @@ class Potentials {
                 bool keep_zeros = false);
 
     // Label n-grams of the same corpus and set of features, with their weights; shared, not copied.
-    void set_ngrams(std::shared_ptr<const NgramTables> ngrams) { ngrams_ = std::move(ngrams); }
+    void set_ngrams(std::shared_ptr<NgramTables> ngrams) {
+        if (ngrams != nullptr) {
+            ngrams->weigh([&](std::uint32_t list) -> const Transition& { return transitions_[list]; });
+        }
+        ngrams_ = std::move(ngrams);
+    }
     const NgramTables* ngrams() const { return ngrams_.get(); }
 
     int n_labels() const { return n_labels_; }

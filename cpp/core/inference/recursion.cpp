@@ -271,7 +271,7 @@ void Recursion::edge_marginals(const Lattice& lattice, std::int64_t t, double* o
             }
         }
     }
-    lattice.ngrams.for_each_extra(t, [&](std::uint32_t pair, double extra, double) { out[pair] += extra; });
+    lattice.ngrams.for_each_extra(t, [&](std::uint32_t pair, double extra) { out[pair] += extra; });
     for (std::int64_t k = lattice.rest.ptr[t]; k < lattice.rest.ptr[t + 1]; ++k)
         out[lattice.rest.pair[k]] = lattice.rest.p[k];
 }

@@ -74,7 +74,7 @@ class Recursion {
     std::vector<double> rest_low_, rest_high_;  // [T] range of delta, 0 included
     std::vector<double> touched_;               // [Yp] cells of u or beta before correction
     // Label n-grams: values by node; B of the histories after a position, and of those before; e / c of a position.
-    std::vector<double> node_, node_sum_, history_beta_, new_beta_, scaled_;
+    std::vector<double> node_, node_sum_, history_beta_, new_beta_, scaled_, steps_;
     std::vector<std::vector<double>> log_mass_;  // [T] of the states after a position: labels, then histories
 };
 

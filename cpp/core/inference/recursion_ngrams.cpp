@@ -52,7 +52,8 @@ void Recursion::lay_ngrams(NgramLattice& of) {
     };
     resize(of.p, of.arc_ptr);
     for (std::vector<double>* x : {&of.leaves, &of.flow}) resize(*x, of.node_ptr);
-    for (std::vector<double>* x : {&of.weight, &of.pair_p, &of.extra}) resize(*x, of.pair_ptr);
+    for (std::vector<double>* x : {&of.own_weight, &of.extra}) resize(*x, of.pair_ptr);
+    of.weight.resize(of.place.size());
     resize(of.mass, of.history_ptr);
 }
 
@@ -60,17 +61,13 @@ void Recursion::lay_ngrams(NgramLattice& of) {
 void Recursion::ngram_pair_weights(Lattice& lattice, std::int64_t t) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
-    double* weight = of.weight.data() + of.pair_ptr[t];
-    const Transition& transition = potentials_.transition(lattice.first + t);
-    if (t > 0 && transition.dense()) {
-        const double* e = transition.matrix();
-        for (std::size_t k = 0; k < place.n_pairs(); ++k) weight[k] = e[place.pair_cell[k]];
-    } else {
-        std::fill_n(weight, place.n_pairs(), 1.0);
-        transition.multiply(place.own_pairs(), weight);
-        transition.multiply(place.other_pairs(), weight + place.own_pairs().size());
-    }
+    const double* shared = potentials_.ngrams()->weights_at(lattice.first + t);
+    of.weight[t] = shared;
     const RestPairs& rest = lattice.rest;
+    if (rest.ptr[t] == rest.ptr[t + 1]) return;
+    double* weight = of.own_weight.data() + of.pair_ptr[t];
+    std::copy_n(shared, place.n_pairs(), weight);
+    of.weight[t] = weight;
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
         const std::uint32_t found = place.find_pair(rest.pair[k]);
         if (found != kNoString) weight[found] *= std::exp(rest.delta[k]);
@@ -110,7 +107,7 @@ bool Recursion::ngrams_forward(Lattice& lattice, std::int64_t t, double* u) {
         node_[g] = value;
         node_[arcs.parent[arc]] += value - mass * arcs.x_parent[arc];
     }
-    const double* weight = of.weight.data() + of.pair_ptr[t];
+    const double* weight = of.weight[t];
     std::copy_n(u, stride_, touched_.data());
     bool safe = true;
     for (std::size_t k = 0; k < n_own; ++k) {
@@ -128,7 +125,7 @@ bool Recursion::ngrams_forward(Lattice& lattice, std::int64_t t, double* u) {
 void Recursion::ngrams_masses(Lattice& lattice, std::int64_t t) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
-    const double* weight = of.weight.data() + of.pair_ptr[t];
+    const double* weight = of.weight[t];
     const double* scaled = lattice.v + t * stride_;
     double* mass = of.mass.data() + of.history_ptr[t];
     for (std::size_t k = 0; k < place.after->size(); ++k) {
@@ -140,33 +137,42 @@ void Recursion::ngrams_masses(Lattice& lattice, std::int64_t t) {
 //     p_t(y)  = alpha(y) beta(y) + sum over histories q that end in y of A'(q) (B'(q) - B'(its longest proper suffix))
 //     p(c a)  = E(y', a) (A(c) V(c a) + R(c a)),   R(g) = sum over arcs d with parent g of A (V(d) - V(g)) + R(d)
 // and likewise for pairs. A leaf leads where its parent g does, so its part of R(g) is e / c B'(target) A (X(d) - X(g)).
-// dB(c) = sum over arcs c a of E (V(c a) - V(parent)) stays in new_beta_, V in node_.
+// A pair that no arc ends in is a history q: its p minus alpha E v is A'(q) (B'(q) - beta(y)).
+// dB(c) = sum over arcs c a of E (V(c a) - V(parent)) stays in new_beta_, E e / c (B'(q) - beta(y)) of pairs in steps_.
 bool Recursion::ngrams_marginals(Lattice& lattice, std::int64_t t, const double* beta) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
-    const double* after = of.mass.data() + of.history_ptr[t];
-    double* p = lattice.p + t * stride_;
+    const Histories& after = *place.after;
+    const double *mass = of.mass.data() + of.history_ptr[t], *weight = of.weight[t];
+    double *p = lattice.p + t * stride_, *extra = of.extra.data() + of.pair_ptr[t];
+    steps_.resize(after.n_pairs);
     bool safe = true;
-    for (std::size_t k = 0; k < place.after->size(); ++k) {
-        const std::uint32_t suffix = place.after->suffix[k], y = place.after->label[k];
+    for (std::size_t k = 0; k < after.n_pairs; ++k) {
+        const std::uint32_t y = after.label[k], pair = place.after_pair[k];
+        const double below = beta[y], more = history_beta_[k] - below, of_p = mass[k] * more;
+        safe &= mass[k] * below <= kLargeTerm;
+        p[y] += of_p;
+        extra[pair] = of_p;
+        steps_[k] = weight[pair] * scaled_[y] * more;
+    }
+    for (std::size_t k = after.n_pairs; k < after.size(); ++k) {
+        const std::uint32_t suffix = after.suffix[k], y = after.label[k];
         const double below = suffix == kNoString ? beta[y] : history_beta_[suffix];
-        safe &= after[k] * below <= kLargeTerm;
-        p[y] += after[k] * (history_beta_[k] - below);
+        safe &= mass[k] * below <= kLargeTerm;
+        p[y] += mass[k] * (history_beta_[k] - below);
     }
     if (!safe || !ngram_arc_marginals(lattice, t)) return false;
 
-    const std::size_t n_inner = place.arcs->n_inner(), n_pairs = place.n_pairs();
+    const std::size_t n_inner = place.arcs->n_inner(), n_own = place.arcs->pair.size(), n_pairs = place.n_pairs();
     const double* v = lattice.v + t * stride_;
     const double* alpha = lattice.alpha + (t - 1) * stride_;
-    const double* weight = of.weight.data() + of.pair_ptr[t];
-    double* pair_p = of.pair_p.data() + of.pair_ptr[t];
-    double* extra = of.extra.data() + of.pair_ptr[t];
-    for (std::size_t k = 0; k < n_pairs; ++k) {
-        const double mass = t == 0 ? 1.0 : alpha[place.pair_previous[k]], plain = v[place.pair_label[k]];
-        const double sum = weight[k] * mass * plain;
-        safe &= sum <= kLargeTerm;
-        extra[k] = weight[k] * (mass * (node_[n_inner + k] - plain) + node_sum_[n_inner + k]);
-        pair_p[k] = sum + extra[k];
+    for (std::size_t k = 0; k < n_own; ++k) {
+        const double before = t == 0 ? 1.0 : alpha[place.pair_previous[k]], plain = v[place.pair_label[k]];
+        safe &= weight[k] * before * plain <= kLargeTerm;
+        extra[k] = weight[k] * (before * (node_[n_inner + k] - plain) + node_sum_[n_inner + k]);
+    }
+    for (std::size_t k = n_own; k < n_pairs; ++k) {  // a longer history ends in it, and it is none
+        if (place.target[n_inner + k] == kNoString) extra[k] = 0.0;
     }
     RestPairs& rest = lattice.rest;
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
@@ -184,19 +190,19 @@ bool Recursion::ngram_arc_marginals(Lattice& lattice, std::int64_t t) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
     const NgramArcs& arcs = *place.arcs;
-    const std::size_t n_inner = arcs.n_inner(), n_own = arcs.pair.size(), n_pairs = place.n_pairs();
+    const std::size_t n_inner = arcs.n_inner(), n_own = arcs.pair.size();
     const double* v = lattice.v + t * stride_;
-    const double* weight = of.weight.data() + of.pair_ptr[t];
+    const double* weight = of.weight[t];
     const double* leaves = of.leaves.data() + of.node_ptr[t];
     double* flow = of.flow.data() + of.node_ptr[t];
     const auto onward = [&](std::size_t node, std::uint32_t y) {
         const std::uint32_t target = place.target[node];
         return target == kNoString ? v[y] : scaled_[y] * history_beta_[target];
     };
-    node_.resize(n_inner + n_pairs);
-    node_sum_.assign(n_inner + n_pairs, 0.0);
+    node_.resize(n_inner + n_own);
+    node_sum_.assign(n_inner + n_own, 0.0);
     new_beta_.assign(arcs.before->size(), 0.0);
-    for (std::size_t k = 0; k < n_pairs; ++k) node_[n_inner + k] = onward(n_inner + k, place.pair_label[k]);
+    for (std::size_t k = 0; k < n_own; ++k) node_[n_inner + k] = onward(n_inner + k, place.pair_label[k]);
     if (t == 0) return true;
     for (std::size_t k = 0; k < n_own; ++k) {
         flow[n_inner + k] = weight[k] * node_[n_inner + k];
@@ -251,20 +257,22 @@ bool Recursion::leaves_backward(const NgramArcs& arcs, const double* before, con
     return safe;
 }
 
-// beta(y') += E(y', a) (V(y' a) - v(a)) for pairs that are histories after t, and B of the histories before t.
+// beta(y') += E(y', a) e(a) / c (B'(y' a) - beta(a)) for pairs that are histories after t, and B of the histories
+// before t.
 void Recursion::ngrams_backward(const Lattice& lattice, std::int64_t t, double* beta) {
-    const NgramLattice& of = lattice.ngrams;
-    const NgramPlace& place = *of.place[t];
-    const Histories& before = *place.arcs->before;
-    const std::size_t n_inner = place.arcs->n_inner();
-    const double* v = lattice.v + t * stride_;
-    const double* weight = of.weight.data() + of.pair_ptr[t];
-    for (std::size_t k = 0; k < place.pair.size(); ++k) {
-        if (place.target[n_inner + k] == kNoString) continue;
-        beta[place.pair_previous[k]] += weight[k] * (node_[n_inner + k] - v[place.pair_label[k]]);
+    const NgramPlace& place = *lattice.ngrams.place[t];
+    const Histories &after = *place.after, &before = *place.arcs->before;
+    for (std::size_t k = 0; k < after.n_pairs;) {  // all pairs of one first label at a time
+        const std::uint32_t previous = after.first[k];
+        double sum = beta[previous];
+        for (; k < after.n_pairs && after.first[k] == previous; ++k) sum += steps_[k];
+        beta[previous] = sum;
     }
     for (int y = 0; y < n_labels_; ++y) beta[y] = std::max(beta[y], 0.0);
-    for (std::size_t k = 0; k < before.size(); ++k) {
+    for (std::size_t k = 0; k < before.n_pairs; ++k) {
+        new_beta_[k] = std::max(beta[before.label[k]] + new_beta_[k], 0.0);
+    }
+    for (std::size_t k = before.n_pairs; k < before.size(); ++k) {
         const std::uint32_t suffix = before.suffix[k];
         const double below = suffix == kNoString ? beta[before.label[k]] : new_beta_[suffix];
         new_beta_[k] = std::max(below + new_beta_[k], 0.0);

@@ -92,7 +92,6 @@ void Recursion::ngrams_backward_log(Lattice& lattice) {
             p[q < Y ? q : place->after->label[q - Y]] += std::exp(terms[q] - drift);
         }
         double* arc_p = of.p.data() + of.arc_ptr[t];
-        double* pair_p = of.pair_p.data() + of.pair_ptr[t];
         if (place != nullptr) std::fill_n(arc_p, place->arcs->n_arcs(), 0.0);
         double* edge = of.edge.data() + static_cast<std::size_t>(t) * Y * Y;
         before.assign(moves.n_before(), -kInfinity);
@@ -112,9 +111,6 @@ void Recursion::ngrams_backward_log(Lattice& lattice) {
             const NgramArcs& arcs = *place->arcs;
             for (std::size_t g = 0; g < arcs.n_arcs(); ++g) {
                 if (arcs.parent[g] < arcs.n_inner()) arc_p[arcs.n_leaves() + arcs.parent[g]] += arc_p[g];
-            }
-            for (std::size_t k = 0; k < place->pair.size(); ++k) {
-                pair_p[k] = t == 0 ? p[place->pair_label[k]] : edge[place->pair[k]];
             }
         }
         const LabelPairs pairs(n_labels_);

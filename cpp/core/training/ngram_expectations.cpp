@@ -1,8 +1,8 @@
 #include "core/training/ngram_expectations.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 
+#include "core/base/lanes.hpp"
 #include "core/base/parallel.hpp"
 
 namespace sparsecrf {
@@ -10,7 +10,6 @@ namespace {
 
 constexpr int kTile = 32;                      // rows
 constexpr std::uint32_t kLeavesAtOnce = 1024;  // of a part, about
-constexpr std::uint32_t kNoKey = 0xffffffffu;
 
 }  // namespace
 
@@ -19,28 +18,20 @@ NgramExpectations::NgramExpectations(const NgramTables& tables, const Corpus& co
       corpus_(corpus),
       kernels_(kernels()),
       threads_(threads),
+      stride_(padded(corpus.n_labels)),
       rows_by_kind_(plan.blocks.size()),
       rows_by_arcs_(plan.blocks.size()),
       tiles_(static_cast<std::size_t>(threads)) {
-    std::unordered_map<std::uint64_t, std::uint32_t> found;
-    std::vector<std::uint32_t> kind_of(tables.of.size(), kNoKey), arcs_of(tables.of.size(), kNoKey);  // [P]
+    std::vector<std::uint32_t> arcs_of(tables.of.size(), kNoString);  // [P]
     for (std::size_t p = 0; p < tables.of.size(); ++p) {
-        const std::uint32_t id = tables.of[p], base = corpus.base[p];
-        if (id == 0) continue;
-        const NgramPlace& place = tables.places.place(id);
-        const auto next = static_cast<std::uint32_t>(kinds_.size());
-        const auto [at, is_new] = found.try_emplace(std::uint64_t{id} << 32 | base, next);
-        if (is_new) {
-            kinds_.push_back({id, base, n_pairs_});
-            n_pairs_ += place.n_pairs();
-        }
-        kind_of[p] = at->second;
-        if (place.arcs->n_arcs() > 0) arcs_of[p] = place.arcs_id;
+        const NgramPlace* place = tables.at(static_cast<std::int64_t>(p));
+        if (place != nullptr && place->arcs->n_arcs() > 0) arcs_of[p] = place->arcs_id;
     }
+    for (std::uint32_t kind = 0; kind < tables.kinds.size(); ++kind) list_pairs(kind);
     cut_parts();
     parallel_for(static_cast<std::int64_t>(plan.blocks.size()), threads_, 1, [&](int, std::int64_t b) {
         const auto k = static_cast<std::size_t>(b);
-        rows_by_kind_[k] = index(plan.blocks[k], plan, corpus_, kind_of);
+        rows_by_kind_[k] = index(plan.blocks[k], plan, corpus_, tables.kind_of);
         rows_by_arcs_[k] = index(plan.blocks[k], plan, corpus_, arcs_of);
     });
 }
@@ -71,7 +62,7 @@ Occurrences NgramExpectations::index(const Block& block, const Plan& plan, const
         const std::int64_t i = plan.items[static_cast<std::size_t>(k)].sequence;
         for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t, ++row) {
             const std::uint32_t key = key_of[static_cast<std::size_t>(t)];
-            if (key != kNoKey) found.emplace_back(key, row);
+            if (key != kNoString) found.emplace_back(key, row);
         }
     }
     std::sort(found.begin(), found.end());
@@ -111,7 +102,7 @@ void NgramExpectations::add(std::size_t block, const BlockRows& rows) {
     parallel_for(static_cast<std::int64_t>(tasks.size()), threads_, 1, [&](int thread, std::int64_t k) {
         const Task& task = tasks[static_cast<std::size_t>(k)];
         if (task.part == nullptr) {
-            add_pairs(kinds_[by_kind.keys[task.key]], rows_of(by_kind, task.key), rows);
+            add_pairs(by_kind.keys[task.key], rows_of(by_kind, task.key), rows);
         } else {
             add_arcs(*task.part, rows_of(by_arcs, task.key), rows, tiles_[static_cast<std::size_t>(thread)]);
         }
@@ -178,19 +169,61 @@ void NgramExpectations::add_tile(const Part& part, Tile& tile) {
     add(tile.mass2, tile.flow2, leaves_.square.data() + first_arc_[part.arcs]);
 }
 
-void NgramExpectations::add_pairs(const Kind& kind, std::span<const std::uint32_t> rows_of, const BlockRows& rows) {
-    const std::size_t n = tables_.places.place(kind.place).n_pairs();
-    double* sum = pairs_.p.data() + kind.first;
-    double* square = curvature_ ? pairs_.square.data() + kind.first : nullptr;
+void NgramExpectations::list_pairs(std::uint32_t kind) {
+    const FeatureSet& features = tables_.places.features();
+    const NgramPlace& place = tables_.places.place(tables_.kinds[kind].place);
+    const std::uint32_t base = tables_.kinds[kind].base;
+    Pairs& made = kinds_.emplace_back();
+    for (std::int64_t e = corpus_.base_lists.begin(base); e < corpus_.base_lists.end(base); ++e) {
+        const std::uint32_t x = corpus_.base_lists.id(e);
+        const std::span<const std::uint32_t> row = features.bigram_pairs_of(x);
+        const auto first = static_cast<std::uint32_t>(features.n_unigram() + features.bigram_ptr[x]);
+        for (const auto part : {place.own_pairs(), place.other_pairs()}) {
+            std::uint32_t j = 0;
+            for (const std::uint32_t& pair : part) {
+                while (j < row.size() && row[j] < pair) ++j;
+                if (j == row.size()) break;
+                if (row[j] != pair) continue;
+                const auto k = static_cast<std::uint32_t>(&pair - place.pair.data());
+                made.listed.push_back({k, first + j, corpus_.base_lists.value(e)});
+                made.pair.push_back(k);
+            }
+        }
+    }
+    std::sort(made.pair.begin(), made.pair.end());
+    made.pair.erase(std::unique(made.pair.begin(), made.pair.end()), made.pair.end());
+    for (Listed& each : made.listed) {  // from here on: which of the sums
+        each.pair = static_cast<std::uint32_t>(std::lower_bound(made.pair.begin(), made.pair.end(), each.pair) -
+                                               made.pair.begin());
+    }
+    made.first = n_pairs_;
+    n_pairs_ += made.pair.size();
+}
+
+// With b = alpha E v, p = b + extra: p^2 - b^2 = extra (2 b + extra). Rows of v hold w v.
+void NgramExpectations::add_pairs(std::uint32_t kind, std::span<const std::uint32_t> rows_of, const BlockRows& rows) {
+    const NgramPlace& place = tables_.places.place(tables_.kinds[kind].place);
+    const Pairs& of_kind = kinds_[kind];
+    const std::size_t n = of_kind.pair.size();
+    double* sum = pairs_.p.data() + of_kind.first;
+    double* square = curvature_ ? pairs_.square.data() + of_kind.first : nullptr;
     for (const std::uint32_t r : rows_of) {
         const std::uint32_t item = rows.item[r];
-        const NgramLattice& of = rows.lattices[item].ngrams;
+        const Lattice& lattice = rows.lattices[item];
+        const NgramLattice& of = lattice.ngrams;
+        if (of.logarithmic) continue;
         const std::int64_t t = r - rows.first_row[item];
-        const double weight = rows.weight[r];
-        const double *extra = of.extra.data() + of.pair_ptr[t], *p = of.pair_p.data() + of.pair_ptr[t];
-        for (std::size_t k = 0; k < n; ++k) sum[k] += weight * extra[k];
-        for (std::size_t k = 0; curvature_ && k < n; ++k) {  // extra is p - b: p^2 - b^2 = extra (2 p - extra)
-            square[k] += weight * extra[k] * (2.0 * p[k] - extra[k]);
+        const double w = rows.weight[r];
+        const double* extra = of.extra.data() + of.pair_ptr[t];
+        for (std::size_t k = 0; k < n; ++k) sum[k] += w * extra[of_kind.pair[k]];
+        if (!curvature_) continue;
+        const double* v = lattice.v + t * stride_;
+        const double* alpha = lattice.alpha + (t - 1) * stride_;
+        for (std::size_t k = 0; k < n; ++k) {
+            const std::uint32_t pair = of_kind.pair[k];
+            const double b = (t == 0 ? 1.0 : alpha[place.pair_previous[pair]]) * of.weight[t][pair] *
+                             v[place.pair_label[pair]];  // times w
+            square[k] += extra[pair] * (2.0 * b + w * extra[pair]);
         }
     }
 }
@@ -210,28 +243,11 @@ void NgramExpectations::finish(std::span<double> g, std::span<double> h) const {
             h[f] += term.value * term.value * (p - square);
         }
     }
-    for (const Kind& kind : kinds_) share_out_pairs(kind, g, h);
-}
-
-void NgramExpectations::share_out_pairs(const Kind& kind, std::span<double> g, std::span<double> h) const {
-    const FeatureSet& features = tables_.places.features();
-    const NgramPlace& place = tables_.places.place(kind.place);
-    const ListPool& pool = corpus_.base_lists;
-    for (std::int64_t e = pool.begin(kind.base); e < pool.end(kind.base); ++e) {
-        const std::uint32_t x = pool.id(e);
-        const double value = pool.value(e);
-        const std::span<const std::uint32_t> row = features.bigram_pairs_of(x);
-        const auto first = static_cast<std::size_t>(features.n_unigram() + features.bigram_ptr[x]);
-        for (const auto part : {place.own_pairs(), place.other_pairs()}) {
-            std::size_t j = 0;
-            for (const std::uint32_t& pair : part) {
-                while (j < row.size() && row[j] < pair) ++j;
-                if (j == row.size()) break;
-                if (row[j] != pair) continue;
-                const std::size_t k = kind.first + static_cast<std::size_t>(&pair - place.pair.data());
-                g[first + j] += value * pairs_.p[k];
-                if (curvature_) h[first + j] += value * value * (pairs_.p[k] - pairs_.square[k]);
-            }
+    for (const Pairs& kind : kinds_) {
+        for (const Listed& each : kind.listed) {
+            const std::size_t k = kind.first + each.pair;
+            g[each.feature] += each.value * pairs_.p[k];
+            if (curvature_) h[each.feature] += each.value * each.value * (pairs_.p[k] - pairs_.square[k]);
         }
     }
 }

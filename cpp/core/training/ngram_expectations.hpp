@@ -26,10 +26,16 @@ class NgramExpectations {
     void finish(std::span<double> g, std::span<double> h) const;
 
    private:
-    // Positions with the same place and base list share the sums of their pairs.
-    struct Kind {
-        std::uint32_t place, base;
-        std::size_t first;  // its first pair among the sums
+    // A pair of a kind (NgramTables) that has a feature of the base list.
+    struct Listed {
+        std::uint32_t pair;     // in the place
+        std::uint32_t feature;  // in the set, and
+        double value;           // its value
+    };
+    struct Pairs {
+        std::vector<Listed> listed;
+        std::vector<std::uint32_t> pair;  // those of them, each once
+        std::size_t first;                // the first of these among the sums
     };
     // Some leaves of some arcs: those of the histories [first, last). One thread sums them up.
     struct Part {
@@ -52,15 +58,15 @@ class NgramExpectations {
                              const std::vector<std::uint32_t>& key_of);
     void add_arcs(const Part& part, std::span<const std::uint32_t> rows_of, const BlockRows& rows, Tile& tile);
     void add_tile(const Part& part, Tile& tile);
-    void add_pairs(const Kind& kind, std::span<const std::uint32_t> rows_of, const BlockRows& rows);
-    void share_out_pairs(const Kind& kind, std::span<double> g, std::span<double> h) const;
+    void list_pairs(std::uint32_t kind);
+    void add_pairs(std::uint32_t kind, std::span<const std::uint32_t> rows_of, const BlockRows& rows);
 
     const NgramTables& tables_;
     const Corpus& corpus_;
     const Kernels& kernels_;
-    const int threads_;
+    const int threads_, stride_;  // stride_: Yp
     bool curvature_ = false;
-    std::vector<Kind> kinds_;
+    std::vector<Pairs> kinds_;                              // [kinds]
     std::vector<Occurrences> rows_by_kind_, rows_by_arcs_;  // [blocks]
     std::vector<std::vector<Part>> parts_;                  // [arcs]
     std::vector<std::size_t> first_arc_;                    // [arcs] the first arc of each among the sums
