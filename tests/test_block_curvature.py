@@ -6,15 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from ngram_problems import make_ngram_problem
 from problems import make_problem
 from sparsecrf import InputError
 from sparsecrf._core import FeatureSet, Oracle
 from sparsecrf.encoding.numbering import Numbering
+from sparsecrf.reference.lattice import merged
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers import proximal
 from sparsecrf.training.solvers.proximal import Proximal
 from sparsecrf.training.solvers.working_set import point_at
+from test_ngrams import indicators
 
 
 def by_enumeration(problem, numbers, every=1):
@@ -87,3 +90,29 @@ def test_a_block_comes_early_only_with_many_features_a_token(share, first, monke
     while not len(solver.block):
         point, steps = solver.step(point), solver.steps
     assert steps - 1 == first  # the step that made it is counted
+
+
+def test_label_ngrams():
+    """Covariances of strings at a position, by all paths: one must be the end of the other to fire together."""
+    for seed in range(6):
+        problem = make_ngram_problem(seed, 3, [5, 4], n_ngrams=25, real_values=True)
+        features, n = problem.features(), len(problem.weights)
+        block = np.arange(len(features) - n - 40, len(features))
+        found = Oracle(problem.corpus, 2).block_curvature(features, problem.w, block)
+        expected = np.zeros_like(found)
+        for i, sequence in enumerate(problem.base.sequences):
+            paths = problem.paths(i)
+            for t in range(len(sequence)):
+                values, (one, two, more) = merged(sequence.bigram[t]), indicators(problem, paths, t)
+                f = np.zeros((len(features), len(paths.probability)))
+                for x, value in merged(sequence.unigram[t]).items():
+                    for (_, y), on in one[x]:
+                        f[x * 3 + y] = value * on
+                for x, value in values.items():
+                    for (_, previous, y), on in two[x]:
+                        f[problem.base.mu.size + (x * 4 + previous) * 3 + y] = value * on
+                    for k, on in more[x]:
+                        f[len(features) - n + k] = value * on
+                mean = f @ paths.probability
+                expected += ((f * paths.probability) @ f.T - np.outer(mean, mean))[np.ix_(block, block)]
+        assert_allclose(found, expected, atol=1e-3 * (1.0 + np.abs(expected).max()))

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sparsecrf import CRF, InputError, Model
+from sparsecrf import CRF, InputError, Model, Template
 from sparsecrf.files.container import unpack
 from sparsecrf.model.file import FORMAT, VERSION
+from sparsecrf.model.foreign import write_crfpp
 
 WORDS = ["a", "b"]
 
@@ -38,8 +39,9 @@ def test_estimator(crf):
     assert crf.objective_ < CRF(rho1=0.5, bigrams="all").fit(*sentences()).objective_
     assert len(crf.predict(X)) == len(X)
     assert_allclose(np.asarray(crf.predict_marginals(X)[0]).sum(axis=1), 1.0)
-    with pytest.raises(InputError, match="order: expected 2 for a path"):
-        crf.path(*sentences())
+    path = crf.path(*sentences(), rho1s=[2.0, 0.5], dev=sentences(seed=2))
+    assert path.fits[-1].n_ngram > 0
+    assert_allclose(path.fits[-1].objective, crf.objective_, rtol=0.01)
 
 
 def test_file_keeps_everything(crf, tmp_path):
@@ -86,10 +88,44 @@ def test_shown(crf):
     longer = [weight for weight in explained.largest() if weight.previous and " " in weight.previous]
     assert len(longer) == explained.summary["active_ngram"]
     assert "longer label n-grams" in str(explained)
-    with pytest.raises(InputError, match="expected a model of order 2"):
-        crf.model_.explain(sentences(1)[0][0])
-    with pytest.raises(InputError, match="n-best"):
-        crf.model_.nbest(sentences(1)[0][0], 2)
+
+
+def test_explained(crf):
+    """Contributions add up, n-grams included; margins are those of all paths."""
+    model, seen = crf.model_, 0
+    for tokens in sentences(1)[0][:8]:
+        found = model.explain(tokens)
+        assert_allclose(sum(token.score for token in found.tokens), found.score, rtol=1e-9, atol=1e-9)
+        terms = [term for token in found.tokens for term in token.contributions() if term.kind == "n-gram"]
+        seen += len(terms)
+        assert all("[" in term.attribute and term.amount == term.value * term.weight for term in terms)
+        best = model.nbest(tokens, len(model.labels) ** len(tokens))
+        scores = {tuple(path): np.log(p) for path, p in best}
+        for t, token in enumerate(found.tokens):
+            same = max(value for path, value in scores.items() if path[t] == token.label)
+            other = max(value for path, value in scores.items() if path[t] != token.label)
+            assert_allclose(token.path_margin, same - other, rtol=1e-9, atol=1e-9)
+    assert seen > 0
+
+
+def test_template_says_which_attributes(tmp_path):
+    """Lines T...; without them plain n-grams; without a plain line all attributes that condition pairs."""
+    X, y = sentences()
+    conditioned = {}
+    for lines in ("U:%x[0,0]\nT:%x[0,0]\nB\n", "*:%x[0,0]\nB\n", "*:%x[0,0]\nT\n", "*:%x[0,0]\n"):
+        crf = CRF(rho1=0.3, order=3, template=lines).fit(X, y)
+        attribute = crf.model_.features.ngrams[0].tolist()
+        conditioned[lines] = {crf.model_.vocabulary.attributes[x] for x in attribute}
+        crf.model_.save(tmp_path / "m.safetensors")
+        assert Model.load(tmp_path / "m.safetensors").label(X[0]) == list(crf.predict(X[:1])[0])
+    words = {f"*:{word}" for word in WORDS}
+    assert list(conditioned.values()) == [{f"T:{word}" for word in WORDS}, {"B"}, {"T"}, words]
+    template = Template("U:%x[0,0]\nT:%x[0,0]\nt\n")
+    assert template.kinds == ["U", "T", "T"]
+    two = CRF(rho1=0.3, template=template).fit(X, y).model_
+    assert {two.vocabulary.attributes[x] for x in two.features.bigram_attribute.tolist()} <= {"T:a", "T:b", "t"}
+    with pytest.raises(InputError, match=r"CRF\+\+ has no lines T"):
+        write_crfpp(two, tmp_path / "x")
 
 
 def test_command_line(program):

@@ -1,6 +1,8 @@
 """Training with label n-grams: the optimum over all of them, certified, and what is refused."""
 
 import itertools
+import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from ngram_problems import table_of
 from problems import make_problem
 from sparsecrf import InputError, _core, fit
 from sparsecrf.encoding.ngrams import Ngrams
+from sparsecrf.shards import Shards
+from sparsecrf.shards.oracle import Known
 
 RHO1, RHO2 = 0.7, 0.2
 
@@ -139,6 +143,48 @@ def test_start_from_another_fit():
         fit(data, init=first)
 
 
+def test_checkpoint_goes_on_to_the_same_bits(tmp_path):
+    """The file keeps the table of n-grams as it was at the head of the iteration, before a limit's own screening."""
+    data, options = corpus(n_sequences=30), {"rho1": 0.3, "order": None, "gap": 1e-6, "threads": 1}
+    whole = fit(data, **options, max_iter=40)
+    assert whole.n_ngram > 0
+    for stop in (7, 13, 21):
+        path = tmp_path / f"{stop}.safetensors"
+        fit(data, **options, max_iter=stop, checkpoint=path)
+        again = fit(data, **options, max_iter=40, checkpoint=path, resume=True)
+        assert again.ngrams.strings() == whole.ngrams.strings()
+        assert (again.numbers == whole.numbers).all()
+        assert (again.w == whole.w).all()
+    with pytest.raises(InputError, match="expected a checkpoint with order 3, found order None"):
+        fit(data, **(options | {"order": 3}), checkpoint=path, resume=True)
+
+
+def test_attributes_of_ngrams():
+    """Only the given attributes condition n-grams; the optimum is that of all whose n-grams they are."""
+    data = corpus()
+    options = {"rho1": 0.3, "rho2": RHO2, "order": 4, "gap": 1e-6, "threads": 1}
+    one = fit(data, **options, ngram_attributes=[1])
+    assert one.n_ngram > 0
+    assert set(one.ngrams.attribute.tolist()) == {1}
+    assert fit(data, **options).objective < one.objective
+    with pytest.raises(InputError, match="ngram_attributes: expected numbers from 0 to 2, found 3"):
+        fit(data, **options, ngram_attributes=[0, 3])
+
+
+@pytest.mark.parametrize("n_shards", [1, 3])
+def test_shards(n_shards):
+    """Over shards, also where feature sets are sent to other processes."""
+    data = corpus(n_sequences=30)
+    parts = [partial(data.subset, part) for part in np.array_split(np.arange(30), n_shards)]
+    options = {"rho1": 0.3, "order": None, "gap": 1e-5, "max_iter": 300}
+    whole, found = fit(data, **options), fit(Shards.in_process(parts, threads=1), **options)
+    assert_allclose(found.objective, whole.objective, rtol=2e-5)
+    assert found.n_ngram > 0
+    features, _ = explicit(data, 4)
+    sent = pickle.loads(pickle.dumps(Known.of(features))).features
+    assert_allclose(_core.Oracle(data, 1).counts(sent), _core.Oracle(data, 1).counts(features))
+
+
 def test_refused():
     data = corpus()
     for order in (1, 0, "3", True):
@@ -149,8 +195,6 @@ def test_refused():
             fit(data, order=3, solver=solver)
     with pytest.raises(InputError, match="order: expected 2 without an l1 term"):
         fit(data, order=3, rho1=0.0)
-    with pytest.raises(InputError, match="order: expected 2 with a checkpoint"):
-        fit(data, order=3, checkpoint="x")
     with pytest.raises(InputError, match="order: expected 2 for a list of features"):
         fit(data, order=3, features=np.array([0], dtype=np.int64))
     missing = make_problem(3, 2, [5, 4], 3, missing=0.4).corpus()

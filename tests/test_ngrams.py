@@ -1,5 +1,7 @@
 """Label n-grams in the core, against the reference and against all paths."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -49,6 +51,20 @@ def test_best_labels(kernel, size):
             mine = labels[problem.base.offsets[i] : problem.base.offsets[i + 1]]
             own = paths.score[(paths.labels == mine).all(axis=1)]
             assert_allclose(own, paths.score.max(), rtol=1e-12, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_n_best(kernel):
+    for problem in problems(seeds=6, real_values=True):
+        chain = problem.chain(kernel)
+        for i in range(len(problem.base.sequences)):
+            paths, (labels, scores) = problem.paths(i), chain.nbest(problem.corpus, i, 7)
+            best = np.sort(paths.score)[::-1][:7]
+            assert_allclose(scores, best, rtol=1e-12, atol=1e-9)
+            found = {tuple(row) for row in np.asarray(labels).tolist()}
+            assert len(found) == len(best)
+            score = {tuple(row): value for row, value in zip(paths.labels.tolist(), paths.score, strict=True)}
+            assert_allclose([score[tuple(row)] for row in np.asarray(labels).tolist()], scores, rtol=1e-12, atol=1e-9)
 
 
 def test_constraints():
@@ -123,6 +139,48 @@ def test_same_bits_on_any_number_of_threads():
     assert all((result == results[0]).all() for result in results[1:])
 
 
+def test_bounds_of_screening():
+    """E of a string with a label more in front is below its bound, which is never above E without it; counts."""
+    for problem in problems(sequence_weights=True, token_weights=True, list_size=3):
+        Y, base = problem.base.n_labels, problem.base
+        features = problem.features()
+        cells = [(x, pair) for x in range(len(base.mu)) for pair in itertools.product(range(Y), repeat=2)]
+        cells += [cell for cell in problem.weights if cell[1][0] < Y]
+        place = places(problem, problem.weights)
+        listed = np.array([place[cell] for cell in cells], dtype=np.int64)
+        bounds, counts = _core.Oracle(problem.corpus, 2).ngram_bounds(features, problem.w, listed)
+        longer = [(x, (b, *labels)) for x, labels in cells for b in (*range(Y), Y)]
+        expected, exact_counts = expectations(problem, longer)
+        shorter, _ = expectations(problem, cells)
+        assert_allclose(counts.ravel(), exact_counts, atol=1e-12)
+        assert (bounds.ravel() >= expected - 1e-12).all()
+        assert (bounds <= shorter[:, None] + 1e-9).all()
+
+
+def expectations(problem, cells):
+    """E and C of (attribute, labels), by a set that has them as n-grams of weight 0, pairs by the reference."""
+    features = problem.features()
+    extra = [cell for cell in cells if len(cell[1]) > 2 and cell not in problem.weights]
+    wide = problem.with_ngrams([*problem.weights, *dict.fromkeys(extra)])
+    oracle = _core.Oracle(problem.corpus, 1)
+    w = np.concatenate([problem.w, np.zeros(len(wide) - len(features))])
+    counts = np.asarray(oracle.counts(wide))
+    expected = oracle.loss_grad(wide, w)[1] + counts
+    place = places(problem, [*problem.weights, *dict.fromkeys(extra)])
+    at = [place[cell] for cell in cells]
+    return expected[at], counts[at]
+
+
+def places(problem, ngrams):
+    """Where (attribute, labels) of two labels and more stand in the set."""
+    Y, X = problem.base.n_labels, len(problem.base.mu)
+    place = {cell: problem.base.w.size + k for k, cell in enumerate(ngrams)}
+    for x in range(X):
+        for i, y in itertools.product(range(Y), repeat=2):
+            place[x, (i, y)] = X * Y + x * (Y + 1) * Y + i * Y + y
+    return place
+
+
 def test_missing_labels():
     """Sums over missing labels: the loss is that of all labellings that agree with the known ones."""
     problem = make_ngram_problem(11, 3, [6, 4], missing=0.3)
@@ -182,6 +240,3 @@ def test_errors():
         table_of(3, [(0, (1, 2))])
     with pytest.raises(InputError, match="from 0 to 2, found 3"):
         table_of(3, [(0, (1, 3, 2))])
-    problem = make_ngram_problem(0, 3, [4])
-    with pytest.raises(InputError, match="n-best"):
-        problem.chain().nbest(problem.corpus, 0, 3)

@@ -204,14 +204,14 @@ def test_of_columns():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "template: expected at least one line U..., B... or *..., found none"),
+        ("", "template: expected at least one line U..., B..., T... or *..., found none"),
         ("# only a comment", "template: expected at least one line"),
         (
             "U:%x[0,0]\nX:%x[0,0]",
-            "template, line 2, column 1: expected a line that begins with U, B, * or #, found 'X:",
+            "template, line 2, column 1: expected a line that begins with U, B, T, * or #, found 'X:",
         ),
         (" U:%x[0,0]", "template, line 1, column 1: expected a line that begins"),
-        ("éééééééééé", "template, line 1, column 1: expected a line that begins with U, B, * or #, found 'éééééé'"),
+        ("éééééééééé", "template, line 1, column 1: expected a line that begins with U, B, T, * or #, found 'éééééé'"),
         (
             "U:%y[0,0]",
             "template, line 1, column 4: expected x, t, m, l, p, s, h, c, n, d or e after '%', found 'y[0,0]'",

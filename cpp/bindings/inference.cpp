@@ -87,6 +87,24 @@ void bind_oracle(nb::module_& m) {
             "Numbers of all virtual features whose expectation at w could exceed the bound; every other one is below "
             "it.")
         .def(
+            "ngram_bounds",
+            [](Oracle& o, const FeatureSet& f, Weights w, Array1<std::int64_t> listed) {
+                const auto width = static_cast<std::size_t>(o.corpus().n_labels) + 1;
+                Result<double, 2> bound = make<double, 2>({listed.size(), width});
+                Result<double, 2> counts = make<double, 2>({listed.size(), width});
+                {
+                    const WithoutGil unlocked;
+                    o.ngram_bounds(f, view(w), view(listed), span_of(bound), span_of(counts));
+                }
+                return nb::make_tuple(bound, counts);
+            },
+            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("listed").noconvert(),
+            nb::sig("def ngram_bounds(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], listed: "
+                    "numpy.typing.NDArray[numpy.int64]) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                    "numpy.typing.NDArray[numpy.float64]]"),
+            "For the features with these places in the set and one label more in front of each (the start label last), "
+            "a bound on their expectation and their count.")
+        .def(
             "shard_sums",
             [](Oracle& o, const FeatureSet& f, Weights w, double bound, Weights unigram, Weights start, Weights inner,
                double fraction) {

@@ -84,11 +84,14 @@ void bind_template(nb::module_& m) {
                 nb::list kinds;
                 for (std::int64_t k = 0; k < t.size(); ++k) {
                     const Template::Kind kind = t.kind(k);
-                    kinds.append(kind == Template::Kind::unigram ? "U" : kind == Template::Kind::bigram ? "B" : "*");
+                    kinds.append(kind == Template::Kind::unigram  ? "U"
+                                 : kind == Template::Kind::bigram ? "B"
+                                 : kind == Template::Kind::ngram  ? "T"
+                                                                  : "*");
                 }
                 return kinds;
             },
-            nb::sig("def kinds(self) -> list[str]"), "U, B or * for each line.")
+            nb::sig("def kinds(self) -> list[str]"), "U, B, T or * for each line.")
         .def_prop_ro(
             "varies",
             [](const Template& t) {

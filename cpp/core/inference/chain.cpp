@@ -24,6 +24,8 @@ void check_sequence(const Corpus& corpus, std::int64_t i) {
     }
 }
 
+constexpr std::uint32_t kMostPlaces = 4096;  // of label n-grams, kept for the next call
+
 void check_paths(std::int64_t k) {
     if (k < 1) throw InputError(message("n-best: expected k >= 1, found ", k));
 }
@@ -68,12 +70,23 @@ Chain::Chain(std::shared_ptr<const FeatureSet> features, std::vector<double> w, 
       w_(std::move(w)),
       rows_(checked(*features_, w_), w_),
       kernel_(kernel),
-      threads_(resolve_threads(threads)) {}
+      threads_(resolve_threads(threads)),
+      ngrams_(std::make_shared<NgramCache>()) {}
 
 // Small corpora are not worth waking other threads for.
 int Chain::threads_for(const Corpus& corpus) const {
     constexpr std::int64_t kCells = 1 << 17;
     return corpus.n_tokens() * corpus.n_labels < kCells ? 1 : threads_;
+}
+
+// Places are kept from call to call: most sequences have attributes that others had before.
+std::shared_ptr<NgramTables> Chain::ngram_tables(const Corpus& corpus) const {
+    const std::lock_guard lock(ngrams_->mutex);
+    std::shared_ptr<NgramPlaces>& places = ngrams_->places;
+    if (places == nullptr || places->size() > kMostPlaces) places = std::make_shared<NgramPlaces>(*features_);
+    auto made = std::make_shared<NgramTables>(places, corpus);
+    places->assign(w_, 1, true);
+    return made;
 }
 
 Potentials Chain::potentials(const Corpus& corpus, const Constraints& constraints) const {
@@ -82,9 +95,7 @@ Potentials Chain::potentials(const Corpus& corpus, const Constraints& constraint
     Potentials made(corpus, corpus.unigram_lists, kernel_, threads_for(corpus), nullptr, constraints.forbidden_pairs());
     made.assign(*features_, w_, rows_);
     if (features_->n_ngram() > 0) {
-        auto ngrams = std::make_shared<NgramTables>(*features_, corpus);
-        ngrams->places.assign(w_, 1);
-        made.set_ngrams(std::move(ngrams));
+        made.set_ngrams(ngram_tables(corpus));
     }
     return made;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -13,7 +14,7 @@
 
 namespace sparsecrf {
 
-// Safe to share between threads: nothing is changed after construction.
+// Safe to share between threads: nothing is changed after construction but what is kept behind a lock.
 class Chain {
    public:
     Chain(std::shared_ptr<const FeatureSet> features, std::vector<double> w, Kernel kernel, int threads);
@@ -49,12 +50,19 @@ class Chain {
    private:
     int threads_for(const Corpus& corpus) const;
     Potentials potentials(const Corpus& corpus, const Constraints& constraints) const;
+    std::shared_ptr<NgramTables> ngram_tables(const Corpus& corpus) const;
 
     std::shared_ptr<const FeatureSet> features_;
     std::vector<double> w_;
     UnigramRows rows_;
     Kernel kernel_;
     int threads_;
+    // Places of label n-grams, made when they are first needed.
+    struct NgramCache {
+        std::mutex mutex;
+        std::shared_ptr<NgramPlaces> places;
+    };
+    std::shared_ptr<NgramCache> ngrams_;
 };
 
 }  // namespace sparsecrf

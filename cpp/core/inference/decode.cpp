@@ -122,11 +122,7 @@ std::vector<Labelling> best_paths(const Potentials& potentials, Recursion& recur
         double score;
         std::int32_t previous, rank;  // the prefix it extends
     };
-    if (potentials.ngrams() != nullptr) {
-        throw InputError(
-            "n-best: expected a model of order 2, found one with longer label n-grams, for which only the "
-            "best labels are computed");
-    }
+    if (potentials.ngrams() != nullptr) return best_ngram_paths(potentials, recursion, lattice, k);
     const int Y = potentials.n_labels();
     recursion.gather_rest(lattice);
     // prefixes[t Y + y]: best first

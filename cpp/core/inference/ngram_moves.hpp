@@ -14,7 +14,8 @@ namespace sparsecrf {
 
 class NgramMoves {
    public:
-    explicit NgramMoves(int n_labels) : n_labels_(static_cast<std::uint32_t>(n_labels)) {}
+    // all: for_each is needed, which takes a table of all moves.
+    explicit NgramMoves(int n_labels, bool all = true) : n_labels_(static_cast<std::uint32_t>(n_labels)), all_(all) {}
 
     // Those of a place (null: labels alone).
     void lay(const NgramPlace* place, bool first) {
@@ -25,16 +26,17 @@ class NgramMoves {
         if (place == nullptr) return;
         const std::uint32_t skip = first ? n_labels_ * n_labels_ : 0;  // pairs of the start label come last
         for (std::uint32_t k = 0; k < place->pair.size(); ++k) pair_at_[place->pair[k] - skip] = k;
-        // arcs_(history, a): the longest arc that they end in. That of the history's suffix, unless it has its own.
         const NgramArcs& arcs = *place->arcs;
         const std::size_t n = arcs.before->size();
+        inner_.assign(n, {});
+        for (std::uint32_t g = arcs.n_leaves(); g < arcs.n_arcs(); ++g) inner_[arcs.history[g]].push_back(g);
+        if (!all_) return;
+        // arcs_(history, a): the longest arc that they end in. That of the history's suffix, unless it has its own.
         arcs_.assign(n * Y, kNoString);
-        own_.assign(n, {});
-        for (std::uint32_t g = 0; g < arcs.n_arcs(); ++g) own_[arcs.history[g]].push_back(g);
-        for (std::size_t h = 0; h < n; ++h) {
+        for (std::uint32_t h = 0; h < n; ++h) {
             const std::uint32_t suffix = arcs.before->suffix[h];
             if (suffix != kNoString) std::copy_n(arcs_.data() + suffix * Y, Y, arcs_.data() + h * Y);
-            for (const std::uint32_t g : own_[h]) arcs_[h * Y + place->pair_label[arcs.pair_of[g]]] = g;
+            for_each_own(h, [&](std::uint32_t g) { arcs_[h * Y + label_of(g)] = g; });
         }
     }
 
@@ -52,28 +54,57 @@ class NgramMoves {
     // visit(a, arc or kNoString, log X, state after) for every label a.
     template <class Visit>
     void for_each(std::size_t r, Visit visit) const {
-        const std::uint32_t* pairs = pair_at_.data() + (first_ ? 0 : std::size_t{label(r)} * n_labels_);
         const std::uint32_t* arcs = first_ || r < n_labels_ ? nullptr : arcs_.data() + (r - n_labels_) * n_labels_;
         for (std::uint32_t a = 0; a < n_labels_; ++a) {
             const std::uint32_t arc = arcs == nullptr ? kNoString : arcs[a];
-            std::uint32_t target = kNoString;
-            if (arc != kNoString) {
-                target = place_->target_of(arc);
-            } else if (pairs[a] != kNoString) {
-                target = place_->target[place_->arcs->n_inner() + pairs[a]];
+            if (arc == kNoString) {
+                visit(a, arc, 0.0, target_of_pair(label(r), a));
+            } else {
+                visit(a, arc, place_->arcs->log_x[arc], state(place_->target_of(arc), a));
             }
-            const double log_x = arc == kNoString ? 0.0 : place_->arcs->log_x[arc];
-            visit(a, arc, log_x, target == kNoString ? a : n_labels_ + target);
         }
     }
 
+    // visit(r, a, log X, state after) for every label a that has an arc after state r, whose longest counts; seen[a] = r.
+    // seen: [Y], without r on entry.
+    template <class Visit>
+    void for_each_arc(std::uint32_t r, std::vector<std::uint32_t>& seen, Visit visit) const {
+        if (first_ || r < n_labels_) return;
+        for (std::uint32_t h = r - n_labels_; h != kNoString; h = place_->arcs->before->suffix[h]) {
+            for_each_own(h, [&](std::uint32_t arc) {
+                const std::uint32_t a = label_of(arc);
+                if (seen[a] == r) return;
+                seen[a] = r;
+                visit(r, a, place_->arcs->log_x[arc], state(place_->target_of(arc), a));
+            });
+        }
+    }
+
+    // The state after (y', a) where no arc is.
+    std::uint32_t target_of_pair(std::uint32_t previous, std::uint32_t a) const {
+        const std::uint32_t pair = pair_at_[first_ ? a : std::size_t{previous} * n_labels_ + a];
+        return state(pair == kNoString ? kNoString : place_->target[place_->arcs->n_inner() + pair], a);
+    }
+
    private:
+    std::uint32_t state(std::uint32_t target, std::uint32_t a) const {
+        return target == kNoString ? a : n_labels_ + target;
+    }
+    std::uint32_t label_of(std::uint32_t arc) const { return place_->pair_label[place_->arcs->pair_of[arc]]; }
+    // Arcs of a history.
+    template <class Visit>
+    void for_each_own(std::uint32_t h, Visit visit) const {
+        for (std::uint32_t g = place_->arcs->leaf_ptr[h]; g < place_->arcs->leaf_ptr[h + 1]; ++g) visit(g);
+        for (const std::uint32_t g : inner_[h]) visit(g);
+    }
+
     std::uint32_t n_labels_;
+    bool all_;
     const NgramPlace* place_ = nullptr;
     bool first_ = false;
-    std::vector<std::uint32_t> pair_at_;           // [Y, Y] index of a pair in the place; of the start: [Y]
-    std::vector<std::uint32_t> arcs_;              // [before, Y]
-    std::vector<std::vector<std::uint32_t>> own_;  // [before] arcs of a history
+    std::vector<std::uint32_t> pair_at_;             // [Y, Y] index of a pair in the place; of the start: [Y]
+    std::vector<std::uint32_t> arcs_;                // [before, Y]
+    std::vector<std::vector<std::uint32_t>> inner_;  // [before] arcs of a history that are not leaves
 };
 
 }  // namespace sparsecrf

@@ -254,8 +254,9 @@ void NgramPlaces::lay_targets(NgramPlace& place) {
     for (const std::uint32_t s : place.after->string) index_[s] = kNoString;
 }
 
-NgramTables::NgramTables(const FeatureSet& features, const Corpus& corpus)
-    : places(features), of(places.of(corpus)), kind_of(of.size(), kNoString) {
+NgramTables::NgramTables(std::shared_ptr<NgramPlaces> shared, const Corpus& corpus)
+    : places(std::move(shared)), kind_of(static_cast<std::size_t>(corpus.n_tokens()), kNoString) {
+    const std::vector<std::uint32_t> of = places->of(corpus);
     std::unordered_map<std::uint64_t, std::uint32_t> found;
     std::size_t n = 0;
     for (std::size_t p = 0; p < of.size(); ++p) {
@@ -263,18 +264,20 @@ NgramTables::NgramTables(const FeatureSet& features, const Corpus& corpus)
         const auto [at, is_new] =
             found.try_emplace(std::uint64_t{of[p]} << 32 | corpus.base[p], static_cast<std::uint32_t>(kinds.size()));
         if (is_new) {
-            kinds.push_back({of[p], corpus.base[p], n});
-            n += places.place(of[p]).n_pairs();
+            kinds.push_back({&places->place(of[p]), corpus.base[p], n});
+            n += places->place(of[p]).n_pairs();
         }
         kind_of[p] = at->second;
     }
     weights.resize(n);
 }
 
-void NgramPlaces::assign(std::span<const double> w, int threads) {
+void NgramPlaces::assign(std::span<const double> w, int threads, bool only_new) {
+    const std::size_t first = only_new ? n_assigned_ : 0;
+    n_assigned_ = arcs_.size();
     const double* ngram = w.data() + features_.first_ngram();
-    parallel_for(static_cast<std::int64_t>(arcs_.size()), threads, 1, [&](int, std::int64_t id) {
-        NgramArcs& arcs = arcs_[static_cast<std::size_t>(id)];
+    parallel_for(static_cast<std::int64_t>(arcs_.size() - first), threads, 1, [&](int, std::int64_t k) {
+        NgramArcs& arcs = arcs_[first + static_cast<std::size_t>(k)];
         const std::uint32_t n_leaves = arcs.n_leaves(), n_inner = arcs.n_inner();
         std::fill(arcs.log_x.begin(), arcs.log_x.end(), 0.0);
         for (const NgramArcs::Term& term : arcs.terms) arcs.log_x[term.arc] += term.value * ngram[term.feature];

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -103,8 +104,8 @@ class NgramPlaces {
 
     // The place of every position of a corpus; 0: n-grams do not matter there.
     std::vector<std::uint32_t> of(const Corpus& corpus);
-    // X of all places, for weights of the whole set.
-    void assign(std::span<const double> w, int threads);
+    // X of all places, for weights of the whole set; `only_new`: of those made since the last call, with the same weights.
+    void assign(std::span<const double> w, int threads, bool only_new = false);
 
     const NgramPlace& place(std::uint32_t id) const { return places_[id]; }
     std::uint32_t size() const { return static_cast<std::uint32_t>(places_.size()); }
@@ -140,36 +141,37 @@ class NgramPlaces {
     using Key = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;  // list, histories after, position
     std::map<Key, Made> made_places_, made_arcs_;
     std::deque<NgramArcs> arcs_;
+    std::size_t n_assigned_ = 0;  // arcs that have their X
     std::deque<NgramPlace> places_;
     std::vector<std::uint32_t> index_;  // [strings] scratch: kNoString between uses
 };
 
 // The places of one corpus, with their weights.
 struct NgramTables {
-    NgramTables(const FeatureSet& features, const Corpus& corpus);
+    NgramTables(std::shared_ptr<NgramPlaces> shared, const Corpus& corpus);
     // E of the pairs, for the matrices of the base lists.
     template <class TransitionOf>
     void weigh(TransitionOf transition_of) {
         std::fill(weights.begin(), weights.end(), 1.0);
         for (const Kind& kind : kinds) {
-            const NgramPlace& place = places.place(kind.place);
+            const NgramPlace& place = *kind.place;
             double* weight = weights.data() + kind.first;
             transition_of(kind.base).multiply(place.own_pairs(), weight);
             transition_of(kind.base).multiply(place.other_pairs(), weight + place.own_pairs().size());
         }
     }
     const NgramPlace* at(std::int64_t position) const {
-        const std::uint32_t id = of[static_cast<std::size_t>(position)];
-        return id == 0 ? nullptr : &places.place(id);
+        const std::uint32_t kind = kind_of[static_cast<std::size_t>(position)];
+        return kind == kNoString ? nullptr : kinds[kind].place;
     }
     const double* weights_at(std::int64_t position) const {
         return weights.data() + kinds[kind_of[static_cast<std::size_t>(position)]].first;
     }
-    NgramPlaces places;
-    std::vector<std::uint32_t> of;  // [P]
+    std::shared_ptr<NgramPlaces> places;  // may be that of other corpora, too
     // Positions with the same place and base list share E of their pairs.
     struct Kind {
-        std::uint32_t place, base;
+        const NgramPlace* place;
+        std::uint32_t base;
         std::size_t first;  // its first pair among the weights
     };
     std::vector<Kind> kinds;

@@ -276,4 +276,40 @@ void Recursion::edge_marginals(const Lattice& lattice, std::int64_t t, double* o
         out[lattice.rest.pair[k]] = lattice.rest.p[k];
 }
 
+void Recursion::pair_columns(const Lattice& lattice, std::int64_t t, const std::uint32_t* columns, double* out) {
+    const auto Y = static_cast<std::size_t>(n_labels_), width = Y + 1;
+    if (std::all_of(columns, columns + Y, [](std::uint32_t c) { return c == kNoString; })) return;
+    const LabelPairs pairs(n_labels_);
+    const auto cell = [&](std::uint32_t pair, auto set) {
+        const std::uint32_t column = columns[pairs.label(pair)];
+        if (column != kNoString) set(out[column * width + pairs.previous(pair)]);
+    };
+    if (t == 0) {
+        for (std::size_t y = 0; y < Y; ++y) {
+            if (columns[y] != kNoString) out[columns[y] * width + Y] = lattice.p[y];
+        }
+        return;
+    }
+    if (lattice.logarithmic) {
+        std::vector<double> edge(pairs.size());
+        edge_marginals(lattice, t, edge.data());
+        for (std::uint32_t pair = 0; pair < pairs.n_inner(); ++pair) cell(pair, [&](double& p) { p = edge[pair]; });
+        return;
+    }
+    const double* v = lattice.v + t * stride_;
+    const double* alpha = lattice.alpha + (t - 1) * stride_;
+    const Transition& transition = potentials_.transition(lattice.first + t);
+    for (std::size_t y = 0; y < Y; ++y) {
+        if (columns[y] == kNoString) continue;
+        double* column = out + columns[y] * width;
+        transition.column_weights(static_cast<int>(y), column);
+        for (std::size_t i = 0; i < Y; ++i) column[i] *= alpha[i] * v[y];
+    }
+    lattice.ngrams.for_each_extra(
+        t, [&](std::uint32_t pair, double extra) { cell(pair, [&](double& p) { p += extra; }); });
+    for (std::int64_t k = lattice.rest.ptr[t]; k < lattice.rest.ptr[t + 1]; ++k) {
+        cell(lattice.rest.pair[k], [&](double& p) { p = lattice.rest.p[k]; });
+    }
+}
+
 }  // namespace sparsecrf

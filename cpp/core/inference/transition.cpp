@@ -127,6 +127,15 @@ double Transition::score(int previous, int y) const {
     return scores_.score[static_cast<std::size_t>(found - scores_.pair.begin())];
 }
 
+void Transition::column_weights(int y, double* out) const {
+    if (dense_) {
+        for (int i = 0; i < n_labels_; ++i) out[i] = e_[static_cast<std::size_t>(i) * stride_ + y];
+        return;
+    }
+    std::fill_n(out, n_labels_, 1.0);
+    for (std::uint32_t k = column_ptr_[y]; k < column_ptr_[y + 1]; ++k) out[column_row_[k]] = weight_[column_entry_[k]];
+}
+
 void Transition::column_scores(int y, double* out) const {
     need(State::assigned, "column_scores");
     if (dense_) {

@@ -61,9 +61,10 @@ class Transition {
     // best(y) = max_{y'} epsilon(y') + lambda(y', y); `order`: scratch for Y labels. Needs `assign`.
     void best(const double* epsilon, double* best, std::vector<int>& order) const;
 
-    double weight(int previous, int y) const;      // E(y', y)
-    double score(int previous, int y) const;       // lambda(y', y)
-    void column_scores(int y, double* out) const;  // out(y') = lambda(y', y), [Y]; needs `assign`
+    double weight(int previous, int y) const;       // E(y', y)
+    double score(int previous, int y) const;        // lambda(y', y)
+    void column_weights(int y, double* out) const;  // out(y') = E(y', y), [Y]
+    void column_scores(int y, double* out) const;   // out(y') = lambda(y', y), [Y]; needs `assign`
     // One cell of u or beta as a sum of non-negative terms, nothing cancelled.
     double column_sum(const double* alpha, int y) const;
     double row_sum(const double* v, int previous) const;

@@ -11,11 +11,12 @@ void SequenceEncoder::expand(const Template& lines, const Rows& rows, std::int64
     }
     for (std::int64_t k = 0; k < lines.size(); ++k) {
         const Template::Kind kind = lines.kind(k);
-        if (kind == Template::Kind::bigram && !pairs_) continue;
+        const bool labels = kind == Template::Kind::unigram || kind == Template::Kind::both;
+        if (!labels && !pairs_) continue;
         const std::int64_t id = attributes_.id(made_[k].parts, made_[k].hash);
         if (id == Names::kUnknown) continue;
         const Attribute attribute{static_cast<std::uint32_t>(id), 1.0};
-        if (kind != Template::Kind::bigram) unigram_.push_back(attribute);
+        if (labels) unigram_.push_back(attribute);
         if (kind != Template::Kind::unigram && pairs_) bigram_.push_back(attribute);
     }
 }

@@ -187,8 +187,11 @@ struct Template::Parser {
             case '*':
                 made.kind = Kind::both;
                 break;
+            case 't':
+                made.kind = Kind::ngram;
+                break;
             default:
-                fail("a line that begins with U, B, * or #", 0);
+                fail("a line that begins with U, B, T, * or #", 0);
         }
         while (at < line.size()) {
             if (line[at] == '%') {
@@ -221,7 +224,7 @@ Template::Template(std::string text, Dialect dialect, const std::string& source,
         if (!line.empty()) Parser{*this, source, number, line}.parse();
     }
     if (lines_.empty())
-        throw InputError(message(source, ": expected at least one line U..., B... or *..., found none"));
+        throw InputError(message(source, ": expected at least one line U..., B..., T... or *..., found none"));
     for (const auto& resource : resources_) {
         const auto uses = [&](const WordFunction& function) { return function.resource == resource; };
         if (std::any_of(functions_.begin(), functions_.end(), uses)) continue;

@@ -56,7 +56,7 @@ struct Expansion {
 
 class Template {
    public:
-    enum class Kind { unigram, bigram, both };
+    enum class Kind { unigram, bigram, both, ngram };  // ngram: label pairs and longer label n-grams
 
     using Resources = std::vector<std::shared_ptr<const Resource>>;
 

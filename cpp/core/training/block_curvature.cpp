@@ -18,9 +18,13 @@ constexpr std::int64_t kItemsAtOnce = 256;
 
 BlockCurvature::BlockCurvature(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                                std::span<const std::int64_t> block)
-    : corpus_(corpus), plan_(plan), size_(block.size()), stride_(padded(corpus.n_labels)) {
+    : corpus_(corpus), plan_(plan), size_(block.size()), stride_(padded(corpus.n_labels)), strings_(features.strings) {
     unigram_.index(features.unigram_ptr, features.unigram_label, 0, block);
     bigram_.index(features.bigram_ptr, features.bigram_pair, features.n_unigram(), block);
+    ngram_.assign(static_cast<std::size_t>(features.n_ngram()), kNoString);
+    for (std::size_t k = block.size(); k-- > 0 && block[k] >= features.first_ngram();) {
+        ngram_[static_cast<std::size_t>(block[k] - features.first_ngram())] = static_cast<std::uint32_t>(k);
+    }
 }
 
 void BlockCurvature::sum(const Potentials& potentials, int every, int threads, std::span<double> h) {
@@ -79,11 +83,12 @@ void BlockCurvature::gather(Recursion& recursion, const Lattice& lattice, Firing
             const std::uint32_t x = lists.id(k);
             for (std::uint32_t r = unigram_.ptr[x]; r < unigram_.ptr[x + 1]; ++r) {
                 const std::uint32_t y = unigram_.cell[r];
-                if (p[y] > kUnlikely) out.firing.push_back({unigram_.place[r], y, 0, lists.value(k), p[y]});
+                if (p[y] > kUnlikely) out.firing.push_back({unigram_.place[r], y, 0, 0, lists.value(k), p[y]});
             }
         }
         gather_pairs(recursion, lattice, t, corpus_.base_lists, corpus_.base[position], out);
         gather_pairs(recursion, lattice, t, corpus_.rest_lists, corpus_.rest[position], out);
+        gather_ngrams(lattice, t, out);
         std::sort(out.firing.begin() + static_cast<std::ptrdiff_t>(out.ptr.back()), out.firing.end(),
                   [](const Firing& a, const Firing& b) { return a.place < b.place; });
         out.ptr.push_back(out.firing.size());
@@ -101,9 +106,32 @@ void BlockCurvature::gather_pairs(Recursion& recursion, const Lattice& lattice, 
         recursion.pair_marginals(lattice, t, pairs, [&](std::size_t j, double p) {
             if (p <= kUnlikely) return;
             const std::uint32_t y = numbers.label(pairs[j]), previous = numbers.previous(pairs[j]);
-            out.firing.push_back({place[j], y, previous + 1, lists.value(k), std::min(p, 1.0)});
+            out.firing.push_back({place[j], y, previous + 1, 0, lists.value(k), std::min(p, 1.0)});
         });
     }
+}
+
+void BlockCurvature::gather_ngrams(const Lattice& lattice, std::int64_t t, Firings& out) const {
+    if (!lattice.ngrams.any() || lattice.ngrams.place[t] == nullptr) return;
+    const NgramPlace& here = *lattice.ngrams.place[t];
+    for (const NgramArcs::Term& term : here.arcs->terms) {
+        const std::uint32_t place = ngram_[term.feature];
+        if (place == kNoString) continue;
+        const double p = lattice.ngrams.probability(t, term.arc);
+        if (p <= kUnlikely) continue;
+        const std::uint32_t pair = here.arcs->pair_of[term.arc];
+        out.firing.push_back({place, here.pair_label[pair], here.pair_previous[pair] + 1, here.arcs->string[term.arc],
+                              term.value, std::min(p, 1.0)});
+    }
+}
+
+bool BlockCurvature::agree(const Firing& a, const Firing& b) const {
+    if (a.label != b.label || (a.previous != 0 && b.previous != 0 && a.previous != b.previous)) return false;
+    if (a.string == 0 || b.string == 0) return true;
+    std::uint32_t longer = a.string, shorter = b.string;
+    if (strings_.length(longer) < strings_.length(shorter)) std::swap(longer, shorter);
+    while (strings_.length(longer) > strings_.length(shorter)) longer = strings_.suffix(longer);
+    return longer == shorter;
 }
 
 void BlockCurvature::add(const Firings& of, std::uint32_t first, std::uint32_t last, double scale,
@@ -116,10 +144,7 @@ void BlockCurvature::add(const Firings& of, std::uint32_t first, std::uint32_t l
             double* row = h.data() + static_cast<std::size_t>(a->place) * size_;
             const double w = scale * of.weight * a->value;
             for (const Firing* b = begin; b <= a; ++b) {
-                double both = 0.0;  // P(a, b)
-                if (a->label == b->label) {
-                    if (a->previous == 0 || b->previous == 0 || a->previous == b->previous) both = std::min(a->p, b->p);
-                }
+                const double both = agree(*a, *b) ? std::min(a->p, b->p) : 0.0;  // P(a, b)
                 row[b->place] += w * b->value * (both - a->p * b->p);
             }
         }

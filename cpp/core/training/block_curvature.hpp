@@ -36,6 +36,7 @@ class BlockCurvature {
         std::uint32_t place;     // in the block
         std::uint32_t label;     // y
         std::uint32_t previous;  // y' + 1; 0: a unigram feature
+        std::uint32_t string;    // of a label n-gram; 0: a feature of one or two labels
         double value, p;
     };
     // What fires at the positions of an item: position k has [ptr[k], ptr[k + 1]), by ascending place.
@@ -48,13 +49,18 @@ class BlockCurvature {
     void gather(Recursion& recursion, const Lattice& lattice, Firings& out) const;
     void gather_pairs(Recursion& recursion, const Lattice& lattice, std::int64_t t, const ListPool& lists,
                       std::uint32_t list, Firings& out) const;
+    void gather_ngrams(const Lattice& lattice, std::int64_t t, Firings& out) const;
+    // Whether labels can end in those of both.
+    bool agree(const Firing& a, const Firing& b) const;
     void add(const Firings& of, std::uint32_t first, std::uint32_t last, double scale, std::span<double> h) const;
 
     const Corpus& corpus_;
     const Plan& plan_;
-    const std::size_t size_;       // M
-    const int stride_;             // Yp
-    ListedRows unigram_, bigram_;  // features of the block
+    const std::size_t size_;            // M
+    const int stride_;                  // Yp
+    ListedRows unigram_, bigram_;       // features of the block, and
+    std::vector<std::uint32_t> ngram_;  // [n-grams] their place in it; kNoString: none
+    const LabelStrings& strings_;
 };
 
 }  // namespace sparsecrf

@@ -22,8 +22,8 @@ NgramExpectations::NgramExpectations(const NgramTables& tables, const Corpus& co
       rows_by_kind_(plan.blocks.size()),
       rows_by_arcs_(plan.blocks.size()),
       tiles_(static_cast<std::size_t>(threads)) {
-    std::vector<std::uint32_t> arcs_of(tables.of.size(), kNoString);  // [P]
-    for (std::size_t p = 0; p < tables.of.size(); ++p) {
+    std::vector<std::uint32_t> arcs_of(tables.kind_of.size(), kNoString);  // [P]
+    for (std::size_t p = 0; p < tables.kind_of.size(); ++p) {
         const NgramPlace* place = tables.at(static_cast<std::int64_t>(p));
         if (place != nullptr && place->arcs->n_arcs() > 0) arcs_of[p] = place->arcs_id;
     }
@@ -37,8 +37,8 @@ NgramExpectations::NgramExpectations(const NgramTables& tables, const Corpus& co
 }
 
 void NgramExpectations::cut_parts() {
-    for (std::uint32_t id = 0; id < tables_.places.n_arcs(); ++id) {
-        const NgramArcs& arcs = tables_.places.arcs(id);
+    for (std::uint32_t id = 0; id < tables_.places->n_arcs(); ++id) {
+        const NgramArcs& arcs = tables_.places->arcs(id);
         first_arc_.push_back(n_arcs_);
         n_arcs_ += arcs.n_arcs();
         std::vector<Part>& parts = parts_.emplace_back();
@@ -113,7 +113,7 @@ void NgramExpectations::add(std::size_t block, const BlockRows& rows) {
 // time; X comes in at the end. The first part has the arcs that are not leaves, and those in the log domain.
 void NgramExpectations::add_arcs(const Part& part, std::span<const std::uint32_t> rows_of, const BlockRows& rows,
                                  Tile& tile) {
-    const NgramArcs& arcs = tables_.places.arcs(part.arcs);
+    const NgramArcs& arcs = tables_.places->arcs(part.arcs);
     const std::size_t n_histories = part.last - part.first, n_nodes = arcs.n_nodes();
     for (AlignedVector<double>* x : {&tile.mass, &tile.mass2}) x->resize(n_histories * kTile);
     for (AlignedVector<double>* x : {&tile.flow, &tile.flow2}) x->resize(n_nodes * kTile);
@@ -154,7 +154,7 @@ void NgramExpectations::add_arcs(const Part& part, std::span<const std::uint32_t
 }
 
 void NgramExpectations::add_tile(const Part& part, Tile& tile) {
-    const NgramArcs& arcs = tables_.places.arcs(part.arcs);
+    const NgramArcs& arcs = tables_.places->arcs(part.arcs);
     const auto add = [&](const AlignedVector<double>& mass, const AlignedVector<double>& flow, double* sum) {
         for (std::uint32_t h = part.first; h < part.last; ++h) {
             const double* row = mass.data() + std::size_t{h - part.first} * kTile;
@@ -170,8 +170,8 @@ void NgramExpectations::add_tile(const Part& part, Tile& tile) {
 }
 
 void NgramExpectations::list_pairs(std::uint32_t kind) {
-    const FeatureSet& features = tables_.places.features();
-    const NgramPlace& place = tables_.places.place(tables_.kinds[kind].place);
+    const FeatureSet& features = tables_.places->features();
+    const NgramPlace& place = *tables_.kinds[kind].place;
     const std::uint32_t base = tables_.kinds[kind].base;
     Pairs& made = kinds_.emplace_back();
     for (std::int64_t e = corpus_.base_lists.begin(base); e < corpus_.base_lists.end(base); ++e) {
@@ -202,7 +202,7 @@ void NgramExpectations::list_pairs(std::uint32_t kind) {
 
 // With b = alpha E v, p = b + extra: p^2 - b^2 = extra (2 b + extra). Rows of v hold w v.
 void NgramExpectations::add_pairs(std::uint32_t kind, std::span<const std::uint32_t> rows_of, const BlockRows& rows) {
-    const NgramPlace& place = tables_.places.place(tables_.kinds[kind].place);
+    const NgramPlace& place = *tables_.kinds[kind].place;
     const Pairs& of_kind = kinds_[kind];
     const std::size_t n = of_kind.pair.size();
     double* sum = pairs_.p.data() + of_kind.first;
@@ -230,9 +230,9 @@ void NgramExpectations::add_pairs(std::uint32_t kind, std::span<const std::uint3
 
 // E[x, g] += v sum_t w p_t(g);  h[x, g] += v^2 sum_t w p_t(g) (1 - p_t(g))
 void NgramExpectations::finish(std::span<double> g, std::span<double> h) const {
-    const auto offset = static_cast<std::size_t>(tables_.places.features().first_ngram());
-    for (std::uint32_t id = 0; id < tables_.places.n_arcs(); ++id) {
-        const NgramArcs& arcs = tables_.places.arcs(id);
+    const auto offset = static_cast<std::size_t>(tables_.places->features().first_ngram());
+    for (std::uint32_t id = 0; id < tables_.places->n_arcs(); ++id) {
+        const NgramArcs& arcs = tables_.places->arcs(id);
         for (const NgramArcs::Term& term : arcs.terms) {
             const std::size_t arc = first_arc_[id] + term.arc, f = offset + term.feature;
             const double x = arcs.x[term.arc], linear = leaves_.p[arc];  // X may overflow where all is logarithmic

@@ -9,6 +9,7 @@
 #include "core/inference/recursion.hpp"
 #include "core/training/block_curvature.hpp"
 #include "core/training/expectations.hpp"
+#include "core/training/ngram_screen.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -99,7 +100,7 @@ const std::vector<double>& Oracle::counts(const FeatureSet& features) {
 
 Oracle::Prepared::Prepared(const Corpus& corpus, const FeatureSet& features)
     : serial(features.serial), unigrams(corpus, features), pairs(corpus, features) {
-    if (features.n_ngram() > 0) ngrams = std::make_shared<NgramTables>(features, corpus);
+    if (features.n_ngram() > 0) ngrams = std::make_shared<NgramTables>(std::make_shared<NgramPlaces>(features), corpus);
 }
 
 Oracle::Prepared& Oracle::prepare(const FeatureSet& features, std::span<const double> w) {
@@ -111,7 +112,7 @@ Oracle::Prepared& Oracle::prepare(const FeatureSet& features, std::span<const do
     of.rows = UnigramRows(features, w, of.unigrams.attributes);
     if (!of.potentials) of.potentials.emplace(corpus_, of.unigrams.lists, kernel_, threads_, &of.pairs);
     of.potentials->assign(features, w, of.rows);
-    if (of.ngrams != nullptr) of.ngrams->places.assign(w, threads_);
+    if (of.ngrams != nullptr) of.ngrams->places->assign(w, threads_);
     of.potentials->set_ngrams(of.ngrams);
     return of;
 }
@@ -210,6 +211,16 @@ Screen Oracle::screened(const FeatureSet& features, std::span<const double> w, d
 
 std::vector<std::int64_t> Oracle::candidates(const FeatureSet& features, std::span<const double> w, double bound) {
     return screened(features, w, bound, nullptr).candidates();
+}
+
+void Oracle::ngram_bounds(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
+                          std::span<double> bound, std::span<double> counts) {
+    features.check_fits(corpus_);
+    features.check_weights(w);
+    check_places("listed", features, listed);
+    std::fill(bound.begin(), bound.end(), 0.0);
+    std::fill(counts.begin(), counts.end(), 0.0);
+    NgramScreen(corpus_, plan_, features, listed).sum(*prepare(features, w).potentials, threads_, bound, counts);
 }
 
 ShardSums Oracle::shard_sums(const FeatureSet& features, std::span<const double> w, double bound, const Masses& whole,

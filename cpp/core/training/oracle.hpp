@@ -59,6 +59,11 @@ class Oracle {
     // Numbers of all features, in the set or not, whose expectation at w could exceed `bound` > 0; ascending.
     std::vector<std::int64_t> candidates(const FeatureSet& features, std::span<const double> w, double bound);
 
+    // For the features at these places (ascending, two labels or more, none after the start) with each label in front, the
+    // start label last: a bound on their expectation and their count (ngram_screen.hpp).  bound, counts: [L, Y + 1]
+    void ngram_bounds(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
+                      std::span<double> bound, std::span<double> counts);
+
     // The same for a corpus that is one of several shards, whose masses (absolute) together are `whole`: what it has to
     // tell for the candidates of all to be found (screen.hpp).
     ShardSums shard_sums(const FeatureSet& features, std::span<const double> w, double bound, const Masses& whole,

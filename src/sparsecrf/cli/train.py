@@ -114,8 +114,8 @@ class FitOptions:
         typer.Option(
             metavar="K|none",
             parser=_order,
-            help="Features have up to so many labels, none: no limit. Above 2, attributes that condition label pairs "
-            "condition longer label n-grams, too; for the solvers auto, owlqn, lbfgs and fista.",
+            help="Features have up to so many labels, none: no limit. Above 2, the lines T... of the template, or else "
+            "plain label n-grams; for the solvers auto, owlqn, lbfgs and fista.",
         ),
     ] = ORDER
     observed_only: Annotated[
@@ -215,7 +215,11 @@ def train(
     warm = None if run.init is None else Model.load(run.init)
     with read(inputs, run, warm, threads=fitting.threads, quiet=shown.quiet) as labelled:
         data = TrainingData(
-            labelled.corpus, observed_only=fitting.observed_only, order=fitting.order, threads=fitting.threads
+            labelled.corpus,
+            observed_only=fitting.observed_only,
+            order=fitting.order,
+            ngram_attributes=labelled.ngram_attributes(),
+            threads=fitting.threads,
         )
         say(size(labelled, data.n_virtual()), quiet=shown.quiet)
         init = None if warm is None else weights_in(warm, labelled.vocabulary)
@@ -282,7 +286,7 @@ def check_longer(fitting: FitOptions, run: RunOptions) -> None:
 
     if run.dask is not None:
         raise typer.BadParameter("expected 2 with --dask, whose workers know label pairs only", param_hint="--order")
-    check_longer(fitting.order, fitting.solver, fitting.rho1, fitting.checkpoint)
+    check_longer(fitting.order, fitting.solver, fitting.rho1)
 
 
 @contextmanager

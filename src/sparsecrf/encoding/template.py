@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 class Template(_core.Template):
     """Lines that make attributes from the columns around a position.
 
-    `U...` conditions labels, `B...` label pairs, `*...` both. `%x[row,column]` stands for a cell, `%X` for the same
-    in lower case; `%t[row,column,"re"]` for true or false, `%m[row,column,"re"]` for what matches; `@row` counts
-    from the ends of the sequence. Functions of words: `%l` lower case, `%p[row,column,n]` and `%s[row,column,n]` the
-    first and last n characters, `%h` the shape, `%c` classes of characters, `%n` length, `%e[row]` first or last.
-    `%d[row,column,NAME]` looks a cell up in the one of the `resources` that has this name, `%D` in lower case. A bare
-    `U`, `B` or `*` is the bias. `boundary` says whose cells stand beyond the ends: 'crf++' or 'wapiti'. With `bytes`,
-    regular expressions read bytes of UTF-8, as Wapiti's do, not characters; what is left of a character that they cut
-    in two is written as \\xd0.
+    `U...` conditions labels, `B...` label pairs, `*...` both, `T...` label pairs and longer label n-grams, up to
+    the order of a model. `%x[row,column]` stands for a cell, `%X` for the same in lower case; `%t[row,column,"re"]`
+    for true or false, `%m[row,column,"re"]` for what matches; `@row` counts from the ends of the sequence.
+    Functions of words: `%l` lower case, `%p[row,column,n]` and `%s[row,column,n]` the first and last n characters,
+    `%h` the shape, `%c` classes of characters, `%n` length, `%e[row]` first or last. `%d[row,column,NAME]` looks a
+    cell up in the one of the `resources` that has this name, `%D` in lower case. A bare `U`, `B`, `T` or `*` is the
+    bias. `boundary` says whose cells stand beyond the ends: 'crf++' or 'wapiti'. With `bytes`, regular expressions
+    read bytes of UTF-8, as Wapiti's do, not characters; what is left of a character that they cut in two is written
+    as \\xd0.
     """
 
     @classmethod
@@ -83,7 +84,19 @@ class Template(_core.Template):
     @staticmethod
     def conditions_pairs(attribute: str) -> bool:
         """Whether an attribute that a template made conditions label pairs."""
-        return attribute[:1] in ("B", "b", "*")
+        return attribute[:1] in ("B", "b", "T", "t", "*")
+
+    def ngram_attributes(self, attributes: _core.StringTable) -> list[int] | None:
+        """The ids of the attributes that condition label n-grams of three labels or more: those of the lines `T...`; if
+        there are none, those that stand at every position; None, for all that condition pairs, if there are none
+        either."""
+        if "T" in self.kinds:
+            names = [attributes[k] for k in range(len(attributes))]
+            return [k for k, name in enumerate(names) if name[:1] in ("T", "t")]
+        made = self.attributes([[""] * max(1, self.n_columns)])[0]  # of lines that do not vary, those everywhere
+        every = zip(made, self.kinds, self.varies, strict=True)
+        found = [attributes.find(name) for name, kind, varies in every if kind != "U" and not varies]
+        return [k for k in found if k is not None] or None
 
     def __reduce__(self) -> tuple[Any, tuple[str, str, str, bool, list[Any]]]:
         """For pickle and copy, by which scikit-learn clones the parameters of estimators."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparsecrf._core import InputError
 from sparsecrf.defaults import GROUP_WEIGHT, ORDER, PENALTY, RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.resources import Resource
 from sparsecrf.encoding.template import Template
@@ -171,6 +170,7 @@ class CRF(BaseCRF):
                 data.corpus,
                 rho1=self.rho1,
                 order=self.order,
+                ngram_attributes=data.ngram_attributes(),
                 init=None if init is None else weights_in(init, data.vocabulary),
                 dev=None if dev is None else self._encoded_dev(data, dev, groups),
                 patience=self.patience,
@@ -204,13 +204,13 @@ class CRF(BaseCRF):
         """
         from sparsecrf.path import path
 
-        if self.order != ORDER:
-            raise InputError(f"order: expected {ORDER} for a path, found {self.order}")
         data = self._encoded(X, y, sample_weight, lengths, groups)
         held_out, score = None if dev is None else self._encoded_dev(data, dev, groups), score_for(scoring, data)
         with self._watching_path(score.name) as watch:
             return path(
                 data.corpus,
+                order=self.order,
+                ngram_attributes=data.ngram_attributes(),
                 n_rho=n_rho,
                 rho_min_ratio=rho_min_ratio,
                 rho1=falling(rho1s),

@@ -54,6 +54,10 @@ class Encoding:
         tokens = sequences(X, lengths, columns=self.template is not None)
         return self.vocabulary.encode(tokens, labels, template=self.template, skip_empty=True)
 
+    def ngram_attributes(self) -> list[int] | None:
+        """The attributes that condition label n-grams of three labels or more; None: all that condition pairs."""
+        return None if self.template is None else self.template.ngram_attributes(self.vocabulary.attributes)
+
     def model(self, found: Fit) -> Model:
         made = found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
         if self.token_kind is not None:

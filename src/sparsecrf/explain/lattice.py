@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import Corpus, FeatureSet
+from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+#: Of an attribute and the labels before a position: attribute, these labels, value, weights of all labels [Y].
+LongerWeights: TypeAlias = tuple[int, tuple[int, ...], float, FloatArray]
 
 
 class Lattice:
@@ -30,6 +35,7 @@ class Lattice:
         self.n_labels = features.n_labels
         self._numbers, self._w = features.numbers, w
         self._numbering = Numbering.of(features)
+        self._features = features
 
     def __len__(self) -> int:
         return len(self.unigram_ptr) - 1
@@ -43,6 +49,28 @@ class Lattice:
         Y = self.n_labels
         previous = np.concatenate([[Y], path[:-1]]).repeat(np.diff(self.bigram_ptr))
         return self._rows(self._pairs_of(self.bigram_id) + previous * Y)
+
+    def ngrams(self, path: NDArray[np.int32]) -> list[list[LongerWeights]]:
+        """[T]: label n-grams of three labels or more that hold after the labels of the path, shortest first."""
+        Y, ngrams = self.n_labels, Ngrams.of(self._features)
+        weights: dict[int, dict[tuple[int, ...], dict[int, float]]] = {}  # by attribute, labels before, label
+        longest = int(ngrams.length.max(initial=2))
+        w = self._w[len(self._w) - len(ngrams.length) :].tolist()
+        for x, labels, weight in zip(ngrams.attribute.tolist(), ngrams.strings(), w, strict=True):
+            weights.setdefault(x, {}).setdefault(labels[:-1], {})[labels[-1]] = weight
+        found: list[list[LongerWeights]] = []
+        for t in range(len(self)):
+            before = (Y, *path[:t].tolist())
+            found.append([])
+            for k in range(self.bigram_ptr[t], self.bigram_ptr[t + 1]):
+                x = int(self.bigram_id[k])
+                for n in range(2, min(longest, len(before) + 1)):
+                    row = weights.get(x, {}).get(before[-n:])
+                    if row is not None:
+                        of_labels = np.zeros(Y)
+                        of_labels[list(row)] = list(row.values())
+                        found[-1].append((x, before[-n:], float(self.bigram_value[k]), of_labels))
+        return found
 
     def max_marginals(self) -> FloatArray:
         """[T, Y]: the score of the best path with label y at position t.

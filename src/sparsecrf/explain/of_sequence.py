@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsecrf._core import Corpus, InputError
+from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.encoding.names import named_tokens
 from sparsecrf.explain.frame import frame
-from sparsecrf.explain.lattice import Lattice
+from sparsecrf.explain.lattice import Lattice, LongerWeights
 from sparsecrf.explain.token import TokenExplanation
 from sparsecrf.explain.weights import START, check_top
 
@@ -102,7 +102,11 @@ def _tokens(
     p, runner_up, p_other = _own_and_other(marginals, path)
     with np.errstate(divide="ignore"):  # a probability may be too small for a double
         margin = np.log(p) - np.log(np.maximum(p_other, 0.0))
-    best, _, best_other = _own_and_other(lattice.max_marginals(), path)
+    longer = model.features.n_ngram > 0
+    best, _, best_other = _own_and_other(
+        _best_through(model, corpus, path) if longer else lattice.max_marginals(), path
+    )
+    ngrams = lattice.ngrams(path) if longer else []
     path_margin = best - best_other
     attributes = model.vocabulary.attributes
     names = [*model.labels, START]
@@ -126,9 +130,32 @@ def _tokens(
                 bigram_values=lattice.bigram_value[b],
                 lam=lam[b],
                 labels=model.labels,
+                **_longer(ngrams[t], attributes, names) if longer else {},
             )
         )
     return made
+
+
+def _longer(found: list[LongerWeights], attributes: StringTable, names: list[str]) -> dict[str, Any]:
+    return {
+        "ngrams": [f"{attributes[x]} [{' '.join(names[y] for y in before)}]" for x, before, _, _ in found],
+        "ngram_values": np.array([value for _, _, value, _ in found]),
+        "theta": np.array([weights for _, _, _, weights in found]).reshape(len(found), len(names) - 1),
+    }
+
+
+def _best_through(model: Model, corpus: Corpus, path: NDArray[np.int32]) -> NDArray[np.float64]:
+    """[T, Y]: the score of the best path through the label of `path` at each position and, as that of one other label,
+    of the best path through any other; -inf elsewhere. For label n-grams, by two searches for each position."""
+    T, Y = len(path), len(model.labels)
+    best = np.full((T, Y), -np.inf)
+    for t, y in enumerate(path.tolist()):
+        others = [name for k, name in enumerate(model.labels) if k != y]
+        for label, allowed in ((y, [model.labels[y]]), (int(y == 0), others)):
+            if allowed:
+                limits = model._constraints(corpus, allowed=[allowed if s == t else None for s in range(T)])
+                best[t, label] = float(model._single.viterbi(corpus, limits)[1][0])
+    return best
 
 
 def _own_and_other(

@@ -16,7 +16,9 @@ class Contribution(NamedTuple):
     """A term of the score: amount = value * weight."""
 
     attribute: str
-    kind: str  #: "unigram": for the label; "transition": for the label after the one before it
+    #: "unigram": for the label; "transition": for the label after the one before it; "n-gram": after several, which
+    #: stand behind the attribute: "B [P Q]"
+    kind: str
     value: float
     weight: float
     amount: float
@@ -40,6 +42,9 @@ class TokenExplanation:
     bigram_values: NDArray[np.float64]  #: [m]
     lam: NDArray[np.float64]  #: [m, Y] their weights for each label after `previous`
     labels: list[str] = field(repr=False)  #: [Y] of the model
+    ngrams: list[str] = field(default_factory=list)  #: [k] attributes with the two or more labels before, as "B [P Q]"
+    ngram_values: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  #: [k]
+    theta: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))  #: [k, Y] their weights for each label
 
     @property
     def unigram(self) -> NDArray[np.float64]:
@@ -61,6 +66,8 @@ class TokenExplanation:
         name = term.attribute if term.value == 1 else f"{term.attribute} ({term.value:g})"
         if term.kind == "unigram":
             return name
+        if term.kind == "n-gram":
+            return f"{name} {arrow} {self.label}"
         pair = f"{self.previous} {arrow} {self.label}"
         return pair if term.attribute == BIAS else f"{name}: {pair}"
 
@@ -78,6 +85,7 @@ class TokenExplanation:
             for kind, names, values, weights in (
                 ("unigram", self.attributes, self.values, self.mu),
                 ("transition", self.bigram_attributes, self.bigram_values, self.lam),
+                *([("n-gram", self.ngrams, self.ngram_values, self.theta)] if self.ngrams else []),
             )
             for name, value, weight in zip(names, values.tolist(), weights[:, y].tolist(), strict=True)
             if value * weight != 0

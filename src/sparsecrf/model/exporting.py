@@ -138,6 +138,8 @@ def _check_template(template: Template, lines: list[Line], tool: Tool) -> None:
             f"expected a model trained with --boundary {tool.boundary}, found one with {template.boundary}"
         )
     letters = {str(line.parts[0])[0] for line in lines}
+    if not letters.isdisjoint("Tt"):
+        raise InputError(f"template: {tool.name} has no lines T... for label n-grams: expected U, B or *, found one")
     for pair in ("Uu", "Bb"):
         if letters >= set(pair):
             raise InputError(f"template: expected lines that begin with {pair[0]} or with {pair[1]}, found both")

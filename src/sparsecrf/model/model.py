@@ -384,11 +384,6 @@ class Model:
         from sparsecrf.explain import explain_model, explain_sequence
 
         if sequence is not None:
-            if self.features.n_ngram:
-                raise InputError(
-                    "sequence: expected a model of order 2, found one with longer label n-grams, whose contributions "
-                    "are not computed; explain() without a sequence shows the model itself"
-                )
             return explain_sequence(self, sequence, labels, **options)
         if labels is not None:
             raise InputError("labels: expected the sequence that they are of, found none")

@@ -24,7 +24,8 @@ from sparsecrf.training.heldout import best_labels, check_same_vocabulary
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
-_SPACE = ("observed_only", "features", "threads")  # options of `fit` that say how data are prepared
+# Options of `fit` that say how data are prepared.
+_SPACE = ("observed_only", "features", "order", "ngram_attributes", "threads")
 _GROUPS = ("penalty", "group_weight")  # and that say what the penalty is, beside rho1
 
 
@@ -243,7 +244,7 @@ class _Fold:
             found = fit(data, rho1=value, init=start, **self.options)
             if found.stopped_by == "interrupt":
                 raise KeyboardInterrupt
-            start = Weights(found.numbers, found.w)
+            start = Weights(found.numbers, found.w, found.ngrams)
             error = _error(out, found, self.error, self.options["threads"])
             solved.append(_Solved(error, start, _seconds(found)))
             if told is not None:
@@ -282,7 +283,8 @@ def _neighbour(known: Mapping[float, Any], rho1: float) -> Any:
 
 
 def _error(corpus: Corpus, found: Fit, error: ErrorRate, threads: int) -> float:
-    return error(corpus, best_labels(corpus, found.numbers, found.w, threads=threads))
+    ngrams = found.ngrams.table(corpus.n_labels)
+    return error(corpus, best_labels(corpus, found.numbers, found.w, threads=threads, ngrams=ngrams))
 
 
 def _seconds(found: Fit) -> float:

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsecrf._core import FeatureSet, InputError
+from sparsecrf._core import FeatureSet
+from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.shards import Floats, Numbers, Shard, Shards, Sparse, add, unite
 
@@ -31,16 +32,17 @@ _making = Lock()
 
 
 class Known:
-    """A feature set that is sent as its numbers; each process builds it once, for all its shards."""
+    """A feature set that is sent as its numbers and label n-grams; each process builds it once, for all its shards."""
 
-    def __init__(self, n_labels: int, n_attributes: int, numbers: Numbers) -> None:
+    def __init__(self, n_labels: int, n_attributes: int, numbers: Numbers, ngrams: Ngrams | None = None) -> None:
         self._numbers: tuple[int, int, Numbers] | None = (n_labels, n_attributes, numbers)
+        self._ngrams = ngrams  # with the last numbers, in their order
         self._features: FeatureSet | None = None
 
     @classmethod
     def of(cls, features: FeatureSet) -> Known:
         known = cls.__new__(cls)
-        known._numbers, known._features = None, features
+        known._numbers, known._ngrams, known._features = None, None, features
         return known
 
     @property
@@ -48,14 +50,18 @@ class Known:
         with _making:
             if self._features is None:
                 assert self._numbers is not None
-                self._features, self._numbers = FeatureSet.from_numbers(*self._numbers), None
+                table = None if self._ngrams is None else self._ngrams.table(self._numbers[0])
+                self._features = FeatureSet.from_numbers(*self._numbers, table)
+                self._numbers = self._ngrams = None
             return self._features
 
     def __reduce__(self) -> tuple[Any, ...]:
         features = self.features
-        if features.n_ngram:
-            raise InputError("shards: expected features of at most two labels for other processes, found label n-grams")
-        return Known, (features.n_labels, features.n_attributes, features.numbers)
+        numbers, ngrams = features.numbers, None
+        if features.n_ngram:  # numbered anew: a process needs no others, and their order is the same
+            ngrams, first = Ngrams.of(features), Numbering.of(features).first_ngram
+            numbers[len(numbers) - features.n_ngram :] = first + np.arange(features.n_ngram)
+        return Known, (features.n_labels, features.n_attributes, numbers, ngrams)
 
     def __sizeof__(self) -> int:
         # Of the set that will be made: rows by attribute, a label or pair for each feature.
@@ -122,6 +128,11 @@ def candidates(shard: Shard, known: Known, w: Floats, bound: float) -> tuple[Num
     """For data in a single shard."""
     with shard.at_work():
         return (shard.oracle.candidates(known.features, w, bound),)
+
+
+def ngram_bounds(shard: Shard, known: Known, w: Floats, listed: Numbers) -> tuple[Floats, Floats]:
+    with shard.at_work():
+        return shard.oracle.ngram_bounds(known.features, w, listed)
 
 
 def large_sums(shard: Shard, known: Known, w: Floats, bound: float, whole: tuple[Floats, Floats, Floats]) -> Sparse:
@@ -220,6 +231,13 @@ class ShardedOracle:
         cells, (sums, shares) = self.workers.total(large_sums, unite, known, w, bound, self._whole)
         upper = sums + FRACTION * bound * np.maximum(1.0 - shares, 0.0)
         return features_of(cells[upper > bound], features.n_labels, features.n_attributes)
+
+    def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats]:
+        """For the features at these places and a label more in front of each (the last column: the start label), bounds
+        of the expectation and counts: twice [L, Y + 1]."""
+        known, w = self._known(features), self.workers.share(w)
+        bounds, counts = self.workers.total(ngram_bounds, add, known, w, listed)
+        return bounds, counts
 
     def release_tables(self) -> None:
         self.workers.total(release_tables, add)

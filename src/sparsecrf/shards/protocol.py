@@ -65,6 +65,11 @@ class Oracle(Protocol):
     def candidates(self, features: FeatureSet, w: Floats, bound: float) -> Numbers:
         """Screening: numbers, ascending, of all virtual features whose expectation at w could exceed the bound."""
 
+    def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats]:
+        """Screening of label n-grams: for the features at the places `listed` (of two labels or more, none after the
+        start), with each label and then the start label in front, a bound on their expectation and their count, both
+        [L, Y + 1] (cpp/core/training/ngram_screen.hpp)."""
+
     def shard_sums(
         self,
         features: FeatureSet,

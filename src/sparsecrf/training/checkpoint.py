@@ -19,11 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import InputError
+from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.files.atomic import remove_leftovers, write_atomically
 from sparsecrf.files.container import pack, unpack
 from sparsecrf.training.dual import Mixture
 from sparsecrf.training.heldout import Best
 from sparsecrf.training.history import Record
+from sparsecrf.training.ngrams import NgramSpace
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.state import Lowest, State
 from sparsecrf.training.solvers.working_set import Point
@@ -33,12 +35,15 @@ _SOLVER = "solver."  # before the names of the solver's own arrays
 
 
 class Checkpoint:
-    """The file of one run. `run` says which: only a checkpoint with the same entries is continued."""
+    """The file of one run. `run` says which: only a checkpoint with the same entries is continued. `ngrams`: the label
+    n-grams of its data, if there are any."""
 
-    def __init__(self, path: str | os.PathLike[str], every: float, run: Mapping[str, Any]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], every: float, run: Mapping[str, Any], ngrams: NgramSpace | None = None
+    ) -> None:
         if not every >= 0:
             raise InputError(f"checkpoint_every: expected a number of seconds >= 0, found {every}")
-        self.path, self.every, self.run = Path(path), every, dict(run)
+        self.path, self.every, self.run, self.ngrams = Path(path), every, dict(run), ngrams
         if not os.access(self.path.parent, os.W_OK) or self.path.is_dir():
             raise InputError(f"checkpoint: expected a file in a directory that can be written to, found {self.path}")
         remove_leftovers(self.path)
@@ -74,6 +79,9 @@ class Checkpoint:
             "elapsed": state.elapsed,
             "history": [asdict(record) for record in state.history],
         }
+        if self.ngrams is not None:  # numbers of label n-grams are places in the table of this run
+            table = self.ngrams.first(state.n_ngrams)
+            arrays |= {f"ngrams.{name}": array for name, array in table._asdict().items()}
         if state.best is not None:
             arrays |= {"best.numbers": state.best.numbers, "best.w": state.best.w}
             counters["best"] = {"error": state.best.error, "iteration": state.best.iteration}
@@ -98,6 +106,10 @@ class Checkpoint:
             # Copies: a solver may write to its arrays.
             arrays = {name: np.array(array.data).reshape(array.shape) for name, array in found.items()}
             self._check_run(run)
+            if self.ngrams is not None:
+                table = Ngrams(*(arrays[f"ngrams.{name}"] for name in Ngrams._fields))
+                self.ngrams.numbers(table)
+                arrays = {name: array for name, array in arrays.items() if not name.startswith("ngrams.")}
             return _state(objective, state, arrays)
         except (LookupError, TypeError, ValueError, RecursionError) as error:
             if isinstance(error, InputError) and str(error).startswith(str(self.path)):

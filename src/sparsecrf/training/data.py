@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -26,11 +27,13 @@ class TrainingData:
         observed_only: bool = False,
         features: Numbers | None = None,
         order: int | None = ORDER,
+        ngram_attributes: Sequence[int] | None = None,
         threads: int = 0,
         kernel: str = "auto",
     ) -> None:
-        """The space is that of all features of at most `order` labels (None: no limit) that can be formed; with
-        `observed_only` of those that occur; or it is a list of `features` by ascending number."""
+        """The space is that of all features of at most `order` labels (None: no limit) that can be formed, those of
+        more than two labels with the attributes `ngram_attributes` (ids; None: with all that condition label pairs);
+        with `observed_only` of those that occur; or it is a list of `features` by ascending number."""
         self.shards = shards_of(data, threads, kernel)
         self.whole = data if isinstance(data, Corpus) else None
         self.threads = threads
@@ -54,7 +57,7 @@ class TrainingData:
                     f"order: expected 2 for data with negative values or missing labels, found {order}: nothing bounds "
                     "the gradients of label n-grams there"
                 )
-            self.ngrams = NgramSpace(Numbering.of(self.shards), self.order, self.oracle, self.whole)
+            self.ngrams = NgramSpace(Numbering.of(self.shards), self.order, self.oracle, ngram_attributes)
 
     @classmethod
     def of(cls, data: Corpus | Shards | TrainingData, **how: Any) -> TrainingData:

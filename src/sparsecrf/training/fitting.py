@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from inspect import signature
@@ -245,6 +245,7 @@ def fit(
     observed_only: bool = False,
     features: Numbers | None = None,
     order: int | None = ORDER,
+    ngram_attributes: Sequence[int] | None = None,
     init: Fit | Weights | None = None,
     dev: Corpus | None = None,
     patience: int | None = None,
@@ -265,15 +266,16 @@ def fit(
     by `named`), plus rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the number of features of a group that occur:
     whole groups are zero. For the solvers auto and fista and rho1 > 0.
 
-    Stops at most `tol` times the objective above the optimum: certified by the duality gap where that can tell, else by
-    an estimate from how the objective falls (`stopping`). If `gap` is given, only at a duality gap of `gap` times the
-    objective. Or at a limit. `observed_only` leaves out features that never occur, `features` all but those of the
-    given numbers (ascending). With an `order` above 2, features have up to so many labels (None: no limit): every
-    attribute that conditions label pairs conditions longer label n-grams, too; for the solvers auto, owlqn, lbfgs and
-    fista and rho1 > 0. `init` starts from another fit for the same labels and attributes, or from `weights_in` of a
-    model. `callback` gets the fields of a `Record` at every iteration, and ends training by returning True; `heartbeat`
-    is called with a line of text before the first iteration, `watch` with the weights and the gradient of every
-    iteration, before `callback`. `solver_options` go to the solver.
+    Stops at most `tol` times the objective above the optimum: certified by the duality gap where that can tell,
+    else by an estimate from how the objective falls (`stopping`). If `gap` is given, only at a duality gap of `gap`
+    times the objective. Or at a limit. `observed_only` leaves out features that never occur, `features` all but
+    those of the given numbers (ascending). With an `order` above 2, features have up to so many labels (None: no
+    limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition longer label
+    n-grams, too; for the solvers auto, owlqn, lbfgs and fista and rho1 > 0. `init` starts from another fit for the
+    same labels and attributes, or from `weights_in` of a model. `callback` gets the fields of a `Record` at every
+    iteration, and ends training by returning True; `heartbeat` is called with a line of text before the first
+    iteration, `watch` with the weights and the gradient of every iteration, before `callback`. `solver_options` go
+    to the solver.
     `seed` orders the sequences of the stochastic solvers, which stop after 50 epochs unless `max_iter` says otherwise.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
@@ -299,10 +301,11 @@ def fit(
     for name, value in (("tol", tol), ("gap", gap)):
         if value is not None and not value >= 0:
             raise InputError(f"{name}: expected a number >= 0, found {value}")
-    prepared = TrainingData.of(corpus, observed_only=observed_only, features=features, order=order, threads=threads)
+    space = {"observed_only": observed_only, "features": features, "order": order, "ngram_attributes": ngram_attributes}
+    prepared = TrainingData.of(corpus, **space, threads=threads)
     corpus, data = prepared.corpus, prepared.shards
     if prepared.ngrams is not None:
-        check_longer(prepared.order, solver, rho1, checkpoint)
+        check_longer(prepared.order, solver, rho1)
     if isinstance(corpus, Shards) and solver not in OVER_SHARDS:
         raise InputError(f"solver: expected {' or '.join(OVER_SHARDS)} for data in shards, found {solver!r}")
     if data.n_missing == data.n_tokens:
@@ -319,7 +322,8 @@ def fit(
     held_out = _dev(corpus, dev, patience, threads, stop_window, stop_eps, prepared)
     keeper = resumed = None
     if checkpoint is not None:
-        keeper = Checkpoint(checkpoint, checkpoint_every, _identity(objective, solver, options, dev))
+        identity = _identity(objective, solver, options, dev)
+        keeper = Checkpoint(checkpoint, checkpoint_every, identity, prepared.ngrams)
         resumed = keeper.load(objective) if resume else None
     elif resume:
         raise InputError("resume: expected the file of a checkpoint, found none")
@@ -355,14 +359,12 @@ def fit(
     )
 
 
-def check_longer(order: int | None, solver: str, rho1: float, checkpoint: object) -> None:
+def check_longer(order: int | None, solver: str, rho1: float) -> None:
     """Raise for what label n-grams do not go together with."""
     if solver not in OVER_SHARDS:
         raise InputError(f"order: expected 2 for the solver {solver}, which knows label pairs only, found {order}")
     if not rho1 > 0:
         raise InputError(f"order: expected 2 without an l1 term, where no label n-gram would be zero, found {order}")
-    if checkpoint is not None:
-        raise InputError(f"order: expected 2 with a checkpoint, whose file does not keep label n-grams, found {order}")
 
 
 def check_groups(penalty: str, solver: str) -> None:
@@ -435,7 +437,7 @@ def _identity(
     objective: Objective, solver: str, options: Mapping[str, Any], dev: Corpus | None
 ) -> dict[str, str | float | bool | None]:
     """What a run must share with the one whose checkpoint it continues."""
-    allowed = objective.prepared.allowed
+    allowed, longer = objective.prepared.allowed, objective.prepared.ngrams
     return {
         "version": version("sparsecrf"),
         "corpus": f"{objective.data.fingerprint:016x}",
@@ -444,4 +446,5 @@ def _identity(
         "solver": solver,
         "solver options": repr(sorted(options.items())),
         "features": "all" if allowed is None else hashlib.sha256(allowed.tobytes()).hexdigest(),
+        **({} if longer is None else {"order": longer.order, "n-gram attributes": longer.fingerprint()}),
     }

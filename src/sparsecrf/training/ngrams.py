@@ -1,25 +1,24 @@
 """Label n-grams of three labels and more: their numbers, their counts, and the next level of a screening.
 
-Every attribute that conditions label pairs conditions n-grams (x, y_1 .. y_k) too, up to `order` labels. There is no
-end to them, so they are numbered as they are met (`NgramTable`). Nothing is lost by that: a label more in front can
-only lower expectation and count,
+There is no end to the n-grams (x, y_1 .. y_k) of an attribute x, so they are numbered as they are met (`NgramTable`).
+Nothing is lost by that: a label more in front can only lower expectation and count,
 
     E[x, b g] <= E[x, g],   C[x, b g] <= C[x, g],
 
 so below a string with max(E, C) <= rho1 no string can violate its condition |E - C| <= rho1, whatever its length
-(values must not be negative). Screening goes from level to level and extends only strings above rho1. Where there is an
-attribute p of value 1 at every position, the labels without the last one count as well: E[x, c a] <= v E[p, c], with v
-the largest value of x.
+(values must not be negative). Screening goes from level to level and extends only strings above rho1, and these only by
+labels b with a bound on E[x, b g], or C[x, b g] itself, above rho1 (`Oracle.ngram_bounds`).
 """
 
 from __future__ import annotations
 
-from functools import cached_property
+import hashlib
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsecrf._core import Corpus, FeatureSet, NgramTable
+from sparsecrf._core import FeatureSet, InputError, NgramTable
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.shards.oracle import ShardedOracle
@@ -27,12 +26,19 @@ from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
 
 Ids = NDArray[np.int32]
 
+_CELLS = 2**23  # bounds of one pass of a screening: memory for twice as many numbers
+_ROUNDED = 1.0 + 1e-9  # sums of probabilities are rounded
+
 
 class NgramSpace:
-    """The label n-grams of some training data, up to `order` labels (None: no limit)."""
+    """The label n-grams of some training data, up to `order` labels (None: no limit), of the given attributes (None:
+    of all that condition label pairs)."""
 
-    def __init__(self, numbering: Numbering, order: int | None, oracle: ShardedOracle, corpus: Corpus | None) -> None:
-        self.numbering, self.order, self._oracle, self._corpus = numbering, order, oracle, corpus
+    def __init__(
+        self, numbering: Numbering, order: int | None, oracle: ShardedOracle, attributes: Sequence[int] | None = None
+    ) -> None:
+        self.numbering, self.order, self._oracle = numbering, order, oracle
+        self._conditions = _mask(numbering.n_attributes, attributes)  # [X]
         self.table = NgramTable(numbering.n_labels)
         self._counts: Floats = np.empty(0)  # by place in the table
 
@@ -46,31 +52,38 @@ class NgramSpace:
             self._counts = np.concatenate([self._counts, self._oracle.counts(features)])
         return numbers
 
+    def fingerprint(self) -> str:
+        """Says which attributes condition n-grams."""
+        return hashlib.sha256(np.packbits(self._conditions).tobytes()).hexdigest()
+
+    def first(self, n: int) -> Ngrams:
+        """The first n of the table."""
+        numbers = self.numbering.first_ngram + np.arange(n)
+        n_labels, n_attributes = self.numbering.n_labels, self.numbering.n_attributes
+        return Ngrams.of(FeatureSet.from_numbers(n_labels, n_attributes, numbers, self.table))
+
     def counts(self, numbers: Numbers) -> Floats:
         """C of n-grams."""
         counts: Floats = self._counts[numbers - self.numbering.first_ngram]
         return counts
 
-    def longer(self, known: WorkingSet, expected: Floats, n_labels: int, threshold: float) -> Numbers:
-        """Numbers of all n-grams of n_labels that could violate their condition, given E of all features of one label
-        less with max(E, C) above the threshold."""
+    def longer(self, known: WorkingSet, w: Floats, expected: Floats, n_labels: int, threshold: float) -> Numbers:
+        """Numbers of all n-grams of n_labels that could violate their condition at w, given E of all features of one
+        label less with max(E, C) above the threshold."""
         Y = self.numbering.n_labels
         attribute, strings, place = self._of_length(known, n_labels - 1)
-        above = np.maximum(expected, known.counts)[place] > threshold
-        attribute, strings = attribute[above], strings[above]
-        # (p, c) for prefixes: at least one of the strings of p above the threshold.
-        plain = self._plain
-        prefixes = None if plain is None else _keys(strings[attribute == plain[0]], Y)
-        inner = strings[:, 0] < Y
-        attribute, strings = attribute[inner], strings[inner]
-        found_x, found = [], []
-        for b in range(Y + 1 if self._starts else Y):
-            longer = np.concatenate([np.full((len(strings), 1), b, dtype=np.int32), strings], axis=1)
-            keep = np.ones(len(longer), dtype=np.bool_)
-            if plain is not None and prefixes is not None:
-                keep = np.isin(_keys(longer[:, :-1], Y), prefixes) | (plain[1][attribute] > 1.0)
-            found_x.append(attribute[keep])
-            found.append(longer[keep])
+        above = (
+            (np.maximum(expected, known.counts)[place] > threshold) & (strings[:, 0] < Y) & self._conditions[attribute]
+        )
+        attribute, strings, place = attribute[above], strings[above], place[above]
+        found_x, found = [np.empty(0, dtype=np.int32)], [np.empty((0, n_labels), dtype=np.int32)]
+        at_once = max(1, _CELLS // (Y + 1))
+        for first in range(0, len(place), at_once):
+            chosen = slice(first, first + at_once)
+            bounds, counts = self._oracle.ngram_bounds(known.features, w, place[chosen])
+            row, front = np.nonzero(np.maximum(bounds * _ROUNDED, counts) > threshold)
+            found_x.append(attribute[chosen][row])
+            found.append(np.concatenate([front[:, None].astype(np.int32), strings[chosen][row]], axis=1))
         x, labels = np.concatenate(found_x), np.concatenate(found)
         if not len(x):
             return np.empty(0, dtype=np.int64)
@@ -90,29 +103,17 @@ class NgramSpace:
         labels = ngrams.labels[first[:, None] + np.arange(n)]
         return ngrams.attribute[chosen], labels, chosen + features.n_unigram + features.n_bigram
 
-    @cached_property
-    def _starts(self) -> bool:
-        """Whether there are features after the start label."""
-        return bool((self._oracle.masses()[1] > 0).any())
 
-    @cached_property
-    def _plain(self) -> tuple[int, Floats] | None:
-        """An attribute of value 1 at every position, and the largest value of each attribute; None: there is none, or
-        it is not known."""
-        if self._corpus is None:
-            return None
-        arrays = self._corpus.to_arrays()
-        attribute, value = np.asarray(arrays["bigram_id"]), np.asarray(arrays["bigram_value"])
-        largest = np.zeros(self.numbering.n_attributes)
-        np.maximum.at(largest, attribute, value)
-        ones = np.bincount(attribute[value == 1.0], minlength=self.numbering.n_attributes)
-        # Without a start label the first positions have no bigram attributes.
-        least = self._corpus.n_tokens - (0 if self._starts else self._corpus.n_sequences)
-        everywhere = np.flatnonzero(ones >= least)
-        return (int(everywhere[0]), largest) if len(everywhere) else None
-
-
-def _keys(strings: Ids, n_labels: int) -> NDArray[np.void]:
-    """Rows as single values that can be compared."""
-    rows = np.ascontiguousarray(strings)
-    return rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+def _mask(n_attributes: int, attributes: Sequence[int] | None) -> NDArray[np.bool_]:
+    """[X] which attributes condition n-grams."""
+    if attributes is None:
+        return np.ones(n_attributes, dtype=np.bool_)
+    given = np.asarray(attributes)
+    if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
+        raise InputError(f"ngram_attributes: expected whole numbers, found shape {given.shape} of {given.dtype}")
+    if given.size and not (given.min() >= 0 and given.max() < n_attributes):
+        wrong = given[(given < 0) | (given >= n_attributes)][0]
+        raise InputError(f"ngram_attributes: expected numbers from 0 to {n_attributes - 1}, found {wrong}")
+    mask = np.zeros(n_attributes, dtype=np.bool_)
+    mask[given.astype(np.int64)] = True
+    return mask

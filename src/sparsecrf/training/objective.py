@@ -117,8 +117,11 @@ class Objective:
         data, n_labels = self.prepared, 3
         assert data.ngrams is not None
         while data.order is None or n_labels <= data.order:
-            _, g = self.loss_grad(wide, wide.carry(w, known))
-            more = data.only_allowed(data.ngrams.longer(wide, g + wide.counts, n_labels, self.penalty.threshold))
+            at = wide.carry(w, known)
+            _, g = self.loss_grad(wide, at)
+            self.passes += 1
+            found = data.ngrams.longer(wide, at, g + wide.counts, n_labels, self.penalty.threshold)
+            more = data.only_allowed(found)
             if not len(more):
                 break
             wide = self.working_set(union(wide.numbers, more))

@@ -132,7 +132,7 @@ def items_of(rows: list[list[str]], template: Template | None) -> list[list[tupl
     if template is None:
         template = Template("".join(f"U{k}:%x[0,{k}]\n" for k in range(len(rows[0]))), source="columns")
     for kind, varies in zip(template.kinds, template.varies, strict=True):
-        if kind == "*" or (kind == "B" and varies):
+        if kind in "*T" or (kind == "B" and varies):
             raise InputError(
                 "template: expected no attribute that conditions label pairs, which other formats do not have, "
                 f"found a line {kind}... with it"

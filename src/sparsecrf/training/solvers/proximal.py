@@ -160,7 +160,6 @@ class Proximal:
     def _renew_block(self, point: Point, free: NDArray[np.int64], h: Floats, ridge: float) -> None:
         """The features that move with the largest curvature h, and the curvature between them."""
         most = int(min(_LARGEST_BLOCK, _BLOCK_PER_TOKEN * np.sqrt(self.objective.data.n_tokens)))
-        free = free[free < point.known.size - point.known.features.n_ngram]  # the core has it for one and two labels
         block = np.sort(free[np.argsort(-h[free], kind="stable")[:most]])
         self.block = point.known.numbers[block]
         sample = _EARLY_SAMPLE if self.steps < _SETTLED else _SAMPLE

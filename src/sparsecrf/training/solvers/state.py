@@ -42,6 +42,7 @@ class State:
     best: Best | None  #: on the dev corpus
     lowest: Lowest | None  #: better weights than those of `point`, if there were any
     mixture: Mixture | None  #: the dual point of the gap
+    n_ngrams: int = 0  #: label n-grams that were met so far: those first in the table of the data
 
 
 class Keeper(Protocol):

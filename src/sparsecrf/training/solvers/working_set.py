@@ -296,6 +296,7 @@ class _Run:
             None if self.dev is None else self.dev.best,
             self.lowest,
             self.bound.best,
+            0 if self.objective.prepared.ngrams is None else len(self.objective.prepared.ngrams.table),
         )
 
     def _resume(self, state: State) -> Point:

@@ -1,0 +1,184 @@
+#include "core/training/ngram_screen.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/base/error.hpp"
+#include "core/base/lanes.hpp"
+#include "core/base/parallel.hpp"
+#include "core/corpus/numbering.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr double kUnlikely = 1e-6;
+constexpr std::int64_t kItemsAtOnce = 64;
+
+}  // namespace
+
+NgramScreen::NgramScreen(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
+                         std::span<const std::int64_t> listed)
+    : corpus_(corpus), plan_(plan), features_(features), stride_(padded(corpus.n_labels)) {
+    bigram_.index(features.bigram_ptr, features.bigram_pair, features.n_unigram(), listed);
+    ngram_.assign(static_cast<std::size_t>(features.n_ngram()), kNoString);
+    const LabelPairs numbers(corpus.n_labels);
+    for (std::size_t k = 0; k < listed.size(); ++k) {
+        const std::int64_t pair = listed[k] - features.n_unigram(), ngram = listed[k] - features.first_ngram();
+        if (pair < 0) throw InputError(message("listed: expected features of two labels or more, found ", listed[k]));
+        if (ngram < 0) {
+            first_.push_back(numbers.previous(features.bigram_pair[static_cast<std::size_t>(pair)]));
+            size_.push_back(2);
+        } else {
+            const std::uint32_t string = features.ngram_string[static_cast<std::size_t>(ngram)];
+            ngram_[static_cast<std::size_t>(ngram)] = static_cast<std::uint32_t>(k);
+            first_.push_back(features.strings.first(string));
+            size_.push_back(features.strings.length(string));
+        }
+        if (first_.back() == numbers.start()) {
+            throw InputError(message("listed: expected no feature after the start, found ", listed[k]));
+        }
+    }
+}
+
+void NgramScreen::sum(const Potentials& potentials, int threads, std::span<double> bound, std::span<double> counts) {
+    count(counts);
+    const std::size_t width = static_cast<std::size_t>(corpus_.n_labels) + 1;
+    std::vector<Recursion> recursions;
+    std::vector<OwnedLattice> lattices(static_cast<std::size_t>(threads));
+    for (int k = 0; k < threads; ++k) recursions.emplace_back(potentials, true);
+    std::vector<Found> found(static_cast<std::size_t>(kItemsAtOnce));
+    const auto n_items = static_cast<std::int64_t>(plan_.items.size());
+    for (std::int64_t begin = 0; begin < n_items; begin += kItemsAtOnce) {
+        const std::int64_t n = std::min(n_items - begin, kItemsAtOnce);
+        parallel_for(n, threads, 4, [&](int thread, std::int64_t k) {
+            const Item& item = plan_.items[static_cast<std::size_t>(begin + k)];
+            OwnedLattice& lattice = lattices[static_cast<std::size_t>(thread)];
+            lattice.take(corpus_, item.sequence, stride_);
+            lattice.fixed = plan_.fixed_labels(item);
+            Recursion& recursion = recursions[static_cast<std::size_t>(thread)];
+            recursion.forward(lattice);
+            recursion.backward(lattice);
+            gather(recursion, item, lattice, found[static_cast<std::size_t>(k)]);
+        });
+        // The row of a feature belongs to one thread, which adds to it in the order of the positions.
+        parallel_for(threads, threads, 1, [&](int, std::int64_t part) {
+            const auto mine = [&](std::uint32_t place) { return place % static_cast<std::uint32_t>(threads) == part; };
+            for (std::int64_t k = 0; k < n; ++k) {
+                const Found& of = found[static_cast<std::size_t>(k)];
+                for (const Firing& f : of.firing) {
+                    if (!mine(f.place)) continue;
+                    const double* column = of.column.data() + f.column * width;
+                    double* row = bound.data() + f.place * width;
+                    for (std::size_t b = 0; b < width; ++b) row[b] += f.weight * std::min(f.p, column[b]);
+                }
+                for (const auto& [place, p] : of.unlikely) {
+                    if (!mine(place)) continue;
+                    double* row = bound.data() + place * width;
+                    for (std::size_t b = 0; b < width; ++b) row[b] += p;
+                }
+            }
+        });
+    }
+}
+
+void NgramScreen::add(const Lattice&, std::int64_t t, std::uint32_t place, double weight, double p, Found& out) const {
+    if (p <= kUnlikely) {
+        out.unlikely.emplace_back(place, weight * std::max(p, 0.0));
+        return;
+    }
+    const auto s = static_cast<std::size_t>(t + 1 - size_[place]);  // of g's first label
+    std::uint32_t& column = out.column_of[s * static_cast<std::size_t>(corpus_.n_labels) + first_[place]];
+    if (column == kNoString) {
+        const std::size_t width = static_cast<std::size_t>(corpus_.n_labels) + 1;
+        column = static_cast<std::uint32_t>(out.column.size() / width);
+        out.column.resize(out.column.size() + width, 0.0);
+    }
+    out.firing.push_back({place, column, weight, std::min(p, 1.0)});
+}
+
+void NgramScreen::gather(Recursion& recursion, const Item& item, const Lattice& lattice, Found& out) const {
+    const auto Y = static_cast<std::size_t>(corpus_.n_labels);
+    const LabelPairs numbers(corpus_.n_labels);
+    out.firing.clear();
+    out.unlikely.clear();
+    out.column.clear();
+    out.column_of.assign(static_cast<std::size_t>(lattice.length) * Y, kNoString);
+    for (std::int64_t t = 1; t < lattice.length; ++t) {
+        const std::int64_t position = lattice.first + t;
+        for (const auto& [pool, of] : {std::pair{&corpus_.base_lists, corpus_.base[position]},
+                                       std::pair{&corpus_.rest_lists, corpus_.rest[position]}}) {
+            for (std::int64_t k = pool->begin(of); k < pool->end(of); ++k) {
+                const std::uint32_t x = pool->id(k);
+                const auto pairs = std::span(bigram_.cell).subspan(bigram_.ptr[x], bigram_.ptr[x + 1] - bigram_.ptr[x]);
+                const std::uint32_t* place = bigram_.place.data() + bigram_.ptr[x];
+                recursion.pair_marginals(lattice, t, pairs, [&](std::size_t j, double p) {
+                    add(lattice, t, place[j], item.weight * pool->value(k), p, out);
+                });
+            }
+        }
+        if (!lattice.ngrams.any() || lattice.ngrams.place[t] == nullptr) continue;
+        for (const NgramArcs::Term& term : lattice.ngrams.place[t]->arcs->terms) {
+            const std::uint32_t place = ngram_[term.feature];
+            if (place == kNoString) continue;
+            add(lattice, t, place, item.weight * term.value, lattice.ngrams.probability(t, term.arc), out);
+        }
+    }
+    for (std::int64_t s = 0; s < lattice.length; ++s) {
+        const std::uint32_t* columns = out.column_of.data() + static_cast<std::size_t>(s) * Y;
+        recursion.pair_columns(lattice, s, columns, out.column.data());
+    }
+}
+
+// C of a listed feature with the label in front of it.
+void NgramScreen::count(std::span<double> counts) const {
+    std::unordered_map<std::uint64_t, std::uint32_t> place;  // of attribute and string
+    const auto key = [](std::uint32_t x, std::uint32_t string) { return std::uint64_t{x} << 32 | string; };
+    std::uint32_t longest = 2;
+    for (std::size_t k = 0; k < ngram_.size(); ++k) {
+        if (ngram_[k] == kNoString) continue;
+        place[key(features_.ngram_attribute[k], features_.ngram_string[k])] = ngram_[k];
+        longest = std::max(longest, size_[ngram_[k]]);
+    }
+    const LabelPairs numbers(corpus_.n_labels);
+    const std::size_t width = static_cast<std::size_t>(corpus_.n_labels) + 1;
+    for (std::int64_t i = 0; i < corpus_.n_sequences(); ++i) {
+        const double weight = plan_.count_weight[static_cast<std::size_t>(i)];
+        if (weight == 0.0) continue;
+        const std::int32_t* path = corpus_.labels.data() + corpus_.offsets[i];
+        const auto front = [&](std::int64_t s) {  // the label at s; the start at -1
+            return s < 0 ? numbers.start() : static_cast<std::uint32_t>(path[s]);
+        };
+        for (std::int64_t t = 1; t < corpus_.length(i); ++t) {
+            const std::int64_t position = corpus_.offsets[i] + t;
+            const std::uint32_t pair = numbers.pair(front(t - 1), front(t));
+            for (const auto& [pool, of] : {std::pair{&corpus_.base_lists, corpus_.base[position]},
+                                           std::pair{&corpus_.rest_lists, corpus_.rest[position]}}) {
+                for (std::int64_t k = pool->begin(of); k < pool->end(of); ++k) {
+                    const std::uint32_t x = pool->id(k);
+                    const auto begin = bigram_.cell.begin() + bigram_.ptr[x],
+                               end = bigram_.cell.begin() + bigram_.ptr[x + 1];
+                    const auto found = std::lower_bound(begin, end, pair);
+                    if (found == end || *found != pair) continue;
+                    counts[bigram_.place[static_cast<std::size_t>(found - bigram_.cell.begin())] * width +
+                           front(t - 2)] += weight * pool->value(k);
+                }
+            }
+            if (place.empty()) continue;
+            features_.strings.for_each_suffix(path, t, [&](std::uint32_t string) {
+                const std::uint32_t n = features_.strings.length(string);
+                if (n < 3 || n > longest || features_.strings.after_start(string)) return;
+                for (const auto& [pool, of] : {std::pair{&corpus_.base_lists, corpus_.base[position]},
+                                               std::pair{&corpus_.rest_lists, corpus_.rest[position]}}) {
+                    for (std::int64_t k = pool->begin(of); k < pool->end(of); ++k) {
+                        const auto found = place.find(key(pool->id(k), string));
+                        if (found == place.end()) continue;
+                        counts[found->second * width + front(t - static_cast<std::int64_t>(n))] +=
+                            weight * pool->value(k);
+                    }
+                }
+            });
+        }
+    }
+}
+
+}  // namespace sparsecrf

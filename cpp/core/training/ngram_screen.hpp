@@ -1,0 +1,58 @@
+// Which label n-grams with one label more could violate their condition of optimality.
+//
+// A label b in front of g, which has n labels, stands at position s = t - n of the string that ends at t, and g's first
+// label y after it. Where an attribute x of value v stands at t,
+//
+//     E[x, b g]  <=  U[x, b g] = sum_t w v min( p_t(g), p_{s+1}(b, y) )
+//
+// p of strings that end there. So a string is a candidate only if its parts are likely at the same positions: far fewer
+// than those whose sums are large. What is less likely than kUnlikely counts for every b. Counts C[x, b g] come along.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/corpus/features.hpp"
+#include "core/inference/potentials.hpp"
+#include "core/inference/recursion.hpp"
+#include "core/training/listed_rows.hpp"
+#include "core/training/plan.hpp"
+
+namespace sparsecrf {
+
+class NgramScreen {
+   public:
+    // listed: places in the set, ascending, of features of two labels or more, none of them after the start.
+    NgramScreen(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
+                std::span<const std::int64_t> listed);
+
+    // U and C, [L, Y + 1] by listed feature and label in front (Y: the start), zero on entry.
+    void sum(const Potentials& potentials, int threads, std::span<double> bound, std::span<double> counts);
+
+   private:
+    // A listed feature that is likely at a position: w v times min(p, column), the column being p of the pairs.
+    struct Firing {
+        std::uint32_t place, column;
+        double weight, p;
+    };
+    struct Found {
+        std::vector<Firing> firing;
+        std::vector<double> column;                              // [columns, Y + 1]
+        std::vector<std::pair<std::uint32_t, double>> unlikely;  // place, w v p
+        std::vector<std::uint32_t> column_of;                    // [T, Y] kNoString: not needed
+    };
+    void gather(Recursion& recursion, const Item& item, const Lattice& lattice, Found& out) const;
+    void add(const Lattice& lattice, std::int64_t t, std::uint32_t place, double weight, double p, Found& out) const;
+    void count(std::span<double> counts) const;
+
+    const Corpus& corpus_;
+    const Plan& plan_;
+    const FeatureSet& features_;
+    const int stride_;                         // Yp
+    ListedRows bigram_;                        // listed pairs by attribute
+    std::vector<std::uint32_t> ngram_;         // [n-grams] place among those listed; kNoString: none
+    std::vector<std::uint32_t> first_, size_;  // [L] first label, number of labels
+};
+
+}  // namespace sparsecrf
