@@ -40,6 +40,7 @@ MODULES = (
     "path",
     "active_set",
     "many_labels",
+    "order",
 )
 HERE = Path(__file__).resolve().parent
 
