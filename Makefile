@@ -8,7 +8,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard build/npm/sparsecrf.wasm) \
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.inl')
 
 .PHONY: demo test test-browser test-spacy chromium wasm lint docs bench bench-micro bench-peers bench-training bench-labelling \
-	bench-estimator experiments experiments-pages sanitize sanitize-thread torture format clean
+	bench-estimator experiments experiments-pages sanitize sanitize-thread torture wheels test-matrix format clean
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -90,7 +90,7 @@ format: .venv/linters
 
 clean:
 	rm -rf docs/_build docs/gallery docs/generated
-	rm -rf .venv .venv-sanitize build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-sanitize .venv-release build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # ---- The environments. The build tools stay in them (no build isolation), so that a rebuild compiles only what changed.
 %/tools: pyproject.toml
@@ -150,6 +150,22 @@ sanitize: .venv-sanitize/installed
 	LD_PRELOAD="$(SANITIZE_LIBS)" PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 \
 		UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 HYPOTHESIS_PROFILE=brief \
 		.venv-sanitize/bin/python -m pytest --capture=sys $(PYTEST_ARGS)
+
+# ---- A release: sdist and wheels, audited, installed without a compiler, tested; the core on other systems (release/).
+# WHEELS_ARGS="STEP ... --tests 'tests/test_model.py'" does less. Needs Python 3.11 or later here and one from 3.12 on.
+IN_RELEASE = PATH="$(abspath .venv-release/bin):$$PATH" .venv-release/bin/python
+
+wheels: .venv-release/release
+	$(IN_RELEASE) release/wheels.py $(WHEELS_ARGS)
+
+# The tests on Python 3.10 to 3.14 with the oldest and newest dependencies; MATRIX_ARGS="3.10 --only oldest" does less.
+test-matrix: .venv-release/release
+	$(IN_RELEASE) release/wheels.py sdist wheels
+	$(IN_RELEASE) release/matrix.py $(MATRIX_ARGS)
+
+.venv-release/release: .venv-release/tools
+	.venv-release/bin/python -m pip install --quiet --group release
+	touch $@
 
 # ---- ThreadSanitizer: the core without Python (cpp/tests/threads.cpp, transition.cpp).
 sanitize-thread: .venv/tools

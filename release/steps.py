@@ -1,0 +1,58 @@
+"""Commands that are run, timed and reported."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WORK = ROOT / "build" / "release"
+
+
+def run(*command: object, env: Mapping[str, str] | None = None, cwd: Path = ROOT, log: str | None = None) -> str:
+    """The output of a command, standard error included; also in the file WORK/logs/`log`. SystemExit if it fails."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, env=env, cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if log:
+        (WORK / "logs").mkdir(parents=True, exist_ok=True)
+        (WORK / "logs" / log).write_text(done.stdout)
+    if done.returncode:
+        raise SystemExit(f"{done.stdout[-6000:]}\nexpected status 0, found {done.returncode}: {' '.join(words)}")
+    return done.stdout
+
+
+class Report:
+    """What was done, and how long it took: printed at once, kept in WORK/report.json for the next run."""
+
+    def __init__(self) -> None:
+        self.file = WORK / "report.json"
+        self.rows: dict[str, list[object]] = json.loads(self.file.read_text()) if self.file.exists() else {}
+
+    @contextmanager
+    def step(self, name: str):
+        """Times a step. What it appends to the list is its result."""
+        print(f"{name} ...", flush=True)
+        results: list[str] = []
+        began = time.monotonic()
+        yield results
+        seconds = round(time.monotonic() - began, 1)
+        self.rows[name] = [seconds, "; ".join(results)]
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(json.dumps(self.rows, indent=1))
+        print(f"{name}: {seconds} s  {'; '.join(results)}", flush=True)
+
+    def table(self) -> str:
+        """All steps so far, as a table of Markdown."""
+        lines = ["| step | seconds | result |", "|---|---|---|"]
+        return "\n".join(lines + [f"| {name} | {row[0]} | {row[1]} |" for name, row in self.rows.items()])
+
+
+def only(files: Sequence[Path], what: str) -> Path:
+    """The one file that a step left; SystemExit if there are none or several."""
+    if len(files) != 1:
+        raise SystemExit(f"expected one {what}, found {[file.name for file in files]}")
+    return files[0]

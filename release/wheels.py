@@ -1,0 +1,167 @@
+"""`make wheels`: what a release consists of, built and checked as far as one Linux machine can.
+
+    python release/wheels.py [STEP ...] [--tests ARGUMENTS]
+
+sdist     built, unpacked; everything else is built from it, as users would
+wheels    for manylinux x86-64: one for each Python before 3.12 that is here, one for all later ones (stable ABI)
+install   each into a fresh environment without compilers, timed; the tests of the sdist run there
+aarch64   a wheel for 64-bit ARM; the core's test programs run under emulation
+windows   the core compiled for Windows, run under Wine
+musl      the core compiled for musl (Alpine), run
+
+Without names, all of them in this order. What was done stays in build/release and is not done again by ccache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import sys
+import tarfile
+from pathlib import Path
+
+from pythons import VERSIONS, environment, find_python, path_without_compilers
+from steps import ROOT, WORK, Report, only, run
+from systems import check_system
+from zig import GLIBC, TARGETS, cmake_arguments
+from zig import environment as build_environment
+
+POLICY = f"manylinux_{GLIBC.replace('.', '_')}"
+DIST = WORK / "dist"  # what a release uploads
+
+
+def source() -> Path:
+    """The sdist, unpacked."""
+    return only([*(WORK / "source").glob("sparsecrf-*")], "unpacked sdist; make it with the step `sdist`")
+
+
+def make_sdist(report: Report) -> None:
+    for folder in (DIST, WORK / "source"):
+        shutil.rmtree(folder, ignore_errors=True)
+    with report.step("sdist") as results:
+        run(sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", DIST, ROOT, log="sdist")
+        file = only([*DIST.glob("*.tar.gz")], "sdist")
+        run(sys.executable, "-m", "twine", "check", "--strict", file)
+        with tarfile.open(file) as archive:
+            archive.extractall(WORK / "source", filter="data")
+        results.append(f"{file.name}, {file.stat().st_size / 1e6:.2f} MB")
+
+
+def build_wheel(python: Path, version: str, name: str) -> Path:
+    """A wheel for a target, as the compiler leaves it."""
+    tools = environment(python, WORK / f"build-{version}", "--group", f"{ROOT}/pyproject.toml:build")
+    env = build_environment(TARGETS[name], WORK)
+    arguments = cmake_arguments(TARGETS[name], WORK / "zig" / name)
+    if TARGETS[name].cross:
+        env["_PYTHON_HOST_PLATFORM"] = TARGETS[name].platform
+        arguments.append(
+            f"-DSPARSECRF_STUB={only([*WORK.glob('x86_64-*/_core.pyi')][:1], 'stub of a wheel for x86-64')}"
+        )
+    env["CMAKE_ARGS"] = shlex.join(arguments)
+    raw = WORK / f"raw-{name}-{version}"
+    shutil.rmtree(raw, ignore_errors=True)
+    call = [tools, "-m", "pip", "wheel", "-v", "--no-deps", "--no-build-isolation", "-w", raw]
+    run(*call, "-C", f"build-dir={WORK / f'{name}-{version}'}", source(), env=env, log=f"wheel-{name}-{version}")
+    return only([*raw.glob("*.whl")], "wheel")
+
+
+def audit(raw: Path) -> Path:
+    """The wheel with its final name. It must need nothing that manylinux does not promise, nor leave the stable ABI."""
+    before = {*DIST.glob("*.whl")}
+    run(
+        sys.executable,
+        "-m",
+        "auditwheel",
+        "repair",
+        "--plat",
+        f"{POLICY}_{raw.stem.split('linux_')[1]}",
+        "-w",
+        DIST,
+        raw,
+    )
+    wheel = only([*{*DIST.glob("*.whl")} - before] or [*DIST.glob(f"{raw.stem.split('-linux')[0]}*")], "repaired wheel")
+    shown = run(sys.executable, "-m", "auditwheel", "show", wheel, log=f"auditwheel-{wheel.stem}")
+    if "abi3" in wheel.name:
+        run(sys.executable, "-m", "abi3audit", "--strict", "--verbose", wheel, log=f"abi3audit-{wheel.stem}")
+    run(sys.executable, "-m", "twine", "check", "--strict", wheel)
+    if ".libs/" in shown:
+        raise SystemExit(f"expected a wheel without bundled libraries, found\n{shown}")
+    return wheel
+
+
+def wheels_here(report: Report) -> None:
+    """One for all Pythons since 3.12, one for each before."""
+    built = set()
+    for version in (*VERSIONS[2:], *VERSIONS[:2]):
+        python, kind = find_python(version), version if version in ("3.10", "3.11") else "3.12 and later"
+        if python is None or kind in built:
+            continue
+        built.add(kind)
+        with report.step(f"wheel for x86-64, Python {kind}") as results:
+            wheel = audit(build_wheel(python, version, "x86_64"))
+            results.append(f"{wheel.name}, {wheel.stat().st_size / 1e6:.2f} MB")
+    if "3.12 and later" not in built:
+        raise SystemExit("expected a Python 3.12 or later, which builds the wheel with the stable ABI, found none")
+
+
+def wheel_for(version: str) -> Path | None:
+    tag = f"cp{version.replace('.', '')}"
+    return next(iter([*DIST.glob(f"*-{tag}-{tag}-*x86_64.whl")] or [*DIST.glob("*abi3*x86_64.whl")]), None)
+
+
+def install(report: Report, tests: str) -> None:
+    """Every wheel as users install it, on each Python: without a compiler, timed; then the tests."""
+    bare = {**os.environ, "PATH": path_without_compilers(WORK / "bin"), "CXX": "false", "CC": "false"}
+    for version in VERSIONS:
+        python, wheel = find_python(version), wheel_for(version)
+        if python is None or wheel is None:
+            continue
+        alone = environment(python, WORK / f"alone-{version}")
+        with report.step(f"Python {version}: the wheel alone installed"):
+            run(alone, "-m", "pip", "install", "--quiet", "--no-deps", wheel, env=bare)
+        run(alone, "-m", "pip", "install", "--quiet", wheel, env=bare)  # fills pip's cache
+        inside = environment(python, WORK / f"installed-{version}")
+        with report.step(f"Python {version}: installed with its dependencies, from pip's cache"):
+            run(inside, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", wheel, env=bare)
+        run(inside, "-m", "pip", "install", "--quiet", f"{wheel}[test,plot,demo]", env=bare)
+        with report.step(f"Python {version}: tests {tests}".strip()) as results:
+            call = [inside, "-m", "pytest", "-p", "no:cacheprovider", *shlex.split(tests)]
+            results.append(run(*call, env=bare, cwd=source(), log=f"tests-{version}").strip().splitlines()[-1])
+
+
+def wheel_for_arm(report: Report) -> None:
+    version = next((v for v in VERSIONS[2:] if find_python(v)), None)
+    with report.step("wheel for aarch64, Python 3.12 and later") as results:
+        wheel = audit(build_wheel(find_python(version), version, "aarch64"))
+        results.append(f"{wheel.name}, {wheel.stat().st_size / 1e6:.2f} MB")
+
+
+def main() -> None:
+    report = Report()
+    steps = {
+        "sdist": lambda: make_sdist(report),
+        "wheels": lambda: wheels_here(report),
+        "core": lambda: check_system("x86_64", report, source()),
+        "install": lambda: install(report, arguments.tests),
+        "aarch64": lambda: (check_system("aarch64", report, source()), wheel_for_arm(report)),
+        "windows": lambda: check_system("windows", report, source()),
+        "musl": lambda: check_system("musl", report, source()),
+    }
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("steps", nargs="*", metavar="STEP", help=", ".join(steps))
+    parser.add_argument("--tests", default="", help="arguments of pytest, for example 'tests/test_model.py'")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.steps) - set(steps):
+        parser.error(f"expected steps of {', '.join(steps)}, found {', '.join(sorted(unknown))}")
+    for name, step in steps.items():
+        if not arguments.steps or name in arguments.steps:
+            step()
+    print(
+        f"\n{report.table()}\n\nIn {DIST.relative_to(ROOT)}: {', '.join(sorted(file.name for file in DIST.iterdir()))}"
+    )
+
+
+if __name__ == "__main__":
+    main()
