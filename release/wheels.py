@@ -4,12 +4,13 @@
 
 sdist     built, unpacked; everything else is built from it, as users would
 wheels    for manylinux x86-64: one for each Python before 3.12 that is here, one for all later ones (stable ABI)
+core      the core's test programs for the same target
 install   each into a fresh environment without compilers, timed; the tests of the sdist run there
 aarch64   a wheel for 64-bit ARM; the core's test programs run under emulation
 windows   the core compiled for Windows, run under Wine
 musl      the core compiled for musl (Alpine), run
 
-Without names, all of them in this order. What was done stays in build/release and is not done again by ccache.
+Without names, all of them in this order. Results, logs and caches stay in build/release.
 """
 
 from __future__ import annotations
