@@ -1,5 +1,6 @@
 """libsparsecrf against the Python package: the same answers, the same refusals, from C, ctypes, Ruby and Java."""
 
+import base64
 import importlib.util
 import json
 import random
@@ -7,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,7 +17,7 @@ import pytest
 
 from c_library import EXAMPLES, HEADER, compiled, library, tool
 from newswire import sentences
-from sparsecrf import BIAS, CRF, InputError, Model
+from sparsecrf import BIAS, CRF, InputError, Model, Resource, Template
 from sparsecrf.files.container import pack, unpack
 from sparsecrf.model.file import COMPACT, FORMAT, VERSION
 
@@ -100,6 +102,82 @@ def test_compact_files(functions, chunker, by_name, news, compact):
     for model, tokens in ((chunker, [[word, tag] for word, tag, _ in news[1][0]]), (by_name, TOKENS)):
         content = model.to_bytes(compact=compact)
         assert_equal_answers(by_ctypes.Tagger(functions, content), Model.from_bytes(content), tokens)
+
+
+def with_resources(folder, store):
+    """A model whose template looks words up, in content of its own or in files."""
+    (folder / "places.txt").write_text("".join(f"Town{k} Hill\tLOC\n" for k in range(3000)) + "Lima\tLOC\nAna\tPER\n")
+    (folder / "clusters.txt").write_text("".join(f"{k % 64:06b} word{k} 5\n" for k in range(500)))
+    resources = [
+        Resource.lexicon("places", folder / "places.txt", store=store),
+        Resource.clusters("brown", folder / "clusters.txt", store=store),
+    ]
+    template = Template("U0:%d[0,0,places]\nU1:%d[0,0,brown,4]\nU2:%x[0,0]\nB\n", resources=resources)
+    X = [[["Ana"], ["saw"], ["Town7"], ["Hill"]], [["word3"], ["in"], ["Lima"]], [["word9"], ["word3"]]] * 3
+    y = [["P", "O", "L", "L"], ["O", "O", "L"], ["O", "O"]] * 3
+    return CRF(template=template, rho1=0.05, tol=0.1).fit(X, y).model_
+
+
+NAMES = [["Town2999"], ["Hill"], ["word67"], ["word131"], ["Lima"], ["Ana"], ["Hill"]]
+
+
+def test_stored_resources(functions, tmp_path):
+    model = with_resources(tmp_path, store=True)
+    assert_equal_answers(by_ctypes.Tagger(functions, model.to_bytes()), model, NAMES)
+    assert "U0:B-LOC" in {reason[1] for reason in by_ctypes.Tagger(functions, model.to_bytes()).reasons(NAMES)}
+
+
+def test_named_resources(functions, tmp_path):
+    """In files: where they were, beside the model, changed, gone."""
+    (tmp_path / "first").mkdir()
+    model = with_resources(tmp_path / "first", store=False)
+    model.save(tmp_path / "first" / "model")
+    assert_equal_answers(by_ctypes.Tagger(functions, str(tmp_path / "first" / "model")), model, NAMES)
+    moved = (tmp_path / "first").rename(tmp_path / "second")
+    assert_equal_answers(by_ctypes.Tagger(functions, str(moved / "model")), Model.load(moved / "model"), NAMES)
+    (moved / "places.txt").write_text("Lima\tLOC\n")
+    with pytest.raises(ValueError, match="expected the file that the model was trained with"):
+        by_ctypes.Tagger(functions, str(moved / "model"))
+    (moved / "places.txt").unlink()
+    with pytest.raises(ValueError, match=r"expected the file .*places.txt, found none"):
+        by_ctypes.Tagger(functions, str(moved / "model"))
+
+
+def test_python_and_c_unpack_alike(functions, tmp_path):
+    """Content packed in all ways that zlib has, and damaged."""
+    model, rng = with_resources(tmp_path, store=True), random.Random(5)
+    metadata, arrays = unpack(memoryview(model.to_bytes()), "good", FORMAT, VERSION)
+    good = {name: np.array(array.data) for name, array in arrays.items()}
+    kept = {name: text for name, text in metadata.items() if name not in ("format", "version")}
+    record = json.loads(kept["template"])
+    places = record["resources"][0]
+    content = zlib.decompress(base64.b64decode(places["content"]))
+
+    def accepted(packed, **changes):
+        record["resources"][0] = {**places, "content": base64.b64encode(packed).decode(), **changes}
+        made = pack(FORMAT, VERSION, {**kept, "template": json.dumps(record)}, good)
+        try:
+            Model.from_bytes(made)
+            expected = True
+        except InputError:
+            expected = False
+        assert accepts(functions, made) == expected
+        return expected
+
+    for level, strategy in ((0, 0), (1, 0), (9, 0), (9, zlib.Z_FIXED), (9, zlib.Z_HUFFMAN_ONLY), (9, zlib.Z_RLE)):
+        packer = zlib.compressobj(level, zlib.DEFLATED, 15, 9, strategy)
+        assert accepted(packer.compress(content) + packer.flush())
+    packed = zlib.compress(content)
+    for _ in range(60):
+        damaged = bytearray(packed)
+        damaged[rng.randrange(len(packed) - 4)] ^= 1 << rng.randrange(8)
+        assert not accepted(bytes(damaged))
+    assert not accepted(packed, bytes=len(content) - 2)
+    assert not accepted(packed, sha256="0" * 64)
+    assert not accepted(packed, kind="other")
+    assert not accepted(packed, content="A")
+    assert not accepted(b"")
+    assert not accepted(packed, path="places.txt")
 
 
 def test_no_start_label(functions):

@@ -12,6 +12,7 @@ import random
 import re
 import subprocess
 import sys
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,18 @@ from typing import Any
 from torture import inputs
 from torture.common import ROOT, Outcome, built
 
-CPP_TARGETS = ("columns", "column_options", "crfsuite", "template", "regex", "label", "crfsuite_model", "model", "json")
+CPP_TARGETS = (
+    "columns",
+    "column_options",
+    "crfsuite",
+    "template",
+    "regex",
+    "label",
+    "crfsuite_model",
+    "model",
+    "json",
+    "inflate",
+)
 _SLOWEST_S, _MOST_MB, _LONGEST = 20, 2048, 8192
 
 
@@ -45,7 +57,7 @@ def _fuzzed(language: str, name: str, seconds: int, program: Path | None, out: P
     if language == "python":
         command = [sys.executable, "-m", "torture.fuzz", name, str(seconds), str(out)]
     else:
-        seeds = inputs.write("manifest" if name == "json" else name, out / "seeds" / f"cpp-{name}")
+        seeds = _cpp_seeds(name, out / "seeds" / f"cpp-{name}")
         command = [str(program), name, str(seconds), str(seeds), str(out / "findings" / f"cpp-{name}-")]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, errors="replace", timeout=3 * seconds + 600, check=False
@@ -56,6 +68,17 @@ def _fuzzed(language: str, name: str, seconds: int, program: Path | None, out: P
     if done.returncode == 0 and count is not None:
         return int(count[1]), ""
     return int(count[1]) if count else 0, f"{language} {name}: exit status {done.returncode}: {_last_words(text)}"
+
+
+def _cpp_seeds(name: str, folder: Path) -> Path:
+    """A folder with inputs for a target of the C++ program: those of the Python target, if there is one."""
+    if name != "inflate":
+        return inputs.write("manifest" if name == "json" else name, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    text = "".join(f"word{k % 97} class{k % 7}\n" for k in range(400)).encode()
+    for level in (0, 1, 9):  # stored, fixed or dynamic codes
+        (folder / f"level{level}").write_bytes(zlib.compress(text[: 400 if level == 1 else None], level))
+    return folder
 
 
 def _last_words(text: str) -> str:

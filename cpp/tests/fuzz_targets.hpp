@@ -6,6 +6,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "core/base/inflate.hpp"
 #include "core/base/json.hpp"
 #include "core/base/utf8.hpp"
 #include "core/model/model.hpp"
@@ -161,6 +162,8 @@ inline void model(std::string_view file) {
     made.labeller().label(made.parts().lines ? "a b\n" : "O\ta\n", "text", 0, 1, LabelOptions{});
 }
 
+inline void unpacked(std::string_view packed) { inflate(packed, 1 << 20); }
+
 inline void json(std::string_view text) {
     const Json made = parse_json(text);
     std::string ascii;
@@ -178,6 +181,7 @@ inline const std::map<std::string, std::function<void(std::string_view)>> kTarge
                                                                                    {"label", label},
                                                                                    {"crfsuite_model", crfsuite_model},
                                                                                    {"model", model},
-                                                                                   {"json", json}};
+                                                                                   {"json", json},
+                                                                                   {"inflate", unpacked}};
 
 }  // namespace sparsecrf::tests

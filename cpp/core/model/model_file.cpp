@@ -10,6 +10,7 @@
 #include "core/base/json.hpp"
 #include "core/base/number.hpp"
 #include "core/corpus/packed.hpp"
+#include "core/model/stored_resources.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -60,18 +61,21 @@ Json metadata_json(const Container& file, const std::string& name) {
 std::shared_ptr<const Template> read_template(const Container& file) {
     const Json json = metadata_json(file, "template");
     if (json.is(Json::Kind::null)) return nullptr;
-    const Json *text = json.find("text"), *boundary = json.find("boundary"), *bytes = json.find("bytes");
-    const bool good = text != nullptr && boundary != nullptr && json.items.size() == (bytes == nullptr ? 2u : 3u) &&
-                      text->is(Json::Kind::text) && boundary->is(Json::Kind::text) &&
-                      (bytes == nullptr || bytes->is(Json::Kind::boolean));
+    const Json *text = json.find("text"), *boundary = json.find("boundary"), *bytes = json.find("bytes"),
+               *resources = json.find("resources");
+    const std::size_t n = 2 + (bytes == nullptr ? 0 : 1) + (resources == nullptr ? 0 : 1);
+    const bool good = text != nullptr && boundary != nullptr && json.items.size() == n && text->is(Json::Kind::text) &&
+                      boundary->is(Json::Kind::text) && (bytes == nullptr || bytes->is(Json::Kind::boolean)) &&
+                      (resources == nullptr || resources->is(Json::Kind::array));
     if (!good) wrong_kind(file, "a template's text and boundary", "template");
     if (boundary->text != "crf++" && boundary->text != "wapiti") {
         throw InputError(
             message(file.source, ": template: boundary: expected 'crf++' or 'wapiti', found '", boundary->text, "'"));
     }
     const Dialect dialect = boundary->text == "wapiti" ? Dialect::wapiti : Dialect::crfpp;
-    return std::make_shared<Template>(text->text, dialect, file.source + ": template",
-                                      bytes != nullptr && bytes->boolean);
+    return std::make_shared<Template>(
+        text->text, dialect, file.source + ": template", bytes != nullptr && bytes->boolean,
+        resources == nullptr ? Template::Resources() : read_resources(*resources, file.source));
 }
 
 std::shared_ptr<StringTable> read_strings(const Container& file, const std::string& name) {

@@ -1,0 +1,94 @@
+#include "core/model/stored_resources.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <initializer_list>
+#include <optional>
+
+#include "core/base/error.hpp"
+#include "core/base/file_memory.hpp"
+#include "core/base/inflate.hpp"
+#include "core/base/sha256.hpp"
+
+namespace sparsecrf {
+namespace {
+
+std::optional<Resource::Kind> kind_named(const std::string& name) {
+    if (name == "lexicon") return Resource::Kind::lexicon;
+    if (name == "clusters") return Resource::Kind::clusters;
+    if (name == "classes") return Resource::Kind::classes;
+    return std::nullopt;
+}
+
+// Whether these members are texts and there are no others but, if it has to be, `bytes`, a whole number.
+bool has_texts(const Json& record, std::initializer_list<const char*> names, bool bytes) {
+    const auto is_text = [&](const char* name) {
+        const Json* found = record.find(name);
+        return found != nullptr && found->is(Json::Kind::text);
+    };
+    const Json* size = record.find("bytes");
+    return record.items.size() == names.size() + (bytes ? 1 : 0) && std::all_of(names.begin(), names.end(), is_text) &&
+           (!bytes || (size != nullptr && size->whole()));
+}
+
+std::string unpacked(const Json& record, const std::string& where) {
+    try {
+        const auto size = static_cast<std::size_t>(*record.find("bytes")->whole());
+        return inflate(from_base64(record.find("content")->text), size);
+    } catch (const InputError& error) {
+        throw InputError(
+            message(where, ": expected the packed content of '", record.find("name")->text, "', found ", error.what()));
+    }
+}
+
+#if defined(__EMSCRIPTEN__)
+std::string file_content(const std::string& path, const std::string& where, const std::string&) {
+    throw InputError(message(where, ": expected a model with the content of its lexicons, found the file ", path,
+                             ", which cannot be read here"));
+}
+#else
+// Of the path, or of the file of its name beside the model.
+std::string file_content(const std::string& path, const std::string& where, const std::string& model) {
+    const std::filesystem::path beside =
+        std::filesystem::path(model).parent_path() / std::filesystem::path(path).filename();
+    std::error_code ignored;
+    const bool moved = !std::filesystem::exists(path, ignored) && std::filesystem::exists(beside, ignored);
+    try {
+        const FileMemory file(moved ? beside : std::filesystem::path(path), FileMemory::Kind::kCopy);
+        return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+    } catch (const FileError& error) {
+        throw InputError(message(where, ": expected the file ", path, ", found none: ", error.what()));
+    }
+}
+#endif
+
+std::shared_ptr<const Resource> read_resource(const Json& record, const std::string& source) {
+    const bool refers = record.find("path") != nullptr;
+    const bool good = refers ? has_texts(record, {"name", "kind", "sha256", "path"}, false)
+                             : has_texts(record, {"name", "kind", "sha256", "content"}, true);
+    if (!good) throw InputError(source + ": expected the record of a resource, found something else");
+    const std::string &name = record.find("name")->text, &kind = record.find("kind")->text;
+    const std::string where = message(source, ": ", kind, ' ', name);
+    const auto known = kind_named(kind);
+    if (!known) throw InputError(message(where, ": expected lexicon, clusters or classes, found '", kind, "'"));
+    std::string content = refers ? file_content(record.find("path")->text, where, source) : unpacked(record, where);
+    Sha256 hash;
+    hash.update(content);
+    const std::string found = hash.hex_digest();
+    if (found != record.find("sha256")->text) {
+        throw InputError(message(where,
+                                 ": expected the file that the model was trained with, with the SHA-256 checksum ",
+                                 record.find("sha256")->text, ", found ", found));
+    }
+    return std::make_shared<Resource>(name, *known, std::move(content), where);
+}
+
+}  // namespace
+
+Template::Resources read_resources(const Json& list, const std::string& source) {
+    Template::Resources made;
+    for (const Json& record : list.items) made.push_back(read_resource(record, source));
+    return made;
+}
+
+}  // namespace sparsecrf
