@@ -293,7 +293,9 @@ def check(found: Any, vocabulary: Any) -> None:
     """What every fit must be: finite, no worse than what it says, and a model that comes back from its file."""
     from sparsecrf import Model
 
-    numbers = {"objective": found.objective, "loss": found.loss, "kkt": found.kkt, **dict(enumerate(found.w.tolist()))}
+    numbers = {"objective": found.objective, "loss": found.loss, **dict(enumerate(found.w.tolist()))}
+    if found.stopped_by != "time_limit":  # a certificate that would take longer is left out
+        numbers["kkt"] = found.kkt
     for name, value in numbers.items():
         if not isfinite(value):
             raise AssertionError(f"{name}: expected a finite number, found {value}")
