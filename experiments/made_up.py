@@ -30,7 +30,8 @@ def write(folder: Path, seed: int = 0) -> Path:
 
 def _write_parts(folder: Path, suffix: str, sequences: list[list[str]]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for part, lines in (("train", sequences[:TRAIN]), ("test", sequences[TRAIN:])):
+    half = (TRAIN + len(sequences)) // 2
+    for part, lines in (("train", sequences[:TRAIN]), ("test", sequences[TRAIN:]), ("dev", sequences[TRAIN:half])):
         text = "".join("\n".join(sequence) + "\n\n" for sequence in lines)
         (folder / f"{part}{suffix}").write_text(text, encoding="utf-8")
 

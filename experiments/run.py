@@ -41,6 +41,8 @@ MODULES = (
     "active_set",
     "many_labels",
     "order",
+    "groups",
+    "earlier",
 )
 HERE = Path(__file__).resolve().parent
 

@@ -159,3 +159,39 @@ def test_every_experiment_has_its_place_in_the_readme():
     text = (ROOT / "experiments" / "README.md").read_text(encoding="utf-8")
     for name in [*NAMES, "machine"]:
         assert text.count(f"<!-- begin {name} -->") == text.count(f"<!-- end {name} -->") == 1
+
+
+def test_the_bound_of_bound_optimisation_is_one():
+    """b bounds the curvature along any direction; a tenth of it does not."""
+    import numpy as np
+    from experiments.earlier import BoundOptimisation
+
+    from problems import make_problem
+    from sparsecrf.encoding.numbering import Numbering
+    from sparsecrf.training.objective import Objective
+    from sparsecrf.training.penalty import ElasticNet
+
+    problem = make_problem(seed=4, n_labels=3, lengths=[2, 1, 3], n_attributes=3, sequence_weights=True)
+    objective = Objective(problem.corpus(), ElasticNet(0.1, 0.1), threads=1)
+    known = objective.working_set(objective.prepared.oracle.virtual())
+    b = BoundOptimisation(objective).b[Numbering.of(known.features).block(known.numbers)]
+    rng, step, largest = np.random.default_rng(0), 1e-4, []
+    for spread in (0.0, 0.3, 1.0):
+        w, moves = spread * rng.normal(size=known.size), step * np.eye(known.size)
+        change = [objective.loss_grad(known, w + d)[1] - objective.loss_grad(known, w - d)[1] for d in moves]
+        scaled = np.array(change) / (2 * step) / np.sqrt(np.outer(b, b))
+        largest.append(np.linalg.eigvalsh((scaled + scaled.T) / 2)[-1])
+    assert 0.1 < max(largest) <= 1
+
+
+def test_the_gain_of_induction_is_that_of_the_best_weight():
+    import numpy as np
+    from experiments.earlier import gains
+    from scipy.optimize import minimize_scalar
+
+    from sparsecrf.training.feature_sets import WorkingSet
+
+    for c, e, m in ((3.0, 1.0, 10.0), (1.0, 4.0, 9.0), (2.0, 2.0, 5.0), (0.5, 2.0, 6.0)):
+        best = minimize_scalar(lambda w, c=c, e=e, m=m: -c * w + m * np.log(1 - e / m + e / m * np.exp(w)))
+        known = WorkingSet(np.array([0]), None, np.array([c]))
+        np.testing.assert_allclose(gains(known, np.array([e]), np.array([m])), -best.fun, atol=1e-8)

@@ -21,7 +21,7 @@ from sparsecrf.training.solvers.state import Arrays
 from sparsecrf.training.solvers.working_set import Point
 
 _GROW, _FALL = 2.0, 0.9  # of L
-_LARGEST = 1e30  # of L
+_TRIALS = 40  # values of L at most, in one step
 _ROUNDING = 1e-13  # of the loss
 
 
@@ -38,7 +38,7 @@ class Fista:
             self.before = new.carry(self.before, old)
 
     def forget(self) -> None:
-        self.t, self.before = 1.0, None
+        self.L, self.t, self.before = 1.0, 1.0, None
 
     def state(self) -> Arrays:
         before = {} if self.before is None else {"before": self.before}
@@ -65,9 +65,8 @@ class Fista:
     def _from(self, at: Point) -> Point | None:
         """The proximal step from a point; None if none is short enough, or time is up."""
         penalty = self.objective.penalty_on(at.known)
-        trials = 0
-        while self.L < _LARGEST:
-            w, trials = penalty.prox(at.w - at.g / self.L, 1.0 / self.L), trials + 1
+        for trials in range(1, _TRIALS + 1):
+            w = penalty.prox(at.w - at.g / self.L, 1.0 / self.L)
             change = w - at.w
             loss, g = self.objective.loss_grad(at.known, w)
             model = at.loss + float(at.g @ change) + 0.5 * self.L * float(change @ change)
