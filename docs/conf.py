@@ -69,7 +69,8 @@ nitpick_ignore_regex = [
     ("py:.*", r"sparsecrf\.(shards\.(folder\.ShardEntry|shards\.Workers)|dask\.encoding\.ShardedData)"),
     ("py:.*", r"sparsecrf\.(path\.scores\.Score|encoding\.ngrams\.Ngrams)"),
     ("py:.*", r"sparsecrf\.compat\.(tagger\.ParsedDump|training_log\.TrainLogParser|modelfile\..*|estimator\.Rows)"),
-    ("py:.*", r"(Asked|BaseCRF|Bigrams|Callback|Encoder|FeatureSet|File|Floats|History|Labels|Numbers|Objects|Pair)"),
+    ("py:.*", r"(BaseCRF|Bigrams|Callback|Encoder|FeatureSet|File|Floats|History|Labels|Numbers|Objects|Pair)"),
+    ("py:.*", r"(Asked|Grouping)"),
     (
         "py:.*",
         r"(FileResource|Groups|NgramTable|Ngrams|Point|Rows|Scoring|Self|Source|Token|TrainLogParser|WeightTable)",

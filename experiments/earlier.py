@@ -43,7 +43,7 @@ from sparsecrf.training.stopping import Stopping
 RHO2 = 0.01
 RHO1 = 1.0  # of bound optimisation
 PATH = (10.0, 3.0, 1.0, 0.3)
-ROUNDS, PER_ROUND, TRAINED = 12, {"letters": 250, "3-gram": 1000}, 10  # induction: iterations after each round
+ROUNDS, PER_ROUND, TRAINED = 12, {"letters": 250}, 10  # induction: iterations after each round
 
 
 # ---- Bound optimisation
@@ -183,13 +183,13 @@ def jobs(quick: bool) -> dict[str, Job]:
     made = {
         f"bound, {'working sets' if screening else 'all features'}": Job(
             "experiments.earlier:bounded",
-            {"passes": 40 if quick else 300, "screening": screening},
+            {"passes": 40 if quick else 100, "screening": screening},
             TASKS["letters"].files,
             2.0,
         )
         for screening in (True, False)
     }
-    for task in ("letters",) if quick else ("letters", "3-gram"):
+    for task in PER_ROUND:
         options = {"task": task, "rounds": 3 if quick else ROUNDS, "per_round": PER_ROUND[task]}
         made[f"induction, {task}"] = Job("experiments.earlier:induced", options, TASKS[task].files, 1.0)
         options = {"task": task, "rho1": list(PATH[1:3] if quick else PATH)}

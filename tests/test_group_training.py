@@ -1,5 +1,6 @@
 """Training with penalties over groups: every solver on random forests, certified on the explicit space by duality."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from problems import make_problem
 from sparsecrf import InputError
 from sparsecrf._core import FeatureSet
 from sparsecrf.path.grid import rho_max
+from sparsecrf.shards import Shards
 from sparsecrf.training import SOLVERS, fit
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.fitting import OVER_GROUPS
@@ -229,15 +231,15 @@ def test_long_strings_of_labels_are_under_their_suffix():
 
 
 def test_shards_and_one_thread_or_two_give_what_one_corpus_gives():
-    from sparsecrf.shards import Shards, shards_of
-
-    problem = make_problem(seed=13, n_labels=4, lengths=[6] * 30, n_attributes=8, density=0.5)
+    corpus = make_problem(seed=13, n_labels=4, lengths=[6] * 30, n_attributes=8, density=0.5).corpus()
     how = {"rho1": 0.4, "rho2": 0.1, "penalty": "group:attribute", "tol": 1e-8}
-    one, two = (fit(problem.corpus(), threads=n, **how) for n in (1, 2))
+    one, two = (fit(corpus, threads=n, **how) for n in (1, 2))
     np.testing.assert_array_equal(one.w, two.w)
-    assert isinstance(shards_of(problem.corpus()), Shards)
-    apart = fit(shards_of(problem.corpus()), **how)
+    parts = np.array_split(np.arange(corpus.n_sequences), 3)
+    apart = fit(Shards.in_process([partial(corpus.subset, part) for part in parts], threads=1), **how)
     assert_allclose(apart.objective, one.objective, rtol=1e-7)
+    assert apart.groups == one.groups
+    assert 0 <= apart.gap <= 1e-4 * apart.objective
 
 
 def test_a_checkpoint_goes_on_to_the_same_bits(tmp_path):
