@@ -160,7 +160,7 @@ void bind_oracle(nb::module_& m) {
         .def(
             "sequence_factors",
             [](Oracle& o, const FeatureSet& f, Weights w, Array1<std::int64_t> listed, Weights total, double rho1,
-               double rho2, int sweeps, std::int64_t max_entries, std::optional<Weights> thresholds) {
+               double rho2, int sweeps, std::int64_t max_entries, std::optional<Weights> thresholds, bool alone) {
                 if (total.size() != listed.size()) {
                     throw InputError(message("total: expected ", listed.size(), " numbers, found ", total.size()));
                 }
@@ -168,28 +168,29 @@ void bind_oracle(nb::module_& m) {
                     throw InputError(
                         message("thresholds: expected ", listed.size(), " numbers, found ", thresholds->size()));
                 }
-                const auto tolerated = thresholds ? view(*thresholds) : std::span<const double>();
-                Doubles G = copy<double>(view(total)), error = make<double, 1>({listed.size()});
+                const std::vector<double> all(thresholds ? 0 : listed.size(), rho1);
+                Doubles G = copy<double>(view(total));
                 double entropy;
                 {
                     const WithoutGil unlocked;
-                    entropy = o.sequence_factors(f, view(w), view(listed), {rho1, rho2, sweeps, max_entries, tolerated},
-                                                 span_of(G), span_of(error));
+                    entropy = o.sequence_factors(f, view(w), view(listed),
+                                                 {thresholds ? view(*thresholds) : std::span<const double>(all), rho2,
+                                                  sweeps, max_entries, alone},
+                                                 span_of(G));
                 }
-                return nb::make_tuple(entropy, G, error);
+                return nb::make_tuple(entropy, G);
             },
             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("listed").noconvert(), nb::arg("total").noconvert(),
             nb::kw_only(), nb::arg("rho1"), nb::arg("rho2"), nb::arg("sweeps"), nb::arg("max_entries"),
-            nb::arg("thresholds") = nb::none(),
+            nb::arg("thresholds") = nb::none(), nb::arg("alone") = false,
             nb::sig("def sequence_factors(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
                     "listed: numpy.typing.NDArray[numpy.int64], total: numpy.typing.NDArray[numpy.float64], *, "
                     "rho1: float, rho2: float, sweeps: int, max_entries: int, "
-                    "thresholds: numpy.typing.NDArray[numpy.float64] | None = None) -> tuple[float, "
-                    "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
-            "The dual point (1 - s) data + s model with the best factor for each sequence: its entropy, G on the "
-            "listed "
-            "features, and by how much each G may be wrong. `total` is the gradient of all data there, of other "
-            "corpora too.");
+                    "thresholds: numpy.typing.NDArray[numpy.float64] | None = None, alone: bool = False) -> "
+                    "tuple[float, numpy.typing.NDArray[numpy.float64]]"),
+            "The dual point (1 - s) data + s model with the best factor for each sequence: its entropy, and G on the "
+            "listed features. `total` is the gradient of all data there, of other corpora too unless `alone`; "
+            "`thresholds` stand in place of rho1, one for each listed feature.");
 }
 
 void bind_constraints(nb::module_& m) {

@@ -31,7 +31,8 @@ void check_places(const char* what, const FeatureSet& features, std::span<const 
 }
 
 // C of the label n-grams.
-void count_ngrams(const Corpus& corpus, const Plan& plan, const FeatureSet& features, std::vector<double>& counts) {
+void count_ngrams(const Corpus& corpus, std::span<const double> weights, const FeatureSet& features,
+                  std::vector<double>& counts) {
     std::unordered_map<std::uint64_t, std::size_t> place;  // of attribute and string
     const auto key = [](std::uint32_t x, std::uint32_t string) { return std::uint64_t{x} << 32 | string; };
     for (std::size_t k = 0; k < features.ngram_string.size(); ++k) {
@@ -39,7 +40,7 @@ void count_ngrams(const Corpus& corpus, const Plan& plan, const FeatureSet& feat
             static_cast<std::size_t>(features.first_ngram()) + k;
     }
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
-        const double weight = plan.count_weight[static_cast<std::size_t>(i)];
+        const double weight = weights[static_cast<std::size_t>(i)];
         if (weight == 0.0) continue;
         const std::int32_t* path = corpus.labels.data() + corpus.offsets[i];
         for (std::int64_t t = 0; t < corpus.length(i); ++t) {
@@ -67,19 +68,25 @@ Oracle::Oracle(const Corpus& corpus, Kernel kernel, int threads)
 const std::vector<double>& Oracle::counts(const FeatureSet& features) {
     features.check_fits(corpus_);
     if (counts_of_ == features.serial) return counts_;
-    counts_.assign(static_cast<std::size_t>(features.size()), 0.0);
+    count(features, plan_.count_weight, counts_);
+    counts_of_ = features.serial;
+    return counts_;
+}
+
+void Oracle::count(const FeatureSet& features, std::span<const double> weights, std::vector<double>& counts) const {
+    counts.assign(static_cast<std::size_t>(features.size()), 0.0);
     const auto add = [&](const auto& ptr, const auto& cells, std::int64_t offset, const ListPool& lists,
                          std::uint32_t list, std::uint32_t cell, double weight) {
         for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
             const auto begin = cells.begin() + ptr[lists.id(k)], end = cells.begin() + ptr[lists.id(k) + 1];
             const auto found = std::lower_bound(begin, end, cell);
             if (found == end || *found != cell) continue;
-            counts_[static_cast<std::size_t>(offset + (found - cells.begin()))] += weight * lists.value(k);
+            counts[static_cast<std::size_t>(offset + (found - cells.begin()))] += weight * lists.value(k);
         }
     };
     const LabelPairs pairs(corpus_.n_labels);
     for (std::int64_t i = 0; i < corpus_.n_sequences(); ++i) {
-        const double weight = plan_.count_weight[static_cast<std::size_t>(i)];
+        const double weight = weights[static_cast<std::size_t>(i)];
         if (weight == 0.0) continue;
         std::uint32_t previous = pairs.start();
         for (std::int64_t t = corpus_.offsets[i]; t < corpus_.offsets[i + 1]; ++t) {
@@ -93,9 +100,7 @@ const std::vector<double>& Oracle::counts(const FeatureSet& features) {
             previous = y;
         }
     }
-    if (features.n_ngram() > 0) count_ngrams(corpus_, plan_, features, counts_);
-    counts_of_ = features.serial;
-    return counts_;
+    if (features.n_ngram() > 0) count_ngrams(corpus_, weights, features, counts);
 }
 
 Oracle::Prepared::Prepared(const Corpus& corpus, const FeatureSet& features)
@@ -126,7 +131,14 @@ void Oracle::release_tables() {
     prepared_->ngram_sums.reset();
 }
 
-double Oracle::pass(const Potentials& potentials, bool only_positive, const Visit& visit) {
+std::vector<double> Oracle::item_weights() const {
+    std::vector<double> weights;
+    weights.reserve(plan_.items.size());
+    for (const Item& item : plan_.items) weights.push_back(item.weight);
+    return weights;
+}
+
+double Oracle::pass(const Potentials& potentials, std::span<const double> weights, const Visit& visit) {
     const bool derivatives = static_cast<bool>(visit);
     const auto stride = static_cast<std::size_t>(potentials.stride());
     std::vector<Recursion> recursions;
@@ -135,7 +147,7 @@ double Oracle::pass(const Potentials& potentials, bool only_positive, const Visi
     for (AlignedVector<double>* x : {&rows.alpha, &rows.v, &rows.p})
         x->resize(static_cast<std::size_t>(plan_.max_rows) * stride);
     rows.lattices.resize(static_cast<std::size_t>(plan_.max_items));
-    std::vector<double> weights(plan_.items.size()), log_z(plan_.items.size());
+    std::vector<double> log_z(plan_.items.size());
     for (std::size_t b = 0; b < plan_.blocks.size(); ++b) {
         const Block& block = plan_.blocks[b];
         rows.weight.clear();
@@ -143,8 +155,7 @@ double Oracle::pass(const Potentials& potentials, bool only_positive, const Visi
         rows.first_row.clear();
         for (std::int64_t k = block.first_item; k < block.last_item; ++k) {
             const Item& item = plan_.items[static_cast<std::size_t>(k)];
-            const double weight = only_positive ? std::max(item.weight, 0.0) : item.weight;
-            weights[static_cast<std::size_t>(k)] = weight;
+            const double weight = weights[static_cast<std::size_t>(k)];
             rows.first_row.push_back(static_cast<std::int64_t>(rows.weight.size()));
             rows.weight.insert(rows.weight.end(), static_cast<std::size_t>(corpus_.length(item.sequence)), weight);
             rows.item.insert(rows.item.end(), static_cast<std::size_t>(corpus_.length(item.sequence)),
@@ -175,8 +186,8 @@ double Oracle::pass(const Potentials& potentials, bool only_positive, const Visi
     return dot(weights, log_z);
 }
 
-double Oracle::expectations(const FeatureSet& features, std::span<const double> w, std::span<double> g,
-                            std::span<double> h, bool only_positive) {
+double Oracle::expectations(const FeatureSet& features, std::span<const double> w, std::span<const double> weights,
+                            std::span<double> g, std::span<double> h) {
     Prepared& of = prepare(features, w);
     if (of.unigrams.blocks.empty()) of.unigrams.make_blocks(corpus_, plan_, threads_);
     if (!of.sums) of.sums.emplace(corpus_, of.pairs, kernel_, threads_);
@@ -186,7 +197,7 @@ double Oracle::expectations(const FeatureSet& features, std::span<const double> 
         if (!of.ngram_sums) of.ngram_sums.emplace(*of.ngrams, corpus_, plan_, threads_);
         of.ngram_sums->begin(!h.empty());
     }
-    const double log_z = pass(*of.potentials, only_positive, [&](std::size_t b, BlockRows& rows) {
+    const double log_z = pass(*of.potentials, weights, [&](std::size_t b, BlockRows& rows) {
         sums.add(plan_.blocks[b], of.unigrams.blocks[b], rows);
         if (of.ngrams != nullptr) of.ngram_sums->add(b, rows);
         of.sums->add(*of.potentials, plan_.blocks[b], rows);
@@ -204,7 +215,7 @@ Screen Oracle::screened(const FeatureSet& features, std::span<const double> w, d
     of.unigrams.blocks = {};  // a screening ends the gradients over a set: they make room for what is summed here
     of.sums.reset();
     Screen screen(corpus_, plan_, bound, threads_, whole);
-    pass(*of.potentials, false, [&](std::size_t b, BlockRows& rows) { screen.add(b, rows); });
+    pass(*of.potentials, item_weights(), [&](std::size_t b, BlockRows& rows) { screen.add(b, rows); });
     screen.finish();
     return screen;
 }
@@ -247,16 +258,46 @@ void Oracle::block_curvature(const FeatureSet& features, std::span<const double>
     BlockCurvature(corpus_, plan_, features, block).sum(*prepare(features, w).potentials, every, threads_, h);
 }
 
+std::vector<double> Oracle::gradient_with_factors(const FeatureSet& features, std::span<const double> w,
+                                                  std::span<const double> s) {
+    std::vector<double> weights = item_weights(), of_sequence(plan_.count_weight.size(), 0.0), g;
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+        weights[k] *= s[k];
+        of_sequence[static_cast<std::size_t>(plan_.items[k].sequence)] += weights[k];
+    }
+    count(features, of_sequence, g);
+    for (double& c : g) c = -c;
+    expectations(features, w, weights, g, {});
+    return g;
+}
+
 double Oracle::sequence_factors(const FeatureSet& features, std::span<const double> w,
-                                std::span<const std::int64_t> listed, const FactorOptions& options, std::span<double> G,
-                                std::span<double> error) {
+                                std::span<const std::int64_t> listed, const FactorOptions& options,
+                                std::span<double> G) {
     features.check_fits(corpus_);
     features.check_weights(w);
     check_places("listed", features, listed);
     if (!(options.rho2 > 0.0)) throw InputError(message("rho2: expected a number above 0, found ", options.rho2));
     rows_ = {};  // the gradients of all sequences need the room
     SequenceFactors factors(corpus_, plan_, features, w, listed);
-    return factors.maximize(*prepare(features, w).potentials, options, threads_, G, error);
+    factors.collect(*prepare(features, w).potentials, options, threads_);
+    const auto own = [&] {  // G of this corpus, at the listed places
+        const std::vector<double> whole = gradient_with_factors(features, w, factors.factors());
+        std::vector<double> g(listed.size());
+        for (std::size_t k = 0; k < g.size(); ++k) g[k] = whole[static_cast<std::size_t>(listed[k])];
+        return g;
+    };
+    const std::vector<double> total(G.begin(), G.end()), at_1 = options.alone ? total : own();
+    factors.ascend(options, G);
+    const std::vector<double> found = own();
+    // What was left out of the gradients may have misled the ascent.
+    std::vector<double> all(listed.size());
+    for (std::size_t k = 0; k < all.size(); ++k) all[k] = total[k] - at_1[k] + found[k];
+    const double bound = factors.bound(options, all), entropy = factors.entropy();
+    factors.reset();
+    const bool better = bound > factors.bound(options, total);
+    std::copy_n(better ? found.begin() : at_1.begin(), listed.size(), G.begin());
+    return better ? entropy : factors.entropy();
 }
 
 bool Oracle::signs_agree() const {
@@ -271,7 +312,7 @@ bool Oracle::signs_agree() const {
 double Oracle::loss(const FeatureSet& features, std::span<const double> w) {
     features.check_fits(corpus_);
     features.check_weights(w);
-    return pass(*prepare(features, w).potentials, false, {}) - dot(w, counts(features));
+    return pass(*prepare(features, w).potentials, item_weights(), {}) - dot(w, counts(features));
 }
 
 double Oracle::gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
@@ -284,10 +325,12 @@ double Oracle::gradient(const FeatureSet& features, std::span<const double> w, s
     std::fill(h.begin(), h.end(), 0.0);
     const bool mixed =
         std::any_of(plan_.items.begin(), plan_.items.end(), [](const Item& i) { return i.weight < 0.0; });
-    const double sum = expectations(features, w, g, mixed ? std::span<double>() : h, false);
-    if (mixed && !h.empty()) {
+    std::vector<double> weights = item_weights();
+    const double sum = expectations(features, w, weights, g, mixed ? std::span<double>() : h);
+    if (mixed && !h.empty()) {  // of the items of positive weight alone
+        for (double& weight : weights) weight = std::max(weight, 0.0);
         std::vector<double> unused(g.size());
-        expectations(features, w, unused, h, true);
+        expectations(features, w, weights, unused, h);
     }
     return sum - dot(w, count);
 }

@@ -46,9 +46,10 @@ class Oracle {
                          int every, std::span<double> h);
 
     // The dual point with a factor for each sequence at w (sequence_factors.hpp); listed: places in the set, ascending.
-    // Returns its entropy.  G, error: [L]
+    // Returns its entropy.  G: [L] on entry the gradient of all data at w, of other corpora too, which keep s = 1; on
+    // return that of this corpus alone, with the factors found.
     double sequence_factors(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
-                            const FactorOptions& options, std::span<double> G, std::span<double> error);
+                            const FactorOptions& options, std::span<double> G);
 
     // Whether |E_k - C_k| <= max(E_k, C_k) for every feature: no value is negative, and no label is missing.
     bool signs_agree() const;
@@ -74,9 +75,12 @@ class Oracle {
 
    private:
     // Runs all items block by block; after block b, visit(b, rows), if there is one. Returns the sum of
-    // weight * log Z. With `only_positive` the items of negative weight count for nothing.
+    // weight * log Z.
     using Visit = std::function<void(std::size_t, BlockRows&)>;
-    double pass(const Potentials& potentials, bool only_positive, const Visit& visit);
+    double pass(const Potentials& potentials, std::span<const double> weights, const Visit& visit);
+    std::vector<double> item_weights() const;
+    // C with these weights of sequences.  counts: [K]
+    void count(const FeatureSet& features, std::span<const double> weights, std::vector<double>& counts) const;
     // What passes over one feature set share: what depends on the set alone, and the storage of all that depends on the
     // weights too. Solvers make many passes before they change the set.
     struct Prepared {
@@ -94,8 +98,12 @@ class Oracle {
     Prepared& prepare(const FeatureSet& features, std::span<const double> w);
     // A screening pass, finished. `whole`: as for Screen.
     Screen screened(const FeatureSet& features, std::span<const double> w, double bound, const Masses* whole);
-    double expectations(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
-                        bool only_positive);
+    // Adds E, and h; `weights` of the items.
+    double expectations(const FeatureSet& features, std::span<const double> w, std::span<const double> weights,
+                        std::span<double> g, std::span<double> h);
+    // The gradient of sum_i s_i loss_i.  s: [items]
+    std::vector<double> gradient_with_factors(const FeatureSet& features, std::span<const double> w,
+                                              std::span<const double> s);
 
     const Corpus& corpus_;
     const Kernel kernel_;

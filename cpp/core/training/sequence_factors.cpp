@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t kItemsAtOnce = 256;
 constexpr int kNewtonSteps = 4;
 constexpr double kSmallestStep = 1e-4;  // of s
+constexpr double kSmall = 3e-4;         // of a threshold: smaller parts of G are not kept
 constexpr double kSurelyOwn = 0.98;     // a sequence whose own labels are likelier than this keeps s = 1
 constexpr double kEnough = 1e-4;        // a sweep over all that raises D by less, relative to it, is the last
 constexpr int kAllEvery = 5;            // sweeps; the others leave out sequences that stayed at s = 1
@@ -42,10 +43,7 @@ SequenceFactors::SequenceFactors(const Corpus& corpus, const Plan& plan, const F
     }
 }
 
-double SequenceFactors::maximize(const Potentials& potentials, const FactorOptions& options, int threads,
-                                 std::span<double> G, std::span<double> error) {
-    std::vector<double> others(G.begin(), G.end());
-    std::fill(error.begin(), error.end(), 0.0);
+void SequenceFactors::collect(const Potentials& potentials, const FactorOptions& options, int threads) {
     std::vector<Recursion> recursions;
     std::vector<OwnedLattice> lattices(static_cast<std::size_t>(threads));
     std::vector<Sums> sums(static_cast<std::size_t>(threads));
@@ -55,7 +53,6 @@ double SequenceFactors::maximize(const Potentials& potentials, const FactorOptio
         of.seen.assign(w_.size(), 0);
     }
     std::vector<Gradient> gradients(static_cast<std::size_t>(kItemsAtOnce));
-    double entropy = 0.0;  // of the items that keep s = 1
     std::int64_t kept = 0;
     const auto n_items = static_cast<std::int64_t>(plan_.items.size());
     for (std::int64_t begin = 0; begin < n_items; begin += kItemsAtOnce) {
@@ -68,42 +65,46 @@ double SequenceFactors::maximize(const Potentials& potentials, const FactorOptio
             Recursion& recursion = recursions[static_cast<std::size_t>(thread)];
             recursion.forward(lattice);
             recursion.backward(lattice);
-            gradient(recursion, item, lattice, sums[static_cast<std::size_t>(thread)],
+            gradient(recursion, item, lattice, options.thresholds, sums[static_cast<std::size_t>(thread)],
                      gradients[static_cast<std::size_t>(k)]);
         });
         for (std::int64_t k = 0; k < n; ++k) {
             const Gradient& of = gradients[static_cast<std::size_t>(k)];
             const double weight = plan_.items[static_cast<std::size_t>(begin + k)].weight;
-            for (std::size_t e = 0; e < of.place.size(); ++e) {
-                const double value = of.value[e];
-                others[of.place[e]] -= value;
-                error[of.place[e]] += 0x1p-23 * std::fabs(value);  // of rounding to single precision, and more
-            }
-            if (weight <= 0.0) continue;
-            const double h = of.entropy / weight, q = std::exp(-of.loss / weight);
+            entropy_.push_back(weight > 0.0 ? of.entropy / weight : 0.0);
+            own_.push_back(weight > 0.0 ? std::exp(-of.loss / weight) : 1.0);
             const auto size = static_cast<std::int64_t>(of.place.size());
-            if (q > kSurelyOwn || kept + size > options.max_entries) {
-                entropy += weight * mixed_entropy(1.0, h, q);
-                continue;
-            }
+            if (own_.back() > kSurelyOwn || kept + size > options.max_entries) continue;
             kept += size;
+            free_.push_back(static_cast<std::size_t>(begin + k));
             place_.emplace_back(of.place.begin(), of.place.end());
             value_.emplace_back(of.value.begin(), of.value.end());
-            weight_.push_back(weight);
-            entropy_.push_back(h);
-            own_.push_back(q);
         }
     }
-    s_.assign(weight_.size(), 1.0);
-    entropy += ascend(options, G);
-    for (std::size_t k = 0; k < G.size(); ++k) G[k] -= others[k];
-    return entropy;
+    s_.assign(plan_.items.size(), 1.0);
+}
+
+double SequenceFactors::entropy() const {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < s_.size(); ++i) {
+        sum += plan_.items[i].weight * mixed_entropy(s_[i], entropy_[i], own_[i]);
+    }
+    return sum;
+}
+
+double SequenceFactors::bound(const FactorOptions& options, std::span<const double> G) const {
+    double excess = 0.0;
+    for (std::size_t k = 0; k < G.size(); ++k) {
+        const double over = std::fabs(G[k]) - options.thresholds[k];
+        if (over > 0.0) excess += over * over;
+    }
+    return entropy() - excess / (2.0 * options.rho2);
 }
 
 // g_i = sum_t sum_x v (p_t(y) - [y = y_t]) for unigram features, likewise with pairs; loss and entropy:
 // -log q = log Z - w . F, H(p) = -log q - w . g.
-void SequenceFactors::gradient(Recursion& recursion, const Item& item, const Lattice& lattice, Sums& sums,
-                               Gradient& out) const {
+void SequenceFactors::gradient(Recursion& recursion, const Item& item, const Lattice& lattice,
+                               std::span<const double> thresholds, Sums& sums, Gradient& out) const {
     const LabelPairs numbers(corpus_.n_labels);
     double own = 0.0;  // w . F of its own labels
     const auto add = [&](std::uint32_t place, double value) {
@@ -165,7 +166,7 @@ void SequenceFactors::gradient(Recursion& recursion, const Item& item, const Lat
     for (const std::uint32_t place : sums.touched) {
         const double value = item.weight * sums.g[place];
         along += w_[place] * value;
-        if (value != 0.0) {
+        if (std::fabs(value) > kSmall * thresholds[place]) {
             out.place.push_back(place);
             out.value.push_back(static_cast<float>(value));
         }
@@ -177,29 +178,20 @@ void SequenceFactors::gradient(Recursion& recursion, const Item& item, const Lat
     out.entropy = std::max(out.loss - along, 0.0);
 }
 
-double SequenceFactors::ascend(const FactorOptions& options, std::span<double> G) {
+void SequenceFactors::ascend(const FactorOptions& options, std::span<double> G) {
     const double rho2 = options.rho2;
-    const std::vector<double> all(options.thresholds.empty() ? G.size() : 0, options.rho1);
-    const std::span<const double> rho1 = options.thresholds.empty() ? std::span<const double>(all) : options.thresholds;
-    const auto value = [&] {
-        double entropy = 0.0, excess = 0.0;
-        for (std::size_t i = 0; i < s_.size(); ++i) entropy += weight_[i] * mixed_entropy(s_[i], entropy_[i], own_[i]);
-        for (std::size_t k = 0; k < G.size(); ++k) {
-            const double over = std::fabs(G[k]) - rho1[k];
-            if (over > 0.0) excess += over * over;
-        }
-        return std::pair{entropy, entropy - excess / (2.0 * rho2)};
-    };
-    auto [entropy, bound] = value();
+    const std::span<const double> rho1 = options.thresholds;
+    double highest = bound(options, G);
     std::vector<double> best_s = s_, best_G(G.begin(), G.end());
-    std::vector<char> resting(s_.size(), 0);  // stayed at s = 1 in the last sweep over all
+    std::vector<char> resting(free_.size(), 0);  // stayed at s = 1 in the last sweep over all
     for (int sweep = 0; sweep < options.sweeps; ++sweep) {
         const bool all = sweep % kAllEvery == 0;
-        for (std::size_t i = 0; i < s_.size(); ++i) {
-            if (!all && resting[i]) continue;
-            const std::vector<std::uint32_t>& place = place_[i];
-            const std::vector<float>& part = value_[i];  // w_i g_i
-            const double old = s_[i];
+        for (std::size_t j = 0; j < free_.size(); ++j) {
+            if (!all && resting[j]) continue;
+            const std::size_t i = free_[j];
+            const std::vector<std::uint32_t>& place = place_[j];
+            const std::vector<float>& part = value_[j];  // w_i g_i
+            const double old = s_[i], weight = plan_.items[i].weight, q = own_[i];
             double s = old, low = 0.0, high = 1.0;
             // Newton's method for the one factor, kept between the last points where D rose and fell.
             for (int step = 0; step < kNewtonSteps; ++step) {
@@ -210,14 +202,13 @@ double SequenceFactors::ascend(const FactorOptions& options, std::span<double> G
                     slope += (g > 0.0 ? over : -over) * part[e];
                     curvature += static_cast<double>(part[e]) * part[e];
                 }
-                const double q = own_[i];
-                slope = weight_[i] * mixed_entropy_slope(s, entropy_[i], q) - slope / rho2;
+                slope = weight * mixed_entropy_slope(s, entropy_[i], q) - slope / rho2;
                 if (s == 1.0 && slope >= 0.0) break;
                 (slope > 0.0 ? low : high) = s;
                 constexpr double kTiny = 1e-9;
                 curvature =
                     curvature / rho2 +
-                    weight_[i] * (1.0 - q) * ((1.0 - q) / std::max(1.0 - s + s * q, kTiny) + 1.0 / std::max(s, kTiny));
+                    weight * (1.0 - q) * ((1.0 - q) / std::max(1.0 - s + s * q, kTiny) + 1.0 / std::max(s, kTiny));
                 if (!(curvature > 0.0)) break;
                 double next = s + slope / curvature;
                 if (next >= high) next = high == 1.0 ? 1.0 : 0.5 * (s + high);
@@ -226,23 +217,20 @@ double SequenceFactors::ascend(const FactorOptions& options, std::span<double> G
                 s = next;
                 if (settled) break;
             }
-            resting[i] = s == 1.0 && old == 1.0;
+            resting[j] = s == 1.0 && old == 1.0;
             if (s == old) continue;
             for (std::size_t e = 0; e < place.size(); ++e) G[place[e]] += (s - old) * part[e];
             s_[i] = s;
         }
-        const auto [new_entropy, new_bound] = value();
-        const double gained = new_bound - bound;
+        const double now = bound(options, G), gained = now - highest;
         if (!(gained > 0.0)) break;
         best_s = s_;
         std::copy(G.begin(), G.end(), best_G.begin());
-        entropy = new_entropy;
-        bound = new_bound;
-        if (all && gained <= kEnough * std::fabs(bound)) break;
+        highest = now;
+        if (all && gained <= kEnough * std::fabs(highest)) break;
     }
     s_ = best_s;
     std::copy(best_G.begin(), best_G.end(), G.begin());
-    return entropy;
 }
 
 }  // namespace sparsecrf

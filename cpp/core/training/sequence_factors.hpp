@@ -8,8 +8,8 @@
 //     D(s)   = sum_i w_i H(u_i) - sum_k max(|G_k(s)| - rho1, 0)^2 / (2 rho2)
 //
 // D is concave; any s gives a bound, and coordinate ascent finds a good one: each step looks at the features of one
-// sequence only. The gradients g_i are kept for that, in single precision; what is lost by it is added up, so that
-// |G_k| is known to be at most |G_k found| + error_k. Items are sequences, or layers of a sequence with token weights.
+// sequence only. The gradients g_i are kept for that, in single precision and without what is small: G(s) of the factors
+// found is computed anew, by an ordinary pass. Items are sequences, or layers of a sequence with token weights.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,11 @@
 namespace sparsecrf {
 
 struct FactorOptions {
-    double rho1, rho2;                        // rho2 > 0
-    int sweeps;                               // at most so many rounds over the sequences
-    std::int64_t max_entries;                 // numbers kept of the gradients; sequences beyond it keep s = 1
-    std::span<const double> thresholds = {};  // [L] in place of rho1, for each listed feature; empty: rho1 for all
+    std::span<const double> thresholds;  // [L] rho1, or, with groups of features, what stands in its place for each
+    double rho2;                         // > 0
+    int sweeps;                          // at most so many rounds over the sequences
+    std::int64_t max_entries;            // numbers kept of the gradients; sequences beyond it keep s = 1
+    bool alone;                          // there are no other data
 };
 
 class SequenceFactors {
@@ -37,13 +38,18 @@ class SequenceFactors {
     SequenceFactors(const Corpus& corpus, const Plan& plan, const FeatureSet& features, std::span<const double> w,
                     std::span<const std::int64_t> listed);
 
-    // G and error: [L]. On entry G is the gradient of all data at w, of other corpora too, which keep s = 1; on return it
-    // is that of this corpus alone, with the factors found. Returns the entropy sum_i w_i H(u_i).
-    double maximize(const Potentials& potentials, const FactorOptions& options, int threads, std::span<double> G,
-                    std::span<double> error);
+    // Computes and keeps the gradients; all s = 1.
+    void collect(const Potentials& potentials, const FactorOptions& options, int threads);
+    // Improves the factors. G: [L] at the present ones, of other data too, which keep s = 1; changed with them, about.
+    void ascend(const FactorOptions& options, std::span<double> G);
+
+    std::span<const double> factors() const { return s_; }  // [items]
+    void reset() { s_.assign(s_.size(), 1.0); }
+    double entropy() const;                                                       // sum_i w_i H(u_i)
+    double bound(const FactorOptions& options, std::span<const double> G) const;  // D, with G(s)
 
    private:
-    // w_i g_i on the listed features, loss w_i (-log q) and entropy w_i H(p_i) of an item.
+    // w_i g_i on the listed features, but for what is small; loss w_i (-log q) and entropy w_i H(p_i) of an item.
     struct Gradient {
         std::vector<std::uint32_t> place;
         std::vector<float> value;
@@ -55,8 +61,8 @@ class SequenceFactors {
         std::vector<std::uint32_t> touched;  // places with a term
         std::vector<char> seen;              // [L]
     };
-    void gradient(Recursion& recursion, const Item& item, const Lattice& lattice, Sums& sums, Gradient& out) const;
-    double ascend(const FactorOptions& options, std::span<double> G);
+    void gradient(Recursion& recursion, const Item& item, const Lattice& lattice, std::span<const double> thresholds,
+                  Sums& sums, Gradient& out) const;
 
     const Corpus& corpus_;
     const Plan& plan_;
@@ -66,10 +72,11 @@ class SequenceFactors {
     std::vector<double> w_;             // [L]
     std::vector<std::uint32_t> ngram_;  // [n-grams of the set] their place among the listed, or kNoString
 
-    // The items that have a factor.
+    std::vector<double> entropy_, own_, s_;  // [items] H(p), q, factor
+    // The items whose factor may change.
+    std::vector<std::size_t> free_;
     std::vector<std::vector<std::uint32_t>> place_;
     std::vector<std::vector<float>> value_;
-    std::vector<double> weight_, entropy_, own_, s_;  // own: q
 };
 
 }  // namespace sparsecrf

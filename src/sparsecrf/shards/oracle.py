@@ -119,7 +119,7 @@ def block_curvature(shard: Shard, known: Known, w: Floats, block: Numbers, every
 
 def sequence_factors(
     shard: Shard, known: Known, w: Floats, listed: Numbers, total: Floats, options: dict[str, Any]
-) -> tuple[float, Floats, Floats]:
+) -> tuple[float, Floats]:
     with shard.at_work():
         return shard.oracle.sequence_factors(known.features, w, listed, total, **options)
 
@@ -201,12 +201,13 @@ class ShardedOracle:
 
     def sequence_factors(
         self, features: FeatureSet, w: Floats, listed: Numbers, total: Floats, **options: Any
-    ) -> tuple[float, Floats, Floats]:
-        """Entropy, G and its error at a dual point with a factor for each sequence. Several shards find theirs at the
-        same time, each as if the others kept the factor 1."""
+    ) -> tuple[float, Floats]:
+        """Entropy and G of a dual point with a factor for each sequence. Several shards find theirs at the same time,
+        each as if the others kept the factor 1."""
         known, w = self._known(features), self.workers.share(w)
-        entropy, G, error = self.workers.total(sequence_factors, add, known, w, listed, total, options)
-        return entropy, G, error
+        options["alone"] = len(self.workers) == 1
+        entropy, G = self.workers.total(sequence_factors, add, known, w, listed, total, options)
+        return entropy, G
 
     def _pass(self, question: Any, features: FeatureSet, w: Floats, counts: Floats) -> tuple[Any, ...]:
         known = self._known(features)

@@ -73,8 +73,8 @@ class LowerBound:
             return value - self.best.bound
         large = np.maximum(g + known.counts, known.counts) > threshold
         listed = np.flatnonzero(large | (w != 0))
-        entropy, G, error = self.objective.sequence_factors(known, w, listed, g[listed])
-        new = self._shrunk(entropy, known.numbers[listed], np.stack([G - error, G + error]))
+        entropy, G = self.objective.sequence_factors(known, w, listed, g[listed])
+        new = self._shrunk(entropy, known.numbers[listed], np.stack([G, G]))
         # Shards that choose their factors at the same time go too far: part of the way from the plain model is better.
         plain = self._shrunk(loss - float(w @ g), known.numbers, np.stack([g, g]))
         return value - self._improved(new, self._mixed(plain, new))

@@ -149,11 +149,9 @@ class Objective:
         self.passes += 1.0 / every
         return self._oracle.block_curvature(known.features, w, block, every)
 
-    def sequence_factors(
-        self, known: WorkingSet, w: Floats, listed: Numbers, g: Floats
-    ) -> tuple[float, Floats, Floats]:
-        """A dual point with a factor for each sequence (`dual`): its entropy, its G on the features at these places of
-        the set, and by how much each may be wrong. g: the gradient there.
+    def sequence_factors(self, known: WorkingSet, w: Floats, listed: Numbers, g: Floats) -> tuple[float, Floats]:
+        """A dual point with a factor for each sequence (`dual`): its entropy, and its G on the features at these places
+        of the set. g: the gradient there.
 
         With groups, what a feature may have is taken to be what it has of the projection of g: |g - S(g)|."""
         self.passes += _PASSES_OF_FACTORS
