@@ -78,8 +78,7 @@ def files(news, chunker, tmp_path_factory):
 def assert_equal_answers(tagger, model, tokens):
     assert tagger.label(tokens) == model.label(tokens)
     assert tagger.marginals(tokens) == model.marginals(tokens).tolist()
-    if not model.features.n_ngram:
-        assert tagger.nbest(tokens, 5) == model.nbest(tokens, 5)
+    assert tagger.nbest(tokens, 5) == model.nbest(tokens, 5)
 
 
 def test_columns(functions, chunker, news):
@@ -190,7 +189,10 @@ def test_label_n_grams(functions, by_name):
     y = [["P", "Q", "P"], ["Q", "P", "Q"], ["P", "Q", "P"]] * 3
     model = CRF(rho1=0.05, order=3).fit(X, y).model_
     assert model.features.n_ngram > 0  # a file of version 2
-    assert_equal_answers(by_ctypes.Tagger(functions, model.to_bytes()), model, [["a"], ["b"], ["a"], ["b"]])
+    tagger = by_ctypes.Tagger(functions, model.to_bytes())
+    assert_equal_answers(tagger, model, [["a"], ["b"], ["a"], ["b"]])
+    with pytest.raises(ValueError, match="expected features of at most two labels"):
+        tagger.reasons([["a"], ["b"]])
 
 
 def test_reasons(functions, chunker, news):

@@ -106,7 +106,8 @@ typedef struct {
     double value, weight; /* value * weight is what is added */
 } sparsecrf_reason;
 /* All terms of the score of `labels` ([T]) that are not zero, token by token. *found: how many there are; the first n
- * of them are written to reasons (NULL with n = 0: they are counted only). */
+ * of them are written to reasons (NULL with n = 0: they are counted only). Not for models with n-grams of three labels or
+ * more. */
 SPARSECRF_API int sparsecrf_reasons(const sparsecrf_sequence* sequence, const int32_t* labels, size_t n_labels,
                                     sparsecrf_reason* reasons, size_t n, size_t* found);
 

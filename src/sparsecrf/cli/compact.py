@@ -61,12 +61,11 @@ def compact(
     if found is not None:
         kept = found.sequences - found.changed_sequences
         say(f"{kept:,} of {found.sequences:,} sentences have the same labels", quiet=quiet)
-        if found.proved is not None:
-            say(
-                f"proved for {found.proved:,} ({100 * found.proved / max(1, found.sequences):.1f} %): "
-                "their labels lead by more than all rounding errors together",
-                quiet=quiet,
-            )
+        say(
+            f"proved for {found.proved:,} ({100 * found.proved / max(1, found.sequences):.1f} %): "
+            "their labels lead by more than all rounding errors together",
+            quiet=quiet,
+        )
     if as_json:
         sizes = {"bytes": len(content), "bytes_before": before, "weights": weights.value, "error": error}
         typer.echo(json.dumps(sizes | ({} if found is None else found.as_json())))

@@ -38,18 +38,17 @@ class Unchanged:
 
     sequences: int = 0
     tokens: int = 0
-    proved: int | None = 0  #: sequences; None: label n-grams have no n-best lists
+    proved: int = 0  #: sequences
     changed_sequences: int = 0
     changed_tokens: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        share = None if self.proved is None else 100 * self.proved / max(1, self.sequences)
-        return {**self.__dict__, "proved_percent": share}
+        return {**self.__dict__, "proved_percent": 100 * self.proved / max(1, self.sequences)}
 
 
 def compare(model: Model, after: Model, sequences: Iterable[Any]) -> Unchanged:
     """Label sequences with a model and with the same model after its weights were rounded (`Model._rounded`)."""
-    found = Unchanged(proved=0 if model.features.n_ngram == 0 else None)
+    found = Unchanged()
     error = after.w - model.w
     up, down = (Chain(model.features, sign * error, threads=1) for sign in (1.0, -1.0))
     for sequence in sequences:
@@ -61,10 +60,8 @@ def compare(model: Model, after: Model, sequences: Iterable[Any]) -> Unchanged:
         found.tokens += corpus.n_tokens
         found.changed_tokens += n_changed
         found.changed_sequences += n_changed > 0
-        if found.proved is not None:
-            # max D - min D = max D + max(-D)
-            spread = up.viterbi(corpus)[1][0] + down.viterbi(corpus)[1][0]
-            found.proved += bool(_margin(model, corpus) > spread)
+        spread = up.viterbi(corpus)[1][0] + down.viterbi(corpus)[1][0]  # max D - min D = max D + max(-D)
+        found.proved += bool(_margin(model, corpus) > spread)
     return found
 
 
