@@ -82,11 +82,11 @@ def test_all_questions(ask, tagger):
         assert (found["labels"], found["probability"]) == (labels, pytest.approx(p))
     why = tagger.explain(tokens)
     expected = {
-        (t, term.attribute, term.kind == "unigram", term.weight)
+        (t, term.attribute, term.kind == "unigram", term.value, term.weight)
         for t, token in enumerate(why.tokens)
         for term in token.contributions()
     }
-    assert {(r["token"], r["attribute"], r["previous"] is None, r["weight"]) for r in reasons} == expected
+    assert {(r["token"], r["attribute"], r["previous"] is None, r["value"], r["weight"]) for r in reasons} == expected
 
 
 def test_attributes_and_errors(ask, tagger):
