@@ -91,6 +91,15 @@ def test_vocabulary_and_objective_are_those_of_one_machine(trained, data):
     assert (trained.fit.corpus.n_sequences, trained.fit.corpus.n_tokens) == (60, encoded.corpus.n_tokens)
 
 
+def test_label_ngrams(client, data):
+    X, y = data
+    local = CRF(n_jobs=1)._encoded(X, y)
+    options = OPTIONS | {"rho1": 0.5, "order": 3}
+    found, expected = train(client, cut(X), cut(y), **options).fit, fit(local.corpus, threads=1, **options)
+    assert found.n_ngram > 0
+    assert found.objective == pytest.approx(expected.objective, rel=1e-3)
+
+
 def test_loss_and_gradient_are_those_of_one_machine(client, data):
     X, y = data
     encoded = CRF()._encoded(X, y)

@@ -253,6 +253,7 @@ def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
     """Raise for options that do not go together."""
     from sparsecrf.cli.files import check_penalty, check_solver
     from sparsecrf.training import OVER_SHARDS
+    from sparsecrf.training.fitting import check_longer
 
     check_solver(fitting.solver, fitting.rho1)
     check_penalty(fitting.penalty, fitting.solver, fitting.rho1)
@@ -273,20 +274,11 @@ def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
         files = "column files in UTF-8 whose lines are equally long"
         raise typer.BadParameter(f"expected no --dask with it: its workers read {files}", param_hint=option)
     if fitting.order != 2:
-        check_longer(fitting, run)
+        check_longer(fitting.order, fitting.solver, fitting.rho1)  # before data are read
     if fitting.resume and fitting.checkpoint is None:
         raise typer.BadParameter("expected --checkpoint with it, found none", param_hint="--resume")
     if run.shard_tokens is not None and run.cache is None:
         raise typer.BadParameter("expected --cache with it, found none", param_hint="--shard-tokens")
-
-
-def check_longer(fitting: FitOptions, run: RunOptions) -> None:
-    """Raise for options that do not go together with longer label n-grams, before data are read."""
-    from sparsecrf.training.fitting import check_longer
-
-    if run.dask is not None:
-        raise typer.BadParameter("expected 2 with --dask, whose workers know label pairs only", param_hint="--order")
-    check_longer(fitting.order, fitting.solver, fitting.rho1)
 
 
 @contextmanager
