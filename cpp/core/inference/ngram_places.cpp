@@ -86,8 +86,8 @@ std::uint32_t NgramPlaces::intern_histories(std::vector<std::uint32_t>& strings)
         std::uint32_t s = strings_.suffix(strings[k]);
         while (s != 0 && index_[s] == kNoString) s = strings_.suffix(s);
         made.suffix.push_back(s == 0 ? kNoString : index_[s]);
-        made.label.push_back(strings_.last(strings[k]));
-        made.first.push_back(strings_.first(strings[k]));
+        made.label.push_back(static_cast<std::uint16_t>(strings_.last(strings[k])));
+        made.first.push_back(static_cast<std::uint16_t>(strings_.first(strings[k])));
         if (strings_.length(strings[k]) == 2) ++made.n_pairs;
         index_[strings[k]] = k;
     }
@@ -228,8 +228,8 @@ void NgramPlaces::lay_pairs(NgramPlace& place) {
     place.pair.insert(place.pair.end(), others.begin(), others.end());
     const LabelPairs numbers(features_.n_labels);
     for (const std::uint32_t number : place.pair) {
-        place.pair_previous.push_back(numbers.previous(number));
-        place.pair_label.push_back(numbers.label(number));
+        place.pair_previous.push_back(static_cast<std::uint16_t>(numbers.previous(number)));
+        place.pair_label.push_back(static_cast<std::uint16_t>(numbers.label(number)));
     }
 }
 

@@ -37,8 +37,8 @@ struct Histories {
     std::vector<std::uint32_t> string;
     std::vector<std::uint32_t>
         suffix;                        // index of the longest proper suffix among them; kNoString: its last label alone
-    std::vector<std::uint32_t> label;  // the last label
-    std::vector<std::uint32_t> first;  // the first label; start: Y
+    std::vector<std::uint16_t> label;  // the last label
+    std::vector<std::uint16_t> first;  // the first label; start: Y
     std::size_t n_pairs = 0;           // those of two labels, by ascending pair number
     std::uint32_t longer = 0;          // id of those of them with at least three labels
     std::size_t size() const { return string.size(); }
@@ -81,7 +81,8 @@ struct NgramPlace {
     std::uint32_t arcs_id = 0;
 
     // Pairs: those of the arcs, then others that are histories after t, each part ascending.
-    std::vector<std::uint32_t> pair, pair_previous, pair_label;
+    std::vector<std::uint32_t> pair;
+    std::vector<std::uint16_t> pair_previous, pair_label;
     std::vector<std::uint32_t> target;      // [nodes] the history after: index into after; kNoString: the label
     std::vector<std::uint32_t> after_node;  // [after] the node that leads to a history, and
     std::vector<std::uint32_t> after_pair;  // [after] the pair that it ends in

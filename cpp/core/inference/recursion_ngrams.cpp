@@ -81,11 +81,11 @@ bool Recursion::ngrams_forward(Lattice& lattice, std::int64_t t, double* u) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
     const NgramArcs& arcs = *place.arcs;
-    const std::size_t n_inner = arcs.n_inner(), n_own = arcs.pair.size(), n_pairs = place.n_pairs();
+    const std::size_t n_inner = arcs.n_inner(), n_own = arcs.pair.size();
     ngram_pair_weights(lattice, t);
-    node_.resize(n_inner + n_pairs);
+    node_.resize(n_inner + n_own);
     if (t == 0) {
-        std::fill_n(node_.data() + n_inner, n_pairs, 1.0);
+        std::fill(node_.begin(), node_.end(), 1.0);
         return true;
     }
     const double* alpha = lattice.alpha + (t - 1) * stride_;
@@ -116,20 +116,25 @@ bool Recursion::ngrams_forward(Lattice& lattice, std::int64_t t, double* u) {
         safe &= own + sum >= kCancelled * own;
         u[place.pair_label[k]] += weight[k] * sum;
     }
-    for (std::size_t k = n_own; k < n_pairs; ++k) node_[n_inner + k] = alpha[place.pair_previous[k]];
     for (int y = 0; y < n_labels_; ++y) safe &= u[y] >= kCancelled * touched_[y];
     return safe;
 }
 
-// A'(s a) = e(a) / c E(y', a) mass(s a) for the histories after t; v holds e / c.
+// A'(s a) = e(a) / c E(y', a) mass(s a) for the histories after t; v holds e / c. The mass of a pair that no arc ends in
+// is alpha(y').
 void Recursion::ngrams_masses(Lattice& lattice, std::int64_t t) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
     const double* weight = of.weight[t];
     const double* scaled = lattice.v + t * stride_;
+    const double* alpha = t == 0 ? ones_.data() : lattice.alpha + (t - 1) * stride_;
+    const Histories& after = *place.after;
+    const std::size_t n_nodes = place.arcs->n_nodes();
     double* mass = of.mass.data() + of.history_ptr[t];
-    for (std::size_t k = 0; k < place.after->size(); ++k) {
-        mass[k] = scaled[place.after->label[k]] * weight[place.after_pair[k]] * node_[place.after_node[k]];
+    for (std::size_t k = 0; k < after.size(); ++k) {
+        const std::uint32_t node = place.after_node[k];
+        const double before = node < n_nodes ? node_[node] : alpha[t == 0 ? 0 : after.first[k]];
+        mass[k] = scaled[after.label[k]] * weight[place.after_pair[k]] * before;
     }
 }
 
@@ -171,8 +176,8 @@ bool Recursion::ngrams_marginals(Lattice& lattice, std::int64_t t, const double*
         safe &= weight[k] * before * plain <= kLargeTerm;
         extra[k] = weight[k] * (before * (node_[n_inner + k] - plain) + node_sum_[n_inner + k]);
     }
-    for (std::size_t k = n_own; k < n_pairs; ++k) {  // a longer history ends in it, and it is none
-        if (place.target[n_inner + k] == kNoString) extra[k] = 0.0;
+    for (std::size_t k = n_own; after.n_pairs < after.size() && k < n_pairs; ++k) {
+        if (place.target[n_inner + k] == kNoString) extra[k] = 0.0;  // a longer history ends in it, and it is none
     }
     RestPairs& rest = lattice.rest;
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {

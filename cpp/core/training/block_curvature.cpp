@@ -120,7 +120,7 @@ void BlockCurvature::gather_ngrams(const Lattice& lattice, std::int64_t t, Firin
         const double p = lattice.ngrams.probability(t, term.arc);
         if (p <= kUnlikely) continue;
         const std::uint32_t pair = here.arcs->pair_of[term.arc];
-        out.firing.push_back({place, here.pair_label[pair], here.pair_previous[pair] + 1, here.arcs->string[term.arc],
+        out.firing.push_back({place, here.pair_label[pair], here.pair_previous[pair] + 1u, here.arcs->string[term.arc],
                               term.value, std::min(p, 1.0)});
     }
 }
