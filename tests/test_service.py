@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from sparsecrf.cli.answers import sequences
+from sparsecrf.encoding.formats import COLUMNS
 from sparsecrf.files.text import Piece
 
 TEMPLATE = "U:%x[0,0]\n"
@@ -139,5 +139,5 @@ def test_files_are_answered_as_pipes_are(model):
 
 def test_sequences_of_a_piece():
     piece = Piece(b"\n \na\nb\n\t\n\nc\r\n\r\nd", 5)
-    assert list(sequences(piece)) == [Piece(b"a\nb\n\t\n", 7), Piece(b"c\r\n\r\n", 11), Piece(b"d\n", 13)]
-    assert list(sequences(Piece(b"\n\n", 1))) == []
+    assert list(COLUMNS.sequences(piece)) == [Piece(b"a\nb\n\t\n", 7), Piece(b"c\r\n\r\n", 11), Piece(b"d\n", 13)]
+    assert list(COLUMNS.sequences(Piece(b"\n\n", 1))) == []
