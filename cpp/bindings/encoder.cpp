@@ -92,17 +92,29 @@ class Encoder {
 
     // The best labels of all sequences added, one after the other; `names` has their names by id. Other threads run
     // meanwhile.
-    nb::list label(const Chain& chain, const nb::list& names) {
-        std::vector<std::int32_t> labels;
+    nb::object label(nb::handle_t<Chain> chain, const nb::list& names) {
+        if (chain.ptr() != chain_.ptr()) {
+            decoder_.reset();
+            chain_ = nb::borrow(chain);
+            decoder_.emplace(nb::cast<const Chain&>(chain));
+        }
+        labels_.clear();
         {
             const Unlocked unlocked(*this);
-            const Corpus corpus = encoder_.build();
-            std::vector<double> scores(static_cast<std::size_t>(corpus.n_sequences()));
-            labels.resize(static_cast<std::size_t>(corpus.n_tokens()));
-            chain.viterbi(corpus, Constraints(), labels, scores);
+            if (!encoder_.label(*decoder_, labels_)) {
+                const Corpus corpus = encoder_.build();
+                std::vector<double> scores(static_cast<std::size_t>(corpus.n_sequences()));
+                labels_.resize(static_cast<std::size_t>(corpus.n_tokens()));
+                decoder_->chain().viterbi(corpus, Constraints(), labels_, scores);
+            }
         }
-        nb::list named;
-        for (const std::int32_t y : labels) named.append(names[y]);
+        nb::object named = nb::steal(PyList_New(static_cast<Py_ssize_t>(labels_.size())));
+        if (!named) throw nb::python_error();
+        for (std::size_t t = 0; t < labels_.size(); ++t) {
+            PyObject* name = PyList_GetItem(names.ptr(), labels_[t]);  // borrowed
+            if (name == nullptr) throw nb::python_error();
+            PyList_SetItem(named.ptr(), static_cast<Py_ssize_t>(t), nb::borrow(name).release().ptr());
+        }
         return named;
     }
 
@@ -190,6 +202,9 @@ class Encoder {
 
     TokenEncoder encoder_;
     bool frozen_;
+    nb::object chain_;                 // that `label` was last given, and what it uses of it
+    std::optional<OneByOne> decoder_;  // of chain_
+    std::vector<std::int32_t> labels_;
 };
 
 }  // namespace

@@ -25,20 +25,6 @@ void sort_by_id(std::span<Attribute> list) {
     }
 }
 
-// Sorts by id and adds up the values of a repeated attribute.
-void normalise(std::vector<Attribute>& list) {
-    sort_by_id(list);
-    std::size_t kept = 0;
-    for (std::size_t k = 0; k < list.size(); ++k) {
-        if (kept > 0 && list[kept - 1].id == list[k].id) {
-            list[kept - 1].value += list[k].value;
-        } else {
-            list[kept++] = list[k];
-        }
-    }
-    list.resize(kept);
-}
-
 std::uint64_t hash(std::span<const Attribute> list) {
     std::uint64_t h = list.size();
     const auto add = [&](std::uint64_t word) {
@@ -53,6 +39,19 @@ std::uint64_t hash(std::span<const Attribute> list) {
 }
 
 }  // namespace
+
+void normalise(std::vector<Attribute>& list) {
+    sort_by_id(list);
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < list.size(); ++k) {
+        if (kept > 0 && list[kept - 1].id == list[k].id) {
+            list[kept - 1].value += list[k].value;
+        } else {
+            list[kept++] = list[k];
+        }
+    }
+    list.resize(kept);
+}
 
 bool ListPoolBuilder::equal(std::uint32_t list, std::span<const Attribute> other) const {
     const auto first = static_cast<std::size_t>(ptr_[list]);

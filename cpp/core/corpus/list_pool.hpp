@@ -14,6 +14,9 @@ struct Attribute {
     double value;
 };
 
+// Sorts by id and adds up the values of a repeated attribute.
+void normalise(std::vector<Attribute>& list);
+
 // Lists that do not change. Id 0 is the empty list.
 class ListPool {
    public:

@@ -20,6 +20,9 @@ class Chain {
     Chain(std::shared_ptr<const FeatureSet> features, std::vector<double> w, Kernel kernel, int threads);
 
     const FeatureSet& features() const { return *features_; }
+    const UnigramRows& rows() const { return rows_; }
+    // The weights laid out for a corpus, which must stay as long as they are used.
+    Potentials potentials(const Corpus& corpus, const Constraints& constraints) const;
 
     // out: [N]
     void log_partition(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const;
@@ -49,7 +52,6 @@ class Chain {
 
    private:
     int threads_for(const Corpus& corpus) const;
-    Potentials potentials(const Corpus& corpus, const Constraints& constraints) const;
     std::shared_ptr<NgramTables> ngram_tables(const Corpus& corpus) const;
 
     std::shared_ptr<const FeatureSet> features_;

@@ -63,16 +63,29 @@ void UnigramRows::update(const FeatureSet& features, std::span<const double> w, 
 }
 
 void UnigramRows::score(const ListPool& lists, std::uint32_t list, double* s) const {
+    add_up(
+        lists.begin(list), lists.end(list), [&](std::int64_t k) { return lists.id(k); },
+        [&](std::int64_t k) { return lists.value(k); }, s);
+}
+
+void UnigramRows::score(std::span<const Attribute> list, double* s) const {
+    add_up(
+        0, static_cast<std::int64_t>(list.size()), [&](std::int64_t k) { return list[static_cast<std::size_t>(k)].id; },
+        [&](std::int64_t k) { return list[static_cast<std::size_t>(k)].value; }, s);
+}
+
+template <class Id, class Value>
+void UnigramRows::add_up(std::int64_t begin, std::int64_t end, Id id, Value value_of, double* s) const {
     constexpr int kAtATime = 64;
     const double* dense[kAtATime];
     double values[kAtATime];
     int n = 0;
     std::fill_n(s, stride_, 0.0);
-    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
-        const std::uint32_t x = lists.id(k);
+    for (std::int64_t k = begin; k < end; ++k) {
+        const std::uint32_t x = id(k);
         if (!has(x)) continue;
         const Row row = rows_[x];
-        const double value = lists.value(k);
+        const double value = value_of(k);
         if (row.n == kDenseRow) {
             dense[n] = dense_rows_.data() + static_cast<std::size_t>(row.begin) * stride_;
             values[n] = value;

@@ -30,8 +30,13 @@ class UnigramRows {
 
     // s(y) = sum_{x in list} v mu[x, y], the list's entries being rows;  s: [Yp], padding -infinity
     void score(const ListPool& lists, std::uint32_t list, double* s) const;
+    // The same for a list that is in no pool.
+    void score(std::span<const Attribute> list, double* s) const;
 
    private:
+    // The same for entries begin to end - 1, whose attributes and values are id(k) and value(k).
+    template <class Id, class Value>
+    void add_up(std::int64_t begin, std::int64_t end, Id id, Value value, double* s) const;
     void add_row(const FeatureSet& features, std::span<const double> w, std::uint32_t row, std::uint32_t x,
                  bool keep_zeros);
 

@@ -75,6 +75,21 @@ class SequenceEncoder {
             throw;
         }
     }
+    // The same without a corpus: use(unigram, bigram) gets the attributes of each position and may change the lists.
+    // Returns false as soon as `use` does.
+    template <class Fill, class Use>
+    bool each_position(std::int64_t length, Fill fill, Use use) {
+        bool done = true;
+        for (std::int64_t t = 0; t < length && done; ++t) {
+            pairs_ = t > 0 || options_.start;
+            if (pairs_ && bias_ != Names::kUnknown) bigram_.push_back({static_cast<std::uint32_t>(bias_), 1.0});
+            fill(t);
+            done = use(unigram_, bigram_);
+            unigram_.clear();
+            bigram_.clear();
+        }
+        return done;
+    }
     // An attribute of the position. It conditions labels and, if said so, label pairs.
     void add(std::uint32_t id, double value, bool conditions_pairs) {
         unigram_.push_back({id, value});

@@ -16,7 +16,8 @@ TokenEncoder::TokenEncoder(std::shared_ptr<StringTable> attributes, std::shared_
     : attribute_table_(std::move(attributes)),
       label_table_(std::move(labels)),
       options_(std::move(options)),
-      sequences_(Names(attribute_table_, options_.grow), {.start = options_.start, .skip_empty = options_.skip_empty}) {
+      sequences_(Names(attribute_table_, options_.grow),
+                 {.start = options_.start, .share = !options_.pairs.of_model(), .skip_empty = options_.skip_empty}) {
     if (!options_.lines) sequences_.set_bias(options_.bias);
 }
 
@@ -39,20 +40,52 @@ std::optional<std::int32_t> TokenEncoder::label(std::string_view name) const {
     return std::nullopt;
 }
 
-void TokenEncoder::encode() {
-    const std::vector<Pending> all = std::exchange(pending_, {});
+template <class On>
+bool TokenEncoder::each_pending(On on) {
     std::size_t first = 0;
-    for (const Pending& sequence : all) {
+    for (const Pending& sequence : pending_) {
         const Rows rows = options_.lines ? rows_of(first, sequence.end) : Rows();
-        const auto length = static_cast<std::int64_t>(sequence.end - first);
         if (options_.lines) sequences_.read(*options_.lines, rows);
-        sequences_.add_sequence(sequence.weight, length, [&](std::int64_t t) {
+        const auto fill = [&](std::int64_t t) {
             const std::size_t position = first + static_cast<std::size_t>(t);
             options_.lines ? sequences_.expand(*options_.lines, rows, t) : look_up(position);
             return labels_of_[position];
-        });
+        };
+        if (!on(sequence, static_cast<std::int64_t>(sequence.end - first), fill)) return false;
         first = sequence.end;
     }
+    return true;
+}
+
+void TokenEncoder::encode() {
+    try {
+        each_pending([&](const Pending& sequence, std::int64_t length, const auto& fill) {
+            sequences_.add_sequence(sequence.weight, length, fill);
+            return true;
+        });
+    } catch (...) {
+        pending_.clear();
+        throw;
+    }
+    pending_.clear();
+}
+
+bool TokenEncoder::label(OneByOne& decoder, std::vector<std::int32_t>& labels) {
+    if (sequences_.builder().n_seen() > 0) return false;
+    const std::size_t before = labels.size();
+    const bool done = each_pending([&](const Pending&, std::int64_t length, const auto& fill) {
+        if (length == 0) return false;  // an error that names its place
+        decoder.begin();
+        if (!sequences_.each_position(length, fill, [&](auto& u, auto& b) { return decoder.add(u, b); })) return false;
+        decoder.best(labels);
+        return true;
+    });
+    if (done) {
+        pending_.clear();
+    } else {
+        labels.resize(before);
+    }
+    return done;
 }
 
 void TokenEncoder::encode(const MatrixRows& rows) {

@@ -13,6 +13,7 @@
 
 #include "core/corpus/features.hpp"
 #include "core/corpus/string_table.hpp"
+#include "core/inference/one_by_one.hpp"
 #include "core/text/sequence_encoder.hpp"
 
 namespace sparsecrf {
@@ -51,6 +52,7 @@ class PairRule {
     static PairRule asking(Predicate predicate) { return {false, nullptr, std::move(predicate)}; }
 
     bool asks() const { return static_cast<bool>(predicate_); }
+    bool of_model() const { return features_ != nullptr; }
     // Of attribute `id` of the table.
     bool operator()(std::uint32_t id, const StringTable& names) {
         if (features_) return features_->conditions_pairs(id);
@@ -107,6 +109,9 @@ class TokenEncoder {
     void encode();
     // The pending sequence, the only one, whose attributes are not in tokens() but in a matrix.
     void encode(const MatrixRows& rows);
+    // Appends the best labels of all sequences ended since the last corpus, which are then forgotten. Returns false where
+    // that needs a corpus: nothing has changed then.
+    bool label(OneByOne& decoder, std::vector<std::int32_t>& labels);
     // The corpus of all sequences ended since the last one. sort_labels: the ids of labels become those of their order
     // by name, so that the order of the data does not show.
     Corpus build(bool sort_labels = false);
@@ -122,6 +127,10 @@ class TokenEncoder {
         std::size_t end;  // of its positions among all that are pending
         double weight;
     };
+    // Calls on(sequence, length, fill) for those that are pending, until it returns false; fill(t) adds the attributes of
+    // a position and returns its label.
+    template <class On>
+    bool each_pending(On on);
     void look_up(std::size_t position);
     void add_known(std::uint32_t id, double value) { sequences_.add(id, value, options_.pairs(id, *attribute_table_)); }
     Rows rows_of(std::size_t first, std::size_t end) const;

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from sparsecrf.compat.parts import CrfsuiteFile
 
 
+#: Items that the encoder reads as python-crfsuite does: not text, whose characters are names to that.
+_PLAIN = frozenset((dict, list, tuple))
+
+
 @dataclass
 class ParsedDump:
     """What is in a model, as python-crfsuite gives it. Numbers of header, labels and attributes are text there."""
@@ -41,6 +45,7 @@ class Tagger:
     _chain: Chain | None
     _corpus: Corpus | None
     _marginals: NDArray[np.float64] | None
+    _items: list[Any] | None  # of a sequence whose corpus nobody has needed yet
 
     def __init__(self) -> None:
         self.close()
@@ -93,7 +98,7 @@ class Tagger:
 
     def close(self) -> None:
         self._model = self._file = self._size = self._whole = None
-        self._chain = self._corpus = self._marginals = None
+        self._chain = self._corpus = self._marginals = self._items = None
 
     def labels(self) -> list[str]:
         return list(self._labels())
@@ -114,7 +119,7 @@ class Tagger:
         if self._file is None:
             self._opened_model()
         items = tokens(xseq)
-        self._corpus = self._marginals = None
+        self._corpus = self._marginals = self._items = None
         if not items:
             return
         try:
@@ -137,17 +142,38 @@ class Tagger:
     def tag(self, xseq: Iterable[Any] | None = None) -> list[str]:
         """The best labels of this sequence, or of the one that was set."""
         if xseq is not None:
+            if (quick := self._tag_quickly(xseq)) is not None:
+                return quick
             self.set(xseq)
         names = self._labels()
+        self._encode()
         if self._chain is None or self._corpus is None:
             return []
         return [names[k] for k in self._chain.viterbi(self._corpus)[0].tolist()]
+
+    def _tag_quickly(self, xseq: Iterable[Any]) -> list[str] | None:
+        """The best labels without a corpus; None where one is needed. It is made if more is asked of the sequence."""
+        if self._model is None or type(xseq) is not list or not xseq or not _PLAIN.issuperset(map(type, xseq)):
+            return None
+        try:
+            found = self._model.label_plain(xseq)
+        except InputError:
+            return None  # bytes, or an error that names them
+        self._chain = self._corpus = self._marginals = None
+        self._items = xseq
+        return found
+
+    def _encode(self) -> None:
+        """Make the corpus of a sequence that has only been tagged."""
+        if self._items is not None:
+            (self._chain, self._corpus), self._items = self._encoded(list(self._items)), None
 
     def probability(self, yseq: Iterable[str | bytes]) -> float:
         """P(labels | sequence) for the sequence that was set."""
         import numpy as np
 
         self._labels()
+        self._encode()
         ids = np.array([self._label_id(y) for y in yseq], dtype=np.int32)
         length = 0 if self._corpus is None else self._corpus.n_tokens
         if len(ids) != length:
@@ -159,6 +185,7 @@ class Tagger:
     def marginal(self, y: str | bytes, pos: int) -> float:
         """P(label at this position | sequence) for the sequence that was set."""
         k = self._label_id(y)
+        self._encode()
         length = 0 if self._corpus is None else self._corpus.n_tokens
         if self._chain is None or self._corpus is None or not 0 <= pos < length:
             raise InputError(f"position: expected 0 to {length - 1}, found {pos}")

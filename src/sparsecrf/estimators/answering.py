@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsecrf._core import Chain, Corpus, InputError
 from sparsecrf.estimators.base import TrainingCRF
+from sparsecrf.estimators.blocks import CORPUS_TOKENS, QUICK_TOKENS, in_blocks
 from sparsecrf.estimators.frames import Groups, Sentences, by_groups, check_one_of
 from sparsecrf.estimators.labelled import weights_of, width_of
 from sparsecrf.estimators.sequences import beside, sequences
@@ -52,7 +52,21 @@ class BaseCRF(TrainingCRF):
         return by_groups(X, groups, y, getattr(self, "feature_names_in_", None))
 
     def _predict_each(self, X: Any, lengths: Iterable[int] | None) -> Objects:
-        return self._split(X, lengths, lambda chain, corpus: self._labels(chain.viterbi(corpus)[0]), [])
+        self._check_fitted()
+        model = self.model_
+        if not model.has_plain_transitions or hasattr(self, "n_features_in_"):
+            return self._split(X, lengths, lambda chain, corpus: self._labels(chain.viterbi(corpus)[0]), [])
+        names = self.classes_.tolist()
+        if lengths is None and type(X) is list and len(X) == 1 and type(X[0]) is list and X[0]:  # as a server asks
+            alone = np.empty(1, dtype=object)
+            alone[:] = model.label_each([model.checked_one(X[0])], names)
+            return alone
+        return self._in_blocks(X, lengths, QUICK_TOKENS, lambda block: model.label_each(block, names), [])
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "model_"):  # which is all that there is to it, and quicker
+            check_is_fitted(self)
+        self._check_n_jobs()
 
     def predict_marginals(
         self, X: Any, *, lengths: Iterable[int] | None = None, groups: Groups | None = None
@@ -143,14 +157,26 @@ class BaseCRF(TrainingCRF):
         self, X: Any, lengths: Iterable[int] | None, answer: Callable[[Chain, Corpus], list[Any]], empty: Any
     ) -> Objects:
         """An array of the answers for the sequences of X; those without tokens, which no corpus has, get `empty`."""
-        check_is_fitted(self)
+        self._check_fitted()
+        model = self.model_
+
+        def of_block(block: list[Any]) -> list[Any]:
+            return answer(model.chain_with(1), model.encode_checked(block))
+
+        return self._in_blocks(X, lengths, CORPUS_TOKENS, of_block, empty)
+
+    def _in_blocks(
+        self,
+        X: Any,
+        lengths: Iterable[int] | None,
+        size: int,
+        answer: Callable[[list[Any]], list[Any]],
+        empty: Any,
+    ) -> Objects:
+        """The same by a function of a list of sequences."""
         sizes: list[int] = []
-        filled = self._with_tokens(X, lengths, sizes)
-        first = next(filled, None)
-        answers: Iterator[Any] = iter(())
-        if first is not None:
-            corpus = self.model_.encode(chain([first], filled))
-            answers = iter(answer(self.model_.chain_with(self._threads()), corpus))
+        filled = self.model_.checked(self._with_tokens(X, lengths, sizes))
+        answers = iter(list(in_blocks(filled, size, answer, self._threads)))
         found = np.empty(len(sizes), dtype=object)
         for i, size in enumerate(sizes):
             found[i] = next(answers) if size else copy(empty)

@@ -97,9 +97,12 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         preset(self.features)  # raises for a name that there is not
         return partial(_of_preset, self.features, resources)
 
-    def _threads(self) -> int:
+    def _check_n_jobs(self) -> None:
         if self.n_jobs is not None and (isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral)):
             raise InputError(f"n_jobs: expected None (1) or a whole number, -1 for all cores, found {self.n_jobs!r}")
+
+    def _threads(self) -> int:
+        self._check_n_jobs()
         if self.n_jobs is None or self.n_jobs == 0:
             return int(effective_n_jobs(self.n_jobs))  # what joblib.parallel_config says; 0 is an error
         # Not joblib's answer for its worker processes: it allows a child of `multiprocessing` but one, and warns.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -280,8 +280,27 @@ class Model:
 
         Tokens of a model with a template are rows of columns, without the label; else as for `Vocabulary.encode`.
         """
-        checked = self._check.each(X, self._knows)
-        return self.vocabulary.encode(checked, y, template=self.template, features=self.features)
+        return self.vocabulary.encode(self.checked(X), y, template=self.template, features=self.features)
+
+    def checked(self, X: Iterable[Iterable[Token]]) -> Iterator[Any]:
+        """The sequences. Raises for tokens of another kind than in training; warns if the model knows none of them."""
+        return self._check.each(X, self._knows)
+
+    def checked_one(self, sequence: Iterable[Token]) -> Any:
+        """The same for one sequence."""
+        return self._check.one(sequence, self._knows)
+
+    def encode_checked(self, X: Iterable[Iterable[Token]]) -> Corpus:
+        """What `encode` does with sequences that have been checked."""
+        return self.vocabulary.encode(X, template=self.template, features=self.features)
+
+    @cached_property
+    def has_plain_transitions(self) -> bool:
+        """Whether label pairs have the same weights at every position."""
+        if self.features.n_ngram:
+            return False
+        plain = [self.vocabulary.attributes.find(name) for name in self.plain_attributes()]
+        return set(self.features.bigram_attribute.tolist()) <= set(plain)
 
     def _knows(self, sequence: Iterable[Token]) -> bool:
         """Whether the model has an attribute of the sequence, besides the bias."""
@@ -308,19 +327,40 @@ class Model:
         `allowed`: labels that may stand at each position (None: any); `forbidden`: pairs (previous, label)
         that must not occur, None for the start; `fixed`: labels already known (None: free).
         """
-        if allowed is None and forbidden is None and fixed is None and not is_matrix(sequence):
+        unconstrained = allowed is None and forbidden is None and fixed is None
+        if unconstrained and (type(sequence) is list or not is_matrix(sequence)):
             # The usual case, without a corpus in between: threads that share the model meet once only.
-            try:
-                encoder = self._spare.pop()
-            except IndexError:
-                encoder = self.vocabulary.encoder(template=self.template, features=self.features)
-            encoder.add(self._check.one(sequence, self._knows))
-            found = encoder.label(self._single, self.labels)
-            self._spare.append(encoder)
-            return found
+            return self.label_plain(self.checked_one(sequence))
         corpus = self.encode([sequence])
         path, _ = self._single.viterbi(corpus, self._constraints(corpus, allowed, forbidden, fixed))
         return [self.labels[k] for k in path]
+
+    def label_plain(self, sequence: Iterable[Token]) -> list[str]:
+        """Best labels, for callers that have made sure that the tokens are what the model was trained on."""
+        encoder = self._encoder()
+        encoder.add(sequence)
+        found = encoder.label(self._single, self.labels)
+        self._spare.append(encoder)
+        return found
+
+    def label_each(self, sequences: Iterable[Iterable[Token]], names: list[Any]) -> list[list[Any]]:
+        """Best labels of several sequences, which are no matrices, by these names of the labels; as `label_plain`."""
+        encoder = self._encoder()
+        lengths = [encoder.add(sequence) for sequence in sequences]
+        found, begin = encoder.label(self._single, names), 0
+        self._spare.append(encoder)
+        apart = []
+        for length in lengths:
+            apart.append(found[begin : begin + length])
+            begin += length
+        return apart
+
+    def _encoder(self) -> Encoder:
+        """One that no other thread uses."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            return self.vocabulary.encoder(template=self.template, features=self.features)
 
     def marginals(self, sequence: Iterable[Token], **constraints: Any) -> NDArray[np.float64]:
         """P(y_t = y): a row for each token, a column for each of `labels`. Constraints as for `label`."""

@@ -53,6 +53,12 @@ class TokenCheck:
 
     def one(self, sequence: Any, is_known: Callable[[Any], bool]) -> Any:
         """A sequence by itself."""
+        if type(sequence) is list and sequence:  # the usual cases, in which there is nothing to find out
+            kind = type(sequence[0])
+            if kind is str or (kind is dict and self._familiar):
+                return sequence
+            if kind is list and self._training.get(KIND) != TEXT:
+                return sequence
         if self._familiar or not _begins_with_mapping(sequence):
             return self._checked_kind(sequence)
         (checked,) = self.each([sequence], is_known)

@@ -1,0 +1,78 @@
+"""Answers for many sequences, block by block and on several threads. Blocks do not depend on the number of threads."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
+from typing import Any, NamedTuple
+
+from sparsecrf._core import InputError
+
+#: Tokens of a block that is labelled without a corpus: few enough for the encoder to keep them all as text.
+QUICK_TOKENS = 2048
+#: Tokens of a block that becomes a corpus with tables of its own.
+CORPUS_TOKENS = 1 << 16
+
+_NUMBER = re.compile(r"^sequence (\d+)")
+
+
+class Block(NamedTuple):
+    """Sequences that stand side by side."""
+
+    first: int  #: number of the first of them
+    sequences: list[Any]
+
+
+def blocks_of(sequences: Iterable[Any], size: int) -> Iterator[Block]:
+    """Blocks of at least `size` tokens, but for the last."""
+    block, first, tokens = list[Any](), 0, 0
+    for sequence in sequences:
+        block.append(sequence)
+        tokens += len(sequence)
+        if tokens >= size:
+            yield Block(first, block)
+            block, first, tokens = [], first + len(block), 0
+    if block:
+        yield Block(first, block)
+
+
+def in_blocks(
+    sequences: Iterable[Any], size: int, answer: Callable[[list[Any]], list[Any]], n_threads: Callable[[], int]
+) -> Iterator[Any]:
+    """The answers for all sequences, in their order. Errors name sequences by their number among all.
+
+    `n_threads` says how many threads there are to be, and is asked if there is more than one block. With threads,
+    blocks are read here, as the sequences may come from a generator, and answered there.
+    """
+
+    def answered(block: Block) -> list[Any]:
+        try:
+            return answer(block.sequences)
+        except InputError as error:
+            shifted = _NUMBER.sub(lambda match: f"sequence {int(match[1]) + block.first}", str(error))
+            raise type(error)(shifted) from None
+
+    blocks = blocks_of(sequences, size)
+    first = next(blocks, None)
+    second = None if first is None else next(blocks, None)
+    some = [block for block in (first, second) if block is not None]
+    threads = n_threads() if second is not None else 1
+    if threads == 1:
+        for block in chain(some, blocks):
+            yield from answered(block)
+        return
+    waiting = deque[Future[list[Any]]]()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for block in chain(some, blocks):
+                waiting.append(pool.submit(answered, block))
+                if len(waiting) > 2 * threads:
+                    yield from waiting.popleft().result()
+            while waiting:
+                yield from waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
