@@ -74,7 +74,7 @@ def train(
             solver=solver,
             dev=None if dev is None else encode_dev(data, dev, how),
             init=None if init_model is None else weights_in(init_model, data.vocabulary),
-            **({} if template is None else {"ngram_attributes": template.ngram_attributes(data.vocabulary.attributes)}),
+            ngram_attributes=None if template is None else template.ngram_attributes(data.vocabulary.attributes),
             **options,
         )
     finally:
