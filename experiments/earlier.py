@@ -296,4 +296,4 @@ def _figure(results: dict[str, Result], tasks: list[str]) -> figures.Panels:
     return figures.Panels(*panels)
 
 
-EXPERIMENT = Experiment("earlier", "Bound optimisation and feature induction", "cited in section 1", jobs, report)
+EXPERIMENT = Experiment("earlier", "Bound optimisation and feature induction", "cited in the paper", jobs, report)

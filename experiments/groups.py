@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.tasks import LETTERS, NGRAMS, first_lines
+from benchmarks.tasks import LETTERS
 
 from experiments import figures
 from experiments.common import Experiment, Job, Relation, Report, Result, duration, number, table
@@ -33,7 +33,6 @@ RICH = "".join(f"U{n:02}:{cell}\n" for n, cell in enumerate(_CELLS)) + "B\n"
 TASKS = {
     "entities": ("conll2003", RICH, 0.1),  # folder, template, rho2
     "letters": ("nettalk", LETTERS, 0.01),
-    "3-gram": ("nettalk", first_lines(NGRAMS, 3), 0.01),
 }
 #: Penalty, group weight, values of rho1.
 RUNS: dict[str, list[tuple[str, float, list[float]]]] = {
@@ -44,11 +43,6 @@ RUNS: dict[str, list[tuple[str, float, list[float]]]] = {
         ("group:line", 1.0, [0.5]),
     ],
     "letters": [("elastic-net", 0.0, [0.2, 1.0]), ("tree", 0.5, [0.1, 0.5])],
-    "3-gram": [
-        ("elastic-net", 0.0, [0.2, 0.5, 1.0]),
-        ("group:attribute", 0.5, [0.2, 0.5]),
-        ("tree", 0.5, [0.1, 0.3]),
-    ],
 }
 REPEATS = 5  # of labelling the test part, the fastest counts
 
@@ -243,4 +237,4 @@ def _figure(by_task: dict[str, list[Result]]) -> figures.Panels:
     return figures.Panels(*(panel(task) for task in by_task))
 
 
-EXPERIMENT = Experiment("groups", "Groups of features", "named in section 2", jobs, report)
+EXPERIMENT = Experiment("groups", "Groups of features", "named in the paper", jobs, report)

@@ -37,10 +37,7 @@ def write_pages(out: Path, here: Path, experiments: list[Experiment]) -> None:
     machine, all_new = out / "machine.json", len(new) == len(found)
     where = {"machine": [_machine(json.loads(machine.read_text()))]} if all_new and machine.exists() else {}
     fill(here / "README.md", {**readme, **where})
-    # One experiment may be written alone: the others are as they were recorded.
-    files = {e.name: record / f"{e.name}.json" for e in experiments}
-    known = {name: (json.loads(path.read_text(encoding="utf-8")), []) for name, path in files.items() if path.exists()}
-    fill(here / "RESULTS.md", {"reproduced": _reproduced(experiments, known), "not-held": _not_held(known), **where})
+    fill(here / "RESULTS.md", {"reproduced": _reproduced(experiments, found), "not-held": _not_held(found), **where})
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], list[str]]:
