@@ -90,7 +90,8 @@ format: .venv/linters
 
 clean:
 	rm -rf docs/_build docs/gallery docs/generated
-	rm -rf .venv .venv-sanitize .venv-release build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-sanitize .venv-sanitize-thread .venv-release build dist
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # ---- The environments. The build tools stay in them (no build isolation), so that a rebuild compiles only what changed.
 %/tools: pyproject.toml
@@ -167,13 +168,26 @@ test-matrix: .venv-release/release
 	.venv-release/bin/python -m pip install --quiet --group release
 	touch $@
 
-# ---- ThreadSanitizer: the core without Python (cpp/tests/threads.cpp, transition.cpp).
-sanitize-thread: .venv/tools
+# ---- ThreadSanitizer: the core without Python (cpp/tests/threads.cpp, transition.cpp), then the tests that use threads.
+# Python and NumPy are not built with it: what they do is not looked at (ignore_noninstrumented_modules), but their locks
+# are. THREAD_TESTS=tests is the whole suite.
+THREAD_TESTS ?= tests/test_threads.py tests/test_oracle.py tests/test_inference.py tests/test_shards.py tests/test_sgd.py \
+	tests/test_sbcd.py tests/test_training.py tests/test_ngrams.py tests/test_train_label.py tests/test_heldout.py
+
+.venv-sanitize-thread/installed: .venv-sanitize-thread/tools $(SOURCES)
+	CXX=$(CXX) .venv-sanitize-thread/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/thread \
+		-C cmake.build-type=RelWithDebInfo -C cmake.define.SPARSECRF_SANITIZE=thread ".[test]"
+	touch $@
+
+sanitize-thread: .venv/tools .venv-sanitize-thread/installed
 	CXX=$(CXX) .venv/bin/cmake -S . -B build/core-thread -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath .venv/bin/ninja) \
 		-DCMAKE_BUILD_TYPE=RelWithDebInfo -DSPARSECRF_PROGRAMS=ON -DSPARSECRF_SANITIZE=thread
 	.venv/bin/cmake --build build/core-thread --target threads transition
 	TSAN_OPTIONS=halt_on_error=1 build/core-thread/threads 4
 	build/core-thread/transition
+	LD_PRELOAD="$(shell $(CXX) -print-file-name=libtsan.so)" HYPOTHESIS_PROFILE=brief \
+		TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1:die_after_fork=0:report_signal_unsafe=0 \
+		.venv-sanitize-thread/bin/python -m pytest --capture=sys $(THREAD_TESTS) $(PYTEST_ARGS)
 
 # ---- Faults and attacks: fuzzing, tiny random fits, kills, full disks, little memory, a soak, Valgrind. Two hours with
 # MINUTES=60 of fuzzing; ONLY="NAME ..." chooses. Writes torture/RECORD.md.
