@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+
+import ziglang
 
 GLIBC = "2.28"  # of 2018: RHEL 8, Debian 10, Ubuntu 18.10
 
@@ -41,9 +42,10 @@ def scripts(target: Target, folder: Path) -> dict[str, Path]:
     -O2 is for CMake's own small programs, which would have zig build its libraries a second time, with checks.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    program = Path(ziglang.__file__).parent / "zig"
     calls = {"c++": f"c++ -target {target.zig} -O2", "ar": "ar", "ranlib": "ranlib"}
     for name, call in calls.items():
-        (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang {call} "$@"\n')
+        (folder / name).write_text(f'#!/bin/sh\nexec "{program}" {call} "$@"\n')
         (folder / name).chmod(0o755)
     return {name: folder / name for name in calls}
 
@@ -68,6 +70,7 @@ def environment(target: Target, root: Path) -> dict[str, str]:
         "CCACHE_COMPILERTYPE": "clang",
         "CCACHE_COMPILERCHECK": f"string:zig {metadata.version('ziglang')} {target.zig}",
         "CCACHE_NOHASHDIR": "1",
+        "CCACHE_DEPEND": "1",  # no preprocessor before the compiler
         "CCACHE_BASEDIR": str(root),
     }
     return {**(ccache if shutil.which("ccache") else {}), **os.environ}
