@@ -134,8 +134,35 @@ nb::dict to_arrays(const Corpus& c) {
     return out;
 }
 
+Corpus with_dense(const Corpus& c, const Array2<float>& values, const Array1<std::int64_t>& attributes) {
+    if (static_cast<std::int64_t>(values.shape(0)) != c.n_tokens() || values.shape(1) != attributes.size()) {
+        throw InputError(message("dense: expected ", c.n_tokens(), " rows of ", attributes.size(),
+                                 " numbers, found shape (", values.shape(0), ", ", values.shape(1), ")"));
+    }
+    std::vector<std::uint32_t> ids;
+    for (const std::int64_t x : view(attributes)) {
+        ids.push_back(x < 0 || x > kMaxAttributes ? kNoAttribute : static_cast<std::uint32_t>(x));
+    }
+    return c.with_dense({values.data(), values.data() + values.size()}, std::move(ids));
+}
+
+// `to_arrays`, and dense columns.
+nb::dict state_of(const Corpus& c) {
+    nb::dict out = to_arrays(c);
+    if (c.n_dense == 0) return out;
+    auto values = make<float, 2>({static_cast<std::size_t>(c.n_tokens()), static_cast<std::size_t>(c.n_dense)});
+    std::copy(c.dense.begin(), c.dense.end(), values.data());
+    out["dense"] = nb::cast(values);
+    auto ids = make<std::int64_t, 1>({c.dense_attributes.size()});
+    for (std::size_t j = 0; j < c.dense_attributes.size(); ++j) {
+        ids.data()[j] = c.dense_attributes[j] == kNoAttribute ? -1 : c.dense_attributes[j];
+    }
+    out["dense_attributes"] = nb::cast(ids);
+    return out;
+}
+
 std::int64_t n_bytes(const Corpus& c) {
-    std::int64_t sum = 8 * c.n_sequences() + 16 * c.n_tokens();
+    std::int64_t sum = 8 * c.n_sequences() + (16 + 4 * c.n_dense) * c.n_tokens();
     for (const ListPool* lists : {&c.unigram_lists, &c.base_lists, &c.rest_lists}) {
         sum += 8 * static_cast<std::int64_t>(lists->size()) + (lists->has_values() ? 12 : 4) * lists->n_entries();
     }
@@ -151,6 +178,10 @@ void from_state(Corpus& self, const nb::dict& state) {
         nb::cast<std::int64_t>(state["n_labels"]), nb::cast<std::int64_t>(state["n_attributes"]), ints("lengths"),
         ints("unigram_ptr"), ids("unigram_id"), ints("bigram_ptr"), ids("bigram_id"), numbers("unigram_value"),
         numbers("bigram_value"), ids("labels"), numbers("sequence_weight"), numbers("token_weight"));
+    if (state.contains("dense")) {
+        const auto values = nb::cast<Array2<float>>(state["dense"]);
+        *made = with_dense(*made, values, ints("dense_attributes"));
+    }
     new (&self) Corpus(std::move(*made));
 }
 
@@ -169,7 +200,7 @@ void bind_corpus(nb::module_& m) {
                     "int32[P] with -1 where missing, sequence_weight float64[N], token_weight float64[P].")
         .def("to_arrays", &to_arrays, nb::sig("def to_arrays(self) -> dict[str, typing.Any]"),
              "The arguments of `from_arrays`; lists come back sorted, repeated attributes added up.")
-        .def("__getstate__", &to_arrays, nb::sig("def __getstate__(self) -> dict[str, typing.Any]"))
+        .def("__getstate__", &state_of, nb::sig("def __getstate__(self) -> dict[str, typing.Any]"))
         .def("__setstate__", &from_state, nb::sig("def __setstate__(self, state: dict[str, typing.Any], /) -> None"))
         .def(
             "subset",
@@ -179,6 +210,25 @@ void bind_corpus(nb::module_& m) {
             },
             nb::arg("sequences").noconvert(),
             "The sequences of these indices (int64), in this order; labels and attributes keep their ids.")
+        .def(
+            "with_dense",
+            [](const Corpus& c, Array2<float> values, Array1<std::int64_t> attributes) {
+                const WithoutGil unlocked;
+                return std::make_shared<Corpus>(with_dense(c, values, attributes));
+            },
+            nb::arg("values").noconvert(), nb::arg("attributes").noconvert(),
+            "The corpus with dense columns: float32[P, d], and the attributes that they are (int64[d], -1: none).")
+        .def_ro("n_dense", &Corpus::n_dense, "Dense columns.")
+        .def_prop_ro(
+            "dense_attributes",
+            [](const Corpus& c) {
+                std::vector<std::int64_t> known;
+                for (const std::uint32_t x : c.dense_attributes) {
+                    if (x != kNoAttribute) known.push_back(x);
+                }
+                return copy<std::int64_t>(known);
+            },
+            nb::rv_policy::move, "The attributes that dense columns are.")
         .def(
             "save",
             [](const Corpus& c, const std::filesystem::path& path) {

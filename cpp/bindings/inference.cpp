@@ -71,8 +71,12 @@ void bind_oracle(nb::module_& m) {
             "absolute: of |w v|.")
         .def("release_tables", &Oracle::release_tables,
              "Give back the memory that passes keep for the next ones, for a caller that needs it in between.")
-        .def_prop_ro("signs_agree", &Oracle::signs_agree,
-                     "Whether |E - C| <= max(E, C) for every feature: no value is negative, no label is missing.")
+        .def_prop_ro(
+            "signs_agree_in_lists", [](const Oracle& oracle) { return oracle.signs_agree(true); },
+            "The same for attributes of lists: dense columns apart.")
+        .def_prop_ro(
+            "signs_agree", [](const Oracle& oracle) { return oracle.signs_agree(); },
+            "Whether |E - C| <= max(E, C) for every feature: no value is negative, no label is missing.")
         .def(
             "candidates",
             [](Oracle& o, const FeatureSet& f, Weights w, double bound) {

@@ -124,7 +124,35 @@ Corpus Corpus::subset(std::span<const std::int64_t> sequences) const {
         }
         builder.end_sequence();
     }
-    return builder.build(n_labels, n_attributes);
+    Corpus made = builder.build(n_labels, n_attributes);
+    if (n_dense == 0) return made;
+    std::vector<float> values;
+    for (const std::int64_t i : sequences) {
+        values.insert(values.end(), dense.begin() + offsets[i] * n_dense, dense.begin() + offsets[i + 1] * n_dense);
+    }
+    return made.with_dense(std::move(values), dense_attributes);
+}
+
+Corpus Corpus::with_dense(std::vector<float> values, std::vector<std::uint32_t> attributes) const {
+    const auto d = static_cast<std::int64_t>(attributes.size());
+    if (static_cast<std::int64_t>(values.size()) != n_tokens() * d) {
+        throw InputError(message("dense: expected ", n_tokens(), " rows of ", d, " numbers, found ", values.size()));
+    }
+    for (std::size_t k = 0; k < values.size(); ++k) {
+        if (std::isfinite(values[k])) continue;
+        const auto at = static_cast<std::int64_t>(k);
+        throw InputError(
+            message(where(at / d), ", dense column ", at % d, ": expected a finite number, found ", values[k]));
+    }
+    for (const std::uint32_t x : attributes) {
+        if (x == kNoAttribute || x < n_attributes) continue;
+        throw InputError(message("dense: expected attributes below ", n_attributes, ", found ", x));
+    }
+    Corpus made = *this;
+    made.n_dense = d;
+    made.dense = std::move(values);
+    made.dense_attributes = std::move(attributes);
+    return made;
 }
 
 // h <- mix(h ^ word) over every array, each after its length.
@@ -134,7 +162,9 @@ std::uint64_t Corpus::fingerprint() const {
     const auto add_all = [&](const auto& words) {
         add(words.size());
         for (const auto word : words) {
-            if constexpr (std::is_floating_point_v<std::remove_cv_t<decltype(word)>>) {
+            if constexpr (std::is_same_v<std::remove_cv_t<decltype(word)>, float>) {
+                add(bits_as<std::uint32_t>(word));
+            } else if constexpr (std::is_floating_point_v<std::remove_cv_t<decltype(word)>>) {
                 add(bits_as<std::uint64_t>(word));
             } else {
                 add(static_cast<std::uint64_t>(word));
@@ -150,6 +180,10 @@ std::uint64_t Corpus::fingerprint() const {
     add_all(rest);
     add_all(sequence_weight);
     add_all(token_weight);
+    if (n_dense > 0) {
+        add_all(dense_attributes);
+        add_all(dense);
+    }
     for (const ListPool* lists : {&unigram_lists, &base_lists, &rest_lists}) {
         add(lists->size());
         for (std::uint32_t list = 0; list < lists->size(); ++list) {

@@ -20,6 +20,7 @@ inline constexpr std::int64_t kMaxAttributes = 0x7fffffff;
 // Largest size of a value and of a weight. Scores, sums of their products, are then finite: an infinite score always
 // means a constraint.
 inline constexpr double kLargest = 1e100;
+inline constexpr std::uint32_t kNoAttribute = 0xffffffff;  // of a dense column that a model has no weight for
 
 struct Corpus {
     int n_labels = 0;                                            // Y
@@ -32,6 +33,9 @@ struct Corpus {
     Array<double> sequence_weight;                               // [N], or empty: all 1
     Array<double> token_weight;                                  // [P], or empty: all 1
     ListPool unigram_lists, base_lists, rest_lists;
+    std::int64_t n_dense = 0;                     // d, columns of numbers that every position has
+    Array<float> dense;                           // [P, d]
+    std::vector<std::uint32_t> dense_attributes;  // [d] the attribute that a column is, or kNoAttribute
 
     std::int64_t n_sequences() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
     std::int64_t n_tokens() const { return offsets.back(); }
@@ -50,6 +54,9 @@ struct Corpus {
 
     // These sequences, in this order; labels and attributes keep their ids.
     Corpus subset(std::span<const std::int64_t> sequences) const;
+
+    // The same with dense columns: `values` [P, d]; attributes: [d], each in no list. Throws for what is not finite.
+    Corpus with_dense(std::vector<float> values, std::vector<std::uint32_t> attributes) const;
 
     // A hash of all that is in the corpus, the same on every machine.
     std::uint64_t fingerprint() const;

@@ -261,6 +261,9 @@ class Reader {
 }  // namespace
 
 std::uint64_t save_corpus(const Corpus& corpus, const std::filesystem::path& path) {
+    if (corpus.n_dense > 0) {
+        throw InputError(message("corpus file: expected no dense columns, found ", corpus.n_dense));
+    }
     Header header;
     header.n_labels = static_cast<std::uint64_t>(corpus.n_labels);
     header.n_attributes = corpus.n_attributes;

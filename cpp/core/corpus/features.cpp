@@ -203,6 +203,11 @@ FeatureSet FeatureSet::observed(const Corpus& corpus) {
             previous = y;
         }
     }
+    for (const std::uint32_t x : corpus.dense_attributes) {  // they stand everywhere, with any label
+        for (int y = 0; x != kNoAttribute && y < corpus.n_labels; ++y) {
+            unigram.push_back(static_cast<std::uint64_t>(x) << 32 | static_cast<std::uint64_t>(y));
+        }
+    }
     unique(unigram);
     unique(bigram);
     lay_rows(unigram, made.n_attributes, made.unigram_ptr, made.unigram_label);
@@ -223,8 +228,11 @@ FeatureSet FeatureSet::all_virtual(const Corpus& corpus) {
         }
     };
     const Numbering numbering = made.numbering();
-    lay(occurring(corpus.n_attributes, {&corpus.unigram_lists}), numbering.unigram.cells, made.unigram_ptr,
-        made.unigram_label);
+    std::vector<char> conditioning = occurring(corpus.n_attributes, {&corpus.unigram_lists});
+    for (const std::uint32_t x : corpus.dense_attributes) {
+        if (x != kNoAttribute) conditioning[x] = 1;
+    }
+    lay(conditioning, numbering.unigram.cells, made.unigram_ptr, made.unigram_label);
     lay(occurring(corpus.n_attributes, {&corpus.base_lists, &corpus.rest_lists}), numbering.bigram.cells,
         made.bigram_ptr, made.bigram_pair);
     return made;

@@ -70,6 +70,7 @@ void Potentials::assign(const FeatureSet& features, std::span<const double> w, c
     w_ = w;
     rows_ = &rows;
     keep_zeros_ = keep_zeros;
+    if (corpus_.n_dense > 0) dense_.assign(corpus_, features, w);
     tabulate_unigrams();
     parallel_for(static_cast<std::int64_t>(transitions_.size()), threads_, 1, [&](int thread, std::int64_t list) {
         tabulate_transition(static_cast<std::uint32_t>(list), scratch_[static_cast<std::size_t>(thread)]);
@@ -78,7 +79,7 @@ void Potentials::assign(const FeatureSet& features, std::span<const double> w, c
 
 void Potentials::tabulate_unigrams() {
     const std::int64_t n = lists_.size();
-    if (4 * n > corpus_.n_tokens()) return;
+    if (4 * n > corpus_.n_tokens() || corpus_.n_dense > 0) return;
     score_table_.resize(static_cast<std::size_t>(n * stride_));
     exp_table_.resize(score_table_.size());
     low_.resize(static_cast<std::size_t>(n));
@@ -106,6 +107,7 @@ const double* Potentials::scores(std::int64_t position, double* scratch) const {
     const std::uint32_t list = corpus_.unigram[position];
     if (!score_table_.empty()) return score_table_.data() + static_cast<std::int64_t>(list) * stride_;
     rows_->score(lists_, list, scratch);
+    if (corpus_.n_dense > 0) dense_.add(corpus_, position, scratch);
     return scratch;
 }
 

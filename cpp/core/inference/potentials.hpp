@@ -12,6 +12,7 @@
 #include "core/corpus/corpus.hpp"
 #include "core/corpus/features.hpp"
 #include "core/inference/base_pairs.hpp"
+#include "core/inference/dense_columns.hpp"
 #include "core/inference/ngram_places.hpp"
 #include "core/inference/transition.hpp"
 #include "core/inference/unigram_rows.hpp"
@@ -99,6 +100,7 @@ class Potentials {
     std::span<const double> w_;
     const UnigramRows* rows_ = nullptr;
     bool keep_zeros_ = false;
+    DenseScores dense_;
 
     // One row per unigram list where lists are shared by enough positions; else empty.
     AlignedVector<double> score_table_, exp_table_;  // [lists, Yp]

@@ -101,6 +101,7 @@ void Oracle::count(const FeatureSet& features, std::span<const double> weights, 
         }
     }
     if (features.n_ngram() > 0) count_ngrams(corpus_, weights, features, counts);
+    if (corpus_.n_dense > 0) count_dense(corpus_, weights, features, counts);
 }
 
 Oracle::Prepared::Prepared(const Corpus& corpus, const FeatureSet& features)
@@ -129,6 +130,7 @@ void Oracle::release_tables() {
     prepared_->potentials.reset();
     prepared_->sums.reset();
     prepared_->ngram_sums.reset();
+    prepared_->dense_sums.reset();
 }
 
 std::vector<double> Oracle::item_weights() const {
@@ -197,13 +199,19 @@ double Oracle::expectations(const FeatureSet& features, std::span<const double> 
         if (!of.ngram_sums) of.ngram_sums.emplace(*of.ngrams, corpus_, plan_, threads_);
         of.ngram_sums->begin(!h.empty());
     }
+    if (corpus_.n_dense > 0) {
+        if (!of.dense_sums) of.dense_sums.emplace(corpus_, plan_, threads_);
+        of.dense_sums->begin(!h.empty());
+    }
     const double log_z = pass(*of.potentials, weights, [&](std::size_t b, BlockRows& rows) {
         sums.add(plan_.blocks[b], of.unigrams.blocks[b], rows);
+        if (of.dense_sums) of.dense_sums->add(plan_.blocks[b], rows);
         if (of.ngrams != nullptr) of.ngram_sums->add(b, rows);
         of.sums->add(*of.potentials, plan_.blocks[b], rows);
     });
     of.sums->finish(*of.potentials, features, g, h);
     if (of.ngrams != nullptr) of.ngram_sums->finish(g, h);
+    if (of.dense_sums) of.dense_sums->finish(features, g, h);
     return log_z;
 }
 
@@ -300,7 +308,8 @@ double Oracle::sequence_factors(const FeatureSet& features, std::span<const doub
     return better ? entropy : factors.entropy();
 }
 
-bool Oracle::signs_agree() const {
+bool Oracle::signs_agree(bool only_lists) const {
+    if (corpus_.n_dense > 0 && !only_lists) return false;
     for (const ListPool* lists : {&corpus_.unigram_lists, &corpus_.base_lists, &corpus_.rest_lists}) {
         for (std::int64_t k = 0; lists->has_values() && k < lists->n_entries(); ++k) {
             if (lists->value(k) < 0.0) return false;

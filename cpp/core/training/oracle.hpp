@@ -14,6 +14,7 @@
 #include "core/inference/unigram_rows.hpp"
 #include "core/training/base_expectations.hpp"
 #include "core/training/block_rows.hpp"
+#include "core/training/dense_expectations.hpp"
 #include "core/training/ngram_expectations.hpp"
 #include "core/training/plan.hpp"
 #include "core/training/screen.hpp"
@@ -51,8 +52,9 @@ class Oracle {
     double sequence_factors(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
                             const FactorOptions& options, std::span<double> G);
 
-    // Whether |E_k - C_k| <= max(E_k, C_k) for every feature: no value is negative, and no label is missing.
-    bool signs_agree() const;
+    // Whether |E_k - C_k| <= max(E_k, C_k) for every feature: no value is negative, no label is missing, and there are
+    // no dense columns. `lists`: for every feature of an attribute in a list.
+    bool signs_agree(bool lists = false) const;
 
     // Sums of w v by attribute: what expectations are under uniform labels. `absolute`: of |w v|.
     Masses masses(bool absolute = false) const { return attribute_masses(corpus_, plan_, absolute); }
@@ -93,6 +95,7 @@ class Oracle {
         std::optional<BaseExpectations> sums;  // made when a gradient needs them
         std::shared_ptr<NgramTables> ngrams;   // null: the set has none
         std::optional<NgramExpectations> ngram_sums;
+        std::optional<DenseExpectations> dense_sums;
     };
     // With the tables of these weights.
     Prepared& prepare(const FeatureSet& features, std::span<const double> w);

@@ -34,6 +34,11 @@ Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute) {
         for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
             std::vector<double>& bigram = t == corpus.offsets[i] ? mass.start : mass.inner;
             add_mass(corpus.unigram_lists, corpus.unigram[t], w, absolute, mass.unigram);
+            for (std::int64_t j = 0; j < corpus.n_dense; ++j) {
+                const double x = corpus.dense[t * corpus.n_dense + j];
+                const std::uint32_t column = corpus.dense_attributes[j];
+                if (column != kNoAttribute) mass.unigram[column] += w * (absolute ? std::fabs(x) : x);
+            }
             add_mass(corpus.base_lists, corpus.base[t], w, absolute, bigram);
             add_mass(corpus.rest_lists, corpus.rest[t], w, absolute, bigram);
         }

@@ -14,7 +14,7 @@ from sparsecrf._core import Chain, Corpus, InputError
 from sparsecrf.estimators.base import TrainingCRF
 from sparsecrf.estimators.blocks import CORPUS_TOKENS, QUICK_TOKENS, in_blocks
 from sparsecrf.estimators.frames import Groups, Sentences, by_groups, check_one_of
-from sparsecrf.estimators.labelled import weights_of, width_of
+from sparsecrf.estimators.labelled import weights_of, width_of, with_dense
 from sparsecrf.estimators.sequences import beside, sequences
 from sparsecrf.model.spans import Span, SpanReader
 
@@ -24,13 +24,17 @@ Objects = NDArray[np.object_]
 class BaseCRF(TrainingCRF):
     """An estimator with a `model_` that answers for sequences in memory."""
 
-    def predict(self, X: Any, *, lengths: Iterable[int] | None = None, groups: Groups | None = None) -> Any:
+    def predict(
+        self, X: Any, *, lengths: Iterable[int] | None = None, groups: Groups | None = None, dense: Any = None
+    ) -> Any:
         """The best labels of each sequence: an array of lists, whatever their lengths.
+
+        `dense` has the vectors of tokens, as for `fit`.
 
         With `lengths`, X is flat, and so is the answer: an array with a label for each token. With `groups`, X is a
         data frame and the answer a column for it: a series with the same index.
         """
-        X, lengths, column = self._flat(X, lengths, groups)
+        X, lengths, column = self._flat(with_dense(X, dense, lengths, groups), lengths, groups)
         found = self._predict_each(X, lengths)
         if lengths is None:
             return found
@@ -54,7 +58,7 @@ class BaseCRF(TrainingCRF):
     def _predict_each(self, X: Any, lengths: Iterable[int] | None) -> Objects:
         self._check_fitted()
         model = self.model_
-        if not model.has_plain_transitions or hasattr(self, "n_features_in_"):
+        if not model.has_plain_transitions or hasattr(self, "n_features_in_") or model.dense is not None:
             return self._split(X, lengths, lambda chain, corpus: self._labels(chain.viterbi(corpus)[0]), [])
         names = self.classes_.tolist()
         if lengths is None and type(X) is list and len(X) == 1 and type(X[0]) is list and X[0]:  # as a server asks
@@ -69,14 +73,14 @@ class BaseCRF(TrainingCRF):
         self._check_n_jobs()
 
     def predict_marginals(
-        self, X: Any, *, lengths: Iterable[int] | None = None, groups: Groups | None = None
+        self, X: Any, *, lengths: Iterable[int] | None = None, groups: Groups | None = None, dense: Any = None
     ) -> NDArray[Any]:
         """P(y_t = y) of each sequence: an array of float64[T, Y], columns in the order of `classes_`.
 
         With `lengths` or `groups`, X is flat, and so is the answer: one float64[T, Y] for all tokens.
         """
         check_is_fitted(self)
-        X, lengths, _ = self._flat(X, lengths, groups)
+        X, lengths, _ = self._flat(with_dense(X, dense, lengths, groups), lengths, groups)
         none = np.empty((0, len(self.classes_)))
         found = self._split(X, lengths, lambda chain, corpus: chain.marginals(corpus), none)
         return found if lengths is None else np.concatenate([none, *found])
@@ -127,6 +131,7 @@ class BaseCRF(TrainingCRF):
         *,
         lengths: Iterable[int] | None = None,
         groups: Groups | None = None,
+        dense: Any = None,
     ) -> float:
         """The share of tokens whose label is right. Tokens whose label is None do not count; weights as for `fit`."""
         from sparsecrf.scorers import token_accuracy_score
@@ -135,6 +140,7 @@ class BaseCRF(TrainingCRF):
             check_is_fitted(self)
             check_one_of(lengths, groups)
             X, lengths, y, _ = self._sentences(X, groups, y)
+        X = with_dense(X, dense, lengths, groups)
         lengths = None if lengths is None else [int(n) for n in lengths]
         weights = next(iter(weights_of(sample_weight, lengths).values()), None)
         return token_accuracy_score(beside(y, lengths, "y"), self._predict_each(X, lengths), weights)

@@ -73,7 +73,15 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             X, lengths, y, _ = by_groups(X, groups, y)
             names = list(X.columns)
         made = LabelledData.encode(
-            X, y, sample_weight, lengths, template=template, bigrams=self.bigrams, start=self.start
+            X,
+            y,
+            sample_weight,
+            lengths,
+            template=template,
+            bigrams=self.bigrams,
+            start=self.start,
+            standardize=getattr(self, "standardize", True),
+            dense_scale=getattr(self, "dense_scale", 1.0),
         )
         return replace(made, frame_columns=names)
 

@@ -14,6 +14,7 @@ from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.answering import BaseCRF
 from sparsecrf.estimators.frames import Groups
+from sparsecrf.estimators.labelled import with_dense
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.model import Model
 from sparsecrf.training import fit, weights_in
@@ -51,6 +52,9 @@ class CRF(BaseCRF):
         (parts of speech), letters (words that are lists of letters), or columns (rows of columns, the word first).
     resources : lexicons, clusters and word classes (`Resource.lexicon(name, file)`, ...), which `features` use by
         themselves and a template by `%d[row,column,name]`.
+    standardize : whether dense columns (`dense=` of `fit`) are brought to mean 0 and deviation 1.
+    dense_scale : what they are then multiplied by. Their weights have so penalties of their own, as if rho1 were
+        rho1 / dense_scale and rho2 were rho2 / dense_scale^2.
     bigrams : which attributes condition label pairs: "bias" (none: plain transitions), "all", a collection of
         attributes, or a function of one. A template says so itself.
     start : whether the first token has a start label before it.
@@ -94,6 +98,8 @@ class CRF(BaseCRF):
         *,
         features: str | None = None,
         resources: Iterable[Resource] | None = None,
+        standardize: bool = True,
+        dense_scale: float = 1.0,
         bigrams: Bigrams = "bias",
         start: bool = True,
         observed_only: bool = False,
@@ -117,6 +123,8 @@ class CRF(BaseCRF):
         self.verbose = verbose
         self.features = features
         self.resources = resources
+        self.standardize = standardize
+        self.dense_scale = dense_scale
         self.bigrams = bigrams
         self.start = start
         self.observed_only = observed_only
@@ -147,6 +155,7 @@ class CRF(BaseCRF):
         groups: Groups | None = None,
         dev: tuple[Any, Any] | None = None,
         init_model: Model | str | os.PathLike[str] | None = None,
+        dense: Any = None,
     ) -> CRF:
         """Train.
 
@@ -156,10 +165,12 @@ class CRF(BaseCRF):
         `groups` names the column (or a list of columns) of a data frame X that tells sentences apart, of pandas or
         polars: a row is a token, the rows of a sentence stand together, the other columns are its attributes or, for a
         template, its columns. `y` has a label for each row, or is the name of a column; so has `dev`.
+        `dense` has a vector for each token, beside its attributes: a matrix for each sequence, or one for all. Instead
+        of it, tokens may be pairs (attributes, vector); those of `dev` must be.
         `init_model`: a model, or its file, whose weights to start from, also with `warm_start`. Ctrl-C raises
         KeyboardInterrupt when what there is has been kept: the estimator is fitted, `stopped_by_` is "interrupt".
         """
-        data = self._encoded(X, y, sample_weight, lengths, groups)
+        data = self._encoded(with_dense(X, dense, lengths, groups), y, sample_weight, lengths, groups)
         init = init_model
         if init is None and self.warm_start:
             init = getattr(self, "model_", None)

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sparsecrf._core import Corpus, InputError
+from sparsecrf.encoding.dense import DenseColumns, VectorReader, paired
 from sparsecrf.encoding.matrix import Csr
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
@@ -35,6 +36,7 @@ class Encoding:
     n_features: int | None  #: columns of every matrix; None: tokens are no rows of matrices
     frame_columns: list[str] | None = field(default=None, kw_only=True)  #: of a data frame; None: it was none
     token_kind: str | None = field(default=None, kw_only=True)  #: of all tokens (`model.tokens`); None: not known
+    dense: DenseColumns | None = field(default=None, kw_only=True)  #: of vectors; None: tokens have none
 
     @property
     def label_names(self) -> list[str]:
@@ -52,7 +54,12 @@ class Encoding:
             for names in self.names.of(beside(y, lengths, "dev y"), "dev y")
         )
         tokens = sequences(X, lengths, columns=self.template is not None)
-        return self.vocabulary.encode(tokens, labels, template=self.template, skip_empty=True)
+        reader = None if self.dense is None else VectorReader(self.dense.width)
+        tokens = tokens if reader is None else reader.attributes(tokens)
+        corpus = self.vocabulary.encode(tokens, labels, template=self.template, skip_empty=True)
+        if reader is None or self.dense is None:
+            return corpus
+        return self.dense.added(corpus, reader.matrix(), self.vocabulary.attributes)
 
     def ngram_attributes(self) -> list[int] | None:
         """The attributes that condition label n-grams of three labels or more; None: all that condition pairs."""
@@ -60,6 +67,7 @@ class Encoding:
 
     def model(self, found: Fit) -> Model:
         made = found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
+        made.dense = self.dense
         if self.token_kind is not None:
             made.training[KIND] = self.token_kind
         return made
@@ -83,15 +91,21 @@ class LabelledData(Encoding):
         template: MakesTemplate = None,
         bigrams: Bigrams = "bias",
         start: bool = True,
+        standardize: bool = True,
+        dense_scale: float = 1.0,
     ) -> LabelledData:
         """Encode in one pass, with ids of labels by name. Sequences without tokens are left out."""
         lengths = None if lengths is None else [int(n) for n in lengths]
-        tokens = sequences(X, lengths, columns=template is not None)
+        reader, tokens = VectorReader.of(sequences(X, lengths, columns=template is not None))
+        if reader is not None:
+            tokens = reader.attributes(tokens)
         if not isinstance(template, Template) and template is not None:
             n_columns, tokens = _counted_columns(tokens)
             template = template(n_columns)
         # A template says itself which attributes condition pairs.
         vocabulary = Vocabulary(bigrams if template is None else Template.conditions_pairs, start)
+        if reader is not None:
+            reader.name_all(vocabulary.attributes)
         names, shape = LabelNames(), _Shape()
         encoded = names.of(beside(y, lengths, "y"))
         corpus = vocabulary.encode(
@@ -105,9 +119,24 @@ class LabelledData(Encoding):
         )
         if corpus.n_weighted_tokens == 0:
             raise InputError("sample_weight: expected a weight above zero, found all of them to be zero")
+        dense = None
+        if reader is not None:
+            values = reader.matrix()
+            dense = DenseColumns.of(values, standardize, dense_scale)
+            corpus = dense.added(corpus, values, vocabulary.attributes)
         n_columns = 0 if template is None else shape.n_columns
         kind = None if template is not None else shape.kind
-        return cls(vocabulary, names, template, n_columns, shape.n_features, corpus, shape.places, token_kind=kind)
+        seen = (shape.n_features, corpus, shape.places)
+        return cls(vocabulary, names, template, n_columns, *seen, token_kind=kind, dense=dense)
+
+
+def with_dense(X: Any, dense: Any, lengths: Any = None, groups: Any = None) -> Any:
+    """Tokens with their vectors, as pairs; X itself without any."""
+    if dense is None:
+        return X
+    if lengths is not None or groups is not None:
+        raise InputError("dense: expected sequences one by one, found lengths or groups with it")
+    return paired(sequences(X), dense)
 
 
 def _counted_columns(X: Iterator[Any]) -> tuple[int, Iterator[Any]]:

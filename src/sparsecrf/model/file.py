@@ -35,6 +35,7 @@ from sparsecrf.model.compact import ARRAYS as compact_arrays
 from sparsecrf.model.compact import in_byte_order, pack_arrays, unpack_arrays
 
 if TYPE_CHECKING:
+    from sparsecrf.encoding.dense import DenseColumns
     from sparsecrf.encoding.template import Template
 
 FORMAT, VERSION, WITH_NGRAMS, COMPACT = "sparsecrf model", 1, 2, 3
@@ -56,6 +57,7 @@ class Parts(NamedTuple):
     n_columns: int  #: columns of observations; 0: any number
     training: dict[str, Any]  #: how the weights were found, in JSON values
     ngrams: Ngrams | None = None  #: those of the last numbers, in their order
+    dense: DenseColumns | None = None  #: how vectors of tokens are standardised; None: there are none
 
 
 def save(content: bytes, path: str | os.PathLike[str]) -> None:
@@ -87,6 +89,8 @@ def to_bytes(parts: Parts, compact: tuple[str, float] | None = None) -> bytes:
         "n_columns": json.dumps(parts.n_columns),
         "training": training,
     }
+    if parts.dense is not None:
+        metadata["dense"] = json.dumps(parts.dense.to_json(), allow_nan=False)
     if parts.ngrams is not None:
         longer = zip(sorted(_NGRAMS), (parts.ngrams.attribute, parts.ngrams.labels, parts.ngrams.length), strict=True)
         arrays |= {name: values.astype("int64") for name, values in longer}
@@ -120,7 +124,7 @@ def _parts(data: memoryview, source: str) -> Parts:
     compact = metadata["version"] == str(COMPACT)
     longer = "ngrams.attribute" in arrays if compact else metadata["version"] == str(WITH_NGRAMS)
     wanted = (compact_arrays if compact else _ARRAYS) | (_NGRAMS if longer else set())
-    described = _METADATA | ({"scale"} if compact else set())
+    described = _METADATA | ({"scale"} if compact else set()) | ({"dense"} & set(metadata))
     for what, expected, found in (("arrays", wanted, set(arrays)), ("metadata", described, set(metadata))):
         if expected != found:
             raise InputError(f"{source}: expected {what} {sorted(expected)}, found {sorted(found)}")
@@ -135,7 +139,12 @@ def _parts(data: memoryview, source: str) -> Parts:
         w = memoryview(bytes(arrays["weights"].of(f"{source}: weights", "F64", len(numbers)))).cast("d")
         attributes = strings(arrays, "attributes", source)
     ngrams = _ngrams(arrays, source) if longer else None
-    return Parts(labels, attributes, numbers, w, start, template, n_columns, training, ngrams)
+    dense = None
+    if "dense" in metadata:
+        from sparsecrf.encoding.dense import DenseColumns
+
+        dense = DenseColumns.from_json(_json(metadata, "dense", dict, source), source)
+    return Parts(labels, attributes, numbers, w, start, template, n_columns, training, ngrams, dense)
 
 
 def _ngrams(arrays: Mapping[str, Array], source: str) -> Ngrams:

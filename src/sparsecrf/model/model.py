@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from sparsecrf._core import Chain, Constraints, Corpus, Encoder, FeatureSet, InputError, Labeller, StringTable
+from sparsecrf.encoding.dense import DenseColumns, VectorReader, paired
 from sparsecrf.encoding.matrix import is_matrix
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
@@ -40,10 +41,12 @@ class Model:
         template: Template | None = None,
         n_columns: int = 0,
         training: Mapping[str, Any] | None = None,
+        dense: DenseColumns | None = None,
     ) -> None:
         """`w`: an array with a float64 for each feature. A file also keeps `template`, which makes the attributes from
         columns, `n_columns`, the columns of observations (0: any number), and `training`: how the weights were found,
-        in JSON values (rho1, rho2, objective, loss, kkt, gap, ...).
+        in JSON values (rho1, rho2, objective, loss, kkt, gap, ...). `dense` says how the vectors of tokens are
+        standardised; None: tokens have none.
         """
         found = (len(vocabulary.labels), len(vocabulary.attributes))
         if found != (features.n_labels, features.n_attributes):
@@ -55,6 +58,7 @@ class Model:
         self.features = features
         self.template = template
         self.n_columns = n_columns
+        self.dense = dense
         self.training: dict[str, Any] = dict(training or {})
         self._w = w
         self.labels = [vocabulary.labels[k] for k in range(len(vocabulary.labels))]
@@ -149,6 +153,7 @@ class Model:
                 template=parts.template,
                 n_columns=parts.n_columns,
                 training=parts.training,
+                dense=parts.dense,
             )
         except InputError as error:
             raise InputError(f"{source}: {error}") from error
@@ -205,6 +210,7 @@ class Model:
             template=self.template,
             n_columns=self.n_columns,
             training=self.training,
+            dense=self.dense,
         )
 
     def _parts(self) -> Parts:
@@ -229,7 +235,7 @@ class Model:
         for x in kept.tolist():
             names.intern(old_names[x])
         about = (self.vocabulary.start, self.template, self.n_columns, self.training)
-        return Parts(self.vocabulary.labels, names, numbers, w, *about, ngrams)
+        return Parts(self.vocabulary.labels, names, numbers, w, *about, ngrams, self.dense)
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         return Model.from_bytes, (self.to_bytes(),)
@@ -275,16 +281,33 @@ class Model:
         attribute = np.concatenate([features.unigram_attribute, features.bigram_attribute, features.ngrams[0]])
         return len(np.unique(attribute[np.flatnonzero(self.w)]))
 
-    def encode(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str | None]] | None = None) -> Corpus:
+    def encode(
+        self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str | None]] | None = None, *, dense: Any = None
+    ) -> Corpus:
         """Encode sequences with this model's labels and attributes; unknown attributes are left out.
 
-        Tokens of a model with a template are rows of columns, without the label; else as for `Vocabulary.encode`.
+        Tokens of a model with a template are rows of columns, without the label; else as for `Vocabulary.encode`. Those
+        of a model with dense columns are pairs (attributes, vector); or `dense` has a matrix for each sequence, or one
+        for all of them.
         """
-        return self.vocabulary.encode(self.checked(X), y, template=self.template, features=self.features)
+        if dense is not None:
+            if self.dense is None:
+                raise InputError("dense: expected none for a model without dense columns, found some")
+            X = paired(X, dense)
+        return self._encode(self.checked(X), y)
+
+    def _encode(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str | None]] | None = None) -> Corpus:
+        """Without a check of what tokens are."""
+        reader = None if self.dense is None else VectorReader(self.dense.width)
+        tokens = X if reader is None else reader.attributes(X)
+        corpus = self.vocabulary.encode(tokens, y, template=self.template, features=self.features)
+        if reader is None or self.dense is None:
+            return corpus
+        return self.dense.added(corpus, reader.matrix(), self.vocabulary.attributes)
 
     def checked(self, X: Iterable[Iterable[Token]]) -> Iterator[Any]:
         """The sequences. Raises for tokens of another kind than in training; warns if the model knows none of them."""
-        return self._check.each(X, self._knows)
+        return iter(X) if self.dense is not None else self._check.each(X, self._knows)
 
     def checked_one(self, sequence: Iterable[Token]) -> Any:
         """The same for one sequence."""
@@ -292,7 +315,7 @@ class Model:
 
     def encode_checked(self, X: Iterable[Iterable[Token]]) -> Corpus:
         """What `encode` does with sequences that have been checked."""
-        return self.vocabulary.encode(X, template=self.template, features=self.features)
+        return self._encode(X)
 
     @cached_property
     def has_plain_transitions(self) -> bool:
@@ -310,6 +333,8 @@ class Model:
 
     def labeller(self) -> Labeller:
         """What labels text files: column files if the model has a template, else those of CRFsuite."""
+        if self.dense is not None:
+            raise InputError("label: expected a model without dense columns for text files, found one with them")
         bias = BIAS if self.template is None else ""
         tables = (self.vocabulary.attributes, self.vocabulary.labels)
         return Labeller(self.template, *tables, self._single, self.vocabulary.start, bias, self.n_columns)
@@ -327,7 +352,7 @@ class Model:
         `allowed`: labels that may stand at each position (None: any); `forbidden`: pairs (previous, label)
         that must not occur, None for the start; `fixed`: labels already known (None: free).
         """
-        unconstrained = allowed is None and forbidden is None and fixed is None
+        unconstrained = allowed is None and forbidden is None and fixed is None and self.dense is None
         if unconstrained and (type(sequence) is list or not is_matrix(sequence)):
             # The usual case, without a corpus in between: threads that share the model meet once only.
             return self.label_plain(self.checked_one(sequence))

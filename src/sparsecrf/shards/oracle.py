@@ -83,6 +83,12 @@ def signs_agree(shard: Shard) -> tuple[int]:
         return (int(not shard.oracle.signs_agree),)
 
 
+def signs_agree_in_lists(shard: Shard) -> tuple[int]:
+    """The same, dense columns apart."""
+    with shard.at_work():
+        return (int(not getattr(shard.oracle, "signs_agree_in_lists", shard.oracle.signs_agree)),)
+
+
 def observed(shard: Shard) -> Sparse:
     with shard.at_work():
         features = FeatureSet.observed(shard.corpus)
@@ -162,6 +168,10 @@ class ShardedOracle:
     @cached_property
     def signs_agree(self) -> bool:
         return int(self.workers.total(signs_agree, add)[0]) == 0
+
+    @cached_property
+    def signs_agree_in_lists(self) -> bool:
+        return self.signs_agree or int(self.workers.total(signs_agree_in_lists, add)[0]) == 0
 
     def observed(self) -> tuple[Numbers, Floats]:
         """The features that occur, by number, and their counts."""

@@ -46,6 +46,8 @@ class TrainingData:
             self.allowed = _checked(features, self.shards)
             if observed_only:
                 raise InputError("features: expected either a list of them or observed_only, found both")
+        #: Features of dense columns, ascending: they stand everywhere and are never screened.
+        self.dense = _dense_features(self.whole)
         self.order, self.observed_only = _checked_order(order), observed_only
         #: Features of three labels and more; None: there are none.
         self.ngrams: NgramSpace | None = None
@@ -110,6 +112,13 @@ class TrainingData:
         expected: Floats = np.where(previous >= 0, inner[attribute] / n_labels**2, unigram[attribute] / n_labels)
         expected = np.where(previous == n_labels, start[attribute] / n_labels, expected)
         return expected
+
+
+def _dense_features(corpus: Corpus | None) -> Numbers:
+    if corpus is None or corpus.n_dense == 0:
+        return np.empty(0, dtype=np.int64)
+    labels = np.arange(corpus.n_labels)
+    return np.sort(Numbering.of(corpus).unigram(np.asarray(corpus.dense_attributes)[:, None], labels).ravel())
 
 
 def virtual_features(data: Corpus | Shards, oracle: ShardedOracle | None = None) -> int:

@@ -308,6 +308,8 @@ def fit(
         check_longer(prepared.order, solver, rho1)
     if isinstance(corpus, Shards) and solver not in OVER_SHARDS:
         raise InputError(f"solver: expected {' or '.join(OVER_SHARDS)} for data in shards, found {solver!r}")
+    if len(prepared.dense) and solver not in OVER_SHARDS:
+        raise InputError(f"solver: expected {' or '.join(OVER_SHARDS)} for dense columns, found {solver!r}")
     if data.n_missing == data.n_tokens:
         raise InputError("training: expected labels, found none in the whole corpus")
     if gap is not None and data.n_missing > 0:

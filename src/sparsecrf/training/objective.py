@@ -46,7 +46,9 @@ class Objective:
         self._oracle = self.prepared.oracle
         # Observed features that could violate their condition although E is below the threshold.
         observed, counts = self.prepared.observed, self.prepared.observed_counts
-        self._suspects = observed[np.abs(counts) > penalty.threshold] if self._oracle.signs_agree else observed
+        bounded = self._oracle.signs_agree_in_lists
+        self._suspects = observed[np.abs(counts) > penalty.threshold] if bounded else observed
+        self._suspects = union(self._suspects, self.prepared.dense)
 
     @property
     def data(self) -> Shards:
@@ -101,7 +103,8 @@ class Objective:
         if self.penalty.threshold == 0:
             return self.working_set(self._oracle.virtual() if data.allowed is None else data.allowed)
         numbers = data.only_allowed(data.observed[data.observed_counts > self.penalty.threshold])
-        return self.working_set(numbers[self.penalty.on(numbers).excess(data.counts(numbers)) > 0])
+        numbers = numbers[self.penalty.on(numbers).excess(data.counts(numbers)) > 0]
+        return self.working_set(union(numbers, data.only_allowed(data.dense)))
 
     def outside(self, known: WorkingSet, w: Floats) -> WorkingSet:
         """`known` and every other feature that could violate its condition at w: nothing else can."""

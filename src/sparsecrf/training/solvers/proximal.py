@@ -100,7 +100,7 @@ class Proximal:
         n_tokens = self.objective.data.n_tokens
         enough = n_tokens >= _LEAST_TOKENS and point.known.size >= _ENOUGH * n_tokens
         # Stochastic steps know features of one and two labels only.
-        enough = enough and point.known.features.n_ngram == 0
+        enough = enough and point.known.features.n_ngram == 0 and not len(self.objective.prepared.dense)
         return enough and self.objective.in_one_place and not point.w.any()
 
     def _search(self, point: Point, d: Floats) -> Point:
@@ -160,6 +160,8 @@ class Proximal:
     def _renew_block(self, point: Point, free: NDArray[np.int64], h: Floats, ridge: float) -> None:
         """The features that move with the largest curvature h, and the curvature between them."""
         most = int(min(_LARGEST_BLOCK, _BLOCK_PER_TOKEN * np.sqrt(self.objective.data.n_tokens)))
+        if len(self.objective.prepared.dense):  # the core has it for attributes of lists
+            free = free[place_among(point.known.numbers[free], self.objective.prepared.dense) < 0]
         block = np.sort(free[np.argsort(-h[free], kind="stable")[:most]])
         self.block = point.known.numbers[block]
         sample = _EARLY_SAMPLE if self.steps < _SETTLED else _SAMPLE

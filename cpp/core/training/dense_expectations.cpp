@@ -1,0 +1,89 @@
+#include "core/training/dense_expectations.hpp"
+
+#include <algorithm>
+
+#include "core/base/parallel.hpp"
+#include "core/inference/dense_columns.hpp"
+#include "core/simd/kernels.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr std::int64_t kColumnsAtATime = 8;  // of one thread; no sum depends on it
+
+}  // namespace
+
+DenseExpectations::DenseExpectations(const Corpus& corpus, const Plan& plan, int threads)
+    : corpus_(corpus), plan_(plan), threads_(threads), stride_(padded(corpus.n_labels)) {}
+
+void DenseExpectations::begin(bool curvature) {
+    curvature_ = curvature;
+    const auto size = static_cast<std::size_t>(corpus_.n_dense * stride_);
+    sums_.assign(size, 0.0);
+    squares_.assign(curvature ? size : 0, 0.0);
+}
+
+void DenseExpectations::add(const Block& block, const BlockRows& rows) {
+    const std::int64_t d = corpus_.n_dense;
+    const std::size_t n = rows.weight.size();
+    x_.resize(n * static_cast<std::size_t>(d));
+    x_rows_.resize(n);
+    rows_.resize(n);
+    for (std::size_t r = 0; r < n; ++r) {
+        x_rows_[r] = x_.data() + r * static_cast<std::size_t>(d);
+        rows_[r] = rows.p.data() + r * static_cast<std::size_t>(stride_);
+    }
+    // x <- w X, or w X^2, row by row
+    const auto fill = [&](bool squared) {
+        parallel_for(block.last_item - block.first_item, threads_, 16, [&](int, std::int64_t local) {
+            const std::int64_t i = plan_.items[static_cast<std::size_t>(block.first_item + local)].sequence;
+            const std::int64_t first = rows.first_row[static_cast<std::size_t>(local)];
+            const float* from = corpus_.dense.data() + corpus_.offsets[i] * d;
+            double* to = x_.data() + first * d;
+            const double weight = rows.weight[static_cast<std::size_t>(first)];
+            for (std::int64_t k = 0; k < corpus_.length(i) * d; ++k) {
+                const double x = from[k];
+                to[k] = squared ? weight * x * x : weight * x;
+            }
+        });
+    };
+    // sums(j, y) += sum_r x(r, j) p(r, y)
+    const auto multiply = [&](double* sums) {
+        parallel_for((d + kColumnsAtATime - 1) / kColumnsAtATime, threads_, 1, [&](int, std::int64_t part) {
+            const auto first = static_cast<int>(part * kColumnsAtATime);
+            const auto last = static_cast<int>(std::min(d, (part + 1) * kColumnsAtATime));
+            kernels().rank_update(x_rows_.data(), rows_.data(), n, first, last, stride_, sums);
+        });
+    };
+    fill(false);
+    multiply(sums_.data());
+    if (!curvature_) return;
+    variance_.resize(n * static_cast<std::size_t>(stride_));
+    for (std::size_t k = 0; k < variance_.size(); ++k) variance_[k] = rows.p[k] * (1.0 - rows.p[k]);
+    for (std::size_t r = 0; r < n; ++r) rows_[r] = variance_.data() + r * static_cast<std::size_t>(stride_);
+    fill(true);
+    multiply(squares_.data());
+}
+
+void DenseExpectations::finish(const FeatureSet& features, std::span<double> g, std::span<double> h) const {
+    for_each_dense(corpus_, features, [&](std::int64_t j, std::int64_t k, int y) {
+        g[k] += sums_[j * stride_ + y];
+        if (!h.empty()) h[k] += squares_[j * stride_ + y];
+    });
+}
+
+void count_dense(const Corpus& corpus, std::span<const double> weights, const FeatureSet& features,
+                 std::span<double> counts) {
+    const std::int64_t d = corpus.n_dense, Y = corpus.n_labels;
+    std::vector<double> sums(static_cast<std::size_t>(d * Y), 0.0);  // [d, Y]
+    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
+        const double weight = weights[static_cast<std::size_t>(i)];
+        if (weight == 0.0) continue;
+        for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
+            for (std::int64_t j = 0; j < d; ++j) sums[j * Y + corpus.labels[t]] += weight * corpus.dense[t * d + j];
+        }
+    }
+    for_each_dense(corpus, features, [&](std::int64_t j, std::int64_t k, int y) { counts[k] += sums[j * Y + y]; });
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,166 @@
+"""Dense columns: a vector of numbers for every token, beside its attributes.
+
+A column is an attribute, `dense[j]`, that stands at every position, and its features are ordinary ones: they have
+numbers, weights and penalties like all others. The core sums them as matrices (cpp/core/inference/dense_columns.hpp).
+Columns are standardised, x' = (x - mean) scale, so that one penalty suits them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import Corpus, InputError, StringTable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def name_of(column: int) -> str:
+    """The attribute that a dense column is."""
+    return f"dense[{column}]"
+
+
+def has_vector(token: Any) -> bool:
+    """Whether a token is a pair (attributes, vector)."""
+    return isinstance(token, tuple) and len(token) == 2 and hasattr(token[1], "shape") and hasattr(token[1], "dtype")
+
+
+def paired(X: Iterable[Any], dense: Any) -> Iterator[list[tuple[Any, Any]]]:
+    """Sequences of tokens with those of vectors: a matrix for each sequence, or one for all of them."""
+    import numpy as np
+
+    flat = hasattr(dense, "shape") and len(dense.shape) == 2
+    given, begin, i = (None if flat else iter(dense)), 0, -1
+    for i, sequence in enumerate(X):
+        tokens = list(sequence)
+        if given is None:
+            rows = dense[begin : begin + len(tokens)]
+            begin += len(tokens)
+        else:
+            rows = next(given, None)
+            if rows is None:
+                raise InputError(f"dense: expected a matrix for each sequence, found {i}, and more sequences")
+        rows = np.asarray(rows)
+        if len(rows) != len(tokens):
+            raise InputError(f"sequence {i}: expected a vector for each of {len(tokens)} tokens, found {len(rows)}")
+        yield list(zip(tokens, rows, strict=True))
+    left = len(dense) - begin if given is None else sum(1 for _ in given)
+    if left > 0:
+        what = "vectors than tokens" if given is None else "matrices than sequences"
+        raise InputError(f"dense: expected no more {what}, found {left} more")
+
+
+def _all(first: list[Any], others: Iterator[Any]) -> Iterator[Any]:
+    """One after the other, and no longer kept."""
+    while first:
+        yield first.pop(0)
+    yield from others
+
+
+class VectorReader:
+    """Takes the vectors out of sequences of tokens (attributes, vector)."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self._rows: list[Any] = []
+
+    @classmethod
+    def of(cls, X: Iterable[Any]) -> tuple[VectorReader | None, Iterator[Any]]:
+        """The reader, if the first token has a vector, and all the sequences."""
+        first, X = [], iter(X)
+        for sequence in X:
+            first.append(sequence)
+            if hasattr(sequence, "__len__") and len(sequence) > 0:
+                break
+        found = bool(first) and isinstance(first[-1], (list, tuple)) and len(first[-1]) > 0 and has_vector(first[-1][0])
+        return (cls(first[-1][0][1].size) if found else None), _all(first, X)
+
+    def attributes(self, X: Iterable[Any]) -> Iterator[list[Any]]:
+        """The sequences without their vectors, which are kept."""
+        import numpy as np
+
+        for i, sequence in enumerate(X):
+            tokens = list(sequence)
+            for t, token in enumerate(tokens):
+                if not has_vector(token):
+                    raise InputError(
+                        f"sequence {i}, position {t}: expected a pair (attributes, vector), found no vector"
+                    )
+                shape = token[1].shape
+                if shape != (self.width,):
+                    raise InputError(
+                        f"sequence {i}, position {t}: expected a vector of {self.width} numbers, found shape {shape}"
+                    )
+            if tokens:
+                self._rows.append(np.array([vector for _, vector in tokens], dtype=np.float64))
+                bad = np.argwhere(~np.isfinite(self._rows[-1]))
+                if len(bad):
+                    t, j = bad[0]
+                    value = self._rows[-1][t, j]
+                    raise InputError(
+                        f"sequence {i}, position {t}, dense column {j}: expected a finite number, found {value}"
+                    )
+            yield [attributes for attributes, _ in tokens]
+
+    def name_all(self, attributes: StringTable) -> None:
+        """Give the columns ids, before a corpus is encoded that has them."""
+        for j in range(self.width):
+            attributes.intern(name_of(j))
+
+    def matrix(self) -> NDArray[Any]:
+        """All vectors, a row for each token."""
+        import numpy as np
+
+        return np.concatenate(self._rows) if self._rows else np.empty((0, self.width))
+
+
+class DenseColumns:
+    """How columns are standardised: x' = (x - mean) scale."""
+
+    def __init__(self, mean: Any, scale: Any) -> None:
+        self.mean, self.scale = [float(x) for x in mean], [float(x) for x in scale]
+
+    @classmethod
+    def of(cls, values: NDArray[Any], standardize: bool = True, scale: float = 1.0) -> DenseColumns:
+        """For training data; a column that does not vary becomes zero. `scale` multiplies all of them."""
+        import numpy as np
+
+        d = values.shape[1]
+        if not (np.isfinite(scale) and scale > 0):
+            raise InputError(f"dense_scale: expected a number above 0, found {scale!r}")
+        if not standardize:
+            return cls(np.zeros(d), np.full(d, scale))
+        deviation = values.std(axis=0)
+        varies = deviation > 1e-12 * np.maximum(np.abs(values).max(axis=0, initial=0.0), 1e-300)
+        return cls(values.mean(axis=0), np.where(varies, scale / np.where(varies, deviation, 1.0), 0.0))
+
+    @property
+    def width(self) -> int:
+        return len(self.mean)
+
+    def added(self, corpus: Corpus, values: NDArray[Any], attributes: StringTable) -> Corpus:
+        """The corpus with these columns; columns without an attribute have no weight."""
+        import numpy as np
+
+        if values.shape[1] != self.width:
+            raise InputError(f"dense: expected vectors of {self.width} numbers, found {values.shape[1]}")
+        made = (values - np.array(self.mean)) * np.array(self.scale)
+        ids = [attributes.find(name_of(j)) for j in range(self.width)]
+        return corpus.with_dense(
+            np.ascontiguousarray(made, dtype=np.float32),
+            np.array([-1 if x is None else x for x in ids], dtype=np.int64),
+        )
+
+    def to_json(self) -> dict[str, list[float]]:
+        return {"mean": self.mean, "scale": self.scale}
+
+    @classmethod
+    def from_json(cls, record: Any, source: str) -> DenseColumns:
+        parts = (
+            [record.get(name) for name in ("mean", "scale")] if isinstance(record, dict) and len(record) == 2 else []
+        )
+        numbers = [part for part in parts if isinstance(part, list) and all(isinstance(x, (int, float)) for x in part)]
+        if len(numbers) != 2 or len(numbers[0]) != len(numbers[1]):
+            raise InputError(f"{source}: expected mean and scale of dense columns, found {str(record)[:80]}")
+        return cls(*numbers)

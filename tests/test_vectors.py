@@ -1,0 +1,66 @@
+"""Vectors of words from files, and a model with them."""
+
+import numpy as np
+import pytest
+
+from sparsecrf import CRF, InputError
+from sparsecrf.encoding.vectors import WordVectors
+
+GLOVE = "dog 1.0 0.5\ncat 0.9 0.6\nruns -1 0\ndog 7 7\n"
+
+
+def test_formats(tmp_path):
+    """GloVe, word2vec with its first line and blanks at line ends, NumPy with a file of words."""
+    (tmp_path / "a.txt").write_text(GLOVE)
+    (tmp_path / "b.txt").write_text("3 2\ndog 1.0 0.5 \ncat 0.9 0.6 \r\nruns -1 0\n")
+    np.save(tmp_path / "c.npy", [[1.0, 0.5], [0.9, 0.6], [-1.0, 0.0]])
+    (tmp_path / "c.words").write_text("dog\ncat\nruns\n")
+    given = [{"path": tmp_path / "a.txt"}, {"path": tmp_path / "b.txt"}]
+    for how in [*given, {"path": tmp_path / "c.npy", "words": tmp_path / "c.words"}]:
+        vectors = WordVectors.load(**how)
+        assert (len(vectors), vectors.width) == (3, 2)
+        found = vectors.of([["Dog", "runs"], [], ["bird"]])
+        assert np.allclose(found[0], [[1.0, 0.5], [-1.0, 0.0]])
+        assert found[1].shape == (0, 2)
+        assert np.allclose(found[2], vectors.values.mean(axis=0))
+
+
+def test_model(tmp_path):
+    (tmp_path / "a.txt").write_text(GLOVE)
+    vectors = WordVectors.load(tmp_path / "a.txt")
+    X, y = [["dog", "runs"]] * 3, [["N", "V"]] * 3
+    crf = CRF(rho1=0.1).fit(X, y, dense=vectors.of(X))
+    assert crf.predict([["cat"]], dense=vectors.of([["cat"]]))[0] == ["N"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a 1 2\nb 1\n", "f.txt, line 2: expected a word and 2 numbers, found 1"),
+        ("2 3\na 1 2\n", "f.txt, line 2: expected a word and 3 numbers, found 2"),
+        ("a 1 x\n", "f.txt, line 1: expected numbers after 'a'"),
+        ("a 1 nan\n", "f.txt, line 1: expected finite numbers, found 'a 1 nan'"),
+        ("", "f.txt: expected lines with a word and its numbers, found none"),
+    ],
+)
+def test_mistakes_in_files(tmp_path, text, message):
+    (tmp_path / "f.txt").write_text(text)
+    with pytest.raises(InputError, match=message):
+        WordVectors.load(tmp_path / "f.txt")
+
+
+def test_mistakes(tmp_path):
+    vectors = WordVectors(["a"], [[1.0]])
+    with pytest.raises(InputError, match="sentence 0, position 1: expected a word with a vector, found 'b'"):
+        vectors.of([["a", "b"]], missing="error")
+    with pytest.raises(InputError, match="missing: expected 'mean' or 'error', found 'zero'"):
+        vectors.of([["a"]], missing="zero")
+    with pytest.raises(InputError, match=r"expected a row for each of 1 words, found an array of shape \(2, 1\)"):
+        WordVectors(["a"], [[1.0], [2.0]])
+    with pytest.raises(InputError, match="vector of 'a', column 0: expected a finite number, found inf"):
+        WordVectors(["a"], [[np.inf]])
+    np.save(tmp_path / "v.npy", [[1.0]])
+    with pytest.raises(InputError, match="expected words= with a file of their words, found none"):
+        WordVectors.load(tmp_path / "v.npy")
+    with pytest.raises(InputError, match=r"expected words= for \.npy files only, found it for text"):
+        WordVectors.load(tmp_path / "v.txt", tmp_path / "w")
