@@ -67,10 +67,10 @@ nitpick_ignore_regex = [
     ("py:.*", r"(NDArray|Any|Axes|Figure)"),
     ("py:.*", r"sparsecrf\.(_core\.(Labeller|Resource|StringTable|Template)|training\.[a-z_]+\..*|plots\.display\..*)"),
     ("py:.*", r"sparsecrf\.(shards\.(folder\.ShardEntry|shards\.Workers)|dask\.encoding\.ShardedData)"),
-    ("py:.*", r"sparsecrf\.(path\.scores\.Score|encoding\.ngrams\.Ngrams)"),
+    ("py:.*", r"sparsecrf\.(path\.scores\.Score|encoding\.(ngrams\.Ngrams|clusters\.Clustered))"),
     ("py:.*", r"sparsecrf\.compat\.(tagger\.ParsedDump|training_log\.TrainLogParser|modelfile\..*|estimator\.Rows)"),
     ("py:.*", r"(BaseCRF|Bigrams|Callback|Encoder|FeatureSet|File|Floats|History|Labels|Numbers|Objects|Pair)"),
-    ("py:.*", r"(Asked|Grouping)"),
+    ("py:.*", r"(Asked|DenseColumns|Grouping)"),
     (
         "py:.*",
         r"(FileResource|Groups|NgramTable|Ngrams|Point|Rows|Scoring|Self|Source|Token|TrainLogParser|WeightTable)",

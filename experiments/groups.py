@@ -158,7 +158,7 @@ def report(results: dict[str, Result]) -> Report:
     entities, letters = by_task["entities"], by_task["letters"]
     shares = ratios(entities, "group:attribute", "attributes")
     speeds = {name: [row["tokens_s"] for row in rows] for name, rows in _by_penalty(entities).items()}
-    grouped, plain = (_largest(entities, penalty) for penalty in ("group:attribute", "elastic-net"))
+    same = _same_rho1(entities)
     alone = {penalty: _alone(letters, penalty) for penalty in ("tree", "elastic-net")}
     said = ", ".join(f"{share:.2f}" for share in shares) or "none is as good as an elastic net of the table"
     return Report(
@@ -171,8 +171,9 @@ def report(results: dict[str, Result]) -> Report:
         relations=[
             Relation(
                 "Groups keep fewer attributes than an elastic net with the same rho1",
-                grouped["attributes"] < plain["attributes"] or grouped["rho1"] < plain["rho1"],
-                f"{grouped['attributes']:,} (rho1 {grouped['rho1']:g}) and {plain['attributes']:,} ({plain['rho1']:g})",
+                bool(same) and all(grouped < plain for _, grouped, plain in same),
+                ", ".join(f"rho1 {rho1:g}: {grouped:,} and {plain:,}" for rho1, grouped, plain in same),
+                full_only=True,
             ),
             Relation(
                 "At an equal dev F1 the best of them keep at most half of the attributes",
@@ -189,14 +190,17 @@ def report(results: dict[str, Result]) -> Report:
         ],
         headline=(
             f"Entities, attributes of group:attribute relative to an elastic net of the same dev F1: {said}. Pairs of "
-            f"letters without their label: {100 * alone['tree']:.0f} % in a tree, else "
-            f"{100 * alone['elastic-net']:.0f} %."
+            f"letters without their label: {100 * alone['tree']:.1f} % in a tree, else "
+            f"{100 * alone['elastic-net']:.1f} %."
         ),
     )
 
 
-def _largest(rows: list[Result], penalty: str) -> Result:
-    return max((row for row in rows if row["penalty"] == penalty), key=lambda row: row["rho1"])
+def _same_rho1(rows: list[Result]) -> list[tuple[float, int, int]]:
+    """rho1, attributes with groups of weight 1, attributes with an elastic net of the same rho1."""
+    plain = {row["rho1"]: row["attributes"] for row in rows if row["penalty"] == "elastic-net"}
+    grouped = (row for row in rows if row["penalty"] == "group:attribute" and row["weight"] == 1)
+    return sorted((row["rho1"], row["attributes"], plain[row["rho1"]]) for row in grouped if row["rho1"] in plain)
 
 
 def _alone(rows: list[Result], penalty: str) -> float:

@@ -331,6 +331,8 @@ CHANGES = [
     lambda m, a: m.update(template='{"text": "U:%x[0,0]", "boundary": "wapiti", "bytes": true}'),
     lambda m, a: m.update(more="1"),
     lambda m, a: m.pop("training"),
+    lambda m, a: m.update({"n_columns, start": m.pop("start"), "x": m.pop("n_columns")}),
+    lambda m, a: (m.pop("start"), m.update({"n_columns, start": m.pop("n_columns")})),
     lambda m, a: a.pop("weights"),
     lambda m, a: a.update(more=np.zeros(3)),
     lambda m, a: a.update(weights=a["weights"][1:]),

@@ -108,3 +108,23 @@ def test_program(program):
     assert (done.status, "bad.txt, line 2, byte 1: expected text in UTF-8" in done.err) == (1, True)
     done = program("data", "clusters", "nowhere.txt", "-o", "c.paths")
     assert (done.status, "nowhere.txt" in done.err, "c.paths" in program.files()) == (1, True, False)
+
+
+def test_files_may_be_a_generator(tmp_path):
+    sentences = text(200, 0)
+    (tmp_path / "a.txt").write_text("".join(" ".join(s) + "\n" for s in sentences), encoding="utf-8")
+    once = word_clusters(files=(path for path in [tmp_path / "a.txt"]), n_clusters=4, min_count=1)
+    assert once == word_clusters(files=[tmp_path / "a.txt"], n_clusters=4, min_count=1)
+
+
+def test_questions_in_another_order():
+    made = WordClusters()
+    made.add(b"a b a\n", "t")
+    for question in (made.finish, lambda: made.exchange(1), lambda: made.merge(1), lambda: made.words):
+        with pytest.raises(InputError, match="clusters: expected"):
+            question()
+    with pytest.raises(InputError, match="1 or more"):
+        made.begin(0, 1)
+    made.begin(2, 1)
+    with pytest.raises(InputError, match="once"):
+        made.begin(2, 1)

@@ -215,3 +215,29 @@ def test_command_for_attributes(program):
     (program.directory / "data").write_text("N\tw=a:2\nV\té\n\nN\tw=a\n", encoding="utf-8")
     told = json.loads(program("compact", "model", "small", "--data", "data", "--json").out)
     assert (told["sequences"], told["tokens"], told["proved"]) == (2, 3, 2)
+
+
+def test_vectors_stay():
+    rng = np.random.default_rng(0)
+    dense = [rng.normal(size=(3, 2)) for _ in range(6)]
+    made = CRF(rho1=0.01).fit([["a", "b", "c"]] * 6, [["N", "V", "N"]] * 6, dense=dense).model_
+    back = Model.from_bytes(made.to_bytes(compact=True))
+    assert back.dense is not None
+    assert made.dense is not None
+    np.testing.assert_array_equal(back.dense.mean, made.dense.mean)
+    np.testing.assert_array_equal(back.dense.scale, made.dense.scale)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.jsonl", '{"tokens": ["dogs", "bark"], "labels": ["N", "V"]}\n{"tokens": ["cats"], "labels": ["N"]}\n'),
+        ("a.tokens", "dogs/N bark/V\ncats/N\n"),
+    ],
+)
+def test_command_reads_the_format_of_the_model(program, name, text):
+    (program.directory / name).write_text(text, encoding="utf-8")
+    format = ["--format", "tokens"] if name.endswith("tokens") else []
+    assert program("train", name, "-m", "m", "--rho1", "0.01", "-q", *format).status == 0
+    found = json.loads(program("compact", "m", "small", "--data", name, "--json").out)
+    assert (found["sequences"], found["tokens"], found["changed_tokens"]) == (2, 3, 0)

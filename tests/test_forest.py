@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sparsecrf._core import LANES, minimize_quadratic
+from sparsecrf._core import LANES, InputError, minimize_quadratic
 from sparsecrf.training.forest import Forest
 from sparsecrf.training.group_penalty import OnFeatures
 from sparsecrf.training.penalty import ElasticNet
@@ -187,4 +187,15 @@ def test_the_inner_problem_of_auto(seed):
         z = penalty.prox(z - (g + B @ (z - w)) / L, 1 / L)
     assert_allclose(value(d), value(z - w), rtol=1e-9, atol=1e-9)
     assert_allclose(w + d, z, atol=1e-6)
-    np.testing.assert_array_equal(np.abs(w + d) < 1e-12, z == 0)
+    np.testing.assert_array_equal(w + d == 0, z == 0)
+
+
+@pytest.mark.parametrize("group", [[[0], [0]], [[1], [0]]])
+def test_groups_that_are_no_forest(group):
+    one, no = np.ones(1), np.empty(0, np.int32)
+    with pytest.raises(InputError, match="expected a forest of groups"):
+        minimize_quadratic(
+            one, one, one, np.full(1, -1, np.int32), np.zeros(1), np.zeros((1, LANES)), no, np.empty((0, 0)), 1.0,
+            subtracted=0, rho1=0.1, rho2=0.1, radius=1.0, tolerance=0.1, max_sweeps=5,
+            group=np.array(group, np.int32), eta=np.ones(2),
+        )  # fmt: skip

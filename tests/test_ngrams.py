@@ -236,7 +236,10 @@ def _add(attributes, cells, g, h, weight, p, mine):
 
 
 def test_errors():
-    with pytest.raises(InputError, match="at least 3 labels, found 2"):
+    with pytest.raises(InputError, match="3 to 1000 labels, found 2"):
         table_of(3, [(0, (1, 2))])
+    with pytest.raises(InputError, match="3 to 1000 labels, found 200000"):  # as a file could have
+        table_of(3, [(0, (1,) * 200_000)])
+    table_of(3, [(0, (1,) * 1000)])
     with pytest.raises(InputError, match="from 0 to 2, found 3"):
         table_of(3, [(0, (1, 3, 2))])

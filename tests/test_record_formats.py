@@ -357,7 +357,33 @@ def test_data_are_converted(run):
     assert convert("tokens.jsonl", "a.txt", "jsonl", "columns") == COLUMNS
     assert convert("columns.txt", "b.txt", "columns", "tokens") == TOKEN_LINES
     assert [json.loads(line)["tokens"] for line in convert("b.txt", "c", "tokens", "jsonl").splitlines()] == WORDS
-    assert convert("t.conllu", "d", "conllu:xpos", "tokens").split("\n")[0] == "vamos/v nos/p a/s el/d mar/n"
+    (run.directory / "one.conllu").write_text(CONLLU.split("\n\n")[0] + "\n\n", encoding="utf-8")
+    assert convert("one.conllu", "d", "conllu:xpos", "tokens") == "vamos/v nos/p a/s el/d mar/n\n"
     assert convert("b.txt", "e", "tokens", "conllu").split("\n")[0] == "1\tAda\t_\tB-PER\t_\t_\t_\t_\t_\t_"
     done = run("convert", "t.conllu", "f", "--from", "conllu", "--to", "columns")
     assert "sequence 1, position 0: expected text without blanks, found '20 000'" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "label"),
+    [
+        ("tokens", [["New York"]], "LOC"),
+        ("tokens", [["Oslo", "NNP"]], "LOC"),
+        ("tokens", [["Oslo"]], "LOC/city"),
+        ("conllu", [["Oslo", "NNP"]], "PROPN"),
+        ("conllu", [["a\tb"]], "X"),
+        ("conllu", [[""]], "X"),
+    ],
+)
+def test_what_a_format_cannot_say_is_not_written(name, rows, label):
+    with pytest.raises(InputError, match="out, sequence 0: expected"):
+        list(format_named(name, "--to").write_rows([(rows, [label])], "out"))
+
+
+def test_halves_of_characters_and_deep_nesting():
+    record = '{"tokens": ["\\ud800x", "Oslo"], "labels": ["O", "B-LOC"]}\n'
+    again = next(format_named("jsonl", "--to").write_rows([([["\ud800x"], ["Oslo"]], ["O", "B-LOC"])], "out"))
+    assert again == record
+    deep = b'{"tokens": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n"
+    with pytest.raises(InputError, match="line 1"):
+        list(read_jsonl(io.BytesIO(deep)))

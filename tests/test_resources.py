@@ -158,6 +158,8 @@ def test_damaged_records():
         {**record, "content": "&"},
         {**record, "content": "AAAA"},
         {**record, "bytes": "3"},
+        {**record, "bytes": -1},
+        {**record, "bytes": 2**70},
         {**record, "sha256": "0"},
         {**record, "kind": "lexikon"},
         {"name": "x"},

@@ -64,3 +64,11 @@ def test_mistakes(tmp_path):
         WordVectors.load(tmp_path / "v.npy")
     with pytest.raises(InputError, match=r"expected words= for \.npy files only, found it for text"):
         WordVectors.load(tmp_path / "v.txt", tmp_path / "w")
+
+
+def test_words_with_blanks(tmp_path):
+    """GloVe's largest file has some."""
+    path = tmp_path / "vectors.txt"
+    path.write_text("the 1 2\n. . . 3 4\n", encoding="utf-8")
+    found = WordVectors.load(path)
+    np.testing.assert_array_equal(found.values[found.place[". . ."]], [3.0, 4.0])

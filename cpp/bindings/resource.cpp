@@ -77,6 +77,7 @@ void bind_clusters(nb::module_& m) {
         .def_prop_ro(
             "words",
             [](const WordClusters& clusters) {
+                clusters.check_finished();
                 nb::list words;
                 for (std::int64_t w = 0; w < clusters.n_words(); ++w) {
                     const std::string_view word = clusters.word(w);

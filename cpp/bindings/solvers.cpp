@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "arrays.hpp"
 #include "core/simd/kernels.hpp"
@@ -24,6 +25,20 @@ void check_groups(std::span<const std::int32_t> group, std::size_t columns, std:
     for (const std::int32_t of : group) {
         if (of < -1 || of >= static_cast<std::int64_t>(n_groups)) {
             throw InputError(message("quadratic model: expected groups below ", n_groups, ", found ", of));
+        }
+    }
+    // Level after level, each group in one larger one at most.
+    std::vector<std::int32_t> parent(n_groups, -1);
+    for (std::size_t k = 0; k < n; ++k) {
+        std::int32_t inside = -1;
+        for (std::size_t level = 0; level < group.size() / n; ++level) {
+            const std::int32_t of = group[level * n + k];
+            if (of < 0) continue;
+            if (of <= inside || (inside >= 0 && parent[inside] >= 0 && parent[inside] != of)) {
+                throw InputError(message("quadratic model: expected a forest of groups, found ", inside, " in ", of));
+            }
+            if (inside >= 0) parent[inside] = of;
+            inside = of;
         }
     }
 }

@@ -272,7 +272,8 @@ int sparsecrf_label_text(const sparsecrf_model* model, const char* text, std::si
 }
 
 std::size_t sparsecrf_whole_sequences(const char* text, std::size_t size) {
-    return text == nullptr ? 0 : sparsecrf::whole_sequences({text, size});
+    if (text == nullptr) return 0;
+    return sparsecrf::whole_sequences({text, size == SPARSECRF_WHOLE ? std::strlen(text) : size});
 }
 
 void sparsecrf_free(char* answer) { std::free(answer); }

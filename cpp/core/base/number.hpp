@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -16,12 +17,21 @@
 #include <xlocale.h>
 #define SPARSECRF_STRTOD(text, end) strtod_l(text, end, nullptr)  // nullptr: the C locale
 #define SPARSECRF_SNPRINTF(out, size, ...) snprintf_l(out, size, nullptr, __VA_ARGS__)
-#else  // systems without locales, such as WebAssembly's
+#else
 #define SPARSECRF_STRTOD(text, end) std::strtod(text, end)
 #define SPARSECRF_SNPRINTF(out, size, ...) std::snprintf(out, size, __VA_ARGS__)
 #endif
 
 namespace sparsecrf {
+
+// With the decimal point that strtod looks for: a program may have set a locale.
+inline std::string with_point_of_locale(std::string_view text) {
+    std::string copy(text);
+    if (const auto dot = copy.find('.'); dot != std::string::npos) {
+        copy.replace(dot, 1, std::localeconv()->decimal_point);
+    }
+    return copy;
+}
 
 // The number that `text` is, all of it; nothing if it is none.
 inline std::optional<double> parse_number(std::string_view text) {
@@ -31,9 +41,13 @@ inline std::optional<double> parse_number(std::string_view text) {
 #ifdef SPARSECRF_CHARCONV
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc::invalid_argument || end != text.data() + text.size()) return std::nullopt;
-    if (error == std::errc::result_out_of_range) value = std::strtod(std::string(text).c_str(), nullptr);  // 0 or inf
+    if (error == std::errc::result_out_of_range) value = std::strtod(with_point_of_locale(text).c_str(), nullptr);
 #else
+#if defined(__APPLE__)
     const std::string copy(text);
+#else
+    const std::string copy = with_point_of_locale(text);
+#endif
     if (copy.find_first_of("xX \t\n\v\f\r") != std::string::npos) return std::nullopt;  // strtod reads hexadecimal
     char* end = nullptr;
     value = SPARSECRF_STRTOD(copy.c_str(), &end);

@@ -8,6 +8,8 @@
 namespace sparsecrf {
 namespace {
 
+constexpr std::size_t kLongest = 1000;
+
 std::uint64_t key(std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32 | low; }
 
 }  // namespace
@@ -24,13 +26,18 @@ std::uint32_t LabelStrings::find(std::uint32_t suffix, std::uint32_t first) cons
 }
 
 std::uint32_t LabelStrings::extend(std::uint32_t suffix, std::uint32_t first) {
-    const std::uint32_t found = find(suffix, first);
-    if (found != kNone) return found;
-    const std::uint32_t prefix = extend(nodes_[suffix].prefix, first);
-    const std::uint32_t id = size();
-    nodes_.push_back({nodes_[suffix].length + 1, first, nodes_[suffix].last, suffix, prefix});
-    found_.emplace(key(suffix, first), id);
-    return id;
+    // The string without its last label must be there, and so on down to one that is; no recursion: strings of a file
+    // may be long.
+    std::vector<std::uint32_t> missing;
+    std::uint32_t found;
+    for (; (found = find(suffix, first)) == kNone; suffix = nodes_[suffix].prefix) missing.push_back(suffix);
+    for (; !missing.empty(); missing.pop_back()) {
+        const std::uint32_t rest = missing.back(), id = size();
+        nodes_.push_back({nodes_[rest].length + 1, first, nodes_[rest].last, rest, found});
+        found_.emplace(key(rest, first), id);
+        found = id;
+    }
+    return found;
 }
 
 std::uint32_t LabelStrings::intern(std::span<const std::int32_t> labels) {
@@ -56,7 +63,9 @@ std::int64_t NgramTable::add(std::int64_t attribute, std::span<const std::int32_
     if (attribute < 0 || attribute > kMaxAttributes) {
         throw InputError(message("n-gram: expected an attribute of at least 0, found ", attribute));
     }
-    if (labels.size() < 3) throw InputError(message("n-gram: expected at least 3 labels, found ", labels.size()));
+    if (labels.size() < 3 || labels.size() > kLongest) {  // a string of n labels has n^2 / 2 parts
+        throw InputError(message("n-gram: expected 3 to ", kLongest, " labels, found ", labels.size()));
+    }
     for (std::size_t k = 0; k < labels.size(); ++k) {
         const std::int32_t last = k == 0 ? n_labels_ : n_labels_ - 1;
         if (labels[k] < 0 || labels[k] > last) {

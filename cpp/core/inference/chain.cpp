@@ -84,9 +84,14 @@ std::shared_ptr<NgramTables> Chain::ngram_tables(const Corpus& corpus) const {
     const std::lock_guard lock(ngrams_->mutex);
     std::shared_ptr<NgramPlaces>& places = ngrams_->places;
     if (places == nullptr || places->size() > kMostPlaces) places = std::make_shared<NgramPlaces>(*features_);
-    auto made = std::make_shared<NgramTables>(places, corpus);
-    places->assign(w_, 1, true);
-    return made;
+    try {
+        auto made = std::make_shared<NgramTables>(places, corpus);
+        places->assign(w_, 1, true);
+        return made;
+    } catch (...) {  // half of it may be there
+        places.reset();
+        throw;
+    }
 }
 
 Potentials Chain::potentials(const Corpus& corpus, const Constraints& constraints) const {

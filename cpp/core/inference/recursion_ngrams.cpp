@@ -170,7 +170,7 @@ bool Recursion::ngrams_marginals(Lattice& lattice, std::int64_t t, const double*
 
     const std::size_t n_inner = place.arcs->n_inner(), n_own = place.arcs->pair.size(), n_pairs = place.n_pairs();
     const double* v = lattice.v + t * stride_;
-    const double* alpha = lattice.alpha + (t - 1) * stride_;
+    const double* alpha = t == 0 ? nullptr : lattice.alpha + (t - 1) * stride_;
     for (std::size_t k = 0; k < n_own; ++k) {
         const double before = t == 0 ? 1.0 : alpha[place.pair_previous[k]], plain = v[place.pair_label[k]];
         safe &= weight[k] * before * plain <= kLargeTerm;

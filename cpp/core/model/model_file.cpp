@@ -26,10 +26,12 @@ const Names kMetadata{"format", "version", "start", "template", "n_columns", "tr
 
 template <class Map>
 void check_names(const Map& found, const Names& expected, const char* what, const std::string& source) {
+    const auto same = [](const auto& entry, const std::string& name) { return entry.first == name; };
+    if (std::equal(found.begin(), found.end(), expected.begin(), expected.end(), same)) return;
     std::string names, wanted;
     for (const auto& [name, value] : found) names += (names.empty() ? "" : ", ") + name;
     for (const std::string& name : expected) wanted += (wanted.empty() ? "" : ", ") + name;
-    if (names != wanted) throw InputError(message(source, ": expected ", what, ' ', wanted, ", found ", names));
+    throw InputError(message(source, ": expected ", what, ' ', wanted, ", found ", names));
 }
 
 // No number is beyond what a double holds, in Python either.

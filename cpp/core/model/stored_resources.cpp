@@ -13,6 +13,8 @@
 namespace sparsecrf {
 namespace {
 
+constexpr std::size_t kMostTimes = 64;  // content may be larger than it is packed; as in Python (encoding/resources.py)
+
 std::optional<Resource::Kind> kind_named(const std::string& name) {
     if (name == "lexicon") return Resource::Kind::lexicon;
     if (name == "clusters") return Resource::Kind::clusters;
@@ -34,7 +36,9 @@ bool has_texts(const Json& record, std::initializer_list<const char*> names, boo
 std::string unpacked(const Json& record, const std::string& where) {
     try {
         const auto size = static_cast<std::size_t>(*record.find("bytes")->whole());
-        return inflate(from_base64(record.find("content")->text), size);
+        const std::string packed = from_base64(record.find("content")->text);
+        if (size / kMostTimes > packed.size()) throw InputError(message(size, " bytes from ", packed.size()));
+        return inflate(packed, size);
     } catch (const InputError& error) {
         throw InputError(
             message(where, ": expected the packed content of '", record.find("name")->text, "', found ", error.what()));
@@ -54,6 +58,9 @@ std::string file_content(const std::string& path, const std::string& where, cons
     std::error_code ignored;
     const bool moved = !std::filesystem::exists(path, ignored) && std::filesystem::exists(beside, ignored);
     try {
+        if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
+            throw InputError(message(where, ": expected the file ", path, ", found something else"));
+        }
         const FileMemory file(moved ? beside : std::filesystem::path(path), FileMemory::Kind::kCopy);
         return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
     } catch (const FileError& error) {
@@ -78,7 +85,7 @@ std::shared_ptr<const Resource> read_resource(const Json& record, const std::str
     if (found != record.find("sha256")->text) {
         throw InputError(message(where,
                                  ": expected the file that the model was trained with, with the SHA-256 checksum ",
-                                 record.find("sha256")->text, ", found ", found));
+                                 record.find("sha256")->text, ", found another"));
     }
     return std::make_shared<Resource>(name, *known, std::move(content), where);
 }

@@ -38,7 +38,7 @@ Cpuid cpuid(int leaf) {
 }
 unsigned saved_registers() {
     unsigned low, high;
-    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return low;
 }
 #endif

@@ -93,7 +93,9 @@ void Resource::add_line(std::string_view line, const std::string& where, std::ve
 const Resource::Index& Resource::index(bool fold) const {
     Index& made = indexes_[fold ? 1 : 0];
     std::call_once(once_[fold ? 1 : 0], [&] {
-        for (const Entry& entry : entries_) add(entry, fold, made);
+        Index whole;  // should memory run out, nothing half-made is left
+        for (const Entry& entry : entries_) add(entry, fold, whole);
+        made = std::move(whole);
     });
     return made;
 }

@@ -69,6 +69,8 @@ void WordClusters::add(const std::vector<std::string_view>& sentence) {
 }
 
 void WordClusters::begin(std::int64_t n_classes, std::int64_t min_count) {
+    if (begun_) throw InputError("clusters: expected begin() once, found it again");
+    if (n_classes < 1) throw InputError(message("clusters: expected 1 or more of them, found ", n_classes));
     for (std::uint32_t id = 0; id < table_.size(); ++id) {
         if (counts_[id] >= min_count) words_.push_back(id);
     }
@@ -88,6 +90,8 @@ std::int64_t WordClusters::class_at(std::int32_t word) const {
 }
 
 void WordClusters::finish() {
+    if (!begun_ || finished_) throw InputError("clusters: expected finish() once, after begin()");
+    finished_ = true;
     left_.resize(static_cast<std::size_t>(n_words()));
     right_.resize(static_cast<std::size_t>(n_words()));
     class_.resize(static_cast<std::size_t>(n_words()));
@@ -169,7 +173,12 @@ void WordClusters::gains(const Around& before, const Around& after, Count itself
     }
 }
 
+void WordClusters::check_finished() const {
+    if (!finished_) throw InputError("clusters: expected finish() before this question");
+}
+
 std::int64_t WordClusters::exchange(int threads) {
+    check_finished();
     Around before{std::vector<Count>(static_cast<std::size_t>(size()), 0), {}}, after = before;
     std::vector<double> gain(static_cast<std::size_t>(n_classes_));
     std::int64_t moved = 0;

@@ -39,6 +39,7 @@ class WordClusters {
     std::int64_t n_words() const { return static_cast<std::int64_t>(words_.size()); }
     std::int64_t n_classes() const { return n_classes_; }
     std::int64_t n_tokens() const { return n_tokens_; }
+    void check_finished() const;  // throws if `finish` has not been called
     // By frequency.
     std::string_view word(std::int64_t w) const { return table_[words_[w]]; }
     std::int64_t count(std::int64_t w) const { return counts_[words_[w]]; }
@@ -73,7 +74,7 @@ class WordClusters {
     std::vector<std::int32_t> number_;  // [strings] of the word by frequency; n_words + 1: rare
     std::vector<std::uint32_t> words_;  // [n_words] strings by falling count
     std::int64_t n_tokens_ = 0, n_classes_ = 0;
-    bool begun_ = false;
+    bool begun_ = false, finished_ = false;
     std::unordered_map<std::uint64_t, Count> pairs_;    // (before << 32 | after), until `finish`
     std::vector<std::vector<Neighbour>> left_, right_;  // [n_words]
     std::vector<std::int64_t> class_, members_;         // [n_words], [n_classes]

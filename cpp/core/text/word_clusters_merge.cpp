@@ -115,6 +115,7 @@ class Merges {
 }  // namespace
 
 std::vector<std::string> WordClusters::merge(int threads) const {
+    check_finished();
     Merges merges(n_, row_, column_, n_classes_, threads);
     std::vector<std::vector<std::int64_t>> members(static_cast<std::size_t>(n_classes_));
     std::vector<std::string> reversed(static_cast<std::size_t>(n_classes_));  // the last step of a path first

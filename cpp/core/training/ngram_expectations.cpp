@@ -218,7 +218,7 @@ void NgramExpectations::add_pairs(std::uint32_t kind, std::span<const std::uint3
         for (std::size_t k = 0; k < n; ++k) sum[k] += w * extra[of_kind.pair[k]];
         if (!curvature_) continue;
         const double* v = lattice.v + t * stride_;
-        const double* alpha = lattice.alpha + (t - 1) * stride_;
+        const double* alpha = t == 0 ? nullptr : lattice.alpha + (t - 1) * stride_;
         for (std::size_t k = 0; k < n; ++k) {
             const std::uint32_t pair = of_kind.pair[k];
             const double b = (t == 0 ? 1.0 : alpha[place.pair_previous[pair]]) * of.weight[t][pair] *

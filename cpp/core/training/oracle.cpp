@@ -286,6 +286,9 @@ double Oracle::sequence_factors(const FeatureSet& features, std::span<const doub
     features.check_weights(w);
     check_places("listed", features, listed);
     if (!(options.rho2 > 0.0)) throw InputError(message("rho2: expected a number above 0, found ", options.rho2));
+    if (corpus_.n_dense > 0 || !signs_agree()) {
+        throw InputError("factors of sequences: expected no vectors, negative values and missing labels, found some");
+    }
     rows_ = {};  // the gradients of all sequences need the room
     SequenceFactors factors(corpus_, plan_, features, w, listed);
     factors.collect(*prepare(features, w).potentials, options, threads_);

@@ -142,7 +142,8 @@ class Descent {
             const std::int32_t of = group_[level * n_ + k];
             if (of < 0) continue;
             Group& group = groups_[of];
-            group.nonzero += (now != 0.0 ? 1u : 0u) - (z0 != 0.0 ? 1u : 0u);
+            if (now != 0.0) ++group.nonzero;
+            if (z0 != 0.0) --group.nonzero;
             group.square = group.nonzero == 0 ? 0.0 : std::max(group.square + now * now - z0 * z0, 0.0);
         }
         return change;

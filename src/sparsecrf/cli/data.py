@@ -16,11 +16,7 @@ data = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 LIST_EXAMPLE = "Example: [bold]sparsecrf data list --json[/bold]"
 FETCH_EXAMPLE = "Example: [bold]sparsecrf data fetch wnut17 -o wnut17[/bold]"
 SIMULATE_EXAMPLE = "Example: [bold]sparsecrf data simulate -o simulated --sequences 1000[/bold]"
-
-
 TEMPLATE_EXAMPLE = "Example: [bold]sparsecrf data template words > template.txt[/bold]"
-
-
 CLUSTERS_EXAMPLE = "Example: [bold]sparsecrf data clusters news.txt wiki.txt -o paths.txt -n 1000[/bold]"
 
 
@@ -137,10 +133,13 @@ def clusters(
 
     Words that stand in the same places come together; beginnings of paths are larger clusters.
     """
+    from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.encoding.clusters import word_clusters
     from sparsecrf.files.atomic import write_atomically
     from sparsecrf.progress import say
 
+    check_readable(*map(str, text))
+    check_writable(str(output), inputs=map(str, text))
     found = word_clusters(
         files=text,
         columns=columns,

@@ -81,7 +81,6 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
     format.check_template(inputs.features, "--features")
     if inputs.features is not None and inputs.template is not None:
         raise InputError("--features: expected no --template with it, found both")
-    format.check_columns(inputs.ragged, False, "--")
     has_template = (inputs.template or inputs.features) is not None
     if inputs.ragged and not has_template and (init is None or init.template is None):
         raise InputError("--ragged: expected --template with it, which says what columns are needed, found none")

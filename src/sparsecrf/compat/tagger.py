@@ -160,7 +160,7 @@ class Tagger:
         except InputError:
             return None  # bytes, or an error that names them
         self._chain = self._corpus = self._marginals = None
-        self._items = xseq
+        self._items = list(xseq)
         return found
 
     def _encode(self) -> None:

@@ -17,7 +17,8 @@ Path: TypeAlias = str | os.PathLike[str]
 LexiconSource: TypeAlias = Path | Iterable[str | tuple[str, str]] | Mapping[str, str | Iterable[str]]
 #: What a table can be made of: a file, or a mapping of words to classes.
 TableSource: TypeAlias = Path | Mapping[str, str]
-KINDS = ("lexicon", "clusters", "classes")
+_LARGEST = 2**62  # bytes of content
+_MOST_TIMES = 64  # content may be larger than it is packed
 
 
 class Resource(_core.Resource):
@@ -73,7 +74,10 @@ class Resource(_core.Resource):
         if self.path is not None:
             return record | {"path": self.path}
         content = self.content
-        packed = base64.b64encode(zlib.compress(content, 9)).decode("ascii")
+        small = zlib.compress(content, 9)
+        if len(content) // _MOST_TIMES > len(small):  # more than a reader takes: not packed at all
+            small = zlib.compress(content, 0)
+        packed = base64.b64encode(small).decode("ascii")
         return record | {"bytes": len(content), "content": packed}
 
     @classmethod
@@ -85,6 +89,7 @@ class Resource(_core.Resource):
             or record.keys() != texts | ({"bytes"} if texts is _STORED else set())
             or not all(isinstance(record[name], str) for name in texts)
             or type(record.get("bytes", 0)) is not int
+            or not 0 <= record.get("bytes", 0) < _LARGEST
         ):
             raise InputError(f"{where}: expected the record of a resource, found {str(record)[:80]}")
         name, kind, path = record["name"], record["kind"], record.get("path")
@@ -97,7 +102,7 @@ class Resource(_core.Resource):
         if found.sha256 != record["sha256"]:
             raise InputError(
                 f"{source}: expected the file that the model was trained with, with the SHA-256 checksum "
-                f"{record['sha256']}, found {found.sha256}"
+                f"{record['sha256']}, found another"
             )
         return found
 
@@ -143,6 +148,8 @@ def checked(given: Any, option: str = "resources") -> list[Resource]:
 
 
 def _read(path: Path, what: str) -> bytes:
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe could be waited for
+        raise InputError(f"{what}: expected the file {os.fspath(path)}, found something else")
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -159,8 +166,10 @@ def _where_it_is(path: str, model: str) -> str:
 def _unpacked(record: dict[str, Any], where: str) -> bytes:
     """The content, never more of it than is promised."""
     try:
-        unpacker = zlib.decompressobj()
-        content = unpacker.decompress(base64.b64decode(record["content"], validate=True), record["bytes"] + 1)
+        packed, unpacker = base64.b64decode(record["content"], validate=True), zlib.decompressobj()
+        if record["bytes"] // _MOST_TIMES > len(packed):
+            raise ValueError(f"{record['bytes']} bytes from {len(packed)}")
+        content = unpacker.decompress(packed, record["bytes"] + 1)
     except (ValueError, zlib.error) as error:
         raise InputError(f"{where}: expected the packed content of {record['name']!r:.40}, found {error}") from error
     return content

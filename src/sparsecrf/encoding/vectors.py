@@ -76,7 +76,9 @@ def _read_text(path: str | os.PathLike[str]) -> tuple[list[str], Floats]:
     words, rows, width = [], [], None
     with open(path, encoding="utf-8", newline="\n") as file:
         for number, line in enumerate(file, 1):
-            word, *numbers = line.rstrip("\r\n ").split(" ")
+            # A word may have blanks (GloVe has some): the numbers are counted from the end.
+            cells = line.rstrip("\r\n ")
+            word, *numbers = cells.split(" ") if width is None else cells.rsplit(" ", width)
             if number == 1 and len(numbers) == 1 and word.isdigit() and numbers[0].isdigit():
                 width = int(numbers[0])
                 continue

@@ -184,8 +184,8 @@ class BaseCRF(TrainingCRF):
         filled = self.model_.checked(self._with_tokens(X, lengths, sizes))
         answers = iter(list(in_blocks(filled, size, answer, self._threads)))
         found = np.empty(len(sizes), dtype=object)
-        for i, size in enumerate(sizes):
-            found[i] = next(answers) if size else copy(empty)
+        for i, n in enumerate(sizes):
+            found[i] = next(answers) if n else copy(empty)
         return found
 
     def _with_tokens(self, X: Any, lengths: Iterable[int] | None, sizes: list[int]) -> Iterator[Any]:

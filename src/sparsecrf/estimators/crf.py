@@ -59,8 +59,9 @@ class CRF(BaseCRF):
         attributes, or a function of one. A template says so itself.
     start : whether the first token has a start label before it.
     observed_only : leave out features that never occur, as CRFsuite does.
-    order : features have up to so many labels; None: no limit. Above 2, attributes that condition label pairs condition
-        longer label n-grams, too; for auto, owlqn, lbfgs and fista with rho1 > 0.
+    order : features have up to so many labels; None: no limit. Above 2, longer label n-grams, too: of a template's
+        lines T..., or else plain ones; without a template, of all attributes that condition label pairs. For auto,
+        owlqn, lbfgs and fista with rho1 > 0.
     penalty : elastic-net; or one that keeps or drops whole groups of features: group:attribute, group:line (of the
         template, or what names have before `:` or `=`), group:label, tree (pairs under their label), or your own
         `FeatureGroups`. Adds rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the features of the group that occur. For

@@ -20,8 +20,10 @@ from sparsecrf._core import InputError
 
 _LONGEST_HEADER = 100_000_000  # as in the safetensors package
 #: safetensors' names of types, with the format of the buffer protocol and the bytes of a number.
-_TYPES: dict[str, Any] = {"F64": "d", "I64": "q", "F32": "f", "I32": "i", "U32": "I", "I16": "h", "U16": "H", "U8": "B"}
-_TYPES["BOOL"] = "?"
+_TYPES: dict[str, Any] = {
+    **{"F64": "d", "F32": "f", "BOOL": "?"},
+    **{"I64": "q", "I32": "i", "I16": "h", "U32": "I", "U16": "H", "U8": "B"},
+}
 _SIZES = {"F64": 8, "I64": 8, "F32": 4, "I32": 4, "U32": 4, "I16": 2, "U16": 2, "U8": 1, "BOOL": 1}
 _SIGNED, _UNSIGNED = "hilq", "BHILQ"  # formats; which size each has depends on the system
 

@@ -189,6 +189,7 @@ class Model:
             template=self.template,
             n_columns=self.n_columns,
             training={**self.training, RECORD: record},
+            dense=self.dense,
         )
         return made, scale
 

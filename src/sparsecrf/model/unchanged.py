@@ -21,14 +21,16 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from sparsecrf._core import Chain, Corpus
+from sparsecrf._core import Chain, Corpus, InputError
+from sparsecrf.encoding.formats.records import Record, Records
 from sparsecrf.files.charset import decoded
 from sparsecrf.files.columns import read_columns
 from sparsecrf.files.crfsuite import read_crfsuite
+from sparsecrf.files.text import Piece, Source, name_of
 from sparsecrf.model.charset import charset_for
+from sparsecrf.model.format import format_for
 
 if TYPE_CHECKING:
-    from sparsecrf.files.text import Source
     from sparsecrf.model.model import Model
 
 
@@ -72,9 +74,25 @@ def _margin(model: Model, corpus: Corpus) -> float:
 
 
 def sequences_of(model: Model, source: Source) -> Iterable[Any]:
-    """The sequences of a file as the model takes them: columns for one with a template, else CRFsuite's format."""
+    """The sequences of a file as the model takes them, in the format of its training data."""
+    if model.dense is not None:
+        raise InputError("data: expected a model without vectors, which no file has, found one with them")
+    format, charset = format_for(model, source), charset_for(model, None)
+    if isinstance(format, Records):
+        name = name_of(source)
+        for piece in format.pieces(source):
+            records = _with_labels_or_without(format, charset.decoded(piece, name), name)
+            yield from (record.rows for record in records if record.rows)
+        return
     with decoded(source, charset_for(model, None)) as text:
         if model.template is not None:
             yield from read_columns(text)  # a label after the observations is a column that no line asks for
         else:
             yield from (tokens for tokens, _ in read_crfsuite(text))
+
+
+def _with_labels_or_without(format: Records, piece: Piece, source: str) -> list[Record]:
+    try:
+        return list(format.records(piece, source, True))
+    except InputError:  # no labels, or not everywhere
+        return list(format.records(piece, source, False))

@@ -36,6 +36,10 @@ def runtime() -> bytes:
 
 def trial_data(model: Model, example: str) -> dict[str, Any]:
     """What page/try.js takes. `example` is what is labelled first."""
+    if model.dense is not None:
+        raise InputError("--try: expected a model without vectors, found one with them")
+    if model.template is not None and any(getattr(one, "path", None) is not None for one in model.template.resources):
+        raise InputError("--try: expected a model with the content of its resources, found one trained with --refer")
     return {
         "wasm": _packed(runtime()),
         "model": _packed(model.to_bytes()),

@@ -57,10 +57,11 @@ class Oracle(Protocol):
         sweeps: int,
         max_entries: int,
         thresholds: Floats | None = None,
+        alone: bool = False,
     ) -> tuple[float, Floats]:
         """A dual point with a factor for each sequence (cpp/core/training/sequence_factors.hpp): its entropy, and its
         G [L] on the features at the places `listed`. `total` [L] is the gradient of the data of all shards;
-        `thresholds` [L] stand in place of rho1, if there are groups of features."""
+        `thresholds` [L] stand in place of rho1, if there are groups of features. `alone`: there are no other shards."""
 
     def candidates(self, features: FeatureSet, w: Floats, bound: float) -> Numbers:
         """Screening: numbers, ascending, of all virtual features whose expectation at w could exceed the bound."""

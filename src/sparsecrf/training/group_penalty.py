@@ -177,6 +177,8 @@ class GroupPenalty:
         digest = hashlib.sha256()
         for keys in self.grouping.keys(Cells.of(self.data, self.data.observed)).values():
             digest.update(keys.tobytes())
+        if isinstance(self.grouping, OwnGroups):
+            digest.update(repr(sorted(map(repr, self.grouping.groups.weights.items()))).encode())
         about = {"penalty": self.grouping.name, "group weight": float(self.weight), "groups": digest.hexdigest()}
         return {"rho1": self.rho1, "rho2": self.rho2, **about}
 

@@ -45,7 +45,7 @@ class JsonLines(Records):
     def _record(self, line: str, number: int, where: str, labelled: bool) -> Record:
         try:
             content = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{where}: expected a JSON object, found {line!r:.60} ({error})") from None
         if not isinstance(content, dict) or not ("tokens" in content or "text" in content):
             raise InputError(f'{where}: expected an object with "tokens" or "text", found {line!r:.60}')
@@ -59,7 +59,12 @@ class JsonLines(Records):
 
 
 def _line(content: dict[str, Any]) -> str:
-    return json.dumps(content, ensure_ascii=False) + "\n"
+    text = json.dumps(content, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, which only JSON's own escapes can say
+        text = json.dumps(content)
+    return text + "\n"
 
 
 def _fail(where: str, field: str, expected: str, found: Any) -> NoReturn:

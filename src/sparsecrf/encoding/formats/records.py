@@ -110,7 +110,11 @@ class Records(Format):
                 yield record.rows, [_known(label, record, name) for label in record.labels or ()]
 
     def write_rows(self, sequences: Iterable[Labelled], source: str) -> Iterator[str]:
-        return (self.text(rows, labels) for rows, labels in sequences)
+        for i, (rows, labels) in enumerate(sequences):
+            try:
+                yield self.text(rows, labels)
+            except InputError as error:
+                raise InputError(f"{source}, sequence {i}: {error}") from None
 
     def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
         return ((items_of(rows, template), labels) for rows, labels in self.read_rows(source))

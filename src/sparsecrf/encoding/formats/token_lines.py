@@ -21,6 +21,12 @@ class TokenLines(Records):
             yield _Line(line.split(), number, f"{source}, line {number}", labelled)
 
     def text(self, rows: list[list[str]], labels: list[str]) -> str:
+        for row, label in zip(rows, labels, strict=True):
+            if len(row) != 1 or row[0].split() != [row[0]] or label.split() != [label] or "/" in label:
+                raise InputError(
+                    "expected a token of one word without blanks, and a label without blanks and slashes, found "
+                    f"{' '.join(row)!r:.60} and {label!r:.60}"
+                )
         return " ".join(f"{row[0]}/{label}" for row, label in zip(rows, labels, strict=True)) + "\n"
 
 
