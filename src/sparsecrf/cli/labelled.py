@@ -81,11 +81,11 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
     format.check_template(inputs.features, "--features")
     if inputs.features is not None and inputs.template is not None:
         raise InputError("--features: expected no --template with it, found both")
+    charset = charset_for(init, inputs.encoding)
+    format.check_columns(inputs.ragged, charset.is_bytes, "--")
     has_template = (inputs.template or inputs.features) is not None
     if inputs.ragged and not has_template and (init is None or init.template is None):
         raise InputError("--ragged: expected --template with it, which says what columns are needed, found none")
-    charset = charset_for(init, inputs.encoding)
-    format.check_columns(inputs.ragged, charset.is_bytes, "--")
     template = None
     resources, in_bytes = _resources(inputs), inputs.bytes or charset.is_bytes
     if inputs.template is not None:
