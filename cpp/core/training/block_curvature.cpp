@@ -6,6 +6,7 @@
 #include "core/base/lanes.hpp"
 #include "core/base/parallel.hpp"
 #include "core/corpus/numbering.hpp"
+#include "core/training/item_runs.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -32,21 +33,13 @@ void BlockCurvature::sum(const Potentials& potentials, int every, int threads, s
     for (std::size_t k = 0; k < plan_.items.size(); k += static_cast<std::size_t>(every)) {
         if (plan_.items[k].weight > 0.0) chosen.push_back(k);
     }
-    std::vector<Recursion> recursions;
-    std::vector<OwnedLattice> lattices(static_cast<std::size_t>(threads));
-    for (int k = 0; k < threads; ++k) recursions.emplace_back(potentials, true);
+    ItemRuns runs(plan_, potentials, threads);
     std::vector<Firings> firings(static_cast<std::size_t>(kItemsAtOnce));
     for (std::size_t begin = 0; begin < chosen.size(); begin += static_cast<std::size_t>(kItemsAtOnce)) {
         const auto n =
             static_cast<std::int64_t>(std::min(chosen.size() - begin, static_cast<std::size_t>(kItemsAtOnce)));
-        parallel_for(n, threads, 4, [&](int thread, std::int64_t k) {
-            const Item& item = plan_.items[chosen[begin + static_cast<std::size_t>(k)]];
-            OwnedLattice& lattice = lattices[static_cast<std::size_t>(thread)];
-            lattice.take(corpus_, item.sequence, stride_);
-            lattice.fixed = plan_.fixed_labels(item);
-            Recursion& recursion = recursions[static_cast<std::size_t>(thread)];
-            recursion.forward(lattice);
-            recursion.backward(lattice);
+        const auto number = [&](std::int64_t k) { return chosen[begin + static_cast<std::size_t>(k)]; };
+        runs.run(n, number, [&](int, std::int64_t k, const Item& item, Recursion& recursion, const Lattice& lattice) {
             Firings& out = firings[static_cast<std::size_t>(k)];
             out.weight = item.weight;
             gather(recursion, lattice, out);

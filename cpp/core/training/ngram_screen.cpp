@@ -7,6 +7,7 @@
 #include "core/base/lanes.hpp"
 #include "core/base/parallel.hpp"
 #include "core/corpus/numbering.hpp"
+#include "core/training/item_runs.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -43,21 +44,13 @@ NgramScreen::NgramScreen(const Corpus& corpus, const Plan& plan, const FeatureSe
 void NgramScreen::sum(const Potentials& potentials, int threads, std::span<double> bound, std::span<double> counts) {
     count(counts);
     const std::size_t width = static_cast<std::size_t>(corpus_.n_labels) + 1;
-    std::vector<Recursion> recursions;
-    std::vector<OwnedLattice> lattices(static_cast<std::size_t>(threads));
-    for (int k = 0; k < threads; ++k) recursions.emplace_back(potentials, true);
+    ItemRuns runs(plan_, potentials, threads);
     std::vector<Found> found(static_cast<std::size_t>(kItemsAtOnce));
     const auto n_items = static_cast<std::int64_t>(plan_.items.size());
     for (std::int64_t begin = 0; begin < n_items; begin += kItemsAtOnce) {
         const std::int64_t n = std::min(n_items - begin, kItemsAtOnce);
-        parallel_for(n, threads, 4, [&](int thread, std::int64_t k) {
-            const Item& item = plan_.items[static_cast<std::size_t>(begin + k)];
-            OwnedLattice& lattice = lattices[static_cast<std::size_t>(thread)];
-            lattice.take(corpus_, item.sequence, stride_);
-            lattice.fixed = plan_.fixed_labels(item);
-            Recursion& recursion = recursions[static_cast<std::size_t>(thread)];
-            recursion.forward(lattice);
-            recursion.backward(lattice);
+        const auto number = [&](std::int64_t k) { return static_cast<std::size_t>(begin + k); };
+        runs.run(n, number, [&](int, std::int64_t k, const Item& item, Recursion& recursion, const Lattice& lattice) {
             gather(recursion, item, lattice, found[static_cast<std::size_t>(k)]);
         });
         // The row of a feature belongs to one thread, which adds to it in the order of the positions.

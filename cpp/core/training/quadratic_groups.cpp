@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "core/training/quadratic_point.hpp"
+#include "core/training/quadratic_sweeps.hpp"
 
 namespace sparsecrf {
 namespace {
 
-constexpr double kWorthwhile = 0.3;  // as in quadratic.cpp
 constexpr int kRootSteps = 30;
 constexpr double kRootTolerance = 1e-9;  // of the largest that a weight can be
 
@@ -280,28 +280,8 @@ int minimize_over_groups(const Quadratic& q, const GroupLevels& groups, double r
                          std::span<double> d) {
     const std::size_t n = q.w.size();
     Descent descent(q, groups, radius, d);
-    std::vector<std::size_t> moving;
-    std::vector<double> moves(n);
-    double first = 0.0;
-    int sweeps = 0;
-    while (sweeps < max_sweeps) {
-        moving.clear();
-        descent.sweep(moves);
-        double total = 0.0;
-        for (const double move : moves) total += move;
-        const double least = kWorthwhile * total / static_cast<double>(n);
-        for (std::size_t k = 0; k < n; ++k) {
-            if (moves[k] > least) moving.push_back(k);
-        }
-        ++sweeps;
-        if (first == 0.0) first = total;
-        if (total <= tolerance * first) break;
-        for (int inner = 0; inner < 5 && sweeps < max_sweeps && total > tolerance * first; ++inner, ++sweeps) {
-            total = 0.0;
-            for (const std::size_t k : moving) total += descent.step(k);
-        }
-    }
-    return sweeps;
+    const auto sweep = [&](std::span<double> moves) { descent.sweep(moves); };
+    return descend(n, tolerance, max_sweeps, sweep, [&](std::size_t k) { return descent.step(k); });
 }
 
 }  // namespace sparsecrf

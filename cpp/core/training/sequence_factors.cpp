@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/base/lanes.hpp"
-#include "core/base/parallel.hpp"
 #include "core/corpus/numbering.hpp"
+#include "core/training/item_runs.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -44,10 +44,8 @@ SequenceFactors::SequenceFactors(const Corpus& corpus, const Plan& plan, const F
 }
 
 void SequenceFactors::collect(const Potentials& potentials, const FactorOptions& options, int threads) {
-    std::vector<Recursion> recursions;
-    std::vector<OwnedLattice> lattices(static_cast<std::size_t>(threads));
+    ItemRuns runs(plan_, potentials, threads);
     std::vector<Sums> sums(static_cast<std::size_t>(threads));
-    for (int k = 0; k < threads; ++k) recursions.emplace_back(potentials, true);
     for (Sums& of : sums) {
         of.g.assign(w_.size(), 0.0);
         of.seen.assign(w_.size(), 0);
@@ -57,17 +55,12 @@ void SequenceFactors::collect(const Potentials& potentials, const FactorOptions&
     const auto n_items = static_cast<std::int64_t>(plan_.items.size());
     for (std::int64_t begin = 0; begin < n_items; begin += kItemsAtOnce) {
         const std::int64_t n = std::min(n_items - begin, kItemsAtOnce);
-        parallel_for(n, threads, 4, [&](int thread, std::int64_t k) {
-            const Item& item = plan_.items[static_cast<std::size_t>(begin + k)];
-            OwnedLattice& lattice = lattices[static_cast<std::size_t>(thread)];
-            lattice.take(corpus_, item.sequence, stride_);
-            lattice.fixed = plan_.fixed_labels(item);
-            Recursion& recursion = recursions[static_cast<std::size_t>(thread)];
-            recursion.forward(lattice);
-            recursion.backward(lattice);
-            gradient(recursion, item, lattice, options.thresholds, sums[static_cast<std::size_t>(thread)],
-                     gradients[static_cast<std::size_t>(k)]);
-        });
+        const auto number = [&](std::int64_t k) { return static_cast<std::size_t>(begin + k); };
+        runs.run(n, number,
+                 [&](int thread, std::int64_t k, const Item& item, Recursion& recursion, const Lattice& lattice) {
+                     gradient(recursion, item, lattice, options.thresholds, sums[static_cast<std::size_t>(thread)],
+                              gradients[static_cast<std::size_t>(k)]);
+                 });
         for (std::int64_t k = 0; k < n; ++k) {
             const Gradient& of = gradients[static_cast<std::size_t>(k)];
             const double weight = plan_.items[static_cast<std::size_t>(begin + k)].weight;
