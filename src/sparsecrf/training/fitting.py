@@ -5,16 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from inspect import signature
-from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsecrf._core import Corpus, InputError, StringTable
+from sparsecrf._core import Corpus, InputError
 from sparsecrf.defaults import (
     CHECKPOINT_EVERY,
     GROUP_WEIGHT,
@@ -27,9 +24,6 @@ from sparsecrf.defaults import (
     TOL,
 )
 from sparsecrf.encoding.ngrams import Ngrams
-from sparsecrf.encoding.numbering import Numbering
-from sparsecrf.encoding.vocabulary import Vocabulary
-from sparsecrf.model import Model
 from sparsecrf.shards import Shards
 from sparsecrf.shards.folder import CorpusFolder
 from sparsecrf.training.checkpoint import Checkpoint
@@ -38,9 +32,9 @@ from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.group_penalty import GroupPenalty, penalty_of
 from sparsecrf.training.groups import Asked
 from sparsecrf.training.heldout import Dev, check_same_vocabulary
-from sparsecrf.training.history import REASONS, Record, columns, distance_in_words
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
+from sparsecrf.training.result import Fit
 from sparsecrf.training.solvers.fista import Fista
 from sparsecrf.training.solvers.lbfgs import lbfgs
 from sparsecrf.training.solvers.owlqn import Owlqn
@@ -48,10 +42,8 @@ from sparsecrf.training.solvers.proximal import Proximal
 from sparsecrf.training.solvers.sbcd import Cd, sbcd
 from sparsecrf.training.solvers.sgd import EPOCHS, Sgd, SgdL1
 from sparsecrf.training.solvers.working_set import Callback, Point, Solver, point_at, run
+from sparsecrf.training.starting_weights import Weights
 from sparsecrf.training.stopping import Stopping
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.template import Template
 
 #: The objective never rises, and any tolerance is reached.
 DETERMINISTIC: dict[str, Callable[..., Solver]] = {
@@ -69,164 +61,6 @@ SOLVERS = {**DETERMINISTIC, **STOCHASTIC}
 OVER_SHARDS = ("auto", "owlqn", "lbfgs", "fista")
 #: Minimise penalties over groups of features.
 OVER_GROUPS = ("auto", "fista")
-
-
-@dataclass(frozen=True, repr=False)
-class Fit:
-    """A trained set of weights with its certificate."""
-
-    corpus: Corpus | Shards
-    rho1: float
-    rho2: float
-    numbers: Numbers  #: the features that are not zero, by their number in the virtual space
-    w: Floats  #: their weights
-    objective: float
-    loss: float
-    #: sum of |smallest subgradient| over the virtual space, relative to that at w = 0; infinite if time was up before
-    kkt: float
-    gap: float  #: P(w) - P* is at most this; infinite if labels are missing, or time was up before any bound
-    remaining: float  #: an estimate of P(w) - P*
-    solver: str
-    #: tol, gap, max_iter, time_limit, dev, callback, interrupt, or precision: no step improves any more
-    stopped_by: str
-    history: list[Record]
-    #: How many features of at most two labels it chose from. kkt and gap are over these, and over all label n-grams up
-    #: to `order`.
-    n_features: int
-    order: int | None = ORDER  #: labels of a feature at most; None: no limit
-    ngrams: Ngrams = field(default_factory=Ngrams.none)  #: those of the last numbers, in their order
-    penalty: str = PENALTY  #: its name
-    group_weight: float = GROUP_WEIGHT
-    #: What groups are called, and how many of them have a weight, of how many; largest groups last. Empty: no groups.
-    groups: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return (
-            f"<Fit: rho1 {self.rho1:g}, rho2 {self.rho2:g}, objective {self.objective:.6g}, gap {self.gap:.2g}, "
-            f"kkt {self.kkt:.2g}, {len(self.w)} weights, stopped by {self.stopped_by}>"
-        )
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        from sparsecrf.tables import html_table
-
-        n, iterations = len(self.w), self.history[-1].iter if self.history else 0
-        distance = distance_in_words(self.objective, self.gap, self.remaining)
-        rows = [
-            ["weights", f"{n:,} of {self.n_features:,}"],
-            ["of labels, of label pairs", f"{self.n_unigram:,}, {n - self.n_unigram - self.n_ngram:,}"],
-            *([] if self.order == 2 else [["of longer label n-grams", f"{self.n_ngram:,}"]]),
-            ["rho1, rho2", f"{self.rho1:g}, {self.rho2:g}"],
-            *([["penalty", f"{self.penalty}, group weight {self.group_weight:g}"]] if self.groups else []),
-            *([f"{name} kept", f"{n:,} of {of:,}"] for name, (n, of) in self.groups.items()),
-            ["objective", f"{self.objective:,.6g}, {distance}"],
-            ["relative KKT residual", f"{self.kkt:.2g}"],
-            ["solver", f"{self.solver}, {iterations:,} iterations"],
-            ["stopped", REASONS[self.stopped_by]],
-        ]
-        return html_table("Fit", ["", ""], rows)
-
-    def model(self, vocabulary: Vocabulary, *, template: Template | None = None, n_columns: int = 0) -> Model:
-        """The model, for the vocabulary that encoded the corpus (with this template, from so many columns).
-
-        Names that the vocabulary got later are left out.
-        """
-        from sparsecrf._core import FeatureSet
-
-        vocabulary = vocabulary.first(self.corpus.n_labels, self.corpus.n_attributes)
-        Y, X = self.corpus.n_labels, self.corpus.n_attributes
-        features = FeatureSet.from_numbers(Y, X, self.numbers, self.ngrams.table(Y))
-        return Model(
-            vocabulary, features, self.w, template=template, n_columns=n_columns, training=self.training_record()
-        )
-
-    def _group_record(self) -> dict[str, Any]:
-        """What a model file keeps of the groups."""
-        return {
-            "penalty": self.penalty,
-            "group_weight": self.group_weight,
-            "groups": {name: list(counts) for name, counts in self.groups.items()},
-        }
-
-    @property
-    def n_unigram(self) -> int:
-        """How many of the weights are of single labels; the others are of label pairs and longer n-grams."""
-        return int((self.numbers < Numbering.of(self.corpus).first_bigram).sum())
-
-    @property
-    def n_ngram(self) -> int:
-        """How many of the weights are of three labels or more."""
-        return len(self.ngrams.attribute)
-
-    def training_record(self) -> dict[str, Any]:
-        """How the weights were found, in JSON values: None for what is not finite; the history by columns, thinned."""
-        numbers = {
-            name: getattr(self, name) for name in ("rho1", "rho2", "objective", "loss", "kkt", "gap", "remaining")
-        }
-        counts = {
-            "iterations": self.history[-1].iter if self.history else 0,
-            "features": self.n_features,
-            "sequences": self.corpus.n_sequences,
-            "tokens": self.corpus.n_tokens,
-        }
-        finite = {name: float(value) if isfinite(value) else None for name, value in numbers.items()}
-        return {
-            **finite,
-            "solver": self.solver,
-            "stopped_by": self.stopped_by,
-            **counts,
-            **({} if self.order == 2 else {"order": self.order}),
-            **(self._group_record() if self.groups else {}),
-            "version": version("sparsecrf"),
-            "history": columns(self.history),
-        }
-
-
-@dataclass(frozen=True)
-class Weights:
-    """Weights to start from."""
-
-    numbers: Numbers  #: features by their number in the virtual space, ascending
-    w: Floats
-    ngrams: Ngrams = field(default_factory=Ngrams.none)  #: those of the last numbers, in their order
-
-
-def weights_in(model: Model, vocabulary: Vocabulary) -> Weights:
-    """The weights of a model by the ids of another vocabulary, as far as it has the names."""
-    numbering = Numbering(len(vocabulary.labels), len(vocabulary.attributes))
-    features, n_unigram = model.features, model.features.n_unigram
-    label = _ids([*model.labels], vocabulary.labels, start=numbering.n_labels)
-    names = model.vocabulary.attributes
-    attribute = _ids([names[k] for k in range(len(names))], vocabulary.attributes)
-    x = attribute[np.concatenate([features.unigram_attribute, features.bigram_attribute])]
-    y = label[np.concatenate([features.unigram_label, features.bigram_label])]
-    previous = label[features.bigram_previous]
-    numbers = numbering.unigram(x, y)
-    numbers[n_unigram:] = numbering.bigram(x[n_unigram:], previous, y[n_unigram:])
-    known = (x >= 0) & (y >= 0)
-    known[n_unigram:] &= previous >= 0
-    order = np.argsort(numbers[known])
-    numbers, w = numbers[known][order], model.w[: len(known)][known][order]
-    if not features.n_ngram:
-        return Weights(numbers, w)
-    ngrams, kept = _renamed(Ngrams.of(features), attribute, label)
-    places = numbering.first_ngram + np.arange(len(ngrams.attribute))
-    return Weights(np.concatenate([numbers, places]), np.concatenate([w, model.w[len(known) :][kept]]), ngrams)
-
-
-def _renamed(ngrams: Ngrams, attribute: Numbers, label: Numbers) -> tuple[Ngrams, NDArray[np.bool_]]:
-    """The n-grams with other ids for attributes and labels, and which of them have no -1 among these."""
-    x, labels = attribute[ngrams.attribute], label[ngrams.labels]
-    which = np.repeat(np.arange(len(x)), ngrams.length)
-    kept = (x >= 0) & (np.bincount(which[labels < 0], minlength=len(x)) == 0)
-    return Ngrams(x[kept].astype(np.int32), ngrams.length[kept], labels[kept[which]].astype(np.int32)), kept
-
-
-def _ids(names: list[str], table: StringTable, start: int | None = None) -> Numbers:
-    """The ids of names in a table, -1 for those it does not have; `start` is added as that of the start label."""
-    found = [table.find(name) for name in names]
-    ids = [-1 if k is None else k for k in found]
-    return np.array(ids if start is None else [*ids, start], dtype=np.int64)
 
 
 def fit(

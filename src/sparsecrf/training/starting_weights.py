@@ -1,0 +1,62 @@
+"""Weights to start training from: those of a model, by the ids of another vocabulary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf._core import StringTable
+from sparsecrf.encoding.ngrams import Ngrams
+from sparsecrf.encoding.numbering import Numbering
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.model import Model
+from sparsecrf.training.feature_sets import Floats, Numbers
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights to start from."""
+
+    numbers: Numbers  #: features by their number in the virtual space, ascending
+    w: Floats
+    ngrams: Ngrams = field(default_factory=Ngrams.none)  #: those of the last numbers, in their order
+
+
+def weights_in(model: Model, vocabulary: Vocabulary) -> Weights:
+    """The weights of a model by the ids of another vocabulary, as far as it has the names."""
+    numbering = Numbering(len(vocabulary.labels), len(vocabulary.attributes))
+    features, n_unigram = model.features, model.features.n_unigram
+    label = _ids([*model.labels], vocabulary.labels, start=numbering.n_labels)
+    names = model.vocabulary.attributes
+    attribute = _ids([names[k] for k in range(len(names))], vocabulary.attributes)
+    x = attribute[np.concatenate([features.unigram_attribute, features.bigram_attribute])]
+    y = label[np.concatenate([features.unigram_label, features.bigram_label])]
+    previous = label[features.bigram_previous]
+    numbers = numbering.unigram(x, y)
+    numbers[n_unigram:] = numbering.bigram(x[n_unigram:], previous, y[n_unigram:])
+    known = (x >= 0) & (y >= 0)
+    known[n_unigram:] &= previous >= 0
+    order = np.argsort(numbers[known])
+    numbers, w = numbers[known][order], model.w[: len(known)][known][order]
+    if not features.n_ngram:
+        return Weights(numbers, w)
+    ngrams, kept = _renamed(Ngrams.of(features), attribute, label)
+    places = numbering.first_ngram + np.arange(len(ngrams.attribute))
+    return Weights(np.concatenate([numbers, places]), np.concatenate([w, model.w[len(known) :][kept]]), ngrams)
+
+
+def _renamed(ngrams: Ngrams, attribute: Numbers, label: Numbers) -> tuple[Ngrams, NDArray[np.bool_]]:
+    """The n-grams with other ids for attributes and labels, and which of them have no -1 among these."""
+    x, labels = attribute[ngrams.attribute], label[ngrams.labels]
+    which = np.repeat(np.arange(len(x)), ngrams.length)
+    kept = (x >= 0) & (np.bincount(which[labels < 0], minlength=len(x)) == 0)
+    return Ngrams(x[kept].astype(np.int32), ngrams.length[kept], labels[kept[which]].astype(np.int32)), kept
+
+
+def _ids(names: list[str], table: StringTable, start: int | None = None) -> Numbers:
+    """The ids of names in a table, -1 for those it does not have; `start` is added as that of the start label."""
+    found = [table.find(name) for name in names]
+    ids = [-1 if k is None else k for k in found]
+    return np.array(ids if start is None else [*ids, start], dtype=np.int64)
