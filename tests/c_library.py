@@ -12,9 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 HEADER = ROOT / "cpp" / "c" / "sparsecrf.h"
 EXAMPLES = ROOT / "examples" / "c"
-
-
 PACKAGE = ROOT / "build" / "npm"  # of `make wasm`
+MAC = sys.platform == "darwin"
+NAME = "libsparsecrf.dylib" if MAC else "libsparsecrf.so"
+NAME_WITH_ABI = "libsparsecrf.1.dylib" if MAC else "libsparsecrf.so.1"
 
 
 def tool(name: str) -> str | None:
@@ -33,7 +34,7 @@ def library() -> Path:
     if cmake is None or not (build / "build.ninja").exists():
         pytest.skip("expected cmake and build/venv, in which the module was built, found neither or one")
     subprocess.run([cmake, "--build", build, "--target", "sparsecrf"], check=True, capture_output=True)
-    return build / "cpp" / "c" / "libsparsecrf.so"
+    return build / "cpp" / "c" / NAME
 
 
 def compiled(source: Path, folder: Path, *flags: str) -> Path:
