@@ -153,7 +153,8 @@ sanitize: .venv-sanitize/installed
 		.venv-sanitize/bin/python -m pytest --capture=sys $(PYTEST_ARGS)
 
 # ---- A release: sdist and wheels, audited, installed without a compiler, tested; the core on other systems (release/).
-# WHEELS_ARGS="STEP ... --tests 'tests/test_model.py'" does less. Needs Python 3.11 or later here and one from 3.12 on.
+# WHEELS_ARGS="STEP ... --tests 'tests/test_model.py'" does less. Needs Python 3.11 or later here, one from 3.12 on, and
+# Emscripten.
 IN_RELEASE = PATH="$(abspath .venv-release/bin):$$PATH" .venv-release/bin/python
 
 wheels: .venv-release/release
@@ -161,7 +162,7 @@ wheels: .venv-release/release
 
 # The tests on Python 3.10 to 3.14 with the oldest and newest dependencies; MATRIX_ARGS="3.10 --only oldest" does less.
 test-matrix: .venv-release/release
-	$(IN_RELEASE) release/wheels.py sdist wheels
+	$(IN_RELEASE) release/wheels.py sdist wasm wheels
 	$(IN_RELEASE) release/matrix.py $(MATRIX_ARGS)
 
 .venv-release/release: .venv-release/tools

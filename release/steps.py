@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,12 @@ def run(*command: object, env: Mapping[str, str] | None = None, cwd: Path = ROOT
     return done.stdout
 
 
+def _processor_seconds() -> float:
+    """Of all programs that ran and ended: what a step costs whatever else the machine does."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 class Report:
     """What was done, and how long it took: printed at once, kept in WORK/report.json for the next run."""
 
@@ -37,18 +44,23 @@ class Report:
         """Times a step. What it appends to the list is its result."""
         print(f"{name} ...", flush=True)
         results: list[str] = []
-        began = time.monotonic()
+        began, used = time.monotonic(), _processor_seconds()
         yield results
-        seconds = round(time.monotonic() - began, 1)
-        self.rows[name] = [seconds, "; ".join(results)]
+        seconds, used = round(time.monotonic() - began, 1), round(_processor_seconds() - used, 1)
+        self.rows[name] = [seconds, used, "; ".join(results)]
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.write_text(json.dumps(self.rows, indent=1))
-        print(f"{name}: {seconds} s  {'; '.join(results)}", flush=True)
+        print(f"{name}: {seconds} s ({used} s of processor)  {'; '.join(results)}", flush=True)
+
+    def leave_out(self, name: str, reason: str) -> None:
+        """Notes a step that cannot be done here."""
+        self.rows[name] = ["", "", f"not done: {reason}"]
+        print(f"{name}: not done: {reason}", flush=True)
 
     def table(self) -> str:
         """All steps so far, as a table of Markdown."""
-        lines = ["| step | seconds | result |", "|---|---|---|"]
-        return "\n".join(lines + [f"| {name} | {row[0]} | {row[1]} |" for name, row in self.rows.items()])
+        lines = ["| step | seconds | of processor | result |", "|---|---|---|---|"]
+        return "\n".join(lines + [f"| {name} | {' | '.join(map(str, row))} |" for name, row in self.rows.items()])
 
 
 def only(files: Sequence[Path], what: str) -> Path:

@@ -3,6 +3,7 @@
     python release/wheels.py [STEP ...] [--tests ARGUMENTS]
 
 sdist     built, unpacked; everything else is built from it, as users would
+wasm      the labeller for `sparsecrf report --try`, which goes into every wheel (Emscripten)
 wheels    for manylinux x86-64: one for each Python before 3.12 that is here, one for all later ones (stable ABI)
 core      the core's test programs for the same target
 install   each into a fresh environment without compilers, timed; the tests of the sdist run there
@@ -16,11 +17,13 @@ Without names, all of them in this order. Results, logs and caches stay in build
 from __future__ import annotations
 
 import argparse
+import gzip
 import os
 import shlex
 import shutil
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 
 from pythons import VERSIONS, environment, find_python, path_without_compilers
@@ -31,11 +34,16 @@ from zig import environment as build_environment
 
 POLICY = f"manylinux_{GLIBC.replace('.', '_')}"
 DIST = WORK / "dist"  # what a release uploads
+LABELLER = "sparsecrf.wasm"
 
 
 def source() -> Path:
     """The sdist, unpacked."""
     return only([*(WORK / "source").glob("sparsecrf-*")], "unpacked sdist; make it with the step `sdist`")
+
+
+def wasm() -> Path:
+    return source() / "build" / "npm" / LABELLER
 
 
 def make_sdist(report: Report) -> None:
@@ -50,6 +58,20 @@ def make_sdist(report: Report) -> None:
         results.append(f"{file.name}, {file.stat().st_size / 1e6:.2f} MB")
 
 
+def build_wasm(report: Report) -> None:
+    """sparsecrf.wasm and its npm package, among the sources: where the tests look for them."""
+    if not shutil.which("emcmake"):
+        raise SystemExit("expected Emscripten (emcmake) on the path, found none. Debian: apt-get install emscripten")
+    with report.step("wasm") as results:
+        build = WORK / "wasm"
+        configure = ["cmake", "-S", source(), "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+        run("emcmake", *configure, log="wasm-configure")
+        run("cmake", "--build", build, log="wasm-build")
+        run(sys.executable, source() / "cpp" / "wasm" / "assemble.py", build / "cpp" / "wasm" / LABELLER, wasm().parent)
+        size = len(gzip.compress(wasm().read_bytes(), 9))
+        results.append(f"{wasm().stat().st_size / 1e3:.0f} kB, {size / 1e3:.0f} kB compressed")
+
+
 def build_wheel(python: Path, version: str, name: str) -> Path:
     """A wheel for a target, as the compiler leaves it."""
     tools = environment(python, WORK / f"build-{version}", "--group", f"{ROOT}/pyproject.toml:build")
@@ -60,7 +82,7 @@ def build_wheel(python: Path, version: str, name: str) -> Path:
         arguments.append(
             f"-DSPARSECRF_STUB={only([*WORK.glob('x86_64-*/_core.pyi')][:1], 'stub of a wheel for x86-64')}"
         )
-    env["CMAKE_ARGS"] = shlex.join(arguments)
+    env["CMAKE_ARGS"] = shlex.join([*arguments, f"-DSPARSECRF_WASM={wasm()}"])
     raw = WORK / f"raw-{name}-{version}"
     shutil.rmtree(raw, ignore_errors=True)
     call = [tools, "-m", "pip", "wheel", "-v", "--no-deps", "--no-build-isolation", "-w", raw]
@@ -89,6 +111,9 @@ def audit(raw: Path) -> Path:
     run(sys.executable, "-m", "twine", "check", "--strict", wheel)
     if ".libs/" in shown:
         raise SystemExit(f"expected a wheel without bundled libraries, found\n{shown}")
+    with zipfile.ZipFile(wheel) as archive:
+        if archive.read(f"sparsecrf/report/page/{LABELLER}") != wasm().read_bytes():
+            raise SystemExit(f"{wheel.name}: expected the labeller of the step `wasm`, found another")
     return wheel
 
 
@@ -143,6 +168,7 @@ def main() -> None:
     report = Report()
     steps = {
         "sdist": lambda: make_sdist(report),
+        "wasm": lambda: build_wasm(report),
         "wheels": lambda: wheels_here(report),
         "core": lambda: check_system("x86_64", report, source()),
         "install": lambda: install(report, arguments.tests),

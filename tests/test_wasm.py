@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from c_library import EXAMPLES, PACKAGE
+from c_library import EXAMPLES, PACKAGE, ROOT, tool
 from newswire import sentences
 from reports import small_model
 from sparsecrf import BIAS, CRF, InputError, Model
@@ -145,3 +145,64 @@ def test_program_says_what_is_missing(program, monkeypatch):
     else:
         assert "`make wasm` builds it" in done.err
         assert not (program.directory / "page.html").exists()
+
+
+# ---- The package takes no labeller of other sources.
+@pytest.fixture
+def small_sources(tmp_path):
+    """A folder with what the digest is of, and a labeller that was built from it."""
+    for name in ("CMakeLists.txt", "pyproject.toml", "cpp/wasm/CMakeLists.txt", "cpp/c/a.h", "cpp/core/base/b.cpp"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text('[project]\nversion = "1"\nlist = [a;b]\n')
+    (tmp_path / "sparsecrf.wasm").write_bytes(b"\0asm")
+    cmake_script(f"-DROOT={tmp_path}", f"-DWASM={tmp_path / 'sparsecrf.wasm'}", "-P", RULES)
+    return tmp_path
+
+
+RULES = ROOT / "cpp" / "wasm" / "sources.cmake"
+
+
+def cmake_script(*arguments):
+    if (cmake := tool("cmake")) is None:
+        pytest.skip("expected cmake, found none")
+    return subprocess.run([cmake, *map(str, arguments)], capture_output=True, text=True)
+
+
+def install_labeller(folder, required="OFF"):
+    """Whether it was installed; the status, and what CMake said."""
+    rule = folder / "rule.cmake"
+    rule.write_text(
+        f"include([[{RULES}]])\nsparsecrf_install_wasm([[{folder}]] [[{folder}/sparsecrf.wasm]] {required})\n"
+    )
+    target = folder / "installed"
+    shutil.rmtree(target, ignore_errors=True)
+    done = cmake_script(f"-DCMAKE_INSTALL_PREFIX={target}", "-P", rule)
+    return (target / "sparsecrf" / "report" / "page" / "sparsecrf.wasm").exists(), done.returncode, done.stderr
+
+
+def test_a_labeller_of_these_sources_is_installed(small_sources):
+    assert install_labeller(small_sources) == (True, 0, "")
+    for file in small_sources.rglob("*.[cht][px]*"):  # line ends of another system
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    (small_sources / "cpp" / "core" / "training").mkdir()
+    (small_sources / "cpp" / "core" / "training" / "c.cpp").write_text("no part of it")
+    assert install_labeller(small_sources, "ON") == (True, 0, "")
+
+
+@pytest.mark.parametrize(
+    "changed", ["cpp/core/base/b.cpp", "cpp/core/base/new.hpp", "pyproject.toml", "sparsecrf.wasm.sources"]
+)
+def test_a_labeller_of_other_sources_is_left_out(small_sources, changed):
+    (small_sources / changed).write_text('version = "2"\n')
+    installed, status, said = install_labeller(small_sources)
+    assert (installed, status) == (False, 0)
+    assert "`make wasm` builds it again" in " ".join(said.split())
+    installed, status, said = install_labeller(small_sources, "ON")
+    assert (installed, status) == (False, 1)
+    assert "expected one of the sources" in said
+
+
+def test_no_labeller(small_sources):
+    (small_sources / "sparsecrf.wasm").unlink()
+    assert install_labeller(small_sources) == (False, 0, "")
+    assert install_labeller(small_sources, "ON")[:2] == (False, 1)

@@ -15,7 +15,8 @@ def main(wasm: str, folder: str) -> None:
     for name in ("sparsecrf.d.ts", "README.md"):
         shutil.copy(HERE / "package" / name, target)
     shutil.copy(ROOT / "LICENSE", target)
-    shutil.copy(wasm, target / "sparsecrf.wasm")
+    for ending in ("", ".sources"):  # the digest of the sources stays beside it; npm leaves it out
+        shutil.copy(f"{wasm}{ending}", target / f"sparsecrf.wasm{ending}")
     (version,) = re.findall(r'^version = "([^"]+)"', (ROOT / "pyproject.toml").read_text(), flags=re.M)
     described = (HERE / "package" / "package.json").read_text()
     (target / "package.json").write_text(described.replace("VERSION", version))
