@@ -1,10 +1,10 @@
 """The paper's experiments on small made-up data: they run, they resume, and what they state holds there too."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -150,7 +150,9 @@ def test_results_become_pages(data, out, tmp_path):
     assert "| coordinate-wise |" in readme
     assert "(record/coordinatewise.svg)" in readme
     assert (tmp_path / "record" / "coordinatewise.svg").exists()
-    assert f"| {time.strftime('%Y-%m-%d')} | `make experiments ONLY=coordinatewise`" in results
+    date = json.loads((out / "coordinatewise" / "numbers.json").read_text())["date"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", date)
+    assert f"| {date} | `make experiments ONLY=coordinatewise`" in results
     assert "`make experiments ONLY=many-labels`" in results, "what was not run again stays as it was recorded"
     assert "instruction set" in results
 
