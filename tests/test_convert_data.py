@@ -6,7 +6,7 @@ import pytest
 
 from sparsecrf import InputError, Template
 from sparsecrf.encoding.convert import converted
-from sparsecrf.encoding.formats import COLUMNS, CRFSUITE
+from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, base
 from sparsecrf.files.crfsuite import read_crfsuite
 
 TEXT = b"a:b D O\nc N B\n\nd\\ V O\n"
@@ -25,6 +25,14 @@ def test_attributes_of_a_template():
 def test_columns_without_a_template():
     text = "".join(converted(io.BytesIO(TEXT), COLUMNS, CRFSUITE))
     assert text.splitlines()[0] == "O\tU0\\:a\\:b\tU1\\:D"
+
+
+def test_columns_without_a_template_make_one_only(monkeypatch):
+    made = []
+    monkeypatch.setattr(base, "Template", lambda *given, **how: made.append(given) or Template(*given, **how))
+    text = "".join(converted(io.BytesIO(b"a b c d e f g O\n\n" * 50), COLUMNS, CRFSUITE))
+    assert text.count("U6\\:g") == 50
+    assert len(made) <= 1  # 0: it was kept from before
 
 
 def test_there_and_back():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from sparsecrf._core import InputError, TextEncoder
@@ -123,24 +124,36 @@ class Format(ABC):
         return (labels for _, labels in self.read(source))
 
 
-def items_of(rows: list[list[str]], template: Template | None) -> list[list[tuple[str, float]]]:
+def items_of(sequences: Iterable[Labelled], template: Template | None) -> Iterator[Items]:
     """The attributes of rows of columns for a format that has attributes: those of a template's lines U.
 
     Plain transitions (a bare B) need no mention. Without a template the columns themselves are the attributes. Lines *
     and other lines B are an error: attributes of other formats do not condition label pairs.
     """
-    if template is None:
-        template = Template("".join(f"U{k}:%x[0,{k}]\n" for k in range(len(rows[0]))), source="columns")
+    if template is not None:
+        _check_only_unigrams(template)
+    for rows, labels in sequences:
+        used = _columns_as_attributes(len(rows[0])) if template is None else template
+        kinds = used.kinds
+        tokens = [
+            [(name, 1.0) for name, kind in zip(names, kinds, strict=True) if kind == "U"]
+            for names in used.attributes(rows)
+        ]
+        yield tokens, labels
+
+
+@lru_cache(maxsize=8)
+def _columns_as_attributes(n: int) -> Template:
+    return Template("".join(f"U{k}:%x[0,{k}]\n" for k in range(n)), source="columns")
+
+
+def _check_only_unigrams(template: Template) -> None:
     for kind, varies in zip(template.kinds, template.varies, strict=True):
         if kind in "*T" or (kind == "B" and varies):
             raise InputError(
                 "template: expected no attribute that conditions label pairs, which other formats do not have, "
                 f"found a line {kind}... with it"
             )
-    return [
-        [(name, 1.0) for name, kind in zip(names, template.kinds, strict=True) if kind == "U"]
-        for names in template.attributes(rows)
-    ]
 
 
 def rows_of(sequences: Iterable[Items], source: str) -> Iterator[Labelled]:

@@ -44,7 +44,7 @@ class Columns(Format):
 
     def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
         """A template's lines U make the attributes; see `items_of`."""
-        return ((items_of(rows, template), labels) for rows, labels in self.read_rows(source))
+        return items_of(self.read_rows(source), template)
 
     def write(self, sequences: Iterable[Items], source: str) -> Iterator[str]:
         """A column for each attribute, the label last; see `rows_of`."""

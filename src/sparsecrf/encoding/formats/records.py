@@ -117,7 +117,7 @@ class Records(Format):
                 raise InputError(f"{source}, sequence {i}: {error}") from None
 
     def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
-        return ((items_of(rows, template), labels) for rows, labels in self.read_rows(source))
+        return items_of(self.read_rows(source), template)
 
     def write(self, sequences: Iterable[Items], source: str) -> Iterator[str]:
         return self.write_rows(rows_of(sequences, source), source)
