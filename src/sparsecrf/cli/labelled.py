@@ -38,10 +38,6 @@ class Labelled:
     encoding: str = UTF8  #: of the files
     format: str = ""  #: of the files, if it is one that `label` must be told of
 
-    def ngram_attributes(self) -> list[int] | None:
-        """The attributes that condition label n-grams of three labels or more; None: all that condition pairs."""
-        return None if self.template is None else self.template.ngram_attributes(self.vocabulary.attributes)
-
     def model(self, found: Fit) -> Model:
         """The model of a fit to the training data."""
         made = found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)

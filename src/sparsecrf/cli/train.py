@@ -205,6 +205,7 @@ def train(
     it came. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with status 130.
     """
     from sparsecrf.cli.train_report import closing, size, summary, taken
+    from sparsecrf.encoding.template import ngram_attributes
     from sparsecrf.model import Model
     from sparsecrf.progress import say
     from sparsecrf.training import weights_in
@@ -218,7 +219,7 @@ def train(
             labelled.corpus,
             observed_only=fitting.observed_only,
             order=fitting.order,
-            ngram_attributes=labelled.ngram_attributes(),
+            ngram_attributes=ngram_attributes(labelled.template, labelled.vocabulary.attributes),
             threads=fitting.threads,
         )
         say(size(labelled, data.n_virtual()), quiet=shown.quiet)

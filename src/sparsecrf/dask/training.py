@@ -15,7 +15,7 @@ from sparsecrf.dask.partitions import How
 from sparsecrf.defaults import SOLVER
 from sparsecrf.encoding.encode import encode_files
 from sparsecrf.encoding.formats import format_named
-from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.template import Template, ngram_attributes
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.model import Model
 from sparsecrf.training import OVER_SHARDS, Fit, fit, weights_in
@@ -74,7 +74,7 @@ def train(
             solver=solver,
             dev=None if dev is None else encode_dev(data, dev, how),
             init=None if init_model is None else weights_in(init_model, data.vocabulary),
-            ngram_attributes=None if template is None else template.ngram_attributes(data.vocabulary.attributes),
+            ngram_attributes=ngram_attributes(data.template, data.vocabulary.attributes),
             **options,
         )
     finally:

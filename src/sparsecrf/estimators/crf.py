@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsecrf.defaults import GROUP_WEIGHT, ORDER, PENALTY, RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.resources import Resource
-from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.template import Template, ngram_attributes
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.answering import BaseCRF
 from sparsecrf.estimators.frames import Groups
@@ -182,7 +182,7 @@ class CRF(BaseCRF):
                 data.corpus,
                 rho1=self.rho1,
                 order=self.order,
-                ngram_attributes=data.ngram_attributes(),
+                ngram_attributes=ngram_attributes(data.template, data.vocabulary.attributes),
                 init=None if init is None else weights_in(init, data.vocabulary),
                 dev=None if dev is None else self._encoded_dev(data, dev, groups),
                 patience=self.patience,
@@ -222,7 +222,7 @@ class CRF(BaseCRF):
             return path(
                 data.corpus,
                 order=self.order,
-                ngram_attributes=data.ngram_attributes(),
+                ngram_attributes=ngram_attributes(data.template, data.vocabulary.attributes),
                 n_rho=n_rho,
                 rho_min_ratio=rho_min_ratio,
                 rho1=falling(rho1s),

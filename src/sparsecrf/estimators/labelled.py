@@ -61,10 +61,6 @@ class Encoding:
             return corpus
         return self.dense.added(corpus, reader.matrix(), self.vocabulary.attributes)
 
-    def ngram_attributes(self) -> list[int] | None:
-        """The attributes that condition label n-grams of three labels or more; None: all that condition pairs."""
-        return None if self.template is None else self.template.ngram_attributes(self.vocabulary.attributes)
-
     def model(self, found: Fit) -> Model:
         made = found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
         made.dense = self.dense
