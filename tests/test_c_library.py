@@ -167,10 +167,13 @@ def test_python_and_c_unpack_alike(functions, tmp_path):
         packer = zlib.compressobj(level, zlib.DEFLATED, 15, 9, strategy)
         assert accepted(packer.compress(content) + packer.flush())
     packed = zlib.compress(content)
-    for _ in range(60):
+    for at in (*(rng.randrange(len(packed)) for _ in range(60)), -1, -2, -3, -4):  # the last four are the checksum
         damaged = bytearray(packed)
-        damaged[rng.randrange(len(packed) - 4)] ^= 1 << rng.randrange(8)
+        damaged[at] ^= 1 << rng.randrange(8)
         assert not accepted(bytes(damaged))
+    for n in range(1, 6):
+        assert not accepted(packed[:-n])
+    assert not accepted(packed + b"\0")
     assert not accepted(packed, bytes=len(content) - 2)
     assert not accepted(packed, sha256="0" * 64)
     assert not accepted(packed, kind="other")

@@ -36,6 +36,7 @@ class Bits {
         at_ += n;
         return bytes_.substr(at_ - n, n);
     }
+    bool at_end() const { return at_ == bytes_.size(); }
 
    private:
     std::string_view bytes_;
@@ -93,6 +94,23 @@ constexpr std::uint16_t kDistanceBase[30] = {1,    2,    3,    4,    5,    7,   
                                              1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
 constexpr std::uint8_t kDistanceExtra[30] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
                                              6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
+
+// Adler-32 (RFC 1950, 9): with a = 1 + the sum of the bytes and b = the sum of all values that a has had, both modulo
+// 65521, it is 65536 b + a.
+std::uint32_t adler32(std::string_view bytes) {
+    constexpr std::uint32_t kModulus = 65521;
+    constexpr std::size_t kAtOnce = 5552;  // so many bytes cannot make b overflow
+    std::uint32_t a = 1, b = 0;
+    for (std::size_t begin = 0; begin < bytes.size(); begin += kAtOnce) {
+        for (const char c : bytes.substr(begin, kAtOnce)) {
+            a += static_cast<unsigned char>(c);
+            b += a;
+        }
+        a %= kModulus;
+        b %= kModulus;
+    }
+    return b << 16 | a;
+}
 
 struct Inflater {
     Bits bits;
@@ -188,6 +206,10 @@ struct Inflater {
                     fail("a kind of block that there is");
             }
         }
+        std::uint32_t promised = 0;  // the highest byte comes first
+        for (const char c : bits.whole_bytes(4)) promised = promised << 8 | static_cast<unsigned char>(c);
+        if (promised != adler32(out)) throw InputError("zlib: expected the checksum of the content, found another");
+        if (!bits.at_end()) throw InputError("zlib: expected nothing behind the checksum, found more bytes");
     }
 };
 

@@ -170,6 +170,8 @@ def _unpacked(record: dict[str, Any], where: str) -> bytes:
         if record["bytes"] // _MOST_TIMES > len(packed):
             raise ValueError(f"{record['bytes']} bytes from {len(packed)}")
         content = unpacker.decompress(packed, record["bytes"] + 1)
+        if not unpacker.eof or unpacker.unused_data:  # it ends with its checksum
+            raise ValueError("a stream that does not end where it should")
     except (ValueError, zlib.error) as error:
         raise InputError(f"{where}: expected the packed content of {record['name']!r:.40}, found {error}") from error
     return content
