@@ -14,15 +14,6 @@ namespace nb = nanobind;
 namespace sparsecrf::bindings {
 namespace {
 
-constexpr const char* kKinds[] = {"lexicon", "clusters", "classes"};  // in the order of Resource::Kind
-
-Resource::Kind kind_named(std::string_view name) {
-    for (int k = 0; k < 3; ++k) {
-        if (name == kKinds[k]) return static_cast<Resource::Kind>(k);
-    }
-    throw InputError(message("kind: expected lexicon, clusters or classes, found '", name, "'"));
-}
-
 // Calls f(words) for each line of a piece; `columns`: for each sequence of a column file, whose words are the first column.
 template <class Function>
 void each_sentence(std::string_view piece, bool columns, Function f) {
@@ -97,13 +88,13 @@ void bind_resource(nb::module_& m) {
         .def(
             "__init__",
             [](Resource* self, std::string name, std::string_view kind, nb::bytes content, const std::string& source) {
-                new (self)
-                    Resource(std::move(name), kind_named(kind), std::string(content.c_str(), content.size()), source);
+                new (self) Resource(std::move(name), Resource::kind_named(kind, "kind"),
+                                    std::string(content.c_str(), content.size()), source);
             },
             nb::arg("name"), nb::arg("kind"), nb::arg("content"), nb::arg("source"))
         .def_prop_ro("name", &Resource::name)
         .def_prop_ro(
-            "kind", [](const Resource& resource) { return kKinds[static_cast<int>(resource.kind())]; },
+            "kind", [](const Resource& resource) { return Resource::kKinds[static_cast<int>(resource.kind())]; },
             "lexicon, clusters or classes")
         .def_prop_ro(
             "content",

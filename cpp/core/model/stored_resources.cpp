@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
-#include <optional>
 
 #include "core/base/error.hpp"
 #include "core/base/file_memory.hpp"
@@ -14,13 +13,6 @@ namespace sparsecrf {
 namespace {
 
 constexpr std::size_t kMostTimes = 64;  // content may be larger than it is packed; as in Python (encoding/resources.py)
-
-std::optional<Resource::Kind> kind_named(const std::string& name) {
-    if (name == "lexicon") return Resource::Kind::lexicon;
-    if (name == "clusters") return Resource::Kind::clusters;
-    if (name == "classes") return Resource::Kind::classes;
-    return std::nullopt;
-}
 
 // Whether these members are texts and there are no others but, if it has to be, `bytes`, a whole number.
 bool has_texts(const Json& record, std::initializer_list<const char*> names, bool bytes) {
@@ -76,8 +68,7 @@ std::shared_ptr<const Resource> read_resource(const Json& record, const std::str
     if (!good) throw InputError(source + ": expected the record of a resource, found something else");
     const std::string &name = record.find("name")->text, &kind = record.find("kind")->text;
     const std::string where = message(source, ": ", kind, ' ', name);
-    const auto known = kind_named(kind);
-    if (!known) throw InputError(message(where, ": expected lexicon, clusters or classes, found '", kind, "'"));
+    const Resource::Kind known = Resource::kind_named(kind, where);
     std::string content = refers ? file_content(record.find("path")->text, where, source) : unpacked(record, where);
     Sha256 hash;
     hash.update(content);
@@ -87,7 +78,7 @@ std::shared_ptr<const Resource> read_resource(const Json& record, const std::str
                                  ": expected the file that the model was trained with, with the SHA-256 checksum ",
                                  record.find("sha256")->text, ", found another"));
     }
-    return std::make_shared<Resource>(name, *known, std::move(content), where);
+    return std::make_shared<Resource>(name, known, std::move(content), where);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "core/text/resource.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/base/error.hpp"
 #include "core/base/utf8.hpp"
@@ -39,6 +40,13 @@ std::string_view file_of(Resource::Kind kind) {
 }
 
 }  // namespace
+
+Resource::Kind Resource::kind_named(std::string_view name, std::string_view where) {
+    for (int k = 0; k < static_cast<int>(std::size(kKinds)); ++k) {
+        if (name == kKinds[k]) return static_cast<Kind>(k);
+    }
+    throw InputError(message(where, ": expected lexicon, clusters or classes, found '", utf8_prefix(name, 40), "'"));
+}
 
 Resource::Resource(std::string name, Kind kind, std::string content, const std::string& source)
     : name_(std::move(name)), kind_(kind), content_(std::move(content)) {

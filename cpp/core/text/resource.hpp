@@ -31,6 +31,9 @@ struct LexiconMarks {
 class Resource {
    public:
     enum class Kind { lexicon, clusters, classes };
+    static constexpr const char* kKinds[] = {"lexicon", "clusters", "classes"};  // [kind]
+    // The kind of this name. Throws InputError if there is none; `where` is what the message begins with.
+    static Kind kind_named(std::string_view name, std::string_view where);
 
     // Reads the text of a file. Throws at the first mistake, with its line; `source` names the file in errors.
     //   lexicon   ENTRY, or ENTRY tab CLASS; the words of an entry are separated by blanks
