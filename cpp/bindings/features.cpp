@@ -32,28 +32,6 @@ Result<std::int32_t, 1> part_of_each(const FeatureSet& features,
     return out;
 }
 
-std::vector<std::int64_t> add_ngrams(NgramTable& table, std::span<const std::int32_t> attribute,
-                                     std::span<const std::int32_t> length, std::span<const std::int32_t> labels) {
-    if (attribute.size() != length.size()) {
-        throw InputError(message("n-grams: expected as many lengths as attributes, found ", length.size(), " and ",
-                                 attribute.size()));
-    }
-    std::vector<std::int64_t> out;
-    std::size_t first = 0;
-    for (std::size_t k = 0; k < attribute.size(); ++k) {
-        const auto n = static_cast<std::size_t>(std::max(length[k], 0));
-        if (n > labels.size() - first) {
-            throw InputError(message("n-grams: expected ", first + n, " labels or more, found ", labels.size()));
-        }
-        out.push_back(table.add(attribute[k], labels.subspan(first, n)));
-        first += n;
-    }
-    if (first != labels.size()) {
-        throw InputError(message("n-grams: expected ", first, " labels, found ", labels.size()));
-    }
-    return out;
-}
-
 // Attribute, number of labels, and labels one after the other, of the n-grams of a set.
 using Ints = Result<std::int32_t, 1>;
 std::tuple<Ints, Ints, Ints> ngrams_of(const FeatureSet& features) {
@@ -79,7 +57,7 @@ void bind_features(nb::module_& m) {
         .def(
             "add",
             [](NgramTable& table, Ids attribute, Ids length, Ids labels) {
-                return copy<std::int64_t>(add_ngrams(table, view(attribute), view(length), view(labels)));
+                return copy<std::int64_t>(table.add_all(view(attribute), view(length), view(labels)));
             },
             nb::arg("attribute").noconvert(), nb::arg("length").noconvert(), nb::arg("labels").noconvert(),
             nb::rv_policy::move, "The places of these n-grams, whose labels stand one after the other.")

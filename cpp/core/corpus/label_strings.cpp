@@ -78,4 +78,27 @@ std::int64_t NgramTable::add(std::int64_t attribute, std::span<const std::int32_
     return found->second;
 }
 
+std::vector<std::int64_t> NgramTable::add_all(std::span<const std::int32_t> attribute,
+                                              std::span<const std::int32_t> length,
+                                              std::span<const std::int32_t> labels) {
+    if (attribute.size() != length.size()) {
+        throw InputError(message("n-grams: expected as many lengths as attributes, found ", length.size(), " and ",
+                                 attribute.size()));
+    }
+    std::vector<std::int64_t> out;
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < attribute.size(); ++k) {
+        const auto n = static_cast<std::size_t>(std::max(length[k], 0));
+        if (n > labels.size() - first) {
+            throw InputError(message("n-grams: expected ", first + n, " labels or more, found ", labels.size()));
+        }
+        out.push_back(add(attribute[k], labels.subspan(first, n)));
+        first += n;
+    }
+    if (first != labels.size()) {
+        throw InputError(message("n-grams: expected ", first, " labels, found ", labels.size()));
+    }
+    return out;
+}
+
 }  // namespace sparsecrf

@@ -72,6 +72,9 @@ class NgramTable {
     // The place of (x, labels) in the table; new if it is not there. At least three labels, the start label (Y) only
     // first.
     std::int64_t add(std::int64_t attribute, std::span<const std::int32_t> labels);
+    // The places of n-grams whose labels stand one after the other in `labels`: attribute, length [n].
+    std::vector<std::int64_t> add_all(std::span<const std::int32_t> attribute, std::span<const std::int32_t> length,
+                                      std::span<const std::int32_t> labels);
 
     int n_labels() const { return n_labels_; }
     std::int64_t size() const { return static_cast<std::int64_t>(entries_.size()); }

@@ -90,37 +90,24 @@ std::shared_ptr<StringTable> read_strings(const Container& file, const std::stri
     }
 }
 
-NgramTable read_ngrams(const Container& file, std::int64_t n_labels) {
-    const auto attribute = file.numbers<std::int64_t>("ngrams.attribute", "I64");
-    const auto length = file.numbers<std::int64_t>("ngrams.length", "I64");
-    const auto labels = file.numbers<std::int64_t>("ngrams.labels", "I64");
-    if (attribute.size() != length.size()) {
-        throw InputError(message(file.source, ": n-grams: expected as many lengths as attributes, found ",
-                                 length.size(), " and ", attribute.size()));
-    }
-    const auto narrow = [&](std::int64_t x) {
+// An array of the n-grams as numbers of 32 bits.
+std::vector<std::int32_t> read_narrow(const Container& file, const std::string& name) {
+    const auto wide = file.numbers<std::int64_t>(name, "I64");
+    std::vector<std::int32_t> out;
+    out.reserve(wide.size());
+    for (const std::int64_t x : wide) {
         if (x < std::numeric_limits<std::int32_t>::min() || x > std::numeric_limits<std::int32_t>::max()) {
             throw InputError(message(file.source, ": ngrams: expected numbers below 2^31, found ", x));
         }
-        return static_cast<std::int32_t>(x);
-    };
+        out.push_back(static_cast<std::int32_t>(x));
+    }
+    return out;
+}
+
+NgramTable read_ngrams(const Container& file, std::int64_t n_labels) {
     NgramTable table(n_labels);
-    std::size_t first = 0;
-    std::vector<std::int32_t> string;
-    for (std::size_t k = 0; k < attribute.size(); ++k) {
-        const auto n = static_cast<std::size_t>(std::max(narrow(length[k]), 0));
-        if (n > labels.size() - first) {
-            throw InputError(
-                message(file.source, ": n-grams: expected ", first + n, " labels or more, found ", labels.size()));
-        }
-        string.clear();
-        for (const std::int64_t y : labels.subspan(first, n)) string.push_back(narrow(y));
-        table.add(narrow(attribute[k]), string);
-        first += n;
-    }
-    if (first != labels.size()) {
-        throw InputError(message(file.source, ": n-grams: expected ", first, " labels, found ", labels.size()));
-    }
+    table.add_all(read_narrow(file, "ngrams.attribute"), read_narrow(file, "ngrams.length"),
+                  read_narrow(file, "ngrams.labels"));
     return table;
 }
 
