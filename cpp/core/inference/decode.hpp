@@ -25,11 +25,12 @@ double best_path(const Potentials& potentials, Recursion& recursion, Lattice& la
 // The same where potentials have label n-grams; alpha rows are not used.
 double best_ngram_path(const Potentials& potentials, Recursion& recursion, Lattice& lattice, std::int32_t* labels);
 // Sum of the scores of n-grams that the labels `path` (from position 0 of the sequence) end in at t.
-std::vector<Labelling> best_ngram_paths(const Potentials& potentials, Recursion& recursion, Lattice& lattice,
-                                        std::int64_t k);
 double ngram_score(const NgramTables& tables, std::int64_t position, const std::int32_t* path, std::int64_t t);
 
 // The k best paths, exactly: every (position, label) keeps its k best prefixes.
 std::vector<Labelling> best_paths(const Potentials& potentials, Recursion& recursion, Lattice& lattice, std::int64_t k);
+// The same where potentials have label n-grams.
+std::vector<Labelling> best_ngram_paths(const Potentials& potentials, Recursion& recursion, Lattice& lattice,
+                                        std::int64_t k);
 
 }  // namespace sparsecrf

@@ -4,7 +4,6 @@
 #include <unordered_map>
 
 #include "core/base/error.hpp"
-#include "core/base/lanes.hpp"
 #include "core/base/parallel.hpp"
 #include "core/corpus/numbering.hpp"
 #include "core/training/item_runs.hpp"
@@ -19,7 +18,7 @@ constexpr std::int64_t kItemsAtOnce = 64;
 
 NgramScreen::NgramScreen(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                          std::span<const std::int64_t> listed)
-    : corpus_(corpus), plan_(plan), features_(features), stride_(padded(corpus.n_labels)) {
+    : corpus_(corpus), plan_(plan), features_(features) {
     bigram_.index(features.bigram_ptr, features.bigram_pair, features.n_unigram(), listed);
     ngram_.assign(static_cast<std::size_t>(features.n_ngram()), kNoString);
     const LabelPairs numbers(corpus.n_labels);
@@ -74,7 +73,7 @@ void NgramScreen::sum(const Potentials& potentials, int threads, std::span<doubl
     }
 }
 
-void NgramScreen::add(const Lattice&, std::int64_t t, std::uint32_t place, double weight, double p, Found& out) const {
+void NgramScreen::add(std::int64_t t, std::uint32_t place, double weight, double p, Found& out) const {
     if (p <= kUnlikely) {
         out.unlikely.emplace_back(place, weight * std::max(p, 0.0));
         return;
@@ -91,7 +90,6 @@ void NgramScreen::add(const Lattice&, std::int64_t t, std::uint32_t place, doubl
 
 void NgramScreen::gather(Recursion& recursion, const Item& item, const Lattice& lattice, Found& out) const {
     const auto Y = static_cast<std::size_t>(corpus_.n_labels);
-    const LabelPairs numbers(corpus_.n_labels);
     out.firing.clear();
     out.unlikely.clear();
     out.column.clear();
@@ -105,7 +103,7 @@ void NgramScreen::gather(Recursion& recursion, const Item& item, const Lattice& 
                 const auto pairs = std::span(bigram_.cell).subspan(bigram_.ptr[x], bigram_.ptr[x + 1] - bigram_.ptr[x]);
                 const std::uint32_t* place = bigram_.place.data() + bigram_.ptr[x];
                 recursion.pair_marginals(lattice, t, pairs, [&](std::size_t j, double p) {
-                    add(lattice, t, place[j], item.weight * pool->value(k), p, out);
+                    add(t, place[j], item.weight * pool->value(k), p, out);
                 });
             }
         }
@@ -113,7 +111,7 @@ void NgramScreen::gather(Recursion& recursion, const Item& item, const Lattice& 
         for (const NgramArcs::Term& term : lattice.ngrams.place[t]->arcs->terms) {
             const std::uint32_t place = ngram_[term.feature];
             if (place == kNoString) continue;
-            add(lattice, t, place, item.weight * term.value, lattice.ngrams.probability(t, term.arc), out);
+            add(t, place, item.weight * term.value, lattice.ngrams.probability(t, term.arc), out);
         }
     }
     for (std::int64_t s = 0; s < lattice.length; ++s) {

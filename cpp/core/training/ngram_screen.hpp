@@ -43,13 +43,12 @@ class NgramScreen {
         std::vector<std::uint32_t> column_of;                    // [T, Y] kNoString: not needed
     };
     void gather(Recursion& recursion, const Item& item, const Lattice& lattice, Found& out) const;
-    void add(const Lattice& lattice, std::int64_t t, std::uint32_t place, double weight, double p, Found& out) const;
+    void add(std::int64_t t, std::uint32_t place, double weight, double p, Found& out) const;
     void count(std::span<double> counts) const;
 
     const Corpus& corpus_;
     const Plan& plan_;
     const FeatureSet& features_;
-    const int stride_;                         // Yp
     ListedRows bigram_;                        // listed pairs by attribute
     std::vector<std::uint32_t> ngram_;         // [n-grams] place among those listed; kNoString: none
     std::vector<std::uint32_t> first_, size_;  // [L] first label, number of labels
