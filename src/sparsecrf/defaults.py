@@ -10,6 +10,7 @@ SOLVER = "auto"
 PENALTY = "elastic-net"
 GROUP_WEIGHT = 1.0  #: how much groups of features count next to single ones
 ORDER = 2  #: labels of a feature at most
+ORDER_FACTOR = 1.0  #: by which rho1 grows with each label beyond two
 CHECKPOINT_EVERY = 60.0  #: seconds between two checkpoints
 STOP_EPS = 0.02  #: how far errors on dev data may be apart, in percent, for `stop_window` to stop: Wapiti's
 

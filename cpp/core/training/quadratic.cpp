@@ -14,9 +14,10 @@ int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int 
     // z = argmin of (slope)(z - z0) + curvature (z - z0)^2 / 2 + rho2 z^2 / 2 + rho1 |z|: soft thresholding.
     const auto step = [&](std::size_t k) {
         const double curvature = at.curvature(k), target = curvature * at.z(k) - at.slope(k);
+        const double rho1 = q.rho1_of.empty() ? q.rho1 : q.rho1_of[k];
         double z = 0.0;
-        if (target > q.rho1) z = (target - q.rho1) / (curvature + q.rho2);
-        if (target < -q.rho1) z = (target + q.rho1) / (curvature + q.rho2);
+        if (target > rho1) z = (target - rho1) / (curvature + q.rho2);
+        if (target < -rho1) z = (target + rho1) / (curvature + q.rho2);
         return std::fabs(at.move(k, std::clamp(z, q.w[k] - radius, q.w[k] + radius))) * curvature;
     };
     const auto sweep = [&](std::span<double> moves) {

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Options of `fit` that say how data are prepared.
 _SPACE = ("observed_only", "features", "order", "ngram_attributes", "threads")
-_GROUPS = ("penalty", "group_weight")  # and that say what the penalty is, beside rho1
+_PENALTY = ("penalty", "group_weight", "order_factor")  # and that say what the penalty is, beside rho1
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def path(
     if patience is not None:
         options |= {"dev": dev, "patience": patience}
     data = _prepared(corpus, options)
-    values = plan(data, rho1, n_rho, rho_min_ratio, scored=dev is not None, **_among(_GROUPS, options))
+    values = plan(data, rho1, n_rho, rho_min_ratio, scored=dev is not None, **_among(_PENALTY, options))
     fits: list[Fit] = []
     errors: list[float] = []
     for number, value in enumerate(_following(values, fits, errors)):
@@ -134,7 +134,7 @@ def cross_validate(
     """
     options |= {"rho2": rho2, "threads": threads, "seed": seed}
     data = _prepared(corpus, options)
-    values = plan(data, rho1, n_rho, rho_min_ratio, scored=True, **_among(_GROUPS, options))
+    values = plan(data, rho1, n_rho, rho_min_ratio, scored=True, **_among(_PENALTY, options))
     if isinstance(folds, int):
         folds = dealt(corpus.n_sequences, folds, groups=groups, shuffle=shuffle, seed=seed)
     parts = [

@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
 from sparsecrf._core import Corpus, InputError
-from sparsecrf.defaults import GROUP_WEIGHT, N_RHO, PENALTY, RHO_MIN, RHO_MIN_RATIO
+from sparsecrf.defaults import GROUP_WEIGHT, N_RHO, ORDER_FACTOR, PENALTY, RHO_MIN, RHO_MIN_RATIO
 from sparsecrf.shards import Shards
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
@@ -38,19 +39,20 @@ def rho_max(
     features: Numbers | None = None,
     penalty: Asked = PENALTY,
     group_weight: float = GROUP_WEIGHT,
+    order_factor: float = ORDER_FACTOR,
     threads: int = 0,
 ) -> float:
-    """The smallest rho1 whose solution is w = 0: the largest |gradient| there over all features of the model; with
-    groups, the dual norm of the gradient for rho1 = 1."""
+    """The smallest rho1 whose solution is w = 0: the largest |gradient| there over all features of the model, relative
+    to their rho1 where that grows with the number of labels; with groups, the dual norm of the gradient for rho1 = 1.
+    Label n-grams count if the data were prepared for them."""
     data = TrainingData.of(corpus, observed_only=observed_only, features=features, threads=threads)
     at_zero = Objective(data, ElasticNet(0.0, 0.0))
     known = data.working_set(data.observed if data.allowed is None else data.allowed)
-    unit = penalty_of(penalty, 1.0, 0.0, group_weight, data)
+    unit = penalty_of(penalty, 1.0, 0.0, group_weight, order_factor, data)
 
     def dual_norm(known: WorkingSet) -> float:
         size = np.abs(at_zero.loss_grad(known, np.zeros(known.size))[1])
-        largest = float(size.max(initial=0.0))
-        return largest if isinstance(unit, ElasticNet) else unit.on(known.numbers).dual_norm(size)
+        return unit.on(known.numbers).dual_norm(size)
 
     largest = dual_norm(known)
     if data.allowed is None:
@@ -138,10 +140,10 @@ def plan(
     rho_min_ratio: float | None,
     *,
     scored: bool,
-    penalty: Asked = PENALTY,
-    group_weight: float = GROUP_WEIGHT,
+    **penalty: Any,
 ) -> Given | Search:
-    """Given values, a geometric grid, or, if there are scores and nothing was given, a search."""
+    """Given values, a geometric grid, or, if there are scores and nothing was given, a search. `penalty`: what
+    `rho_max` must know of it."""
     if rho1 is not None:
         given = np.asarray(rho1, dtype=np.float64)
         if given.ndim != 1 or len(given) == 0 or not (np.diff(given) < 0).all():
@@ -151,7 +153,7 @@ def plan(
         raise InputError(f"n_rho: expected at least 1, found {n_rho}")
     if rho_min_ratio is not None and not 0 < rho_min_ratio <= 1:
         raise InputError(f"rho_min_ratio: expected a number above 0 and at most 1, found {rho_min_ratio}")
-    largest = rho_max(data, penalty=penalty, group_weight=group_weight)
+    largest = rho_max(data, **penalty)
     if scored and n_rho is None and rho_min_ratio is None and largest > 0:
         return Search(largest)
     if rho_min_ratio is None:

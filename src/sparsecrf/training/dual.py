@@ -5,7 +5,8 @@ the penalty,
 
     D(u) = H(u) - Omega*(G(u)) = H(u) - |S(G)|^2 / (2 rho2)  <=  min P,      |S(G)_k| = max(|G_k| - rho1, 0)
 
-(with groups S is the sweep of `forest`: it has the same properties).
+(with groups S is the sweep of `forest`: it has the same properties; where rho1 grows with the number of labels, it is
+the rho1 of each feature here and below).
 
 The model itself is such a u: G = g, the gradient of the loss, and H = loss - w . g. G is linear and the entropy concave
 in u, so mixtures can be rated without knowing more: (1 - s) data + s u has s G and at least s H (the data has neither),
@@ -66,12 +67,12 @@ class LowerBound:
 
     def tighten(self, known: WorkingSet, w: Floats, loss: float, g: Floats) -> float:
         """The same, improved by a factor for each sequence; `known` with all features that could be violated at w."""
-        value, threshold = loss + self.objective.penalty_on(known).value(w), self.objective.penalty.threshold
+        value, penalty = loss + self.objective.penalty_on(known).value(w), self.objective.penalty
         if self.best is None or not np.isfinite(value):
             return np.inf
-        if threshold == 0 or not self.objective.signs_agree:
+        if penalty.threshold == 0 or not self.objective.signs_agree:
             return value - self.best.bound
-        large = np.maximum(g + known.counts, known.counts) > threshold
+        large = np.maximum(g + known.counts, known.counts) > penalty.thresholds(known.numbers)
         listed = np.flatnonzero(large | (w != 0))
         entropy, G = self.objective.sequence_factors(known, w, listed, g[listed])
         new = self._shrunk(entropy, known.numbers[listed], np.stack([G, G]))
@@ -86,7 +87,7 @@ class LowerBound:
             candidates += [self.best, *(self._mixed(self.best, point) for point in points)]
         best = max(candidates, key=lambda mixture: mixture.bound)
         if self.objective.penalty.threshold > 0:
-            keep = np.abs(best.G).max(axis=0) > _KEEP * self.objective.penalty.threshold
+            keep = np.abs(best.G).max(axis=0) > _KEEP * self.objective.penalty.thresholds(best.numbers)
             best = Mixture(best.bound, best.entropy, best.numbers[keep], best.G[:, keep])
         self.best = best
         return best.bound
@@ -96,7 +97,7 @@ class LowerBound:
         rho2 = self.objective.penalty.rho2
         whole = _worse(G)
         # d/ds |S(s G)|^2 / 2 = S(s G) . G, and only features above rho1 have an S.
-        large = np.flatnonzero(whole > self.objective.penalty.threshold)
+        large = np.flatnonzero(whole > self.objective.penalty.thresholds(numbers))
         size, penalty = whole[large], self._penalty(numbers[large])
         s = penalty.factor(size)
         if rho2 > 0 and s < 1.0:
@@ -130,7 +131,8 @@ class LowerBound:
     def _ranges(self, mixture: Mixture, numbers: Numbers) -> Floats:
         """G by number, [-rho1, rho1] where it is not listed."""
         place = place_among(numbers, mixture.numbers)
-        out: Floats = np.full((2, len(numbers)), self.objective.penalty.threshold) * np.array([[-1.0], [1.0]])
+        most = np.broadcast_to(self.objective.penalty.thresholds(numbers), len(numbers))
+        out: Floats = np.array([[-1.0], [1.0]]) * most
         out[:, place >= 0] = mixture.G[:, place[place >= 0]]
         return out
 

@@ -16,6 +16,7 @@ from sparsecrf.defaults import (
     CHECKPOINT_EVERY,
     GROUP_WEIGHT,
     ORDER,
+    ORDER_FACTOR,
     PENALTY,
     RHO1,
     RHO2,
@@ -33,6 +34,7 @@ from sparsecrf.training.group_penalty import GroupPenalty, penalty_of
 from sparsecrf.training.groups import Asked
 from sparsecrf.training.heldout import Dev, check_same_vocabulary
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.order_penalty import OrderPenalty
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.result import Fit
 from sparsecrf.training.solvers.fista import Fista
@@ -80,6 +82,7 @@ def fit(
     features: Numbers | None = None,
     order: int | None = ORDER,
     ngram_attributes: Sequence[int] | None = None,
+    order_factor: float = ORDER_FACTOR,
     init: Fit | Weights | None = None,
     dev: Corpus | None = None,
     patience: int | None = None,
@@ -105,7 +108,8 @@ def fit(
     times the objective. Or at a limit. `observed_only` leaves out features that never occur, `features` all but
     those of the given numbers (ascending). With an `order` above 2, features have up to so many labels (None: no
     limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition longer label
-    n-grams, too; for the solvers auto, owlqn, lbfgs and fista and rho1 > 0. `init` starts from another fit for the
+    n-grams, too; for the solvers auto, owlqn, lbfgs and fista and rho1 > 0. rho1 of an n-gram is multiplied by
+    `order_factor` (>= 1) for each of its labels beyond two. `init` starts from another fit for the
     same labels and attributes, or from `weights_in` of a model. `callback` gets the fields of a `Record` at every
     iteration, and ends training by returning True; `heartbeat` is called with a line of text before the first
     iteration, `watch` with the weights and the gradient of every iteration, before `callback`. `solver_options` go
@@ -148,7 +152,7 @@ def fit(
         raise InputError("training: expected labels, found none in the whole corpus")
     if gap is not None and data.n_missing > 0:
         raise InputError("gap: expected all labels to be known, found some missing: the loss is not convex then")
-    omega = penalty_of(penalty, rho1, rho2, group_weight, prepared)
+    omega = penalty_of(penalty, rho1, rho2, group_weight, order_factor, prepared)
     if isinstance(omega, GroupPenalty):
         check_groups(omega.grouping.name, solver)
     objective = Objective(prepared, omega)
@@ -191,7 +195,7 @@ def fit(
         prepared.n_features(),
         prepared.order,
         ngrams,
-        **_about_groups(omega, point.known.numbers[active]),
+        **_about_penalty(omega, point.known.numbers[active]),
     )
 
 
@@ -210,8 +214,10 @@ def check_groups(penalty: str, solver: str) -> None:
         raise InputError(f"solver: expected {' or '.join(OVER_GROUPS)} for the penalty {penalty}, found {found}")
 
 
-def _about_groups(penalty: ElasticNet | GroupPenalty, numbers: Numbers) -> dict[str, Any]:
-    """What a fit says of its groups."""
+def _about_penalty(penalty: ElasticNet | OrderPenalty | GroupPenalty, numbers: Numbers) -> dict[str, Any]:
+    """What a fit says of its penalty beside rho1 and rho2."""
+    if isinstance(penalty, OrderPenalty):
+        return {"order_factor": penalty.factor}
     if isinstance(penalty, ElasticNet):
         return {}
     name, weight = penalty.grouping.name, float(penalty.weight)

@@ -32,6 +32,7 @@ from sparsecrf._core import InputError
 from sparsecrf.training.feature_sets import Floats, Numbers, place_among, union
 from sparsecrf.training.forest import Forest
 from sparsecrf.training.groups import Asked, Cells, Grouping, OwnGroups, grouping_of
+from sparsecrf.training.order_penalty import OrderPenalty, checked_factor
 from sparsecrf.training.penalty import ElasticNet, Mask
 
 if TYPE_CHECKING:
@@ -120,6 +121,12 @@ class GroupPenalty:
     def threshold(self) -> float:
         return self.rho1
 
+    def threshold_of(self, n_labels: int) -> float:
+        return self.rho1
+
+    def thresholds(self, numbers: Numbers) -> float:
+        return self.rho1
+
     def on(self, numbers: Numbers) -> OnFeatures:
         for known, found in self._recent:
             if known is numbers:
@@ -183,7 +190,15 @@ class GroupPenalty:
         return {"rho1": self.rho1, "rho2": self.rho2, **about}
 
 
-def penalty_of(asked: Asked, rho1: float, rho2: float, weight: float, data: TrainingData) -> ElasticNet | GroupPenalty:
+def penalty_of(
+    asked: Asked, rho1: float, rho2: float, weight: float, order_factor: float, data: TrainingData
+) -> ElasticNet | OrderPenalty | GroupPenalty:
     """The penalty that `fit` is asked for."""
-    grouping = grouping_of(asked)
-    return ElasticNet(rho1, rho2) if grouping is None else GroupPenalty(rho1, rho2, grouping, weight, data)
+    grouping, factor = grouping_of(asked), checked_factor(order_factor)
+    if grouping is not None:
+        if factor != 1:
+            raise InputError(f"order_factor: expected 1 for the penalty {grouping.name}, found {factor:g}")
+        return GroupPenalty(rho1, rho2, grouping, weight, data)
+    if factor == 1 or data.ngrams is None:
+        return ElasticNet(rho1, rho2)
+    return OrderPenalty(rho1, rho2, factor, data.ngrams)

@@ -6,7 +6,7 @@ Nothing is lost by that: a label more in front can only lower expectation and co
     E[x, b g] <= E[x, g],   C[x, b g] <= C[x, g],
 
 so below a string with max(E, C) <= rho1 no string can violate its condition |E - C| <= rho1, whatever its length
-(values must not be negative). Screening goes from level to level and extends only strings above rho1, and these only by
+(values must not be negative; a rho1 that grows with the length, `order_penalty`, only rules out more). Screening goes from level to level and extends only strings above rho1, and these only by
 labels b with a bound on E[x, b g], or C[x, b g] itself, above rho1 (`Oracle.ngram_bounds`).
 """
 
@@ -41,6 +41,7 @@ class NgramSpace:
         self._conditions = _mask(numbering.n_attributes, attributes)  # [X]
         self.table = NgramTable(numbering.n_labels)
         self._counts: Floats = np.empty(0)  # by place in the table
+        self._lengths: Ids = np.empty(0, dtype=np.int32)  # likewise: labels of each
 
     def numbers(self, ngrams: Ngrams) -> Numbers:
         """The numbers of these n-grams, in their order; new ones get the next, and are counted."""
@@ -50,6 +51,7 @@ class NgramSpace:
             new = np.arange(first, last)
             features = FeatureSet.from_numbers(self.numbering.n_labels, self.numbering.n_attributes, new, self.table)
             self._counts = np.concatenate([self._counts, self._oracle.counts(features)])
+            self._lengths = np.concatenate([self._lengths, Ngrams.of(features).length])
         return numbers
 
     def fingerprint(self) -> str:
@@ -66,6 +68,11 @@ class NgramSpace:
         """C of n-grams."""
         counts: Floats = self._counts[numbers - self.numbering.first_ngram]
         return counts
+
+    def lengths(self, numbers: Numbers) -> Ids:
+        """How many labels n-grams have."""
+        lengths: Ids = self._lengths[numbers - self.numbering.first_ngram]
+        return lengths
 
     def longer(self, known: WorkingSet, w: Floats, expected: Floats, n_labels: int, threshold: float) -> Numbers:
         """Numbers of all n-grams of n_labels that could violate their condition at w, given E of all features of one

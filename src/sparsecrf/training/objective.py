@@ -2,7 +2,7 @@
 
     P(w) = sum_i w_i { log Z(x_i) - w . F(x_i, y_i) } + Omega(w),      Omega(w) = rho1 |w|_1 + rho2/2 |w|^2
 
-or another penalty (`penalty`, `group_penalty`).
+or another penalty (`penalty`, `order_penalty`, `group_penalty`).
 
 Every (attribute, label) and (attribute, label, label) feature is in the model, and with a higher order every label
 n-gram (`ngrams`); a working set names the few that are looked at. With g = E - C the gradient of the loss, weight 0 is
@@ -81,10 +81,12 @@ class Objective:
 
     @property
     def elastic_net(self) -> ElasticNet:
-        """The penalty, for solvers that know no other."""
-        if not isinstance(self.penalty, ElasticNet):
-            raise InputError("penalty: expected an elastic net for this solver, found groups of features")
-        return self.penalty
+        """The penalty, for solvers that know one rho1 for all features."""
+        return _separable(self.penalty)
+
+    def elastic_net_on(self, known: WorkingSet) -> ElasticNet:
+        """The penalty on the features of a working set, for solvers that take features one by one."""
+        return _separable(self.penalty_on(known))
 
     def out_of_time(self) -> bool:
         """Whether a long step should end early, so that there is time for one more pass; if so, it is noted."""
@@ -123,7 +125,7 @@ class Objective:
             at = wide.carry(w, known)
             _, g = self.loss_grad(wide, at)
             self.passes += 1
-            found = data.ngrams.longer(wide, at, g + wide.counts, n_labels, self.penalty.threshold)
+            found = data.ngrams.longer(wide, at, g + wide.counts, n_labels, self.penalty.threshold_of(n_labels))
             more = data.only_allowed(found)
             if not len(more):
                 break
@@ -163,10 +165,10 @@ class Objective:
         options: dict[str, Any] = {"rho1": self.penalty.rho1, "rho2": rho2}
         options |= {"sweeps": _SWEEPS, "max_entries": _MOST_ENTRIES}
         if not isinstance(self.penalty, ElasticNet):
-            size = np.abs(g)
-            options["thresholds"] = np.maximum(
-                size - self.penalty.on(known.numbers[listed]).excess(g), self.penalty.rho1
-            )
+            penalty, size = self.penalty.on(known.numbers[listed]), np.abs(g)
+            # Of an elastic net it is rho1 of the feature; min(|g|, rho1) would say so where |g| is larger only.
+            tolerated = penalty.rho1_of if isinstance(penalty, ElasticNet) else size - penalty.excess(g)
+            options["thresholds"] = np.maximum(tolerated, self.penalty.rho1)
         return self._oracle.sequence_factors(known.features, w, listed, g, **options)
 
     def release_tables(self) -> None:
@@ -188,3 +190,9 @@ class Objective:
 
     def _excess(self, g: Floats) -> float:
         return float(ElasticNet(self.penalty.rho1, self.penalty.rho2).excess(g).sum())
+
+
+def _separable(penalty: Penalty | PenaltyOfAll) -> ElasticNet:
+    if not isinstance(penalty, ElasticNet):
+        raise InputError("penalty: expected an elastic net for this solver, found groups of features")
+    return penalty

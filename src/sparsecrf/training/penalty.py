@@ -8,13 +8,15 @@ checkpoints need is asked here, so that another penalty is another class with th
     excess(g)           the same at w = 0, as sizes: how far g is beyond what Omega tolerates at zero
     prox(v, c)          argmin_w |w - v|^2 / 2 + c Omega(w)
     conjugate(size)     Omega*(G) = max_w { w . G - Omega(w) }, from |G|
-    threshold           a feature with |g| <= threshold is optimal at zero, whatever the others are: only features whose
-                        |g| could exceed it need to be looked at
+    thresholds          a feature with |g| <= its threshold is optimal at zero, whatever the others are: only features
+                        whose |g| could exceed it need to be looked at. It may grow with the number of labels;
+                        `threshold` is the smallest, that of features of one and two labels
     movable(w, g, c)    which features are not zero, or would not rest at zero if all tolerances were c times theirs
     factor(size)        the largest s <= 1 with Omega*(s G) = 0 without the rho2 term, from |G|
 
 A penalty is first asked `on(numbers)` for one of a set of features, whose methods take vectors over that set. The
-elastic net is separable, so everything is by feature, and it is the same on any set. `group_penalty.py` has the others.
+elastic net is separable, so everything is by feature, and it is the same on any set. `order_penalty.py` has one that
+grows with the number of labels, `group_penalty.py` those over groups.
 """
 
 from __future__ import annotations
@@ -72,6 +74,12 @@ class PenaltyOfAll(Protocol):
     @property
     def threshold(self) -> float: ...
 
+    def threshold_of(self, n_labels: int) -> float:
+        """The threshold of features of so many labels; it never falls with their number."""
+
+    def thresholds(self, numbers: Numbers) -> float | Floats:
+        """The threshold of each of these features: a number for all, or [K]."""
+
     def on(self, numbers: Numbers) -> Penalty:
         """The penalty on the features of these numbers; all others are zero."""
 
@@ -98,39 +106,54 @@ class ElasticNet:
     def threshold(self) -> float:
         return self.rho1
 
+    def threshold_of(self, n_labels: int) -> float:
+        return self.rho1
+
+    def thresholds(self, numbers: Numbers) -> float | Floats:
+        return self.rho1
+
+    @property
+    def rho1_of(self) -> float | Floats:
+        """What |w_k| is multiplied by: one number for all features, or [K]."""
+        return self.rho1
+
     def value(self, w: Floats) -> float:
         return self.rho1 * float(np.abs(w).sum()) + 0.5 * self.rho2 * float(w @ w)
 
     def subgradient(self, w: Floats, g: Floats) -> Floats:
         at_zero = np.sign(g) * self.excess(g)
-        return np.where(w != 0, g + self.rho2 * w + self.rho1 * np.sign(w), at_zero)
+        return np.where(w != 0, g + self.rho2 * w + self.rho1_of * np.sign(w), at_zero)
 
     def excess(self, g: Floats) -> Floats:
         """max(|g| - rho1, 0)"""
-        excess: Floats = np.maximum(np.abs(g) - self.rho1, 0.0)
+        excess: Floats = np.maximum(np.abs(g) - self.rho1_of, 0.0)
         return excess
 
     def prox(self, v: Floats, c: float) -> Floats:
         """sign(v) max(|v| - c rho1, 0) / (1 + c rho2)"""
-        shrunk: Floats = np.sign(v) * np.maximum(np.abs(v) - c * self.rho1, 0.0) / (1.0 + c * self.rho2)
+        shrunk: Floats = np.sign(v) * np.maximum(np.abs(v) - c * self.rho1_of, 0.0) / (1.0 + c * self.rho2)
         return shrunk
 
     def conjugate(self, size: Floats) -> float:
         """sum_k max(|G_k| - rho1, 0)^2 / (2 rho2); without rho2: infinite unless every |G_k| <= rho1."""
-        excess = np.maximum(size - self.rho1, 0.0)
+        excess = np.maximum(size - self.rho1_of, 0.0)
         if self.rho2 == 0:
             # Rounding of a product with a factor, not more, may exceed rho1.
-            return 0.0 if excess.max(initial=0.0) <= 1e-12 * self.rho1 else np.inf
+            return 0.0 if (excess <= 1e-12 * self.rho1_of).all() else np.inf
         return float(excess @ excess) / (2 * self.rho2)
 
     def movable(self, w: Floats, g: Floats, share: float) -> Mask:
-        movable: Mask = (w != 0) | (np.abs(g) > share * self.rho1)
+        movable: Mask = (w != 0) | (np.abs(g) > share * self.rho1_of)
         return movable
 
     def factor(self, size: Floats) -> float:
         """rho1 / max |G|"""
         largest = float(size.max(initial=0.0))
         return self.rho1 / largest if largest > self.rho1 else 1.0
+
+    def dual_norm(self, size: Floats) -> float:
+        """The smallest r with |G_k| <= r rho1 for every feature, from |G|."""
+        return float((size / self.rho1_of).max(initial=0.0))
 
     def on(self, numbers: Numbers) -> ElasticNet:
         return self

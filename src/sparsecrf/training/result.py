@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Corpus
-from sparsecrf.defaults import GROUP_WEIGHT, ORDER, PENALTY
+from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
@@ -45,6 +45,7 @@ class Fit:
     n_features: int
     order: int | None = ORDER  #: labels of a feature at most; None: no limit
     ngrams: Ngrams = field(default_factory=Ngrams.none)  #: those of the last numbers, in their order
+    order_factor: float = ORDER_FACTOR  #: by which rho1 grows with each label beyond two
     penalty: str = PENALTY  #: its name
     group_weight: float = GROUP_WEIGHT
     #: What groups are called, and how many of them have a weight, of how many; largest groups last. Empty: no groups.
@@ -67,6 +68,7 @@ class Fit:
             ["of labels, of label pairs", f"{self.n_unigram:,}, {n - self.n_unigram - self.n_ngram:,}"],
             *([] if self.order == 2 else [["of longer label n-grams", f"{self.n_ngram:,}"]]),
             ["rho1, rho2", f"{self.rho1:g}, {self.rho2:g}"],
+            *([] if self.order_factor == 1 else [["rho1 times, by label beyond two", f"{self.order_factor:g}"]]),
             *([["penalty", f"{self.penalty}, group weight {self.group_weight:g}"]] if self.groups else []),
             *([f"{name} kept", f"{n:,} of {of:,}"] for name, (n, of) in self.groups.items()),
             ["objective", f"{self.objective:,.6g}, {distance}"],
@@ -126,6 +128,7 @@ class Fit:
             "stopped_by": self.stopped_by,
             **counts,
             **({} if self.order == 2 else {"order": self.order}),
+            **({} if self.order_factor == 1 else {"order_factor": self.order_factor}),
             **(self._group_record() if self.groups else {}),
             "version": version("sparsecrf"),
             "history": columns(self.history),

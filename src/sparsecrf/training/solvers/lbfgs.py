@@ -1,6 +1,6 @@
 """`lbfgs`: SciPy's L-BFGS-B; with an l1 penalty on split variables w = a - b, a, b >= 0 (Kazama & Tsujii 2003).
 
-    min  loss(a - b) + rho1 sum (a + b) + rho2/2 |a - b|^2        over a, b >= 0
+    min  loss(a - b) + sum_k rho1_k (a_k + b_k) + rho2/2 |a - b|^2        over a, b >= 0
 
 At the optimum a_k b_k = 0. With rho1 = 0 nothing is split and nothing is bounded.
 """
@@ -48,25 +48,25 @@ class Lbfgs:
         if self.interrupted:  # in the middle of the last step, whose best point was worth keeping
             raise KeyboardInterrupt
         objective, known, n = self.objective, point.known, point.known.size
-        best = point
-        best_value = point.loss + objective.elastic_net.value(point.w)
+        best, penalty = point, objective.elastic_net_on(known)
+        rho1 = np.tile(np.broadcast_to(penalty.rho1_of, n), 2)  # [2 K] of a and of b
+        best_value = point.loss + penalty.value(point.w)
 
         def smooth(w: Floats) -> tuple[float, Floats]:
             nonlocal best, best_value
             loss, g = objective.loss_grad(known, w)
-            value = loss + objective.elastic_net.value(w)
+            value = loss + penalty.value(w)
             if value < best_value:
                 best, best_value = Point(known, w, loss, g), value
-            return loss + 0.5 * objective.elastic_net.rho2 * float(w @ w), g + objective.elastic_net.rho2 * w
+            return loss + 0.5 * penalty.rho2 * float(w @ w), g + penalty.rho2 * w
 
         def split(ab: Floats) -> tuple[float, Floats]:
             value, g = smooth(ab[:n] - ab[n:])
-            penalised = value + objective.elastic_net.rho1 * float(ab.sum())
-            return penalised, np.concatenate([g, -g]) + objective.elastic_net.rho1
+            return value + float(rho1 @ ab), np.concatenate([g, -g]) + rho1
 
         options = {"maxiter": _INNER_ITERATIONS, "maxcor": self.memory, "ftol": 0.0, "gtol": 0.0}
         try:
-            if objective.elastic_net.rho1 == 0:
+            if penalty.rho1 == 0:
                 minimize(smooth, point.w, jac=True, method="L-BFGS-B", options=options)
             else:
                 start = np.concatenate([np.maximum(point.w, 0.0), np.maximum(-point.w, 0.0)])

@@ -17,6 +17,7 @@ from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.training.feature_sets import Floats, WorkingSet, place_among
 from sparsecrf.training.forest import Forest
 from sparsecrf.training.group_penalty import OnFeatures
+from sparsecrf.training.order_penalty import WeightedNet
 from sparsecrf.training.penalty import Penalty
 
 
@@ -133,9 +134,16 @@ class LocalModel(NamedTuple):
             radius=RADIUS,
             tolerance=tolerance,
             max_sweeps=60,
-            **(_groups_of(penalty.forest, free, len(w)) if isinstance(penalty, OnFeatures) else {}),
+            **_more_of(penalty, free, len(w)),
         )
         return d
+
+
+def _more_of(penalty: Penalty, free: NDArray[np.int64], n: int) -> dict[str, Any]:
+    """What the core must know of a penalty beside rho1 and rho2."""
+    if isinstance(penalty, OnFeatures):
+        return _groups_of(penalty.forest, free, n)
+    return {"rho1_of": penalty.rho1_of[free]} if isinstance(penalty, WeightedNet) else {}
 
 
 def _groups_of(forest: Forest, free: NDArray[np.int64], n: int) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class Owlqn(WithPairs):
         self.pairs = Pairs(memory)
 
     def step(self, point: Point) -> Point:
-        v = self.objective.elastic_net.subgradient(point.w, point.g)
+        v = self.objective.elastic_net_on(point.known).subgradient(point.w, point.g)
         d = -self._inverse_hessian_times(v)
         d[d * v >= 0] = 0.0  # a coordinate whose pseudo-gradient is zero does not move, or sparsity is lost
         if not d.any():
@@ -36,7 +36,7 @@ class Owlqn(WithPairs):
         new = self._search(point, v, d, t)
         if new is not point:
             s = new.w - point.w
-            self.pairs.add(s, new.g - point.g + self.objective.elastic_net.rho2 * s)
+            self.pairs.add(s, new.g - point.g + self.objective.penalty.rho2 * s)
         return new
 
     def _inverse_hessian_times(self, v: Floats) -> Floats:
@@ -56,15 +56,15 @@ class Owlqn(WithPairs):
         return q
 
     def _search(self, point: Point, v: Floats, d: Floats, t: float) -> Point:
-        objective = self.objective
+        objective, penalty = self.objective, self.objective.elastic_net_on(point.known)
         orthant = np.where(point.w != 0, np.sign(point.w), -np.sign(v))
-        value = point.loss + objective.elastic_net.value(point.w)
+        value = point.loss + penalty.value(point.w)
         while t >= _SHORTEST:
             w = point.w + t * d
-            if objective.elastic_net.rho1 > 0:
+            if penalty.rho1 > 0:
                 w[w * orthant < 0] = 0.0
             loss, g = objective.loss_grad(point.known, w)
-            if loss + objective.elastic_net.value(w) <= value + _SUFFICIENT * float(v @ (w - point.w)):
+            if loss + penalty.value(w) <= value + _SUFFICIENT * float(v @ (w - point.w)):
                 return Point(point.known, w, loss, g)
             t /= 2
         return point

@@ -1,0 +1,85 @@
+"""The elastic net whose rho1 grows with the number of labels of a feature.
+
+    Omega(w) = sum_k rho1_k |w_k| + rho2/2 |w|^2,      rho1_k = rho1 factor^max(n - 2, 0)  for a feature of n labels
+
+With factor >= 1 a longer string must be worth more than a shorter one: the longer they are, the more strings there are,
+and the fewer tokens each is learnt from. Screening stays exact: E[x, b g] <= E[x, g] and C likewise, and b g has at
+least the threshold of g, so below a string with max(E, C) <= rho1_k nothing can be violated, whatever its length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from sparsecrf._core import InputError
+from sparsecrf.training.feature_sets import Floats, Numbers
+from sparsecrf.training.ngrams import NgramSpace
+from sparsecrf.training.penalty import ElasticNet
+
+
+@dataclass(frozen=True)
+class WeightedNet(ElasticNet):
+    """Omega(w) = sum_k rho1_k |w_k| + rho2/2 |w|^2 on a set of features."""
+
+    factors: Floats = field(default_factory=lambda: np.empty(0))  #: [K] rho1_k / rho1, at least 1
+
+    @property
+    def rho1_of(self) -> Floats:
+        return self.rho1 * self.factors
+
+    def value(self, w: Floats) -> float:
+        return float(self.rho1_of @ np.abs(w)) + 0.5 * self.rho2 * float(w @ w)
+
+    def factor(self, size: Floats) -> float:
+        """min rho1_k / |G_k|"""
+        return 1.0 / max(self.dual_norm(size), 1.0)
+
+
+@dataclass(frozen=True)
+class OrderPenalty:
+    """The penalty over all features of some data."""
+
+    rho1: float
+    rho2: float
+    factor: float
+    ngrams: NgramSpace
+
+    def __post_init__(self) -> None:
+        plain = ElasticNet(self.rho1, self.rho2)  # raises for what is not a penalty
+        object.__setattr__(self, "rho1", plain.rho1)
+        object.__setattr__(self, "rho2", plain.rho2)
+
+    @property
+    def threshold(self) -> float:
+        return self.rho1
+
+    def threshold_of(self, n_labels: int) -> float:
+        return self.rho1 * self.factor ** max(n_labels - 2, 0)
+
+    def thresholds(self, numbers: Numbers) -> Floats:
+        return self.rho1 * self._factors(numbers)
+
+    def on(self, numbers: Numbers) -> WeightedNet:
+        return WeightedNet(self.rho1, self.rho2, self._factors(numbers))
+
+    def _factors(self, numbers: Numbers) -> Floats:
+        """[K] factor^(n - 2) of features by ascending number: those of more than two labels are the last."""
+        factors = np.ones(len(numbers))
+        first = int(np.searchsorted(numbers, self.ngrams.numbering.first_ngram))
+        factors[first:] = self.factor ** (self.ngrams.lengths(numbers[first:]) - 2.0)
+        return factors
+
+    def record(self) -> dict[str, Any]:
+        return {"rho1": self.rho1, "rho2": self.rho2, "order factor": self.factor}
+
+
+def checked_factor(given: Any) -> float:
+    """What `order_factor` may be: below 1, ever longer strings would cost ever less, and nothing would bound them."""
+    factor = float(given) if isinstance(given, Real) and not isinstance(given, bool) else np.nan
+    if not (np.isfinite(factor) and factor >= 1):
+        raise InputError(f"order_factor: expected a finite number >= 1, found {given!r}")
+    return factor
