@@ -14,6 +14,7 @@ from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.shards import Shards
 from sparsecrf.shards.oracle import Known
 
+
 @pytest.mark.parametrize("solver", ["auto", "owlqn", "lbfgs"])
 @pytest.mark.parametrize("order", [3, 4])
 @pytest.mark.parametrize("plain", [True, False])

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 
 from sparsecrf._core import InputError
-from sparsecrf.defaults import PENALTIES, PENALTY, RHO1, SOLVERS
+from sparsecrf.defaults import ORDER, ORDER_FACTOR, PENALTIES, PENALTY, RHO1, SOLVERS
 from sparsecrf.files.atomic import temporary_name
 
 
@@ -75,6 +75,18 @@ def check_penalty(name: str, solver: str, rho1: float = RHO1) -> None:
         raise typer.BadParameter(f"expected {expected} with --penalty {name}, found {solver!r}", param_hint="--solver")
     if not rho1 > 0:
         raise typer.BadParameter(f"expected a number above 0 with --penalty {name}, found 0", param_hint="--rho1")
+
+
+def check_order(order: int | None, factor: float, penalty: str, solver: str, rho1: float = RHO1) -> None:
+    """Raise for label n-grams that do not go together with the solver, rho1 or the penalty, before data are read."""
+    import typer
+
+    from sparsecrf.training.fitting import check_longer
+
+    if order != ORDER:
+        check_longer(order, solver, rho1)
+    if factor != ORDER_FACTOR and penalty != PENALTY:
+        raise typer.BadParameter(f"expected 1 with --penalty {penalty}, found {factor:g}", param_hint="--order-factor")
 
 
 def total_bytes(names: Sequence[str]) -> int | None:

@@ -144,6 +144,36 @@ Start: TypeAlias = Annotated[
         "default it does, or as in the model of --init.",
     ),
 ]
+
+
+def _order(given: str | int | None) -> int | None:
+    """What `--order` says."""
+    if given is None or given == "none":
+        return None
+    try:
+        order = int(given)
+    except ValueError:
+        order = 0
+    if order < 2:
+        raise typer.BadParameter(f"expected 2 or more labels, or none for no limit, found {given!r}")
+    return order
+
+
+Order: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        metavar="K|none",
+        parser=_order,
+        help="Features have up to so many labels, none: no limit. Above 2, the lines T... of the template, or else "
+        "plain label n-grams; for the solvers auto, owlqn, lbfgs and fista.",
+    ),
+]
+OrderFactor: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        metavar="X", min=1, help="With --order above 2, rho1 is multiplied by this for each label beyond two."
+    ),
+]
 Threads: TypeAlias = Annotated[int, as_typer(THREADS)]
 Plot: TypeAlias = Annotated[
     str | None, typer.Option(help="Draw how it went into this .svg, .png or .pdf file.", metavar="FILE")

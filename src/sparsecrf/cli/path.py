@@ -12,8 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sparsecrf.cli.declared import INTERRUPTED
-from sparsecrf.cli.options import GroupWeight, Inputs, Penalty, Rho2, Shown, Solver, Threads, with_groups
-from sparsecrf.defaults import GROUP_WEIGHT, PENALTY, RHO2, SOLVER, TOL
+from sparsecrf.cli.options import (
+    GroupWeight,
+    Inputs,
+    Order,
+    OrderFactor,
+    Penalty,
+    Rho2,
+    Shown,
+    Solver,
+    Threads,
+    with_groups,
+)
+from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO2, SOLVER, TOL
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
@@ -37,6 +48,8 @@ class PathOptions:
     rho2: Rho2 = RHO2
     penalty: Penalty = PENALTY
     group_weight: GroupWeight = GROUP_WEIGHT
+    order: Order = ORDER
+    order_factor: OrderFactor = ORDER_FACTOR
     solver: Solver = SOLVER
     tol: Annotated[float, typer.Option(metavar="X", min=0, help="Stop each fit at this tolerance, as for train.")] = TOL
     patience: Annotated[
@@ -87,13 +100,14 @@ def path(
 
 def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> None:
     """All that can be wrong before work begins."""
-    from sparsecrf.cli.files import check_penalty, check_readable, check_solver, check_writable
+    from sparsecrf.cli.files import check_order, check_penalty, check_readable, check_solver, check_writable
     from sparsecrf.plots import check_plot
 
     files = [*inputs.data, inputs.dev, inputs.template]
     check_readable(*files)
     check_solver(fitting.solver)
     check_penalty(fitting.penalty, fitting.solver)
+    check_order(fitting.order, fitting.order_factor, fitting.penalty, fitting.solver)
     os.makedirs(output, exist_ok=True)
     if shown.plot is not None:
         check_writable(shown.plot, inputs=files)
@@ -104,6 +118,7 @@ def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: boo
     """The path, and whether Ctrl-C came between two fits; during one, it ends with what there is."""
     import warnings
 
+    from sparsecrf.encoding.template import ngram_attributes
     from sparsecrf.path import Path, PathWarning
     from sparsecrf.path import path as fit_path
     from sparsecrf.path.progress import PathProgress
@@ -121,6 +136,7 @@ def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: boo
         try:
             options: dict[str, Any] = {"each": each, "callback": watch.callback, "dev": read.dev, "error": models.score}
             options |= {**asdict(fitting), "penalty": named(fitting.penalty, read.vocabulary, read.template)}
+            options["ngram_attributes"] = ngram_attributes(read.template, read.vocabulary.attributes)
             return fit_path(read.corpus, **options), False
         except KeyboardInterrupt:
             if not models.points:
@@ -160,7 +176,9 @@ class _Models:
             return None, None
         if self.score.name != CHUNKS:
             return point.error, None
-        error = token_error(self.read.dev, point.fit.numbers, point.fit.w, threads=self.threads)
+        found, dev = point.fit, self.read.dev
+        ngrams = found.ngrams.table(dev.n_labels)
+        error = token_error(dev, found.numbers, found.w, threads=self.threads, ngrams=ngrams)
         return error, 100 - point.error
 
     def falling(self) -> list[Point]:
@@ -173,7 +191,8 @@ class _Models:
     def write_table(self) -> None:
         from sparsecrf.files.atomic import write_atomically
 
-        rows = [COLUMNS, *(row.values() for row in self.table())]
+        table = self.table()
+        rows = [table[0].keys() if table else COLUMNS, *(row.values() for row in table)]
         text = "".join("\t".join(map(_cell, row)) + "\n" for row in rows)
         write_atomically(os.path.join(self.folder, "path.tsv"), text.encode())
 
@@ -205,8 +224,9 @@ def _row(found: Fit, scores: tuple[float | None, float | None], name: str) -> di
     """None for what is not finite: JSON has no such numbers."""
     numbers = (found.rho1, found.objective, found.loss, found.kkt, found.gap)
     finite = (value if isfinite(value) else None for value in numbers)
-    values = (*finite, found.n_unigram, len(found.w) - found.n_unigram, *scores, name)
-    return dict(zip(COLUMNS, values, strict=True))
+    values = (*finite, found.n_unigram, len(found.w) - found.n_unigram - found.n_ngram, *scores, name)
+    row = dict(zip(COLUMNS, values, strict=True))
+    return row if found.order == ORDER else {**row, "active_ngram": found.n_ngram}
 
 
 def _cell(value: Any) -> str:

@@ -12,11 +12,23 @@ import typer
 
 from sparsecrf._core import InputError
 from sparsecrf.cli.declared import INTERRUPTED
-from sparsecrf.cli.options import GroupWeight, Inputs, Penalty, Rho2, Shown, Solver, Threads, with_groups
+from sparsecrf.cli.options import (
+    GroupWeight,
+    Inputs,
+    Order,
+    OrderFactor,
+    Penalty,
+    Rho2,
+    Shown,
+    Solver,
+    Threads,
+    with_groups,
+)
 from sparsecrf.defaults import (
     CHECKPOINT_EVERY,
     GROUP_WEIGHT,
     ORDER,
+    ORDER_FACTOR,
     PENALTY,
     RHO1,
     RHO2,
@@ -32,19 +44,6 @@ if TYPE_CHECKING:
     from sparsecrf.training.data import TrainingData
 
 _STOPPING, _LARGE, _LONG = "Stopping", "Data larger than memory", "Long runs"
-
-
-def _order(given: str | int | None) -> int | None:
-    """What `--order` says."""
-    if given is None or given == "none":
-        return None
-    try:
-        order = int(given)
-    except ValueError:
-        order = 0
-    if order < 2:
-        raise typer.BadParameter(f"expected 2 or more labels, or none for no limit, found {given!r}")
-    return order
 
 
 @dataclass(frozen=True)
@@ -109,15 +108,8 @@ class FitOptions:
     ] = STOP_EPS
     threads: Threads = 0
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Orders the sequences of sgd and sgd-l1.")] = 0
-    order: Annotated[
-        int | None,
-        typer.Option(
-            metavar="K|none",
-            parser=_order,
-            help="Features have up to so many labels, none: no limit. Above 2, the lines T... of the template, or else "
-            "plain label n-grams; for the solvers auto, owlqn, lbfgs and fista.",
-        ),
-    ] = ORDER
+    order: Order = ORDER
+    order_factor: OrderFactor = ORDER_FACTOR
     observed_only: Annotated[
         bool, typer.Option("--observed-only", help="Leave out features that never occur, as CRFsuite does.")
     ] = False
@@ -252,12 +244,12 @@ def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions
 
 def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
     """Raise for options that do not go together."""
-    from sparsecrf.cli.files import check_penalty, check_solver
+    from sparsecrf.cli.files import check_order, check_penalty, check_solver
     from sparsecrf.training import OVER_SHARDS
-    from sparsecrf.training.fitting import check_longer
 
     check_solver(fitting.solver, fitting.rho1)
     check_penalty(fitting.penalty, fitting.solver, fitting.rho1)
+    check_order(fitting.order, fitting.order_factor, fitting.penalty, fitting.solver, fitting.rho1)
     for option, value in (("--patience", fitting.patience), ("--stop-window", fitting.stop_window)):
         if value is not None and inputs.dev is None:
             raise typer.BadParameter("expected --dev with it, found none", param_hint=option)
@@ -274,8 +266,6 @@ def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
         option = "--ragged" if inputs.ragged else "--encoding"
         files = "column files in UTF-8 whose lines are equally long"
         raise typer.BadParameter(f"expected no --dask with it: its workers read {files}", param_hint=option)
-    if fitting.order != 2:
-        check_longer(fitting.order, fitting.solver, fitting.rho1)  # before data are read
     if fitting.resume and fitting.checkpoint is None:
         raise typer.BadParameter("expected --checkpoint with it, found none", param_hint="--resume")
     if run.shard_tokens is not None and run.cache is None:

@@ -13,7 +13,7 @@ from sparsecrf.dask.cluster import TIMEOUT, Cluster, release
 from sparsecrf.dask.labelling import over_partitions
 from sparsecrf.dask.partitions import in_step, partitions_of
 from sparsecrf.dask.training import train
-from sparsecrf.defaults import RHO1, RHO2, SOLVER, TOL
+from sparsecrf.defaults import ORDER, ORDER_FACTOR, RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.base import TrainingCRF
@@ -60,6 +60,8 @@ class DaskCRF(TrainingCRF):
         bigrams: Bigrams = "bias",
         start: bool = True,
         observed_only: bool = False,
+        order: int | None = ORDER,
+        order_factor: float = ORDER_FACTOR,
         gap: float | None = None,
         time_limit: float | None = None,
         patience: int | None = None,
@@ -78,6 +80,8 @@ class DaskCRF(TrainingCRF):
         self.bigrams = bigrams
         self.start = start
         self.observed_only = observed_only
+        self.order = order
+        self.order_factor = order_factor
         self.gap = gap
         self.time_limit = time_limit
         self.patience = patience
@@ -114,6 +118,8 @@ class DaskCRF(TrainingCRF):
                 init_model=init,
                 timeout=self.timeout,
                 rho1=self.rho1,
+                order=self.order,
+                order_factor=self.order_factor,
                 time_limit=self.time_limit,
                 patience=self.patience,
                 callback=callback,

@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.encoding.presets import preset
 from sparsecrf.encoding.resources import Resource, checked
-from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.template import Template, ngram_attributes
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.frames import Groups, by_groups, check_one_of
 from sparsecrf.estimators.labelled import Encoding, LabelledData, MakesTemplate
@@ -40,6 +40,8 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
     rho2: float
     penalty: Asked
     group_weight: float
+    order: int | None
+    order_factor: float
     solver: str
     template: Template | str | os.PathLike[str] | None
     features: str | None
@@ -133,6 +135,11 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
     def _penalty(self, data: Encoding) -> dict[str, Any]:
         """The penalty, which may ask for the names of attributes and labels."""
         return {"penalty": named(self.penalty, data.vocabulary, data.template), "group_weight": self.group_weight}
+
+    def _order(self, data: Encoding) -> dict[str, Any]:
+        """How many labels features have, what conditions those of more than two, and what they cost."""
+        attributes = ngram_attributes(data.template, data.vocabulary.attributes)
+        return {"order": self.order, "order_factor": self.order_factor, "ngram_attributes": attributes}
 
     @contextmanager
     def _watching(self) -> Iterator[Callback]:

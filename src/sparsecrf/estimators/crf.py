@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparsecrf.defaults import GROUP_WEIGHT, ORDER, PENALTY, RHO1, RHO2, SOLVER, TOL
+from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.resources import Resource
-from sparsecrf.encoding.template import Template, ngram_attributes
+from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.answering import BaseCRF
 from sparsecrf.estimators.frames import Groups
@@ -62,6 +62,7 @@ class CRF(BaseCRF):
     order : features have up to so many labels; None: no limit. Above 2, longer label n-grams, too: of a template's
         lines T..., or else plain ones; without a template, of all attributes that condition label pairs. For auto,
         owlqn, lbfgs and fista with rho1 > 0.
+    order_factor : rho1 of longer label n-grams is multiplied by this, at least 1, for each label beyond two.
     penalty : elastic-net; or one that keeps or drops whole groups of features: group:attribute, group:line (of the
         template, or what names have before `:` or `=`), group:label, tree (pairs under their label), or your own
         `FeatureGroups`. Adds rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the features of the group that occur. For
@@ -105,6 +106,7 @@ class CRF(BaseCRF):
         start: bool = True,
         observed_only: bool = False,
         order: int | None = ORDER,
+        order_factor: float = ORDER_FACTOR,
         penalty: Asked = PENALTY,
         group_weight: float = GROUP_WEIGHT,
         gap: float | None = None,
@@ -130,6 +132,7 @@ class CRF(BaseCRF):
         self.start = start
         self.observed_only = observed_only
         self.order = order
+        self.order_factor = order_factor
         self.penalty = penalty
         self.group_weight = group_weight
         self.gap = gap
@@ -181,13 +184,12 @@ class CRF(BaseCRF):
             found = fit(
                 data.corpus,
                 rho1=self.rho1,
-                order=self.order,
-                ngram_attributes=ngram_attributes(data.template, data.vocabulary.attributes),
                 init=None if init is None else weights_in(init, data.vocabulary),
                 dev=None if dev is None else self._encoded_dev(data, dev, groups),
                 patience=self.patience,
                 time_limit=self.time_limit,
                 callback=callback,
+                **self._order(data),
                 **self._penalty(data),
                 **self._options(),
             )
@@ -221,8 +223,6 @@ class CRF(BaseCRF):
         with self._watching_path(score.name) as watch:
             return path(
                 data.corpus,
-                order=self.order,
-                ngram_attributes=ngram_attributes(data.template, data.vocabulary.attributes),
                 n_rho=n_rho,
                 rho_min_ratio=rho_min_ratio,
                 rho1=falling(rho1s),
@@ -233,6 +233,7 @@ class CRF(BaseCRF):
                 time_limit=self.time_limit,
                 each=watch.each,
                 callback=watch.callback,
+                **self._order(data),
                 **self._penalty(data),
                 **self._options(),
             )

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from sparsecrf._core import InputError
-from sparsecrf.defaults import GROUP_WEIGHT, PENALTY, RHO2, SOLVER, TOL
+from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO2, SOLVER, TOL
 from sparsecrf.encoding.resources import Resource
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
@@ -84,6 +84,8 @@ class CRFCV(BaseCRF):
         bigrams: Bigrams = "bias",
         start: bool = True,
         observed_only: bool = False,
+        order: int | None = ORDER,
+        order_factor: float = ORDER_FACTOR,
         penalty: Asked = PENALTY,
         group_weight: float = GROUP_WEIGHT,
         gap: float | None = None,
@@ -109,6 +111,8 @@ class CRFCV(BaseCRF):
         self.bigrams = bigrams
         self.start = start
         self.observed_only = observed_only
+        self.order = order
+        self.order_factor = order_factor
         self.penalty = penalty
         self.group_weight = group_weight
         self.gap = gap
@@ -141,6 +145,7 @@ class CRFCV(BaseCRF):
                 error=score,
                 each=watch.each,
                 callback=watch.callback,
+                **self._order(data),
                 **self._penalty(data),
                 **self._options(),
             )

@@ -70,6 +70,7 @@ def facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines = [
         ("l1 penalty rho1", _number(training, "rho1")),
         ("l2 penalty rho2", _number(training, "rho2")),
+        *_order(training),
         ("Penalty", _text(training, "penalty")),
         ("Group weight", _number(training, "group_weight")),
         *_groups(training.get("groups")),
@@ -86,6 +87,17 @@ def facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Imported from", _text(training, "imported_from")),
     ]
     return [(name, value) for name, value in lines if value is not None]
+
+
+def _order(training: Mapping[str, Any]) -> list[tuple[str, str | None]]:
+    """How many labels features have, if that was asked for; the record of no limit is None."""
+    if "order" not in training:
+        return []
+    labels = "any number" if training["order"] is None else _number(training, "order")
+    return [
+        ("Labels of a feature at most", labels),
+        ("rho1 by label beyond two, times", _number(training, "order_factor")),
+    ]
 
 
 def _groups(groups: Any) -> list[tuple[str, str]]:

@@ -6,8 +6,9 @@ Nothing is lost by that: a label more in front can only lower expectation and co
     E[x, b g] <= E[x, g],   C[x, b g] <= C[x, g],
 
 so below a string with max(E, C) <= rho1 no string can violate its condition |E - C| <= rho1, whatever its length
-(values must not be negative; a rho1 that grows with the length, `order_penalty`, only rules out more). Screening goes from level to level and extends only strings above rho1, and these only by
-labels b with a bound on E[x, b g], or C[x, b g] itself, above rho1 (`Oracle.ngram_bounds`).
+(values must not be negative; a rho1 that grows with the length, as in `order_penalty`, only rules out more). Screening
+goes from level to level and extends only strings above rho1, and these only by labels b with a bound on E[x, b g], or
+C[x, b g] itself, above rho1 (`Oracle.ngram_bounds`).
 """
 
 from __future__ import annotations
