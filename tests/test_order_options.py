@@ -57,7 +57,8 @@ def test_path_of_an_estimator_starts_each_fit_from_its_neighbour():
 
 def test_command_path(program):
     """Rows count n-grams; the score of the table is that of the model in the file, n-grams included."""
-    program.write(data_txt=as_columns(X, Y), dev_txt=as_columns(*sentences(seed=9)), t_txt=TEMPLATE)
+    template = "*:%x[0,0]\nB\n"  # words condition pairs, the plain line n-grams
+    program.write(data_txt=as_columns(X, Y), dev_txt=as_columns(*sentences(seed=9)), t_txt=template)
     common = ["path", "data.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "p", "--n-rho", "3", "--json", "-q"]
     found = program(*common, "--order", "3", "--order-factor", "1.1", "--rho-min-ratio", "0.005")
     assert found.status == 0, found.err
@@ -68,6 +69,7 @@ def test_command_path(program):
     for row in rows:
         model = Model.load(program.directory / "p" / row["model"])
         assert (model.training["order"], model.training["order_factor"]) == (3, 1.1)
+        assert {model.vocabulary.attributes[x] for x in model.features.ngrams[0].tolist()} <= {"B"}
         counts = model.explain().summary
         found_active = [row["active_unigram"], row["active_bigram"], row["active_ngram"]]
         assert found_active == [counts.get(f"active_{kind}", 0) for kind in ("unigram", "bigram", "ngram")]
