@@ -1,6 +1,6 @@
 """The default choice of rho1, `path` on dev data and `CRFCV`, beside a fine grid by hand.
 
-    PYTHONPATH=. python benchmarks/path/run.py conll2000 conll2003-rich ewt FOLDER... -o record.json
+    PYTHONPATH=. python benchmarks/path/run.py conll2000 conll2003-rich ewt FOLDER... [--parts path folds]
 
 A name is one of benchmarks/tasks.py ($SPARSECRF_DATA has the files); a folder has train.txt, test.txt, template
 and perhaps dev.txt. Without dev data every tenth sequence is left out of training. What is compared is the score on the
@@ -24,7 +24,7 @@ from sparsecrf import Corpus, Template, Vocabulary, read_columns
 from sparsecrf.path import Path, PathWarning, Score, cross_validate, documents, path, score_of
 from sparsecrf.training.heldout import best_labels
 
-GRID = np.geomspace(10.0, 0.05, 16)  # steps of 1.42
+GRID = np.geomspace(10.0, 0.01, 12)  # steps of 1.87
 Sentences = list[tuple[list[list[str]], list[str]]]  #: rows of columns and labels, by sequence
 
 
@@ -43,20 +43,26 @@ class Encoded:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tasks", nargs="+", metavar="NAME|FOLDER")
+    parser.add_argument(
+        "--parts", nargs="+", choices=PARTS, default=list(PARTS), help="of what is compared (default: all)"
+    )
     parser.add_argument("--tokens", type=int, default=40_000, help="for CRFCV, at most")
     parser.add_argument("--tol", type=float, help="instead of the default")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("-o", "--output", default="path.jsonl", help="one object a line is added")
+    parser.add_argument("-o", "--output", default="path.jsonl", help="a line is added for each part")
     given = parser.parse_args()
     options: dict[str, Any] = {"threads": given.threads}
     if given.tol is not None:
         options["tol"] = given.tol
+    print("| " + " | ".join(HEADS) + " |\n" + "|---" * len(HEADS) + "|")
     for name in given.tasks:
         task = load(name)
-        found = {"task": task.name, **on_dev(task, options), **by_folds(task, given.tokens, options)}
-        with open(given.output, "a", encoding="utf-8") as file:
-            file.write(json.dumps(found) + "\n")
-        print(row(found), flush=True)
+        some, groups = subset(task, given.tokens)
+        for part in given.parts:
+            found = PARTS[part](task, some, groups, options)
+            with open(given.output, "a", encoding="utf-8") as file:
+                file.write(json.dumps({"task": task.name, "part": part, **found}) + "\n")
+            print(row(task, part, found), flush=True)
 
 
 def load(name: str) -> Encoded:
@@ -91,48 +97,51 @@ def load(name: str) -> Encoded:
     return Encoded(folder.name, corpus, encode(dev), encode(test), score_of("auto", labels), groups)
 
 
-def on_dev(task: Encoded, options: dict[str, Any]) -> dict[str, Any]:
-    """The search on dev data; and a grid, all of whose models are scored on the test data."""
-    found, seconds, warned = timed(lambda: path(task.train, dev=task.dev, error=task.score, **options))
-    hand, hand_s, _ = timed(lambda: path(task.train, dev=task.dev, error=task.score, rho1=GRID, **options))
-    return {
-        "tokens": task.train.n_tokens,
-        "score": task.score.name,
-        "path": {**chosen(task, found), "fits": len(found), "seconds": seconds, "warned": warned},
-        "grid": {**chosen(task, hand), **oracle(task, hand), "fits": len(hand), "seconds": hand_s},
-    }
-
-
-def by_folds(task: Encoded, tokens: int, options: dict[str, Any]) -> dict[str, Any]:
-    """What `CRFCV()` does, on whole documents if there are any, and a grid on the same training data."""
+def subset(task: Encoded, tokens: int) -> tuple[Corpus, Any]:
+    """Random sequences of the training data, at most so many tokens, and their documents."""
     lengths = np.diff(task.train.offsets)
     order = np.random.default_rng(0).permutation(len(lengths))
     some = np.sort(order[: int(np.searchsorted(np.cumsum(lengths[order]), tokens, side="right"))])
-    part = task.train.subset(some)
-    groups = None if task.documents is None else task.documents[some]
-    found, seconds, warned = timed(lambda: cross_validate(part, groups=groups, error=task.score, **options))
-    hand, _, _ = timed(lambda: path(part, dev=task.dev, error=task.score, rho1=GRID, **options))
+    return task.train.subset(some), None if task.documents is None else task.documents[some]
+
+
+def search(task: Encoded, some: Corpus, groups: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The search on dev data."""
+    found, seconds, warned = timed(lambda: path(task.train, dev=task.dev, error=task.score, **options))
+    return {**chosen(task, found), "fits": len(found), "seconds": seconds, "warned": warned}
+
+
+def grid(task: Encoded, some: Corpus, groups: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """A grid by hand, all of whose models are scored on the test data."""
+    found, seconds, _ = timed(lambda: path(task.train, dev=task.dev, error=task.score, rho1=GRID, **options))
+    return {**chosen(task, found), **oracle(task, found), "fits": len(found), "seconds": seconds}
+
+
+def folds(task: Encoded, some: Corpus, groups: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """What `CRFCV()` does, on whole documents if there are any."""
+    found, seconds, warned = timed(lambda: cross_validate(some, groups=groups, error=task.score, **options))
     one_se = found[found.one_se or 0]
-    return {
-        "cv": {
-            **chosen(task, found),
-            "tokens": part.n_tokens,
-            "fits": 6 * len(found),
-            "seconds": seconds,
-            "warned": warned,
-            "one_se": {"rho1": one_se.rho1, "weights": len(one_se.w), "test": scored(task, one_se)},
-            "grid": {**chosen(task, hand), **oracle(task, hand)},
-        }
-    }
+    sparser = {"rho1": one_se.rho1, "weights": len(one_se.w), "test": scored(task, one_se)}
+    return {**chosen(task, found), "fits": 6 * len(found), "seconds": seconds, "warned": warned, "one_se": sparser}
+
+
+def folds_grid(task: Encoded, some: Corpus, groups: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The grid by hand on the training data of `folds`."""
+    found, seconds, _ = timed(lambda: path(some, dev=task.dev, error=task.score, rho1=GRID, **options))
+    return {**chosen(task, found), **oracle(task, found), "fits": len(found), "seconds": seconds}
+
+
+PARTS = {"path": search, "grid": grid, "folds": folds, "folds-grid": folds_grid}
+HEADS = ["task", "part", "rho1, weights", "test", "best on test (rho1)", "fits, seconds", "warned"]
 
 
 def timed(follow: Any) -> tuple[Path, float, list[str]]:
-    """A path, its seconds and its warnings."""
-    began = time.perf_counter()
+    """A path, the seconds of the processor that it took, and its warnings."""
+    began = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PathWarning)
         found = follow()
-    return found, time.perf_counter() - began, [str(warning.message) for warning in caught]
+    return found, time.process_time() - began, [str(warning.message) for warning in caught]
 
 
 def scored(task: Encoded, found: Any) -> float:
@@ -154,21 +163,17 @@ def oracle(task: Encoded, found: Path) -> dict[str, Any]:
     return {"best_test": tests[best], "best_test_rho1": found[best].rho1, "tests": tests}
 
 
-def row(found: dict[str, Any]) -> str:
+def row(task: Encoded, part: str, found: dict[str, Any]) -> str:
     """A row of a table in Markdown."""
-    search, grid, cv = found["path"], found["grid"], found["cv"]
+    best = f"{found['best_test']:.2f} ({found['best_test_rho1']:.2g})" if "best_test" in found else ""
     cells = [
-        f"{found['task']} ({found['tokens']:,})",
-        f"{search['rho1']:.2g}, {search['weights']:,}",
-        f"{search['test']:.2f}",
-        f"{grid['test']:.2f} ({grid['rho1']:.2g})",
-        f"{grid['best_test']:.2f} ({grid['best_test_rho1']:.2g})",
-        f"{search['fits']}, {search['seconds']:.0f} s",
-        f"{cv['tokens']:,}",
-        f"{cv['rho1']:.2g}, {cv['weights']:,}",
-        f"{cv['test']:.2f}",
-        f"{cv['grid']['best_test']:.2f} ({cv['grid']['best_test_rho1']:.2g})",
-        f"{cv['fits']}, {cv['seconds']:.0f} s",
+        f"{task.name}, {task.score.name}",
+        part,
+        f"{found['rho1']:.2g}, {found['weights']:,}",
+        f"{found['test']:.2f}",
+        best,
+        f"{found['fits']}, {found['seconds']:.0f}",
+        "yes" if found.get("warned") else "",
     ]
     return "| " + " | ".join(cells) + " |"
 
