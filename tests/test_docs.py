@@ -18,6 +18,7 @@ from repository_links import in_manual  # noqa: E402
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+GALLERY = sorted(path for path in (ROOT / "examples").glob("*.py") if path.name != "made_up.py")
 NEEDS = {"spacy.md": "spacy"}  #: pages that need another package
 #: Pages that only describe.
 WITHOUT_CODE = {"api.md", "changelog.md", "cli.md", "index.md", "mathematics.md"}
@@ -80,6 +81,28 @@ def headings_of(page):
 def test_no_page_is_forgotten():
     listed = (DOCS / "index.md").read_text(encoding="utf-8").splitlines()
     assert {page.stem for page in PAGES[1:]} - {"index"} <= set(listed)
+
+
+@pytest.mark.parametrize("example", GALLERY, ids=lambda example: example.name)
+def test_every_example_has_a_picture(example):
+    """Those that are run with the manual draw one. For others that name none, the gallery would show a placeholder."""
+    text = example.read_text(encoding="utf-8")
+    if example in EXAMPLES:
+        assert re.search(r"^\w[^#]*(\bplot_\w+\(|\.plot\(|subplots\()", text, flags=re.M)
+        return
+    named = re.search(r"^# sphinx_gallery_thumbnail_path = '(.*)'$", text, flags=re.M)
+    assert named
+    assert (DOCS / named[1]).exists()
+
+
+def test_the_first_screen_of_the_readme_is_for_newcomers():
+    """How to install it, a few lines that run, a picture, the others in a table; how it is made comes later."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    marks = ("pip install", "from sparsecrf import", "<img src=", "| | sparsecrf | others |")
+    lines = [text[: text.index(mark)].count("\n") for mark in marks]
+    assert lines == sorted(lines)
+    assert lines[-1] < 40
+    assert text.index("(CONTRIBUTING.md)") > text.index("## Your first model")
 
 
 @pytest.mark.slow
