@@ -66,7 +66,7 @@ def main() -> None:
     for version in arguments.versions:
         python, wheel = python_for(version), wheel_for(version)
         if python is None or wheel is None:
-            print(f"Python {version}: not tested, as {'no Python' if python is None else 'no wheel'} of it is here")
+            report.leave_out(f"matrix: Python {version}", f"no {'Python' if python is None else 'wheel'} of it is here")
             continue
         for which in [arguments.only] if arguments.only else ["oldest", "newest"]:
             inside, versions = prepare(version, which, python, wheel)

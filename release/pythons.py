@@ -36,7 +36,7 @@ def environment(python: Path, folder: Path, *requirements: object) -> Path:
     run("uv", "venv", "--quiet", "--seed", "--python", python, folder)
     inside = folder / "bin" / "python"
     if requirements:
-        run(inside, "-m", "pip", "install", "--quiet", *requirements)
+        run("uv", "pip", "install", "--quiet", "--python", inside, *requirements)
     return inside
 
 

@@ -35,8 +35,8 @@ def build_programs(name: str, source: Path) -> Path:
     arguments = cmake_arguments(TARGETS[name], WORK / "zig" / name)
     if name == "musl":
         arguments.append("-DCMAKE_EXE_LINKER_FLAGS=-static")
-    release = ["-DCMAKE_BUILD_TYPE=Release", "-DSPARSECRF_PROGRAMS=ON", "-DSPARSECRF_WERROR=ON"]
-    run("cmake", "-S", source, "-B", folder, "-G", "Ninja", *release, *arguments, env=env, log=f"core-{name}-configure")
+    arguments.append("-DSPARSECRF_PROGRAMS=ON")
+    run("cmake", "-S", source, "-B", folder, "-G", "Ninja", *arguments, env=env, log=f"core-{name}-configure")
     run("cmake", "--build", folder, "--target", *PROGRAMS, env=env, log=f"core-{name}-build")
     return folder
 

@@ -8,7 +8,7 @@ wheels    for manylinux x86-64: one for each Python before 3.12 that is here, on
 core      the core's test programs for the same target
 install   each into a fresh environment without compilers, timed; the tests of the sdist run there
 aarch64   a wheel for 64-bit ARM; the core's test programs run under emulation
-windows   the core compiled for Windows, run under Wine
+windows   the core compiled for Windows, run under Wine; the Python module compiled and linked
 musl      the core compiled for musl (Alpine), run
 
 Without names, all of them in this order. Results, logs and caches stay in build/release.
@@ -29,6 +29,7 @@ from pathlib import Path
 from pythons import VERSIONS, environment, find_python, path_without_compilers
 from steps import ROOT, WORK, Report, only, run
 from systems import check_system
+from windows import module_for_windows
 from zig import GLIBC, TARGETS, cmake_arguments
 from zig import environment as build_environment
 
@@ -143,22 +144,35 @@ def install(report: Report, tests: str) -> None:
     for version in VERSIONS:
         python, wheel = find_python(version), wheel_for(version)
         if python is None or wheel is None:
+            report.leave_out(
+                f"Python {version}: installed", f"no {'Python' if python is None else 'wheel'} of it is here"
+            )
             continue
         alone = environment(python, WORK / f"alone-{version}")
         with report.step(f"Python {version}: the wheel alone installed"):
             run(alone, "-m", "pip", "install", "--quiet", "--no-deps", wheel, env=bare)
         run(alone, "-m", "pip", "install", "--quiet", wheel, env=bare)  # fills pip's cache
         inside = environment(python, WORK / f"installed-{version}")
-        with report.step(f"Python {version}: installed with its dependencies, from pip's cache"):
+        with report.step(f"Python {version}: installed with its dependencies by pip, which has them in its cache"):
             run(inside, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", wheel, env=bare)
+        by_uv = ["uv", "pip", "install", "--quiet", "--only-binary", ":all:", wheel, "--python"]
+        run(*by_uv, environment(python, WORK / f"alone-{version}"))  # fills uv's cache
+        again = environment(python, WORK / f"alone-{version}")
+        with report.step(f"Python {version}: the same by uv"):
+            run(*by_uv, again)
         run(inside, "-m", "pip", "install", "--quiet", f"{wheel}[test,plot,demo]", env=bare)
         with report.step(f"Python {version}: tests {tests}".strip()) as results:
             call = [inside, "-m", "pytest", "-p", "no:cacheprovider", *shlex.split(tests)]
             results.append(run(*call, env=bare, cwd=source(), log=f"tests-{version}").strip().splitlines()[-1])
 
 
+def stable_version() -> str:
+    """The oldest Python here that has the stable ABI."""
+    return next(version for version in VERSIONS[2:] if find_python(version))
+
+
 def wheel_for_arm(report: Report) -> None:
-    version = next((v for v in VERSIONS[2:] if find_python(v)), None)
+    version = stable_version()
     with report.step("wheel for aarch64, Python 3.12 and later") as results:
         wheel = audit(build_wheel(find_python(version), version, "aarch64"))
         results.append(f"{wheel.name}, {wheel.stat().st_size / 1e6:.2f} MB")
@@ -173,7 +187,10 @@ def main() -> None:
         "core": lambda: check_system("x86_64", report, source()),
         "install": lambda: install(report, arguments.tests),
         "aarch64": lambda: (check_system("aarch64", report, source()), wheel_for_arm(report)),
-        "windows": lambda: check_system("windows", report, source()),
+        "windows": lambda: (
+            check_system("windows", report, source()),
+            module_for_windows(report, find_python(stable_version()), source()),
+        ),
         "musl": lambda: check_system("musl", report, source()),
     }
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -36,16 +36,19 @@ TARGETS = {
 }
 
 
+def zig() -> Path:
+    return Path(ziglang.__file__).parent / "zig"
+
+
 def scripts(target: Target, folder: Path) -> dict[str, Path]:
     """Scripts that call zig for the target: CMake wants one program for each tool.
 
     -O2 is for CMake's own small programs, which would have zig build its libraries a second time, with checks.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    program = Path(ziglang.__file__).parent / "zig"
     calls = {"c++": f"c++ -target {target.zig} -O2", "ar": "ar", "ranlib": "ranlib"}
     for name, call in calls.items():
-        (folder / name).write_text(f'#!/bin/sh\nexec "{program}" {call} "$@"\n')
+        (folder / name).write_text(f'#!/bin/sh\nexec "{zig()}" {call} "$@"\n')
         (folder / name).chmod(0o755)
     return {name: folder / name for name in calls}
 
@@ -57,6 +60,8 @@ def cmake_arguments(target: Target, folder: Path) -> list[str]:
         f"-DCMAKE_CXX_COMPILER={tool['c++']}",
         f"-DCMAKE_AR={tool['ar']}",
         f"-DCMAKE_RANLIB={tool['ranlib']}",
+        "-DCMAKE_BUILD_TYPE=Release",
+        "-DSPARSECRF_WERROR=ON",
     ]
     if target.cross:
         arguments += [f"-DCMAKE_SYSTEM_NAME={target.system}", f"-DCMAKE_SYSTEM_PROCESSOR={target.processor}"]
