@@ -6,7 +6,7 @@ sdist     built, unpacked; everything else is built from it, as users would
 wasm      the labeller for `sparsecrf report --try`, which goes into every wheel (Emscripten)
 wheels    for manylinux x86-64: one for each Python before 3.12 that is here, one for all later ones (stable ABI)
 core      the core's test programs for the same target
-install   each into a fresh environment without compilers, timed; the tests of the sdist run there
+install   each into fresh environments without compilers, timed; the tests of the sdist run there, once for each wheel
 aarch64   a wheel for 64-bit ARM; the core's test programs run under emulation
 windows   the core compiled for Windows, run under Wine; the Python module compiled and linked
 musl      the core compiled for musl (Alpine), run
@@ -139,8 +139,12 @@ def wheel_for(version: str) -> Path | None:
 
 
 def install(report: Report, tests: str) -> None:
-    """Every wheel as users install it, on each Python: without a compiler, timed; then the tests."""
+    """Every wheel as users install it, on each Python: without a compiler, timed. Then the tests, once for each wheel.
+
+    (`make test-matrix` runs them on every Python.)
+    """
     bare = {**os.environ, "PATH": path_without_compilers(WORK / "bin"), "CXX": "false", "CC": "false"}
+    tested: set[Path] = set()
     for version in VERSIONS:
         python, wheel = find_python(version), wheel_for(version)
         if python is None or wheel is None:
@@ -160,6 +164,9 @@ def install(report: Report, tests: str) -> None:
         again = environment(python, WORK / f"alone-{version}")
         with report.step(f"Python {version}: the same by uv"):
             run(*by_uv, again)
+        if wheel in tested:
+            continue
+        tested.add(wheel)
         run(inside, "-m", "pip", "install", "--quiet", f"{wheel}[test,plot,demo]", env=bare)
         with report.step(f"Python {version}: tests {tests}".strip()) as results:
             call = [inside, "-m", "pytest", "-p", "no:cacheprovider", *shlex.split(tests)]
