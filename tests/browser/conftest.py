@@ -7,7 +7,9 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from reports import DATA, large_model, small_model
+from sparsecrf import CRF
 from sparsecrf.report import make_report
+from test_ngram_models import sentences
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -38,7 +40,7 @@ def browser():
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory):
-    """Addresses of pages by name: full (with data), bare (a model alone), large (100,000 weights)."""
+    """Addresses of pages by name: full (with data), bare (a model alone), large (100,000 weights), longer (n-grams)."""
     folder = tmp_path_factory.mktemp("reports")
     (folder / "test.txt").write_text(DATA, encoding="utf-8")
     bare = small_model()
@@ -47,6 +49,7 @@ def reports(tmp_path_factory):
         "full": make_report(small_model(), name='<img src=x onerror="alert(1)">.safetensors', data=folder / "test.txt"),
         "bare": make_report(bare),
         "large": make_report(large_model()),
+        "longer": make_report(CRF(rho1=0.3, order=None).fit(*sentences()).model_),
     }
     for name, text in pages.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8", newline="\n")

@@ -15,6 +15,9 @@ function readWeights() {
   return { X, P, Y, W, matches, isPlain: (x) => plain.has(x) };
 }
 
+/** Whether a weight with this previous label is of a pair: not of a label alone, nor of a longer string. */
+const isPair = (p) => p >= 0 && p <= data.labels.length;
+
 /** The place of each name in alphabetical order. */
 function ranks(names) {
   const order = names.map((_, k) => k).sort((a, b) => (names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : 0));
@@ -28,7 +31,7 @@ class WeightTable {
 
   constructor(weights) {
     Object.assign(this, weights);
-    this.labels = [...data.labels, data.start];
+    this.labels = [...data.labels, data.start, ...data.weights.histories]; // also the strings before a label
     this.largest = this.W.length ? Math.abs(this.W[0]) : 1;
     this.exact = null; // an attribute that alone is wanted
     this.order = { by: "size", up: false };
@@ -91,8 +94,9 @@ class WeightTable {
       if (exact !== null ? X[k] !== exact : known !== null && !known[X[k]]) continue;
       if (label >= 0 && Y[k] !== label && P[k] !== label) continue;
       if (kind === "unigram" && P[k] >= 0) continue;
-      if (kind === "bigram" && P[k] < 0) continue;
-      if (kind === "plain" && (P[k] < 0 || !this.isPlain(X[k]))) continue;
+      if (kind === "bigram" && !isPair(P[k])) continue;
+      if (kind === "longer" && P[k] <= data.labels.length) continue;
+      if (kind === "plain" && !(isPair(P[k]) && this.isPlain(X[k]))) continue;
       if (sign !== "all" && (sign === "+") !== (W[k] > 0)) continue;
       kept[n++] = k;
     }
@@ -147,6 +151,7 @@ function showWeights(weights) {
   $("weights-note").textContent = listed < total
     ? `The ${count(listed)} largest of ${count(total)} active weights.`
     : `All ${plural(total, "active weight")}: of an attribute for a label, or for a label after a previous one.`;
+  $("kind-longer").hidden = data.strings === null;
   fill($("weight-label"), labelOptions("all"));
   new WeightTable(weights).update();
 }
