@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparsecrf import Model, Template, Vocabulary
+from sparsecrf import CRF, Model, Template, Vocabulary
 
 SCRIPT = "<script>alert(1)</script>"
 HEBREW = "שלום"
@@ -72,6 +72,19 @@ def small_model():
     )
     template = Template("U:%x[0,0]\nB\nB1:%x[0,1]\nU9:%x[9,0]\n")
     return Model(made.vocabulary, made.features, made.w, template=template, n_columns=2, training=TRAINING)
+
+
+def model_of_parts():
+    """A trained model whose labels have parts, with label n-grams."""
+    words = {
+        "dog": "NOUN|Number=Sing",
+        "dogs": "NOUN|Number=Plur",
+        "runs": "VERB|Number=Sing",
+        "run": "VERB|Number=Plur",
+    }
+    sentences = [["dog", "dog", "runs"], ["dogs", "dogs", "run"], ["dog", "runs"], ["dogs", "run"]] * 5
+    crf = CRF(rho1=0.01, label_parts="ud", order=3).fit(sentences, [[words[word] for word in s] for s in sentences])
+    return crf.model_
 
 
 def large_model(n=100_000, Y=40):

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import make_problem
 from sparsecrf import InputError, fit
 from sparsecrf._core import FeatureSet, Oracle, StringTable
+from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.path import rho_max
 from sparsecrf.shards import FAN_IN, InProcess, Shard, Shards, merge_tree
 from sparsecrf.shards import Oracle as OracleProtocol
@@ -111,7 +112,7 @@ def test_features_of_cells(n_labels, n_attributes, data):
         ]
         expected += [first + Y * Y + y for y in range(Y) if 3 * size + x * Y + y in chosen]
     cells = np.array(sorted(chosen), dtype=np.int64)
-    assert_array_equal(features_of(cells, n_labels, n_attributes), expected)
+    assert_array_equal(features_of(cells, Numbering(n_labels, n_attributes)), expected)
 
 
 @pytest.mark.parametrize("solver", ["auto", "owlqn", "lbfgs"])

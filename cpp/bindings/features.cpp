@@ -1,6 +1,8 @@
 #include "core/corpus/features.hpp"
 
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <tuple>
@@ -62,10 +64,35 @@ void bind_features(nb::module_& m) {
             nb::arg("attribute").noconvert(), nb::arg("length").noconvert(), nb::arg("labels").noconvert(),
             nb::rv_policy::move, "The places of these n-grams, whose labels stand one after the other.")
         .def("__len__", &NgramTable::size);
+    nb::class_<LabelParts>(
+        m, "LabelParts",
+        "Which parts labels have, as rows: those of label y are part[ptr[y]] to part[ptr[y + 1] - 1], below n_parts.")
+        .def(
+            "__init__",
+            [](LabelParts* self, std::int64_t n_parts, Array1<std::int64_t> ptr, Ids part) {
+                new (self) LabelParts(n_parts, view(ptr), view(part));
+            },
+            nb::arg("n_parts"), nb::arg("ptr").noconvert(), nb::arg("part").noconvert())
+        .def_prop_ro("n_labels", &LabelParts::n_labels)
+        .def_prop_ro("n_parts", &LabelParts::n_parts)
+        .def(
+            "of",
+            [](const LabelParts& parts, std::int64_t y) {
+                if (y < 0 || y >= parts.n_labels()) {
+                    throw InputError(message("label: expected 0 to ", parts.n_labels() - 1, ", found ", y));
+                }
+                std::vector<std::int32_t> out;
+                for (const std::uint32_t cell : parts.cells_of(static_cast<std::size_t>(y))) {
+                    out.push_back(static_cast<std::int32_t>(cell) - parts.n_labels());
+                }
+                return out;
+            },
+            nb::arg("label"), "The parts of a label, ascending.");
     nb::class_<FeatureSet>(
         m, "FeatureSet",
         "A set of features in canonical order: unigram (x, y), then bigram (x, y', y), lexicographic.\n"
-        "The previous label n_labels is the start label.")
+        "The previous label n_labels is the start label. Where labels have parts, the label n_labels + j of a unigram\n"
+        "feature is part j.")
         .def(
             "__init__",
             [](FeatureSet* self, std::int64_t n_labels, std::int64_t n_attributes, Ids ux, Ids uy, Ids bx, Ids bp,
@@ -77,22 +104,34 @@ void bind_features(nb::module_& m) {
             nb::arg("bigram_previous").noconvert(), nb::arg("bigram_label").noconvert())
         .def_static(
             "from_numbers",
-            [](std::int64_t n_labels, std::int64_t n_attributes, Array1<std::int64_t> numbers,
-               const NgramTable* ngrams) {
-                return FeatureSet::from_numbers(n_labels, n_attributes, view(numbers), ngrams);
+            [](std::int64_t n_labels, std::int64_t n_attributes, Array1<std::int64_t> numbers, const NgramTable* ngrams,
+               std::shared_ptr<LabelParts> parts) {
+                return FeatureSet::from_numbers(n_labels, n_attributes, view(numbers), ngrams, std::move(parts));
             },
             nb::arg("n_labels"), nb::arg("n_attributes"), nb::arg("numbers").noconvert(),
-            nb::arg("ngrams").none() = nb::none(),
+            nb::arg("ngrams").none() = nb::none(), nb::arg("parts").none() = nb::none(),
             "The set of these numbers (ascending): x Y + y, then X Y + x (Y + 1) Y + y' Y + y, then places of "
-            "`ngrams`.")
+            "`ngrams`. With parts of labels, Y + P takes the place of Y where it is multiplied by x or X.")
         .def_prop_ro(
             "numbers", [](const FeatureSet& f) { return copy<std::int64_t>(f.numbers()); }, nb::rv_policy::move)
-        .def_static("observed", &FeatureSet::observed, nb::arg("corpus"), nb::call_guard<WithoutGil>(),
-                    "The features that occur on the labelled paths.")
-        .def_static("all_virtual", &FeatureSet::all_virtual, nb::arg("corpus"), nb::call_guard<WithoutGil>(),
-                    "Every label and label pair of every attribute that occurs.")
+        .def_static(
+            "observed",
+            [](const Corpus& corpus, std::shared_ptr<LabelParts> parts) {
+                return FeatureSet::observed(corpus, std::move(parts));
+            },
+            nb::arg("corpus"), nb::arg("parts").none() = nb::none(), nb::call_guard<WithoutGil>(),
+            "The features that occur on the labelled paths.")
+        .def_static(
+            "all_virtual",
+            [](const Corpus& corpus, std::shared_ptr<LabelParts> parts) {
+                return FeatureSet::all_virtual(corpus, std::move(parts));
+            },
+            nb::arg("corpus"), nb::arg("parts").none() = nb::none(), nb::call_guard<WithoutGil>(),
+            "Every label, part and label pair of every attribute that occurs.")
         .def_ro("n_labels", &FeatureSet::n_labels)
         .def_ro("n_attributes", &FeatureSet::n_attributes)
+        .def_prop_ro("n_parts", [](const FeatureSet& f) { return f.n_cells() - f.n_labels; })
+        .def_prop_ro("parts", [](const FeatureSet& f) { return std::const_pointer_cast<LabelParts>(f.parts); })
         .def_prop_ro("n_unigram", &FeatureSet::n_unigram)
         .def_prop_ro("n_bigram", &FeatureSet::n_bigram)
         .def_prop_ro("n_ngram", &FeatureSet::n_ngram)

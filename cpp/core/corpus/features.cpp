@@ -60,20 +60,24 @@ std::uint64_t FeatureSet::next_serial() {
     return ++last;
 }
 
-FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes) : serial(next_serial()) {
+FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::shared_ptr<const LabelParts> of_labels)
+    : parts(std::move(of_labels)), serial(next_serial()) {
     if (labels < 1 || labels > kMaxLabels) {
         throw InputError(message("expected 1 to ", kMaxLabels, " labels, found ", labels));
     }
     if (attributes < 0 || attributes > 0x7fffffff) {
         throw InputError(message("expected 0 to 2^31 - 1 attributes, found ", attributes));
     }
+    if (parts != nullptr && parts->n_labels() != labels) {
+        throw InputError(message("parts of labels: expected those of ", labels, " labels, found ", parts->n_labels()));
+    }
     n_labels = static_cast<int>(labels);
     n_attributes = static_cast<std::uint32_t>(attributes);
 }
 
 FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes, std::span<const std::int64_t> numbers,
-                                    const NgramTable* table) {
-    FeatureSet made(labels, attributes);
+                                    const NgramTable* table, std::shared_ptr<const LabelParts> parts) {
+    FeatureSet made(labels, attributes, std::move(parts));
     const Numbering numbering = made.numbering();
     const std::int64_t size = numbering.size() + (table == nullptr ? 0 : table->size());
     if (table != nullptr && table->n_labels() != made.n_labels) {
@@ -172,8 +176,8 @@ FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::span<c
     reject_duplicates(keys, "bigram");
 }
 
-FeatureSet FeatureSet::observed(const Corpus& corpus) {
-    FeatureSet made(corpus.n_labels, corpus.n_attributes);
+FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const LabelParts> parts) {
+    FeatureSet made(corpus.n_labels, corpus.n_attributes, std::move(parts));
     std::vector<std::uint64_t> unigram, bigram;
     const LabelPairs pairs(corpus.n_labels);
     const auto add = [](std::vector<std::uint64_t>& keys, const ListPool& lists, std::uint32_t list,
@@ -193,6 +197,9 @@ FeatureSet FeatureSet::observed(const Corpus& corpus) {
             const std::int32_t y = corpus.labels[t];
             if (y != kMissing) {
                 add(unigram, corpus.unigram_lists, corpus.unigram[t], static_cast<std::uint64_t>(y));
+                for (std::size_t k = 0; made.parts != nullptr && k < made.parts->cells_of(y).size(); ++k) {
+                    add(unigram, corpus.unigram_lists, corpus.unigram[t], made.parts->cells_of(y)[k]);
+                }
                 if (previous != kMissing) {
                     const std::uint32_t pair =
                         pairs.pair(static_cast<std::uint32_t>(previous), static_cast<std::uint32_t>(y));
@@ -215,8 +222,8 @@ FeatureSet FeatureSet::observed(const Corpus& corpus) {
     return made;
 }
 
-FeatureSet FeatureSet::all_virtual(const Corpus& corpus) {
-    FeatureSet made(corpus.n_labels, corpus.n_attributes);
+FeatureSet FeatureSet::all_virtual(const Corpus& corpus, std::shared_ptr<const LabelParts> parts) {
+    FeatureSet made(corpus.n_labels, corpus.n_attributes, std::move(parts));
     const auto lay = [&](const std::vector<char>& seen, std::int64_t cells, auto& ptr, auto& out) {
         const auto rows = std::count(seen.begin(), seen.end(), 1);
         ptr.assign(1, 0);
@@ -261,6 +268,13 @@ void FeatureSet::check_pairs_at_most(const char* who) const {
     if (n_ngram() > 0) {
         throw InputError(message(who, ": expected features of at most two labels, found ", n_ngram(),
                                  " label n-grams of three or more"));
+    }
+}
+
+void FeatureSet::check_whole_labels(const char* who) const {
+    if (parts != nullptr) {
+        throw InputError(
+            message(who, ": expected features of whole labels, found labels with ", parts->n_parts(), " parts"));
     }
 }
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/corpus/corpus.hpp"
+#include "core/corpus/label_parts.hpp"
 #include "core/corpus/label_strings.hpp"
 #include "core/corpus/numbering.hpp"
 
@@ -16,9 +18,10 @@ struct FeatureSet {
     int n_labels = 0;                          // Y
     std::uint32_t n_attributes = 0;            // X
     std::vector<std::int64_t> unigram_ptr;     // [X + 1] rows of the attributes
-    std::vector<std::uint16_t> unigram_label;  // [unigram features] y
+    std::vector<std::uint16_t> unigram_label;  // [unigram features] y, or Y + j for part j of the labels
     std::vector<std::int64_t> bigram_ptr;      // [X + 1]
     std::vector<std::uint32_t> bigram_pair;    // [bigram features] pair, numbered as in LabelPairs
+    std::shared_ptr<const LabelParts> parts;   // null: labels have none
     // Label n-grams, if there are any.
     LabelStrings strings;
     std::vector<std::int64_t> ngram_number;      // [n-grams] ascending: see Numbering
@@ -33,16 +36,19 @@ struct FeatureSet {
                std::span<const std::int32_t> unigram_label, std::span<const std::int32_t> bigram_attribute,
                std::span<const std::int32_t> bigram_previous, std::span<const std::int32_t> bigram_label);
 
-    // The set of these numbers, ascending: see Numbering. `table`: of the n-grams among them.
+    // The set of these numbers, ascending: see Numbering. `table`: of the n-grams among them; `parts`: null if labels
+    // have none.
     static FeatureSet from_numbers(std::int64_t n_labels, std::int64_t n_attributes,
-                                   std::span<const std::int64_t> numbers, const NgramTable* table = nullptr);
+                                   std::span<const std::int64_t> numbers, const NgramTable* table = nullptr,
+                                   std::shared_ptr<const LabelParts> parts = nullptr);
     std::vector<std::int64_t> numbers() const;
-    Numbering numbering() const { return {n_labels, n_attributes}; }
+    Numbering numbering() const { return {n_labels, n_attributes, n_cells() - n_labels}; }
+    int n_cells() const { return parts == nullptr ? n_labels : parts->n_cells(); }  // of a unigram row: Y + P
 
     // The features with a non-zero empirical count in some sequence (missing labels count for nothing).
-    static FeatureSet observed(const Corpus& corpus);
-    // Every label of every unigram attribute that occurs, every pair (start included) of every bigram attribute.
-    static FeatureSet all_virtual(const Corpus& corpus);
+    static FeatureSet observed(const Corpus& corpus, std::shared_ptr<const LabelParts> parts = nullptr);
+    // Every label and part of every unigram attribute that occurs, every pair (start included) of every bigram attribute.
+    static FeatureSet all_virtual(const Corpus& corpus, std::shared_ptr<const LabelParts> parts = nullptr);
 
     std::int64_t n_unigram() const { return static_cast<std::int64_t>(unigram_label.size()); }
     std::int64_t n_bigram() const { return static_cast<std::int64_t>(bigram_pair.size()); }
@@ -64,11 +70,12 @@ struct FeatureSet {
     // Throws unless w has one finite weight per feature.
     void check_weights(std::span<const double> w) const;
     void check_fits(const Corpus& corpus) const;
-    // Throws if there are label n-grams, which `who` cannot do.
+    // Throws if there are label n-grams, or parts of labels, which `who` cannot do.
     void check_pairs_at_most(const char* who) const;
+    void check_whole_labels(const char* who) const;
 
    private:
-    FeatureSet(std::int64_t n_labels, std::int64_t n_attributes);
+    FeatureSet(std::int64_t n_labels, std::int64_t n_attributes, std::shared_ptr<const LabelParts> parts = nullptr);
     void add_ngram(std::int64_t number, const NgramTable& table);
     void index_ngrams();
     static std::uint64_t next_serial();

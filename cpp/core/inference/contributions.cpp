@@ -42,9 +42,17 @@ std::vector<Contribution> contributions(const FeatureSet& features, std::span<co
             if (weight * x.value != 0.0) made.push_back({t, x.id, previous, y, x.value, weight});
         };
         for (const Attribute& x : corpus.unigram_attributes(corpus.offsets[i] + t)) {
-            add(x, Contribution::kNone,
-                weight_of<std::uint16_t>(features.unigram_ptr, features.unigram_label, mu, x.id,
-                                         static_cast<std::uint16_t>(y)));
+            const auto weight = [&](std::uint32_t cell) {
+                return weight_of<std::uint16_t>(features.unigram_ptr, features.unigram_label, mu, x.id,
+                                                static_cast<std::uint16_t>(cell));
+            };
+            double sum = weight(static_cast<std::uint32_t>(y));
+            if (features.parts != nullptr) {
+                for (const std::uint32_t cell : features.parts->cells_of(static_cast<std::size_t>(y))) {
+                    sum += weight(cell);
+                }
+            }
+            add(x, Contribution::kNone, sum);
         }
         for (const Attribute& x : corpus.bigram_attributes(corpus.offsets[i] + t)) {
             add(x, before,

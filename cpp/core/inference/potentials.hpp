@@ -50,6 +50,7 @@ class Potentials {
     Kernel kernel() const { return kernel_; }
     const Corpus& corpus() const { return corpus_; }
     bool forbids() const { return forbidden_ != nullptr; }
+    const LabelParts* parts() const { return features_->parts.get(); }  // of the labels; null: none
 
     bool tabulates_unigrams() const { return !score_table_.empty(); }
     // Unigram scores of a position, [Yp], padding -infinity. Either a pointer into a table or `scratch`, filled.

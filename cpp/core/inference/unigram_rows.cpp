@@ -15,6 +15,8 @@ constexpr std::uint32_t kDenseRow = 0xffffffffu;
 UnigramRows::UnigramRows(const FeatureSet& features, std::span<const double> w, bool keep_zeros)
     : n_labels_(features.n_labels),
       stride_(padded(features.n_labels)),
+      cell_stride_(padded(features.n_cells())),
+      parts_(features.parts),
       has_row_((features.n_attributes + 63u) / 64u, 0),
       rows_(features.n_attributes, Row{0, 0}) {
     for (std::uint32_t x = 0; x < rows_.size(); ++x) add_row(features, w, x, x, keep_zeros);
@@ -24,6 +26,8 @@ UnigramRows::UnigramRows(const FeatureSet& features, std::span<const double> w,
                          std::span<const std::uint32_t> attributes)
     : n_labels_(features.n_labels),
       stride_(padded(features.n_labels)),
+      cell_stride_(padded(features.n_cells())),
+      parts_(features.parts),
       has_row_((attributes.size() + 63u) / 64u, 0),
       rows_(attributes.size(), Row{0, 0}) {
     for (std::uint32_t row = 0; row < rows_.size(); ++row) add_row(features, w, row, attributes[row], false);
@@ -35,10 +39,11 @@ void UnigramRows::add_row(const FeatureSet& features, std::span<const double> w,
     const auto n = std::count_if(w.begin() + begin, w.begin() + end, [&](double v) { return keep_zeros || v != 0.0; });
     if (n == 0) return;
     has_row_[row / 64] |= std::uint64_t{1} << (row % 64);
-    if (worth_a_dense_row(end - begin, stride_)) {
-        rows_[row] = {static_cast<std::uint32_t>(dense_rows_.size() / static_cast<std::size_t>(stride_)), kDenseRow};
-        dense_rows_.resize(dense_rows_.size() + static_cast<std::size_t>(stride_), 0.0);
-        double* dense = dense_rows_.data() + dense_rows_.size() - stride_;
+    if (worth_a_dense_row(end - begin, cell_stride_)) {
+        rows_[row] = {static_cast<std::uint32_t>(dense_rows_.size() / static_cast<std::size_t>(cell_stride_)),
+                      kDenseRow};
+        dense_rows_.resize(dense_rows_.size() + static_cast<std::size_t>(cell_stride_), 0.0);
+        double* dense = dense_rows_.data() + dense_rows_.size() - cell_stride_;
         for (std::int64_t k = begin; k < end; ++k) dense[features.unigram_label[k]] = w[k];
         return;
     }
@@ -55,7 +60,7 @@ void UnigramRows::update(const FeatureSet& features, std::span<const double> w, 
     if (row.n == 0) return;
     const std::int64_t begin = features.unigram_ptr[x], end = features.unigram_ptr[x + 1];
     if (row.n == kDenseRow) {
-        double* dense = dense_rows_.data() + static_cast<std::size_t>(row.begin) * stride_;
+        double* dense = dense_rows_.data() + static_cast<std::size_t>(row.begin) * cell_stride_;
         for (std::int64_t k = begin; k < end; ++k) dense[features.unigram_label[k]] = w[k];
     } else {
         std::copy(w.begin() + begin, w.begin() + end, weights_.begin() + row.begin);
@@ -76,28 +81,40 @@ void UnigramRows::score(std::span<const Attribute> list, double* s) const {
 
 template <class Id, class Value>
 void UnigramRows::add_up(std::int64_t begin, std::int64_t end, Id id, Value value_of, double* s) const {
+    if (parts_ == nullptr) {
+        add_up_cells(begin, end, id, value_of, s);
+    } else {
+        thread_local AlignedVector<double> cells;
+        cells.resize(static_cast<std::size_t>(cell_stride_));
+        add_up_cells(begin, end, id, value_of, cells.data());
+        parts_->fold(cells.data(), s);
+    }
+    std::fill(s + n_labels_, s + stride_, -kInfinity);
+}
+
+template <class Id, class Value>
+void UnigramRows::add_up_cells(std::int64_t begin, std::int64_t end, Id id, Value value_of, double* s) const {
     constexpr int kAtATime = 64;
     const double* dense[kAtATime];
     double values[kAtATime];
     int n = 0;
-    std::fill_n(s, stride_, 0.0);
+    std::fill_n(s, cell_stride_, 0.0);
     for (std::int64_t k = begin; k < end; ++k) {
         const std::uint32_t x = id(k);
         if (!has(x)) continue;
         const Row row = rows_[x];
         const double value = value_of(k);
         if (row.n == kDenseRow) {
-            dense[n] = dense_rows_.data() + static_cast<std::size_t>(row.begin) * stride_;
+            dense[n] = dense_rows_.data() + static_cast<std::size_t>(row.begin) * cell_stride_;
             values[n] = value;
             if (++n < kAtATime) continue;
-            kernels().sum_rows(values, dense, n, stride_, s);
+            kernels().sum_rows(values, dense, n, cell_stride_, s);
             n = 0;
         } else {
             for (std::uint32_t i = row.begin; i < row.begin + row.n; ++i) s[labels_[i]] += value * weights_[i];
         }
     }
-    if (n > 0) kernels().sum_rows(values, dense, n, stride_, s);
-    std::fill(s + n_labels_, s + stride_, -kInfinity);
+    if (n > 0) kernels().sum_rows(values, dense, n, cell_stride_, s);
 }
 
 }  // namespace sparsecrf

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -28,7 +29,8 @@ class UnigramRows {
     // Whether attribute x has a weight, or a place for one.
     bool has(std::uint32_t x) const { return (has_row_[x / 64] >> (x % 64) & 1u) != 0; }
 
-    // s(y) = sum_{x in list} v mu[x, y], the list's entries being rows;  s: [Yp], padding -infinity
+    // s(y) = sum_{x in list} v mu[x, y], with those of the parts of y; the list's entries are rows.  s: [Yp], padding
+    // -infinity
     void score(const ListPool& lists, std::uint32_t list, double* s) const;
     // The same for a list that is in no pool.
     void score(std::span<const Attribute> list, double* s) const;
@@ -40,17 +42,21 @@ class UnigramRows {
     void add_row(const FeatureSet& features, std::span<const double> w, std::uint32_t row, std::uint32_t x,
                  bool keep_zeros);
 
-    // Short rows are (label, weight) entries, long ones vectors of Yp weights.
+    template <class Id, class Value>
+    void add_up_cells(std::int64_t begin, std::int64_t end, Id id, Value value, double* cells) const;
+
+    // Short rows are (cell, weight) entries, long ones vectors of Cp weights. Cells are labels, then parts of labels.
     struct Row {
         std::uint32_t begin;  // into labels_ and weights_, or the number of a dense row
         std::uint32_t n;      // entries; kDenseRow for a dense row
     };
-    int n_labels_ = 0, stride_ = 0;       // Y, Yp
-    std::vector<std::uint64_t> has_row_;  // one bit per row
-    std::vector<Row> rows_;               // [R]
+    int n_labels_ = 0, stride_ = 0, cell_stride_ = 0;  // Y, Yp, Cp: Yp without parts
+    std::shared_ptr<const LabelParts> parts_;          // null: none
+    std::vector<std::uint64_t> has_row_;               // one bit per row
+    std::vector<Row> rows_;                            // [R]
     std::vector<std::uint16_t> labels_;
     std::vector<double> weights_;
-    AlignedVector<double> dense_rows_;  // [dense rows, Yp]
+    AlignedVector<double> dense_rows_;  // [dense rows, Cp]
 };
 
 }  // namespace sparsecrf

@@ -111,6 +111,31 @@ NgramTable read_ngrams(const Container& file, std::int64_t n_labels) {
     return table;
 }
 
+// Which parts labels have, if they have any (encoding/label_parts.py).
+std::shared_ptr<const LabelParts> read_parts(const Container& file, std::int64_t n_labels) {
+    if (!file.metadata.contains("parts")) return nullptr;
+    const Json json = metadata_json(file, "parts");
+    const Json *names = json.find("names"), *rows = json.find("of_labels");
+    if (names == nullptr || rows == nullptr || json.items.size() != 2 || !names->is(Json::Kind::array) ||
+        !rows->is(Json::Kind::array) || static_cast<std::int64_t>(rows->items.size()) != n_labels) {
+        wrong_kind(file, "names of parts and a row for each label", "parts");
+    }
+    std::vector<std::int64_t> ptr{0};
+    std::vector<std::int32_t> part;
+    for (const Json& row : rows->items) {
+        if (!row.is(Json::Kind::array)) wrong_kind(file, "names of parts and a row for each label", "parts");
+        for (const Json& j : row.items) {
+            const auto number = j.is(Json::Kind::number) ? j.whole() : std::nullopt;
+            if (!number || *number < 0 || *number >= static_cast<std::int64_t>(names->items.size())) {
+                wrong_kind(file, "numbers of parts", "parts");
+            }
+            part.push_back(static_cast<std::int32_t>(*number));
+        }
+        ptr.push_back(static_cast<std::int64_t>(part.size()));
+    }
+    return std::make_shared<LabelParts>(static_cast<std::int64_t>(names->items.size()), ptr, part);
+}
+
 // Weights and numbers of features of a compact file: int16 or float32, and steps.
 struct Compact {
     std::vector<double> w;
@@ -173,6 +198,7 @@ ModelParts read_model(std::span<const std::byte> data, const std::string& source
     Names arrays = compact ? kCompactArrays : kArrays, metadata = kMetadata;
     if (longer) arrays.insert(kNgramArrays.begin(), kNgramArrays.end());
     if (compact) metadata.insert("scale");
+    if (file.metadata.contains("parts")) metadata.insert("parts");
     check_names(file.arrays, arrays, "arrays", source);
     check_names(file.metadata, metadata, "metadata", source);
     ModelParts made;
@@ -195,8 +221,8 @@ ModelParts read_model(std::span<const std::byte> data, const std::string& source
         std::optional<NgramTable> table;
         if (longer) table.emplace(read_ngrams(file, n_labels));
         const bool some = table && table->size() > 0;
-        made.features = std::make_shared<FeatureSet>(
-            FeatureSet::from_numbers(n_labels, made.attributes->size(), numbers, some ? &*table : nullptr));
+        made.features = std::make_shared<FeatureSet>(FeatureSet::from_numbers(
+            n_labels, made.attributes->size(), numbers, some ? &*table : nullptr, read_parts(file, n_labels)));
         made.features->check_weights(made.w);
     } catch (const InputError& error) {
         const std::string what = error.what();

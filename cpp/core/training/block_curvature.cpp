@@ -19,7 +19,12 @@ constexpr std::int64_t kItemsAtOnce = 256;
 
 BlockCurvature::BlockCurvature(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                                std::span<const std::int64_t> block)
-    : corpus_(corpus), plan_(plan), size_(block.size()), stride_(padded(corpus.n_labels)), strings_(features.strings) {
+    : corpus_(corpus),
+      plan_(plan),
+      size_(block.size()),
+      stride_(padded(corpus.n_labels)),
+      strings_(features.strings),
+      parts_(features.parts.get()) {
     unigram_.index(features.unigram_ptr, features.unigram_label, 0, block);
     bigram_.index(features.bigram_ptr, features.bigram_pair, features.n_unigram(), block);
     ngram_.assign(static_cast<std::size_t>(features.n_ngram()), kNoString);
@@ -62,6 +67,11 @@ void BlockCurvature::sum(const Potentials& potentials, int every, int threads, s
 void BlockCurvature::gather(Recursion& recursion, const Lattice& lattice, Firings& out) const {
     out.ptr.assign(1, 0);
     out.firing.clear();
+    out.joint_ptr.clear();
+    out.n_slots.clear();
+    out.joint.clear();
+    thread_local std::vector<double> likely, cells;
+    if (parts_ != nullptr) cells.resize(static_cast<std::size_t>(parts_->n_cells()));
     bool sure_before = true;
     for (std::int64_t t = 0; t < lattice.length; ++t) {
         const double* p = lattice.p + t * stride_;
@@ -69,6 +79,13 @@ void BlockCurvature::gather(Recursion& recursion, const Lattice& lattice, Firing
         const bool skipped = sure && sure_before;
         sure_before = sure;
         if (skipped) continue;
+        if (parts_ != nullptr) {
+            // Without what is unlikely, so that all covariances are of one (sub-)distribution.
+            likely.assign(p, p + corpus_.n_labels);
+            for (double& q : likely) q = q > kUnlikely ? q : 0.0;
+            parts_->unfold(likely.data(), cells.data());
+            p = cells.data();
+        }
         const std::int64_t position = lattice.first + t;
         const ListPool& lists = corpus_.unigram_lists;
         const std::uint32_t list = corpus_.unigram[position];
@@ -76,7 +93,8 @@ void BlockCurvature::gather(Recursion& recursion, const Lattice& lattice, Firing
             const std::uint32_t x = lists.id(k);
             for (std::uint32_t r = unigram_.ptr[x]; r < unigram_.ptr[x + 1]; ++r) {
                 const std::uint32_t y = unigram_.cell[r];
-                if (p[y] > kUnlikely) out.firing.push_back({unigram_.place[r], y, 0, 0, lists.value(k), p[y]});
+                if (p[y] > kUnlikely)
+                    out.firing.push_back({unigram_.place[r], y, 0, 0, 0, lists.value(k), std::min(p[y], 1.0)});
             }
         }
         gather_pairs(recursion, lattice, t, corpus_.base_lists, corpus_.base[position], out);
@@ -84,6 +102,7 @@ void BlockCurvature::gather(Recursion& recursion, const Lattice& lattice, Firing
         gather_ngrams(lattice, t, out);
         std::sort(out.firing.begin() + static_cast<std::ptrdiff_t>(out.ptr.back()), out.firing.end(),
                   [](const Firing& a, const Firing& b) { return a.place < b.place; });
+        if (parts_ != nullptr) join_cells(likely.data(), out);
         out.ptr.push_back(out.firing.size());
     }
 }
@@ -99,7 +118,7 @@ void BlockCurvature::gather_pairs(Recursion& recursion, const Lattice& lattice, 
         recursion.pair_marginals(lattice, t, pairs, [&](std::size_t j, double p) {
             if (p <= kUnlikely) return;
             const std::uint32_t y = numbers.label(pairs[j]), previous = numbers.previous(pairs[j]);
-            out.firing.push_back({place[j], y, previous + 1, 0, lists.value(k), std::min(p, 1.0)});
+            out.firing.push_back({place[j], y, previous + 1, 0, 0, lists.value(k), std::min(p, 1.0)});
         });
     }
 }
@@ -114,8 +133,49 @@ void BlockCurvature::gather_ngrams(const Lattice& lattice, std::int64_t t, Firin
         if (p <= kUnlikely) continue;
         const std::uint32_t pair = here.arcs->pair_of[term.arc];
         out.firing.push_back({place, here.pair_label[pair], here.pair_previous[pair] + 1u, here.arcs->string[term.arc],
-                              term.value, std::min(p, 1.0)});
+                              0, term.value, std::min(p, 1.0)});
     }
+}
+
+// The cells of the firings of the last position get slots, and these a matrix: the probability that a label has both.
+// p: [Y] of the likely labels, 0 of others.
+void BlockCurvature::join_cells(const double* p, Firings& out) const {
+    thread_local std::vector<std::uint32_t> slot_of;  // [Y + P] slot + 1, 0 between calls
+    thread_local std::vector<std::uint32_t> used, own;
+    slot_of.resize(static_cast<std::size_t>(parts_->n_cells()), 0);
+    used.clear();
+    for (std::size_t k = out.ptr.back(); k < out.firing.size(); ++k) {
+        std::uint32_t& slot = slot_of[out.firing[k].label];
+        if (slot == 0) {
+            used.push_back(out.firing[k].label);
+            slot = static_cast<std::uint32_t>(used.size());
+        }
+        out.firing[k].slot = slot - 1;
+    }
+    const std::size_t n = used.size(), first = out.joint.size();
+    out.joint_ptr.push_back(first);
+    out.n_slots.push_back(static_cast<std::uint32_t>(n));
+    out.joint.resize(first + n * n, 0.0);
+    for (std::uint32_t y = 0; y < static_cast<std::uint32_t>(corpus_.n_labels); ++y) {
+        if (p[y] == 0.0) continue;
+        own.clear();
+        if (slot_of[y] != 0) own.push_back(slot_of[y] - 1);
+        for (const std::uint32_t cell : parts_->cells_of(y)) {
+            if (slot_of[cell] != 0) own.push_back(slot_of[cell] - 1);
+        }
+        for (const std::uint32_t a : own) {
+            for (const std::uint32_t b : own) out.joint[first + a * n + b] += p[y];
+        }
+    }
+    for (const std::uint32_t cell : used) slot_of[cell] = 0;
+}
+
+double BlockCurvature::both(const Firings& of, std::size_t k, const Firing& a, const Firing& b) const {
+    const auto Y = static_cast<std::uint32_t>(corpus_.n_labels);
+    if (a.label < Y && b.label < Y) return agree(a, b) ? std::min(a.p, b.p) : 0.0;
+    const double joint = of.joint[of.joint_ptr[k] + a.slot * of.n_slots[k] + b.slot];
+    if (a.previous == 0 && b.previous == 0) return joint;
+    return joint > 0.0 ? (a.previous != 0 ? a.p : b.p) : 0.0;  // a pair of labels whose last one has the part
 }
 
 bool BlockCurvature::agree(const Firing& a, const Firing& b) const {
@@ -137,8 +197,7 @@ void BlockCurvature::add(const Firings& of, std::uint32_t first, std::uint32_t l
             double* row = h.data() + static_cast<std::size_t>(a->place) * size_;
             const double w = scale * of.weight * a->value;
             for (const Firing* b = begin; b <= a; ++b) {
-                const double both = agree(*a, *b) ? std::min(a->p, b->p) : 0.0;  // P(a, b)
-                row[b->place] += w * b->value * (both - a->p * b->p);
+                row[b->place] += w * b->value * (both(of, t, *a, *b) - a->p * b->p);
             }
         }
     }

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/corpus/features.hpp"
@@ -34,9 +35,10 @@ class BlockCurvature {
     // A block feature that fires at a position with some probability.
     struct Firing {
         std::uint32_t place;     // in the block
-        std::uint32_t label;     // y
+        std::uint32_t label;     // y, or Y + j for a part of labels
         std::uint32_t previous;  // y' + 1; 0: a unigram feature
         std::uint32_t string;    // of a label n-gram; 0: a feature of one or two labels
+        std::uint32_t slot;      // of its cell, among those of the position; where labels have parts
         double value, p;
     };
     // What fires at the positions of an item: position k has [ptr[k], ptr[k + 1]), by ascending place.
@@ -44,12 +46,20 @@ class BlockCurvature {
         std::vector<std::size_t> ptr;
         std::vector<Firing> firing;
         double weight;
+        // Where labels have parts: probabilities of two cells at once, [slots, slots] for each position, which begin at
+        // joint_ptr[k]; and how many slots it has.
+        std::vector<std::size_t> joint_ptr;
+        std::vector<std::uint32_t> n_slots;
+        std::vector<double> joint;
     };
 
     void gather(Recursion& recursion, const Lattice& lattice, Firings& out) const;
     void gather_pairs(Recursion& recursion, const Lattice& lattice, std::int64_t t, const ListPool& lists,
                       std::uint32_t list, Firings& out) const;
+    void join_cells(const double* p, Firings& out) const;
     void gather_ngrams(const Lattice& lattice, std::int64_t t, Firings& out) const;
+    // P(a, b) at position k of those that are listed.
+    double both(const Firings& of, std::size_t k, const Firing& a, const Firing& b) const;
     // Whether labels can end in those of both.
     bool agree(const Firing& a, const Firing& b) const;
     void add(const Firings& of, std::uint32_t first, std::uint32_t last, double scale, std::span<double> h) const;
@@ -61,6 +71,7 @@ class BlockCurvature {
     ListedRows unigram_, bigram_;       // features of the block, and
     std::vector<std::uint32_t> ngram_;  // [n-grams] their place in it; kNoString: none
     const LabelStrings& strings_;
+    const LabelParts* parts_;  // of the labels; null: none
 };
 
 }  // namespace sparsecrf

@@ -21,7 +21,7 @@ Expectations::Expectations(const FeatureSet& features, const UnigramIndex& index
       h_(h),
       threads_(threads),
       n_labels_(features.n_labels),
-      stride_(padded(features.n_labels)) {}
+      stride_(padded(features.n_cells())) {}
 
 void Expectations::add(const Block& block, const Occurrences& unigrams, const BlockRows& rows) {
     add_unigrams(unigrams, rows);
@@ -36,7 +36,7 @@ void Expectations::add_unigrams(const Occurrences& all, const BlockRows& rows) {
         const auto [begin, end] = index_.features[row];
         const std::size_t first = all.ptr[static_cast<std::size_t>(key)],
                           last = all.ptr[static_cast<std::size_t>(key) + 1];
-        const auto p = [&](std::size_t o) { return rows.p.data() + static_cast<std::size_t>(all.rows[o]) * stride_; };
+        const auto p = [&](std::size_t o) { return rows.cell_p(all.rows[o], stride_); };
         if (!worth_a_dense_row(end - begin, stride_)) {
             for (std::size_t o = first; o < last; ++o) {
                 const double value = all.value(o), weight = rows.weight[all.rows[o]];

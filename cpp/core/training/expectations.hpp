@@ -27,7 +27,7 @@ class Expectations {
     const FeatureSet& features_;
     const UnigramIndex& index_;
     std::span<double> g_, h_;
-    const int threads_, n_labels_, stride_;  // Y, Yp
+    const int threads_, n_labels_, stride_;  // Y, Cp
 };
 
 }  // namespace sparsecrf

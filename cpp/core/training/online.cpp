@@ -37,6 +37,7 @@ Online::Online(const Corpus& corpus, const FeatureSet& features, const Options& 
       is_touched_(w_.size(), 0) {
     check(options);
     features.check_fits(corpus);
+    features.check_whole_labels("online learning");
     check_corpus();
     (options.rule == Rule::arow ? variance_ : sum_).assign(w_.size(), 0.0);
     std::fill(variance_.begin(), variance_.end(), options.variance);

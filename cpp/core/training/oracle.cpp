@@ -93,6 +93,10 @@ void Oracle::count(const FeatureSet& features, std::span<const double> weights, 
             const auto y = static_cast<std::uint32_t>(corpus_.labels[t]);
             const std::uint32_t pair = pairs.pair(previous, y);
             add(features.unigram_ptr, features.unigram_label, 0, corpus_.unigram_lists, corpus_.unigram[t], y, weight);
+            for (std::size_t k = 0; features.parts != nullptr && k < features.parts->cells_of(y).size(); ++k) {
+                add(features.unigram_ptr, features.unigram_label, 0, corpus_.unigram_lists, corpus_.unigram[t],
+                    features.parts->cells_of(y)[k], weight);
+            }
             add(features.bigram_ptr, features.bigram_pair, features.n_unigram(), corpus_.base_lists, corpus_.base[t],
                 pair, weight);
             add(features.bigram_ptr, features.bigram_pair, features.n_unigram(), corpus_.rest_lists, corpus_.rest[t],
@@ -148,6 +152,9 @@ double Oracle::pass(const Potentials& potentials, std::span<const double> weight
     BlockRows& rows = rows_;
     for (AlignedVector<double>* x : {&rows.alpha, &rows.v, &rows.p})
         x->resize(static_cast<std::size_t>(plan_.max_rows) * stride);
+    const LabelParts* parts = potentials.parts();
+    const auto cell_stride = static_cast<std::size_t>(parts == nullptr ? 0 : padded(parts->n_cells()));
+    rows.cells.resize(static_cast<std::size_t>(plan_.max_rows) * cell_stride);
     rows.lattices.resize(static_cast<std::size_t>(plan_.max_items));
     std::vector<double> log_z(plan_.items.size());
     for (std::size_t b = 0; b < plan_.blocks.size(); ++b) {
@@ -167,8 +174,8 @@ double Oracle::pass(const Potentials& potentials, std::span<const double> weight
             const auto k = static_cast<std::size_t>(block.first_item + local);
             const Item& item = plan_.items[k];
             Lattice& lattice = rows.lattices[static_cast<std::size_t>(local)];
-            const std::size_t first_cell =
-                static_cast<std::size_t>(rows.first_row[static_cast<std::size_t>(local)]) * stride;
+            const auto first_row = static_cast<std::size_t>(rows.first_row[static_cast<std::size_t>(local)]);
+            const std::size_t first_cell = first_row * stride;
             lattice.take(corpus_, item.sequence);
             lattice.fixed = plan_.fixed_labels(item);
             lattice.alpha = rows.alpha.data() + first_cell;
@@ -179,6 +186,8 @@ double Oracle::pass(const Potentials& potentials, std::span<const double> weight
             log_z[k] = lattice.log_z;
             if (!derivatives) return;
             recursion.backward(lattice);
+            for (std::size_t t = 0; parts != nullptr && t < static_cast<std::size_t>(lattice.length); ++t)
+                parts->unfold(lattice.p + t * stride, rows.cells.data() + (first_row + t) * cell_stride);
             if (weights[k] == 1.0 || lattice.logarithmic) return;
             for (std::size_t c = 0; c < static_cast<std::size_t>(lattice.length) * stride; ++c)
                 lattice.v[c] *= weights[k];
@@ -222,7 +231,7 @@ Screen Oracle::screened(const FeatureSet& features, std::span<const double> w, d
     Prepared& of = prepare(features, w);
     of.unigrams.blocks = {};  // a screening ends the gradients over a set: they make room for what is summed here
     of.sums.reset();
-    Screen screen(corpus_, plan_, bound, threads_, whole);
+    Screen screen(corpus_, plan_, features.parts.get(), bound, threads_, whole);
     pass(*of.potentials, item_weights(), [&](std::size_t b, BlockRows& rows) { screen.add(b, rows); });
     screen.finish();
     return screen;

@@ -85,6 +85,7 @@ double Sbcd::sweep(const FeatureSet& features, std::span<double> w, std::span<co
                    const Options& options) {
     features.check_fits(corpus_);
     features.check_pairs_at_most("sbcd");
+    features.check_whole_labels("sbcd");
     features.check_weights(w);
     features.check_weights(counts);
     UnigramRows rows(features, w, true);

@@ -60,21 +60,24 @@ Screen::Rows Screen::make_rows(const std::vector<double>& mass, const std::vecto
     return made;
 }
 
-Screen::Screen(const Corpus& corpus, const Plan& plan, double bound, int threads, const Masses* whole)
-    : Screen(corpus, plan, attribute_masses(corpus, plan, true), whole, bound, threads) {}
+Screen::Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, double bound, int threads,
+               const Masses* whole)
+    : Screen(corpus, plan, parts, attribute_masses(corpus, plan, true), whole, bound, threads) {}
 
-Screen::Screen(const Corpus& corpus, const Plan& plan, const Masses& mass, const Masses* whole, double bound,
-               int threads)
+Screen::Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, const Masses& mass, const Masses* whole,
+               double bound, int threads)
     : corpus_(corpus),
       plan_(plan),
       bound_(bound),
       threads_(threads),
       n_labels_(corpus.n_labels),
       stride_(padded(corpus.n_labels)),
+      n_cells_(parts == nullptr ? corpus.n_labels : parts->n_cells()),
+      cell_stride_(padded(n_cells_)),
       occurrences_(static_cast<std::size_t>(threads)),
       sorters_(static_cast<std::size_t>(threads)) {
     const Masses& all = whole == nullptr ? mass : *whole;
-    unigram_ = make_rows(mass.unigram, all.unigram, bound, stride_);
+    unigram_ = make_rows(mass.unigram, all.unigram, bound, cell_stride_);
     previous_ = make_rows(mass.inner, all.inner, bound, stride_);
     label_ = make_rows(mass.inner, all.inner, bound, stride_);
     start_ = make_rows(mass.start, all.start, bound, stride_);
@@ -111,16 +114,16 @@ void Screen::add(std::size_t b, const BlockRows& rows) {
     };
     const Occurrences& unigrams = occurrences_[turn];
     parallel_for(static_cast<std::int64_t>(unigrams.keys.size()), threads_, 64, [&](int, std::int64_t key) {
-        double* sums = unigram_.sums.data() + static_cast<std::size_t>(unigrams.keys[key]) * stride_;
+        double* sums = unigram_.sums.data() + static_cast<std::size_t>(unigrams.keys[key]) * cell_stride_;
         for (std::uint32_t o = unigrams.ptr[key]; o < unigrams.ptr[key + 1];) {
             const double* p[kRowsAtATime];
             double factor[kRowsAtATime];
             int n = 0;
             for (; o < unigrams.ptr[key + 1] && n < kRowsAtATime; ++o, ++n) {
-                p[n] = row(unigrams.rows[o]);
+                p[n] = rows.cell_p(unigrams.rows[o], cell_stride_);
                 factor[n] = std::fabs(rows.weight[unigrams.rows[o]] * unigrams.value(o));
             }
-            k.sum_rows(factor, p, n, stride_, sums);
+            k.sum_rows(factor, p, n, cell_stride_, sums);
         }
     });
     each(block.rest, [&](std::uint32_t x, std::uint32_t r, double f) {
@@ -165,11 +168,11 @@ std::vector<std::int64_t> Screen::candidates() const {
         }
         return labels;
     };
-    const Numbering numbering(n_labels_, corpus_.n_attributes);
+    const Numbering numbering(n_labels_, corpus_.n_attributes, n_cells_ - n_labels_);
     std::vector<std::int64_t> out;
     for (std::size_t row = 0; row < unigram_.keys.size(); ++row) {
-        const double* sums = unigram_.sums.data() + row * static_cast<std::size_t>(stride_);
-        for (int y = 0; y < n_labels_; ++y) {
+        const double* sums = unigram_.sums.data() + row * static_cast<std::size_t>(cell_stride_);
+        for (int y = 0; y < n_cells_; ++y) {
             if (sums[y] > bound_) out.push_back(numbering.unigram.number(unigram_.keys[row], y));
         }
     }
@@ -192,12 +195,13 @@ std::vector<std::int64_t> Screen::candidates() const {
 
 ShardSums Screen::sums_above(double fraction) const {
     ShardSums out;
-    FeatureRange range = Numbering(n_labels_, corpus_.n_attributes).unigram;
+    FeatureRange range = Numbering(n_labels_, corpus_.n_attributes, n_cells_ - n_labels_).unigram;
     for (const Rows* rows : {&unigram_, &previous_, &label_, &start_}) {
+        const bool unigram = rows == &unigram_;
         for (std::size_t row = 0; row < rows->keys.size(); ++row) {
-            const double* sums = rows->sums.data() + row * static_cast<std::size_t>(stride_);
+            const double* sums = rows->sums.data() + row * static_cast<std::size_t>(unigram ? cell_stride_ : stride_);
             const double least = fraction * bound_ * rows->share[row];
-            for (int y = 0; y < n_labels_; ++y) {
+            for (int y = 0; y < (unigram ? n_cells_ : n_labels_); ++y) {
                 if (sums[y] <= least) continue;
                 out.cell.push_back(range.number(rows->keys[row], y));
                 out.sum.push_back(sums[y]);

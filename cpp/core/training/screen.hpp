@@ -30,8 +30,8 @@ struct Masses {
 };
 Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute);
 
-// Sums of a shard by cell (x, y), ascending: four ranges one after the other, each numbered like unigram features, of
-// unigram attributes, A, B, and B at first positions.
+// Sums of a shard by cell (x, y), ascending: four ranges one after the other, each numbered like unigram features (parts
+// of labels included, in the first alone), of unigram attributes, A, B, and B at first positions.
 struct ShardSums {
     std::vector<std::int64_t> cell;
     std::vector<double> sum;    // a_s
@@ -41,7 +41,9 @@ struct ShardSums {
 class Screen {
    public:
     // Candidates are the features whose expectation could exceed `bound` > 0. `whole`: masses (absolute) of all shards.
-    Screen(const Corpus& corpus, const Plan& plan, double bound, int threads, const Masses* whole = nullptr);
+    // `parts` of the labels, or null: the expectation of a part is the sum of those of its labels.
+    Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, double bound, int threads,
+           const Masses* whole = nullptr);
 
     // Block b of the plan, in the order of the plan.
     void add(std::size_t b, const BlockRows& rows);
@@ -58,15 +60,17 @@ class Screen {
         std::vector<std::uint32_t> row_of;  // [X] or kNoRow
         std::vector<std::uint32_t> keys;    // attribute of each row
         std::vector<double> share;          // [rows] of its mass in all shards
-        AlignedVector<double> sums;         // [rows, Yp]
+        AlignedVector<double> sums;         // [rows, Yp], of unigram attributes [rows, Cp]
     };
-    Screen(const Corpus& corpus, const Plan& plan, const Masses& mass, const Masses* whole, double bound, int threads);
+    Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, const Masses& mass, const Masses* whole,
+           double bound, int threads);
     static Rows make_rows(const std::vector<double>& mass, const std::vector<double>& whole, double bound, int stride);
 
     const Corpus& corpus_;
     const Plan& plan_;
     const double bound_;
     const int threads_, n_labels_, stride_;  // Y, Yp
+    const int n_cells_, cell_stride_;        // of a unigram row: Y + P, Cp
     Rows unigram_;                           // unigram attributes: sum |w v| p_t(y)
     // Their occurrences in the block at hand and the next ones, a block for each thread. An index of all blocks would
     // be as large as the corpus, and is needed only once.

@@ -33,7 +33,12 @@ double mixed_entropy_slope(double s, double h, double q) {
 
 SequenceFactors::SequenceFactors(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                                  std::span<const double> w, std::span<const std::int64_t> listed)
-    : corpus_(corpus), plan_(plan), strings_(features.strings), stride_(padded(corpus.n_labels)), w_(listed.size()) {
+    : corpus_(corpus),
+      plan_(plan),
+      strings_(features.strings),
+      parts_(features.parts.get()),
+      stride_(padded(corpus.n_labels)),
+      w_(listed.size()) {
     unigram_.index(features.unigram_ptr, features.unigram_label, 0, listed);
     bigram_.index(features.bigram_ptr, features.bigram_pair, features.n_unigram(), listed);
     for (std::size_t k = 0; k < listed.size(); ++k) w_[k] = w[static_cast<std::size_t>(listed[k])];
@@ -49,6 +54,7 @@ void SequenceFactors::collect(const Potentials& potentials, const FactorOptions&
     for (Sums& of : sums) {
         of.g.assign(w_.size(), 0.0);
         of.seen.assign(w_.size(), 0);
+        if (parts_ != nullptr) of.cells.resize(static_cast<std::size_t>(parts_->n_cells()));
     }
     std::vector<Gradient> gradients(static_cast<std::size_t>(kItemsAtOnce));
     std::int64_t kept = 0;
@@ -112,13 +118,18 @@ void SequenceFactors::gradient(Recursion& recursion, const Item& item, const Lat
         const std::int64_t position = lattice.first + t;
         const auto y = static_cast<std::uint32_t>(corpus_.labels[position]);
         const double* p = lattice.p + t * stride_;
+        if (parts_ != nullptr) {
+            parts_->unfold(p, sums.cells.data());
+            p = sums.cells.data();
+        }
         const ListPool& lists = corpus_.unigram_lists;
         const std::uint32_t list = corpus_.unigram[position];
         for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
             const std::uint32_t x = lists.id(k);
             for (std::uint32_t r = unigram_.ptr[x]; r < unigram_.ptr[x + 1]; ++r) {
-                const bool mine = unigram_.cell[r] == y;
-                add(unigram_.place[r], lists.value(k) * (p[unigram_.cell[r]] - (mine ? 1.0 : 0.0)));
+                const std::uint32_t cell = unigram_.cell[r];
+                const bool mine = cell == y || (parts_ != nullptr && parts_->has(y, cell));
+                add(unigram_.place[r], lists.value(k) * (p[cell] - (mine ? 1.0 : 0.0)));
                 if (mine) own += lists.value(k) * w_[unigram_.place[r]];
             }
         }

@@ -60,6 +60,7 @@ class SequenceFactors {
         std::vector<double> g;               // [L] zero between items
         std::vector<std::uint32_t> touched;  // places with a term
         std::vector<char> seen;              // [L]
+        std::vector<double> cells;           // [Y + P] probabilities at a position, where labels have parts
     };
     void gradient(Recursion& recursion, const Item& item, const Lattice& lattice, std::span<const double> thresholds,
                   Sums& sums, Gradient& out) const;
@@ -67,6 +68,7 @@ class SequenceFactors {
     const Corpus& corpus_;
     const Plan& plan_;
     const LabelStrings& strings_;
+    const LabelParts* parts_;           // of the labels; null: none
     const int stride_;                  // Yp
     ListedRows unigram_, bigram_;       // listed features
     std::vector<double> w_;             // [L]

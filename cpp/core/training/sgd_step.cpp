@@ -103,19 +103,30 @@ std::uint32_t SgdStep::pair_of_labels(std::int64_t t) const {
 // mu[x, y] -= eta v { sum_items weight p_t(y) - count [y = y_t] }
 void SgdStep::subtract_unigrams(double eta) {
     difference_.assign(static_cast<std::size_t>(length_ * stride_), 0.0);
+    const int n_cells = features_.n_cells();
     for (std::size_t k = 0; k < item_weight_.size(); ++k) {
         kernels().axpy(item_weight_[k], lattices_[k].p, static_cast<int>(length_) * stride_, difference_.data());
     }
     for (std::int64_t t = 0; count_ != 0.0 && t < length_; ++t) {
         difference_[t * stride_ + corpus_.labels[first_ + t]] -= count_;
     }
+    const double* difference = difference_.data();
+    int stride = stride_;
+    if (features_.parts != nullptr) {
+        stride = n_cells;
+        cells_.resize(static_cast<std::size_t>(length_ * stride));
+        for (std::int64_t t = 0; t < length_; ++t) {
+            features_.parts->unfold(difference + t * stride_, cells_.data() + t * stride);
+        }
+        difference = cells_.data();
+    }
     for (const Occurrence& at : occurrences_) {
-        const double* d = difference_.data() + static_cast<std::size_t>(at.t) * stride_;
+        const double* d = difference + static_cast<std::size_t>(at.t) * stride;
         const std::uint16_t* label = features_.unigram_label.data() + at.begin;
         double* w = w_.data() + at.begin;
         const double factor = eta * at.value;
-        if (static_cast<int>(at.n) == n_labels_) {
-            for (int y = 0; y < n_labels_; ++y) w[y] -= factor * d[y];
+        if (static_cast<int>(at.n) == n_cells) {
+            for (int c = 0; c < n_cells; ++c) w[c] -= factor * d[c];
         } else {
             for (std::uint32_t k = 0; k < at.n; ++k) w[k] -= factor * d[label[k]];
         }

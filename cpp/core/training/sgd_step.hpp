@@ -78,6 +78,7 @@ class SgdStep {
     Lists unigram_lists_, base_lists_;    // unigram lists only where they are tabulated
     std::vector<Occurrence> occurrences_;
     AlignedVector<double> difference_;                 // [T, Yp] sum over items of weight p_t(y), less the count
+    std::vector<double> cells_;                        // [T, Y + P] the same for the cells, where labels have parts
     std::vector<std::int64_t> positions_;              // of one base list
     std::vector<const double*> left_, right_, start_;  // their alpha_{t-1} and v_t, and v_0
     AlignedVector<double> products_;                   // [Y, Yp] scratch

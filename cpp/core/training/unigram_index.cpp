@@ -53,7 +53,7 @@ UnigramIndex::UnigramIndex(const Corpus& corpus, const FeatureSet& set) {
         for (std::uint32_t x = 0; x < set.n_attributes; ++x) {
             const Range range{set.unigram_ptr[x], set.unigram_ptr[x + 1]};
             const std::int64_t n = range.end - range.begin;
-            if (n == 0 || worth_a_dense_row(n, padded(set.n_labels)) != dense) continue;
+            if (n == 0 || worth_a_dense_row(n, padded(set.n_cells())) != dense) continue;
             attributes.push_back(x);
             features.push_back(range);
         }

@@ -100,3 +100,13 @@ def total_bytes(names: Sequence[str]) -> int | None:
             return None
         total += status.st_size
     return total
+
+
+def check_label_parts(asked: str | None, solver: str) -> None:
+    """Raise for parts of labels that cannot be asked for like this, or that the solver does not know."""
+    from sparsecrf.encoding.label_parts import check_asked
+    from sparsecrf.training.fitting import check_parts
+
+    if asked is not None:
+        check_asked(asked)
+        check_parts(solver)

@@ -17,6 +17,7 @@ from sparsecrf.progress import Advance, progress
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.formats import Format
+    from sparsecrf.encoding.label_parts import LabelParts
     from sparsecrf.encoding.resources import Resource
     from sparsecrf.encoding.template import Template
     from sparsecrf.encoding.vocabulary import Vocabulary
@@ -37,6 +38,13 @@ class Labelled:
     read_s: float  #: seconds that reading took
     encoding: str = UTF8  #: of the files
     format: str = ""  #: of the files, if it is one that `label` must be told of
+
+    def label_parts(self, asked: str | None) -> LabelParts | None:
+        """The parts of the labels, as asked; None: they have none."""
+        from sparsecrf.encoding.label_parts import LabelParts
+
+        labels = self.vocabulary.labels
+        return None if asked is None else LabelParts.of([labels[y] for y in range(len(labels))], asked)
 
     def model(self, found: Fit) -> Model:
         """The model of a fit to the training data."""

@@ -174,6 +174,15 @@ OrderFactor: TypeAlias = Annotated[
         metavar="X", min=1, help="With --order above 2, rho1 is multiplied by this for each label beyond two."
     ),
 ]
+LabelPartsRule: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--label-parts",
+        metavar="RULE",
+        help="Labels share weights of their parts: a separator such as '|', ud (part of speech, then feature=value), "
+        "or bio; not for the solvers sbcd and cd.",
+    ),
+]
 Threads: TypeAlias = Annotated[int, as_typer(THREADS)]
 Plot: TypeAlias = Annotated[
     str | None, typer.Option(help="Draw how it went into this .svg, .png or .pdf file.", metavar="FILE")

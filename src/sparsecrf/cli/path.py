@@ -15,6 +15,7 @@ from sparsecrf.cli.declared import INTERRUPTED
 from sparsecrf.cli.options import (
     GroupWeight,
     Inputs,
+    LabelPartsRule,
     Order,
     OrderFactor,
     Penalty,
@@ -50,6 +51,7 @@ class PathOptions:
     group_weight: GroupWeight = GROUP_WEIGHT
     order: Order = ORDER
     order_factor: OrderFactor = ORDER_FACTOR
+    label_parts: LabelPartsRule = None
     solver: Solver = SOLVER
     tol: Annotated[float, typer.Option(metavar="X", min=0, help="Stop each fit at this tolerance, as for train.")] = TOL
     patience: Annotated[
@@ -100,7 +102,14 @@ def path(
 
 def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> None:
     """All that can be wrong before work begins."""
-    from sparsecrf.cli.files import check_order, check_penalty, check_readable, check_solver, check_writable
+    from sparsecrf.cli.files import (
+        check_label_parts,
+        check_order,
+        check_penalty,
+        check_readable,
+        check_solver,
+        check_writable,
+    )
     from sparsecrf.plots import check_plot
 
     files = [*inputs.data, inputs.dev, inputs.template]
@@ -108,6 +117,7 @@ def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> N
     check_solver(fitting.solver)
     check_penalty(fitting.penalty, fitting.solver)
     check_order(fitting.order, fitting.order_factor, fitting.penalty, fitting.solver)
+    check_label_parts(fitting.label_parts, fitting.solver)
     os.makedirs(output, exist_ok=True)
     if shown.plot is not None:
         check_writable(shown.plot, inputs=files)
@@ -136,6 +146,7 @@ def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: boo
         try:
             options: dict[str, Any] = {"each": each, "callback": watch.callback, "dev": read.dev, "error": models.score}
             options |= {**asdict(fitting), "penalty": named(fitting.penalty, read.vocabulary, read.template)}
+            options["parts"] = read.label_parts(options.pop("label_parts"))
             options["ngram_attributes"] = ngram_attributes(read.template, read.vocabulary.attributes)
             return fit_path(read.corpus, **options), False
         except KeyboardInterrupt:

@@ -15,6 +15,7 @@ from sparsecrf.cli.declared import INTERRUPTED
 from sparsecrf.cli.options import (
     GroupWeight,
     Inputs,
+    LabelPartsRule,
     Order,
     OrderFactor,
     Penalty,
@@ -110,6 +111,7 @@ class FitOptions:
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Orders the sequences of sgd and sgd-l1.")] = 0
     order: Order = ORDER
     order_factor: OrderFactor = ORDER_FACTOR
+    label_parts: LabelPartsRule = None
     observed_only: Annotated[
         bool, typer.Option("--observed-only", help="Leave out features that never occur, as CRFsuite does.")
     ] = False
@@ -207,15 +209,17 @@ def train(
     check_options(inputs, fitting, run)
     warm = None if run.init is None else Model.load(run.init)
     with read(inputs, run, warm, threads=fitting.threads, quiet=shown.quiet) as labelled:
+        parts = labelled.label_parts(fitting.label_parts)
         data = TrainingData(
             labelled.corpus,
             observed_only=fitting.observed_only,
             order=fitting.order,
             ngram_attributes=ngram_attributes(labelled.template, labelled.vocabulary.attributes),
+            parts=parts,
             threads=fitting.threads,
         )
         say(size(labelled, data.n_virtual()), quiet=shown.quiet)
-        init = None if warm is None else weights_in(warm, labelled.vocabulary)
+        init = None if warm is None else weights_in(warm, labelled.vocabulary, parts)
         if warm is not None and init is not None:
             say(taken(run.init or "", warm, labelled, init, inputs.template or inputs.features), quiet=shown.quiet)
         found, log_error = fit_with_log(data, labelled, fitting, run.log, init, quiet=shown.quiet)
@@ -244,7 +248,7 @@ def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions
 
 def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
     """Raise for options that do not go together."""
-    from sparsecrf.cli.files import check_order, check_penalty, check_solver
+    from sparsecrf.cli.files import check_label_parts, check_order, check_penalty, check_solver
     from sparsecrf.training import OVER_SHARDS
 
     check_solver(fitting.solver, fitting.rho1)
@@ -266,6 +270,7 @@ def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
         option = "--ragged" if inputs.ragged else "--encoding"
         files = "column files in UTF-8 whose lines are equally long"
         raise typer.BadParameter(f"expected no --dask with it: its workers read {files}", param_hint=option)
+    check_label_parts(fitting.label_parts, fitting.solver)
     if fitting.resume and fitting.checkpoint is None:
         raise typer.BadParameter("expected --checkpoint with it, found none", param_hint="--resume")
     if run.shard_tokens is not None and run.cache is None:
@@ -316,6 +321,7 @@ def fit_with_log(
 
         penalty = named(fitting.penalty, labelled.vocabulary, labelled.template)
         options = {**asdict(fitting), "penalty": penalty}
+        del options["label_parts"]  # the data have them
         found = fit(data, init=init, dev=labelled.dev, callback=watch, heartbeat=beat, **options)
     return found, write.error
 

@@ -87,6 +87,7 @@ def summary(found: Fit, data: Labelled, prepared: TrainingData) -> dict[str, Any
         "kkt": found.kkt,
         "active_unigram": found.n_unigram,
         "active_bigram": len(found.w) - found.n_unigram - found.n_ngram,
+        **({} if found.parts is None else {"parts": len(found.parts.names), "active_part": found.n_part}),
         **({} if found.order == 2 else {"active_ngram": found.n_ngram}),
         **({"penalty": found.penalty, "groups": found.groups} if found.groups else {}),
         "virtual_features": prepared.n_virtual(),
@@ -116,6 +117,7 @@ def peak_rss_mb() -> float | None:
 
 def closing(found: Fit, result: dict[str, Any], model: str) -> str:
     active = len(found.w)
+    of_parts = "" if found.parts is None else f", {found.n_part:,} of them of parts of labels"
     longer = "" if found.order == 2 else f", {found.n_ngram:,} longer"
     iterations = "1 iteration" if result["iterations"] == 1 else f"{result['iterations']} iterations"
     distance = distance_in_words(found.objective, found.gap, found.remaining)
@@ -123,8 +125,8 @@ def closing(found: Fit, result: dict[str, Any], model: str) -> str:
     memory = "" if result["peak_rss_mb"] is None else f", {result['peak_rss_mb']:.0f} MB"
     return (
         f"{model}: {distance}\n"
-        f"objective {found.objective:,.3f}, {active:,} active features ({result['active_unigram']:,} unigram, "
-        f"{result['active_bigram']:,} bigram{longer})\n"
+        f"objective {found.objective:,.3f}, {active:,} active features ({result['active_unigram']:,} unigram{of_parts}"
+        f", {result['active_bigram']:,} bigram{longer})\n"
         f"{groups}"
         f"{iterations} in {result['time_train_s']:.1f} s after {result['time_read_s']:.1f} s of "
         f"reading{memory}; stopped: {REASONS[found.stopped_by]}"

@@ -243,4 +243,4 @@ class Tagger:
         model = self.model
         if model is None:
             raise RuntimeError("Tagger is closed")  # python-crfsuite's type of error here
-        return model
+        return model.without_parts()

@@ -14,6 +14,7 @@ from sparsecrf.dask.labelling import over_partitions
 from sparsecrf.dask.partitions import in_step, partitions_of
 from sparsecrf.dask.training import train
 from sparsecrf.defaults import ORDER, ORDER_FACTOR, RHO1, RHO2, SOLVER, TOL
+from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.base import TrainingCRF
@@ -62,6 +63,7 @@ class DaskCRF(TrainingCRF):
         observed_only: bool = False,
         order: int | None = ORDER,
         order_factor: float = ORDER_FACTOR,
+        label_parts: AskedParts | None = None,
         gap: float | None = None,
         time_limit: float | None = None,
         patience: int | None = None,
@@ -82,6 +84,7 @@ class DaskCRF(TrainingCRF):
         self.observed_only = observed_only
         self.order = order
         self.order_factor = order_factor
+        self.label_parts = label_parts
         self.gap = gap
         self.time_limit = time_limit
         self.patience = patience
@@ -120,6 +123,7 @@ class DaskCRF(TrainingCRF):
                 rho1=self.rho1,
                 order=self.order,
                 order_factor=self.order_factor,
+                label_parts=self.label_parts,
                 time_limit=self.time_limit,
                 patience=self.patience,
                 callback=callback,

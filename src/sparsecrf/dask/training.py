@@ -15,6 +15,7 @@ from sparsecrf.dask.partitions import How
 from sparsecrf.defaults import SOLVER
 from sparsecrf.encoding.encode import encode_files
 from sparsecrf.encoding.formats import format_named
+from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.template import Template, ngram_attributes
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.model import Model
@@ -46,6 +47,7 @@ def train(
     threads: int = 1,
     timeout: float = TIMEOUT,
     solver: str = SOLVER,
+    label_parts: AskedParts | None = None,
     **options: Any,
 ) -> Trained:
     """Train on partitions, each of which becomes a shard on a worker.
@@ -68,12 +70,14 @@ def train(
     cluster = Cluster(client, timeout)
     how = How(template, bigrams, start, missing, format_named(format))
     data = encode(cluster, X, y, sample_weight, how, threads)
+    parts = data.label_parts(label_parts)
     try:
         found = fit(
             data.shards,
             solver=solver,
             dev=None if dev is None else encode_dev(data, dev, how),
-            init=None if init_model is None else weights_in(init_model, data.vocabulary),
+            init=None if init_model is None else weights_in(init_model, data.vocabulary, parts),
+            parts=parts,
             ngram_attributes=ngram_attributes(data.template, data.vocabulary.attributes),
             **options,
         )

@@ -150,10 +150,9 @@ def _predicate(bigrams: Bigrams) -> Callable[[str], bool] | bool | None:
     return frozenset(bigrams).__contains__
 
 
-def bigrams_of(attributes: StringTable, numbers: Any, n_labels: int, longer: Iterable[int] = ()) -> Bigrams:
+def bigrams_of(attributes: StringTable, numbers: Any, numbering: Numbering, longer: Iterable[int] = ()) -> Bigrams:
     """Which attributes have a bigram feature, by the numbers of all features (ascending); `longer`: those that have a
     label n-gram."""
-    numbering = Numbering(n_labels, len(attributes))
     conditioning = {attributes[x] for x in longer}
     at = bisect_left(numbers, numbering.first_bigram)
     end = bisect_left(numbers, numbering.first_ngram)

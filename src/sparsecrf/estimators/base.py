@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sparsecrf._core import Corpus, InputError
+from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.presets import preset
 from sparsecrf.encoding.resources import Resource, checked
 from sparsecrf.encoding.template import Template, ngram_attributes
@@ -42,6 +43,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
     group_weight: float
     order: int | None
     order_factor: float
+    label_parts: AskedParts | None
     solver: str
     template: Template | str | os.PathLike[str] | None
     features: str | None
@@ -136,10 +138,12 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         """The penalty, which may ask for the names of attributes and labels."""
         return {"penalty": named(self.penalty, data.vocabulary, data.template), "group_weight": self.group_weight}
 
-    def _order(self, data: Encoding) -> dict[str, Any]:
-        """How many labels features have, what conditions those of more than two, and what they cost."""
+    def _space(self, data: Encoding) -> dict[str, Any]:
+        """What features there are: how many labels they have, what conditions those of more than two, what these cost,
+        and the parts of labels."""
         attributes = ngram_attributes(data.template, data.vocabulary.attributes)
-        return {"order": self.order, "order_factor": self.order_factor, "ngram_attributes": attributes}
+        order = {"order": self.order, "order_factor": self.order_factor, "ngram_attributes": attributes}
+        return {**order, "parts": data.label_parts(self.label_parts)}
 
     @contextmanager
     def _watching(self) -> Iterator[Callback]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO1, RHO2, SOLVER, TOL
+from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.resources import Resource
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
@@ -63,6 +64,9 @@ class CRF(BaseCRF):
         lines T..., or else plain ones; without a template, of all attributes that condition label pairs. For auto,
         owlqn, lbfgs and fista with rho1 > 0.
     order_factor : rho1 of longer label n-grams is multiplied by this, at least 1, for each label beyond two.
+    label_parts : labels such as `NOUN|Case=Nom` or `B-PER` share weights of their parts: a separator ("|"), "ud" (part
+        of speech, then feature=value), "bio", a table of labels and their parts, or a function of a label. None: labels
+        are whole. Not for sbcd and cd.
     penalty : elastic-net; or one that keeps or drops whole groups of features: group:attribute, group:line (of the
         template, or what names have before `:` or `=`), group:label, tree (pairs under their label), or your own
         `FeatureGroups`. Adds rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the features of the group that occur. For
@@ -107,6 +111,7 @@ class CRF(BaseCRF):
         observed_only: bool = False,
         order: int | None = ORDER,
         order_factor: float = ORDER_FACTOR,
+        label_parts: AskedParts | None = None,
         penalty: Asked = PENALTY,
         group_weight: float = GROUP_WEIGHT,
         gap: float | None = None,
@@ -133,6 +138,7 @@ class CRF(BaseCRF):
         self.observed_only = observed_only
         self.order = order
         self.order_factor = order_factor
+        self.label_parts = label_parts
         self.penalty = penalty
         self.group_weight = group_weight
         self.gap = gap
@@ -175,6 +181,7 @@ class CRF(BaseCRF):
         KeyboardInterrupt when what there is has been kept: the estimator is fitted, `stopped_by_` is "interrupt".
         """
         data = self._encoded(with_dense(X, dense, lengths, groups), y, sample_weight, lengths, groups)
+        parts = data.label_parts(self.label_parts)
         init = init_model
         if init is None and self.warm_start:
             init = getattr(self, "model_", None)
@@ -184,12 +191,12 @@ class CRF(BaseCRF):
             found = fit(
                 data.corpus,
                 rho1=self.rho1,
-                init=None if init is None else weights_in(init, data.vocabulary),
+                init=None if init is None else weights_in(init, data.vocabulary, parts),
                 dev=None if dev is None else self._encoded_dev(data, dev, groups),
                 patience=self.patience,
                 time_limit=self.time_limit,
                 callback=callback,
-                **self._order(data),
+                **self._space(data),
                 **self._penalty(data),
                 **self._options(),
             )
@@ -233,7 +240,7 @@ class CRF(BaseCRF):
                 time_limit=self.time_limit,
                 each=watch.each,
                 callback=watch.callback,
-                **self._order(data),
+                **self._space(data),
                 **self._penalty(data),
                 **self._options(),
             )

@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 
 from sparsecrf._core import InputError
 from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO2, SOLVER, TOL
+from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.resources import Resource
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
@@ -86,6 +87,7 @@ class CRFCV(BaseCRF):
         observed_only: bool = False,
         order: int | None = ORDER,
         order_factor: float = ORDER_FACTOR,
+        label_parts: AskedParts | None = None,
         penalty: Asked = PENALTY,
         group_weight: float = GROUP_WEIGHT,
         gap: float | None = None,
@@ -113,6 +115,7 @@ class CRFCV(BaseCRF):
         self.observed_only = observed_only
         self.order = order
         self.order_factor = order_factor
+        self.label_parts = label_parts
         self.penalty = penalty
         self.group_weight = group_weight
         self.gap = gap
@@ -145,7 +148,7 @@ class CRFCV(BaseCRF):
                 error=score,
                 each=watch.each,
                 callback=watch.callback,
-                **self._order(data),
+                **self._space(data),
                 **self._penalty(data),
                 **self._options(),
             )

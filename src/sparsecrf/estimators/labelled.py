@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.encoding.dense import DenseColumns, VectorReader, paired
+from sparsecrf.encoding.label_parts import AskedParts, LabelParts
 from sparsecrf.encoding.matrix import Csr
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
@@ -60,6 +61,10 @@ class Encoding:
         if reader is None or self.dense is None:
             return corpus
         return self.dense.added(corpus, reader.matrix(), self.vocabulary.attributes)
+
+    def label_parts(self, asked: AskedParts | None) -> LabelParts | None:
+        """The parts of the labels, as asked; None: they have none."""
+        return None if asked is None else LabelParts.of(self.label_names, asked)
 
     def model(self, found: Fit) -> Model:
         made = found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)

@@ -41,14 +41,19 @@ class Lattice:
         return len(self.unigram_ptr) - 1
 
     def mu(self) -> FloatArray:
-        """[n, Y]: mu[x, y] of every unigram attribute of the sequence."""
-        return self._rows(self._numbering.unigram(self.unigram_id.astype(np.int64), 0))
+        """[n, Y]: mu[x, y] of every unigram attribute of the sequence, with the weights of the parts of y."""
+        first = self._numbering.unigram(self.unigram_id.astype(np.int64), 0)
+        rows = self._rows(first, self._numbering.cells)
+        mu, parts = rows[:, : self.n_labels], self._features.parts
+        for y in range(0 if parts is None else self.n_labels):
+            mu[:, y] += rows[:, [self.n_labels + j for j in parts.of(y)]].sum(axis=1)
+        return mu
 
     def lam(self, path: NDArray[np.int32]) -> FloatArray:
         """[m, Y]: lam[x, y', y] of every bigram attribute of the sequence, y' the label of the path before it."""
         Y = self.n_labels
         previous = np.concatenate([[Y], path[:-1]]).repeat(np.diff(self.bigram_ptr))
-        return self._rows(self._pairs_of(self.bigram_id) + previous * Y)
+        return self._rows(self._pairs_of(self.bigram_id) + previous * Y, Y)
 
     def ngrams(self, path: NDArray[np.int32]) -> list[list[LongerWeights]]:
         """[T]: label n-grams of three labels or more that hold after the labels of the path, shortest first."""
@@ -122,9 +127,9 @@ class Lattice:
         k = np.arange(len(row)) + (begin - (np.cumsum(counts) - counts)).repeat(counts)
         return row, self._numbers[k] - first[row], self._w[k]
 
-    def _rows(self, first: IntArray) -> FloatArray:
-        """[n, Y]: the weights with numbers first[k] .. first[k] + Y - 1, zeros included."""
-        rows = np.zeros((len(first), self.n_labels))
-        row, cell, weight = self._cells(first, self.n_labels)
+    def _rows(self, first: IntArray, width: int) -> FloatArray:
+        """[n, width]: the weights with numbers first[k] .. first[k] + width - 1, zeros included."""
+        rows = np.zeros((len(first), width))
+        row, cell, weight = self._cells(first, width)
         rows[row, cell] = weight
         return rows

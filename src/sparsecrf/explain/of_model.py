@@ -27,7 +27,8 @@ class ModelExplanation:
     labels: list[str]  #: [Y]
     transitions: NDArray[np.float64]  #: [Y + 1, Y] plain transitions, the last row the start
     training: dict[str, Any]  #: how the weights were found, and how close to the optimum they are
-    #: labels, attributes (with a weight), active_unigram, active_bigram, active_ngram if there are any (their numbers),
+    #: labels, attributes (with a weight), parts (of labels, if there are any) and active_part,
+    #: active_unigram, active_bigram, active_ngram if there are any (their numbers),
     #: start
     summary: dict[str, Any]
     template: Template | None
@@ -39,8 +40,8 @@ class ModelExplanation:
 
     @cached_property
     def weights(self) -> dict[str, list[Weight]]:
-        """Weights of single labels, by label, the largest first: at most `top` of each."""
-        own = zip(self.labels, self._table.where(self._table.previous < 0).by_label(), strict=True)
+        """Weights of single labels and of parts, by label or part, the largest first: at most `top` of each."""
+        own = zip(self._table.label_names, self._table.where(self._table.previous < 0).by_label(), strict=True)
         return {name: table.top(self.top) for name, table in own if self.label in (None, name)}
 
     @cached_property
@@ -57,7 +58,7 @@ class ModelExplanation:
         """The n largest weights of both kinds (None: all), of one label, without plain transitions if asked so."""
         kept = np.ones(len(self._table), dtype=np.bool_) if transitions else ~self._is_plain
         if label is not None:
-            kept &= self._table.label == self.labels.index(label)
+            kept &= self._table.label == self._table.label_names.index(label)
         return self._table.where(kept).top(n)
 
     def plain_transitions(self, n: int | None = None) -> list[Weight]:
@@ -94,6 +95,7 @@ def explain_model(
     table = WeightTable.of(model, label, attribute)
     plain = [model.vocabulary.attributes.find(name) for name in model.plain_attributes()]
     n_unigram = int(np.count_nonzero(model.w[: model.features.n_unigram]))
+    parts, n_part = model.label_parts, int((table.label >= len(model.labels)).sum())
     n_ngram = int(np.count_nonzero(model.w[len(model.features) - model.features.n_ngram :]))
     return ModelExplanation(
         labels=model.labels,
@@ -102,6 +104,7 @@ def explain_model(
         summary={
             "labels": len(model.labels),
             "attributes": model.n_attributes,
+            **({} if parts is None else {"parts": len(parts.names), "active_part": n_part}),
             "active_unigram": n_unigram,
             "active_bigram": model.n_active - n_unigram - n_ngram,
             **({"active_ngram": n_ngram} if n_ngram else {}),

@@ -42,7 +42,7 @@ def model_tables(explained: ModelExplanation, console: Console) -> list[Table]:
         matrix = _matrix(explained)
         fits = console.measure(matrix, options=console.options.update(width=10_000)).maximum <= console.width
         tables.append(matrix if fits else _weights("Transitions", transitions, ("previous", "label")))
-    own = {name: explained.largest(top, label=name, transitions=False) for name in explained.labels}
+    own = {name: explained.largest(top, label=name, transitions=False) for name in explained.weights}
     return tables + [_weights(f"Label {name}", w, ("attribute", "previous")) for name, w in own.items() if w]
 
 
@@ -89,6 +89,7 @@ def _summary(explained: ModelExplanation) -> Table:
         "labels": str(counts["labels"]),
         "attributes": f"{counts['attributes']:,}",
         "active features": f"{counts['active_unigram']:,} of labels, {counts['active_bigram']:,} of label pairs",
+        **({"of parts of labels": f"{counts['active_part']:,}"} if "active_part" in counts else {}),
         **({"longer label n-grams": f"{counts['active_ngram']:,}"} if "active_ngram" in counts else {}),
         "start label": "yes" if counts["start"] else "no",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,8 +22,8 @@ _LIKE = 20_000  # names at most that an unknown one is compared with
 
 
 class Weight(NamedTuple):
-    """A weight by name; previous is None for weights of single labels, START for the start label. For label n-grams it
-    has all labels but the last, separated by blanks."""
+    """A weight by name; previous is None for weights of single labels and of their parts, START for the start label.
+    For label n-grams it has all labels but the last, separated by blanks."""
 
     attribute: str
     previous: str | None
@@ -39,17 +40,18 @@ class WeightTable:
 
     attribute: NDArray[np.int32]  # [K]
     previous: NDArray[np.int32]  # [K], -1 for weights of single labels, Y for the start, above it for `histories`
-    label: NDArray[np.int32]  # [K]
+    label: NDArray[np.int32]  # [K], from Y on for parts of labels
     weight: NDArray[np.float64]  # [K]
     attribute_names: StringTable
-    label_names: list[str]  # [Y + 1], START last
-    histories: list[str]  # of label n-grams: previous = Y + 1 is the first
+    label_names: list[str]  # [Y + P] of labels, then of their parts
+    before_names: list[str]  # of labels, START, those of label n-grams: all of their labels but the last
 
     @classmethod
     def of(cls, model: Model, label: str | None = None, attribute: str | None = None) -> WeightTable:
         """The weights of a label and an attribute; None: of all."""
         features = model.features
         names, longer = [*model.labels, START], Ngrams.of(features)
+        parts = () if model.label_parts is None else model.label_parts.names
         strings = longer.strings()
         histories = [" ".join(names[y] for y in labels[:-1]) for labels in strings]
         x = np.concatenate([features.unigram_attribute, features.bigram_attribute, longer.attribute])
@@ -60,12 +62,13 @@ class WeightTable:
         y = np.concatenate([features.unigram_label, features.bigram_label, last])
         kept = model.w != 0
         if label is not None:
-            kept &= y == _id_of("label", label, model.vocabulary.labels)
+            kept &= y == _cell_of(label, model.vocabulary.labels, parts)
         if attribute is not None:
             kept &= x == _id_of("attribute", attribute, model.vocabulary.attributes)
         k = np.flatnonzero(kept)
         k = k[np.argsort(-np.abs(model.w[k]), kind="stable")]
-        return cls(x[k], previous[k], y[k], model.w[k], model.vocabulary.attributes, names, histories)
+        cells = [*model.labels, *parts]
+        return cls(x[k], previous[k], y[k], model.w[k], model.vocabulary.attributes, cells, [*names, *histories])
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -73,22 +76,29 @@ class WeightTable:
     def where(self, chosen: NDArray[Any]) -> WeightTable:
         """The rows of a mask, or of indices."""
         columns = (self.attribute[chosen], self.previous[chosen], self.label[chosen], self.weight[chosen])
-        return WeightTable(*columns, self.attribute_names, self.label_names, self.histories)
+        return WeightTable(*columns, self.attribute_names, self.label_names, self.before_names)
 
     def by_label(self) -> list[WeightTable]:
-        """[Y]: the weights of each label."""
+        """[Y + P]: the weights of each label, and of each part of labels."""
         rows = np.argsort(self.label, kind="stable")
-        ends = np.searchsorted(self.label[rows], np.arange(1, len(self.label_names) - 1))
+        ends = np.searchsorted(self.label[rows], np.arange(1, len(self.label_names)))
         return [self.where(own) for own in np.split(rows, ends)]
 
     def top(self, n: int | None = None) -> list[Weight]:
         """The n largest weights by name; None: all."""
-        names, labels, before = self.attribute_names, self.label_names, [*self.label_names, *self.histories]
+        names, labels, before = self.attribute_names, self.label_names, self.before_names
         columns = (column[:n].tolist() for column in (self.attribute, self.previous, self.label, self.weight))
         return [
             Weight(names[x], None if previous < 0 else before[previous], labels[y], weight)
             for x, previous, y, weight in zip(*columns, strict=True)
         ]
+
+
+def _cell_of(name: str, labels: StringTable, parts: Sequence[str]) -> int:
+    """The id of a label, or Y + j of a part of labels."""
+    if labels.find(name) is None and name in parts:
+        return len(labels) + parts.index(name)
+    return _id_of("label", name, labels)
 
 
 def _id_of(what: str, name: str, table: StringTable) -> int:

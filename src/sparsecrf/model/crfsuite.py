@@ -221,7 +221,7 @@ def as_written(model: Model) -> Written:
     """What CRFsuite's files would say of a model; an error for what they cannot express."""
     import numpy as np
 
-    small = model.compacted()
+    small = model.without_parts().compacted()
     matrix, Y = small.transitions(), len(small.labels)
     plain, names = set(small.plain_attributes()), small.vocabulary.attributes
     for x in sorted(set(small.features.bigram_attribute.tolist())):

@@ -62,7 +62,7 @@ def exported(model: Model, tool: Tool) -> Exported:
         raise InputError(
             f"{tool.name}'s models make attributes from columns: expected a model with a template, found one without"
         )
-    small = model.compacted()
+    small = model.without_parts().compacted()
     if small.features.n_ngram:
         n = small.features.n_ngram
         raise InputError(f"{tool.name}'s models have label pairs at most: expected no longer n-grams, found {n}")

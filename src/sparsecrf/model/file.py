@@ -13,7 +13,8 @@ A model with label n-grams of three labels or more is of version 2, which has be
 Version 3 says the same in fewer bytes, with rounded weights (compact.py). All of them have as metadata `start` (true or
 false: whether a start label stands before the first position), `template` (its text and the convention of its boundary
 cells, or null), `n_columns` (columns of observations it was trained on; 0: not known) and `training` (how the weights
-were found), each of them JSON.
+were found), each of them JSON; if labels have parts, `parts` names them and says which label has which
+(encoding/label_parts.py).
 Numbers of features take 8 bytes each, but they are checked and laid out in one pass, and strings outweigh them.
 """
 
@@ -36,6 +37,7 @@ from sparsecrf.model.compact import in_byte_order, pack_arrays, unpack_arrays
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.dense import DenseColumns
+    from sparsecrf.encoding.label_parts import LabelParts
     from sparsecrf.encoding.template import Template
 
 FORMAT, VERSION, WITH_NGRAMS, COMPACT = "sparsecrf model", 1, 2, 3
@@ -58,6 +60,7 @@ class Parts(NamedTuple):
     training: dict[str, Any]  #: how the weights were found, in JSON values
     ngrams: Ngrams | None = None  #: those of the last numbers, in their order
     dense: DenseColumns | None = None  #: how vectors of tokens are standardised; None: there are none
+    label_parts: LabelParts | None = None  #: parts of labels; None: they have none
 
 
 def save(content: bytes, path: str | os.PathLike[str]) -> None:
@@ -91,6 +94,8 @@ def to_bytes(parts: Parts, compact: tuple[str, float] | None = None) -> bytes:
     }
     if parts.dense is not None:
         metadata["dense"] = json.dumps(parts.dense.to_json(), allow_nan=False)
+    if parts.label_parts is not None:
+        metadata["parts"] = json.dumps(parts.label_parts.to_json())
     if parts.ngrams is not None:
         longer = zip(sorted(_NGRAMS), (parts.ngrams.attribute, parts.ngrams.labels, parts.ngrams.length), strict=True)
         arrays |= {name: values.astype("int64") for name, values in longer}
@@ -124,7 +129,7 @@ def _parts(data: memoryview, source: str) -> Parts:
     compact = metadata["version"] == str(COMPACT)
     longer = "ngrams.attribute" in arrays if compact else metadata["version"] == str(WITH_NGRAMS)
     wanted = (compact_arrays if compact else _ARRAYS) | (_NGRAMS if longer else set())
-    described = _METADATA | ({"scale"} if compact else set()) | ({"dense"} & set(metadata))
+    described = _METADATA | ({"scale"} if compact else set()) | ({"dense", "parts"} & set(metadata))
     for what, expected, found in (("arrays", wanted, set(arrays)), ("metadata", described, set(metadata))):
         if expected != found:
             raise InputError(f"{source}: expected {what} {sorted(expected)}, found {sorted(found)}")
@@ -144,7 +149,12 @@ def _parts(data: memoryview, source: str) -> Parts:
         from sparsecrf.encoding.dense import DenseColumns
 
         dense = DenseColumns.from_json(_json(metadata, "dense", dict, source), source)
-    return Parts(labels, attributes, numbers, w, start, template, n_columns, training, ngrams, dense)
+    label_parts = None
+    if "parts" in metadata:
+        from sparsecrf.encoding.label_parts import LabelParts
+
+        label_parts = LabelParts.from_json(_json(metadata, "parts", dict, source), source)
+    return Parts(labels, attributes, numbers, w, start, template, n_columns, training, ngrams, dense, label_parts)
 
 
 def _ngrams(arrays: Mapping[str, Array], source: str) -> Ngrams:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from sparsecrf._core import Chain, Constraints, Corpus, Encoder, FeatureSet, InputError, Labeller, StringTable
 from sparsecrf.encoding.dense import DenseColumns, VectorReader, paired
+from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.matrix import is_matrix
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
@@ -42,11 +43,12 @@ class Model:
         n_columns: int = 0,
         training: Mapping[str, Any] | None = None,
         dense: DenseColumns | None = None,
+        label_parts: LabelParts | None = None,
     ) -> None:
         """`w`: an array with a float64 for each feature. A file also keeps `template`, which makes the attributes from
         columns, `n_columns`, the columns of observations (0: any number), and `training`: how the weights were found,
         in JSON values (rho1, rho2, objective, loss, kkt, gap, ...). `dense` says how the vectors of tokens are
-        standardised; None: tokens have none.
+        standardised; None: tokens have none. `label_parts` names the parts of labels, if the features have any.
         """
         found = (len(vocabulary.labels), len(vocabulary.attributes))
         if found != (features.n_labels, features.n_attributes):
@@ -54,11 +56,14 @@ class Model:
                 f"vocabulary: expected that of the features, with {features.n_labels} labels and "
                 f"{features.n_attributes} attributes, found {found[0]} and {found[1]}"
             )
+        if (0 if label_parts is None else len(label_parts.names)) != features.n_parts:
+            raise InputError(f"label_parts: expected the {features.n_parts} of the features, found others")
         self.vocabulary = vocabulary.freeze()
         self.features = features
         self.template = template
         self.n_columns = n_columns
         self.dense = dense
+        self.label_parts = label_parts
         self.training: dict[str, Any] = dict(training or {})
         self._w = w
         self.labels = [vocabulary.labels[k] for k in range(len(vocabulary.labels))]
@@ -142,9 +147,10 @@ class Model:
         n_labels, n_attributes = len(parts.labels), len(parts.attributes)
         try:
             table = None if parts.ngrams is None else parts.ngrams.table(n_labels)
-            features = FeatureSet.from_numbers(n_labels, n_attributes, parts.numbers, table)
+            rows = None if parts.label_parts is None else parts.label_parts.core
+            features = FeatureSet.from_numbers(n_labels, n_attributes, parts.numbers, table, rows)
             longer = () if parts.ngrams is None else parts.ngrams.attribute
-            bigrams = bigrams_of(parts.attributes, parts.numbers, n_labels, longer)
+            bigrams = bigrams_of(parts.attributes, parts.numbers, Numbering.of(features), longer)
             vocabulary = Vocabulary(bigrams, parts.start, parts.labels, parts.attributes)
             return cls(
                 vocabulary,
@@ -154,6 +160,7 @@ class Model:
                 n_columns=parts.n_columns,
                 training=parts.training,
                 dense=parts.dense,
+                label_parts=parts.label_parts,
             )
         except InputError as error:
             raise InputError(f"{source}: {error}") from error
@@ -190,6 +197,7 @@ class Model:
             n_columns=self.n_columns,
             training={**self.training, RECORD: record},
             dense=self.dense,
+            label_parts=self.label_parts,
         )
         return made, scale
 
@@ -212,7 +220,15 @@ class Model:
             n_columns=self.n_columns,
             training=self.training,
             dense=self.dense,
+            label_parts=self.label_parts,
         )
+
+    def without_parts(self) -> Model:
+        """The same model with the weights of parts of labels added to those of the labels that have them: its answers
+        are the same, probabilities to rounding. Itself, if labels have no parts."""
+        from sparsecrf.model.whole_labels import without_parts
+
+        return without_parts(self)
 
     def _parts(self) -> Parts:
         """What a file keeps: weights that are not zero, and the attributes that have one."""
@@ -230,13 +246,13 @@ class Model:
         ngrams = None
         if longer:
             ngrams = longer._replace(attribute=np.searchsorted(kept, longer.attribute).astype(np.int32))
-            first = Numbering(features.n_labels, len(kept)).first_ngram
+            first = Numbering.of(features)._replace(n_attributes=len(kept)).first_ngram
             numbers = np.concatenate([numbers, first + np.arange(len(longer.attribute))])
         old_names, names = self.vocabulary.attributes, StringTable()
         for x in kept.tolist():
             names.intern(old_names[x])
         about = (self.vocabulary.start, self.template, self.n_columns, self.training)
-        return Parts(self.vocabulary.labels, names, numbers, w, *about, ngrams, self.dense)
+        return Parts(self.vocabulary.labels, names, numbers, w, *about, ngrams, self.dense, self.label_parts)
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         return Model.from_bytes, (self.to_bytes(),)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sparsecrf.model import Model
 
 # Options of `fit` that say how data are prepared.
-_SPACE = ("observed_only", "features", "order", "ngram_attributes", "threads")
+_SPACE = ("observed_only", "features", "order", "ngram_attributes", "parts", "threads")
 _PENALTY = ("penalty", "group_weight", "order_factor")  # and that say what the penalty is, beside rho1
 
 
@@ -283,8 +283,10 @@ def _neighbour(known: Mapping[float, Any], rho1: float) -> Any:
 
 
 def _error(corpus: Corpus, found: Fit, error: ErrorRate, threads: int) -> float:
-    ngrams = found.ngrams.table(corpus.n_labels)
-    return error(corpus, best_labels(corpus, found.numbers, found.w, threads=threads, ngrams=ngrams))
+    ngrams, parts = found.ngrams.table(corpus.n_labels), found.parts
+    rows = None if parts is None else parts.core
+    labels = best_labels(corpus, found.numbers, found.w, threads=threads, ngrams=ngrams, part_rows=rows)
+    return error(corpus, labels)
 
 
 def _seconds(found: Fit) -> float:

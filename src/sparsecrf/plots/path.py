@@ -82,7 +82,8 @@ class PathDisplay(Display):
             found, expected = len(vocabulary.attributes), path[0].corpus.n_attributes
             if found != expected:
                 raise InputError(f"vocabulary: expected that of the corpus, with {expected} attributes, found {found}")
-            names = [_feature_name(int(k), vocabulary) for k in numbers]
+            parts = () if path[0].parts is None else path[0].parts.names
+            names = [_feature_name(int(k), vocabulary, parts) for k in numbers]
         return cls(
             path.rho1,
             [len(found.w) for found in path],
@@ -227,11 +228,12 @@ def _largest(path: Path, n: int) -> tuple[Any, Floats]:
     return numbers[order], weights[order]
 
 
-def _feature_name(number: int, vocabulary: Vocabulary) -> str:
+def _feature_name(number: int, vocabulary: Vocabulary, parts: Sequence[str]) -> str:
     """attribute, label or attribute, previous > label, of a number of the virtual space."""
-    numbering = Numbering(len(vocabulary.labels), len(vocabulary.attributes))
+    numbering = Numbering(len(vocabulary.labels), len(vocabulary.attributes), len(parts))
     attribute = vocabulary.attributes[int(numbering.attribute(number))]
-    label, previous = vocabulary.labels[numbering.label(number)], int(numbering.previous(number))
+    y, previous = int(numbering.label(number)), int(numbering.previous(number))
+    label = vocabulary.labels[y] if y < numbering.n_labels else parts[y - numbering.n_labels]
     if previous < 0:
         return f"{attribute}, {label}"
     before = START if previous == numbering.n_labels else vocabulary.labels[previous]

@@ -77,7 +77,7 @@ class WeightsDisplay(Display):
             known = {name: k for k, name in enumerate(model.labels)}
             columns = np.array([_found(name, known, "a label") for name in labels], np.intp)
         rows = [names[k] for k in chosen]
-        mu, lam = (sizes[:, columns] for sizes in _sizes(model, chosen))
+        mu, lam = (sizes[:, columns] for sizes in _sizes(model.without_parts(), chosen))
         return cls(mu, lam, rows, [model.labels[k] for k in columns], head=head)
 
     @classmethod

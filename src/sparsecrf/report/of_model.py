@@ -7,9 +7,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsecrf.explain import START, longest_strings, weights_by_length
+from sparsecrf.explain import START
 from sparsecrf.explain.weights import WeightTable
 from sparsecrf.report.pack import Names, real, whole
 from sparsecrf.report.words import certificate, facts, number
@@ -17,9 +16,6 @@ from sparsecrf.report.words import certificate, facts, number
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
-Ids = NDArray[np.int32]
-
-STRINGS = 40  # strings of three labels or more that are shown
 _HISTORY = ("iter", "passes", "objective", "loss", "kkt", "gap", "active", "dev_error")
 
 
@@ -33,6 +29,7 @@ def model_data(model: Model, name: str, max_weights: int, names: Names) -> dict[
         "name": name,
         "version": version("sparsecrf"),
         "labels": model.labels,
+        "parts": [] if model.label_parts is None else list(model.label_parts.names),
         "start": START,
         "summary": _summary(model, explained.summary),
         "certificate": certificate(model.training)._asdict(),
@@ -41,7 +38,6 @@ def model_data(model: Model, name: str, max_weights: int, names: Names) -> dict[
         "history": history(model.training),
         "weights": _weights(model, max_weights, names),
         "transitions": _transitions(explained.transitions),
-        "strings": _strings(model),
         "templates": [
             {
                 "name": use.name,
@@ -61,8 +57,8 @@ def _summary(model: Model, counts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _weights(model: Model, limit: int, names: Names) -> dict[str, Any]:
-    """The largest weights, by columns: attribute, previous label (-1: none, Y: the start, above it: one of the strings
-    of labels in `histories`), label, weight."""
+    """The largest weights, by columns: attribute, previous label (-1: none, Y: the start, above it a place among
+    `histories`), label (from Y on a part), weight."""
     table = WeightTable.of(model)
     kept = table.where(np.arange(min(limit, len(table))))
     # Numbers of attributes in the page: in the order in which they come.
@@ -71,41 +67,18 @@ def _weights(model: Model, limit: int, names: Names) -> dict[str, Any]:
     number_of = np.empty(len(known), dtype=np.int64)
     for k in order.tolist():
         number_of[k] = names.number(kept.attribute_names[int(known[k])])
-    plain = set(model.plain_attributes())
-    previous, histories = _numbered(kept)
+    plain, histories = set(model.plain_attributes()), len(model.labels) + 1
+    longer, history = np.unique(kept.previous[kept.previous >= histories], return_inverse=True)
+    previous = kept.previous.copy()
+    previous[kept.previous >= histories] = histories + history
     return {
         "total": len(table),
         "x": whole(number_of[place]),
         "p": whole(previous),
-        "histories": histories,
+        "histories": [kept.before_names[k] for k in longer.tolist()],
         "y": whole(kept.label),
         "w": real(kept.weight),
         "plain": [names.number(kept.attribute_names[x]) for x in known.tolist() if kept.attribute_names[x] in plain],
-    }
-
-
-def _numbered(table: WeightTable) -> tuple[Ids, list[str]]:
-    """The previous labels, those of n-grams numbered from Y + 1 on as they come, and the strings of these."""
-    first = len(table.label_names)
-    place: dict[str, int] = {}
-    previous = table.previous.copy()
-    for k in np.flatnonzero(previous >= first).tolist():
-        previous[k] = first + place.setdefault(table.histories[previous[k] - first], len(place))
-    return previous, list(place)
-
-
-def _strings(model: Model) -> dict[str, Any] | None:
-    """Weights by number of labels, and the longest strings; None for a model of labels and label pairs."""
-    if model.features.n_ngram == 0:
-        return None
-    found = longest_strings(model, STRINGS)
-    return {
-        "by_length": weights_by_length(model),
-        "labels": [" ".join(one.labels) for one in found],
-        "length": [len(one.labels) for one in found],
-        "attributes": [one.attributes for one in found],
-        "positive": [one.positive for one in found],
-        "negative": [one.negative for one in found],
     }
 
 

@@ -19,8 +19,9 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sparsecrf._core import FeatureSet
+from sparsecrf._core import FeatureSet, LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.shards import Floats, Numbers, Shard, Shards, Sparse, add, unite
@@ -34,15 +35,23 @@ _making = Lock()
 class Known:
     """A feature set that is sent as its numbers and label n-grams; each process builds it once, for all its shards."""
 
-    def __init__(self, n_labels: int, n_attributes: int, numbers: Numbers, ngrams: Ngrams | None = None) -> None:
+    def __init__(
+        self,
+        n_labels: int,
+        n_attributes: int,
+        numbers: Numbers,
+        ngrams: Ngrams | None = None,
+        parts: tuple[int, Numbers, NDArray[np.int32]] | None = None,
+    ) -> None:
         self._numbers: tuple[int, int, Numbers] | None = (n_labels, n_attributes, numbers)
         self._ngrams = ngrams  # with the last numbers, in their order
+        self._parts = parts  # of labels: how many, and rows
         self._features: FeatureSet | None = None
 
     @classmethod
     def of(cls, features: FeatureSet) -> Known:
         known = cls.__new__(cls)
-        known._numbers, known._ngrams, known._features = None, None, features
+        known._numbers, known._ngrams, known._parts, known._features = None, None, None, features
         return known
 
     @property
@@ -51,8 +60,9 @@ class Known:
             if self._features is None:
                 assert self._numbers is not None
                 table = None if self._ngrams is None else self._ngrams.table(self._numbers[0])
-                self._features = FeatureSet.from_numbers(*self._numbers, table)
-                self._numbers = self._ngrams = None
+                parts = None if self._parts is None else LabelParts(*self._parts)
+                self._features = FeatureSet.from_numbers(*self._numbers, table, parts)
+                self._numbers = self._ngrams = self._parts = None
             return self._features
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -61,12 +71,21 @@ class Known:
         if features.n_ngram:  # numbered anew: a process needs no others, and their order is the same
             ngrams, first = Ngrams.of(features), Numbering.of(features).first_ngram
             numbers[len(numbers) - features.n_ngram :] = first + np.arange(features.n_ngram)
-        return Known, (features.n_labels, features.n_attributes, numbers, ngrams)
+        return Known, (features.n_labels, features.n_attributes, numbers, ngrams, _sent(features.parts))
 
     def __sizeof__(self) -> int:
         # Of the set that will be made: rows by attribute, a label or pair for each feature.
         X, K = self._numbers[1:] if self._numbers is not None else (self.features.n_attributes, self.features)
         return object.__sizeof__(self) + 16 * X + 8 * len(K)
+
+
+def _sent(parts: LabelParts | None) -> tuple[int, Numbers, NDArray[np.int32]] | None:
+    """What `Known` makes parts of labels from."""
+    if parts is None:
+        return None
+    rows = [parts.of(y) for y in range(parts.n_labels)]
+    ptr = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    return parts.n_parts, ptr, np.array([j for row in rows for j in row], dtype=np.int32)
 
 
 # ---- Questions
@@ -89,15 +108,16 @@ def signs_agree_in_lists(shard: Shard) -> tuple[int]:
         return (int(not getattr(shard.oracle, "signs_agree_in_lists", shard.oracle.signs_agree)),)
 
 
-def observed(shard: Shard) -> Sparse:
+def observed(shard: Shard, *empty: Known) -> Sparse:
+    """`empty`: a set without features, which knows the parts of labels; none: they have none."""
     with shard.at_work():
-        features = FeatureSet.observed(shard.corpus)
+        features = FeatureSet.observed(shard.corpus, *(known.features.parts for known in empty))
         return Sparse(features.numbers, shard.oracle.counts(features)[np.newaxis])
 
 
-def virtual(shard: Shard) -> Sparse:
+def virtual(shard: Shard, *empty: Known) -> Sparse:
     with shard.at_work():
-        numbers = FeatureSet.all_virtual(shard.corpus).numbers
+        numbers = FeatureSet.all_virtual(shard.corpus, *(known.features.parts for known in empty)).numbers
     return Sparse(numbers, np.empty((0, len(numbers))))
 
 
@@ -157,8 +177,14 @@ def release_tables(shard: Shard) -> tuple[int]:
 class ShardedOracle:
     """An oracle of shards, by questions to their workers."""
 
-    def __init__(self, shards: Shards) -> None:
+    def __init__(self, shards: Shards, parts: LabelParts | None = None) -> None:
+        """`parts` of the labels, if they have any."""
         self.shards, self.workers = shards, shards.workers
+        self._empty: list[Any] = []  # what `observed` and `virtual` are told
+        if parts is not None:
+            none = np.empty(0, dtype=np.int64)
+            known = Known.of(FeatureSet.from_numbers(shards.n_labels, shards.n_attributes, none, None, parts))
+            self._empty = [self.workers.share(known)]
         self._masses: tuple[Floats, Floats, Floats] | None = None
         self._whole: Any = None
         # What was sent last: solvers make many passes over one feature set.
@@ -175,12 +201,12 @@ class ShardedOracle:
 
     def observed(self) -> tuple[Numbers, Floats]:
         """The features that occur, by number, and their counts."""
-        found = self.workers.total(observed, unite)
+        found = self.workers.total(observed, unite, *self._empty)
         return found.keys, found.values[0]
 
     def virtual(self) -> Numbers:
         """Every feature of the attributes that occur."""
-        return self.workers.total(virtual, unite).keys
+        return self.workers.total(virtual, unite, *self._empty).keys
 
     def masses(self) -> tuple[Floats, Floats, Floats]:
         if self._masses is not None:
@@ -241,7 +267,7 @@ class ShardedOracle:
             self._whole = self.workers.share(absolute)
         cells, (sums, shares) = self.workers.total(large_sums, unite, known, w, bound, self._whole)
         upper = sums + FRACTION * bound * np.maximum(1.0 - shares, 0.0)
-        return features_of(cells[upper > bound], features.n_labels, features.n_attributes)
+        return features_of(cells[upper > bound], Numbering.of(features))
 
     def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats]:
         """For the features at these places and a label more in front of each (the last column: the start label), bounds
@@ -254,19 +280,18 @@ class ShardedOracle:
         self.workers.total(release_tables, add)
 
 
-def features_of(cells: Numbers, n_labels: int, n_attributes: int) -> Numbers:
+def features_of(cells: Numbers, numbering: Numbering) -> Numbers:
     """The features, ascending, whose bounds are these cells (`ShardSums` in screen.hpp): the unigram ones, those after
     the start, and the pairs (y', y) of an attribute with A(y') and B(y)."""
-    Y, numbering = n_labels, Numbering(n_labels, n_attributes)
-    size = numbering.first_bigram
+    Y, row, size = numbering.n_labels, numbering.cells, numbering.first_bigram
     unigram, before, after, start = np.split(cells, np.searchsorted(cells, [size, 2 * size, 3 * size]))
-    (x, previous), (x_after, label) = np.divmod(before - size, Y), np.divmod(after - 2 * size, Y)
+    (x, previous), (x_after, label) = np.divmod(before - size, row), np.divmod(after - 2 * size, row)
     first, last = np.searchsorted(x_after, x), np.searchsorted(x_after, x, side="right")
     # Every (x, y') is followed by all labels of x: the k-th of them is at first + k.
     n = last - first
     k = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
     inner = np.repeat(numbering.bigram(x, previous, 0), n) + label[np.repeat(first, n) + k]
-    x, y = np.divmod(start - 3 * size, Y)
+    x, y = np.divmod(start - 3 * size, row)
     bigram = np.concatenate([inner, numbering.bigram(x, Y, y)])
     bigram.sort(kind="stable")
     return np.concatenate([unigram, bigram])

@@ -10,6 +10,7 @@ import numpy as np
 
 from sparsecrf._core import Corpus, FeatureSet, InputError
 from sparsecrf.defaults import ORDER
+from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.shards import Shards, shards_of
 from sparsecrf.shards.oracle import ShardedOracle
@@ -28,16 +29,21 @@ class TrainingData:
         features: Numbers | None = None,
         order: int | None = ORDER,
         ngram_attributes: Sequence[int] | None = None,
+        parts: LabelParts | None = None,
         threads: int = 0,
         kernel: str = "auto",
     ) -> None:
         """The space is that of all features of at most `order` labels (None: no limit) that can be formed, those of
         more than two labels with the attributes `ngram_attributes` (ids; None: with all that condition label pairs);
-        with `observed_only` of those that occur; or it is a list of `features` by ascending number."""
+        with `observed_only` of those that occur; or it is a list of `features` by ascending number. With `parts` of
+        labels, attributes have features of these, too."""
         self.shards = shards_of(data, threads, kernel)
         self.whole = data if isinstance(data, Corpus) else None
         self.threads = threads
-        self.oracle = ShardedOracle(self.shards)
+        #: Of labels, and the same for the core; None: they have none.
+        self.parts = parts if parts is None else _checked_parts(parts, self.shards, self.whole, features)
+        self.part_rows = None if self.parts is None else self.parts.core
+        self.oracle = ShardedOracle(self.shards, self.part_rows)
         #: The features that occur, ascending, and their counts.
         self.observed, self.observed_counts = self.oracle.observed()
         #: The features of the model, ascending; None: all of the virtual space.
@@ -59,12 +65,18 @@ class TrainingData:
                     f"order: expected 2 for data with negative values or missing labels, found {order}: nothing bounds "
                     "the gradients of label n-grams there"
                 )
-            self.ngrams = NgramSpace(Numbering.of(self.shards), self.order, self.oracle, ngram_attributes)
+            self.ngrams = NgramSpace(self.numbering, self.order, self.oracle, ngram_attributes, self.part_rows)
 
     @classmethod
     def of(cls, data: Corpus | Shards | TrainingData, **how: Any) -> TrainingData:
         """Prepared as `how` says; itself, if it was prepared before."""
         return data if isinstance(data, TrainingData) else cls(data, **how)
+
+    @property
+    def numbering(self) -> Numbering:
+        """How features are numbered."""
+        n_parts = 0 if self.parts is None else len(self.parts.names)
+        return Numbering(self.shards.n_labels, self.shards.n_attributes, n_parts)
 
     @property
     def corpus(self) -> Corpus | Shards:
@@ -78,11 +90,13 @@ class TrainingData:
     def n_virtual(self) -> int:
         """How many features of at most two labels can be formed: labels of unigram attributes, pairs of bigram ones,
         after the start too. Label n-grams, which have no limit, are not among them."""
-        return virtual_features(self.shards, self.oracle)
+        return virtual_features(self.shards, self.oracle, self.numbering.n_parts)
 
     def working_set(self, numbers: Numbers) -> WorkingSet:
         table = None if self.ngrams is None else self.ngrams.table
-        features = FeatureSet.from_numbers(self.shards.n_labels, self.shards.n_attributes, numbers, table)
+        features = FeatureSet.from_numbers(
+            self.shards.n_labels, self.shards.n_attributes, numbers, table, self.part_rows
+        )
         return WorkingSet(numbers, features, self.counts(numbers))
 
     def counts(self, numbers: Numbers) -> Floats:
@@ -105,12 +119,16 @@ class TrainingData:
         return np.concatenate([shared(numbers[:first], self.allowed), longer[self.ngrams.counts(longer) > 0]])
 
     def uniform(self, numbers: Numbers) -> Floats:
-        """E of these features under uniform labels, from the masses of the attributes: mass / Y or mass / Y^2."""
+        """E of these features under uniform labels, from the masses of the attributes: mass / Y or mass / Y^2, and as
+        many times mass / Y as labels have a part."""
         unigram, start, inner = self.oracle.masses()
-        n_labels, numbering = self.shards.n_labels, Numbering.of(self.shards)
+        n_labels, numbering = self.shards.n_labels, self.numbering
         attribute, previous = numbering.attribute(numbers), numbering.previous(numbers)
         expected: Floats = np.where(previous >= 0, inner[attribute] / n_labels**2, unigram[attribute] / n_labels)
         expected = np.where(previous == n_labels, start[attribute] / n_labels, expected)
+        if self.parts is not None:
+            part = np.where(previous < 0, numbering.label(numbers) - n_labels, -1)
+            expected = expected * np.where(part >= 0, np.asarray(self.parts.sizes)[np.maximum(part, 0)], 1)
         return expected
 
 
@@ -121,12 +139,23 @@ def _dense_features(corpus: Corpus | None) -> Numbers:
     return np.sort(Numbering.of(corpus).unigram(np.asarray(corpus.dense_attributes)[:, None], labels).ravel())
 
 
-def virtual_features(data: Corpus | Shards, oracle: ShardedOracle | None = None) -> int:
-    """How many features can be formed: labels of unigram attributes, pairs of bigram ones, those of the start too."""
+def virtual_features(data: Corpus | Shards, oracle: ShardedOracle | None = None, n_parts: int = 0) -> int:
+    """How many features can be formed: labels and their parts of unigram attributes, pairs of bigram ones, those of the
+    start too."""
     Y = data.n_labels
     unigram, start, inner = (oracle or ShardedOracle(shards_of(data))).masses()
     pairs = Y * Y + (Y if (start > 0).any() else 0)
-    return int((unigram > 0).sum()) * Y + int(((start > 0) | (inner > 0)).sum()) * pairs
+    return int((unigram > 0).sum()) * (Y + n_parts) + int(((start > 0) | (inner > 0)).sum()) * pairs
+
+
+def _checked_parts(parts: LabelParts, data: Shards, whole: Corpus | None, features: Numbers | None) -> LabelParts:
+    if len(parts.of_labels) != data.n_labels:
+        raise InputError(f"parts: expected those of {data.n_labels} labels, found those of {len(parts.of_labels)}")
+    if features is not None:
+        raise InputError("parts: expected none with a list of features, found some")
+    if whole is not None and whole.n_dense > 0:
+        raise InputError("parts: expected none with dense columns, which condition whole labels, found some")
+    return parts
 
 
 def _checked_order(order: int | None) -> int | None:

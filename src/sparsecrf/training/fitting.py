@@ -24,6 +24,7 @@ from sparsecrf.defaults import (
     STOP_EPS,
     TOL,
 )
+from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.shards import Shards
 from sparsecrf.shards.folder import CorpusFolder
@@ -63,6 +64,8 @@ SOLVERS = {**DETERMINISTIC, **STOCHASTIC}
 OVER_SHARDS = ("auto", "owlqn", "lbfgs", "fista")
 #: Minimise penalties over groups of features.
 OVER_GROUPS = ("auto", "fista")
+#: Know no parts of labels.
+WHOLE_LABELS = ("sbcd", "cd")
 
 
 def fit(
@@ -83,6 +86,7 @@ def fit(
     order: int | None = ORDER,
     ngram_attributes: Sequence[int] | None = None,
     order_factor: float = ORDER_FACTOR,
+    parts: LabelParts | None = None,
     init: Fit | Weights | None = None,
     dev: Corpus | None = None,
     patience: int | None = None,
@@ -109,8 +113,10 @@ def fit(
     those of the given numbers (ascending). With an `order` above 2, features have up to so many labels (None: no
     limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition longer label
     n-grams, too; for the solvers auto, owlqn, lbfgs and fista and rho1 > 0. rho1 of an n-gram is multiplied by
-    `order_factor` (>= 1) for each of its labels beyond two. `init` starts from another fit for the
-    same labels and attributes, or from `weights_in` of a model. `callback` gets the fields of a `Record` at every
+    `order_factor` (>= 1) for each of its labels beyond two. With `parts` of labels (`LabelParts.of`), there are
+    features of an attribute and a part, which all labels with that part share; not for the solvers sbcd and cd. `init`
+    starts from another fit for the same labels and attributes, or from `weights_in` of a model.
+    `callback` gets the fields of a `Record` at every
     iteration, and ends training by returning True; `heartbeat` is called with a line of text before the first
     iteration, `watch` with the weights and the gradient of every iteration, before `callback`. `solver_options` go
     to the solver.
@@ -139,11 +145,14 @@ def fit(
     for name, value in (("tol", tol), ("gap", gap)):
         if value is not None and not value >= 0:
             raise InputError(f"{name}: expected a number >= 0, found {value}")
-    space = {"observed_only": observed_only, "features": features, "order": order, "ngram_attributes": ngram_attributes}
+    longer = {"order": order, "ngram_attributes": ngram_attributes}
+    space = {"observed_only": observed_only, "features": features, **longer, "parts": parts}
     prepared = TrainingData.of(corpus, **space, threads=threads)
     corpus, data = prepared.corpus, prepared.shards
     if prepared.ngrams is not None:
         check_longer(prepared.order, solver, rho1)
+    if prepared.parts is not None:
+        check_parts(solver)
     if isinstance(corpus, Shards) and solver not in OVER_SHARDS:
         raise InputError(f"solver: expected {' or '.join(OVER_SHARDS)} for data in shards, found {solver!r}")
     if len(prepared.dense) and solver not in OVER_SHARDS:
@@ -195,6 +204,7 @@ def fit(
         prepared.n_features(),
         prepared.order,
         ngrams,
+        parts=prepared.parts,
         **_about_penalty(omega, point.known.numbers[active]),
     )
 
@@ -205,6 +215,13 @@ def check_longer(order: int | None, solver: str, rho1: float) -> None:
         raise InputError(f"order: expected 2 for the solver {solver}, which knows label pairs only, found {order}")
     if not rho1 > 0:
         raise InputError(f"order: expected 2 without an l1 term, where no label n-gram would be zero, found {order}")
+
+
+def check_parts(solver: str) -> None:
+    """Raise for a solver that does not know parts of labels."""
+    if solver in WHOLE_LABELS:
+        known = " or ".join(name for name in SOLVERS if name not in WHOLE_LABELS)
+        raise InputError(f"solver: expected {known} for labels with parts, found {solver}, whose blocks are labels")
 
 
 def check_groups(penalty: str, solver: str) -> None:
@@ -272,7 +289,8 @@ def _dev(
                 raise InputError(f"{name}: expected a dev corpus with it, found {name} {value} alone")
         return None
     check_same_vocabulary("dev", dev, corpus)
-    return Dev(dev, patience, threads, window, eps, None if data.ngrams is None else data.ngrams.table)
+    ngrams = None if data.ngrams is None else data.ngrams.table
+    return Dev(dev, patience, threads, window, eps, ngrams, data.part_rows)
 
 
 def _identity(
@@ -289,4 +307,5 @@ def _identity(
         "solver options": repr(sorted(options.items())),
         "features": "all" if allowed is None else hashlib.sha256(allowed.tobytes()).hexdigest(),
         **({} if longer is None else {"order": longer.order, "n-gram attributes": longer.fingerprint()}),
+        **({} if objective.prepared.parts is None else {"parts of labels": repr(objective.prepared.parts)}),
     }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsecrf._core import FeatureSet, InputError
+from sparsecrf._core import InputError
 from sparsecrf.defaults import PENALTIES
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
@@ -40,7 +40,7 @@ class Cells(NamedTuple):
 
     @classmethod
     def of(cls, data: TrainingData, numbers: Keys) -> Cells:
-        numbering = Numbering.of(data.shards)
+        numbering = data.numbering
         unigram, start, inner = data.oracle.masses()
         both = (unigram != 0) & ((start != 0) | (inner != 0))
         n = int(np.searchsorted(numbers, numbering.first_ngram))
@@ -48,8 +48,7 @@ class Cells(NamedTuple):
         x, y, previous = numbering.attribute(short), numbering.label(short), numbering.previous(short)
         if n < len(numbers):
             assert data.ngrams is not None
-            size = data.shards.n_labels, data.shards.n_attributes
-            ngrams = Ngrams.of(FeatureSet.from_numbers(*size, numbers[n:], data.ngrams.table))
+            ngrams = data.ngrams.of(numbers[n:])
             ends = np.cumsum(ngrams.length)
             x, y = np.append(x, ngrams.attribute), np.append(y, ngrams.labels[ends - 1])
             previous = np.append(previous, ngrams.labels[ends - 2])
@@ -119,7 +118,7 @@ class Tree:
     name = "tree"
 
     def keys(self, cells: Cells) -> dict[str, Keys]:
-        last = cells.attribute * cells.numbering.n_labels + cells.label
+        last = cells.attribute * cells.numbering.cells + cells.label
         longer = {} if cells.order == 2 else _below(cells)
         return {
             **longer,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsecrf._core import Chain, Corpus, FeatureSet, InputError, NgramTable
+from sparsecrf._core import Chain, Corpus, FeatureSet, InputError, LabelParts, NgramTable
 from sparsecrf.defaults import STOP_EPS
 from sparsecrf.shards import Shards
 from sparsecrf.training.feature_sets import Floats, Numbers
@@ -17,10 +17,17 @@ Labels = NDArray[np.int32]  #: [P] a label for each token
 
 
 def best_labels(
-    corpus: Corpus, numbers: Numbers, w: Floats, *, threads: int = 0, ngrams: NgramTable | None = None
+    corpus: Corpus,
+    numbers: Numbers,
+    w: Floats,
+    *,
+    threads: int = 0,
+    ngrams: NgramTable | None = None,
+    part_rows: LabelParts | None = None,
 ) -> Labels:
-    """The best labels (Viterbi) of all tokens, by id. `ngrams`: the table of the label n-grams among the numbers."""
-    features = FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers, ngrams)
+    """The best labels (Viterbi) of all tokens, by id. `ngrams`: the table of the label n-grams among the numbers;
+    `part_rows`: of labels that have parts."""
+    features = FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers, ngrams, part_rows)
     return Chain(features, w, threads=threads).viterbi(corpus)[0]
 
 
@@ -30,10 +37,17 @@ def wrong_tokens(corpus: Corpus, predicted: Labels) -> float:
 
 
 def token_error(
-    corpus: Corpus, numbers: Numbers, w: Floats, *, threads: int = 0, ngrams: NgramTable | None = None
+    corpus: Corpus,
+    numbers: Numbers,
+    w: Floats,
+    *,
+    threads: int = 0,
+    ngrams: NgramTable | None = None,
+    part_rows: LabelParts | None = None,
 ) -> float:
     """Percentage of tokens whose best label is wrong."""
-    return wrong_tokens(corpus, best_labels(corpus, numbers, w, threads=threads, ngrams=ngrams))
+    found = best_labels(corpus, numbers, w, threads=threads, ngrams=ngrams, part_rows=part_rows)
+    return wrong_tokens(corpus, found)
 
 
 def check_same_vocabulary(what: str, found: Corpus | Shards, expected: Corpus | Shards) -> None:
@@ -65,6 +79,7 @@ class Dev:
         window: int | None = None,
         eps: float = STOP_EPS,
         ngrams: NgramTable | None = None,
+        part_rows: LabelParts | None = None,
     ) -> None:
         if window is not None and window < 2:
             raise InputError(f"stop_window: expected at least 2 iterations, found {window}")
@@ -75,13 +90,16 @@ class Dev:
         if (corpus.labels < 0).all():
             raise InputError("dev: expected labels, found none in the whole corpus")
         self.corpus, self.patience, self.threads, self.window, self.eps = corpus, patience, threads, window, eps
-        self.ngrams = ngrams
+        self.ngrams, self.part_rows = ngrams, part_rows
         self.best: Best | None = None
 
     def look(self, iteration: int, numbers: Numbers, w: Floats) -> float:
         """The error with these weights, which are kept if no earlier ones were as good."""
         active = w != 0
-        error = token_error(self.corpus, numbers[active], w[active], threads=self.threads, ngrams=self.ngrams)
+        longer, rows = self.ngrams, self.part_rows
+        error = token_error(
+            self.corpus, numbers[active], w[active], threads=self.threads, ngrams=longer, part_rows=rows
+        )
         if self.best is None or error < self.best.error:
             self.best = Best(error, iteration, numbers[active], w[active])
         return error

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsecrf._core import FeatureSet, InputError, NgramTable
+from sparsecrf._core import FeatureSet, InputError, LabelParts, NgramTable
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.shards.oracle import ShardedOracle
@@ -36,9 +36,14 @@ class NgramSpace:
     of all that condition label pairs)."""
 
     def __init__(
-        self, numbering: Numbering, order: int | None, oracle: ShardedOracle, attributes: Sequence[int] | None = None
+        self,
+        numbering: Numbering,
+        order: int | None,
+        oracle: ShardedOracle,
+        attributes: Sequence[int] | None = None,
+        part_rows: LabelParts | None = None,
     ) -> None:
-        self.numbering, self.order, self._oracle = numbering, order, oracle
+        self.numbering, self.order, self._oracle, self._part_rows = numbering, order, oracle, part_rows
         self._conditions = _mask(numbering.n_attributes, attributes)  # [X]
         self.table = NgramTable(numbering.n_labels)
         self._counts: Floats = np.empty(0)  # by place in the table
@@ -50,7 +55,7 @@ class NgramSpace:
         first, last = self.numbering.first_ngram + len(self._counts), self.numbering.first_ngram + len(self.table)
         if first < last:
             new = np.arange(first, last)
-            features = FeatureSet.from_numbers(self.numbering.n_labels, self.numbering.n_attributes, new, self.table)
+            features = self._features(new)
             self._counts = np.concatenate([self._counts, self._oracle.counts(features)])
             self._lengths = np.concatenate([self._lengths, Ngrams.of(features).length])
         return numbers
@@ -61,9 +66,15 @@ class NgramSpace:
 
     def first(self, n: int) -> Ngrams:
         """The first n of the table."""
-        numbers = self.numbering.first_ngram + np.arange(n)
+        return self.of(self.numbering.first_ngram + np.arange(n))
+
+    def of(self, numbers: Numbers) -> Ngrams:
+        """The n-grams of these numbers."""
+        return Ngrams.of(self._features(numbers))
+
+    def _features(self, numbers: Numbers) -> FeatureSet:
         n_labels, n_attributes = self.numbering.n_labels, self.numbering.n_attributes
-        return Ngrams.of(FeatureSet.from_numbers(n_labels, n_attributes, numbers, self.table))
+        return FeatureSet.from_numbers(n_labels, n_attributes, numbers, self.table, self._part_rows)
 
     def counts(self, numbers: Numbers) -> Floats:
         """C of n-grams."""

@@ -184,6 +184,8 @@ class Objective:
         whole = 0.0
         for mass, cells in zip(self._oracle.masses(), (n_labels, n_labels, n_labels**2), strict=True):
             whole += cells * self._excess(mass / cells)
+        for size in [] if data.parts is None else data.parts.sizes:
+            whole += self._excess(self._oracle.masses()[0] * (size / n_labels))
         # Observed features: |E - C| instead of E.
         expected = data.uniform(data.observed)
         return whole + self._excess(expected - data.observed_counts) - self._excess(expected)

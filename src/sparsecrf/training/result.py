@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Corpus
 from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY
+from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
@@ -46,6 +47,7 @@ class Fit:
     order: int | None = ORDER  #: labels of a feature at most; None: no limit
     ngrams: Ngrams = field(default_factory=Ngrams.none)  #: those of the last numbers, in their order
     order_factor: float = ORDER_FACTOR  #: by which rho1 grows with each label beyond two
+    parts: LabelParts | None = None  #: of labels; None: they have none
     penalty: str = PENALTY  #: its name
     group_weight: float = GROUP_WEIGHT
     #: What groups are called, and how many of them have a weight, of how many; largest groups last. Empty: no groups.
@@ -66,6 +68,7 @@ class Fit:
         rows = [
             ["weights", f"{n:,} of {self.n_features:,}"],
             ["of labels, of label pairs", f"{self.n_unigram:,}, {n - self.n_unigram - self.n_ngram:,}"],
+            *([] if self.parts is None else [["of parts of labels", f"{self.n_part:,}"]]),
             *([] if self.order == 2 else [["of longer label n-grams", f"{self.n_ngram:,}"]]),
             ["rho1, rho2", f"{self.rho1:g}, {self.rho2:g}"],
             *([] if self.order_factor == 1 else [["rho1 times, by label beyond two", f"{self.order_factor:g}"]]),
@@ -87,9 +90,16 @@ class Fit:
 
         vocabulary = vocabulary.first(self.corpus.n_labels, self.corpus.n_attributes)
         Y, X = self.corpus.n_labels, self.corpus.n_attributes
-        features = FeatureSet.from_numbers(Y, X, self.numbers, self.ngrams.table(Y))
+        part_rows = None if self.parts is None else self.parts.core
+        features = FeatureSet.from_numbers(Y, X, self.numbers, self.ngrams.table(Y), part_rows)
         return Model(
-            vocabulary, features, self.w, template=template, n_columns=n_columns, training=self.training_record()
+            vocabulary,
+            features,
+            self.w,
+            template=template,
+            n_columns=n_columns,
+            training=self.training_record(),
+            label_parts=self.parts,
         )
 
     def _group_record(self) -> dict[str, Any]:
@@ -103,7 +113,18 @@ class Fit:
     @property
     def n_unigram(self) -> int:
         """How many of the weights are of single labels; the others are of label pairs and longer n-grams."""
-        return int((self.numbers < Numbering.of(self.corpus).first_bigram).sum())
+        return int((self.numbers < self._numbering.first_bigram).sum())
+
+    @property
+    def n_part(self) -> int:
+        """How many of these are of parts of labels."""
+        unigram = self.numbers[: self.n_unigram]
+        return int((self._numbering.label(unigram) >= self.corpus.n_labels).sum())
+
+    @property
+    def _numbering(self) -> Numbering:
+        n_parts = 0 if self.parts is None else len(self.parts.names)
+        return Numbering(self.corpus.n_labels, self.corpus.n_attributes, n_parts)
 
     @property
     def n_ngram(self) -> int:

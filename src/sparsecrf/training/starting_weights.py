@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import StringTable
+from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
@@ -24,15 +25,17 @@ class Weights:
     ngrams: Ngrams = field(default_factory=Ngrams.none)  #: those of the last numbers, in their order
 
 
-def weights_in(model: Model, vocabulary: Vocabulary) -> Weights:
-    """The weights of a model by the ids of another vocabulary, as far as it has the names."""
-    numbering = Numbering(len(vocabulary.labels), len(vocabulary.attributes))
+def weights_in(model: Model, vocabulary: Vocabulary, parts: LabelParts | None = None) -> Weights:
+    """The weights of a model by the ids of another vocabulary and of other parts, as far as these have the names."""
+    n_parts = 0 if parts is None else len(parts.names)
+    numbering = Numbering(len(vocabulary.labels), len(vocabulary.attributes), n_parts)
     features, n_unigram = model.features, model.features.n_unigram
     label = _ids([*model.labels], vocabulary.labels, start=numbering.n_labels)
     names = model.vocabulary.attributes
     attribute = _ids([names[k] for k in range(len(names))], vocabulary.attributes)
     x = attribute[np.concatenate([features.unigram_attribute, features.bigram_attribute])]
-    y = label[np.concatenate([features.unigram_label, features.bigram_label])]
+    cell = np.concatenate([label[:-1], _part_ids(model.label_parts, parts, numbering.n_labels)])
+    y = np.concatenate([cell[features.unigram_label], label[features.bigram_label]])
     previous = label[features.bigram_previous]
     numbers = numbering.unigram(x, y)
     numbers[n_unigram:] = numbering.bigram(x[n_unigram:], previous, y[n_unigram:])
@@ -53,6 +56,12 @@ def _renamed(ngrams: Ngrams, attribute: Numbers, label: Numbers) -> tuple[Ngrams
     which = np.repeat(np.arange(len(x)), ngrams.length)
     kept = (x >= 0) & (np.bincount(which[labels < 0], minlength=len(x)) == 0)
     return Ngrams(x[kept].astype(np.int32), ngrams.length[kept], labels[kept[which]].astype(np.int32)), kept
+
+
+def _part_ids(old: LabelParts | None, new: LabelParts | None, n_labels: int) -> Numbers:
+    """For each part of a model's labels Y + j, as it is called now; -1: there is none of that name."""
+    place = {} if new is None else {name: n_labels + j for j, name in enumerate(new.names)}
+    return np.array([] if old is None else [place.get(name, -1) for name in old.names], dtype=np.int64)
 
 
 def _ids(names: list[str], table: StringTable, start: int | None = None) -> Numbers:

@@ -91,7 +91,9 @@ function soon(act) {
 function fill(select, options) {
   select.replaceChildren(...options.map(([value, text]) => el("option", { value }, text)));
 }
-const labelOptions = (first) => [["", first], ...data.labels.map((label, y) => [y, label])];
+/** Labels, then parts of labels: what weights are of. */
+const cells = () => [...data.labels, ...data.parts];
+const cellOptions = (first) => [["", first], ...cells().map((cell, y) => [y, cell])];
 
 /** The colours of the present theme as [r, g, b]. */
 function colour(variable) {

@@ -51,7 +51,6 @@ showSentences();
 showWeights(weights);
 showMaps(weights);
 showTransitions();
-showStrings();
 showTemplates();
 showCurves();
 if (data.try) showTrial();

@@ -11,7 +11,7 @@ function strongest(sums, limit) {
 }
 
 function showMaps(weights) {
-  fill($("map-label"), labelOptions("all labels"));
+  fill($("map-label"), cellOptions("all labels"));
   const draw = () => drawMap(weights);
   for (const choice of document.querySelectorAll('input[name="map-kind"]')) choice.addEventListener("change", draw);
   $("map-label").addEventListener("change", draw);
@@ -25,8 +25,7 @@ function drawMap(weights) {
   const pairs = document.querySelector('input[name="map-kind"]:checked').value === "bigram";
   const wanted = $("map-label").value, only = wanted === "" ? -1 : Number(wanted);
   const known = matches($("map-search").value);
-  const kind = (p) => (pairs ? isPair(p) : p < 0);
-  const belongs = (k) => kind(P[k]) && !(pairs && isPlain(X[k])) && (known === null || known[X[k]]);
+  const belongs = (k) => (P[k] >= 0) === pairs && !(pairs && isPlain(X[k])) && (known === null || known[X[k]]);
   const strength = new Map();
   for (let k = 0; k < W.length; k++) {
     if (belongs(k) && (only < 0 || Y[k] === only)) strength.set(X[k], (strength.get(X[k]) || 0) + Math.abs(W[k]));
@@ -43,7 +42,8 @@ function drawMap(weights) {
     return;
   }
   const place = new Map(chosen.map((x, r) => [x, r]));
-  const n = data.labels.length, sizes = new Float64Array(chosen.length * n), net = new Float64Array(chosen.length * n);
+  const of = pairs ? data.labels : cells();
+  const n = of.length, sizes = new Float64Array(chosen.length * n), net = new Float64Array(chosen.length * n);
   const number = new Int32Array(chosen.length * n), sums = new Float64Array(n);
   for (let k = 0; k < W.length; k++) {
     const r = belongs(k) ? place.get(X[k]) : undefined;
@@ -57,12 +57,12 @@ function drawMap(weights) {
   const columns = strongest(sums, MAP_COLUMNS);
   drawGrid($("map"), {
     label: pairs ? "Label pairs" : "Labels", corner: "attribute \\ label",
-    rows: chosen.map((x) => data.names[x]), columns: columns.map((y) => data.labels[y]), diverging: false,
+    rows: chosen.map((x) => data.names[x]), columns: columns.map((y) => of[y]), diverging: false,
     value: (r, c) => sizes[r * n + columns[c]],
     describe: (r, c) => {
       const cell = r * n + columns[c], sum = `Σ|λ| ${sizes[cell].toFixed(3)} in ${plural(number[cell], "weight")}`;
       const text = pairs ? `: ${sum}, net ${signed(net[cell])}` : `: µ ${signed(net[cell])}`;
-      return [name(data.names[chosen[r]]), " for ", name(data.labels[columns[c]]), number[cell] ? text : ": no weight"];
+      return [name(data.names[chosen[r]]), " for ", name(of[columns[c]]), number[cell] ? text : ": no weight"];
     },
   });
 }

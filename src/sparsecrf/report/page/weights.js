@@ -15,9 +15,6 @@ function readWeights() {
   return { X, P, Y, W, matches, isPlain: (x) => plain.has(x) };
 }
 
-/** Whether a weight with this previous label is of a pair: not of a label alone, nor of a longer string. */
-const isPair = (p) => p >= 0 && p <= data.labels.length;
-
 /** The place of each name in alphabetical order. */
 function ranks(names) {
   const order = names.map((_, k) => k).sort((a, b) => (names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : 0));
@@ -31,12 +28,13 @@ class WeightTable {
 
   constructor(weights) {
     Object.assign(this, weights);
-    this.labels = [...data.labels, data.start, ...data.weights.histories]; // also the strings before a label
+    this.cells = cells();
+    this.before = [...data.labels, data.start, ...data.weights.histories];
     this.largest = this.W.length ? Math.abs(this.W[0]) : 1;
     this.exact = null; // an attribute that alone is wanted
     this.order = { by: "size", up: false };
     this.shown = new Int32Array(0); // the weights in the table, in its order
-    this.ranks = { label: ranks(this.labels), attribute: null };
+    this.ranks = { label: ranks(this.cells), before: ranks(this.before), attribute: null };
     this.heads = WeightTable.COLUMNS.map(([key, title]) => {
       const button = el("button", { type: "button" }, title);
       button.addEventListener("click", () => this.sortBy(key));
@@ -61,19 +59,19 @@ class WeightTable {
   }
 
   render(k) {
-    const { X, P, Y, W, labels } = this, attribute = data.names[X[k]];
+    const { X, P, Y, W, cells, before } = this, attribute = data.names[X[k]];
     const cell = (...content) => el("div", { role: "gridcell" }, ...content);
     return el("div", { class: "weight-row" },
       el("div", { role: "gridcell", class: "mono", title: attribute }, name(attribute)),
-      P[k] < 0 ? cell() : cell(name(labels[P[k]])),
-      cell(name(labels[Y[k]])),
+      P[k] < 0 ? cell() : cell(name(before[P[k]])),
+      cell(name(cells[Y[k]])),
       el("div", { role: "gridcell", class: "amount" },
         bar(W[k], this.largest), el("span", { class: signClass(W[k]) }, signed(W[k], 4))));
   }
 
   inWords(k) {
-    const { X, P, Y, W, labels } = this, pair = P[k] < 0 ? [] : [name(labels[P[k]]), " → "];
-    return [name(data.names[X[k]]), " for ", ...pair, name(labels[Y[k]]), `: ${signed(W[k], 6)}`];
+    const { X, P, Y, W, cells, before } = this, pair = P[k] < 0 ? [] : [name(before[P[k]]), " → "];
+    return [name(data.names[X[k]]), " for ", ...pair, name(cells[Y[k]]), `: ${signed(W[k], 6)}`];
   }
 
   /** All weights of one attribute. */
@@ -92,11 +90,10 @@ class WeightTable {
     let n = 0;
     for (let k = 0; k < W.length; k++) {
       if (exact !== null ? X[k] !== exact : known !== null && !known[X[k]]) continue;
-      if (label >= 0 && Y[k] !== label && P[k] !== label) continue;
+      if (label >= 0 && Y[k] !== label && (P[k] !== label || label >= data.labels.length)) continue;
       if (kind === "unigram" && P[k] >= 0) continue;
-      if (kind === "bigram" && !isPair(P[k])) continue;
-      if (kind === "longer" && P[k] <= data.labels.length) continue;
-      if (kind === "plain" && !(isPair(P[k]) && this.isPlain(X[k]))) continue;
+      if (kind === "bigram" && P[k] < 0) continue;
+      if (kind === "plain" && (P[k] < 0 || !this.isPlain(X[k]))) continue;
       if (sign !== "all" && (sign === "+") !== (W[k] > 0)) continue;
       kept[n++] = k;
     }
@@ -107,10 +104,10 @@ class WeightTable {
     const { X, P, Y, W, order } = this;
     if (order.by === "size") return kept; // as they come
     if (order.by === "attribute") this.ranks.attribute ??= ranks(data.names);
-    const { attribute, label } = this.ranks;
+    const { attribute, label, before } = this.ranks;
     const key = {
       attribute: (k) => attribute[X[k]],
-      previous: (k) => (P[k] < 0 ? -1 : label[P[k]]),
+      previous: (k) => (P[k] < 0 ? -1 : before[P[k]]),
       label: (k) => label[Y[k]],
       weight: (k) => W[k],
     }[order.by];
@@ -151,7 +148,6 @@ function showWeights(weights) {
   $("weights-note").textContent = listed < total
     ? `The ${count(listed)} largest of ${count(total)} active weights.`
     : `All ${plural(total, "active weight")}: of an attribute for a label, or for a label after a previous one.`;
-  $("kind-longer").hidden = data.strings === null;
-  fill($("weight-label"), labelOptions("all"));
+  fill($("weight-label"), cellOptions("all"));
   new WeightTable(weights).update();
 }

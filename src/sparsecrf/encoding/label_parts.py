@@ -1,0 +1,132 @@
+"""Labels that have parts: `NOUN|Case=Nom|Number=Sing` shares `Case=Nom` with other labels, and can share weights.
+
+A unigram feature is of an attribute and a label, (x, y), or of an attribute and a part, (x, j); the score of a label is
+the sum of its own weights and those of its parts. A part that only one label has would be that label again, and one
+that all labels have would change nothing: neither is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sparsecrf._core import InputError
+
+if TYPE_CHECKING:
+    from sparsecrf._core import LabelParts as Rows
+
+#: What can be asked for: the name of a rule, a separator, a table of labels and their parts, or a function of a label.
+AskedParts = str | Mapping[str, Iterable[str]] | Callable[[str], Iterable[str]]
+
+#: Rules by name; any other string of punctuation is a separator.
+RULES = ("bio", "ud")
+
+
+class LabelParts(NamedTuple):
+    """The parts of labels: their names, and which of them each label has."""
+
+    names: tuple[str, ...]  #: [P]
+    of_labels: tuple[tuple[int, ...], ...]  #: [Y] the parts of each label, ascending
+
+    @classmethod
+    def of(cls, labels: Iterable[str], asked: AskedParts) -> LabelParts | None:
+        """As asked, of these labels; None if no part is shared by some of them and not by all."""
+        found: dict[str, list[int]] = {}
+        n_labels, parts_of = 0, _function(asked)
+        for y, label in enumerate(labels):
+            n_labels += 1
+            for part in dict.fromkeys(_checked(parts_of(label), label)):
+                found.setdefault(part, []).append(y)
+        shared = {part: having for part, having in found.items() if 1 < len(having) < n_labels}
+        rows: list[list[int]] = [[] for _ in range(n_labels)]
+        for j, having in enumerate(shared.values()):
+            for y in having:
+                rows[y].append(j)
+        return cls(tuple(shared), tuple(map(tuple, rows))) if shared else None
+
+    @property
+    def core(self) -> Rows:
+        """The same for the core."""
+        import numpy as np
+
+        from sparsecrf._core import LabelParts as Rows
+
+        ptr = np.cumsum([0, *map(len, self.of_labels)], dtype=np.int64)
+        part = np.array([j for row in self.of_labels for j in row], dtype=np.int32)
+        return Rows(len(self.names), ptr, part)
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many labels have each part."""
+        sizes = [0] * len(self.names)
+        for row in self.of_labels:
+            for j in row:
+                sizes[j] += 1
+        return sizes
+
+    def to_json(self) -> dict[str, Any]:
+        return {"names": list(self.names), "of_labels": [list(row) for row in self.of_labels]}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any], source: str) -> LabelParts:
+        names, rows = record.get("names"), record.get("of_labels")
+        good = record.keys() == {"names", "of_labels"} and _are(names, str) and _are(rows, list)
+        if not good or not all(_are(row, int) for row in rows or ()):
+            raise InputError(f"{source}: expected names and rows of parts of labels, found {str(record)[:80]}")
+        assert names is not None
+        assert rows is not None
+        if not all(0 <= j < len(names) for row in rows for j in row):
+            raise InputError(f"{source}: parts of labels: expected numbers from 0 to {len(names) - 1}, found others")
+        return cls(tuple(names), tuple(tuple(row) for row in rows))
+
+
+def _are(values: Any, kind: type) -> bool:
+    return isinstance(values, list) and all(type(value) is kind for value in values)
+
+
+def check_asked(asked: object) -> None:
+    """Raise unless parts of labels can be asked for like this."""
+    if isinstance(asked, str):
+        if asked in RULES or (asked and not any(c.isalnum() or c.isspace() for c in asked)):
+            return
+    elif isinstance(asked, Mapping) or callable(asked):
+        return
+    raise InputError(
+        f"label_parts: expected a separator such as '|', {' or '.join(map(repr, RULES))}, a table or a function, "
+        f"found {asked!r}"
+    )
+
+
+def _function(asked: AskedParts) -> Callable[[str], Iterable[str]]:
+    check_asked(asked)
+    if isinstance(asked, Mapping):
+        table = asked
+        return lambda label: table.get(label, ())
+    if not isinstance(asked, str):
+        return asked
+    if asked == "ud":
+        return _ud
+    if asked == "bio":
+        return _bio
+    separator = asked
+    return lambda label: [part for part in label.split(separator) if part]
+
+
+def _ud(label: str) -> Sequence[str]:
+    """`NOUN|Case=Nom|Number=Sing`: the part of speech, and every feature with its value; `_`: there is none."""
+    return [part for part in label.split("|") if part not in ("", "_")]
+
+
+def _bio(label: str) -> Sequence[str]:
+    """`B-PER`: the kind of span, and whether a token begins or continues one."""
+    tag, separator, kind = label.partition("-")
+    return [tag, f"-{kind}"] if separator else []
+
+
+def _checked(parts: Iterable[str], label: str) -> Iterable[str]:
+    if isinstance(parts, str) or not isinstance(parts, Iterable):
+        raise InputError(f"label_parts: expected several parts of {label!r}, found {parts!r}")
+    for part in parts:
+        if not isinstance(part, str):
+            raise InputError(f"label_parts: expected strings as parts of {label!r}, found {part!r}")
+        yield part
