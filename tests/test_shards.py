@@ -17,7 +17,7 @@ from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.path import rho_max
 from sparsecrf.shards import FAN_IN, InProcess, Shard, Shards, merge_tree
 from sparsecrf.shards import Oracle as OracleProtocol
-from sparsecrf.shards.oracle import ShardedOracle, features_of
+from sparsecrf.shards.oracle import Known, ShardedOracle, features_of
 from sparsecrf.training.data import virtual_features
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
@@ -276,3 +276,14 @@ def test_another_oracle_is_a_class():
     same = fit(cut(corpus, 2), rho1=RHO1, rho2=RHO2, gap=1e-3)
     assert_array_equal(found.w, same.w)
     assert CountingOracle.asked >= {"loss_grad", "shard_sums", "masses", "counts", "signs_agree"}
+
+
+def test_arrays_at_odd_addresses():
+    """Those of a message from another process may be at any: a set takes them, the core says so."""
+    corpus = corpus_of(n=5)
+    features, w = point_of(corpus)
+    odd = np.frombuffer(b"x" + features.numbers.tobytes(), dtype=np.int64, offset=1)
+    assert not odd.flags.aligned
+    assert_array_equal(Known(corpus.n_labels, corpus.n_attributes, odd).features.numbers, features.numbers)
+    with pytest.raises(InputError, match="expected aligned numbers"):
+        Oracle(corpus).loss(features, np.frombuffer(b"x" + w.tobytes(), dtype=np.float64, offset=1))

@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "core/base/error.hpp"
+
 namespace sparsecrf::bindings {
 
 namespace nb = nanobind;
@@ -21,8 +23,13 @@ using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T, int N>
 using Result = nb::ndarray<nb::numpy, T, nb::ndim<N>, nb::c_contig>;
 
+// NumPy's arrays can begin anywhere, such as those in a message from another process.
 template <class A>
 auto view(const A& array) {
+    if (reinterpret_cast<std::uintptr_t>(array.data()) % alignof(typename A::Scalar) != 0) {
+        throw InputError(
+            "array: expected aligned numbers, found them at an odd address; numpy.require(..., requirements='A')");
+    }
     return std::span<const typename A::Scalar>(array.data(), array.size());
 }
 

@@ -31,7 +31,7 @@ NB_MODULE(_core, m) {
         throw nb::import_error(
             "sparsecrf: expected the main interpreter, found a subinterpreter; use a thread or a process");
     }
-#ifdef NDEBUG
+#if defined(NDEBUG) || defined(SPARSECRF_SANITIZED)
     // Whatever is alive when the interpreter ends (an exception that somebody keeps is enough) is no news to a user.
     nb::set_leak_warnings(false);
 #endif

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 from weakref import WeakSet
 
+import numpy as np
 from distributed import Client, Future, wait
 from distributed.scheduler import KilledWorker
 
@@ -165,7 +166,14 @@ def named_errors(k: int, work: Callable[..., Answer], *arguments: Any) -> Answer
 
 
 def _ask(question: Callable[..., Answer], k: int, shard: Shard, *arguments: Any) -> Answer:
-    return named_errors(k, question, shard, *arguments)
+    return named_errors(k, question, shard, *map(_aligned, arguments))
+
+
+def _aligned(value: Any) -> Any:
+    """The same with numbers at addresses that the core can read: those of arrays in a message may be odd."""
+    if isinstance(value, tuple):
+        return tuple(map(_aligned, value))
+    return np.require(value, requirements="A") if isinstance(value, np.ndarray) else value
 
 
 def _itself(value: Any) -> Any:

@@ -43,7 +43,9 @@ class Known:
         ngrams: Ngrams | None = None,
         parts: tuple[int, Numbers, NDArray[np.int32]] | None = None,
     ) -> None:
-        self._numbers: tuple[int, int, Numbers] | None = (n_labels, n_attributes, numbers)
+        # Aligned: arrays in a message from another process need not be.
+        aligned: Numbers = np.require(numbers, requirements="A")
+        self._numbers: tuple[int, int, Numbers] | None = (n_labels, n_attributes, aligned)
         self._ngrams = ngrams  # with the last numbers, in their order
         self._parts = parts  # of labels: how many, and rows
         self._features: FeatureSet | None = None
