@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # torture is not part of the package
 
+from torture import fuzz
 from torture.inputs import CORPUS, inputs
 from torture.targets import TARGETS, attempt
+
+from sparsecrf import InputError
 
 INPUTS = [(name, title, data) for name in TARGETS for title, data in inputs(name).items()]
 #: What the parsers look for.
@@ -67,3 +70,8 @@ def test_changed_inputs(name):
         attempt(name, data)
 
     try_it()
+
+
+def test_targets_that_there_are_none_of(tmp_path):
+    with pytest.raises(InputError, match=r"expected targets such as .*, found \['c\+\+ nosuch'\]"):
+        fuzz.run(1, tmp_path, ["c++ nosuch", "c++ json"])

@@ -13,10 +13,12 @@ import re
 import subprocess
 import sys
 import zlib
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from sparsecrf import InputError
 from torture import inputs
 from torture.common import ROOT, Outcome, built
 
@@ -35,13 +37,15 @@ CPP_TARGETS = (
 _SLOWEST_S, _MOST_MB, _LONGEST = 20, 2048, 8192
 
 
-def run(minutes: float, out: Path) -> Outcome:
-    """All targets, each for an equal share of the minutes, as many at a time as half of the cores."""
+def run(minutes: float, out: Path, chosen: Collection[str] = ()) -> Outcome:
+    """All targets or those chosen, each for an equal share of the minutes, as many at a time as half of the cores."""
     from torture.targets import TARGETS
 
+    jobs = [*(("python", name) for name in TARGETS), *(("c++", name) for name in CPP_TARGETS)]
+    if unknown := set(chosen) - {" ".join(job) for job in jobs}:
+        raise InputError(f"expected targets such as 'python model' and 'c++ model', found {sorted(unknown)}")
     program = built("fuzz", sanitize="address,undefined", coverage=True)
-    jobs = [*(("python", name) for name in TARGETS)]
-    jobs += [("c++", name) for name in CPP_TARGETS] if program is not None else []
+    jobs = [job for job in jobs if (not chosen or " ".join(job) in chosen) and (job[0] == "python" or program)]
     seconds = max(1, round(60 * minutes / len(jobs)))
     (out / "findings").mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // 2)) as pool:

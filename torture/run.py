@@ -1,6 +1,6 @@
 """All tortures: `make torture MINUTES=60`, or
 
-    PYTHONPATH=. python -m torture.run [NAME ...] [--minutes M] [--out FOLDER]
+    PYTHONPATH=. python -m torture.run [NAME ...] [--minutes M] [--out FOLDER] [--targets "c++ model" ...]
 
 `fuzz` takes M minutes in all, `soak` a third of them and `tiny_fits` at most a third; the others take what they need.
 What was done and found is written to torture/RECORD.md and torture/record.json, where the last run of each torture
@@ -34,7 +34,10 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(TORTURES)}; all if none is given")
     parser.add_argument("--minutes", type=float, default=60.0, help="of fuzzing (default: 60)")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "torture", help="where findings and logs go")
+    parser.add_argument("--targets", nargs="+", default=[], help='of `fuzz`, such as "python model" or "c++ model"')
     asked = parser.parse_args()
+    if asked.targets and asked.names != ["fuzz"]:
+        parser.error(f"--targets: expected fuzz alone, found {' '.join(asked.names) or 'all'}")
     for name in asked.names:
         if name not in TORTURES:
             parser.error(f"expected a torture of {', '.join(TORTURES)}, found {name}")
@@ -45,8 +48,9 @@ def main() -> int:
         say(f"{name} ...")
         began = time.perf_counter()
         minutes = asked.minutes / 3 if name in ("soak", "tiny_fits") else asked.minutes
-        outcome = importlib.import_module(f"torture.{name}").run(minutes, asked.out.resolve())
-        record[name] = described(outcome, time.perf_counter() - began)
+        some = {"chosen": asked.targets} if asked.targets else {}
+        outcome = importlib.import_module(f"torture.{name}").run(minutes, asked.out.resolve(), **some)
+        record[", ".join([name, *asked.targets])] = described(outcome, time.perf_counter() - began)
         found += len(outcome.findings)
         say(f"{name}: {outcome.executions:,} executions, {len(outcome.findings)} findings")
         for finding in outcome.findings:
