@@ -128,7 +128,7 @@ _TAGGING += [[(-1, 0), (0, 0)], [(0, 0), (1, 0)], [(-1, 8), (0, 8)], [(-1, 8)], 
 LETTERS = "*:%x[0,0]\n"
 NGRAMS = "*\n" + _lines("*", [[(k, 0) for k in range(-n, n + 1)] for n in range(3)])
 COLUMNS = _lines("*", [[(0, column)] for column in range(3)])
-_CHUNKS = _lines("U", _CHUNKING) + "B\n"
+CHUNKS = _lines("U", _CHUNKING) + "B\n"
 _RICH = _lines("U", _ENTITIES) + "B\n"
 _TAGS = _lines("U", _TAGGING) + "B\n"
 
@@ -160,8 +160,8 @@ TASKS = {
         _task("conll2003", "conll2003", COLUMNS, 1.0, 0.001),
         _task("conll2003-rich", "conll2003", _RICH, 1.0, 0.1, affixes),
         _task("conll2003-rich-l2", "conll2003", _RICH, 0.0, 1.0, affixes),
-        _task("conll2000", "conll2000", _CHUNKS, 1.0, 1.0),
-        _task("conll2000-l2", "conll2000", _CHUNKS, 0.0, 1.0),
+        _task("conll2000", "conll2000", CHUNKS, 1.0, 1.0),
+        _task("conll2000-l2", "conll2000", CHUNKS, 0.0, 1.0),
         _task("conll2000-star", "conll2000", "*\n" + _lines("*", _CHUNKING), 1.0, 1.0),
         _task("ewt", "ewt", _TAGS, 1.0, 0.1, affixes),
         _task("ewt-l2", "ewt", _TAGS, 0.0, 1.0, affixes),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from benchmarks.tasks import COLUMNS, LETTERS, NGRAMS, first_lines
+from benchmarks.tasks import CHUNKS, COLUMNS, LETTERS, NGRAMS, first_lines
 
 from sparsecrf import Corpus, InputError, Template, Vocabulary
 from sparsecrf.encoding.encode import encode_columns
@@ -17,10 +17,15 @@ class Task:
     folder: str
     template: str
     suffix: str = ".txt"
+    has_dev: bool = True  #: whether there is a file dev.txt
 
     @property
     def files(self) -> tuple[str, str]:
         return f"{self.folder}/train{self.suffix}", f"{self.folder}/test{self.suffix}"
+
+    @property
+    def dev(self) -> str | None:
+        return f"{self.folder}/dev{self.suffix}" if self.has_dev else None
 
 
 def _around(reach: int) -> str:
@@ -39,6 +44,9 @@ TASKS = {
     "5-gram": Task("nettalk", NGRAMS),
     "stress": Task("nettalk", LETTERS, ".stress.txt"),
     "entities": Task("conll2003", COLUMNS),
+    # Not in the paper: plain transitions, the usual template for chunking, the ready-made one for tagging.
+    "chunks": Task("conll2000", CHUNKS, has_dev=False),
+    "tags": Task("ewt", Template.preset("tagging").text),
 }
 
 
@@ -68,3 +76,18 @@ def read(data: Path, name: str, *, start: bool = True, sequences: int | None = N
     if sequences is not None:
         train = train.subset(np.arange(min(sequences, train.n_sequences)))
     return Corpora(vocabulary, train, test)
+
+
+EVERY = 10  # where there is no dev file, one sequence of so many is held out
+
+
+def read_with_dev(data: Path, name: str) -> tuple[Corpora, Corpus]:
+    """The same without a start label, and a part to choose penalties on: dev.txt, or a tenth of the training part."""
+    corpora, task = read(data, name, start=False), TASKS[name]
+    if task.dev is not None:
+        encoded = encode_columns([data / task.dev], corpora.vocabulary, Template(task.template), grow=False)
+        return corpora, encoded.corpus
+    every = np.arange(corpora.train.n_sequences)
+    held_out = every % EVERY == EVERY - 1
+    train, dev = (corpora.train.subset(every[part]) for part in (~held_out, held_out))
+    return Corpora(corpora.vocabulary, train, corpora.test), dev

@@ -174,7 +174,7 @@ def main() -> None:
     chosen = [known[name] for name in options.names or known]
     with tempfile.TemporaryDirectory() as folder:
         data = made_up.write(Path(folder)) if options.quick else options.data
-        _check(chosen, data)
+        _check(chosen, data, quick=options.quick)
         at_once = 0 if options.quick else options.jobs
         reports = run(chosen, data, options.out, quick=options.quick, at_once=at_once, again=options.again)
     for name, report in reports.items():
@@ -185,10 +185,10 @@ def main() -> None:
     say(f"tables and figures are in {options.out}")
 
 
-def _check(chosen: list[Experiment], data: Path | None) -> None:
+def _check(chosen: list[Experiment], data: Path | None, *, quick: bool) -> None:
     """All files are there: asked before hours of work."""
     for experiment in chosen:
-        for job in experiment.jobs(False).values():
+        for job in experiment.jobs(quick).values():
             for file in job.files:
                 if data is None or not (data / file).exists():
                     where = "no data folder (--data FOLDER)" if data is None else f"no {data / file}"
