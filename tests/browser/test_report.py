@@ -59,6 +59,25 @@ def test_the_score_is_a_headline(visit):
     expect(page.locator("#maps-note")).to_contain_text("with weights of labels")
 
 
+def test_longer_strings_of_labels(visit):
+    """Their labels have names in the table of weights, a kind of their own, and a section; other pages have neither."""
+    page = visit("longer")
+    expect(page.locator("#strings-note")).to_contain_text("of 3 labels")
+    lengths = [int(text) for text in page.locator("#string-table tbody td:nth-child(2)").all_inner_texts()]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] > 3
+    page.select_option("#weight-kind", "longer")
+    longer = cells(page)
+    assert longer
+    assert all(" " in previous for _, previous, _, _ in longer)
+    page.select_option("#weight-kind", "plain")
+    assert all(" " not in previous for _, previous, _, _ in cells(page))
+    expect(page.locator("#facts")).to_contain_text("Weights of longer strings")
+    other = visit()
+    expect(other.locator("#strings")).to_be_hidden()
+    expect(other.locator("#kind-longer")).to_be_hidden()
+
+
 def test_axes_begin_where_the_data_are(browser, tmp_path):
     """An error that falls from 80 to 5 % does not leave room for 0."""
     model = small_model()

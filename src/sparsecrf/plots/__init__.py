@@ -15,12 +15,14 @@ from sparsecrf.plots.functions import (
     plot_calibration,
     plot_confusion,
     plot_convergence,
+    plot_label_strings,
     plot_marginals,
     plot_path,
     plot_tradeoff,
     plot_transitions,
     plot_weights,
 )
+from sparsecrf.plots.label_strings import LabelStringsDisplay
 from sparsecrf.plots.marginals import MarginalsDisplay
 from sparsecrf.plots.path import PathDisplay
 from sparsecrf.plots.replications import ReplicationsDisplay
@@ -32,6 +34,7 @@ __all__ = [
     "CalibrationDisplay",
     "ConfusionDisplay",
     "ConvergenceDisplay",
+    "LabelStringsDisplay",
     "MarginalsDisplay",
     "PathDisplay",
     "ReplicationsDisplay",
@@ -43,6 +46,7 @@ __all__ = [
     "plot_calibration",
     "plot_confusion",
     "plot_convergence",
+    "plot_label_strings",
     "plot_marginals",
     "plot_path",
     "plot_tradeoff",

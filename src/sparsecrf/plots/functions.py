@@ -11,6 +11,7 @@ from sparsecrf.plots.confusion import ConfusionDisplay
 from sparsecrf.plots.convergence import ConvergenceDisplay
 from sparsecrf.plots.display import Display
 from sparsecrf.plots.files import check_plot
+from sparsecrf.plots.label_strings import LabelStringsDisplay
 from sparsecrf.plots.marginals import MarginalsDisplay
 from sparsecrf.plots.path import PathDisplay
 from sparsecrf.plots.tradeoff import TradeoffDisplay
@@ -41,6 +42,13 @@ def plot_transitions(
 ) -> TransitionsDisplay:
     """Plain transitions; `options` as `TransitionsDisplay.from_model`."""
     return _done(TransitionsDisplay.from_model(_model(model), **options), file, ax=ax)
+
+
+def plot_label_strings(
+    model: Model | BaseCRF, *, ax: Any = None, file: File | None = None, **options: Any
+) -> LabelStringsDisplay:
+    """Weights by number of labels, and the longest strings; `options` as `LabelStringsDisplay.from_model`."""
+    return _done(LabelStringsDisplay.from_model(_model(model), **options), file, ax=ax)
 
 
 def plot_path(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparsecrf.explain import START
+from sparsecrf.explain import START, longest_strings, weights_by_length
 from sparsecrf.explain.weights import WeightTable
 from sparsecrf.report.pack import Names, real, whole
 from sparsecrf.report.words import certificate, facts, number
@@ -16,6 +16,7 @@ from sparsecrf.report.words import certificate, facts, number
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
+STRINGS = 40  # strings of three labels or more that are shown
 _HISTORY = ("iter", "passes", "objective", "loss", "kkt", "gap", "active", "dev_error")
 
 
@@ -38,6 +39,7 @@ def model_data(model: Model, name: str, max_weights: int, names: Names) -> dict[
         "history": history(model.training),
         "weights": _weights(model, max_weights, names),
         "transitions": _transitions(explained.transitions),
+        "strings": _strings(model),
         "templates": [
             {
                 "name": use.name,
@@ -79,6 +81,21 @@ def _weights(model: Model, limit: int, names: Names) -> dict[str, Any]:
         "y": whole(kept.label),
         "w": real(kept.weight),
         "plain": [names.number(kept.attribute_names[x]) for x in known.tolist() if kept.attribute_names[x] in plain],
+    }
+
+
+def _strings(model: Model) -> dict[str, Any] | None:
+    """Weights by number of labels, and the longest strings; None for a model of labels and label pairs."""
+    if model.features.n_ngram == 0:
+        return None
+    found = longest_strings(model, STRINGS)
+    return {
+        "by_length": weights_by_length(model),
+        "labels": [" ".join(one.labels) for one in found],
+        "length": [len(one.labels) for one in found],
+        "attributes": [one.attributes for one in found],
+        "positive": [one.positive for one in found],
+        "negative": [one.negative for one in found],
     }
 
 

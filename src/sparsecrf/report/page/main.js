@@ -51,6 +51,7 @@ showSentences();
 showWeights(weights);
 showMaps(weights);
 showTransitions();
+showStrings();
 showTemplates();
 showCurves();
 if (data.try) showTrial();

@@ -25,7 +25,8 @@ function drawMap(weights) {
   const pairs = document.querySelector('input[name="map-kind"]:checked').value === "bigram";
   const wanted = $("map-label").value, only = wanted === "" ? -1 : Number(wanted);
   const known = matches($("map-search").value);
-  const belongs = (k) => (P[k] >= 0) === pairs && !(pairs && isPlain(X[k])) && (known === null || known[X[k]]);
+  const kind = (p) => (pairs ? isPair(p) : p < 0);
+  const belongs = (k) => kind(P[k]) && !(pairs && isPlain(X[k])) && (known === null || known[X[k]]);
   const strength = new Map();
   for (let k = 0; k < W.length; k++) {
     if (belongs(k) && (only < 0 || Y[k] === only)) strength.set(X[k], (strength.get(X[k]) || 0) + Math.abs(W[k]));

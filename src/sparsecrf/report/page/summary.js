@@ -1,4 +1,4 @@
-// The head of the page: certificate, sparsity, the training record; and the table of templates.
+// The head of the page: certificate, sparsity, the training record; the tables of longer strings and of templates.
 
 function showSummary() {
   const { certificate, summary } = data;
@@ -14,6 +14,7 @@ function showSummary() {
     ["Attributes with a weight", count(summary.attributes)],
     ["Weights of labels", count(summary.active_unigram)],
     ["Weights of label pairs", count(summary.active_bigram)],
+    ...(summary.active_ngram ? [["Weights of longer strings", count(summary.active_ngram)]] : []),
     ["Start label", summary.start ? "yes" : "no"],
   ];
   $("facts").append(...[...own, ...data.facts].map(([what, value]) => fact(what, value)));
@@ -33,6 +34,22 @@ function sparsity({ active, features }) {
     big(`${count(active)} of ${plural(features, "feature")}`),
     el("p", {}, `have a weight that is not zero${one}. Training chose them; all others are exactly zero.`),
   ];
+}
+
+/** The longest strings of labels that have weights, with the sums of these over attributes. */
+function showStrings() {
+  if (data.strings === null) return;
+  const { by_length: counts, labels, length, attributes, positive, negative } = data.strings;
+  $("strings").hidden = false;
+  const numbers = counts.map((n, k) => `${count(n)} of ${plural(k + 1, "label")}`).join(", ");
+  $("strings-note").textContent = `Weights by number of labels: ${numbers}. The longest strings, with the weights of ` +
+    "all attributes that condition them: for the last label after those before it.";
+  const largest = Math.max(...positive, ...negative.map(Math.abs));
+  const sum = (value) => (value ? el("span", { class: "sum" }, bar(value, largest), signed(value)) : "");
+  const rows = labels.map((text, k) =>
+    [name(text, "mono"), count(length[k]), count(attributes[k]), sum(positive[k]), sum(negative[k])]);
+  const titles = ["Labels", "Length", "Attributes", "Σ positive", "Σ negative"];
+  $("string-table").append(table("Longest strings of labels", titles, rows, [1, 2, 3, 4]));
 }
 
 function showTemplates() {

@@ -15,6 +15,9 @@ function readWeights() {
   return { X, P, Y, W, matches, isPlain: (x) => plain.has(x) };
 }
 
+/** Whether a weight with this previous label is of a pair: not of a label alone, nor of a longer string. */
+const isPair = (p) => p >= 0 && p <= data.labels.length;
+
 /** The place of each name in alphabetical order. */
 function ranks(names) {
   const order = names.map((_, k) => k).sort((a, b) => (names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : 0));
@@ -92,8 +95,9 @@ class WeightTable {
       if (exact !== null ? X[k] !== exact : known !== null && !known[X[k]]) continue;
       if (label >= 0 && Y[k] !== label && (P[k] !== label || label >= data.labels.length)) continue;
       if (kind === "unigram" && P[k] >= 0) continue;
-      if (kind === "bigram" && P[k] < 0) continue;
-      if (kind === "plain" && (P[k] < 0 || !this.isPlain(X[k]))) continue;
+      if (kind === "bigram" && !isPair(P[k])) continue;
+      if (kind === "longer" && P[k] <= data.labels.length) continue;
+      if (kind === "plain" && !(isPair(P[k]) && this.isPlain(X[k]))) continue;
       if (sign !== "all" && (sign === "+") !== (W[k] > 0)) continue;
       kept[n++] = k;
     }
@@ -148,6 +152,7 @@ function showWeights(weights) {
   $("weights-note").textContent = listed < total
     ? `The ${count(listed)} largest of ${count(total)} active weights.`
     : `All ${plural(total, "active weight")}: of an attribute for a label, or for a label after a previous one.`;
+  $("kind-longer").hidden = data.strings === null;
   fill($("weight-label"), cellOptions("all"));
   new WeightTable(weights).update();
 }
