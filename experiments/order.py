@@ -2,9 +2,12 @@
 
 Features of one label, of up to two, three or any number of labels. rho1 is chosen on the dev part (CoNLL-2000 has
 none: on a tenth of the training part, which is then not trained on), along a path of falling values for each order.
-Models without a limit start from that of three labels at its rho1. Label n-grams of three labels or more are
-conditioned on the letter (NETtalk) or the part of speech (CoNLL-2003), or plain (CoNLL-2000, EWT). Five-letter
-contexts are also tried with an rho1 that is twice as large for three labels.
+Label n-grams of three labels or more are conditioned on the letter (NETtalk) or the part of speech (CoNLL-2003), or
+plain (CoNLL-2000, EWT).
+
+Without a limit rho1 grows by half with each label beyond two (`order_factor`): with the same rho1 for all, and that
+below 1, every string of labels that occurs once would be a candidate, however long. Five-letter contexts have an rho1
+that is twice as large for three labels, too.
 """
 
 from __future__ import annotations
@@ -18,25 +21,25 @@ import numpy as np
 
 from experiments.common import Experiment, Job, Relation, Report, Result, duration, number, table
 from experiments.data import TASKS, Corpora, read_with_dev
-from sparsecrf import Corpus, Fit, fit
+from sparsecrf import Corpus, Fit
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.path import path, score_of
 from sparsecrf.path.scores import CHUNKS
 from sparsecrf.training.heldout import best_labels, token_error
 
-#: Labels of a feature at most, by the name of a job. The last one is done with the model of three labels.
-ORDERS = {"1": 1, "2": 2, "3": 3}
+#: Labels of a feature at most and order_factor, by name.
+ORDERS: dict[str, tuple[int | None, float]] = {"1": (1, 1.0), "2": (2, 1.0), "3": (3, 1.0), "any": (None, 1.5)}
+DEAR = {"3, factor 2": (3, 2.0)}  #: for five-letter contexts besides
 RHO2 = 0.01
 #: By task: the beginning of the names of the attributes that condition n-grams, and the values of rho1, falling.
 CONDITIONED = {
     "letters": ("*:", (1.0, 0.5)),
-    "3-gram": ("*00:", (1.0, 0.5, 0.3)),
-    "5-gram": ("*00:", (1.0, 0.5, 0.3)),
-    "chunks": ("B", (2.0, 1.0, 0.5)),
-    "entities": ("*01:", (2.0, 1.0, 0.5)),
+    "3-gram": ("*00:", (1.0, 0.5)),
+    "5-gram": ("*00:", (0.5, 0.3)),
+    "chunks": ("B", (1.0, 0.5)),
+    "entities": ("*01:", (1.0, 0.5)),
     "tags": ("B", (1.0, 0.5)),
 }
-DEAR = {"5-gram": 2.0}  #: tried with this order_factor, too
 SLACK = 1.02  # objectives are within their tolerance of the minimum
 MINUTES = {"letters": 2.0, "3-gram": 5.0, "5-gram": 8.0, "chunks": 2.0, "entities": 1.0, "tags": 5.0}
 
@@ -46,44 +49,32 @@ def jobs(quick: bool) -> dict[str, Job]:
     for task in ("letters",) if quick else tuple(CONDITIONED):
         rho1s = [1.0] if quick else list(CONDITIONED[task][1])
         files = TASKS[task].files + (() if TASKS[task].dev is None else (TASKS[task].dev,))
-        for name, factor in _variants(task):
-            options: dict[str, Any] = {"task": task, "order": ORDERS[name.split(",")[0]], "factor": factor}
+        for name, (order, factor) in (ORDERS | (DEAR if task == "5-gram" else {})).items():
+            options: dict[str, Any] = {"task": task, "order": order, "factor": factor}
             options |= {"rho1s": rho1s, "tol": 2e-2 if quick else 5e-3}
             found[f"{task}, order {name}"] = Job("experiments.order:chosen", options, files, MINUTES[task])
     return found
 
 
-def _variants(task: str) -> list[tuple[str, float]]:
-    """Names of jobs, and their order_factor."""
-    dear = [(f"3, factor {DEAR[task]:g}", DEAR[task])] if task in DEAR else []
-    return [*((name, 1.0) for name in ORDERS), *dear]
-
-
-def chosen(data: Path, *, task: str, order: int, factor: float, rho1s: list[float], tol: float) -> Result:
-    """The model of the rho1 that is best on the dev part; after that of three labels the one without a limit."""
+def chosen(data: Path, *, task: str, order: int | None, factor: float, rho1s: list[float], tol: float) -> Result:
+    """The model of the rho1 that is best on the dev part."""
     corpora, dev = read_with_dev(data, task)
     names = corpora.vocabulary.labels
     score = score_of("auto", [names[y] for y in range(len(names))])
-    options = _options(corpora, task, order, factor, tol)
     began = time.process_time()
+    options = _options(corpora, task, order, factor, tol)
     along = path(corpora.train, rho1=np.array(rho1s), dev=dev, error=score, **options)
     assert along.best is not None
     assert along.errors is not None
-    found = along[along.best]
     tried = {f"{one.rho1:g}": float(error) for one, error in zip(along, along.errors, strict=True)}
-    rows = {"found": _row(corpora, dev, score, found, time.process_time() - began) | {"dev_errors": tried}}
-    if order == 3 and factor == 1:
-        began = time.process_time()
-        longer = fit(corpora.train, rho1=found.rho1, init=found, **(options | {"order": None}))
-        rows["any"] = _row(corpora, dev, score, longer, time.process_time() - began)
-    return rows
+    return _row(corpora, dev, score, along[along.best], time.process_time() - began) | {"dev_errors": tried}
 
 
-def _options(corpora: Corpora, task: str, order: int, factor: float, tol: float) -> dict[str, Any]:
+def _options(corpora: Corpora, task: str, order: int | None, factor: float, tol: float) -> dict[str, Any]:
     options: dict[str, Any] = {"rho2": RHO2, "tol": tol, "threads": 1}
     if order == 1:
         options["features"] = np.arange(Numbering.of(corpora.train).first_bigram)
-    elif order > 2:
+    elif order != 2:
         attributes = corpora.vocabulary.attributes
         named = [x for x in range(len(attributes)) if attributes[x].startswith(CONDITIONED[task][0])]
         options |= {"order": order, "ngram_attributes": named, "order_factor": factor}
@@ -117,7 +108,8 @@ def _histories(found: Fit) -> set[tuple[int, ...]]:
 def report(results: dict[str, Result]) -> Report:
     by_task = _by_task(results)
     letters = by_task["letters"]
-    objectives = [f"{task} {', '.join(number(r['objective']) for r in of.values())}" for task, of in by_task.items()]
+    same = {task: [number(of[name]["objective"]) for name in ("1", "2", "3")] for task, of in by_task.items()}
+    objectives = [f"{task} {', '.join(texts)}" for task, texts in same.items()]
     errors = [f"{task} {of['2']['test_error']:.1f} and {of['3']['test_error']:.1f} %" for task, of in by_task.items()]
     gain = {task: found["2"]["test_error"] - found["3"]["test_error"] for task, found in by_task.items()}
     longest = [f"{task} {of['3']['test_error']:.2f} and {of['any']['test_error']:.2f}" for task, of in by_task.items()]
@@ -149,20 +141,17 @@ def report(results: dict[str, Result]) -> Report:
 
 
 def _by_task(results: dict[str, Result]) -> dict[str, dict[str, Result]]:
-    """By task and by number of labels, models with a larger rho1 for n-grams last."""
+    """By task and by number of labels."""
     found: dict[str, dict[str, Result]] = {}
     for name, result in results.items():
-        task, _, order = name.rpartition(", order ") if ", factor" not in name else name.partition(", order ")
-        of = found.setdefault(task, {})
-        of[order] = result["found"]
-        if "any" in result:
-            of["any"] = result["any"]
+        task, _, order = name.partition(", order ")
+        found.setdefault(task, {})[order] = result
     return found
 
 
 def _falling(of: dict[str, Result]) -> bool:
-    """Whether the objective falls with the number of labels, where rho1 is the same."""
-    steps = pairwise(row for name, row in of.items() if "factor" not in name)
+    """Whether the objective falls with the number of labels, where the penalty is the same: not without a limit."""
+    steps = pairwise(of[name] for name in ("1", "2", "3"))
     return all(b["objective"] <= SLACK * a["objective"] for a, b in steps if a["rho1"] == b["rho1"])
 
 

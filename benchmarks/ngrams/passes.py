@@ -1,11 +1,15 @@
 """What a pass (loss and gradient) costs with label triples: seconds of the processor by triples and by labels.
 
-    PYTHONPATH=. python benchmarks/ngrams/passes.py [TOKENS]
+    PYTHONPATH=. python benchmarks/ngrams/passes.py [TOKENS [LABELS ...]]
+    PYTHONPATH=. python benchmarks/ngrams/passes.py pairs [TOKENS [LABELS ...]]
 
 Made-up sequences of 20 tokens with random labels; 20 attributes condition labels and pairs (each label and ten pairs of
 each), one or ten of them label triples. The triples are random, their weights small; all of an attribute count wherever
 it stands, so a position has (triples / attributes) of them. One thread, the median of three passes. One JSON object a
 line; `per_triple_ns` is the time above that without triples, by token and triple there.
+
+`pairs` asks what the code for n-grams costs where there is next to nothing for it to do: 10 to 1,000 pairs of each
+attribute, without n-grams and with one triple of each attribute; `ratio` is the second by the first, passes in turns.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import json
 import statistics
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +28,8 @@ from sparsecrf.encoding.numbering import Numbering
 LENGTH, N_ATTRIBUTES, N_PAIRS = 20, 20, 10
 LABELS = (50, 100, 200, 400, 800)
 TRIPLES = (100, 1_000, 10_000, 100_000)
+PAIRS = (10, 100, 1_000)
+REPEATS = 3
 
 
 def corpus_of(n_labels: int, n_tokens: int, rng: np.random.Generator) -> Corpus:
@@ -41,33 +48,65 @@ def corpus_of(n_labels: int, n_tokens: int, rng: np.random.Generator) -> Corpus:
     )
 
 
-def seconds(corpus: Corpus, n_triples: int, n_conditioning: int, rng: np.random.Generator) -> tuple[float, int]:
-    """Of a pass, and how many triples there are: random ones may repeat."""
+def features_of(
+    corpus: Corpus, n_pairs: int, attribute: np.ndarray[Any, np.dtype[np.int32]], rng: np.random.Generator
+) -> FeatureSet:
+    """All labels and n_pairs pairs of each attribute, and a random triple for each of the given attributes."""
     Y, numbering = corpus.n_labels, Numbering.of(corpus)
     pairs = np.concatenate(
-        [x * numbering.pairs + rng.choice(Y * Y, N_PAIRS, replace=False) for x in range(N_ATTRIBUTES)]
+        [x * numbering.pairs + rng.choice(Y * Y, n_pairs, replace=False) for x in range(N_ATTRIBUTES)]
     )
     numbers = [np.arange(numbering.first_bigram), numbering.first_bigram + np.sort(pairs)]
     table = NgramTable(Y)
-    attribute = np.sort(rng.integers(n_conditioning, size=n_triples)).astype(np.int32)
-    labels = rng.integers(Y, size=3 * n_triples).astype(np.int32)
-    places = table.add(attribute, np.full(n_triples, 3, dtype=np.int32), labels)
+    labels = rng.integers(Y, size=3 * len(attribute)).astype(np.int32)
+    places = table.add(attribute, np.full(len(attribute), 3, dtype=np.int32), labels)
     numbers.append(numbering.first_ngram + np.unique(places))
-    features = FeatureSet.from_numbers(Y, N_ATTRIBUTES, np.concatenate(numbers).astype(np.int64), table)
+    return FeatureSet.from_numbers(Y, N_ATTRIBUTES, np.concatenate(numbers).astype(np.int64), table)
+
+
+def one_pass(oracle: Oracle, features: FeatureSet, w: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+    """Seconds of the processor."""
+    began = time.process_time()
+    oracle.loss_grad(features, w)
+    return time.process_time() - began
+
+
+def seconds(corpus: Corpus, n_triples: int, n_conditioning: int, rng: np.random.Generator) -> tuple[float, int]:
+    """Of a pass, and how many triples there are: random ones may repeat."""
+    attribute = np.sort(rng.integers(n_conditioning, size=n_triples)).astype(np.int32)
+    features = features_of(corpus, N_PAIRS, attribute, rng)
     w = 0.1 * rng.normal(size=len(features))
     oracle = Oracle(corpus, threads=1)
-    oracle.loss_grad(features, w)
-    took = []
-    for _ in range(3):
-        began = time.process_time()
-        oracle.loss_grad(features, w)
-        took.append(time.process_time() - began)
-    return statistics.median(took), len(numbers[-1])
+    one_pass(oracle, features, w)
+    return statistics.median(one_pass(oracle, features, w) for _ in range(REPEATS)), features.n_ngram
+
+
+def compare_pairs(n_tokens: int, n_labels: int) -> None:
+    """The same pairs with and without one triple of each attribute."""
+    corpus = corpus_of(n_labels, n_tokens, np.random.default_rng(0))
+    for n_pairs in PAIRS:
+        kinds = [
+            features_of(corpus, n_pairs, np.arange(n, dtype=np.int32), np.random.default_rng(1))
+            for n in (0, N_ATTRIBUTES)
+        ]
+        oracles = [Oracle(corpus, threads=1) for _ in kinds]
+        weights = [0.1 * np.random.default_rng(2).normal(size=len(features)) for features in kinds]
+        took = np.array([[one_pass(*of) for of in zip(oracles, kinds, weights, strict=True)] for _ in range(8)])[1:]
+        without, with_triples = np.median(took, axis=0)
+        row = {"labels": n_labels, "pairs": n_pairs, "without_ms": round(1000 * without, 2)}
+        print(json.dumps({**row, "with_ms": round(1000 * with_triples, 2), "ratio": round(with_triples / without, 2)}))
 
 
 def main() -> None:
-    n_tokens = int(sys.argv[1]) if len(sys.argv) > 1 else 4_000
-    for n_labels in LABELS:
+    arguments = sys.argv[1:]
+    pairs = arguments[:1] == ["pairs"]
+    given = [int(text) for text in arguments[pairs:]]
+    n_tokens, chosen = (given[0] if given else 4_000), given[1:] or LABELS
+    if pairs:
+        for n_labels in chosen:
+            compare_pairs(n_tokens, n_labels)
+        return
+    for n_labels in chosen:
         rng = np.random.default_rng(0)
         corpus = corpus_of(n_labels, n_tokens, rng)
         without, _ = seconds(corpus, 0, 1, rng)
