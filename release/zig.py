@@ -43,10 +43,11 @@ def zig() -> Path:
 def scripts(target: Target, folder: Path) -> dict[str, Path]:
     """Scripts that call zig for the target: CMake wants one program for each tool.
 
-    -O2 is for CMake's own small programs, which would have zig build its libraries a second time, with checks.
+    -O2 and -s (no symbols) are those of the module, and here for CMake's own small programs: otherwise zig would build
+    its C++ library anew for them.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    calls = {"c++": f"c++ -target {target.zig} -O2", "ar": "ar", "ranlib": "ranlib"}
+    calls = {"c++": f"c++ -target {target.zig} -O2 -s", "ar": "ar", "ranlib": "ranlib"}
     for name, call in calls.items():
         (folder / name).write_text(f'#!/bin/sh\nexec "{zig()}" {call} "$@"\n')
         (folder / name).chmod(0o755)
