@@ -219,20 +219,23 @@ RUN = textwrap.dedent(
 @pytest.mark.slow
 def test_killed_at_any_moment(tmp_path):
     """Every iteration writes; a reader never finds anything but a whole checkpoint, and at last the run is the same."""
-    path, rng = tmp_path / "run", random.Random(1)
-    environment = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
+    path, rng, longest = tmp_path / "run", random.Random(1), 0.15
+    places = [os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
     options = {**OPTIONS, "tol": 0.0, "checkpoint": path, "resume": True}
     seen = []
     for _ in range(12):
         command = [sys.executable, "-c", RUN, str(path)]
         with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
             process.stdout.readline()
-            time.sleep(rng.uniform(0.0, 0.15))
+            time.sleep(rng.uniform(0.0, longest))
             process.send_signal(signal.SIGKILL)
         if path.exists():
             seen.append(fit(small(), **{**options, "max_iter": 0}).history[-1].iter)
+        else:
+            longest *= 2  # a busy machine
     assert seen == sorted(seen)
-    assert seen[-1] > 0, "no process lived long enough to write"
+    assert max(seen, default=0) > 0, "no process lived long enough to write"
     found = fit(small(), max_iter=150, **options)
     assert_same(found, fit(small(), max_iter=150, **{**OPTIONS, "tol": 0.0}))
     assert os.listdir(tmp_path) == ["run"]
