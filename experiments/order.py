@@ -5,7 +5,7 @@ none: on a tenth of the training part, which is then not trained on), along a pa
 Label n-grams of three labels or more are conditioned on the letter (NETtalk) or the part of speech (CoNLL-2003), or
 plain (CoNLL-2000, EWT).
 
-Without a limit rho1 grows by half with each label beyond two (`order_factor`): with the same rho1 for all, and that
+Without a limit rho1 doubles with each label beyond two (`order_factor`): with the same rho1 for all, and that
 below 1, every string of labels that occurs once would be a candidate, however long. Five-letter contexts have an rho1
 that is twice as large for three labels, too.
 """
@@ -28,7 +28,7 @@ from sparsecrf.path.scores import CHUNKS
 from sparsecrf.training.heldout import best_labels, token_error
 
 #: Labels of a feature at most and order_factor, by name.
-ORDERS: dict[str, tuple[int | None, float]] = {"1": (1, 1.0), "2": (2, 1.0), "3": (3, 1.0), "any": (None, 1.5)}
+ORDERS: dict[str, tuple[int | None, float]] = {"1": (1, 1.0), "2": (2, 1.0), "3": (3, 1.0), "any": (None, 2.0)}
 DEAR = {"3, factor 2": (3, 2.0)}  #: for five-letter contexts besides
 RHO2 = 0.01
 #: By task: the beginning of the names of the attributes that condition n-grams, and the values of rho1, falling.
