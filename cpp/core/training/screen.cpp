@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/infinity.hpp"
 #include "core/base/parallel.hpp"
 #include "core/simd/kernels.hpp"
 
@@ -11,6 +12,8 @@ namespace {
 
 constexpr std::uint32_t kNoRow = ListPool::kDropped;
 constexpr int kRowsAtATime = 32;
+// Sums of all cells of all attributes take more than this: those of rare attributes are kept of likely cells only.
+constexpr std::size_t kLargestTable = std::size_t{1} << 25;
 
 // mass[x] += weight * v, or weight * |v|, for the attributes of a list.
 void add_mass(const ListPool& lists, std::uint32_t list, double weight, bool absolute, std::vector<double>& mass) {
@@ -46,12 +49,12 @@ Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute) {
     return mass;
 }
 
-Screen::Rows Screen::make_rows(const std::vector<double>& mass, const std::vector<double>& whole, double bound,
-                               int stride) {
+Screen::Rows Screen::make_rows(const std::vector<double>& mass, const std::vector<double>& whole, double least,
+                               double most, int stride) {
     Rows made;
     made.row_of.assign(mass.size(), kNoRow);
     for (std::uint32_t x = 0; x < mass.size(); ++x) {
-        if (whole[x] <= bound || mass[x] == 0.0) continue;
+        if (whole[x] <= least || whole[x] > most || mass[x] == 0.0) continue;
         made.row_of[x] = static_cast<std::uint32_t>(made.keys.size());
         made.keys.push_back(x);
         made.share.push_back(mass[x] / whole[x]);
@@ -77,10 +80,25 @@ Screen::Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, 
       occurrences_(static_cast<std::size_t>(threads)),
       sorters_(static_cast<std::size_t>(threads)) {
     const Masses& all = whole == nullptr ? mass : *whole;
-    unigram_ = make_rows(mass.unigram, all.unigram, bound, cell_stride_);
-    previous_ = make_rows(mass.inner, all.inner, bound, stride_);
-    label_ = make_rows(mass.inner, all.inner, bound, stride_);
-    start_ = make_rows(mass.start, all.start, bound, stride_);
+    const auto n = static_cast<std::size_t>(
+        std::count_if(all.unigram.begin(), all.unigram.end(), [&](double m) { return m > bound; }));
+    const bool sparse = n * static_cast<std::size_t>(cell_stride_) > kLargestTable;
+    const double frequent = sparse ? SparseSums::kMostMass * bound : bound;
+    unigram_ = make_rows(mass.unigram, all.unigram, frequent, kInfinity, cell_stride_);
+    if (sparse) {
+        rare_keys_ = make_rows(mass.unigram, all.unigram, bound, frequent, 0);
+        std::vector<double> masses;
+        for (const std::uint32_t x : rare_keys_.keys) masses.push_back(all.unigram[x]);
+        rare_ = SparseSums(masses, bound);
+        scratch_.resize(static_cast<std::size_t>(threads));
+    }
+    row_of_ = unigram_.row_of;
+    for (std::uint32_t row = 0; row < rare_keys_.keys.size(); ++row) {
+        row_of_[rare_keys_.keys[row]] = static_cast<std::uint32_t>(unigram_.keys.size()) + row;
+    }
+    previous_ = make_rows(mass.inner, all.inner, bound, kInfinity, stride_);
+    label_ = make_rows(mass.inner, all.inner, bound, kInfinity, stride_);
+    start_ = make_rows(mass.start, all.start, bound, kInfinity, stride_);
     for (auto* lists : {&list_previous_, &list_label_, &list_start_}) {
         lists->assign(corpus.base_lists.size(), AlignedVector<double>(static_cast<std::size_t>(stride_), 0.0));
     }
@@ -93,9 +111,9 @@ void Screen::add(std::size_t b, const BlockRows& rows) {
         const std::size_t n = std::min(occurrences_.size(), plan_.blocks.size() - b);
         parallel_for(static_cast<std::int64_t>(n), threads_, 1, [&](int thread, std::int64_t i) {
             const auto k = static_cast<std::size_t>(i);
-            occurrences_[k] = sorters_[static_cast<std::size_t>(thread)].sort(
-                corpus_, plan_, plan_.blocks[b + k], corpus_.unigram_lists, unigram_.row_of.data(),
-                unigram_.keys.size());
+            occurrences_[k] = sorters_[static_cast<std::size_t>(thread)].sort(corpus_, plan_, plan_.blocks[b + k],
+                                                                              corpus_.unigram_lists, row_of_.data(),
+                                                                              unigram_.keys.size() + rare_.size());
         });
     }
     const Kernels& k = kernels();
@@ -113,17 +131,14 @@ void Screen::add(std::size_t b, const BlockRows& rows) {
         k.axpy(f, row(r), stride_, to.sums.data() + static_cast<std::size_t>(to.row_of[x]) * stride_);
     };
     const Occurrences& unigrams = occurrences_[turn];
-    parallel_for(static_cast<std::int64_t>(unigrams.keys.size()), threads_, 64, [&](int, std::int64_t key) {
-        double* sums = unigram_.sums.data() + static_cast<std::size_t>(unigrams.keys[key]) * cell_stride_;
-        for (std::uint32_t o = unigrams.ptr[key]; o < unigrams.ptr[key + 1];) {
-            const double* p[kRowsAtATime];
-            double factor[kRowsAtATime];
-            int n = 0;
-            for (; o < unigrams.ptr[key + 1] && n < kRowsAtATime; ++o, ++n) {
-                p[n] = rows.cell_p(unigrams.rows[o], cell_stride_);
-                factor[n] = std::fabs(rows.weight[unigrams.rows[o]] * unigrams.value(o));
-            }
-            k.sum_rows(factor, p, n, cell_stride_, sums);
+    if (rare_.size() > 0) {
+        rare_.scan(rows.cell_p(0, cell_stride_), block.n_rows, cell_stride_, n_cells_, threads_, likely_);
+    }
+    parallel_for(static_cast<std::int64_t>(unigrams.keys.size()), threads_, 64, [&](int thread, std::int64_t key) {
+        if (unigrams.keys[static_cast<std::size_t>(key)] < unigram_.keys.size()) {
+            add_frequent(unigrams, key, rows);
+        } else {
+            add_rare(unigrams, key, rows, scratch_[static_cast<std::size_t>(thread)]);
         }
     });
     each(block.rest, [&](std::uint32_t x, std::uint32_t r, double f) {
@@ -140,6 +155,45 @@ void Screen::add(std::size_t b, const BlockRows& rows) {
     });
     each(block.start,
          [&](std::uint32_t list, std::uint32_t r, double f) { k.axpy(f, row(r), stride_, list_start_[list].data()); });
+}
+
+void Screen::add_frequent(const Occurrences& all, std::int64_t key, const BlockRows& rows) {
+    double* sums = unigram_.sums.data() + static_cast<std::size_t>(all.keys[key]) * cell_stride_;
+    for (std::uint32_t o = all.ptr[key]; o < all.ptr[key + 1];) {
+        const double* p[kRowsAtATime];
+        double factor[kRowsAtATime];
+        int n = 0;
+        for (; o < all.ptr[key + 1] && n < kRowsAtATime; ++o, ++n) {
+            p[n] = rows.cell_p(all.rows[o], cell_stride_);
+            factor[n] = std::fabs(rows.weight[all.rows[o]] * all.value(o));
+        }
+        kernels().sum_rows(factor, p, n, cell_stride_, sums);
+    }
+}
+
+void Screen::add_rare(const Occurrences& all, std::int64_t key, const BlockRows& rows, SparseSums::Scratch& scratch) {
+    const std::size_t first = all.ptr[key], n = all.ptr[key + 1] - first;
+    thread_local std::vector<double> factor;
+    factor.resize(n);
+    for (std::size_t k = 0; k < n; ++k) factor[k] = std::fabs(rows.weight[all.rows[first + k]] * all.value(first + k));
+    rare_.add(all.keys[key] - unigram_.keys.size(), std::span(all.rows).subspan(first, n), factor, likely_, n_cells_,
+              scratch);
+}
+
+template <class Visit>
+void Screen::each_unigram(Visit visit) const {
+    const auto frequent = [&](std::size_t row) {
+        const double* sums = unigram_.sums.data() + row * static_cast<std::size_t>(cell_stride_);
+        for (int c = 0; c < n_cells_; ++c) visit(unigram_, row, c, sums[c]);
+    };
+    std::size_t next = 0;  // frequent attribute
+    for (std::size_t row = 0; row < rare_.size(); ++row) {
+        while (next < unigram_.keys.size() && unigram_.keys[next] < rare_keys_.keys[row]) frequent(next++);
+        for (const SparseSums::Entry& e : rare_.row(row)) {
+            visit(rare_keys_, row, static_cast<int>(e.cell), e.sum + rare_.missing() * rare_keys_.share[row]);
+        }
+    }
+    while (next < unigram_.keys.size()) frequent(next++);
 }
 
 // Base attributes: their lists' sums, in the order of the lists.
@@ -170,12 +224,9 @@ std::vector<std::int64_t> Screen::candidates() const {
     };
     const Numbering numbering(n_labels_, corpus_.n_attributes, n_cells_ - n_labels_);
     std::vector<std::int64_t> out;
-    for (std::size_t row = 0; row < unigram_.keys.size(); ++row) {
-        const double* sums = unigram_.sums.data() + row * static_cast<std::size_t>(cell_stride_);
-        for (int y = 0; y < n_cells_; ++y) {
-            if (sums[y] > bound_) out.push_back(numbering.unigram.number(unigram_.keys[row], y));
-        }
-    }
+    each_unigram([&](const Rows& of, std::size_t row, int cell, double sum) {
+        if (sum > bound_) out.push_back(numbering.unigram.number(of.keys[row], cell));
+    });
     for (std::uint32_t x = 0; x < corpus_.n_attributes; ++x) {
         const auto add = [&](std::uint32_t before, std::uint32_t y) {
             out.push_back(numbering.bigram.number(x, numbering.pairs.pair(before, y)));
@@ -196,19 +247,19 @@ std::vector<std::int64_t> Screen::candidates() const {
 ShardSums Screen::sums_above(double fraction) const {
     ShardSums out;
     FeatureRange range = Numbering(n_labels_, corpus_.n_attributes, n_cells_ - n_labels_).unigram;
-    for (const Rows* rows : {&unigram_, &previous_, &label_, &start_}) {
-        const bool unigram = rows == &unigram_;
-        for (std::size_t row = 0; row < rows->keys.size(); ++row) {
-            const double* sums = rows->sums.data() + row * static_cast<std::size_t>(unigram ? cell_stride_ : stride_);
-            const double least = fraction * bound_ * rows->share[row];
-            for (int y = 0; y < (unigram ? n_cells_ : n_labels_); ++y) {
-                if (sums[y] <= least) continue;
-                out.cell.push_back(range.number(rows->keys[row], y));
-                out.sum.push_back(sums[y]);
-                out.share.push_back(rows->share[row]);
-            }
-        }
+    const auto tell = [&](const Rows& of, std::size_t row, int cell, double sum) {
+        if (sum <= fraction * bound_ * of.share[row]) return;
+        out.cell.push_back(range.number(of.keys[row], cell));
+        out.sum.push_back(sum);
+        out.share.push_back(of.share[row]);
+    };
+    each_unigram(tell);
+    for (const Rows* rows : {&previous_, &label_, &start_}) {
         range.first = range.end();
+        for (std::size_t row = 0; row < rows->keys.size(); ++row) {
+            const double* sums = rows->sums.data() + row * static_cast<std::size_t>(stride_);
+            for (int y = 0; y < n_labels_; ++y) tell(*rows, row, y, sums[y]);
+        }
     }
     return out;
 }

@@ -19,6 +19,7 @@
 #include "core/base/aligned.hpp"
 #include "core/training/block_rows.hpp"
 #include "core/training/plan.hpp"
+#include "core/training/sparse_sums.hpp"
 #include "core/training/unigram_index.hpp"
 
 namespace sparsecrf {
@@ -64,7 +65,14 @@ class Screen {
     };
     Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, const Masses& mass, const Masses* whole,
            double bound, int threads);
-    static Rows make_rows(const std::vector<double>& mass, const std::vector<double>& whole, double bound, int stride);
+    // Rows of the attributes whose mass is above `least` and at most `most`.
+    static Rows make_rows(const std::vector<double>& mass, const std::vector<double>& whole, double least, double most,
+                          int stride);
+    void add_frequent(const Occurrences& all, std::int64_t key, const BlockRows& rows);
+    void add_rare(const Occurrences& all, std::int64_t key, const BlockRows& rows, SparseSums::Scratch& scratch);
+    // visit(rows, row, cell, at most the sum) of unigram attributes, ascending.
+    template <class Visit>
+    void each_unigram(Visit visit) const;
 
     const Corpus& corpus_;
     const Plan& plan_;
@@ -72,6 +80,12 @@ class Screen {
     const int threads_, n_labels_, stride_;  // Y, Yp
     const int n_cells_, cell_stride_;        // of a unigram row: Y + P, Cp
     Rows unigram_;                           // unigram attributes: sum |w v| p_t(y)
+    // With many labels, those that are not frequent: `rare_` has their sums.
+    Rows rare_keys_;
+    SparseSums rare_;
+    std::vector<std::uint32_t> row_of_;         // [X] row of unigram_, then of rare_; or kNoRow
+    SparseSums::Likely likely_;                 // of the block at hand
+    std::vector<SparseSums::Scratch> scratch_;  // [threads]
     // Their occurrences in the block at hand and the next ones, a block for each thread. An index of all blocks would
     // be as large as the corpus, and is needed only once.
     std::vector<Occurrences> occurrences_;

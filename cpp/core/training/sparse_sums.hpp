@@ -1,0 +1,60 @@
+// Sums of probabilities by attribute and cell where there are many cells and most of them are improbable.
+//
+// Of attribute x with mass m_x = sum_t |w v| all p_t(c) <= e_x := slack b / m_x are left out: what is missing of a sum is
+// at most m_x e_x = slack b. Sums are kept in single precision and rounded once a block, which is less than a thousandth in
+// 16,000 blocks. So the whole sum is at most what is here plus `missing`, and cells without an entry are below the bound b:
+// a few more are candidates than with all sums, none less.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sparsecrf {
+
+class SparseSums {
+   public:
+    static constexpr double kSlack = 0.05, kRounded = 1e-3;
+    static constexpr double kMostMass = 500.0;  // in units of the bound: attributes with more need sums of all cells
+
+    struct Entry {
+        std::uint32_t cell;
+        float sum;
+    };
+    // The likely cells of the positions of a block: those of row r are [ptr[r], ptr[r + 1]), the likeliest first.
+    struct Likely {
+        struct Cell {
+            std::uint32_t cell;
+            float p;
+        };
+        std::vector<std::uint32_t> ptr;
+        std::vector<Cell> cells;
+    };
+
+    SparseSums() = default;
+    SparseSums(std::span<const double> mass, double bound);  // mass: [rows]
+
+    std::size_t size() const { return rows_.size(); }
+    std::span<const Entry> row(std::size_t r) const { return rows_[r]; }  // by ascending cell
+    double missing() const { return (kSlack + kRounded) * bound_; }       // what a sum here may lack
+
+    // Scans p, [n, stride], whose first n_cells count; positions in parallel.
+    void scan(const double* p, std::int64_t n, int stride, int n_cells, int threads, Likely& out) const;
+
+    // Scratch of a thread.
+    struct Scratch {
+        std::vector<double> sum;  // [cells] zero between calls
+        std::vector<std::uint32_t> touched;
+        std::vector<Entry> merged;
+    };
+    // Adds factor[k] * p of position at[k] to row r; rows in parallel, each always in the order of the positions.
+    void add(std::size_t r, std::span<const std::uint32_t> at, std::span<const double> factor, const Likely& likely,
+             int n_cells, Scratch& scratch);
+
+   private:
+    double bound_ = 0.0;
+    std::vector<float> unlikely_;           // [rows] e_x
+    std::vector<std::vector<Entry>> rows_;  // by ascending cell
+};
+
+}  // namespace sparsecrf
