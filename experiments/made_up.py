@@ -2,7 +2,8 @@
 
 Words are made of syllables, so that groups of letters repeat. A letter has a sound by itself, another one in some
 groups of three letters, and in some of five: context matters, and letters together say more than letters apart.
-Sentences have words with a tag each; names of two kinds are one or two words long.
+Sentences have words with a tag each; names of two kinds are one or two words long. Others have words of a stem, which
+tells their part of speech, and an ending, which tells number and case.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ def write(folder: Path, seed: int = 0) -> Path:
     for suffix, stress in ((".txt", False), (".stress.txt", True)):
         _write_parts(folder / "nettalk", suffix, [_spoken(word, stress) for word in words])
     _write_parts(folder / "conll2003", ".txt", _sentences(rng))
+    for treebank in ("hungarian-tags", "latin-tags", "turkish-tags"):
+        _write_parts(folder / treebank, ".txt", _tagged(rng))
     return folder
 
 
@@ -86,5 +89,22 @@ def _sentences(rng: np.random.Generator) -> list[list[str]]:
             else:
                 word = rng.choice(common) if rng.random() < 0.6 else rng.choice(rare)
                 lines.append(f"{word} {'NN' if word[0] == 'r' else 'VB'} I-VP O")
+        sentences.append(lines)
+    return sentences
+
+
+def _tagged(rng: np.random.Generator) -> list[list[str]]:
+    """word, label: part of speech, number and case, which an ending tells whatever the part of speech."""
+    speech = {"NOUN": "bdg", "ADJ": "klm", "VERB": "prs"}
+    endings = {"a": "Case=Nom|Number=Sing", "e": "Case=Acc|Number=Sing", "i": "Case=Nom|Number=Plur"}
+    endings |= {"o": "Case=Acc|Number=Plur", "u": "Case=Dat|Number=Sing", "y": "Case=Dat|Number=Plur"}
+    sentences = []
+    for _ in range(TRAIN + TEST):
+        lines = []
+        for _ in range(rng.integers(3, 8)):
+            kind, ending = str(rng.choice(list(speech))), str(rng.choice(list(endings)))
+            stem = "".join(rng.choice(list(speech[kind]), size=2)) + str(rng.integers(40))
+            feature = endings[ending] if rng.random() > NOISE else endings[str(rng.choice(list(endings)))]
+            lines.append(f"{stem}{ending} {kind}|{feature}")
         sentences.append(lines)
     return sentences

@@ -42,6 +42,7 @@ MODULES = (
     "many_labels",
     "order",
     "groups",
+    "parts",
     "earlier",
 )
 HERE = Path(__file__).resolve().parent
