@@ -57,3 +57,23 @@ def test_false_makes_a_feature_and_negative_sums_do_not(tmp_path):
     n_features, _, info = trained(Ours, data, {}, tmp_path / "model")
     assert set(info.state_features) == {("upper", "X"), ("upper", "Y"), ("n", "Y")}
     assert n_features == 4  # and X -> Y
+
+
+def test_listing_features_takes_little_memory():
+    """NumPy's tables of all occurrences, which it took before, were larger than all of training."""
+    import tracemalloc
+
+    from sparsecrf.compat.data import Data
+    from sparsecrf.compat.features import crfsuite_features
+
+    data = Data()
+    for i in range(200):
+        items = [[f"a{(i + 7 * t + k) % 300}" for k in range(40)] for t in range(10)]
+        data.add(items, ["XYZ"[(i + t) % 3] for t in range(10)], 0)
+    corpus, _ = data.split(-1)
+    bias = data.vocabulary.attributes.find("[bias]")
+    tracemalloc.start()
+    crfsuite_features(corpus, bias, minfreq=0.0, possible_states=False, possible_transitions=False)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200 * 10 * 40 * 4  # bytes: less than the occurrences themselves take

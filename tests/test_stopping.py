@@ -83,6 +83,20 @@ def test_a_time_limit_leaves_no_time_for_a_long_certificate(first_screening, mon
     assert np.isfinite(found.gap)
 
 
+def test_without_certify_nothing_is_done_for_a_tighter_gap(monkeypatch):
+    corpus = make_problem(seed=4, lengths=[6] * 120, n_labels=4, n_attributes=40).corpus()
+    options = {"rho1": 0.5, "rho2": 0.3, "threads": 1, "max_iter": 8}
+    whole = fit(corpus, **options)
+
+    def never(*arguments):
+        raise AssertionError("factors of sequences were asked for")
+
+    monkeypatch.setattr(working_set.Objective, "sequence_factors", never)
+    quick = fit(corpus, certify=False, **options)
+    assert np.array_equal(quick.w, whole.w)
+    assert whole.gap < quick.gap < np.inf
+
+
 @pytest.mark.parametrize(
     ("options", "X", "y", "weight"),
     [

@@ -116,11 +116,12 @@ void bind_features(nb::module_& m) {
             "numbers", [](const FeatureSet& f) { return copy<std::int64_t>(f.numbers()); }, nb::rv_policy::move)
         .def_static(
             "observed",
-            [](const Corpus& corpus, std::shared_ptr<LabelParts> parts) {
-                return FeatureSet::observed(corpus, std::move(parts));
+            [](const Corpus& corpus, std::shared_ptr<LabelParts> parts, bool zeros) {
+                return FeatureSet::observed(corpus, std::move(parts), zeros);
             },
-            nb::arg("corpus"), nb::arg("parts").none() = nb::none(), nb::call_guard<WithoutGil>(),
-            "The features that occur on the labelled paths.")
+            nb::arg("corpus"), nb::arg("parts").none() = nb::none(), nb::kw_only(), nb::arg("zeros") = false,
+            nb::call_guard<WithoutGil>(),
+            "The features that occur on the labelled paths. `zeros`: even if their value is 0 wherever they do.")
         .def_static(
             "all_virtual",
             [](const Corpus& corpus, std::shared_ptr<LabelParts> parts) {

@@ -176,14 +176,14 @@ FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::span<c
     reject_duplicates(keys, "bigram");
 }
 
-FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const LabelParts> parts) {
+FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const LabelParts> parts, bool zeros) {
     FeatureSet made(corpus.n_labels, corpus.n_attributes, std::move(parts));
     std::vector<std::uint64_t> unigram, bigram;
     const LabelPairs pairs(corpus.n_labels);
-    const auto add = [](std::vector<std::uint64_t>& keys, const ListPool& lists, std::uint32_t list,
-                        std::uint64_t cell) {
+    const auto add = [zeros](std::vector<std::uint64_t>& keys, const ListPool& lists, std::uint32_t list,
+                             std::uint64_t cell) {
         for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
-            if (lists.value(k) != 0.0) keys.push_back(static_cast<std::uint64_t>(lists.id(k)) << 32 | cell);
+            if (zeros || lists.value(k) != 0.0) keys.push_back(static_cast<std::uint64_t>(lists.id(k)) << 32 | cell);
         }
         // Duplicates outnumber the features: drop them whenever the keys have doubled.
         if (keys.size() == keys.capacity()) {

@@ -45,8 +45,10 @@ struct FeatureSet {
     Numbering numbering() const { return {n_labels, n_attributes, n_cells() - n_labels}; }
     int n_cells() const { return parts == nullptr ? n_labels : parts->n_cells(); }  // of a unigram row: Y + P
 
-    // The features with a non-zero empirical count in some sequence (missing labels count for nothing).
-    static FeatureSet observed(const Corpus& corpus, std::shared_ptr<const LabelParts> parts = nullptr);
+    // The features with a non-zero empirical count in some sequence (missing labels count for nothing). `zeros`: also
+    // those that stand there with the value 0 only.
+    static FeatureSet observed(const Corpus& corpus, std::shared_ptr<const LabelParts> parts = nullptr,
+                               bool zeros = false);
     // Every label and part of every unigram attribute that occurs, every pair (start included) of every bigram attribute.
     static FeatureSet all_virtual(const Corpus& corpus, std::shared_ptr<const LabelParts> parts = nullptr);
 

@@ -6,6 +6,7 @@
 #include "core/base/compensated_sum.hpp"
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
+#include "core/base/trim.hpp"
 #include "core/inference/recursion.hpp"
 #include "core/training/block_curvature.hpp"
 #include "core/training/expectations.hpp"
@@ -116,6 +117,7 @@ Oracle::Prepared::Prepared(const Corpus& corpus, const FeatureSet& features)
 Oracle::Prepared& Oracle::prepare(const FeatureSet& features, std::span<const double> w) {
     if (prepared_ == nullptr || prepared_->serial != features.serial) {
         prepared_.reset();
+        trim();
         prepared_ = std::make_unique<Prepared>(corpus_, features);
     }
     Prepared& of = *prepared_;
@@ -127,6 +129,18 @@ Oracle::Prepared& Oracle::prepare(const FeatureSet& features, std::span<const do
     return of;
 }
 
+void Oracle::trim() const {
+    constexpr std::int64_t kMany = 1 << 20;  // entries, 4 bytes each in a few tables
+    if (corpus_.unigram_lists.n_entries() >= kMany) trim_heap();
+}
+
+void Oracle::release_sums(Prepared& of) {
+    rows_ = {};
+    of.unigrams.blocks = {};
+    of.sums.reset();
+    trim();
+}
+
 void Oracle::release_tables() {
     rows_ = {};
     if (prepared_ == nullptr) return;
@@ -135,6 +149,7 @@ void Oracle::release_tables() {
     prepared_->sums.reset();
     prepared_->ngram_sums.reset();
     prepared_->dense_sums.reset();
+    trim();
 }
 
 std::vector<double> Oracle::item_weights() const {
@@ -229,8 +244,7 @@ Screen Oracle::screened(const FeatureSet& features, std::span<const double> w, d
     features.check_weights(w);
     if (!(bound > 0.0)) throw InputError(message("screening: expected a bound > 0, found ", bound));
     Prepared& of = prepare(features, w);
-    of.unigrams.blocks = {};  // a screening ends the gradients over a set: they make room for what is summed here
-    of.sums.reset();
+    release_sums(of);  // a screening ends the gradients over a set: they make room for what is summed here
     Screen screen(corpus_, plan_, features.parts.get(), bound, threads_, whole);
     pass(*of.potentials, item_weights(), [&](std::size_t b, BlockRows& rows) { screen.add(b, rows); });
     screen.finish();
@@ -298,9 +312,10 @@ double Oracle::sequence_factors(const FeatureSet& features, std::span<const doub
     if (corpus_.n_dense > 0 || !signs_agree()) {
         throw InputError("factors of sequences: expected no vectors, negative values and missing labels, found some");
     }
-    rows_ = {};  // the gradients of all sequences need the room
     SequenceFactors factors(corpus_, plan_, features, w, listed);
-    factors.collect(*prepare(features, w).potentials, options, threads_);
+    Prepared& of = prepare(features, w);
+    release_sums(of);  // the gradients of all sequences need the room
+    factors.collect(*of.potentials, options, threads_);
     const auto own = [&] {  // G of this corpus, at the listed places
         const std::vector<double> whole = gradient_with_factors(features, w, factors.factors());
         std::vector<double> g(listed.size());
@@ -309,6 +324,7 @@ double Oracle::sequence_factors(const FeatureSet& features, std::span<const doub
     };
     const std::vector<double> total(G.begin(), G.end()), at_1 = options.alone ? total : own();
     factors.ascend(options, G);
+    factors.release_gradients();
     const std::vector<double> found = own();
     // What was left out of the gradients may have misled the ascent.
     std::vector<double> all(listed.size());

@@ -99,6 +99,10 @@ class Oracle {
     };
     // With the tables of these weights.
     Prepared& prepare(const FeatureSet& features, std::span<const double> w);
+    // Gives back what only gradients over the set need; the next one makes it again.
+    void release_sums(Prepared& of);
+    // After tables were released: their memory to the system, where there is much of it.
+    void trim() const;
     // A screening pass, finished. `whole`: as for Screen.
     Screen screened(const FeatureSet& features, std::span<const double> w, double bound, const Masses* whole);
     // Adds E, and h; `weights` of the items.

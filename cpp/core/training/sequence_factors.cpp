@@ -83,6 +83,12 @@ void SequenceFactors::collect(const Potentials& potentials, const FactorOptions&
     s_.assign(plan_.items.size(), 1.0);
 }
 
+void SequenceFactors::release_gradients() {
+    free_ = {};
+    place_ = {};
+    value_ = {};
+}
+
 double SequenceFactors::entropy() const {
     double sum = 0.0;
     for (std::size_t i = 0; i < s_.size(); ++i) {

@@ -42,6 +42,8 @@ class SequenceFactors {
     void collect(const Potentials& potentials, const FactorOptions& options, int threads);
     // Improves the factors. G: [L] at the present ones, of other data too, which keep s = 1; changed with them, about.
     void ascend(const FactorOptions& options, std::span<double> G);
+    // Forgets the gradients, most of what this holds: the factors stay as they are.
+    void release_gradients();
 
     std::span<const double> factors() const { return s_; }  // [items]
     void reset() { s_.assign(s_.size(), 1.0); }

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparsecrf._core import Corpus
+from sparsecrf._core import Corpus, FeatureSet, Oracle
 from sparsecrf.encoding.numbering import Numbering
 
 if TYPE_CHECKING:
     from sparsecrf.training.feature_sets import Floats, Numbers
-
-_TABULATED = 8  # cells for each occurrence that a table may have
 
 
 class Features(NamedTuple):
@@ -38,42 +36,23 @@ def crfsuite_features(
     """The features of a corpus. `bias` is the attribute of the transitions. `listed`: even if they are all possible."""
     import numpy as np
 
-    Y = corpus.n_labels
-    arrays = corpus.to_arrays()
-    # States: the cells x Y + y, once for each occurrence of x.
-    x = arrays["unigram_id"].astype(np.int64)
-    y = np.repeat(corpus.labels, np.diff(arrays["unigram_ptr"]))
-    states, state_counts = _counted(x * Y + y, arrays["unigram_value"], corpus.n_attributes * Y)
-    # Transitions: the cells y' Y + y of all positions but the first of a sequence.
-    labels = corpus.labels.astype(np.int64)
-    inner = np.ones(len(labels), dtype=np.bool_)
-    inner[corpus.offsets[:-1]] = False
-    after = np.flatnonzero(inner)
-    pairs, pair_counts = _counted(labels[after - 1] * Y + labels[after], np.ones(len(after)), Y * Y)
+    # In the core, where the occurrences are not copied: NumPy's tables of them are larger than all of training.
+    found = FeatureSet.observed(corpus, zeros=True)
+    numbers, counts = found.numbers, Oracle(corpus, threads=1).counts(found)
+    Y, first_pair = corpus.n_labels, Numbering.of(corpus).bigram(bias, 0, 0)
+    states, state_counts = numbers[: found.n_unigram], counts[: found.n_unigram]  # cells x Y + y
+    pairs, pair_counts = numbers[found.n_unigram :] - first_pair, counts[found.n_unigram :]  # cells y' Y + y
     every_one = possible_states and possible_transitions and minfreq <= 0 and (state_counts >= minfreq).all()
     if every_one and not listed:
-        return Features(None, (len(np.unique(x)) + Y) * Y)
+        return Features(None, (len(np.unique(states // Y)) + Y) * Y)
     if possible_states:
-        every = (np.unique(x)[:, None] * Y + np.arange(Y)).ravel()
+        every = (np.unique(states // Y)[:, None] * Y + np.arange(Y)).ravel()
         states, state_counts = every, _counts_at(every, states, state_counts)
     if possible_transitions:
         every = np.arange(Y * Y)
         pairs, pair_counts = every, _counts_at(every, pairs, pair_counts)
-    first_pair = Numbering.of(corpus).bigram(bias, 0, 0)
     numbers = np.concatenate([states[state_counts >= minfreq], first_pair + pairs[pair_counts >= minfreq]])
     return Features(numbers, len(numbers))
-
-
-def _counted(cells: Numbers, values: Floats, n_cells: int) -> tuple[Numbers, Floats]:
-    """Distinct cells of 0, ..., n_cells - 1, ascending, and the sum of the values of each."""
-    import numpy as np
-
-    if n_cells <= _TABULATED * len(cells):  # a table of all is several times as fast as sorting
-        distinct = np.flatnonzero(np.bincount(cells, minlength=n_cells)).astype(np.int64)
-        sums = np.bincount(cells, weights=values, minlength=n_cells).astype(np.float64)
-        return distinct, sums[distinct]
-    distinct, place = np.unique(cells, return_inverse=True)
-    return distinct, np.bincount(place, weights=values, minlength=len(distinct)).astype(np.float64)
 
 
 def _counts_at(every: Numbers, cells: Numbers, counts: Floats) -> Floats:

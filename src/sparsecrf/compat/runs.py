@@ -74,6 +74,7 @@ def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, ea
         tol=chosen.tol,
         callback=callback,
         watch=watch,
+        certify=False,  # nobody asks for it here, and it takes more memory than the rest of a run
     )
     if found.stopped_by == "callback":
         found = replace(found, stopped_by="delta")

@@ -129,7 +129,8 @@ class BaseTrainer:
         began = time.perf_counter()
         corpus, dev = self._data.split(holdout)
         features = self._features(corpus)
-        lines = log_lines.of_feature_generation(self._values, features.size, time.perf_counter() - began, holdout)
+        n_features = features.size
+        lines = log_lines.of_feature_generation(self._values, n_features, time.perf_counter() - began, holdout)
         self._tell(lines)
         self._tell(log_lines.of_parameters(self._algorithm, self._values))
         labels = self._data.label_names()
@@ -145,7 +146,7 @@ class BaseTrainer:
         else:
             found = maximise_likelihood(corpus, features, settings(self._values), each)
         self._tell(log_lines.of_end(self._algorithm, found.stopped_by, time.perf_counter() - began))
-        self._store(found.model(self._data.vocabulary), model, chosen_format, features.size)
+        self._store(found.model(self._data.vocabulary), model, chosen_format, n_features)
         self._flush()
 
     def _features(self, corpus: Corpus) -> Features:

@@ -50,6 +50,8 @@ class TrainingData:
         self.allowed: Numbers | None = self.observed if observed_only else None
         if features is not None:
             self.allowed = _checked(features, self.shards)
+            if np.array_equal(self.allowed, self.observed):
+                self.allowed = self.observed  # held once
             if observed_only:
                 raise InputError("features: expected either a list of them or observed_only, found both")
         #: Features of dense columns, ascending: they stand everywhere and are never screened.
@@ -101,6 +103,8 @@ class TrainingData:
 
     def counts(self, numbers: Numbers) -> Floats:
         """C of these features."""
+        if numbers is self.observed:
+            return self.observed_counts
         place = place_among(numbers, self.observed)
         counts = np.zeros(len(numbers))
         counts[place >= 0] = self.observed_counts[place[place >= 0]]

@@ -42,7 +42,7 @@ class Mixture:
     bound: float  #: D, a lower bound on min P
     entropy: float  #: at most H(u)
     numbers: Numbers
-    G: Floats  #: [2, K] the smallest and the largest that G can be
+    G: Floats  #: [2, K] the smallest and the largest that G can be; [1, K] where it is known
 
 
 class LowerBound:
@@ -59,7 +59,7 @@ class LowerBound:
         # Not finite: weights of a method that diverges.
         if not (self.convex and np.isfinite(entropy) and np.isfinite(value)):
             return np.inf
-        return value - self._improved(self._shrunk(entropy, numbers, np.stack([g, g])))
+        return value - self._improved(self._shrunk(entropy, numbers, g[np.newaxis]))
 
     def gap_of(self, value: float) -> float:
         """P, which is `value`, minus the bound as it is."""
@@ -75,9 +75,9 @@ class LowerBound:
         large = np.maximum(g + known.counts, known.counts) > penalty.thresholds(known.numbers)
         listed = np.flatnonzero(large | (w != 0))
         entropy, G = self.objective.sequence_factors(known, w, listed, g[listed])
-        new = self._shrunk(entropy, known.numbers[listed], np.stack([G, G]))
+        new = self._shrunk(entropy, known.numbers[listed], G[np.newaxis])
         # Shards that choose their factors at the same time go too far: part of the way from the plain model is better.
-        plain = self._shrunk(loss - float(w @ g), known.numbers, np.stack([g, g]))
+        plain = self._shrunk(loss - float(w @ g), known.numbers, g[np.newaxis])
         return value - self._improved(new, self._mixed(plain, new))
 
     def _improved(self, *points: Mixture) -> float:
@@ -119,7 +119,7 @@ class LowerBound:
 
         def slope(c: float) -> float:
             G = G_a + c * change
-            worse = np.where(G[1] >= -G[0], change[1], -change[0])
+            worse = np.where(G[-1] >= -G[0], change[-1], -change[0])
             return b.entropy - a.entropy - float(penalty.excess(_worse(G)) @ worse) / rho2
 
         c = _peak(slope, 0.0, 1.0)
@@ -139,7 +139,7 @@ class LowerBound:
 
 def _worse(G: Floats) -> Floats:
     """[K] the largest that |G| can be, from its range."""
-    worse: Floats = np.maximum(G[1], -G[0])
+    worse: Floats = np.maximum(G[-1], -G[0])
     return worse
 
 

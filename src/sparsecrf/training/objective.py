@@ -47,8 +47,10 @@ class Objective:
         # Observed features that could violate their condition although E is below the threshold.
         observed, counts = self.prepared.observed, self.prepared.observed_counts
         bounded = self._oracle.signs_agree_in_lists
-        self._suspects = observed[np.abs(counts) > penalty.threshold] if bounded else observed
-        self._suspects = union(self._suspects, self.prepared.dense)
+        self._suspects = observed[:0]  # without an l1 term nothing is screened
+        if penalty.threshold > 0:
+            self._suspects = observed[np.abs(counts) > penalty.threshold] if bounded else observed
+            self._suspects = union(self._suspects, self.prepared.dense)
 
     @property
     def data(self) -> Shards:

@@ -33,6 +33,7 @@ class Stopping:
     gap: float | None = None
     max_iter: int | None = None
     time_limit: float | None = None
+    certify: bool = True  #: make the certificate of the result as tight as it can be
 
     @property
     def target(self) -> float:

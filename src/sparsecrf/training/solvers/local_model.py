@@ -49,11 +49,14 @@ class LocalModel(NamedTuple):
 
     @classmethod
     def at(cls, known: WorkingSet, g: Floats, h: Floats, ridge: float = RIDGE) -> LocalModel:
-        q = np.maximum(np.abs(h), np.abs(g))
+        q = np.abs(h)
+        np.maximum(q, np.abs(g), out=q)
         parent = _unigram_of_each(known)
         child = parent >= 0
         shared = np.bincount(parent[child], weights=q[child], minlength=known.size)
-        return cls(np.maximum(q, shared) + ridge, parent, q)
+        diagonal = np.maximum(q, shared)
+        diagonal += ridge
+        return cls(diagonal, parent, q)
 
     def with_block(self, block: Block) -> LocalModel:
         """B0 with the matrix of a block, and no curvature between its features and the others."""

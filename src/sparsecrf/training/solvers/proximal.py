@@ -135,23 +135,22 @@ class Proximal:
         # No feature is worth a weight whose counts are not well above rho1: curvature below that misleads.
         ridge = max(RIDGE, 2 * self.objective.penalty.rho1)
         model = LocalModel.at(known, point.g, h, ridge)
-        # Weights that rest at zero well within their bound stay there.
-        free = np.flatnonzero(self.objective.penalty_on(known).movable(point.w, point.g, _FREE))
-        if self.objective.penalty.threshold > 0:
-            due = self.steps in _RENEW_AT or (self.steps > 0 and self.steps % _RENEW_EVERY == 0)
-            # As many as at the start of the run: what joined later has few counts or none.
-            hopeful = np.count_nonzero(known.counts > self.objective.penalty.threshold)
-            if due and (self.steps >= _SETTLED or hopeful >= _ENOUGH * self.objective.data.n_tokens):
-                self._renew_block(point, free, h, ridge)
-            if len(self.block):
-                row = place_among(known.numbers, self.block).astype(np.int32)
-                model = model.with_block(Block(row, self.curvature))
-        if len(s):
-            model = model.scaled(self.damping * min(max(self._scale(model), _SCALES[0]), _SCALES[1]))
         if self.objective.penalty.rho1 == 0:
-            rho2 = self.objective.penalty.rho2
+            del expected, h  # every vector is as long as the space: the fewer at a time the better
+            rho2, model = self.objective.penalty.rho2, self._rescaled(model)
             return _smooth_direction(model, point.g + rho2 * point.w, rho2, s, y)
+        # Weights that rest at zero well within their bound stay there.
         penalty = self.objective.penalty_on(known)
+        free = np.flatnonzero(penalty.movable(point.w, point.g, _FREE))
+        due = self.steps in _RENEW_AT or (self.steps > 0 and self.steps % _RENEW_EVERY == 0)
+        # As many as at the start of the run: what joined later has few counts or none.
+        hopeful = np.count_nonzero(known.counts > self.objective.penalty.threshold)
+        if due and (self.steps >= _SETTLED or hopeful >= _ENOUGH * self.objective.data.n_tokens):
+            self._renew_block(point, free, h, ridge)
+        if len(self.block):
+            row = place_among(known.numbers, self.block).astype(np.int32)
+            model = model.with_block(Block(row, self.curvature))
+        model = self._rescaled(model)
         if not len(s):
             return model.minimize(penalty, point.w, point.g, free, tolerance=_INNER_TOLERANCE)
         factors, subtracted = _factors(s, y, model.times(s), free)
@@ -164,10 +163,17 @@ class Proximal:
             free = free[place_among(point.known.numbers[free], self.objective.prepared.dense) < 0]
         block = np.sort(free[np.argsort(-h[free], kind="stable")[:most]])
         self.block = point.known.numbers[block]
+        self.curvature = np.empty((0, 0))  # the last one makes room: they are large
         sample = _EARLY_SAMPLE if self.steps < _SETTLED else _SAMPLE
         curvature = self.objective.block_curvature(point.known, point.w, block, sample)
         curvature[np.diag_indices_from(curvature)] += ridge
         self.curvature = _padded(curvature)
+
+    def _rescaled(self, model: LocalModel) -> LocalModel:
+        """B0 as steep as the last step says, damped."""
+        if not len(self.pairs):
+            return model
+        return model.scaled(self.damping * min(max(self._scale(model), _SCALES[0]), _SCALES[1]))
 
     def _scale(self, model: LocalModel) -> float:
         """How much steeper the loss was along the last step than B0 says."""

@@ -268,8 +268,8 @@ class _Run:
         value = self._value(point)
         if found is None and not (in_time or self._time_to_screen()):
             found = _Certificate(np.inf, self.bound.gap_of(value), np.inf)
-        elif found is None or (in_time and found.gap > _TIGHT * abs(value)):
-            point, found = self._screen(point, tighten=in_time)
+        elif found is None or (in_time and self.stopping.certify and found.gap > _TIGHT * abs(value)):
+            point, found = self._screen(point, tighten=in_time and self.stopping.certify)
         left = min(remaining(self.values) + found.promise, found.gap)
         return Result(point, value, found.kkt, found.gap, left, self.stopped_by, self.history)
 
