@@ -15,25 +15,29 @@ from sparsecrf._core import Sgd as Stepper
 from sparsecrf.training import fit
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
-from sparsecrf.training.solvers.sgd import SgdL1, _Stochastic
-from sparsecrf.training.solvers.working_set import Point
+from sparsecrf.training.solvers.sgd import SgdL1, _Stochastic, warm_up
+from sparsecrf.training.solvers.working_set import Point, point_at
 from strategies import problems
 
 stochastic = pytest.mark.parametrize(("solver", "rho1"), [("sgd", 0.0), ("sgd-l1", 1.0)])
 STEPS = {"eta0": 0.3, "decay": 0.5}
 
 
-def replay(problem, w, q, u, sequences, n, rho1, rho2, eta0, decay, done):
-    """The steps as they are defined: every weight decays and takes its penalty at every step."""
+def replay(problem, w, q, u, sequences, n, rho1, rho2, eta0, decay, done, at_once=1):
+    """The steps as they are defined: every weight decays and takes its penalty at every step; of `at_once` steps with
+    gradients at the same weights, after the last of them."""
     w, q = w.copy(), q.copy()
-    for t, i in enumerate(sequences, start=int(done)):
+    for k, (t, i) in enumerate(enumerate(sequences, start=int(done))):
         eta = eta0 / (1 + decay * t / n)
-        mu, lam = np.split(w, [problem.mu.size])
-        shaped = mu.reshape(problem.mu.shape), lam.reshape(problem.lam.shape)
+        if k % at_once == 0:
+            mu, lam = np.split(w, [problem.mu.size])
+            shaped = mu.reshape(problem.mu.shape), lam.reshape(problem.lam.shape)
         found = reference.objective([problem.sequences[i]], *shaped)
         g = np.concatenate([found.g_mu.ravel(), found.g_lam.ravel()])
         keep = 1 - eta * rho2 / n
         w, q, u = keep * w - eta * g, keep * q, keep * u + eta * rho1 / n
+        if k % at_once < at_once - 1 and k < len(sequences) - 1:
+            continue
         clipped = np.where(w > 0, np.maximum(0, w - (u + q)), np.minimum(0, w + (u - q)))
         q, w = q + clipped - w, clipped
     return w, q, u
@@ -44,16 +48,18 @@ def replay(problem, w, q, u, sequences, n, rho1, rho2, eta0, decay, done):
     penalty=st.sampled_from([(0.0, 0.0), (0.0, 0.5), (0.4, 0.0), (0.3, 0.2)]),
     seed=st.integers(0, 2**64 - 1),
     kernel=st.sampled_from(KERNELS),
+    at_once=st.sampled_from([1, 2, 5]),
+    threads=st.integers(1, 3),
 )
 @settings(max_examples=60)
-def test_an_epoch_is_the_steps_one_by_one(problem, penalty, seed, kernel):
-    stepper = Stepper(problem.corpus(), kernel)
+def test_an_epoch_is_the_steps_one_by_one(problem, penalty, seed, kernel, at_once, threads):
+    stepper = Stepper(problem.corpus(), kernel, threads)
     rho1, rho2 = penalty
     n = len(stepper.order(seed, 0))
     state = expected = problem.w, np.zeros(problem.w.size), 0.0
     for epoch in range(3):
         order = stepper.order(seed, epoch)
-        options = {"rho1": rho1, "rho2": rho2, **STEPS, "done": float(epoch * n)}
+        options = {"rho1": rho1, "rho2": rho2, **STEPS, "done": float(epoch * n), "at_once": at_once}
         state = stepper.run(problem.features(), *state, order, **options)
         expected = replay(problem, *expected, order, n, **options)
         for found, value in zip(state, expected, strict=True):
@@ -68,16 +74,38 @@ def many_lists(seed, weights):
     return replace(problem, sequences=tuple(sequences))
 
 
+@pytest.mark.parametrize("at_once", [1, 8])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("weights", ["moderate", "thousand"])
-def test_base_and_rest_lists(kernel, weights):
+def test_base_and_rest_lists(kernel, weights, at_once):
     problem = many_lists(4, weights)
-    stepper = Stepper(problem.corpus(), kernel)
+    stepper = Stepper(problem.corpus(), kernel, 2)
     order = stepper.order(0, 0)
-    options = {"rho1": 0.1, "rho2": 0.1, **STEPS, "done": 0.0}
+    options = {"rho1": 0.1, "rho2": 0.1, **STEPS, "done": 0.0, "at_once": at_once}
     start = problem.w, np.zeros(problem.w.size), 0.0
     found = stepper.run(problem.features(), *start, order, **options)
     assert_allclose(found[0], replay(problem, *start, order, len(order), **options)[0], rtol=1e-9, atol=1e-9)
+
+
+def test_the_start_of_auto_has_the_same_bits_for_any_number_of_threads():
+    corpus = many_lists(5, "moderate").corpus()
+    found = []
+    for threads in (1, 2, 3, 4, 8):
+        objective = Objective(corpus, ElasticNet(0.2, 0.1), threads=threads)
+        found.append(warm_up(objective, point_at(objective)))
+    assert np.count_nonzero(found[0].w) > 50
+    for point in found[1:]:
+        assert_array_equal(point.w, found[0].w)
+        assert point.loss == found[0].loss
+
+
+@pytest.mark.parametrize("at_once", [0, -1, 1025])
+def test_at_once_is_checked(at_once):
+    problem = make_problem(seed=3, n_labels=3, lengths=[4], n_attributes=3)
+    stepper = Stepper(problem.corpus())
+    start = problem.w, np.zeros(problem.w.size), 0.0
+    with pytest.raises(InputError, match=f"at_once: expected 1 to 1024 steps, found {at_once}"):
+        stepper.run(problem.features(), *start, stepper.order(0, 0), rho1=0, rho2=0, **STEPS, done=0, at_once=at_once)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -96,11 +96,14 @@ void Potentials::tabulate_unigram(std::int64_t list) {
 
 void Potentials::refresh(std::span<const std::uint32_t> unigram_lists, std::span<const std::uint32_t> base_lists) {
     if (!score_table_.empty()) {
-        for (const std::uint32_t list : unigram_lists) tabulate_unigram(list);
+        parallel_for(static_cast<std::int64_t>(unigram_lists.size()), threads_, 16,
+                     [&](int, std::int64_t k) { tabulate_unigram(unigram_lists[static_cast<std::size_t>(k)]); });
     }
-    for (const std::uint32_t list : base_lists) {
-        keep_zeros_ ? renew_transition(list, scratch_.front()) : tabulate_transition(list, scratch_.front());
-    }
+    parallel_for(static_cast<std::int64_t>(base_lists.size()), threads_, 4, [&](int thread, std::int64_t k) {
+        Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
+        const std::uint32_t list = base_lists[static_cast<std::size_t>(k)];
+        keep_zeros_ ? renew_transition(list, scratch) : tabulate_transition(list, scratch);
+    });
 }
 
 const double* Potentials::scores(std::int64_t position, double* scratch) const {

@@ -1,9 +1,11 @@
 #include "core/training/sgd.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/base/error.hpp"
 #include "core/base/shuffle.hpp"
+#include "core/base/thread_pool.hpp"
 #include "core/training/sgd_step.hpp"
 
 namespace sparsecrf {
@@ -12,12 +14,14 @@ namespace {
 // S is turned into 1 again below this, long before weights in its units lose range.
 constexpr double kSmallestScale = 1e-50;
 constexpr std::chrono::milliseconds kAskEvery(200);
+constexpr std::int64_t kMostAtOnce = 1024;
 
 }  // namespace
 
-Sgd::Sgd(const Corpus& corpus, Kernel kernel)
+Sgd::Sgd(const Corpus& corpus, Kernel kernel, int threads)
     : corpus_(corpus),
       kernel_(kernel),
+      threads_(resolve_threads(threads)),
       plan_(corpus, false),
       first_item_(static_cast<std::size_t>(corpus.n_sequences()) + 1, 0) {
     for (const Item& item : plan_.items) ++first_item_[static_cast<std::size_t>(item.sequence) + 1];
@@ -33,20 +37,19 @@ std::vector<std::int64_t> Sgd::order(std::uint64_t seed, std::uint64_t epoch) co
     return order;
 }
 
-std::span<const Item> Sgd::items_of(std::int64_t sequence) const {
-    const auto i = static_cast<std::size_t>(sequence);
-    return std::span(plan_.items)
-        .subspan(static_cast<std::size_t>(first_item_[i]),
-                 static_cast<std::size_t>(first_item_[i + 1] - first_item_[i]));
-}
-
-void Sgd::check_sequences(std::span<const std::int64_t> sequences) const {
+std::vector<std::span<const Item>> Sgd::items_of(std::span<const std::int64_t> sequences) const {
+    std::vector<std::span<const Item>> found;
+    found.reserve(sequences.size());
     for (const std::int64_t i : sequences) {
         if (i < 0 || i >= corpus_.n_sequences()) {
             throw InputError(
                 message("sequences: expected numbers from 0 to ", corpus_.n_sequences() - 1, ", found ", i));
         }
+        const auto first = static_cast<std::size_t>(first_item_[static_cast<std::size_t>(i)]);
+        const auto end = static_cast<std::size_t>(first_item_[static_cast<std::size_t>(i) + 1]);
+        if (first < end) found.push_back(std::span(plan_.items).subspan(first, end - first));
     }
+    return found;
 }
 
 double Sgd::run(const FeatureSet& features, std::span<double> w, std::span<double> q, double u,
@@ -55,27 +58,36 @@ double Sgd::run(const FeatureSet& features, std::span<double> w, std::span<doubl
     features.check_pairs_at_most("sgd");
     features.check_weights(w);
     features.check_weights(q);
-    check_sequences(sequences);
-    if (sequences.empty()) return u;
+    const std::vector<std::span<const Item>> items = items_of(sequences);
+    if (items.empty()) return u;
     const auto n = static_cast<double>(counting_.size());
     if (!(options.eta0 > 0.0 && options.eta0 * options.rho2 < n)) {
         throw InputError(message("eta0: expected a number above 0 with eta0 rho2 < N = ", counting_.size(), ", found ",
                                  options.eta0));
     }
-    SgdStep step(corpus_, plan_, features, w, kernel_);
+    if (options.at_once < 1 || options.at_once > kMostAtOnce) {
+        throw InputError(message("at_once: expected 1 to ", kMostAtOnce, " steps, found ", options.at_once));
+    }
+    const auto most = static_cast<std::size_t>(options.at_once);
+    SgdStep step(corpus_, plan_, features, w, kernel_, most, threads_);
     LazyWeights weights(w, q, u, options.rho1, options.rho2, 2 * static_cast<std::int64_t>(corpus_.n_attributes));
     using Clock = std::chrono::steady_clock;
     Clock::time_point asked{};  // long ago
-    for (std::size_t k = 0; k < sequences.size(); ++k) {
-        const double t = options.done + static_cast<double>(k);
-        const double eta = options.eta0 / (1.0 + options.decay * t / n);
-        step.step(items_of(sequences[k]), weights, eta, n);
+    std::vector<double> eta(most);
+    for (std::size_t done = 0; done < items.size(); done += most) {
+        const std::span<const std::span<const Item>> next =
+            std::span(items).subspan(done).first(std::min(most, items.size() - done));
+        for (std::size_t k = 0; k < next.size(); ++k) {
+            const double t = options.done + static_cast<double>(done + k);
+            eta[k] = options.eta0 / (1.0 + options.decay * t / n);
+        }
+        step.step(next, eta, weights, n);
         if (weights.scale() < kSmallestScale) {
             step.settle_all(weights);
             weights.rescale();
         }
         if (go_on && Clock::now() - asked >= kAskEvery) {
-            if (!go_on(k + 1)) break;
+            if (!go_on(done + next.size())) break;
             asked = Clock::now();
         }
     }
@@ -88,12 +100,10 @@ double Sgd::loss(const FeatureSet& features, std::span<const double> w, std::spa
     features.check_fits(corpus_);
     features.check_pairs_at_most("sgd");
     features.check_weights(w);
-    check_sequences(sequences);
     std::vector<double> own(w.begin(), w.end());
-    SgdStep step(corpus_, plan_, features, own, kernel_);
-    double sum = 0.0;
-    for (const std::int64_t i : sequences) sum += step.loss(items_of(i));
-    return sum;
+    const std::vector<std::span<const Item>> items = items_of(sequences);
+    return SgdStep(corpus_, plan_, features, own, kernel_, std::max<std::size_t>(items.size(), 1), threads_)
+        .loss(items);
 }
 
 }  // namespace sparsecrf

@@ -12,7 +12,8 @@ Decay and penalty reach a weight when a sequence needs it, or at the end of the 
 every step changed every weight (formulas: `cpp/core/training/lazy_weights.hpp`). eta0 is found by trial on a sample.
 The steps run in one thread, since each needs the weights that the last one left; threads serve the evaluation.
 
-`warm_up` is a start for `auto`: a few epochs are worth many of its first steps.
+`warm_up` is a start for `auto`: a few epochs are worth many of its first steps. There, eight steps at a time have
+gradients at the same weights, on all threads.
 """
 
 from __future__ import annotations
@@ -34,16 +35,19 @@ _SAMPLE = 1000  # sequences on which a first step size is tried
 _MOST_PASSES = 10  # over a sample that is smaller
 _FIRST_EXPONENT, _EXPONENTS = -3, 60  # of the powers of two that are tried: the first, the largest
 _WARM_EPOCHS, _WARM_EPOCHS_L2, _WARM_SAMPLE, _WARM_DECAY = 2, 3, 250, 1.0
+_WARM_AT_ONCE = 8  # with 16, smaller steps are chosen on CoNLL-2003, and two epochs end 14 % higher (NOTES.md)
 
 
 class _Stochastic:
     """One step is one epoch. It may raise the objective."""
 
+    at_once = 1  #: sequences whose gradients are taken at the same weights
+
     def __init__(self, objective: Objective, seed: int = 0, eta0: float | None = None) -> None:
         if not 0 <= seed < 2**64:
             raise InputError(f"seed: expected a whole number from 0 to 2^64 - 1, found {seed}")
         self.objective, self.seed, self.eta0 = objective, seed, eta0
-        self.stepper = Stepper(objective.corpus)
+        self.stepper = Stepper(objective.corpus, threads=objective.threads)
         self.n = len(self.stepper.order(seed, 0))  # N
         self.epochs = 0
         self.u = 0.0  # penalty that a weight could have received
@@ -122,6 +126,7 @@ class _Stochastic:
             eta0=eta0,
             decay=self.decay(eta0),
             done=float(self.epochs * self.n),
+            at_once=self.at_once,
             go_on=self._go_on,
         )
 
@@ -175,7 +180,10 @@ class SgdL1(_Stochastic):
 
 
 class _WarmUp(_Stochastic):
-    """Short, so that the steps become smaller soon; ends early when time is up."""
+    """Short, so that the steps become smaller soon; ends early when time is up. On all threads: some sequences at a
+    time have gradients at the same weights, as many for any number of threads."""
+
+    at_once = _WARM_AT_ONCE
 
     def decay(self, eta0: float) -> float:
         return _WARM_DECAY

@@ -1,0 +1,79 @@
+// What one sequence adds to a step of stochastic gradient descent: forward-backward at weights that do not change
+// meanwhile, and its gradient, before it is shared out among attributes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/inference/potentials.hpp"
+#include "core/inference/recursion.hpp"
+#include "core/training/plan.hpp"
+
+namespace sparsecrf {
+
+// Lists, each once, in the order in which they came.
+struct ListsSeen {
+    explicit ListsSeen(std::size_t n) : seen(n, 0) {}
+    void add(std::uint32_t list) {
+        if (!seen[list]) found.push_back(list);
+        seen[list] = 1;
+    }
+    void clear() {
+        for (const std::uint32_t list : found) seen[list] = 0;
+        found.clear();
+    }
+    std::vector<std::uint8_t> seen;
+    std::vector<std::uint32_t> found;
+};
+
+struct SgdSequence {
+    std::int64_t first = 0, length = 0;     // its positions
+    double count = 0.0;                     // weight of its own labels, 0 if some are missing
+    std::vector<OwnedLattice> lattices;     // one for each item; v of linear ones is multiplied by the item's weight
+    std::vector<double> item_weight;        // parallel
+    AlignedVector<double> difference;       // [T, Yp] sum over items of weight p_t(y), less the count
+    std::vector<double> cells;              // [T, Y + P] the same for the cells, where labels have parts
+    std::vector<std::uint32_t> base_lists;  // those that occur, each once
+    std::vector<std::vector<double>> sums;  // [base lists] of each the gradient by pair
+
+    // The pair of labels at t; they are known.
+    std::uint32_t pair_of_labels(const Corpus& corpus, std::int64_t t) const {
+        const LabelPairs pairs(corpus.n_labels);
+        const auto label = [&](std::int64_t s) { return static_cast<std::uint32_t>(corpus.labels[first + s]); };
+        return pairs.pair(t == 0 ? pairs.start() : label(t - 1), label(t));
+    }
+};
+
+// Holds scratch space: one per thread. References are kept.
+class SgdInference {
+   public:
+    // The potentials keep zeros: every feature has its place in the matrices.
+    // `parts`: of the labels; null: they have none.
+    SgdInference(const Corpus& corpus, const Plan& plan, const Potentials& potentials, const LabelParts* parts);
+
+    // The gradient of a sequence, given its items.
+    void gradient(std::span<const Item> items, SgdSequence& out);
+    // w_i { log Z - w.F } of a sequence; `scratch` is filled with what it takes.
+    double loss(std::span<const Item> items, SgdSequence& scratch);
+
+   private:
+    void infer(std::span<const Item> items, bool backward, SgdSequence& out);
+    void subtract_counts(SgdSequence& out) const;
+    void sum_products(const SgdSequence& of, std::uint32_t list, std::vector<double>& out);
+    void sum_direct(const SgdSequence& of, std::uint32_t list, std::vector<double>& out);
+    double path_score(const SgdSequence& of) const;
+
+    const Corpus& corpus_;
+    const Plan& plan_;
+    const Potentials& potentials_;
+    const LabelParts* parts_;
+    const int n_labels_, stride_;  // Y, Yp
+    Recursion recursion_;
+    ListsSeen base_lists_;
+    std::vector<std::int64_t> positions_;              // of one base list
+    std::vector<const double*> left_, right_, start_;  // their alpha_{t-1} and v_t, and v_0
+    AlignedVector<double> products_;                   // [Y, Yp]
+};
+
+}  // namespace sparsecrf
