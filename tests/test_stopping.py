@@ -53,13 +53,13 @@ def test_kkt_of_an_exact_optimum_is_no_noise_divided_by_noise():
 
 
 def test_the_stochastic_start_looks_at_the_clock_and_is_heard(monkeypatch, tmp_path):
-    """Without time it makes one step; what was cut short is not what a later run goes on from."""
+    """Without time it makes eight steps; what was cut short is not what a later run goes on from."""
     monkeypatch.setattr(proximal, "_LEAST_TOKENS", 0)
     corpus = make_problem(seed=4, lengths=[6] * 120, n_labels=4, n_attributes=40).corpus()
     heard, options = [], {"rho1": 0.5, "rho2": 0.3, "threads": 1}
     whole = fit(corpus, heartbeat=heard.append, **options)
     assert heard[0] == "stochastic start, step size"
-    assert "stochastic start, epoch 2, 1 %" in heard
+    assert "stochastic start, epoch 2, 7 %" in heard  # eight steps at a time, of 120
     kept = tmp_path / "run"
     cut = fit(corpus, time_limit=0.0, checkpoint=kept, **options)
     assert cut.stopped_by == "time_limit"

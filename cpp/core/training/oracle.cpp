@@ -6,6 +6,7 @@
 #include "core/base/compensated_sum.hpp"
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
+#include "core/base/shares.hpp"
 #include "core/base/trim.hpp"
 #include "core/inference/recursion.hpp"
 #include "core/training/block_curvature.hpp"
@@ -74,11 +75,14 @@ const std::vector<double>& Oracle::counts(const FeatureSet& features) {
     return counts_;
 }
 
-void Oracle::count(const FeatureSet& features, std::span<const double> weights, std::vector<double>& counts) const {
-    counts.assign(static_cast<std::size_t>(features.size()), 0.0);
+// The counts of the attributes of one share.
+void Oracle::count_share(const FeatureSet& features, std::span<const double> weights, std::size_t share,
+                         std::vector<double>& counts) const {
+    const auto n_shares = static_cast<std::size_t>(threads_);
     const auto add = [&](const auto& ptr, const auto& cells, std::int64_t offset, const ListPool& lists,
                          std::uint32_t list, std::uint32_t cell, double weight) {
         for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+            if (share_of(lists.id(k), n_shares) != share) continue;
             const auto begin = cells.begin() + ptr[lists.id(k)], end = cells.begin() + ptr[lists.id(k) + 1];
             const auto found = std::lower_bound(begin, end, cell);
             if (found == end || *found != cell) continue;
@@ -105,6 +109,13 @@ void Oracle::count(const FeatureSet& features, std::span<const double> weights, 
             previous = y;
         }
     }
+}
+
+void Oracle::count(const FeatureSet& features, std::span<const double> weights, std::vector<double>& counts) const {
+    counts.assign(static_cast<std::size_t>(features.size()), 0.0);
+    parallel_for(threads_, threads_, 1, [&](int, std::int64_t share) {
+        count_share(features, weights, static_cast<std::size_t>(share), counts);
+    });
     if (features.n_ngram() > 0) count_ngrams(corpus_, weights, features, counts);
     if (corpus_.n_dense > 0) count_dense(corpus_, weights, features, counts);
 }

@@ -83,6 +83,8 @@ class Oracle {
     std::vector<double> item_weights() const;
     // C with these weights of sequences.  counts: [K]
     void count(const FeatureSet& features, std::span<const double> weights, std::vector<double>& counts) const;
+    void count_share(const FeatureSet& features, std::span<const double> weights, std::size_t share,
+                     std::vector<double>& counts) const;
     // What passes over one feature set share: what depends on the set alone, and the storage of all that depends on the
     // weights too. Solvers make many passes before they change the set.
     struct Prepared {

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/shares.hpp"
 #include "core/inference/potentials.hpp"
 #include "core/training/lazy_weights.hpp"
 #include "core/training/plan.hpp"
@@ -42,10 +43,7 @@ class SgdStep {
         std::uint32_t n, t, sequence;
         double value;
     };
-    bool owns(std::size_t share, std::uint32_t x) const {
-        constexpr std::uint32_t kScatter = 2654435769u;  // neighbours go to different shares
-        return shares_.size() == 1 || std::uint64_t{x * kScatter} * shares_.size() >> 32 == share;
-    }
+    bool owns(std::size_t share, std::uint32_t x) const { return share_of(x, shares_.size()) == share; }
     void find_lists(std::span<const Items> sequences);
     void settle(std::size_t share, std::span<const Items> sequences, LazyWeights& weights);
     void settle_bigrams(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const;

@@ -1,0 +1,15 @@
+// Which of n shares a number belongs to. Loops whose sums belong to numbers (attributes) give each thread a share: it
+// looks at everything and adds up what is its own, in order, so that no sum depends on the number of threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sparsecrf {
+
+inline std::size_t share_of(std::uint32_t x, std::size_t n) {
+    constexpr std::uint32_t kScatter = 2654435769u;  // neighbours go to different shares
+    return n == 1 ? 0 : static_cast<std::size_t>(std::uint64_t{x * kScatter} * n >> 32);
+}
+
+}  // namespace sparsecrf
