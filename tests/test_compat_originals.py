@@ -119,7 +119,7 @@ def test_pickles_of_sklearn_crfsuite(tmp_path, named):
     with open(tmp_path / "pickle", "wb") as file:
         pickle.dump(theirs, file)
     command = [sys.executable, "-c", OPEN, str(tmp_path / "pickle"), json.dumps(X)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     labels, c2, loss, weight = json.loads(done.stdout)
     assert labels == theirs.predict(X).tolist()
@@ -138,7 +138,7 @@ def test_libraries_that_import_the_originals():
         "assert CRF is c.CRF and pycrfsuite.Tagger is c.Tagger and sklearn_crfsuite.metrics is c.metrics\n"
         "assert issubclass(LinePerIterationTrainer, pycrfsuite.Trainer)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
 
 
@@ -154,7 +154,7 @@ def test_eli5():
         "assert {t.target for t in found.targets} == {'sunny', 'rainy'}\n"
         "assert 'w:walk' in eli5.format_as_text(found)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
 
 
