@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -33,7 +34,6 @@ from windows import module_for_windows
 from zig import GLIBC, TARGETS, cmake_arguments
 from zig import environment as build_environment
 
-POLICY = f"manylinux_{GLIBC.replace('.', '_')}"
 DIST = WORK / "dist"  # what a release uploads
 LABELLER = "sparsecrf.wasm"
 
@@ -93,19 +93,15 @@ def build_wheel(python: Path, version: str, name: str) -> Path:
 
 def audit(raw: Path) -> Path:
     """The wheel with its final name. It must need nothing that manylinux does not promise, nor leave the stable ABI."""
-    before = {*DIST.glob("*.whl")}
-    run(
-        sys.executable,
-        "-m",
-        "auditwheel",
-        "repair",
-        "--plat",
-        f"{POLICY}_{raw.stem.split('linux_')[1]}",
-        "-w",
-        DIST,
-        raw,
-    )
-    wheel = only([*{*DIST.glob("*.whl")} - before] or [*DIST.glob(f"{raw.stem.split('-linux')[0]}*")], "repaired wheel")
+    kind, processor = raw.stem.split("-linux_")
+    for old in DIST.glob(f"{kind}-*_{processor}.whl"):
+        old.unlink()
+    # `auto`: policies of other processors than this machine's cannot be named.
+    run(sys.executable, "-m", "auditwheel", "repair", "--plat", "auto", "-w", DIST, raw)
+    wheel = only([*DIST.glob(f"{kind}-*_{processor}.whl")], "repaired wheel")
+    needed = [int(minor) for minor in re.findall(r"manylinux_2_(\d+)_", wheel.name)]
+    if not needed or min(needed) > int(GLIBC.split(".")[1]):
+        raise SystemExit(f"expected a wheel for glibc {GLIBC} or older, found {wheel.name}")
     shown = run(sys.executable, "-m", "auditwheel", "show", wheel, log=f"auditwheel-{wheel.stem}")
     if "abi3" in wheel.name:
         run(sys.executable, "-m", "abi3audit", "--strict", "--verbose", wheel, log=f"abi3audit-{wheel.stem}")
