@@ -182,6 +182,20 @@ void Transition::best(const double* epsilon, double* best, std::vector<int>& ord
     need(State::assigned, "best");
     if (dense_) return kernels().maxplus(epsilon, lambda_.data(), n_labels_, stride_, best);
     order.clear();
+    std::size_t sorted = 0;  // so many of `order` are in their place: most columns need the first few only
+    const auto ranked = [&](std::size_t k) {
+        if (order.empty()) {
+            for (int y = 0; y < n_labels_; ++y) order.push_back(y);
+        }
+        if (k >= sorted) {
+            constexpr std::size_t kFirst = 16;
+            const std::size_t next = std::min(order.size(), std::max(kFirst, 4 * sorted));
+            const auto at = [&](std::size_t n) { return order.begin() + static_cast<std::ptrdiff_t>(n); };
+            std::partial_sort(at(sorted), at(next), order.end(), [&](int a, int b) { return epsilon[a] > epsilon[b]; });
+            sorted = next;
+        }
+        return order[k];
+    };
     const int top = static_cast<int>(std::max_element(epsilon, epsilon + n_labels_) - epsilon);
     std::fill_n(best, stride_, epsilon[top]);
     for (int column = 0; column < n_labels_; ++column) {
@@ -190,12 +204,9 @@ void Transition::best(const double* epsilon, double* best, std::vector<int>& ord
         if (begin == end) continue;
         double outside = epsilon[top];
         if (std::binary_search(begin, end, static_cast<std::uint16_t>(top))) {
-            if (order.empty()) {
-                for (int y = 0; y < n_labels_; ++y) order.push_back(y);
-                std::sort(order.begin(), order.end(), [&](int a, int b) { return epsilon[a] > epsilon[b]; });
-            }
             outside = -kInfinity;
-            for (const int y : order) {
+            for (std::size_t k = 0; k < static_cast<std::size_t>(n_labels_); ++k) {
+                const int y = ranked(k);
                 if (std::binary_search(begin, end, static_cast<std::uint16_t>(y))) continue;
                 outside = epsilon[y];
                 break;
