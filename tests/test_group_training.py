@@ -83,7 +83,7 @@ def certified(problem, grouping, found, rho1, rho2, weight):
     numbers = FeatureSet.all_virtual(data.whole).numbers
     w = np.zeros(len(numbers))
     w[np.searchsorted(numbers, found.numbers)] = found.w
-    objective = Objective(data, penalty_of("elastic-net", rho1, rho2, 1.0, data))
+    objective = Objective(data, penalty_of("elastic-net", rho1, rho2, 1.0, 1.0, data))
     loss, g = objective.loss_grad(data.working_set(numbers), w)
     norms = parts(grouping, rho1, weight, data, numbers)
     value = loss + rho2 / 2 * w @ w + sum(eta * np.linalg.norm(w[cells]) for cells, eta in norms)

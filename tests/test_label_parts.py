@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 from sparsecrf import CRF, CRFCV, InputError, Model, _core, fit
+from sparsecrf.encoding.dense import DenseColumns
 from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
@@ -121,11 +122,7 @@ def test_loss_gradient_and_counts(options, threads):
         if not options:  # h = sum_t p (1 - p), with one attribute of value 1 at a position and weights of 1
             chain = _core.Chain(both.features, both.w)
             p = chain.marginals(both.corpus)
-            rows = (
-                np.eye(5)[:, :]
-                if PARTS is None
-                else np.array([[j in row for j in range(len(PARTS.names))] for row in PARTS.of_labels], dtype=float)
-            )
+            rows = np.array([[j in row for j in range(len(PARTS.names))] for row in PARTS.of_labels], dtype=float)
             of_parts = p @ rows
             arrays = both.corpus.to_arrays()
             position = np.arange(len(p)).repeat(np.diff(arrays["unigram_ptr"]))
@@ -258,6 +255,9 @@ def test_shards_agree_with_one_corpus():
     assert found.n_features == whole.n_features
     known = Known.of(TrainingData(corpus, parts=PARTS).working_set(whole.numbers).features)
     sent = pickle.loads(pickle.dumps(known)).features
+    n, ptr, part = 4, np.array([0, 2, 4, 6, 8, 8]), np.array([0, 1, 0, 2, 1, 3, 2, 3], dtype=np.int32)
+    odd = [np.frombuffer(b"x" + array.tobytes(), dtype=array.dtype, offset=1) for array in (whole.numbers, ptr, part)]
+    assert_array_equal(Known(5, corpus.n_attributes, odd[0], None, (n, *odd[1:])).features.numbers, whole.numbers)
     assert_array_equal(sent.numbers, whole.numbers)
     assert [sent.parts.of(y) for y in range(5)] == [list(row) for row in PARTS.of_labels]
 
@@ -346,6 +346,61 @@ def test_the_program(program, tmp_path):
     for wrong, message in (("words", "expected a separator"), ("|", "found cd")):
         failed = program("train", "-m", "n.safetensors", "--label-parts", wrong, "--solver", "cd", *files)
         assert message in failed.err
+
+
+def test_token_errors_of_a_path_know_parts(program, tmp_path):
+    """Where chunk F1 is the score, the token error of path.tsv is that of the model."""
+    lines = ["John B-PER", "Smith I-PER", "saw O", "Paris B-LOC", "Hotel I-LOC", ""] * 8
+    (tmp_path / "d.txt").write_text("\n".join(lines))
+    (tmp_path / "template").write_text("U:%x[0,0]\nB\n")
+    options = ["-t", "template", "--dev", "d.txt", "--label-parts", "bio", "--n-rho", "3", "--rho-min-ratio", "0.01"]
+    assert program("path", "-o", "path", *options, "d.txt").status == 0
+    rows = [line.split("\t") for line in (tmp_path / "path" / "path.tsv").read_text().splitlines()]
+    X = [[[line.split()[0]] for line in lines[:5]]] * 8
+    y = [[line.split()[1] for line in lines[:5]]] * 8
+    place = rows[0].index("dev_error")
+    for k, row in enumerate(rows[1:]):
+        model = Model.load(tmp_path / "path" / f"model-{k:02d}.safetensors")
+        found = [a == b for s, labels in zip(X, y, strict=True) for a, b in zip(model.label(s), labels, strict=True)]
+        assert_allclose(float(row[place]), 100 * (1 - np.mean(found)), atol=0.01)
+
+
+def test_a_fit_to_start_from_has_the_same_parts():
+    corpus, _ = corpus_of(8, 20)
+    whole, parted = fit(corpus, rho1=0.3), fit(corpus, rho1=0.3, parts=PARTS)
+    for init, parts in ((whole, PARTS), (parted, None)):
+        with pytest.raises(InputError, match="expected a fit with the same parts of labels"):
+            fit(corpus, rho1=0.3, parts=parts, init=init)
+
+
+def test_a_model_with_parts_starts_one_without():
+    """What its parts have learnt is not lost."""
+    crf, X, y = trained()
+    start = CRF(rho1=0.2, max_iter=0, tol=1e-6).fit(X, y, init_model=crf.model_)
+    assert_allclose(start.loss_, -sum(map(crf.model_.log_prob, X, y)), rtol=1e-6)
+
+
+def test_a_part_that_is_called_like_a_label():
+    parts = LabelParts.of(["NOUN", "NOUN|s", "ADJ|s", "X"], "ud")
+    assert parts.names == ("[NOUN]", "s")
+    X = [["dog"], ["dogs"], ["red"], ["it"]] * 5
+    crf = CRF(rho1=0.01, label_parts="ud").fit(X, [["NOUN"], ["NOUN|s"], ["ADJ|s"], ["X"]] * 5)
+    shown = crf.model_.explain(top=None)
+    assert sum(map(len, shown.weights.values())) == shown.summary["active_unigram"]
+
+
+def test_parts_that_are_none_are_told(program, tmp_path):
+    (tmp_path / "d.txt").write_text("a A|x\nb B|x\n\n")
+    (tmp_path / "template").write_text("U:%x[0,0]\n")
+    done = program("train", "-m", "m.safetensors", "-t", "template", "--label-parts", "/", "d.txt")
+    assert "--label-parts /: no part is shared by some labels and not by all" in done.err
+
+
+def test_dense_columns_and_parts_are_refused():
+    crf, *_ = trained()
+    columns = DenseColumns(np.zeros(1), np.ones(1))
+    with pytest.raises(InputError, match="expected none with dense columns"):
+        Model(crf.model_.vocabulary, crf.model_.features, crf.model_.w, label_parts=PARTS, dense=columns)
 
 
 def test_bad_parts_in_a_file():

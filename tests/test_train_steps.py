@@ -26,14 +26,20 @@ def files(tmp_path, monkeypatch, capsys):
     return program
 
 
+def defaults(parameters):
+    """By name; what makes the parts of labels has a name of its own."""
+    found = {name: parameter.default for name, parameter in parameters.items()}
+    return {**found, "label_parts": found["parts"]}
+
+
 def test_options_of_fit_are_those_of_the_library():
-    parameters = signature(fit).parameters
-    assert asdict(FitOptions()) == {field.name: parameters[field.name].default for field in fields(FitOptions)}
+    known = defaults(signature(fit).parameters)
+    assert asdict(FitOptions()) == {field.name: known[field.name] for field in fields(FitOptions)}
 
 
 def test_options_of_a_path_are_those_of_the_library():
-    parameters = {**signature(fit).parameters, **signature(sparsecrf.path.path).parameters}
-    assert asdict(PathOptions()) == {field.name: parameters[field.name].default for field in fields(PathOptions)}
+    known = defaults({**signature(fit).parameters, **signature(sparsecrf.path.path).parameters})
+    assert asdict(PathOptions()) == {field.name: known[field.name] for field in fields(PathOptions)}
 
 
 @pytest.mark.parametrize(

@@ -262,6 +262,9 @@ void FeatureSet::check_fits(const Corpus& corpus) const {
         throw InputError(message("expected a corpus of ", n_labels, " labels and ", n_attributes, " attributes, found ",
                                  corpus.n_labels, " and ", corpus.n_attributes));
     }
+    if (parts != nullptr && corpus.n_dense > 0) {
+        throw InputError("features: expected whole labels for dense columns, found labels with parts");
+    }
 }
 
 void FeatureSet::check_pairs_at_most(const char* who) const {

@@ -85,6 +85,8 @@ def check_order(order: int | None, factor: float, penalty: str, solver: str, rho
 
     if order != ORDER:
         check_longer(order, solver, rho1)
+    if factor != ORDER_FACTOR and order == ORDER:
+        raise typer.BadParameter(f"expected --order above 2 with it, found {order}", param_hint="--order-factor")
     if factor != ORDER_FACTOR and penalty != PENALTY:
         raise typer.BadParameter(f"expected 1 with --penalty {penalty}, found {factor:g}", param_hint="--order-factor")
 

@@ -210,6 +210,11 @@ def train(
     warm = None if run.init is None else Model.load(run.init)
     with read(inputs, run, warm, threads=fitting.threads, quiet=shown.quiet) as labelled:
         parts = labelled.label_parts(fitting.label_parts)
+        if fitting.label_parts is not None and parts is None:
+            say(
+                f"--label-parts {fitting.label_parts}: no part is shared by some labels and not by all",
+                quiet=shown.quiet,
+            )
         data = TrainingData(
             labelled.corpus,
             observed_only=fitting.observed_only,

@@ -171,7 +171,7 @@ def _ask(question: Callable[..., Answer], k: int, shard: Shard, *arguments: Any)
 
 def _aligned(value: Any) -> Any:
     """The same with numbers at addresses that the core can read: those of arrays in a message may be odd."""
-    if isinstance(value, tuple):
+    if type(value) is tuple:
         return tuple(map(_aligned, value))
     return np.require(value, requirements="A") if isinstance(value, np.ndarray) else value
 

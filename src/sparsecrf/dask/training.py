@@ -15,7 +15,7 @@ from sparsecrf.dask.partitions import How
 from sparsecrf.defaults import SOLVER
 from sparsecrf.encoding.encode import encode_files
 from sparsecrf.encoding.formats import format_named
-from sparsecrf.encoding.label_parts import AskedParts
+from sparsecrf.encoding.label_parts import AskedParts, check_asked
 from sparsecrf.encoding.template import Template, ngram_attributes
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.model import Model
@@ -65,13 +65,15 @@ def train(
     """
     if solver not in OVER_SHARDS:
         raise InputError(f"solver: expected {' or '.join(OVER_SHARDS)} for data on a cluster, found {solver!r}")
+    if label_parts is not None:
+        check_asked(label_parts)
     if template is not None:
         template = Template.of(template)
     cluster = Cluster(client, timeout)
     how = How(template, bigrams, start, missing, format_named(format))
     data = encode(cluster, X, y, sample_weight, how, threads)
-    parts = data.label_parts(label_parts)
     try:
+        parts = data.label_parts(label_parts)
         found = fit(
             data.shards,
             solver=solver,

@@ -2,7 +2,7 @@
 
 A unigram feature is of an attribute and a label, (x, y), or of an attribute and a part, (x, j); the score of a label is
 the sum of its own weights and those of its parts. A part that only one label has would be that label again, and one
-that all labels have would change nothing: neither is kept.
+that all labels have would change nothing: neither is kept. A part that is called like a label has its name in brackets.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class LabelParts(NamedTuple):
     def of(cls, labels: Iterable[str], asked: AskedParts) -> LabelParts | None:
         """As asked, of these labels; None if no part is shared by some of them and not by all."""
         found: dict[str, list[int]] = {}
-        n_labels, parts_of = 0, _function(asked)
+        labels, parts_of = list(labels), _function(asked)
+        n_labels = len(labels)
         for y, label in enumerate(labels):
-            n_labels += 1
             for part in dict.fromkeys(_checked(parts_of(label), label)):
                 found.setdefault(part, []).append(y)
         shared = {part: having for part, having in found.items() if 1 < len(having) < n_labels}
@@ -42,7 +42,7 @@ class LabelParts(NamedTuple):
         for j, having in enumerate(shared.values()):
             for y in having:
                 rows[y].append(j)
-        return cls(tuple(shared), tuple(map(tuple, rows))) if shared else None
+        return cls(_names(shared, {*labels}), tuple(map(tuple, rows))) if shared else None
 
     @property
     def core(self) -> Rows:
@@ -75,9 +75,25 @@ class LabelParts(NamedTuple):
             raise InputError(f"{source}: expected names and rows of parts of labels, found {str(record)[:80]}")
         assert names is not None
         assert rows is not None
+        if len({*names}) < len(names) or any(len({*row}) < len(row) for row in rows):
+            raise InputError(
+                f"{source}: parts of labels: expected each name once, and each part of a label, found twice"
+            )
         if not all(0 <= j < len(names) for row in rows for j in row):
             raise InputError(f"{source}: parts of labels: expected numbers from 0 to {len(names) - 1}, found others")
         return cls(tuple(names), tuple(tuple(row) for row in rows))
+
+
+def _names(parts: Iterable[str], labels: set[str]) -> tuple[str, ...]:
+    """Of parts, none of which is called like a label, nor like another: in brackets where need be."""
+    taken = labels.copy()
+    made = []
+    for part in parts:
+        while part in taken:
+            part = f"[{part}]"
+        taken.add(part)
+        made.append(part)
+    return tuple(made)
 
 
 def _are(values: Any, kind: type) -> bool:

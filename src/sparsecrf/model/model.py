@@ -58,6 +58,8 @@ class Model:
             )
         if (0 if label_parts is None else len(label_parts.names)) != features.n_parts:
             raise InputError(f"label_parts: expected the {features.n_parts} of the features, found others")
+        if label_parts is not None and dense is not None:
+            raise InputError("label_parts: expected none with dense columns, found some")
         self.vocabulary = vocabulary.freeze()
         self.features = features
         self.template = template

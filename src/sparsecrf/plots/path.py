@@ -219,11 +219,13 @@ class PathDisplay(Display):
 
 
 def _largest(path: Path, n: int) -> tuple[Any, Floats]:
-    """The numbers of the n features with the largest size on the path, the largest first, and their weights there."""
-    numbers = np.unique(np.concatenate([found.numbers for found in path]))
+    """The numbers of the n features with the largest size on the path, the largest first, and their weights there;
+    without label n-grams, which each fit numbers by itself."""
+    pairs = [len(found.numbers) - found.n_ngram for found in path]
+    numbers = np.unique(np.concatenate([found.numbers[:m] for found, m in zip(path, pairs, strict=True)]))
     weights = np.zeros((len(numbers), len(path)))
-    for k, found in enumerate(path):
-        weights[np.searchsorted(numbers, found.numbers), k] = found.w
+    for k, (found, m) in enumerate(zip(path, pairs, strict=True)):
+        weights[np.searchsorted(numbers, found.numbers[:m]), k] = found.w[:m]
     order = np.argsort(-np.abs(weights).max(axis=1), kind="stable")[:n]
     return numbers[order], weights[order]
 

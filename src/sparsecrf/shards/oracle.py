@@ -44,10 +44,11 @@ class Known:
         parts: tuple[int, Numbers, NDArray[np.int32]] | None = None,
     ) -> None:
         # Aligned: arrays in a message from another process need not be.
-        aligned: Numbers = np.require(numbers, requirements="A")
-        self._numbers: tuple[int, int, Numbers] | None = (n_labels, n_attributes, aligned)
-        self._ngrams = ngrams  # with the last numbers, in their order
-        self._parts = parts  # of labels: how many, and rows
+        self._numbers: tuple[int, int, Numbers] | None = (n_labels, n_attributes, _aligned(numbers))
+        # With the last numbers, in their order.
+        self._ngrams = None if ngrams is None else Ngrams(*map(_aligned, ngrams))
+        # Of labels: how many, and rows.
+        self._parts = None if parts is None else (parts[0], _aligned(parts[1]), _aligned(parts[2]))
         self._features: FeatureSet | None = None
 
     @classmethod
@@ -79,6 +80,10 @@ class Known:
         # Of the set that will be made: rows by attribute, a label or pair for each feature.
         X, K = self._numbers[1:] if self._numbers is not None else (self.features.n_attributes, self.features)
         return object.__sizeof__(self) + 16 * X + 8 * len(K)
+
+
+def _aligned(array: Any) -> Any:
+    return np.require(array, requirements="A")
 
 
 def _sent(parts: LabelParts | None) -> tuple[int, Numbers, NDArray[np.int32]] | None:

@@ -130,15 +130,15 @@ def _state(objective: Objective, state: Any, arrays: Mapping[str, NDArray[Any]])
     make no sense."""
 
     def vectors(prefix: str, *names: str) -> list[NDArray[Any]]:
-        """Numbers of features, and arrays with a value for each of them (G: two)."""
+        """Numbers of features, and arrays with a value for each of them (G: two, or one that stands for both)."""
         numbers = arrays[f"{prefix}numbers"]
         if numbers.dtype != np.int64 or numbers.ndim != 1:
             raise TypeError(f"{prefix}numbers: {numbers.dtype}{list(numbers.shape)}")
         found = [numbers, *(arrays[prefix + name] for name in names)]
         for name, array in zip(names, found[1:], strict=True):
-            expected = (2, *numbers.shape) if name == "G" else numbers.shape
-            if array.dtype != np.float64 or array.shape != expected:
-                raise TypeError(f"{prefix}{name}: {array.dtype}{list(array.shape)} for {list(expected)}")
+            expected = [(1, *numbers.shape), (2, *numbers.shape)] if name == "G" else [numbers.shape]
+            if array.dtype != np.float64 or array.shape not in expected:
+                raise TypeError(f"{prefix}{name}: {array.dtype}{list(array.shape)} for {list(expected[-1])}")
         return found
 
     numbers, w, g = vectors("", "w", "g")

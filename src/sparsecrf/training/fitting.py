@@ -114,7 +114,8 @@ def fit(
     those of the given numbers (ascending). With an `order` above 2, features have up to so many labels (None: no
     limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition longer label
     n-grams, too; for the solvers auto, owlqn, lbfgs and fista and rho1 > 0. rho1 of an n-gram is multiplied by
-    `order_factor` (>= 1) for each of its labels beyond two. With `parts` of labels (`LabelParts.of`), there are
+    `order_factor` (>= 1) for each of its labels beyond two; there are none with order 2.
+    With `parts` of labels (`LabelParts.of`), there are
     features of an attribute and a part, which all labels with that part share; not for the solvers sbcd and cd. `init`
     starts from another fit for the same labels and attributes, or from `weights_in` of a model.
     `callback` gets the fields of a `Record` at every
@@ -170,6 +171,8 @@ def fit(
     objective.heartbeat = heartbeat
     if isinstance(init, Fit):
         check_same_vocabulary("init", init.corpus, corpus)
+        if init.parts != prepared.parts:
+            raise InputError("init: expected a fit with the same parts of labels, found one with others")
     held_out = _dev(corpus, dev, patience, threads, stop_window, stop_eps, prepared)
     keeper = resumed = None
     if checkpoint is not None:

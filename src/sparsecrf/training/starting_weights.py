@@ -27,6 +27,8 @@ class Weights:
 
 def weights_in(model: Model, vocabulary: Vocabulary, parts: LabelParts | None = None) -> Weights:
     """The weights of a model by the ids of another vocabulary and of other parts, as far as these have the names."""
+    if parts is None:
+        model = model.without_parts()
     n_parts = 0 if parts is None else len(parts.names)
     numbering = Numbering(len(vocabulary.labels), len(vocabulary.attributes), n_parts)
     features, n_unigram = model.features, model.features.n_unigram

@@ -13,6 +13,7 @@ function showSummary() {
     ["Labels", count(summary.labels)],
     ["Attributes with a weight", count(summary.attributes)],
     ["Weights of labels", count(summary.active_unigram)],
+    ...(summary.active_part ? [["of which are of parts", count(summary.active_part)]] : []),
     ["Weights of label pairs", count(summary.active_bigram)],
     ...(summary.active_ngram ? [["Weights of longer strings", count(summary.active_ngram)]] : []),
     ["Start label", summary.start ? "yes" : "no"],

@@ -35,7 +35,9 @@ _SAMPLE = 1000  # sequences on which a first step size is tried
 _MOST_PASSES = 10  # over a sample that is smaller
 _FIRST_EXPONENT, _EXPONENTS = -3, 60  # of the powers of two that are tried: the first, the largest
 _WARM_EPOCHS, _WARM_EPOCHS_L2, _WARM_SAMPLE, _WARM_DECAY = 2, 3, 250, 1.0
-_WARM_AT_ONCE = 8  # with 16, smaller steps are chosen on CoNLL-2003, and two epochs end 14 % higher (NOTES.md)
+_WARM_AT_ONCE = (
+    8  # with 16, smaller steps are chosen on CoNLL-2003, and two epochs end 14 % higher (benchmarks/NOTES.md)
+)
 
 
 class _Stochastic:
