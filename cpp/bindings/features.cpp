@@ -1,10 +1,12 @@
 #include "core/corpus/features.hpp"
 
-#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <tuple>
 
 #include "arrays.hpp"
@@ -13,6 +15,11 @@
 
 namespace sparsecrf::bindings {
 namespace {
+
+// A copy that no Python object owns: sets of features come and go without the GIL.
+std::shared_ptr<const LabelParts> shared(const LabelParts* parts) {
+    return parts == nullptr ? nullptr : std::make_shared<const LabelParts>(*parts);
+}
 
 // The attribute of every feature, from the row pointers.
 Result<std::int32_t, 1> row_of_each(const std::vector<std::int64_t>& ptr) {
@@ -105,8 +112,8 @@ void bind_features(nb::module_& m) {
         .def_static(
             "from_numbers",
             [](std::int64_t n_labels, std::int64_t n_attributes, Array1<std::int64_t> numbers, const NgramTable* ngrams,
-               std::shared_ptr<LabelParts> parts) {
-                return FeatureSet::from_numbers(n_labels, n_attributes, view(numbers), ngrams, std::move(parts));
+               const LabelParts* parts) {
+                return FeatureSet::from_numbers(n_labels, n_attributes, view(numbers), ngrams, shared(parts));
             },
             nb::arg("n_labels"), nb::arg("n_attributes"), nb::arg("numbers").noconvert(),
             nb::arg("ngrams").none() = nb::none(), nb::arg("parts").none() = nb::none(),
@@ -116,23 +123,24 @@ void bind_features(nb::module_& m) {
             "numbers", [](const FeatureSet& f) { return copy<std::int64_t>(f.numbers()); }, nb::rv_policy::move)
         .def_static(
             "observed",
-            [](const Corpus& corpus, std::shared_ptr<LabelParts> parts, bool zeros) {
-                return FeatureSet::observed(corpus, std::move(parts), zeros);
+            [](const Corpus& corpus, const LabelParts* parts, bool zeros) {
+                return FeatureSet::observed(corpus, shared(parts), zeros);
             },
             nb::arg("corpus"), nb::arg("parts").none() = nb::none(), nb::kw_only(), nb::arg("zeros") = false,
             nb::call_guard<WithoutGil>(),
             "The features that occur on the labelled paths. `zeros`: even if their value is 0 wherever they do.")
         .def_static(
             "all_virtual",
-            [](const Corpus& corpus, std::shared_ptr<LabelParts> parts) {
-                return FeatureSet::all_virtual(corpus, std::move(parts));
+            [](const Corpus& corpus, const LabelParts* parts) {
+                return FeatureSet::all_virtual(corpus, shared(parts));
             },
             nb::arg("corpus"), nb::arg("parts").none() = nb::none(), nb::call_guard<WithoutGil>(),
             "Every label, part and label pair of every attribute that occurs.")
         .def_ro("n_labels", &FeatureSet::n_labels)
         .def_ro("n_attributes", &FeatureSet::n_attributes)
         .def_prop_ro("n_parts", [](const FeatureSet& f) { return f.n_cells() - f.n_labels; })
-        .def_prop_ro("parts", [](const FeatureSet& f) { return std::const_pointer_cast<LabelParts>(f.parts); })
+        .def_prop_ro("parts",
+                     [](const FeatureSet& f) { return f.parts == nullptr ? std::nullopt : std::optional(*f.parts); })
         .def_prop_ro("n_unigram", &FeatureSet::n_unigram)
         .def_prop_ro("n_bigram", &FeatureSet::n_bigram)
         .def_prop_ro("n_ngram", &FeatureSet::n_ngram)
