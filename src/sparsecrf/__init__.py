@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sparsecrf.encoding.formats.conllu import read_conllu
     from sparsecrf.encoding.formats.json_lines import read_jsonl
     from sparsecrf.encoding.formats.token_lines import read_tokens
+    from sparsecrf.encoding.label_parts import LabelParts
     from sparsecrf.encoding.resources import Resource
     from sparsecrf.encoding.template import Template
     from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
@@ -36,6 +37,7 @@ _HOME = {
     "Fit": "training",
     "FeatureGroups": "training",
     "InputError": "_core",
+    "LabelParts": "encoding.label_parts",
     "Model": "model",
     "Resource": "encoding.resources",
     "Template": "encoding.template",
@@ -61,6 +63,7 @@ __all__ = [
     "FeatureGroups",
     "Fit",
     "InputError",
+    "LabelParts",
     "Model",
     "Resource",
     "Template",
