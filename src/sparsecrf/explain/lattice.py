@@ -45,8 +45,9 @@ class Lattice:
         first = self._numbering.unigram(self.unigram_id.astype(np.int64), 0)
         rows = self._rows(first, self._numbering.cells)
         mu, parts = rows[:, : self.n_labels], self._features.parts
-        for y in range(0 if parts is None else self.n_labels):
-            mu[:, y] += rows[:, [self.n_labels + j for j in parts.of(y)]].sum(axis=1)
+        if parts is not None:
+            for y in range(self.n_labels):
+                mu[:, y] += rows[:, np.array(parts.of(y), dtype=np.intp) + self.n_labels].sum(axis=1)
         return mu
 
     def lam(self, path: NDArray[np.int32]) -> FloatArray:
