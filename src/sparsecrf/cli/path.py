@@ -188,8 +188,7 @@ class _Models:
         if self.score.name != CHUNKS:
             return point.error, None
         found, dev = point.fit, self.read.dev
-        ngrams, rows = found.ngrams.table(dev.n_labels), None if found.parts is None else found.parts.core
-        error = token_error(dev, found.numbers, found.w, threads=self.threads, ngrams=ngrams, part_rows=rows)
+        error = token_error(dev, found.numbers, found.w, threads=self.threads, **found.tables())
         return error, 100 - point.error
 
     def falling(self) -> list[Point]:

@@ -191,17 +191,13 @@ class Model:
         w, scale = rounded(self.w, kind)
         before = self.training.get(RECORD, {}).get("error", 0.0)  # if this model was rounded itself
         record = {"weights": kind, "error": before + float(np.abs(w - self.w).max(initial=0.0))}
-        made = Model(
-            self.vocabulary,
-            self.features,
-            w,
-            template=self.template,
-            n_columns=self.n_columns,
-            training={**self.training, RECORD: record},
-            dense=self.dense,
-            label_parts=self.label_parts,
-        )
-        return made, scale
+        return self._with(w=w, training={**self.training, RECORD: record}), scale
+
+    def _with(self, **changed: Any) -> Model:
+        """The same model but for what is given: as for the constructor, and `features` and `w`."""
+        own = {"features": self.features, "w": self.w, "template": self.template, "n_columns": self.n_columns}
+        own |= {"training": self.training, "dense": self.dense, "label_parts": self.label_parts}
+        return Model(self.vocabulary, **{**own, **changed})
 
     def compacted(self) -> Model:
         """The same model without weights that are zero and attributes that have none: what a file keeps.
@@ -214,23 +210,17 @@ class Model:
     def scaled(self, factor: float) -> Model:
         """The model with all weights multiplied by a number: the larger it is, the surer the model. If it is above 0,
         the best labels stay as they are."""
-        return Model(
-            self.vocabulary,
-            self.features,
-            factor * self.w,
-            template=self.template,
-            n_columns=self.n_columns,
-            training=self.training,
-            dense=self.dense,
-            label_parts=self.label_parts,
-        )
+        return self._with(w=factor * self.w)
 
     def without_parts(self) -> Model:
         """The same model with the weights of parts of labels added to those of the labels that have them: its answers
         are the same, probabilities to rounding. Itself, if labels have no parts."""
-        from sparsecrf.model.whole_labels import without_parts
+        if self.label_parts is None:
+            return self
+        from sparsecrf.model.whole_labels import whole_labels
 
-        return without_parts(self)
+        features, w = whole_labels(self.features, self.w)
+        return self._with(features=features, w=w, label_parts=None)
 
     def _parts(self) -> Parts:
         """What a file keeps: weights that are not zero, and the attributes that have one."""

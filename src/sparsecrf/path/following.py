@@ -283,9 +283,7 @@ def _neighbour(known: Mapping[float, Any], rho1: float) -> Any:
 
 
 def _error(corpus: Corpus, found: Fit, error: ErrorRate, threads: int) -> float:
-    ngrams, parts = found.ngrams.table(corpus.n_labels), found.parts
-    rows = None if parts is None else parts.core
-    labels = best_labels(corpus, found.numbers, found.w, threads=threads, ngrams=ngrams, part_rows=rows)
+    labels = best_labels(corpus, found.numbers, found.w, threads=threads, **found.tables())
     return error(corpus, labels)
 
 

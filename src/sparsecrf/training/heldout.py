@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,18 +37,9 @@ def wrong_tokens(corpus: Corpus, predicted: Labels) -> float:
     return 100.0 * float(np.mean(predicted != corpus.labels))
 
 
-def token_error(
-    corpus: Corpus,
-    numbers: Numbers,
-    w: Floats,
-    *,
-    threads: int = 0,
-    ngrams: NgramTable | None = None,
-    part_rows: LabelParts | None = None,
-) -> float:
-    """Percentage of tokens whose best label is wrong."""
-    found = best_labels(corpus, numbers, w, threads=threads, ngrams=ngrams, part_rows=part_rows)
-    return wrong_tokens(corpus, found)
+def token_error(corpus: Corpus, numbers: Numbers, w: Floats, **how: Any) -> float:
+    """Percentage of tokens whose best label is wrong; `how` as for `best_labels`."""
+    return wrong_tokens(corpus, best_labels(corpus, numbers, w, **how))
 
 
 def check_same_vocabulary(what: str, found: Corpus | Shards, expected: Corpus | Shards) -> None:

@@ -90,8 +90,7 @@ class Fit:
 
         vocabulary = vocabulary.first(self.corpus.n_labels, self.corpus.n_attributes)
         Y, X = self.corpus.n_labels, self.corpus.n_attributes
-        part_rows = None if self.parts is None else self.parts.core
-        features = FeatureSet.from_numbers(Y, X, self.numbers, self.ngrams.table(Y), part_rows)
+        features = FeatureSet.from_numbers(Y, X, self.numbers, *self.tables().values())
         return Model(
             vocabulary,
             features,
@@ -101,6 +100,11 @@ class Fit:
             training=self.training_record(),
             label_parts=self.parts,
         )
+
+    def tables(self) -> dict[str, Any]:
+        """What the numbers of the features refer to, as `heldout.best_labels` takes it: n-grams, parts of labels."""
+        part_rows = None if self.parts is None else self.parts.core
+        return {"ngrams": self.ngrams.table(self.corpus.n_labels), "part_rows": part_rows}
 
     def _group_record(self) -> dict[str, Any]:
         """What a model file keeps of the groups."""
