@@ -164,6 +164,37 @@ def test_daemon_threads_end_quietly_after_ctrl_c():
     assert finish(process) == ["interrupted"]
 
 
+@pytest.mark.parametrize("argument", ["scale", "q"])
+def test_a_daemon_thread_ends_quietly_where_an_argument_runs_python(argument):
+    """The thread comes back from its sleep while the interpreter ends, which `Last` makes long enough."""
+    script = f"""
+        import numpy as np
+        from sparsecrf import _core
+        inside = threading.Event()
+
+        class Number:
+            def __float__(self):
+                inside.set()
+                time.sleep(0.2)
+
+        class Array:
+            def __dlpack__(self, **_):
+                inside.set()
+                time.sleep(0.2)
+
+        class Last:
+            def __del__(self, sleep=time.sleep):
+                sleep(0.6)
+
+        arguments = dict(q=np.zeros(1, np.int16), scale=1.0)
+        arguments["{argument}"] = Number() if "{argument}" == "scale" else Array()
+        sys.modules["last"] = Last()  # goes when the interpreter has begun to end
+        threading.Thread(target=_core.unpack_weights, kwargs=arguments, daemon=True).start()
+        print(inside.wait(10))
+    """
+    assert finish(start(script)) == ["True"]
+
+
 @pytest.mark.parametrize("before", ["", "import sparsecrf._core"], ids=["first", "after the main interpreter"])
 def test_a_subinterpreter_is_refused(before):
     script = f"""

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <exception>
 #include <thread>
 
 #include "core/base/spin.hpp"
@@ -29,11 +31,23 @@ void wait_for_holder() noexcept {
     }
 }
 
+// ---- What C++ did before when it could not go on, and what it does now.
+std::terminate_handler terminate_before = nullptr;
+
+[[noreturn]] void terminate_or_sleep() {
+    // The unwinding of a thread that the interpreter ends is no exception of C++.
+    if (!Py_IsInitialized() && !std::current_exception()) sleep_until_the_end();
+    if (terminate_before != nullptr) terminate_before();
+    std::abort();
+}
+
 }  // namespace
 
 void sleep_until_the_end() noexcept {
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
+
+void sleep_instead_of_terminating() noexcept { terminate_before = std::set_terminate(terminate_or_sleep); }
 
 WithoutGil::WithoutGil() noexcept {
     PyThreadState* const me = PyThreadState_Get();

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "core/simd/kernels.hpp"
+#include "gil.hpp"
 
 namespace nb = nanobind;
 using namespace sparsecrf;
@@ -35,6 +36,7 @@ NB_MODULE(_core, m) {
     // Whatever is alive when the interpreter ends (an exception that somebody keeps is enough) is no news to a user.
     nb::set_leak_warnings(false);
 #endif
+    bindings::sleep_instead_of_terminating();
     m.doc() = "Exact inference for sparse linear-chain conditional random fields.";
     const nb::exception<InputError> input_error(m, "InputError", PyExc_ValueError);
     input_error.attr("__doc__") =
