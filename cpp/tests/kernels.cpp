@@ -86,6 +86,9 @@ std::vector<double> results(const Kernels& k, int n, int rows, std::uint64_t see
     keep(v);
     keep(p);
     all.push_back(k.dot(e.data(), sum.data(), n));
+    double slope, curvature;
+    k.excess(sum.data(), rights[0].data(), e.data(), 1e-3, n, &slope, &curvature);
+    all.insert(all.end(), {slope, curvature});
     k.axpy(0.7, e.data(), n, sum.data());
     keep(sum);
     k.axpy_variance(0.7, alpha.data(), n, sum.data());

@@ -14,6 +14,13 @@
 
 namespace sparsecrf {
 
+// How many of n items a thread takes at a time where some may cost much more than others: one if there are few. Where
+// there are many, to ask for each would cost more than what a last one that is late does.
+inline int items_at_a_time(std::int64_t n, int threads) {
+    constexpr std::int64_t kTimes = 16, kMost = 32;
+    return static_cast<int>(std::clamp<std::int64_t>(n / (kTimes * threads), 1, kMost));
+}
+
 // Calls body(thread, i) for 0 <= i < n, `chunk` items at a time, 0 <= thread < threads. The exception of the smallest i
 // is thrown again.
 template <class Body>

@@ -72,7 +72,8 @@ void Potentials::assign(const FeatureSet& features, std::span<const double> w, c
     keep_zeros_ = keep_zeros;
     if (corpus_.n_dense > 0) dense_.assign(corpus_, features, w);
     tabulate_unigrams();
-    parallel_for(static_cast<std::int64_t>(transitions_.size()), threads_, 1, [&](int thread, std::int64_t list) {
+    const auto n_lists = static_cast<std::int64_t>(transitions_.size());
+    parallel_for(n_lists, threads_, items_at_a_time(n_lists, threads_), [&](int thread, std::int64_t list) {
         tabulate_transition(static_cast<std::uint32_t>(list), scratch_[static_cast<std::size_t>(thread)]);
     });
 }

@@ -21,6 +21,24 @@ constexpr double kSafeAlpha = 1e-200;
 // A corrected cell smaller than this share of what it was has lost digits and is summed again.
 constexpr double kCancelled = 0x1p-10;
 
+// sum_t log c_t with few logarithms: of products, each taken before it could leave the range of numbers.
+class SumOfLogs {
+   public:
+    void add(double c, CompensatedSum& sum) {
+        if (!inside(c)) return sum.add(std::log(c));
+        product_ *= c;
+        if (!inside(product_)) finish(sum);
+    }
+    void finish(CompensatedSum& sum) {
+        sum.add(std::log(product_));
+        product_ = 1.0;
+    }
+
+   private:
+    static bool inside(double x) { return x > 0x1p-400 && x < 0x1p400; }
+    double product_ = 1.0;
+};
+
 }  // namespace
 
 Recursion::Recursion(const Potentials& potentials, bool keep_zero_pairs)
@@ -93,6 +111,7 @@ bool Recursion::forward_linear(Lattice& lattice) {
     const bool constrained = lattice.fixed != nullptr || lattice.allowed != nullptr;
     const bool ngrams = lattice.ngrams.any();
     CompensatedSum log_z;
+    SumOfLogs logs;
     for (std::int64_t t = 0; t < lattice.length; ++t) {
         const std::int64_t position = lattice.first + t;
         const Transition& transition = potentials_.transition(position);
@@ -131,8 +150,10 @@ bool Recursion::forward_linear(Lattice& lattice) {
                 if (alpha[y] > 0.0 && alpha[y] < kSafeAlpha) return false;
             }
         }
-        log_z.add(std::log(c) + high);
+        log_z.add(high);
+        logs.add(c, log_z);
     }
+    logs.finish(log_z);
     lattice.log_z = log_z.value();
     return true;
 }

@@ -40,6 +40,11 @@ struct Kernels {
     // sum_j x[j] y[j]
     double (*dot)(const double* x, const double* y, int n);
 
+    // With z = x + s y and S(z) = z - bound above the bound, z + bound below -bound, 0 between:
+    // slope = sum_j S(z[j]) y[j], curvature = sum of y[j]^2 where S(z[j]) is not 0
+    void (*excess)(const double* x, const double* y, const double* bound, double s, int n, double* slope,
+                   double* curvature);
+
     // x[j] += sum_r f[r] y[r][j], in the order of r;  y: n row pointers, j < stride
     void (*sum_rows)(const double* f, const double* const* y, int n, int stride, double* x);
 

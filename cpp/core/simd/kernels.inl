@@ -229,6 +229,24 @@ double dot(const double* x, const double* y, int n) {
     return reduce(acc);
 }
 
+void excess(const double* x, const double* y, const double* bound, double s, int n, double* slope, double* curvature) {
+    const Vec zero = broadcast(0.0), factor = broadcast(s);
+    Vec slopes[kParts], curvatures[kParts];
+    SPARSECRF_UNROLL
+    for (int k = 0; k < kParts; ++k) slopes[k] = curvatures[k] = zero;
+    for (int j = 0; j < n; j += kLanes) {
+        SPARSECRF_UNROLL
+        for (int k = 0; k < kParts; ++k) {
+            const Vec b = load(bound + j + k * L), d = load(y + j + k * L), z = load(x + j + k * L) + factor * d;
+            const Vec above = z - b, below = z + b, square = d * d;
+            slopes[k] += (select(above > zero, above, zero) + select(below < zero, below, zero)) * d;
+            curvatures[k] += select(above > zero, square, zero) + select(below < zero, square, zero);
+        }
+    }
+    *slope = reduce(slopes);
+    *curvature = reduce(curvatures);
+}
+
 // NV vectors of x stay in registers while all rows are added to them.
 template <int NV>
 void sum_rows_tile(const double* f, const double* const* y, int n, int j0, double* x) {
@@ -281,6 +299,7 @@ const Kernels& table() {
                                      backward_finish,
                                      range,
                                      dot,
+                                     excess,
                                      sum_rows,
                                      axpy,
                                      axpy_variance};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/parallel.hpp"
+#include "core/base/shares.hpp"
 #include "core/inference/cost_model.hpp"
 #include "core/inference/recursion.hpp"
 
@@ -112,8 +113,11 @@ void BaseExpectations::begin(bool curvature) {
 void BaseExpectations::add(const Potentials& potentials, const Block& block, BlockRows& rows) {
     const auto n_inner = static_cast<std::int64_t>(block.inner.keys.size());
     const auto n_start = static_cast<std::int64_t>(block.start.keys.size());
+    const auto each = [&](std::int64_t n, auto body) {
+        parallel_for(n, threads_, items_at_a_time(n, threads_), [&](int, std::int64_t k) { body(k); });
+    };
     for (const Occurrences* all : {&block.inner, &block.start}) {
-        parallel_for(static_cast<std::int64_t>(all->keys.size()), threads_, 1, [&](int, std::int64_t k) {
+        each(static_cast<std::int64_t>(all->keys.size()), [&](std::int64_t k) {
             if (lists_[all->keys[k]].n > 0) add_direct(potentials, all->keys[k], rows_of(*all, k), rows);
         });
     }
@@ -122,7 +126,7 @@ void BaseExpectations::add(const Potentials& potentials, const Block& block, Blo
     for (int power = 1; power <= (curvature_ ? 2 : 1); ++power) {
         if (power == 2) square(rows);
         double* target = (power == 1 ? product_ : product2_).data();
-        parallel_for(n_inner * slices, threads_, 1, [&](int, std::int64_t task) {
+        each(n_inner * slices, [&](std::int64_t task) {
             const std::int64_t k = task / slices;
             const int slice = static_cast<int>(task % slices);
             const List& list = lists_[block.inner.keys[k]];
@@ -130,7 +134,7 @@ void BaseExpectations::add(const Potentials& potentials, const Block& block, Blo
             add_products(list, rows_of(block.inner, k), rows, n_labels_ * slice / slices,
                          n_labels_ * (slice + 1) / slices, target + list.first);
         });
-        parallel_for(n_start, threads_, 1, [&](int, std::int64_t k) {
+        each(n_start, [&](std::int64_t k) {
             const std::uint32_t list = block.start.keys[k];
             if (lists_[list].n > 0) add_start(list, rows_of(block.start, k), rows, target + lists_[list].first);
         });
@@ -247,28 +251,46 @@ void BaseExpectations::square(BlockRows& rows) const {
     });
 }
 
+// E_list o product + direct, and the same of squares.
+void BaseExpectations::complete(std::uint32_t list, const Potentials& potentials) {
+    const List& of = lists_[list];
+    const Transition& transition = potentials.transition_of_list(list);
+    const std::span<const std::uint32_t> pairs = pairs_.of(list);
+    const auto multiply = [&](double* x) { of.all_pairs ? transition.multiply(x) : transition.multiply(pairs, x); };
+    double* product = product_.data() + of.first;
+    multiply(product);
+    for (std::size_t c = 0; of.has_direct && c < of.n; ++c) product[c] += direct_[of.first + c];
+    if (!curvature_) return;
+    double* product2 = product2_.data() + of.first;
+    multiply(product2);
+    multiply(product2);
+    for (std::size_t c = 0; of.has_direct && c < of.n; ++c) product2[c] += direct2_[of.first + c];
+}
+
 // E[x, y', y] += v (E_list o product + direct) over the base lists that hold x.
 void BaseExpectations::finish(const Potentials& potentials, const FeatureSet& features, std::span<double> g,
                               std::span<double> h) {
-    const auto Yp = static_cast<std::size_t>(stride_);
+    const auto n_lists = static_cast<std::int64_t>(lists_.size());
+    parallel_for(n_lists, threads_, items_at_a_time(n_lists, threads_), [&](int, std::int64_t list) {
+        if (lists_[static_cast<std::size_t>(list)].n > 0) complete(static_cast<std::uint32_t>(list), potentials);
+    });
+    parallel_for(threads_, threads_, 1,
+                 [&](int, std::int64_t share) { finish_share(static_cast<std::size_t>(share), features, g, h); });
+}
+
+// The features of the attributes of one share.
+void BaseExpectations::finish_share(std::size_t share, const FeatureSet& features, std::span<double> g,
+                                    std::span<double> h) const {
+    const auto Yp = static_cast<std::size_t>(stride_), n_shares = static_cast<std::size_t>(threads_);
     const ListPool& pool = corpus_.base_lists;
     for (std::uint32_t list = 0; list < pool.size(); ++list) {
         const List& of = lists_[list];
         if (of.n == 0) continue;
-        const Transition& transition = potentials.transition_of_list(list);
-        const std::span<const std::uint32_t> pairs = pairs_.of(list);
-        const auto multiply = [&](double* x) { of.all_pairs ? transition.multiply(x) : transition.multiply(pairs, x); };
-        double* product = product_.data() + of.first;
-        double* product2 = curvature_ ? product2_.data() + of.first : nullptr;
-        multiply(product);
-        for (std::size_t c = 0; of.has_direct && c < of.n; ++c) product[c] += direct_[of.first + c];
-        if (curvature_) {
-            multiply(product2);
-            multiply(product2);
-            for (std::size_t c = 0; of.has_direct && c < of.n; ++c) product2[c] += direct2_[of.first + c];
-        }
+        const double* product = product_.data() + of.first;
+        const double* product2 = curvature_ ? product2_.data() + of.first : nullptr;
         for (std::int64_t e = pool.begin(list); e < pool.end(list); ++e) {
             const std::uint32_t x = pool.id(e);
+            if (share_of(x, n_shares) != share) continue;
             const double value = pool.value(e);
             const std::int64_t first = features.n_unigram() + features.bigram_ptr[x];
             const std::span<const std::uint32_t> row = features.bigram_pairs_of(x);
@@ -281,7 +303,7 @@ void BaseExpectations::finish(const Potentials& potentials, const FeatureSet& fe
                 for_each_pair(row, n_labels_,
                               [&](std::size_t k, std::size_t i, std::size_t y) { take(k, i * Yp + y); });
             } else {
-                for_each_place(row, pairs, take);
+                for_each_place(row, pairs_.of(list), take);
             }
         }
     }

@@ -48,6 +48,8 @@ class BaseExpectations {
     void add_direct(const Potentials& potentials, std::uint32_t list, std::span<const std::uint32_t> rows,
                     const BlockRows& block);
     void square(BlockRows& rows) const;
+    void complete(std::uint32_t list, const Potentials& potentials);
+    void finish_share(std::size_t share, const FeatureSet& features, std::span<double> g, std::span<double> h) const;
 
     const Corpus& corpus_;
     const BasePairs& pairs_;

@@ -13,7 +13,21 @@ namespace {
 
 // A position whose labels are surer than this adds nothing that matters, nor does a feature that is less likely there.
 constexpr double kSure = 1e-4, kUnlikely = 1e-5;
-constexpr std::int64_t kItemsAtOnce = 256;
+constexpr std::int64_t kItemsAtOnce = 256, kPartsOfThread = 4;
+
+// What is above the diagonal becomes what is below it, in squares that fit into the first-level cache.  [n, n]
+void mirror(std::span<double> h, std::size_t n, int threads) {
+    constexpr std::size_t kSide = 32;
+    const std::size_t n_squares = (n + kSide - 1) / kSide;
+    parallel_for(static_cast<std::int64_t>(n_squares), threads, 1, [&](int, std::int64_t below) {
+        const std::size_t first = static_cast<std::size_t>(below) * kSide, last = std::min(n, first + kSide);
+        for (std::size_t left = 0; left <= first; left += kSide) {
+            for (std::size_t b = left; b < std::min(n, left + kSide); ++b) {
+                for (std::size_t a = std::max(first, b + 1); a < last; ++a) h[b * n + a] = h[a * n + b];
+            }
+        }
+    });
+}
 
 }  // namespace
 
@@ -49,19 +63,19 @@ void BlockCurvature::sum(const Potentials& potentials, int every, int threads, s
             out.weight = item.weight;
             gather(recursion, lattice, out);
         });
-        // A row of H belongs to one thread, which adds to it in the order of the positions.
-        parallel_for(threads, threads, 1, [&](int, std::int64_t part) {
+        // A row of H belongs to one thread, which adds to it in the order of the positions. Some features fire far more
+        // often than others: there are more parts than threads.
+        const std::int64_t parts = threads == 1 ? 1 : kPartsOfThread * threads;
+        parallel_for(parts, threads, 1, [&](int, std::int64_t part) {
             const auto cut = [&](std::int64_t p) {  // rows have as many cells below the diagonal as their number
-                const double share = std::sqrt(static_cast<double>(p) / threads);
+                const double share = std::sqrt(static_cast<double>(p) / static_cast<double>(parts));
                 return static_cast<std::uint32_t>(share * static_cast<double>(size_));
             };
             for (std::int64_t k = 0; k < n; ++k)
                 add(firings[static_cast<std::size_t>(k)], cut(part), cut(part + 1), every, h);
         });
     }
-    for (std::size_t a = 0; a < size_; ++a) {
-        for (std::size_t b = 0; b < a; ++b) h[b * size_ + a] = h[a * size_ + b];
-    }
+    mirror(h, size_, threads);
 }
 
 void BlockCurvature::gather(Recursion& recursion, const Lattice& lattice, Firings& out) const {

@@ -185,17 +185,14 @@ double Oracle::pass(const Potentials& potentials, std::span<const double> weight
     std::vector<double> log_z(plan_.items.size());
     for (std::size_t b = 0; b < plan_.blocks.size(); ++b) {
         const Block& block = plan_.blocks[b];
-        rows.weight.clear();
-        rows.item.clear();
         rows.first_row.clear();
+        std::int64_t n_rows = 0;
         for (std::int64_t k = block.first_item; k < block.last_item; ++k) {
-            const Item& item = plan_.items[static_cast<std::size_t>(k)];
-            const double weight = weights[static_cast<std::size_t>(k)];
-            rows.first_row.push_back(static_cast<std::int64_t>(rows.weight.size()));
-            rows.weight.insert(rows.weight.end(), static_cast<std::size_t>(corpus_.length(item.sequence)), weight);
-            rows.item.insert(rows.item.end(), static_cast<std::size_t>(corpus_.length(item.sequence)),
-                             static_cast<std::uint32_t>(k - block.first_item));
+            rows.first_row.push_back(n_rows);
+            n_rows += corpus_.length(plan_.items[static_cast<std::size_t>(k)].sequence);
         }
+        rows.weight.resize(static_cast<std::size_t>(n_rows));
+        rows.item.resize(static_cast<std::size_t>(n_rows));
         parallel_for(block.last_item - block.first_item, threads_, 4, [&](int thread, std::int64_t local) {
             const auto k = static_cast<std::size_t>(block.first_item + local);
             const Item& item = plan_.items[k];
@@ -207,6 +204,9 @@ double Oracle::pass(const Potentials& potentials, std::span<const double> weight
             lattice.alpha = rows.alpha.data() + first_cell;
             lattice.v = rows.v.data() + first_cell;
             lattice.p = rows.p.data() + first_cell;
+            std::fill_n(rows.weight.begin() + static_cast<std::ptrdiff_t>(first_row), lattice.length, weights[k]);
+            std::fill_n(rows.item.begin() + static_cast<std::ptrdiff_t>(first_row), lattice.length,
+                        static_cast<std::uint32_t>(local));
             Recursion& recursion = recursions[static_cast<std::size_t>(thread)];
             recursion.forward(lattice);
             log_z[k] = lattice.log_z;

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "core/base/aligned.hpp"
 #include "core/base/lanes.hpp"
 #include "core/corpus/numbering.hpp"
+#include "core/simd/kernels.hpp"
 #include "core/training/item_runs.hpp"
 
 namespace sparsecrf {
@@ -28,6 +31,32 @@ double mixed_entropy_slope(double s, double h, double q) {
     constexpr double kTiny = 1e-300;
     return h + x_log_x(q) + (1.0 - q) * (std::log(std::max(1.0 - s + s * q, kTiny)) - std::log(std::max(s, kTiny)));
 }
+
+// The features of one sequence side by side.
+class OneSequence {
+   public:
+    void take(std::span<const std::uint32_t> place, std::span<const float> part, std::span<const double> rho1,
+              std::span<const double> G) {
+        const auto n = static_cast<std::size_t>(padded(static_cast<int>(place.size())));
+        for (AlignedVector<double>* x : {&G_, &part_, &rho1_}) x->assign(n, 0.0);
+        for (std::size_t e = 0; e < place.size(); ++e) {
+            G_[e] = G[place[e]];
+            part_[e] = part[e];
+            rho1_[e] = rho1[place[e]];
+        }
+    }
+
+    // Of |S(G + change part)|^2 / 2: derivative and curvature in `change`.
+    std::pair<double, double> excess(double change) const {
+        double slope, curvature;
+        kernels().excess(G_.data(), part_.data(), rho1_.data(), change, static_cast<int>(G_.size()), &slope,
+                         &curvature);
+        return {slope, curvature};
+    }
+
+   private:
+    AlignedVector<double> G_, part_, rho1_;
+};
 
 }  // namespace
 
@@ -193,6 +222,7 @@ void SequenceFactors::ascend(const FactorOptions& options, std::span<double> G) 
     const std::span<const double> rho1 = options.thresholds;
     double highest = bound(options, G);
     std::vector<double> best_s = s_, best_G(G.begin(), G.end());
+    OneSequence here;
     std::vector<char> resting(free_.size(), 0);  // stayed at s = 1 in the last sweep over all
     for (int sweep = 0; sweep < options.sweeps; ++sweep) {
         const bool all = sweep % kAllEvery == 0;
@@ -203,15 +233,10 @@ void SequenceFactors::ascend(const FactorOptions& options, std::span<double> G) 
             const std::vector<float>& part = value_[j];  // w_i g_i
             const double old = s_[i], weight = plan_.items[i].weight, q = own_[i];
             double s = old, low = 0.0, high = 1.0;
+            here.take(place, part, rho1, G);
             // Newton's method for the one factor, kept between the last points where D rose and fell.
             for (int step = 0; step < kNewtonSteps; ++step) {
-                double slope = 0.0, curvature = 0.0;
-                for (std::size_t e = 0; e < place.size(); ++e) {
-                    const double g = G[place[e]] + (s - old) * part[e], over = std::fabs(g) - rho1[place[e]];
-                    if (over <= 0.0) continue;
-                    slope += (g > 0.0 ? over : -over) * part[e];
-                    curvature += static_cast<double>(part[e]) * part[e];
-                }
+                auto [slope, curvature] = here.excess(s - old);
                 slope = weight * mixed_entropy_slope(s, entropy_[i], q) - slope / rho2;
                 if (s == 1.0 && slope >= 0.0) break;
                 (slope > 0.0 ? low : high) = s;
