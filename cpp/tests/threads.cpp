@@ -2,6 +2,7 @@
 // ThreadSanitizer (`make sanitize-thread`) and Valgrind (torture/valgrind.py).
 //
 //   threads [THREADS [SENTENCES]]
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <thread>
 
 #include "core/base/error.hpp"
+#include "core/base/in_turns.hpp"
 #include "core/base/parallel.hpp"
 #include "core/training/oracle.hpp"
 #include "core/training/sbcd.hpp"
@@ -108,11 +110,42 @@ void loops(int threads) {
     });
 }
 
+// The same of loops in turns: each step sees the items in their order, and after an error nobody waits for ever.
+void turns(int threads) {
+    together(threads, [threads] {
+        for (int round = 0; round < 300; ++round) {
+            std::vector<std::int64_t> order[2];
+            in_turns(40, threads, [&](int thread, std::int64_t i, Turn& turn) {
+                expect(0 <= thread && thread < threads, "a thread of the team");
+                for (std::vector<std::int64_t>& seen : order) turn([&] { seen.push_back(i); });
+            });
+            for (const std::vector<std::int64_t>& seen : order) {
+                expect(seen.size() == 40 && std::is_sorted(seen.begin(), seen.end()), "every item in its turn");
+            }
+            std::int64_t thrown = -1;
+            int after = 0;
+            try {
+                in_turns(40, threads, [&](int, std::int64_t i, Turn& turn) {
+                    if (i == 20 && round % 2 == 0) throw i;
+                    turn([&] {
+                        if (i == 20) throw i;
+                    });
+                    turn([&] { after += i > 20; });
+                });
+            } catch (std::int64_t i) {
+                thrown = i;
+            }
+            expect(thrown == 20 && after == 0, "the error, and nothing after it");
+        }
+    });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const int threads = argc > 1 ? std::atoi(argv[1]) : 4;
     loops(threads);
+    turns(threads);
     const World world(argc > 2 ? static_cast<std::size_t>(std::atoi(argv[2])) : 60);
     for (const Kernel kernel : {Kernel::automatic, Kernel::sparse, Kernel::dense, Kernel::log}) {
         // Threads of the caller share a model.

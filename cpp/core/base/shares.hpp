@@ -12,4 +12,11 @@ inline std::size_t share_of(std::uint32_t x, std::size_t n) {
     return n == 1 ? 0 : static_cast<std::size_t>(std::uint64_t{x * kScatter} * n >> 32);
 }
 
+// Into how many shares sums are divided that several threads add to in turns: each share is a turn of its own, so that
+// no thread waits for the whole of what another one adds.
+inline std::size_t shares_in_turns(int threads) {
+    constexpr int kMost = 8;
+    return static_cast<std::size_t>(threads < kMost ? threads : kMost);
+}
+
 }  // namespace sparsecrf

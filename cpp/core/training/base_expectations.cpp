@@ -47,7 +47,7 @@ std::vector<std::uint16_t> compress(std::vector<std::uint16_t>& x, int n) {
     return distinct;
 }
 
-std::span<const std::uint32_t> rows_of(const Occurrences& all, std::int64_t key) {
+std::span<const std::uint32_t> rows_of(const Occurrences& all, std::size_t key) {
     return std::span(all.rows).subspan(all.ptr[key], all.ptr[key + 1] - all.ptr[key]);
 }
 
@@ -110,34 +110,41 @@ void BaseExpectations::begin(bool curvature) {
     for (List& list : lists_) list.has_direct = false;
 }
 
-void BaseExpectations::add(const Potentials& potentials, const Block& block, BlockRows& rows) {
-    const auto n_inner = static_cast<std::int64_t>(block.inner.keys.size());
-    const auto n_start = static_cast<std::int64_t>(block.start.keys.size());
-    const auto each = [&](std::int64_t n, auto body) {
-        parallel_for(n, threads_, items_at_a_time(n, threads_), [&](int, std::int64_t k) { body(k); });
-    };
-    for (const Occurrences* all : {&block.inner, &block.start}) {
-        each(static_cast<std::int64_t>(all->keys.size()), [&](std::int64_t k) {
-            if (lists_[all->keys[k]].n > 0) add_direct(potentials, all->keys[k], rows_of(*all, k), rows);
-        });
-    }
-    // Slices of previous labels are tasks of their own when there are few lists.
-    const int slices = threads_ == 1 || n_inner >= 4 * threads_ ? 1 : std::min(2 * threads_, (n_labels_ + 7) / 8);
+void BaseExpectations::add(const Potentials& potentials, const Block& block, BlockRows& rows, Turn& turn) {
+    turn([&] {
+        for (const Occurrences* all : {&block.inner, &block.start}) {
+            for (std::size_t k = 0; k < all->keys.size(); ++k) {
+                if (lists_[all->keys[k]].n > 0) add_direct(potentials, all->keys[k], rows_of(*all, k), rows);
+            }
+        }
+    });
     for (int power = 1; power <= (curvature_ ? 2 : 1); ++power) {
         if (power == 2) square(rows);
         double* target = (power == 1 ? product_ : product2_).data();
-        each(n_inner * slices, [&](std::int64_t task) {
-            const std::int64_t k = task / slices;
-            const int slice = static_cast<int>(task % slices);
-            const List& list = lists_[block.inner.keys[k]];
-            if (list.n == 0) return;
-            add_products(list, rows_of(block.inner, k), rows, n_labels_ * slice / slices,
-                         n_labels_ * (slice + 1) / slices, target + list.first);
+        for (std::size_t share = 0; share < shares_in_turns(threads_); ++share) {
+            turn([&] { add_share(share, block, rows, target); });
+        }
+        turn([&] {
+            for (std::size_t k = 0; k < block.start.keys.size(); ++k) {
+                const std::uint32_t list = block.start.keys[k];
+                if (lists_[list].n > 0) add_start(list, rows_of(block.start, k), rows, target + lists_[list].first);
+            }
         });
-        each(n_start, [&](std::int64_t k) {
-            const std::uint32_t list = block.start.keys[k];
-            if (lists_[list].n > 0) add_start(list, rows_of(block.start, k), rows, target + lists_[list].first);
-        });
+    }
+}
+
+void BaseExpectations::add_share(std::size_t share, const Block& block, const BlockRows& rows, double* sums) const {
+    const std::size_t n_shares = shares_in_turns(threads_);
+    const bool by_list = lists_.size() >= 4 * n_shares;
+    const auto cut = [&](std::size_t s) {
+        return static_cast<int>(static_cast<std::size_t>(n_labels_) * s / n_shares);
+    };
+    for (std::size_t k = 0; k < block.inner.keys.size(); ++k) {
+        const std::uint32_t number = block.inner.keys[k];
+        const List& list = lists_[number];
+        if (list.n == 0 || (by_list && share_of(number, n_shares) != share)) continue;
+        add_products(list, rows_of(block.inner, k), rows, by_list ? 0 : cut(share),
+                     by_list ? n_labels_ : cut(share + 1), sums + list.first);
     }
 }
 
@@ -239,16 +246,16 @@ void BaseExpectations::add_direct(const Potentials& potentials, std::uint32_t li
 }
 
 void BaseExpectations::square(BlockRows& rows) const {
-    parallel_for(static_cast<std::int64_t>(rows.weight.size()), threads_, 64, [&](int, std::int64_t r) {
-        if (rows.lattices[rows.item[r]].logarithmic) return;
-        double* alpha = rows.alpha.data() + r * stride_;
-        double* v = rows.v.data() + r * stride_;
+    for (std::size_t r = 0; r < rows.weight.size(); ++r) {
+        if (rows.lattices[rows.item[r]].logarithmic) continue;
+        double* alpha = rows.alpha.data() + r * static_cast<std::size_t>(stride_);
+        double* v = rows.v.data() + r * static_cast<std::size_t>(stride_);
         const double scale = rows.weight[r] > 0.0 ? 1.0 / rows.weight[r] : 0.0;
         for (int y = 0; y < stride_; ++y) {
             alpha[y] *= alpha[y];
             v[y] *= v[y] * scale;
         }
-    });
+    }
 }
 
 // E_list o product + direct, and the same of squares.

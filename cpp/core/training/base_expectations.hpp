@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/aligned.hpp"
+#include "core/base/in_turns.hpp"
 #include "core/inference/base_pairs.hpp"
 #include "core/inference/potentials.hpp"
 #include "core/training/block_rows.hpp"
@@ -23,7 +24,7 @@ class BaseExpectations {
     // curvature: sums of squares are taken too.
     void begin(bool curvature);
     // The rows are squared where curvature is wanted: nobody can use them afterwards.
-    void add(const Potentials& potentials, const Block& block, BlockRows& rows);
+    void add(const Potentials& potentials, const Block& block, BlockRows& rows, Turn& turn);
     // Adds to g and, with curvature, to h: [K], of the feature set that this was made for.
     void finish(const Potentials& potentials, const FeatureSet& features, std::span<double> g, std::span<double> h);
 
@@ -47,6 +48,8 @@ class BaseExpectations {
     void add_start(std::uint32_t list, std::span<const std::uint32_t> rows, const BlockRows& block, double* sums) const;
     void add_direct(const Potentials& potentials, std::uint32_t list, std::span<const std::uint32_t> rows,
                     const BlockRows& block);
+    // Of the lists of one share or, where there are few lists, of a share of the labels y'.
+    void add_share(std::size_t share, const Block& block, const BlockRows& rows, double* sums) const;
     void square(BlockRows& rows) const;
     void complete(std::uint32_t list, const Potentials& potentials);
     void finish_share(std::size_t share, const FeatureSet& features, std::span<double> g, std::span<double> h) const;

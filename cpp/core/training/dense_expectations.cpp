@@ -1,20 +1,17 @@
 #include "core/training/dense_expectations.hpp"
 
-#include <algorithm>
-
-#include "core/base/parallel.hpp"
+#include "core/base/shares.hpp"
 #include "core/inference/dense_columns.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace sparsecrf {
-namespace {
-
-constexpr std::int64_t kColumnsAtATime = 8;  // of one thread; no sum depends on it
-
-}  // namespace
 
 DenseExpectations::DenseExpectations(const Corpus& corpus, const Plan& plan, int threads)
-    : corpus_(corpus), plan_(plan), threads_(threads), stride_(padded(corpus.n_labels)) {}
+    : corpus_(corpus),
+      plan_(plan),
+      threads_(threads),
+      stride_(padded(corpus.n_labels)),
+      scratch_(static_cast<std::size_t>(threads)) {}
 
 void DenseExpectations::begin(bool curvature) {
     curvature_ = curvature;
@@ -23,44 +20,47 @@ void DenseExpectations::begin(bool curvature) {
     squares_.assign(curvature ? size : 0, 0.0);
 }
 
-void DenseExpectations::add(const Block& block, const BlockRows& rows) {
+void DenseExpectations::add(int thread, const Block& block, const BlockRows& rows, Turn& turn) {
     const std::int64_t d = corpus_.n_dense;
     const std::size_t n = rows.weight.size();
-    x_.resize(n * static_cast<std::size_t>(d));
-    x_rows_.resize(n);
-    rows_.resize(n);
+    auto& [x, variance, x_rows, p_rows] = scratch_[static_cast<std::size_t>(thread)];
+    x.resize(n * static_cast<std::size_t>(d));
+    x_rows.resize(n);
+    p_rows.resize(n);
     for (std::size_t r = 0; r < n; ++r) {
-        x_rows_[r] = x_.data() + r * static_cast<std::size_t>(d);
-        rows_[r] = rows.p.data() + r * static_cast<std::size_t>(stride_);
+        x_rows[r] = x.data() + r * static_cast<std::size_t>(d);
+        p_rows[r] = rows.p.data() + r * static_cast<std::size_t>(stride_);
     }
     // x <- w X, or w X^2, row by row
     const auto fill = [&](bool squared) {
-        parallel_for(block.last_item - block.first_item, threads_, 16, [&](int, std::int64_t local) {
+        for (std::int64_t local = 0; local < block.last_item - block.first_item; ++local) {
             const std::int64_t i = plan_.items[static_cast<std::size_t>(block.first_item + local)].sequence;
             const std::int64_t first = rows.first_row[static_cast<std::size_t>(local)];
             const float* from = corpus_.dense.data() + corpus_.offsets[i] * d;
-            double* to = x_.data() + first * d;
+            double* to = x.data() + first * d;
             const double weight = rows.weight[static_cast<std::size_t>(first)];
             for (std::int64_t k = 0; k < corpus_.length(i) * d; ++k) {
-                const double x = from[k];
-                to[k] = squared ? weight * x * x : weight * x;
+                const double value = from[k];
+                to[k] = squared ? weight * value * value : weight * value;
             }
-        });
+        }
     };
-    // sums(j, y) += sum_r x(r, j) p(r, y)
+    // sums(j, y) += sum_r x(r, j) p(r, y), a share of the columns j in each turn
+    const auto n_shares = static_cast<std::int64_t>(shares_in_turns(threads_));
     const auto multiply = [&](double* sums) {
-        parallel_for((d + kColumnsAtATime - 1) / kColumnsAtATime, threads_, 1, [&](int, std::int64_t part) {
-            const auto first = static_cast<int>(part * kColumnsAtATime);
-            const auto last = static_cast<int>(std::min(d, (part + 1) * kColumnsAtATime));
-            kernels().rank_update(x_rows_.data(), rows_.data(), n, first, last, stride_, sums);
-        });
+        for (std::int64_t share = 0; share < n_shares; ++share) {
+            turn([&] {
+                kernels().rank_update(x_rows.data(), p_rows.data(), n, static_cast<int>(d * share / n_shares),
+                                      static_cast<int>(d * (share + 1) / n_shares), stride_, sums);
+            });
+        }
     };
     fill(false);
     multiply(sums_.data());
     if (!curvature_) return;
-    variance_.resize(n * static_cast<std::size_t>(stride_));
-    for (std::size_t k = 0; k < variance_.size(); ++k) variance_[k] = rows.p[k] * (1.0 - rows.p[k]);
-    for (std::size_t r = 0; r < n; ++r) rows_[r] = variance_.data() + r * static_cast<std::size_t>(stride_);
+    variance.resize(n * static_cast<std::size_t>(stride_));
+    for (std::size_t k = 0; k < variance.size(); ++k) variance[k] = rows.p[k] * (1.0 - rows.p[k]);
+    for (std::size_t r = 0; r < n; ++r) p_rows[r] = variance.data() + r * static_cast<std::size_t>(stride_);
     fill(true);
     multiply(squares_.data());
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/aligned.hpp"
+#include "core/base/in_turns.hpp"
 #include "core/corpus/corpus.hpp"
 #include "core/corpus/features.hpp"
 #include "core/training/block_rows.hpp"
@@ -18,18 +19,22 @@ class DenseExpectations {
 
     // Before a pass; `curvature`: h is wanted.
     void begin(bool curvature);
-    void add(const Block& block, const BlockRows& rows);
+    void add(int thread, const Block& block, const BlockRows& rows, Turn& turn);
     // Adds the sums to g and, if it is not empty, to h.  g, h: [K]
     void finish(const FeatureSet& features, std::span<double> g, std::span<double> h) const;
 
    private:
+    // Of a thread, for a block.
+    struct Scratch {
+        AlignedVector<double> x, variance;        // w X [rows, d], or w X^2; p (1 - p) [rows, Yp]
+        std::vector<const double*> x_rows, rows;  // of them
+    };
     const Corpus& corpus_;
     const Plan& plan_;
     const int threads_, stride_;  // Yp
     bool curvature_ = false;
-    AlignedVector<double> sums_, squares_;      // E and h, [d, Yp]
-    AlignedVector<double> x_, variance_;        // of a block: w X [rows, d], or w X^2; p (1 - p) [rows, Yp]
-    std::vector<const double*> x_rows_, rows_;  // of them
+    AlignedVector<double> sums_, squares_;  // E and h, [d, Yp]
+    std::vector<Scratch> scratch_;          // [threads]
 };
 
 // C of the features of dense columns, added to what counts holds; weights: [N] of the sequences.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/base/in_turns.hpp"
 #include "core/corpus/features.hpp"
 #include "core/training/block_rows.hpp"
 #include "core/training/plan.hpp"
@@ -18,10 +19,10 @@ class Expectations {
                  int threads);
 
     // `unigrams`: the block's part of the index.
-    void add(const Block& block, const Occurrences& unigrams, const BlockRows& rows);
+    void add(const Block& block, const Occurrences& unigrams, const BlockRows& rows, Turn& turn);
 
    private:
-    void add_unigrams(const Occurrences& all, const BlockRows& rows);
+    void add_unigrams(const Occurrences& all, std::size_t key, const BlockRows& rows);
     void add_rest(const Block& block, const BlockRows& rows);
 
     const FeatureSet& features_;

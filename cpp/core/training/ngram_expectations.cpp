@@ -4,6 +4,7 @@
 
 #include "core/base/lanes.hpp"
 #include "core/base/parallel.hpp"
+#include "core/base/shares.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -37,6 +38,7 @@ NgramExpectations::NgramExpectations(const NgramTables& tables, const Corpus& co
 }
 
 void NgramExpectations::cut_parts() {
+    std::uint32_t n_parts = 0;
     for (std::uint32_t id = 0; id < tables_.places->n_arcs(); ++id) {
         const NgramArcs& arcs = tables_.places->arcs(id);
         first_arc_.push_back(n_arcs_);
@@ -47,7 +49,7 @@ void NgramExpectations::cut_parts() {
             const std::uint32_t first = h;
             while (h < n && arcs.leaf_ptr[h + 1] - arcs.leaf_ptr[first] <= kLeavesAtOnce) ++h;
             if (h == first && h < n) ++h;
-            parts.push_back({id, first, h});
+            parts.push_back({id, first, h, n_parts++});
             if (n == 0) break;
         }
     }
@@ -84,29 +86,27 @@ void NgramExpectations::begin(bool curvature) {
     pairs_.begin(n_pairs_, curvature);
 }
 
-// One thread adds up one part of some arcs, or the pairs of a kind, in the order of the rows.
-void NgramExpectations::add(std::size_t block, const BlockRows& rows) {
-    struct Task {
-        const Part* part;  // null: pairs
-        std::size_t key;
-    };
-    std::vector<Task> tasks;
+// In each turn a share of the parts of arcs and of the kinds.
+void NgramExpectations::add(int thread, std::size_t block, const BlockRows& rows, Turn& turn) {
     const Occurrences &by_arcs = rows_by_arcs_[block], &by_kind = rows_by_kind_[block];
-    for (std::size_t key = 0; key < by_arcs.keys.size(); ++key) {
-        for (const Part& part : parts_[by_arcs.keys[key]]) tasks.push_back({&part, key});
-    }
-    for (std::size_t key = 0; key < by_kind.keys.size(); ++key) tasks.push_back({nullptr, key});
     const auto rows_of = [](const Occurrences& of, std::size_t key) {
         return std::span(of.rows).subspan(of.ptr[key], of.ptr[key + 1] - of.ptr[key]);
     };
-    parallel_for(static_cast<std::int64_t>(tasks.size()), threads_, 1, [&](int thread, std::int64_t k) {
-        const Task& task = tasks[static_cast<std::size_t>(k)];
-        if (task.part == nullptr) {
-            add_pairs(by_kind.keys[task.key], rows_of(by_kind, task.key), rows);
-        } else {
-            add_arcs(*task.part, rows_of(by_arcs, task.key), rows, tiles_[static_cast<std::size_t>(thread)]);
-        }
-    });
+    const std::size_t n_shares = shares_in_turns(threads_);
+    for (std::size_t share = 0; share < n_shares; ++share) {
+        turn([&] {
+            for (std::size_t key = 0; key < by_arcs.keys.size(); ++key) {
+                for (const Part& part : parts_[by_arcs.keys[key]]) {
+                    if (share_of(part.number, n_shares) != share) continue;
+                    add_arcs(part, rows_of(by_arcs, key), rows, tiles_[static_cast<std::size_t>(thread)]);
+                }
+            }
+            for (std::size_t key = 0; key < by_kind.keys.size(); ++key) {
+                if (share_of(by_kind.keys[key], n_shares) != share) continue;
+                add_pairs(by_kind.keys[key], rows_of(by_kind, key), rows);
+            }
+        });
+    }
 }
 
 // Of leaves sum_t w A_t(c) flow_t(parent) is a product of two matrices, taken where there is a leaf, a tile of rows at a

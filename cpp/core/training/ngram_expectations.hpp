@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/aligned.hpp"
+#include "core/base/in_turns.hpp"
 #include "core/inference/ngram_places.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/training/block_rows.hpp"
@@ -21,7 +22,7 @@ class NgramExpectations {
 
     // curvature: sums of squares are taken too.
     void begin(bool curvature);
-    void add(std::size_t block, const BlockRows& rows);
+    void add(int thread, std::size_t block, const BlockRows& rows, Turn& turn);
     // Adds to g and, with curvature, to h: [K].
     void finish(std::span<double> g, std::span<double> h) const;
 
@@ -37,9 +38,10 @@ class NgramExpectations {
         std::vector<std::uint32_t> pair;  // those of them, each once
         std::size_t first;                // the first of these among the sums
     };
-    // Some leaves of some arcs: those of the histories [first, last). One thread sums them up.
+    // Some leaves of some arcs: those of the histories [first, last).
     struct Part {
         std::uint32_t arcs, first, last;
+        std::uint32_t number;  // of all parts
     };
     // Sums of w p and w p^2.
     struct Sums {

@@ -171,56 +171,56 @@ std::vector<double> Oracle::item_weights() const {
 }
 
 double Oracle::pass(const Potentials& potentials, std::span<const double> weights, const Visit& visit) {
+    const auto n_blocks = static_cast<std::int64_t>(plan_.blocks.size());
+    const auto n_rows = static_cast<std::size_t>(std::min<std::int64_t>(threads_, n_blocks));
     const bool derivatives = static_cast<bool>(visit);
-    const auto stride = static_cast<std::size_t>(potentials.stride());
+    rows_.resize(n_rows);
     std::vector<Recursion> recursions;
-    for (int k = 0; k < threads_; ++k) recursions.emplace_back(potentials, derivatives);
-    BlockRows& rows = rows_;
-    for (AlignedVector<double>* x : {&rows.alpha, &rows.v, &rows.p})
-        x->resize(static_cast<std::size_t>(plan_.max_rows) * stride);
+    for (std::size_t k = 0; k < n_rows; ++k) recursions.emplace_back(potentials, derivatives);
+    std::vector<double> log_z(plan_.items.size());
+    in_turns(n_blocks, threads_, [&](int thread, std::int64_t b, Turn& turn) {
+        const auto block = static_cast<std::size_t>(b), own = static_cast<std::size_t>(thread);
+        run_block(plan_.blocks[block], potentials, weights, derivatives, recursions[own], rows_[own], log_z);
+        if (visit) visit(thread, block, rows_[own], turn);
+    });
+    return dot(weights, log_z);
+}
+
+void Oracle::run_block(const Block& block, const Potentials& potentials, std::span<const double> weights,
+                       bool derivatives, Recursion& recursion, BlockRows& rows, std::span<double> log_z) const {
+    const auto stride = static_cast<std::size_t>(potentials.stride());
     const LabelParts* parts = potentials.parts();
     const auto cell_stride = static_cast<std::size_t>(parts == nullptr ? 0 : padded(parts->n_cells()));
+    for (AlignedVector<double>* x : {&rows.alpha, &rows.v, &rows.p})
+        x->resize(static_cast<std::size_t>(plan_.max_rows) * stride);
     rows.cells.resize(static_cast<std::size_t>(plan_.max_rows) * cell_stride);
     rows.lattices.resize(static_cast<std::size_t>(plan_.max_items));
-    std::vector<double> log_z(plan_.items.size());
-    for (std::size_t b = 0; b < plan_.blocks.size(); ++b) {
-        const Block& block = plan_.blocks[b];
-        rows.first_row.clear();
-        std::int64_t n_rows = 0;
-        for (std::int64_t k = block.first_item; k < block.last_item; ++k) {
-            rows.first_row.push_back(n_rows);
-            n_rows += corpus_.length(plan_.items[static_cast<std::size_t>(k)].sequence);
-        }
-        rows.weight.resize(static_cast<std::size_t>(n_rows));
-        rows.item.resize(static_cast<std::size_t>(n_rows));
-        parallel_for(block.last_item - block.first_item, threads_, 4, [&](int thread, std::int64_t local) {
-            const auto k = static_cast<std::size_t>(block.first_item + local);
-            const Item& item = plan_.items[k];
-            Lattice& lattice = rows.lattices[static_cast<std::size_t>(local)];
-            const auto first_row = static_cast<std::size_t>(rows.first_row[static_cast<std::size_t>(local)]);
-            const std::size_t first_cell = first_row * stride;
-            lattice.take(corpus_, item.sequence);
-            lattice.fixed = plan_.fixed_labels(item);
-            lattice.alpha = rows.alpha.data() + first_cell;
-            lattice.v = rows.v.data() + first_cell;
-            lattice.p = rows.p.data() + first_cell;
-            std::fill_n(rows.weight.begin() + static_cast<std::ptrdiff_t>(first_row), lattice.length, weights[k]);
-            std::fill_n(rows.item.begin() + static_cast<std::ptrdiff_t>(first_row), lattice.length,
-                        static_cast<std::uint32_t>(local));
-            Recursion& recursion = recursions[static_cast<std::size_t>(thread)];
-            recursion.forward(lattice);
-            log_z[k] = lattice.log_z;
-            if (!derivatives) return;
-            recursion.backward(lattice);
-            for (std::size_t t = 0; parts != nullptr && t < static_cast<std::size_t>(lattice.length); ++t)
-                parts->unfold(lattice.p + t * stride, rows.cells.data() + (first_row + t) * cell_stride);
-            if (weights[k] == 1.0 || lattice.logarithmic) return;
-            for (std::size_t c = 0; c < static_cast<std::size_t>(lattice.length) * stride; ++c)
-                lattice.v[c] *= weights[k];
-        });
-        if (visit) visit(b, rows);
+    rows.weight.clear();
+    rows.item.clear();
+    rows.first_row.clear();
+    for (std::int64_t number = block.first_item; number < block.last_item; ++number) {
+        const auto k = static_cast<std::size_t>(number);
+        const Item& item = plan_.items[k];
+        const std::size_t first_row = rows.weight.size(), first_cell = first_row * stride;
+        const auto length = static_cast<std::size_t>(corpus_.length(item.sequence));
+        rows.first_row.push_back(static_cast<std::int64_t>(first_row));
+        rows.weight.insert(rows.weight.end(), length, weights[k]);
+        rows.item.insert(rows.item.end(), length, static_cast<std::uint32_t>(number - block.first_item));
+        Lattice& lattice = rows.lattices[static_cast<std::size_t>(number - block.first_item)];
+        lattice.take(corpus_, item.sequence);
+        lattice.fixed = plan_.fixed_labels(item);
+        lattice.alpha = rows.alpha.data() + first_cell;
+        lattice.v = rows.v.data() + first_cell;
+        lattice.p = rows.p.data() + first_cell;
+        recursion.forward(lattice);
+        log_z[k] = lattice.log_z;
+        if (!derivatives) continue;
+        recursion.backward(lattice);
+        for (std::size_t t = 0; parts != nullptr && t < length; ++t)
+            parts->unfold(lattice.p + t * stride, rows.cells.data() + (first_row + t) * cell_stride);
+        if (weights[k] == 1.0 || lattice.logarithmic) continue;
+        for (std::size_t c = 0; c < length * stride; ++c) lattice.v[c] *= weights[k];
     }
-    return dot(weights, log_z);
 }
 
 double Oracle::expectations(const FeatureSet& features, std::span<const double> w, std::span<const double> weights,
@@ -238,11 +238,11 @@ double Oracle::expectations(const FeatureSet& features, std::span<const double> 
         if (!of.dense_sums) of.dense_sums.emplace(corpus_, plan_, threads_);
         of.dense_sums->begin(!h.empty());
     }
-    const double log_z = pass(*of.potentials, weights, [&](std::size_t b, BlockRows& rows) {
-        sums.add(plan_.blocks[b], of.unigrams.blocks[b], rows);
-        if (of.dense_sums) of.dense_sums->add(plan_.blocks[b], rows);
-        if (of.ngrams != nullptr) of.ngram_sums->add(b, rows);
-        of.sums->add(*of.potentials, plan_.blocks[b], rows);
+    const double log_z = pass(*of.potentials, weights, [&](int thread, std::size_t b, BlockRows& rows, Turn& turn) {
+        sums.add(plan_.blocks[b], of.unigrams.blocks[b], rows, turn);
+        if (of.dense_sums) of.dense_sums->add(thread, plan_.blocks[b], rows, turn);
+        if (of.ngrams != nullptr) of.ngram_sums->add(thread, b, rows, turn);
+        of.sums->add(*of.potentials, plan_.blocks[b], rows, turn);
     });
     of.sums->finish(*of.potentials, features, g, h);
     if (of.ngrams != nullptr) of.ngram_sums->finish(g, h);
@@ -257,7 +257,8 @@ Screen Oracle::screened(const FeatureSet& features, std::span<const double> w, d
     Prepared& of = prepare(features, w);
     release_sums(of);  // a screening ends the gradients over a set: they make room for what is summed here
     Screen screen(corpus_, plan_, features.parts.get(), bound, threads_, whole);
-    pass(*of.potentials, item_weights(), [&](std::size_t b, BlockRows& rows) { screen.add(b, rows); });
+    pass(*of.potentials, item_weights(),
+         [&](int thread, std::size_t b, BlockRows& rows, Turn& turn) { screen.add(thread, b, rows, turn); });
     screen.finish();
     return screen;
 }

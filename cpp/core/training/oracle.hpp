@@ -76,10 +76,13 @@ class Oracle {
     void release_tables();
 
    private:
-    // Runs all items block by block; after block b, visit(b, rows), if there is one. Returns the sum of
-    // weight * log Z.
-    using Visit = std::function<void(std::size_t, BlockRows&)>;
+    // Runs all items block by block, a block by one thread; after block b, visit(thread, b, rows, turn), if there is one.
+    // Returns the sum of weight * log Z.
+    using Visit = std::function<void(int, std::size_t, BlockRows&, Turn&)>;
     double pass(const Potentials& potentials, std::span<const double> weights, const Visit& visit);
+    // Forward-backward of the items of a block, without backward unless `derivatives`.
+    void run_block(const Block& block, const Potentials& potentials, std::span<const double> weights, bool derivatives,
+                   Recursion& recursion, BlockRows& rows, std::span<double> log_z) const;
     std::vector<double> item_weights() const;
     // C with these weights of sequences.  counts: [K]
     void count(const FeatureSet& features, std::span<const double> weights, std::vector<double>& counts) const;
@@ -121,7 +124,7 @@ class Oracle {
     std::vector<double> counts_;  // of the feature set counts_of_
     std::uint64_t counts_of_ = 0;
     std::unique_ptr<Prepared> prepared_;
-    BlockRows rows_;
+    std::vector<BlockRows> rows_;  // [threads]
 };
 
 }  // namespace sparsecrf

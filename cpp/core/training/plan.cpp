@@ -79,11 +79,14 @@ void Plan::add_numerator(const Corpus& corpus, std::int64_t i, double weight) {
     fixed.insert(fixed.end(), begin, end);
 }
 
-// Blocks of about kBlockBytes of rows, three a position: small enough for a cache, large enough that threads seldom
-// wait for each other between blocks.
+// Blocks of about kBlockBytes of rows, three a position: small enough for a cache. Smaller ones where there would be so
+// few that threads would have nothing to do.
 void Plan::cut(const Corpus& corpus) {
-    constexpr std::int64_t kBlockBytes = 1 << 20;
-    const std::int64_t target = std::clamp<std::int64_t>(kBlockBytes / (24 * padded(corpus.n_labels)), 256, 16384);
+    constexpr std::int64_t kBlockBytes = 1 << 20, kFewest = 32;
+    std::int64_t n_rows = 0;
+    for (const Item& item : items) n_rows += corpus.length(item.sequence);
+    const auto fitting = std::clamp<std::int64_t>(kBlockBytes / (24 * padded(corpus.n_labels)), 256, 16384);
+    const std::int64_t target = std::min(fitting, std::max<std::int64_t>(64, n_rows / kFewest));
     for (std::size_t k = 0; k < items.size(); ++k) {
         if (blocks.empty() || blocks.back().n_rows >= target) {
             blocks.emplace_back();

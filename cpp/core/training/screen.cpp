@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/base/infinity.hpp"
-#include "core/base/parallel.hpp"
+#include "core/base/shares.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace sparsecrf {
@@ -77,8 +77,7 @@ Screen::Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, 
       stride_(padded(corpus.n_labels)),
       n_cells_(parts == nullptr ? corpus.n_labels : parts->n_cells()),
       cell_stride_(padded(n_cells_)),
-      occurrences_(static_cast<std::size_t>(threads)),
-      sorters_(static_cast<std::size_t>(threads)) {
+      scratch_(static_cast<std::size_t>(threads)) {
     const Masses& all = whole == nullptr ? mass : *whole;
     const auto n = static_cast<std::size_t>(
         std::count_if(all.unigram.begin(), all.unigram.end(), [&](double m) { return m > bound; }));
@@ -90,7 +89,6 @@ Screen::Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, 
         std::vector<double> masses;
         for (const std::uint32_t x : rare_keys_.keys) masses.push_back(all.unigram[x]);
         rare_ = SparseSums(masses, bound);
-        scratch_.resize(static_cast<std::size_t>(threads));
     }
     row_of_ = unigram_.row_of;
     for (std::uint32_t row = 0; row < rare_keys_.keys.size(); ++row) {
@@ -104,43 +102,42 @@ Screen::Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, 
     }
 }
 
-void Screen::add(std::size_t b, const BlockRows& rows) {
+void Screen::add(int thread, std::size_t b, const BlockRows& rows, Turn& turn) {
     const Block& block = plan_.blocks[b];
-    const std::size_t turn = b % occurrences_.size();
-    if (turn == 0) {
-        const std::size_t n = std::min(occurrences_.size(), plan_.blocks.size() - b);
-        parallel_for(static_cast<std::int64_t>(n), threads_, 1, [&](int thread, std::int64_t i) {
-            const auto k = static_cast<std::size_t>(i);
-            occurrences_[k] = sorters_[static_cast<std::size_t>(thread)].sort(corpus_, plan_, plan_.blocks[b + k],
-                                                                              corpus_.unigram_lists, row_of_.data(),
-                                                                              unigram_.keys.size() + rare_.size());
+    auto& [sorter, unigrams, likely, sums] = scratch_[static_cast<std::size_t>(thread)];
+    const std::size_t n_frequent = unigram_.keys.size(), n_shares = shares_in_turns(threads_);
+    unigrams = sorter.sort(corpus_, plan_, block, corpus_.unigram_lists, row_of_.data(), n_frequent + rare_.size());
+    if (rare_.size() > 0) rare_.scan(rows.cell_p(0, cell_stride_), block.n_rows, cell_stride_, n_cells_, likely);
+    for (std::size_t share = 0; share < n_shares; ++share) {
+        turn([&, &all = unigrams, &of_block = likely, &scratch = sums] {
+            for (std::size_t key = 0; key < all.keys.size(); ++key) {
+                if (share_of(all.keys[key], n_shares) != share) continue;
+                if (all.keys[key] < n_frequent) {
+                    add_frequent(all, static_cast<std::int64_t>(key), rows);
+                } else {
+                    add_rare(all, static_cast<std::int64_t>(key), rows, of_block, scratch);
+                }
+            }
         });
     }
+    turn([&] { add_bigrams(block, rows); });
+}
+
+void Screen::add_bigrams(const Block& block, const BlockRows& rows) {
     const Kernels& k = kernels();
     const auto row = [&](std::uint32_t r) { return rows.p.data() + static_cast<std::size_t>(r) * stride_; };
     const auto each = [&](const Occurrences& all, auto visit) {
-        parallel_for(static_cast<std::int64_t>(all.keys.size()), threads_, 64, [&](int, std::int64_t key) {
+        for (std::size_t key = 0; key < all.keys.size(); ++key) {
             for (std::uint32_t o = all.ptr[key]; o < all.ptr[key + 1]; ++o) {
                 const std::uint32_t r = all.rows[o];
                 visit(all.keys[key], r, std::fabs(rows.weight[r] * all.value(o)));
             }
-        });
+        }
     };
     const auto add_to = [&](Rows& to, std::uint32_t x, std::uint32_t r, double f) {
         if (to.row_of[x] == kNoRow) return;
         k.axpy(f, row(r), stride_, to.sums.data() + static_cast<std::size_t>(to.row_of[x]) * stride_);
     };
-    const Occurrences& unigrams = occurrences_[turn];
-    if (rare_.size() > 0) {
-        rare_.scan(rows.cell_p(0, cell_stride_), block.n_rows, cell_stride_, n_cells_, threads_, likely_);
-    }
-    parallel_for(static_cast<std::int64_t>(unigrams.keys.size()), threads_, 64, [&](int thread, std::int64_t key) {
-        if (unigrams.keys[static_cast<std::size_t>(key)] < unigram_.keys.size()) {
-            add_frequent(unigrams, key, rows);
-        } else {
-            add_rare(unigrams, key, rows, scratch_[static_cast<std::size_t>(thread)]);
-        }
-    });
     each(block.rest, [&](std::uint32_t x, std::uint32_t r, double f) {
         if (r == rows.first_row[rows.item[r]]) {
             add_to(start_, x, r, f);
@@ -171,12 +168,13 @@ void Screen::add_frequent(const Occurrences& all, std::int64_t key, const BlockR
     }
 }
 
-void Screen::add_rare(const Occurrences& all, std::int64_t key, const BlockRows& rows, SparseSums::Scratch& scratch) {
+void Screen::add_rare(const Occurrences& all, std::int64_t key, const BlockRows& rows, const SparseSums::Likely& likely,
+                      SparseSums::Scratch& scratch) {
     const std::size_t first = all.ptr[key], n = all.ptr[key + 1] - first;
     thread_local std::vector<double> factor;
     factor.resize(n);
     for (std::size_t k = 0; k < n; ++k) factor[k] = std::fabs(rows.weight[all.rows[first + k]] * all.value(first + k));
-    rare_.add(all.keys[key] - unigram_.keys.size(), std::span(all.rows).subspan(first, n), factor, likely_, n_cells_,
+    rare_.add(all.keys[key] - unigram_.keys.size(), std::span(all.rows).subspan(first, n), factor, likely, n_cells_,
               scratch);
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/base/aligned.hpp"
+#include "core/base/in_turns.hpp"
 #include "core/training/block_rows.hpp"
 #include "core/training/plan.hpp"
 #include "core/training/sparse_sums.hpp"
@@ -46,8 +47,8 @@ class Screen {
     Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, double bound, int threads,
            const Masses* whole = nullptr);
 
-    // Block b of the plan, in the order of the plan.
-    void add(std::size_t b, const BlockRows& rows);
+    // Block b of the plan.
+    void add(int thread, std::size_t b, const BlockRows& rows, Turn& turn);
     // After the last block, once.
     void finish();
     // Numbers of the candidates (FeatureSet::from_numbers), ascending; of a corpus that is all there is.
@@ -68,8 +69,10 @@ class Screen {
     // Rows of the attributes whose mass is above `least` and at most `most`.
     static Rows make_rows(const std::vector<double>& mass, const std::vector<double>& whole, double least, double most,
                           int stride);
+    void add_bigrams(const Block& block, const BlockRows& rows);
     void add_frequent(const Occurrences& all, std::int64_t key, const BlockRows& rows);
-    void add_rare(const Occurrences& all, std::int64_t key, const BlockRows& rows, SparseSums::Scratch& scratch);
+    void add_rare(const Occurrences& all, std::int64_t key, const BlockRows& rows, const SparseSums::Likely& likely,
+                  SparseSums::Scratch& scratch);
     // visit(rows, row, cell, at most the sum) of unigram attributes, ascending.
     template <class Visit>
     void each_unigram(Visit visit) const;
@@ -83,15 +86,18 @@ class Screen {
     // With many labels, those that are not frequent: `rare_` has their sums.
     Rows rare_keys_;
     SparseSums rare_;
-    std::vector<std::uint32_t> row_of_;         // [X] row of unigram_, then of rare_; or kNoRow
-    SparseSums::Likely likely_;                 // of the block at hand
-    std::vector<SparseSums::Scratch> scratch_;  // [threads]
-    // Their occurrences in the block at hand and the next ones, a block for each thread. An index of all blocks would
-    // be as large as the corpus, and is needed only once.
-    std::vector<Occurrences> occurrences_;
-    std::vector<RowSorter> sorters_;  // [threads]
-    Rows previous_, label_;           // bigram attributes: A_x and B_x at inner positions
-    Rows start_;                      // bigram attributes: B_x at first positions
+    std::vector<std::uint32_t> row_of_;  // [X] row of unigram_, then of rare_; or kNoRow
+    // Of a thread, for the block at hand.
+    struct Scratch {
+        RowSorter sorter;
+        // Occurrences of unigram attributes. An index of all blocks would be as large as the corpus, and is needed once.
+        Occurrences unigrams;
+        SparseSums::Likely likely;
+        SparseSums::Scratch sums;
+    };
+    std::vector<Scratch> scratch_;  // [threads]
+    Rows previous_, label_;         // bigram attributes: A_x and B_x at inner positions
+    Rows start_;                    // bigram attributes: B_x at first positions
     std::vector<AlignedVector<double>> list_previous_, list_label_, list_start_;  // the same by base list, [Yp]
 };
 

@@ -2,37 +2,27 @@
 
 #include <algorithm>
 
-#include "core/base/parallel.hpp"
-
 namespace sparsecrf {
 
 SparseSums::SparseSums(std::span<const double> mass, double bound) : bound_(bound), rows_(mass.size()) {
     for (const double m : mass) unlikely_.push_back(static_cast<float>(kSlack * bound / m));
 }
 
-void SparseSums::scan(const double* p, std::int64_t n, int stride, int n_cells, int threads, Likely& out) const {
+void SparseSums::scan(const double* p, std::int64_t n, int stride, int n_cells, Likely& out) const {
     const double least = kSlack / kMostMass;  // the smallest e_x
-    const auto each = [&](std::int64_t r, auto visit) {
+    const auto likelier = [](const Likely::Cell& a, const Likely::Cell& b) {
+        return a.p != b.p ? a.p > b.p : a.cell < b.cell;
+    };
+    out.ptr.assign(1, 0);
+    out.cells.clear();
+    for (std::int64_t r = 0; r < n; ++r) {
         const double* row = p + r * stride;
         for (int c = 0; c < n_cells; ++c) {
-            if (row[c] > least) visit(static_cast<std::uint32_t>(c), row[c]);
+            if (row[c] > least) out.cells.push_back({static_cast<std::uint32_t>(c), static_cast<float>(row[c])});
         }
-    };
-    out.ptr.assign(static_cast<std::size_t>(n) + 1, 0);
-    parallel_for(n, threads, 64, [&](int, std::int64_t r) {
-        std::uint32_t found = 0;
-        each(r, [&](std::uint32_t, double) { ++found; });
-        out.ptr[static_cast<std::size_t>(r) + 1] = found;
-    });
-    for (std::size_t r = 0; r < static_cast<std::size_t>(n); ++r) out.ptr[r + 1] += out.ptr[r];
-    out.cells.resize(out.ptr.back());
-    parallel_for(n, threads, 64, [&](int, std::int64_t r) {
-        std::uint32_t k = out.ptr[static_cast<std::size_t>(r)];
-        each(r, [&](std::uint32_t c, double value) { out.cells[k++] = {c, static_cast<float>(value)}; });
-        std::sort(
-            out.cells.begin() + out.ptr[static_cast<std::size_t>(r)], out.cells.begin() + k,
-            [](const Likely::Cell& a, const Likely::Cell& b) { return a.p != b.p ? a.p > b.p : a.cell < b.cell; });
-    });
+        std::sort(out.cells.begin() + out.ptr.back(), out.cells.end(), likelier);
+        out.ptr.push_back(static_cast<std::uint32_t>(out.cells.size()));
+    }
 }
 
 void SparseSums::add(std::size_t r, std::span<const std::uint32_t> at, std::span<const double> factor,

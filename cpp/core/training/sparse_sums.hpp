@@ -38,8 +38,8 @@ class SparseSums {
     std::span<const Entry> row(std::size_t r) const { return rows_[r]; }  // by ascending cell
     double missing() const { return (kSlack + kRounded) * bound_; }       // what a sum here may lack
 
-    // Scans p, [n, stride], whose first n_cells count; positions in parallel.
-    void scan(const double* p, std::int64_t n, int stride, int n_cells, int threads, Likely& out) const;
+    // Scans p, [n, stride], whose first n_cells count.
+    void scan(const double* p, std::int64_t n, int stride, int n_cells, Likely& out) const;
 
     // Scratch of a thread.
     struct Scratch {

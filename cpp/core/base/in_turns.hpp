@@ -1,0 +1,132 @@
+// Loops whose items add to common sums. The bits of a sum depend on the order of its terms, so whatever is added is added
+// in the order of the items; everything else about an item is done at any time. A thread keeps an item to its end: what
+// it has computed is in the cache of its core.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/base/thread_pool.hpp"
+
+#if !defined(SPARSECRF_ONE_THREAD)
+#include <array>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <mutex>
+
+#include "core/base/spin.hpp"
+#endif
+
+namespace sparsecrf {
+
+#if defined(SPARSECRF_ONE_THREAD)
+
+struct Turns {
+    bool wait(std::size_t, std::int64_t) { return true; }
+    void done(std::size_t, std::int64_t) {}
+};
+
+#else
+
+// What the items of one loop share: for each step how many items are through.
+class Turns {
+   public:
+    static constexpr std::size_t kMostSteps = 64;
+
+    // Waits until item i may do its step. False: another item failed, nothing more is to be done.
+    bool wait(std::size_t step, std::int64_t i) {
+        std::atomic<std::int64_t>& through = through_[step].items;
+        const auto ready = [&] { return through.load(std::memory_order_acquire) >= i; };
+        if (!spin_until(ready)) {
+            for (std::int64_t found; (found = through.load(std::memory_order_acquire)) < i;) through.wait(found);
+        }
+        return !stopped_.load();
+    }
+    void done(std::size_t step, std::int64_t i) {
+        std::atomic<std::int64_t>& through = through_[step].items;
+        through.store(i + 1);
+        if (stopped_.load()) through.store(kAll);
+        through.notify_all();
+    }
+    // Wakes everybody who waits.
+    void stop() {
+        stopped_.store(true);
+        for (Step& step : through_) {
+            step.items.store(kAll);
+            step.items.notify_all();
+        }
+    }
+    bool stopped() const { return stopped_.load(); }
+
+   private:
+    static constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+    struct alignas(64) Step {  // a line of the cache each
+        std::atomic<std::int64_t> items{0};
+    };
+    std::array<Step, kMostSteps> through_;
+    std::atomic<bool> stopped_{false};
+};
+
+#endif
+
+// The turns of one item: turn(f) calls f after the same call (the first, the second, ...) of the item before has ended.
+// Every item makes the same calls, at most kMostSteps. Where a loop has one thread there is nothing to wait for.
+class Turn {
+   public:
+    Turn(Turns* turns, std::int64_t item) : turns_(turns), item_(item) {}
+
+    template <class F>
+    void operator()(F f) {
+        if (turns_ == nullptr) return f();
+        if (turns_->wait(step_, item_)) f();
+        turns_->done(step_++, item_);
+    }
+
+   private:
+    Turns* turns_;
+    const std::int64_t item_;
+    std::size_t step_ = 0;
+};
+
+// Calls body(thread, i, turn) for 0 <= i < n, 0 <= thread < threads. The exception of the smallest i is thrown again;
+// items after it may be left out.
+template <class Body>
+void in_turns(std::int64_t n, int threads, Body body) {
+    threads = static_cast<int>(std::min<std::int64_t>(threads, n));
+    if (threads <= 1) {
+        for (std::int64_t i = 0; i < n; ++i) {
+            Turn turn(nullptr, i);
+            body(0, i, turn);
+        }
+        return;
+    }
+#if !defined(SPARSECRF_ONE_THREAD)  // where threads is 1 already
+    const auto turns = std::make_unique<Turns>();
+    std::atomic<std::int64_t> next{0};
+    std::int64_t failed = n;
+    std::exception_ptr error;
+    std::mutex of_error;
+    auto work = [&](int thread) {
+        for (std::int64_t i; !turns->stopped() && (i = next.fetch_add(1)) < n;) {
+            try {
+                Turn turn(turns.get(), i);
+                body(thread, i, turn);
+            } catch (...) {
+                const std::lock_guard lock(of_error);
+                if (i < failed) {
+                    failed = i;
+                    error = std::current_exception();
+                }
+                turns->stop();
+            }
+        }
+    };
+    run_team(threads, work);
+    if (error) std::rethrow_exception(error);
+#endif
+}
+
+}  // namespace sparsecrf
