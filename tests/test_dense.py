@@ -199,7 +199,7 @@ def test_other_mistakes():
         CRF(solver="sgd-l1").fit(X, LABELLED, dense=VECTORS)
     with pytest.raises(InputError, match="dense_scale: expected a number above 0, found 0"):
         CRF(dense_scale=0).fit(X, LABELLED, dense=VECTORS)
-    with pytest.raises(InputError, match="expected a model without dense columns for text files"):
+    with pytest.raises(InputError, match="expected for text files a model that has the vectors of words"):
         crf.model_.labeller()
     with pytest.raises(InputError, match="expected mean and scale of dense columns"):
         DenseColumns.from_json({"mean": [1.0], "scale": []}, "m")

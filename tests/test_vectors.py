@@ -39,7 +39,10 @@ def test_model(tmp_path):
         ("a 1 2\nb 1\n", "f.txt, line 2: expected a word and 2 numbers, found 1"),
         ("2 3\na 1 2\n", "f.txt, line 2: expected a word and 3 numbers, found 2"),
         ("a 1 x\n", "f.txt, line 1: expected numbers after 'a'"),
-        ("a 1 nan\n", "f.txt, line 1: expected finite numbers, found 'a 1 nan'"),
+        ("a 1 2\nb 1 2 3\n", "f.txt, line 2: expected a word and 2 numbers, found 3"),
+        ("2 3\na 1 2 3\n 1 2 3\n", "f.txt, line 3: expected a word and 3 numbers, found 3"),
+        ("a 1 nan\n", "f.txt, line 1, number 2: expected a finite number, found nan"),
+        ("a 1 1e40\n", "f.txt, line 1, number 2: expected a finite number, found 1e40"),
         ("", "f.txt: expected lines with a word and its numbers, found none"),
     ],
 )
@@ -57,12 +60,12 @@ def test_mistakes(tmp_path):
         vectors.of([["a"]], missing="zero")
     with pytest.raises(InputError, match=r"expected a row for each of 1 words, found an array of shape \(2, 1\)"):
         WordVectors(["a"], [[1.0], [2.0]])
-    with pytest.raises(InputError, match="vector of 'a', column 0: expected a finite number, found inf"):
+    with pytest.raises(InputError, match="vector of 'a', number 1: expected a finite number, found inf"):
         WordVectors(["a"], [[np.inf]])
     np.save(tmp_path / "v.npy", [[1.0]])
-    with pytest.raises(InputError, match="expected words= with a file of their words, found none"):
+    with pytest.raises(InputError, match="expected a file of the words of its rows with it, found none"):
         WordVectors.load(tmp_path / "v.npy")
-    with pytest.raises(InputError, match=r"expected words= for \.npy files only, found it for text"):
+    with pytest.raises(InputError, match=r"expected a file of words for \.npy files only, found it for text"):
         WordVectors.load(tmp_path / "v.txt", tmp_path / "w")
 
 

@@ -220,6 +220,9 @@ void bind_corpus(nb::module_& m) {
             "The corpus with dense columns: float32[P, d], and the attributes that they are (int64[d], -1: none).")
         .def_ro("n_dense", &Corpus::n_dense, "Dense columns.")
         .def_prop_ro(
+            "words", [](const Corpus& c) { return copy<std::int32_t>(c.words); }, nb::rv_policy::move,
+            "Numbers of the words of positions, if an encoder was asked for them; else empty.")
+        .def_prop_ro(
             "dense_attributes",
             [](const Corpus& c) {
                 std::vector<std::int64_t> known;

@@ -64,6 +64,7 @@ NB_MODULE(_core, m) {
     bindings::bind_packed(m);
     bindings::bind_solvers(m);
     bindings::bind_resource(m);
+    bindings::bind_word_vectors(m);
     bindings::bind_text(m);
     bindings::bind_crfsuite_model(m);
 }

@@ -20,6 +20,7 @@ void bind_inference(nanobind::module_& m);
 void bind_resource(nanobind::module_& m);
 void bind_solvers(nanobind::module_& m);
 void bind_text(nanobind::module_& m);
+void bind_word_vectors(nanobind::module_& m);
 
 inline Kernel kernel_named(const std::string& name) {
     if (name == "auto") return Kernel::automatic;

@@ -13,6 +13,7 @@
 #include "core/text/text_encoder.hpp"
 #include "module.hpp"
 #include "rows.hpp"
+#include "word_rows.hpp"
 
 namespace sparsecrf::bindings {
 namespace {
@@ -178,19 +179,23 @@ void bind_text_encoder(nb::module_& m) {
         .def(
             "__init__",
             [](TextEncoder* self, std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels,
-               bool start, bool grow, const std::string& missing) {
-                new (self)
-                    TextEncoder(Names(std::move(attributes), grow), Names(std::move(labels), grow), start, missing);
+               bool start, bool grow, const std::string& missing, nb::handle words) {
+                new (self) TextEncoder(Names(std::move(attributes), grow), Names(std::move(labels), grow), start,
+                                       missing, true, word_rows(words));
             },
             nb::arg("attributes"), nb::arg("labels"), nb::arg("start") = true, nb::arg("grow") = false,
-            nb::arg("missing") = "",
-            "grow: unknown attributes and labels get an id; otherwise attributes are left out, labels are missing.")
+            nb::arg("missing") = "", nb::arg("words").none() = nb::none(),
+            nb::sig("def __init__(self, attributes: StringTable, labels: StringTable, start: bool = True, "
+                    "grow: bool = False, missing: str = '', "
+                    "words: WordVectors | tuple[StringTable, int] | None = None) -> None"),
+            "grow: unknown attributes and labels get an id; otherwise attributes are left out, labels are missing. "
+            "words: vectors that are dense columns; or a table and a column, whose words get numbers (Corpus.words).")
         .def(
             "add_columns",
             [](TextEncoder& encoder, nb::bytes piece, const Template& lines, bool labelled, const std::string& source,
                std::int64_t n_columns, std::int64_t line, bool bytes, bool ragged) {
                 const std::string_view view = text_of(piece);
-                ColumnReader reader(source, n_columns, line, {bytes, ragged, lines.n_columns(), labelled});
+                ColumnReader reader(source, n_columns, line, {bytes, ragged, encoder.n_needed(lines), labelled});
                 reader.open(view);
                 Rows rows;
                 while (reader.next(rows)) {
@@ -227,10 +232,10 @@ void bind_text_encoder(nb::module_& m) {
 void bind_labeller(nb::module_& m) {
     nb::class_<Labeller>(m, "Labeller", "A model at work on text. Threads may share one.")
         .def(nb::init<std::shared_ptr<const Template>, std::shared_ptr<const StringTable>,
-                      std::shared_ptr<const StringTable>, std::shared_ptr<const Chain>, bool, std::string,
-                      std::int64_t>(),
+                      std::shared_ptr<const StringTable>, std::shared_ptr<const Chain>, bool, std::string, std::int64_t,
+                      std::shared_ptr<const WordVectors>>(),
              nb::arg("template").none(), nb::arg("attributes"), nb::arg("labels"), nb::arg("chain"), nb::arg("start"),
-             nb::arg("bias"), nb::arg("observed"))
+             nb::arg("bias"), nb::arg("observed"), nb::arg("vectors").none() = nb::none())
         .def(
             "label",
             [](const Labeller& labeller, nb::bytes piece, const std::string& source, std::int64_t n_columns,

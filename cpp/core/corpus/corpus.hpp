@@ -36,6 +36,7 @@ struct Corpus {
     std::int64_t n_dense = 0;                     // d, columns of numbers that every position has
     Array<float> dense;                           // [P, d]
     std::vector<std::uint32_t> dense_attributes;  // [d] the attribute that a column is, or kNoAttribute
+    std::vector<std::int32_t> words;  // [P] numbers of words whose vectors are yet to come (WordRows), or empty
 
     std::int64_t n_sequences() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
     std::int64_t n_tokens() const { return offsets.back(); }

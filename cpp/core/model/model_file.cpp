@@ -195,6 +195,11 @@ ModelParts read_model(std::span<const std::byte> data, const std::string& source
     const bool compact = file.metadata.at("version") == std::to_string(kCompact);
     const bool longer =
         compact ? file.arrays.contains("ngrams.attribute") : file.metadata.at("version") == std::to_string(kWithNgrams);
+    if (file.metadata.contains("dense")) {
+        throw InputError(message(source,
+                                 ": expected a model without vectors of tokens, which only Python can use, found one "
+                                 "with them"));
+    }
     Names arrays = compact ? kCompactArrays : kArrays, metadata = kMetadata;
     if (longer) arrays.insert(kNgramArrays.begin(), kNgramArrays.end());
     if (compact) metadata.insert("scale");

@@ -90,21 +90,22 @@ struct Writer {
 
 Labeller::Labeller(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> attributes,
                    std::shared_ptr<const StringTable> labels, std::shared_ptr<const Chain> chain, bool start,
-                   std::string bias, std::int64_t observed)
+                   std::string bias, std::int64_t observed, std::shared_ptr<const WordVectors> vectors)
     : lines_(std::move(lines)),
       attributes_(std::move(attributes)),
       labels_(std::move(labels)),
       chain_(std::move(chain)),
       start_(start),
       bias_(std::move(bias)),
-      observed_(observed) {}
+      observed_(observed),
+      vectors_(std::move(vectors)) {}
 
 Labeller::Batch Labeller::read(std::string_view piece, const std::string& source, std::int64_t n_columns,
                                std::int64_t line, const LabelOptions& options) const {
     Batch batch;
-    TextEncoder encoder(Names(attributes_), Names(labels_), start_, {}, false);
+    TextEncoder encoder(Names(attributes_), Names(labels_), start_, {}, false, WordRows(vectors_));
     if (lines_) {
-        const ColumnOptions columns{options.bytes, options.ragged, lines_->n_columns(), options.force};
+        const ColumnOptions columns{options.bytes, options.ragged, encoder.n_needed(*lines_), options.force};
         ColumnReader reader(source, n_columns, line, columns);
         reader.open(piece);
         Rows rows;

@@ -33,10 +33,10 @@ class Labeller {
    public:
     // lines: null for CRFsuite's format, where `bias` (empty: none) conditions label pairs.
     // observed: columns without the label; 0: any number that the template can do with. Then there is no label, but for
-    // `force`, where it is the last column.
+    // `force`, where it is the last column. vectors: of words, which are dense columns; null: there are none.
     Labeller(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> attributes,
              std::shared_ptr<const StringTable> labels, std::shared_ptr<const Chain> chain, bool start,
-             std::string bias, std::int64_t observed);
+             std::string bias, std::int64_t observed, std::shared_ptr<const WordVectors> vectors = nullptr);
 
     // Labels whole sequences of a file: every line of a column file with the label as one more column; of a CRFsuite
     // file the label it has and the one it gets. n_columns: of each line, 0: as the first; line: number of the first.
@@ -63,6 +63,7 @@ class Labeller {
     bool start_;
     std::string bias_;
     std::int64_t observed_;
+    std::shared_ptr<const WordVectors> vectors_;
 };
 
 }  // namespace sparsecrf

@@ -11,6 +11,7 @@
 #include "core/corpus/string_table.hpp"
 #include "core/text/columns.hpp"
 #include "core/text/template.hpp"
+#include "core/text/word_vectors.hpp"
 
 namespace sparsecrf {
 
@@ -29,6 +30,7 @@ class Names {
     std::int64_t id(std::string_view name) const { return id({&name, 1}, TextHash(name)); }
     void prefetch(const TextHash& hash) const { table_->prefetch(hash); }
     std::int64_t size() const { return table_->size(); }
+    const StringTable& table() const { return *table_; }
 
    private:
     std::shared_ptr<const StringTable> table_;
@@ -42,6 +44,7 @@ class SequenceEncoder {
         bool start = true;        // whether attributes of the first position condition the pair (start, label)
         bool share = true;        // as for CorpusBuilder
         bool skip_empty = false;  // a sequence without positions is left out instead of being an error
+        WordRows words = {};      // of every position, if its word has a vector
     };
     // What is known of a position beside its attributes.
     struct Label {
@@ -63,6 +66,7 @@ class SequenceEncoder {
         bigram_.clear();
         builder_.begin_sequence(weight);
         try {
+            check_words(length);
             for (std::int64_t t = 0; t < length; ++t) {
                 pairs_ = t > 0 || options_.start;
                 if (pairs_ && bias_ != Names::kUnknown) bigram_.push_back({static_cast<std::uint32_t>(bias_), 1.0});
@@ -70,6 +74,7 @@ class SequenceEncoder {
                 builder_.add_position(unigram_, bigram_, label.y, label.weight);
             }
             length == 0 && options_.skip_empty ? builder_.skip_sequence() : builder_.end_sequence();
+            words_.insert(words_.end(), words_here_.begin(), words_here_.end());
         } catch (...) {
             builder_.abandon_sequence();
             throw;
@@ -95,8 +100,18 @@ class SequenceEncoder {
         unigram_.push_back({id, value});
         if (pairs_ && conditions_pairs && id != bias_) bigram_.push_back({id, value});
     }
-    // Before `expand` for the positions of a sequence: what the template makes of its cells one by one.
-    void read(const Template& lines, const Rows& rows) { values_.compute(lines.functions(), rows); }
+    // Before `expand` for the positions of a sequence: what the template makes of its cells one by one, and its words.
+    // n_observed: columns without the label.
+    void read(const Template& lines, const Rows& rows, std::int64_t n_observed) {
+        values_.compute(lines.functions(), rows);
+        if (options_.words.asked_for()) read_words(rows, n_observed);
+    }
+    // The same for words that are no cells.
+    void begin_words() { words_here_.clear(); }
+    void add_word(std::string_view word) { words_here_.push_back(options_.words.of(word, TextHash(word))); }
+    bool wants_words() const { return options_.words.asked_for(); }
+    // Columns that rows must have: those that the template needs, and that of the word.
+    std::int64_t n_needed(const Template& lines) const;
     // The attributes of position t that the template makes and that have an id.
     void expand(const Template& lines, const Rows& rows, std::int64_t t);
 
@@ -104,9 +119,12 @@ class SequenceEncoder {
     CorpusBuilder& builder() { return builder_; }
     const CorpusBuilder& builder() const { return builder_; }
     // The corpus of what was added since the last one.
-    Corpus build(std::int64_t n_labels) { return builder_.build(n_labels, attributes_.size()); }
+    Corpus build(std::int64_t n_labels);
 
    private:
+    void read_words(const Rows& rows, std::int64_t n_observed);
+    void check_words(std::int64_t length) const;
+
     Names attributes_;
     Options options_;
     std::int64_t bias_ = Names::kUnknown;
@@ -116,6 +134,8 @@ class SequenceEncoder {
     std::vector<Attribute> unigram_, bigram_;  // empty between positions
     std::vector<Expansion> made_;              // attributes, one a line of the template
     WordValues values_;                        // of the sequence
+    std::vector<std::int32_t> words_here_;     // of the sequence, if they are asked for
+    std::vector<std::int32_t> words_;          // of all that were added
 };
 
 }  // namespace sparsecrf

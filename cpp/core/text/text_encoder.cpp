@@ -10,7 +10,7 @@ static_assert(Names::kUnknown == kMissing);
 
 void TextEncoder::add(const Rows& rows, const Template& lines, bool labelled) {
     sequences_.set_bias({});
-    sequences_.read(lines, rows);
+    sequences_.read(lines, rows, rows.n_columns - (labelled ? 1 : 0));
     sequences_.add_sequence(1.0, rows.length, [&](std::int64_t t) -> SequenceEncoder::Label {
         sequences_.expand(lines, rows, t);
         if (!labelled) return {};

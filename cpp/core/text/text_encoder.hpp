@@ -19,8 +19,12 @@ class TextEncoder {
     // Unknown attributes are left out, unknown labels are missing, unless the names grow.
     // start: whether bigram attributes of the first position condition the pair (start, label).
     // missing: the text of a label that is not known; empty: there is none. share: as for CorpusBuilder.
-    TextEncoder(Names attributes, Names labels, bool start, std::string missing = {}, bool share = true)
-        : sequences_(std::move(attributes), {start, share}), labels_(std::move(labels)), missing_(std::move(missing)) {}
+    // words: of positions, whose vectors are dense columns.
+    TextEncoder(Names attributes, Names labels, bool start, std::string missing = {}, bool share = true,
+                WordRows words = {})
+        : sequences_(std::move(attributes), {.start = start, .share = share, .words = std::move(words)}),
+          labels_(std::move(labels)),
+          missing_(std::move(missing)) {}
 
     // labelled: the last column is the label.
     void add(const Rows& rows, const Template& lines, bool labelled);
@@ -30,6 +34,8 @@ class TextEncoder {
 
     std::int64_t n_sequences() const { return sequences_.builder().n_sequences(); }
     std::int64_t n_tokens() const { return sequences_.builder().n_tokens(); }
+    // Columns of observations that rows must have.
+    std::int64_t n_needed(const Template& lines) const { return sequences_.n_needed(lines); }
     // The corpus of what was added since the last one.
     Corpus build() { return sequences_.build(labels_.size()); }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/error.hpp"
+
 namespace sparsecrf {
 
 bool PairRule::ask(std::uint32_t id, const StringTable& names) {
@@ -16,8 +18,10 @@ TokenEncoder::TokenEncoder(std::shared_ptr<StringTable> attributes, std::shared_
     : attribute_table_(std::move(attributes)),
       label_table_(std::move(labels)),
       options_(std::move(options)),
-      sequences_(Names(attribute_table_, options_.grow),
-                 {.start = options_.start, .share = !options_.pairs.of_model(), .skip_empty = options_.skip_empty}) {
+      sequences_(Names(attribute_table_, options_.grow), {.start = options_.start,
+                                                          .share = !options_.pairs.of_model(),
+                                                          .skip_empty = options_.skip_empty,
+                                                          .words = options_.words}) {
     if (!options_.lines) sequences_.set_bias(options_.bias);
 }
 
@@ -45,7 +49,11 @@ bool TokenEncoder::each_pending(On on) {
     std::size_t first = 0;
     for (const Pending& sequence : pending_) {
         const Rows rows = options_.lines ? rows_of(first, sequence.end) : Rows();
-        if (options_.lines) sequences_.read(*options_.lines, rows);
+        if (options_.lines) {
+            sequences_.read(*options_.lines, rows, rows.n_columns);
+        } else if (sequences_.wants_words()) {
+            read_words(first, sequence.end);
+        }
         const auto fill = [&](std::int64_t t) {
             const std::size_t position = first + static_cast<std::size_t>(t);
             options_.lines ? sequences_.expand(*options_.lines, rows, t) : look_up(position);
@@ -71,7 +79,7 @@ void TokenEncoder::encode() {
 }
 
 bool TokenEncoder::label(OneByOne& decoder, std::vector<std::int32_t>& labels) {
-    if (sequences_.builder().n_seen() > 0) return false;
+    if (sequences_.builder().n_seen() > 0 || sequences_.wants_words()) return false;
     const std::size_t before = labels.size();
     const bool done = each_pending([&](const Pending&, std::int64_t length, const auto& fill) {
         if (length == 0) return false;  // an error that names its place
@@ -88,7 +96,21 @@ bool TokenEncoder::label(OneByOne& decoder, std::vector<std::int32_t>& labels) {
     return done;
 }
 
+// Tokens of one attribute are words.
+void TokenEncoder::read_words(std::size_t first, std::size_t end) {
+    sequences_.begin_words();
+    for (std::size_t position = first; position < end; ++position) {
+        const std::size_t n = tokens_.ends[position] - tokens_.begin(position);
+        if (n != 1) {
+            throw InputError(message("sequence ", sequences_.builder().n_seen(), ", position ", position - first,
+                                     ": expected a word, whose vector can be looked up, found ", n, " attributes"));
+        }
+        sequences_.add_word(tokens_.name(tokens_.begin(position)));
+    }
+}
+
 void TokenEncoder::encode(const MatrixRows& rows) {
+    sequences_.begin_words();
     const std::vector<Pending> all = std::exchange(pending_, {});
     const Pending& sequence = all.back();
     sequences_.add_sequence(sequence.weight, static_cast<std::int64_t>(sequence.end), [&](std::int64_t position) {

@@ -88,6 +88,7 @@ class TokenEncoder {
         bool skip_empty;   // a sequence without tokens is left out instead of being an error
         std::shared_ptr<const Template> lines;  // makes the attributes and says which condition pairs; null: none
         PairRule pairs;                         // without `lines`
+        WordRows words = {};                    // of positions, whose vectors are dense columns
     };
     TokenEncoder(std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels, Options options);
 
@@ -132,6 +133,7 @@ class TokenEncoder {
     template <class On>
     bool each_pending(On on);
     void look_up(std::size_t position);
+    void read_words(std::size_t first, std::size_t end);
     void add_known(std::uint32_t id, double value) { sequences_.add(id, value, options_.pairs(id, *attribute_table_)); }
     Rows rows_of(std::size_t first, std::size_t end) const;
     void sort_label_ids();

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.cli.files import total_bytes
 from sparsecrf.cli.options import Inputs
+from sparsecrf.cli.vectors import VectorsOfData, asked_vectors
 from sparsecrf.files.charset import UTF8
 from sparsecrf.model.charset import charset_for
 from sparsecrf.model.format import FORMAT
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from sparsecrf.encoding.label_parts import LabelParts
     from sparsecrf.encoding.resources import Resource
     from sparsecrf.encoding.template import Template
-    from sparsecrf.encoding.vocabulary import Vocabulary
+    from sparsecrf.encoding.vectors import Looked, VectorFile, WordVectors
+    from sparsecrf.encoding.vocabulary import Vocabulary, Words
     from sparsecrf.model import Model
     from sparsecrf.shards import Shards
     from sparsecrf.training import Fit
@@ -38,6 +40,7 @@ class Labelled:
     read_s: float  #: seconds that reading took
     encoding: str = UTF8  #: of the files
     format: str = ""  #: of the files, if it is one that `label` must be told of
+    looked: Looked | None = None  #: vectors of words, which the corpora have as dense columns
 
     def label_parts(self, asked: str | None) -> LabelParts | None:
         """The parts of the labels, as asked; None: they have none."""
@@ -49,6 +52,8 @@ class Labelled:
     def model(self, found: Fit) -> Model:
         """The model of a fit to the training data."""
         made = found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
+        if self.looked is not None:
+            made.dense, made.vectors = self.looked.dense, self.looked.vectors
         if self.encoding != UTF8:
             made.training["encoding"] = self.encoding
         if self.format:
@@ -65,6 +70,14 @@ class Manner:
     start: bool
     labels: tuple[str, ...] = ()  #: that there are, whether or not the data have them
     encoding: str = UTF8
+    vectors: VectorFile | WordVectors | None = None  #: of words; None: none
+
+    def check_no_vectors(self, option: str) -> None:
+        """Raise for vectors, where data are kept in parts that have no room for them."""
+        if self.vectors is not None:
+            raise InputError(
+                f"{option}: expected no vectors of words (--vectors, or of the model of --init), found some"
+            )
 
     @property
     def recorded_format(self) -> str:
@@ -87,6 +100,10 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
         raise InputError("--features: expected no --template with it, found both")
     charset = charset_for(init, inputs.encoding)
     format.check_columns(inputs.ragged, charset.is_bytes, "--")
+    format.check_vectors(inputs.vectors, "--vectors")
+    vectors = asked_vectors(inputs, init)
+    if vectors is not None and charset.is_bytes:
+        raise InputError("--vectors: expected text, whose words can be looked up, found --encoding bytes")
     has_template = (inputs.template or inputs.features) is not None
     if inputs.ragged and not has_template and (init is None or init.template is None):
         raise InputError("--ragged: expected --template with it, which says what columns are needed, found none")
@@ -99,7 +116,7 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
         lines = preset(inputs.features, n_columns, "--features", resources)
         template = Template(lines, inputs.boundary, f"--features {inputs.features}", in_bytes, resources)
     if init is None:
-        return Manner(format, template, inputs.start is not False, encoding=charset.name)
+        return Manner(format, template, inputs.start is not False, encoding=charset.name, vectors=vectors)
     if template is None:
         if format.takes_template != (init.template is not None):
             found = "one without" if init.template is None else "one with a template"
@@ -108,15 +125,15 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
             raise InputError(f"--init: expected {needed} for {format.title} files{remedy}, found {found}")
         template = init.template
     start = init.vocabulary.start if inputs.start is None else inputs.start
-    return Manner(format, template, start, tuple(init.labels), charset.name)
+    return Manner(format, template, start, tuple(init.labels), charset.name, vectors)
 
 
 def _resources(inputs: Inputs) -> list[Resource]:
     """Those of --lexicon, --clusters and --classes."""
     given = {"lexicon": inputs.lexicon, "clusters": inputs.clusters, "classes": inputs.classes}
     if not any(given.values()):
-        if inputs.refer:
-            raise InputError("--refer: expected --lexicon, --clusters or --classes with it, found none")
+        if inputs.refer and inputs.vectors is None:
+            raise InputError("--refer: expected --lexicon, --clusters, --classes or --vectors with it, found none")
         return []
     from sparsecrf.encoding.resources import named
 
@@ -144,6 +161,9 @@ def read_labelled(inputs: Inputs, init: Model | None = None, *, min_count: int =
     began = time.perf_counter()
     how = manner_of(inputs, init)
     vocabulary = how.format.vocabulary(how.start, how.labels)
+    vectors = None if how.vectors is None else VectorsOfData(how.vectors)
+    columns = range(0) if vectors is None else vectors.name_columns(vocabulary)
+    words = None if vectors is None else vectors.words()
     with _reading(inputs, quiet) as advance:
         encoded = encode_files(
             how.format,
@@ -154,12 +174,18 @@ def read_labelled(inputs: Inputs, init: Model | None = None, *, min_count: int =
             missing=inputs.missing,
             ragged=inputs.ragged,
             encoding=how.encoding,
+            words=words,
             progress=advance,
         )
         corpus = encoded.corpus
+        numbers = corpus.words
         if min_count > 1:
-            corpus, vocabulary = without_rare(corpus, vocabulary, min_count)
-        dev = _read_dev(inputs, how, vocabulary, encoded.template, encoded.n_columns, advance)
+            corpus, vocabulary = without_rare(corpus, vocabulary, min_count, columns)
+        dev = _read_dev(inputs, how, vocabulary, encoded.template, encoded.n_columns, advance, words)
+    if vectors is not None:
+        vectors.read(numbers, inputs.vectors_scale, quiet)
+        corpus = vectors.added(corpus, numbers, vocabulary)
+        dev = None if dev is None else vectors.added(dev, dev.words, vocabulary)
     took = time.perf_counter() - began
     return Labelled(
         vocabulary,
@@ -170,6 +196,7 @@ def read_labelled(inputs: Inputs, init: Model | None = None, *, min_count: int =
         took,
         how.encoding,
         how.recorded_format,
+        None if vectors is None else vectors.found,
     )
 
 
@@ -181,6 +208,7 @@ def read_cached(
 
     began = time.perf_counter()
     how = manner_of(inputs, init)
+    how.check_no_vectors("--cache")
     with _reading(inputs, quiet) as advance:
         folder = encode_folder(
             cache,
@@ -222,6 +250,7 @@ def _read_dev(
     template: Template | None,
     n_columns: int,
     advance: Advance,
+    words: Words | None = None,
 ) -> Corpus | None:
     """The file --dev, if there is one, by the names of the training data."""
     from sparsecrf.encoding.encode import encode_files
@@ -237,6 +266,7 @@ def _read_dev(
         missing=inputs.missing,
         ragged=inputs.ragged,
         encoding=how.encoding,
+        words=words,
         progress=advance,
     )
     return encoded.corpus

@@ -32,6 +32,7 @@ def labelled_on_dask(
         raise InputError(f"--dask: expected dask and distributed, as in sparsecrf[dask]: {error}") from None
 
     manner = manner_of(inputs, init)
+    manner.check_no_vectors("--dask")
     how = How(manner.template, "bias", manner.start, inputs.missing, manner.format, manner.labels)
     with _client(address) as client:
         began = time.perf_counter()

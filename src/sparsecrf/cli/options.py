@@ -84,12 +84,54 @@ Classes: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(rich_help_panel="Data", help="Any table of words and classes; as above.", metavar="NAME=FILE"),
 ]
+Vectors: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel="Data",
+        help="Vectors of words, which stand beside the features: text as of word2vec, GloVe or fastText (a word and "
+        "its numbers a line), or a NumPy file with --vectors-words. The model keeps them.",
+        metavar="FILE",
+    ),
+]
+VectorsWords: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel="Data", help="The words of the rows of an .npy file of --vectors, a line each.", metavar="FILE"
+    ),
+]
+VectorsColumn: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        rich_help_panel="Data",
+        help="The column whose words have --vectors, counted from 0 as in templates.",
+        metavar="N",
+        min=0,
+    ),
+]
+VectorsWindow: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        rich_help_panel="Data",
+        help="Beside its own vector a token has those of so many words before and after it.",
+        metavar="N",
+        min=0,
+    ),
+]
+VectorsScale: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        rich_help_panel="Data",
+        help="--vectors are standardised and multiplied by this: their penalties are rho1 / X and rho2 / X^2.",
+        metavar="X",
+    ),
+]
 Refer: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--refer",
         rich_help_panel="Data",
-        help="The model keeps the path and a checksum of --lexicon, --clusters and --classes, not their content.",
+        help="The model keeps the path and a checksum of --lexicon, --clusters, --classes and --vectors, not their "
+        "content.",
     ),
 ]
 DevFile: TypeAlias = Annotated[
@@ -226,6 +268,11 @@ class Inputs:
     lexicon: Lexicon = None
     clusters: Clusters = None
     classes: Classes = None
+    vectors: Vectors = None
+    vectors_words: VectorsWords = None
+    vectors_column: VectorsColumn = 0
+    vectors_window: VectorsWindow = 0
+    vectors_scale: VectorsScale = 1.0
     refer: Refer = False
     dev: DevFile = None
     start: Start = None

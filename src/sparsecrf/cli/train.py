@@ -244,7 +244,7 @@ def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.plots import check_plot
 
-    other = [inputs.dev, run.init, inputs.template]
+    other = [inputs.dev, run.init, inputs.template, inputs.vectors, inputs.vectors_words]
     check_readable(*(inputs.data if run.dask is None else ()), *other)
     check_writable(model, fitting.checkpoint, run.log, shown.plot, inputs=[*inputs.data, *other])
     if shown.plot is not None:

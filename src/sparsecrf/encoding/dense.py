@@ -126,14 +126,27 @@ class DenseColumns:
         """For training data; a column that does not vary becomes zero. `scale` multiplies all of them."""
         import numpy as np
 
+        return cls.weighted(values, np.ones(len(values)), standardize, scale)
+
+    @classmethod
+    def weighted(cls, values: NDArray[Any], counts: NDArray[Any], standardize: bool, scale: float) -> DenseColumns:
+        """The same for rows that occur so many times."""
+        import numpy as np
+
         d = values.shape[1]
         if not (np.isfinite(scale) and scale > 0):
             raise InputError(f"dense_scale: expected a number above 0, found {scale!r}")
-        if not standardize:
+        if not standardize or len(values) == 0:
             return cls(np.zeros(d), np.full(d, scale))
-        deviation = values.std(axis=0)
-        varies = deviation > 1e-12 * np.maximum(np.abs(values).max(axis=0, initial=0.0), 1e-300)
-        return cls(values.mean(axis=0), np.where(varies, scale / np.where(varies, deviation, 1.0), 0.0))
+        x, p = values.astype(np.float64), counts / counts.sum()
+        mean = p @ x
+        deviation = np.sqrt(p @ (x - mean) ** 2)
+        varies = deviation > 1e-12 * np.maximum(np.abs(x).max(axis=0), 1e-300)
+        return cls(mean, np.where(varies, scale / np.where(varies, deviation, 1.0), 0.0))
+
+    def repeated(self, times: int) -> DenseColumns:
+        """For so many blocks of the same columns."""
+        return DenseColumns(self.mean * times, self.scale * times)
 
     @property
     def width(self) -> int:

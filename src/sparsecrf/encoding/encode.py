@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, Format, Layout
 from sparsecrf.encoding.template import Template
-from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.encoding.vocabulary import Vocabulary, Words
 from sparsecrf.files.charset import UTF8, Charset
 from sparsecrf.files.text import Piece, Source, name_of
 
@@ -35,6 +35,7 @@ class PieceEncoder:
         missing: str = "",
         ragged: bool = False,
         encoding: str = UTF8,
+        words: Words | None = None,
     ) -> None:
         self.charset = Charset(encoding)
         format.check_columns(ragged, self.charset.is_bytes)
@@ -43,7 +44,7 @@ class PieceEncoder:
             vocabulary,
             Layout(template, n_columns, ragged, self.charset.is_bytes),
         )
-        self._encoder = format.encoder(vocabulary, grow, missing)
+        self._encoder = format.encoder(vocabulary, grow, missing, words)
 
     @property
     def n_sequences(self) -> int:
@@ -78,6 +79,7 @@ def encode_files(
     missing: str = "",
     ragged: bool = False,
     encoding: str = UTF8,
+    words: Words | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Encoded:
     """Encode labelled files. The template is for formats that take one; without one they have a default.
@@ -86,6 +88,7 @@ def encode_files(
     the vocabulary does not have are left out and labels that it does not have are missing, as is the label `missing`.
     With `ragged`, lines may differ: the columns that the template needs come first, the label last.
     `encoding` is a name that Python knows, or "bytes" for column files of any bytes (files/charset.py).
+    `words`: vectors of words that are dense columns, or what numbers the words.
     `progress` is called with the number of bytes read since its last call.
     """
     encoder = PieceEncoder(
@@ -97,6 +100,7 @@ def encode_files(
         missing=missing,
         ragged=ragged,
         encoding=encoding,
+        words=words,
     )
     for source in sources:
         for piece in format.pieces(source):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.encoding.vocabulary import Vocabulary
 
 
-def without_rare(corpus: Corpus, vocabulary: Vocabulary, at_least: int) -> tuple[Corpus, Vocabulary]:
+def without_rare(
+    corpus: Corpus, vocabulary: Vocabulary, at_least: int, everywhere: Iterable[int] = ()
+) -> tuple[Corpus, Vocabulary]:
     """The corpus and its vocabulary without attributes that stand at fewer than `at_least` positions.
 
-    An attribute that conditions labels and label pairs is counted once a position.
+    An attribute that conditions labels and label pairs is counted once a position. Those of `everywhere` stay: dense
+    columns, which are not in the corpus yet.
     """
     import numpy as np
 
@@ -20,6 +24,7 @@ def without_rare(corpus: Corpus, vocabulary: Vocabulary, at_least: int) -> tuple
     arrays = corpus.to_arrays()
     counts = [np.bincount(arrays[f"{kind}_id"], minlength=corpus.n_attributes) for kind in ("unigram", "bigram")]
     kept = np.maximum(*counts) >= at_least  # [X]
+    kept[list(everywhere)] = True
     names = StringTable()
     for x in np.flatnonzero(kept).tolist():
         names.intern(vocabulary.attributes[x])

@@ -96,7 +96,7 @@ class Resource(_core.Resource):
         if path is None:
             content, source = _unpacked(record, where), f"{where}: {kind} {name}"
         else:
-            path = _where_it_is(path, where)
+            path = where_it_is(path, where)
             content, source = _read(path, f"{where}: {kind} {name}"), path
         found = cls(name, kind, content, source, path=path)
         if found.sha256 != record["sha256"]:
@@ -157,7 +157,7 @@ def _read(path: Path, what: str) -> bytes:
         raise InputError(f"{what}: expected the file {os.fspath(path)}, found none: {error.strerror}") from error
 
 
-def _where_it_is(path: str, model: str) -> str:
+def where_it_is(path: str, model: str) -> str:
     """The path, or the file of its name beside the model."""
     beside = os.path.join(os.path.dirname(model), os.path.basename(path))
     return beside if not os.path.exists(path) and os.path.exists(beside) else path

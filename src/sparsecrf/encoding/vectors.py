@@ -1,98 +1,236 @@
-"""Vectors of words from a file, for `dense=` of estimators: text as of word2vec and GloVe, or NumPy's `.npy`."""
+"""Vectors of words, which are dense columns of tokens: `CRF(vectors="glove.6B.50d.txt")`, `sparsecrf train --vectors`.
+
+A word has the vector of its exact form, else that of its lower case, else none: its columns are then zero after
+standardisation, as are those of a word that is exactly average. The core looks words up (cpp/core/text/word_vectors).
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from sparsecrf import _core
+from sparsecrf._core import Corpus, InputError, StringTable
+from sparsecrf.encoding.dense import DenseColumns, name_of
+from sparsecrf.encoding.vector_files import Path, check_finite, kept_rows, read_vectors, width_of
 
-from sparsecrf._core import InputError
+if TYPE_CHECKING:  # a model can be loaded without NumPy
+    import numpy as np
+    from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
+    Floats = NDArray[np.float32]
+
+
+class Origin(NamedTuple):
+    """The file that a model refers to instead of keeping the vectors."""
+
+    path: str
+    words: str | None  #: of the rows of an .npy file
+    sha256: str
 
 
 class WordVectors:
-    """A vector for each of some words. `vectors.of(sentences)` is what `CRF.fit(X, y, dense=...)` takes."""
+    """A vector for each of some words, as `CRF(vectors=...)` takes them. They do not change."""
 
-    def __init__(self, words: Iterable[str], values: Any) -> None:
-        """`values` [words, width]. Of words that are equal the first counts."""
-        self.values: Floats = np.asarray(values, dtype=np.float32)
-        names = list(words)
-        if self.values.ndim != 2 or len(self.values) != len(names):
-            shape = self.values.shape
-            raise InputError(f"vectors: expected a row for each of {len(names)} words, found an array of shape {shape}")
-        bad = np.argwhere(~np.isfinite(self.values))
-        if len(bad):
-            row, column = bad[0]
-            value = self.values[row, column]
-            raise InputError(f"vector of {names[row]!r}, column {column}: expected a finite number, found {value}")
-        self.place: Mapping[str, int] = {word: k for k, word in reversed(list(enumerate(names)))}
+    def __init__(self, words: Iterable[str], values: Any, *, column: int = 0, window: int = 0) -> None:
+        """`values` [words, width]. Of words that are equal the first counts.
+
+        `column`: of tokens that are rows of columns, which one is the word. `window`: the vectors of so many words
+        before and after stand beside a token's own.
+        """
+        import numpy as np
+
+        given, names = np.asarray(values, dtype=np.float32), list(words)
+        if given.ndim != 2 or len(given) != len(names):
+            raise InputError(
+                f"vectors: expected a row for each of {len(names)} words, found an array of shape {given.shape}"
+            )
+        kept, table = kept_rows(names, None)
+        self._set(table, np.ascontiguousarray(given[kept]), given.shape[1], column, window)
+        check_finite(self.values, table, "vectors")
+
+    def _set(
+        self, table: StringTable, values: Any, width: int, column: int, window: int, origin: Origin | None = None
+    ) -> None:
+        for name, number in (("column", column), ("window", window)):
+            if type(number) is not int or number < 0:
+                raise InputError(f"vectors, {name}: expected a whole number of 0 or more, found {number!r}")
+        self.table = table  #: the words by row
+        self._values = values  # float32 [n, d], an array or the view of a file
+        self.width = width  #: numbers of a vector
+        self.column, self.window, self.origin = column, window, origin
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], words: str | os.PathLike[str] | None = None) -> WordVectors:
+    def _made(cls, *parts: Any) -> WordVectors:
+        """Of parts that have been checked, as for `_set`."""
+        made = cls.__new__(cls)
+        made._set(*parts)
+        return made
+
+    @classmethod
+    def load(
+        cls,
+        path: Path,
+        words: Path | None = None,
+        *,
+        column: int = 0,
+        window: int = 0,
+        store: bool = True,
+        wanted: StringTable | None = None,
+    ) -> WordVectors:
         """Read a file: a word and its numbers a line, with or without word2vec's first line (how many, how wide); or an
-        `.npy` file, whose rows belong to the lines of the text file `words`."""
-        if os.fspath(path).endswith(".npy"):
-            if words is None:
-                raise InputError(f"{os.fspath(path)}: expected words= with a file of their words, found none")
-            with open(words, encoding="utf-8") as file:
-                return cls(file.read().removesuffix("\n").split("\n"), np.load(path))
-        if words is not None:
-            raise InputError(f"{os.fspath(path)}: expected words= for .npy files only, found it for text")
-        return cls(*_read_text(path))
+        `.npy` file, whose rows belong to the lines of the text file `words`.
+
+        `column` and `window` as for the constructor. With `store=False` a model keeps the path and a checksum instead
+        of the vectors. `wanted`: only vectors of these words, and of their lower case, are kept in memory.
+        """
+        read = read_vectors(path, words, wanted)
+        origin = None
+        if not store:
+            origin = Origin(os.path.abspath(path), None if words is None else os.path.abspath(words), read.sha256)
+        return cls._made(read.words, read.values, read.values.shape[1], column, window, origin)
 
     @property
-    def width(self) -> int:
-        """Numbers of a vector."""
-        return int(self.values.shape[1])
+    def values(self) -> Floats:
+        """[words, width]"""
+        import numpy as np
+
+        return np.asarray(self._values, dtype=np.float32).reshape(len(self.table), self.width)
+
+    @cached_property
+    def place(self) -> Mapping[str, int]:
+        """Rows by word."""
+        return {self.table[k]: k for k in range(len(self.table))}
 
     def __len__(self) -> int:
-        return len(self.place)
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"<vectors of {len(self):,} words, {self.width} numbers each>"
+
+    def __deepcopy__(self, memo: Any) -> WordVectors:
+        return self  # scikit-learn copies parameters
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return type(self)._made, (self.table, self.values, self.width, self.column, self.window, self.origin)
+
+    @property
+    def n_dense(self) -> int:
+        """Dense columns that they make."""
+        return self.width * (2 * self.window + 1)
+
+    def read(self, wanted: StringTable) -> WordVectors:
+        """As of `VectorFile`."""
+        return self
 
     def of(self, sentences: Iterable[Iterable[str]], *, missing: str = "mean") -> list[Floats]:
-        """A matrix for each sentence.
+        """A matrix for each sentence, for `dense=` of `CRF.fit`.
 
         A word without a vector has that of its lower case or, if there is none either, the mean of all;
         `missing="error"` raises an error for it.
         """
+        import numpy as np
+
         if missing not in ("mean", "error"):
             raise InputError(f"missing: expected 'mean' or 'error', found {missing!r}")
-        mean = self.values.mean(axis=0, keepdims=True) if len(self.values) else self.values.sum(axis=0, keepdims=True)
-        table, made = np.concatenate([self.values, mean]), []
+        values = self.values
+        mean = values.mean(axis=0, keepdims=True) if len(values) else values.sum(axis=0, keepdims=True)
+        table, made, row = np.concatenate([values, mean]), [], self.core(None).row
         for i, sentence in enumerate(sentences):
             words = list(sentence)
-            places = [self.place.get(word, self.place.get(word.lower(), -1)) for word in words]
+            places = [row(word) for word in words]
             if missing == "error" and -1 in places:
                 t = places.index(-1)
                 raise InputError(f"sentence {i}, position {t}: expected a word with a vector, found {words[t]!r}")
             made.append(table[places] if places else table[:0])
         return made
 
+    def core(self, dense: DenseColumns | None) -> _core.WordVectors:
+        """What looks words up for the encoders and standardises their vectors; None: leaves them as they are."""
+        d = self.width
+        if dense is not None and dense.width != self.n_dense:
+            raise InputError(f"vectors: expected those of {dense.width} dense columns, found {self.n_dense}")
+        mean, scale = ([0.0] * d, [1.0] * d) if dense is None else (dense.mean[:d], dense.scale[:d])
+        flat = self._values.reshape(-1) if hasattr(self._values, "reshape") else self._values
+        return _core.WordVectors(self.table, flat, mean, scale, self.window, self.column)
 
-def _read_text(path: str | os.PathLike[str]) -> tuple[list[str], Floats]:
-    words, rows, width = [], [], None
-    with open(path, encoding="utf-8", newline="\n") as file:
-        for number, line in enumerate(file, 1):
-            # A word may have blanks (GloVe has some): the numbers are counted from the end.
-            cells = line.rstrip("\r\n ")
-            word, *numbers = cells.split(" ") if width is None else cells.rsplit(" ", width)
-            if number == 1 and len(numbers) == 1 and word.isdigit() and numbers[0].isdigit():
-                width = int(numbers[0])
-                continue
-            where = f"{os.fspath(path)}, line {number}"
-            width = len(numbers) if width is None else width
-            if len(numbers) != width or width == 0:
-                raise InputError(f"{where}: expected a word and {width or 'some'} numbers, found {len(numbers)}")
-            try:
-                rows.append(np.array(numbers, dtype=np.float32))
-            except ValueError as error:
-                raise InputError(f"{where}: expected numbers after {word!r:.40}: {error}") from error
-            if not np.isfinite(rows[-1]).all():
-                raise InputError(f"{where}: expected finite numbers, found {line[:60].strip()!r}")
-            words.append(word)
-    if not words:
-        raise InputError(f"{os.fspath(path)}: expected lines with a word and its numbers, found none")
-    return words, np.array(rows)
+    def name_all(self, attributes: StringTable) -> None:
+        """Give the dense columns ids, before a corpus is encoded that has them."""
+        name_columns(attributes, self.n_dense)
+
+    def to_json(self) -> dict[str, Any]:
+        """What a model keeps beside the vectors, or instead of them."""
+        record: dict[str, Any] = {"column": self.column, "window": self.window}
+        return record if self.origin is None else record | self.origin._asdict()
+
+
+class VectorFile(NamedTuple):
+    """A file of vectors that is to be read when the words of the data are known; fields as for `WordVectors.load`."""
+
+    path: Path
+    words: Path | None = None
+    column: int = 0
+    window: int = 0
+    store: bool = True
+
+    @property
+    def n_dense(self) -> int:
+        return width_of(self.path, self.words) * (2 * self.window + 1)
+
+    def read(self, wanted: StringTable) -> WordVectors:
+        """The vectors: all of them if a model is to keep them, else those that training needs."""
+        path, words, column, window, store = self
+        needed = None if store else wanted
+        return WordVectors.load(path, words, column=column, window=window, store=store, wanted=needed)
+
+
+def name_columns(attributes: StringTable, n: int) -> None:
+    """Give dense columns ids."""
+    for j in range(n):
+        attributes.intern(name_of(j))
+
+
+def given_vectors(given: Any, option: str = "vectors") -> WordVectors | None:
+    """What a user has given: vectors, or the file of them."""
+    if given is None or isinstance(given, WordVectors):
+        return given
+    if isinstance(given, (str, os.PathLike)):
+        return WordVectors.load(given)
+    raise InputError(f"{option}: expected a file or WordVectors, found {type(given).__name__}")
+
+
+class Looked(NamedTuple):
+    """Vectors of the words of training data."""
+
+    vectors: WordVectors
+    dense: DenseColumns  #: how they are standardised
+    rows: NDArray[np.int32]  #: of each word that was seen; -1: it has no vector
+    covered: float  #: share of the tokens that have one
+
+    def added(self, corpus: Corpus, words: NDArray[np.int32], attributes: StringTable) -> Corpus:
+        """A corpus with the vectors of these words, by number, as dense columns."""
+        return self.vectors.core(self.dense).added(corpus, self.rows[words], attributes)
+
+
+def look_up(
+    vectors: WordVectors, seen: StringTable, words: NDArray[np.int32], standardize: bool = True, scale: float = 1.0
+) -> Looked:
+    """The vectors of words that were seen in training data. `words`: their numbers, of each token (`Corpus.words`).
+
+    Columns are standardised over the tokens that have a vector.
+    """
+    import numpy as np
+
+    rows = vectors.core(None).rows(seen)
+    of_tokens = rows[words]
+    counts = np.bincount(of_tokens[of_tokens >= 0], minlength=len(vectors))
+    used = np.flatnonzero(counts)
+    if len(used) == 0:
+        theirs, ours = (", ".join(repr(table[k]) for k in range(min(3, len(table)))) for table in (vectors.table, seen))
+        file = "vectors" if vectors.origin is None else vectors.origin.path
+        theirs = theirs or "none of them"
+        raise InputError(f"{file}: expected vectors of words in the data ({ours}, ...), found others ({theirs}, ...)")
+    dense = DenseColumns.weighted(vectors.values[used], counts[used], standardize, scale)
+    return Looked(vectors, dense.repeated(2 * vectors.window + 1), rows, float(np.mean(of_tokens >= 0)))

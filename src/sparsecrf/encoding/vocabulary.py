@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sparsecrf._core import Corpus, Encoder, FeatureSet, InputError, StringTable
+from sparsecrf._core import Corpus, Encoder, FeatureSet, InputError, StringTable, WordVectors
 from sparsecrf.encoding.matrix import Columns, Csr, is_matrix
 from sparsecrf.encoding.numbering import Numbering
 
@@ -20,6 +20,9 @@ BIAS = "[bias]"
 #: "bias": plain transitions; "all": every attribute conditions label pairs too; or the attributes that do, by
 #: collection or predicate. The bias always does.
 Bigrams: TypeAlias = str | Collection[str] | Callable[[str], bool]
+
+#: Vectors of words, which are dense columns; or a table and a column, whose words get numbers there (`Corpus.words`).
+Words: TypeAlias = WordVectors | tuple[StringTable, int]
 
 #: Text, a mapping (name to number, text or list of text), or attributes and (attribute, value) pairs; with a template
 #: a row of columns.
@@ -68,6 +71,7 @@ class Vocabulary:
         skip_empty: bool = False,
         template: Template | None = None,
         features: FeatureSet | None = None,
+        words: Words | None = None,
     ) -> Encoder:
         """What takes sequences one at a time, with options as for `encode`. `features` are those of a model: attributes
         that have a weight of label pairs condition them, whatever `bigrams` says."""
@@ -84,6 +88,7 @@ class Vocabulary:
             frozen=self.frozen,
             template=template,
             features=features,
+            words=words,
         )
 
     def encode(
@@ -98,6 +103,7 @@ class Vocabulary:
         features: FeatureSet | None = None,
         sort_labels: bool = False,
         skip_empty: bool = False,
+        words: Words | None = None,
     ) -> Corpus:
         """Encode sequences of tokens in one pass; the Python objects of a sequence are released before the next.
 
@@ -105,9 +111,10 @@ class Vocabulary:
         Without `grow`, attributes the vocabulary does not have are left out and labels it does not have are an error. A
         `template` makes the attributes from rows of columns and says which of them condition label pairs; so do the
         `features` of a model. `sort_labels` gives the labels ids in the order of their names: for the first corpus of a
-        vocabulary only. A sequence without tokens is an error, unless `skip_empty` leaves it out.
+        vocabulary only. A sequence without tokens is an error, unless `skip_empty` leaves it out. `words`: vectors that
+        are dense columns, of tokens that are text or rows of columns.
         """
-        encoder = self.encoder(grow=grow, skip_empty=skip_empty, template=template, features=features)
+        encoder = self.encoder(grow=grow, skip_empty=skip_empty, template=template, features=features, words=words)
         columns = Columns(self.attributes, grow)
         extra = {"label sequences": y, "sequence weights": sequence_weight, "token weights": token_weight}
         for tokens, labels, weight, weights in _in_step(X, extra):

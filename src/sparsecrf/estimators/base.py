@@ -23,6 +23,7 @@ from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.presets import preset
 from sparsecrf.encoding.resources import Resource, checked
 from sparsecrf.encoding.template import Template, ngram_attributes
+from sparsecrf.encoding.vectors import given_vectors
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.frames import Groups, by_groups, check_one_of
 from sparsecrf.estimators.labelled import Encoding, LabelledData, MakesTemplate
@@ -86,6 +87,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             start=self.start,
             standardize=getattr(self, "standardize", True),
             dense_scale=getattr(self, "dense_scale", 1.0),
+            vectors=given_vectors(getattr(self, "vectors", None)),
         )
         return replace(made, frame_columns=names)
 

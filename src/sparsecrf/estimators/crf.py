@@ -12,6 +12,7 @@ from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO1,
 from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.resources import Resource
 from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vectors import WordVectors
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.answering import BaseCRF
 from sparsecrf.estimators.frames import Groups
@@ -53,7 +54,9 @@ class CRF(BaseCRF):
         (parts of speech), letters (words that are lists of letters), or columns (rows of columns, the word first).
     resources : lexicons, clusters and word classes (`Resource.lexicon(name, file)`, ...), which `features` use by
         themselves and a template by `%d[row,column,name]`.
-    standardize : whether dense columns (`dense=` of `fit`) are brought to mean 0 and deviation 1.
+    vectors : vectors of words that stand beside the attributes: a file in the text format of word2vec, GloVe or
+        fastText, or `WordVectors`. For tokens that are words or rows of columns. The model keeps them.
+    standardize : whether dense columns (`vectors`, or `dense=` of `fit`) are brought to mean 0 and deviation 1.
     dense_scale : what they are then multiplied by. Their weights have so penalties of their own, as if rho1 were
         rho1 / dense_scale and rho2 were rho2 / dense_scale^2.
     bigrams : which attributes condition label pairs: "bias" (none: plain transitions), "all", a collection of
@@ -104,6 +107,7 @@ class CRF(BaseCRF):
         *,
         features: str | None = None,
         resources: Iterable[Resource] | None = None,
+        vectors: WordVectors | str | os.PathLike[str] | None = None,
         standardize: bool = True,
         dense_scale: float = 1.0,
         bigrams: Bigrams = "bias",
@@ -131,6 +135,7 @@ class CRF(BaseCRF):
         self.verbose = verbose
         self.features = features
         self.resources = resources
+        self.vectors = vectors
         self.standardize = standardize
         self.dense_scale = dense_scale
         self.bigrams = bigrams

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sparsecrf._core import Corpus, InputError
+from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.encoding.dense import DenseColumns, VectorReader, paired
 from sparsecrf.encoding.label_parts import AskedParts, LabelParts
 from sparsecrf.encoding.matrix import Csr
 from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vectors import WordVectors, look_up
 from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
 from sparsecrf.estimators.labels import LabelNames
 from sparsecrf.estimators.sequences import beside, sequences
@@ -38,6 +39,7 @@ class Encoding:
     frame_columns: list[str] | None = field(default=None, kw_only=True)  #: of a data frame; None: it was none
     token_kind: str | None = field(default=None, kw_only=True)  #: of all tokens (`model.tokens`); None: not known
     dense: DenseColumns | None = field(default=None, kw_only=True)  #: of vectors; None: tokens have none
+    vectors: WordVectors | None = field(default=None, kw_only=True)  #: of words; None: tokens come with theirs, or none
 
     @property
     def label_names(self) -> list[str]:
@@ -55,9 +57,10 @@ class Encoding:
             for names in self.names.of(beside(y, lengths, "dev y"), "dev y")
         )
         tokens = sequences(X, lengths, columns=self.template is not None)
-        reader = None if self.dense is None else VectorReader(self.dense.width)
+        reader = None if self.dense is None or self.vectors is not None else VectorReader(self.dense.width)
         tokens = tokens if reader is None else reader.attributes(tokens)
-        corpus = self.vocabulary.encode(tokens, labels, template=self.template, skip_empty=True)
+        words = None if self.vectors is None else self.vectors.core(self.dense)
+        corpus = self.vocabulary.encode(tokens, labels, template=self.template, skip_empty=True, words=words)
         if reader is None or self.dense is None:
             return corpus
         return self.dense.added(corpus, reader.matrix(), self.vocabulary.attributes)
@@ -68,7 +71,7 @@ class Encoding:
 
     def model(self, found: Fit) -> Model:
         made = found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
-        made.dense = self.dense
+        made.dense, made.vectors = self.dense, self.vectors
         if self.token_kind is not None:
             made.training[KIND] = self.token_kind
         return made
@@ -94,11 +97,14 @@ class LabelledData(Encoding):
         start: bool = True,
         standardize: bool = True,
         dense_scale: float = 1.0,
+        vectors: WordVectors | None = None,
     ) -> LabelledData:
         """Encode in one pass, with ids of labels by name. Sequences without tokens are left out."""
         lengths = None if lengths is None else [int(n) for n in lengths]
         reader, tokens = VectorReader.of(sequences(X, lengths, columns=template is not None))
         if reader is not None:
+            if vectors is not None:
+                raise InputError("vectors: expected tokens without vectors of their own, found some with them")
             tokens = reader.attributes(tokens)
         if not isinstance(template, Template) and template is not None:
             n_columns, tokens = _counted_columns(tokens)
@@ -107,6 +113,9 @@ class LabelledData(Encoding):
         vocabulary = Vocabulary(bigrams if template is None else Template.conditions_pairs, start)
         if reader is not None:
             reader.name_all(vocabulary.attributes)
+        seen = StringTable()  # words, if they have vectors
+        if vectors is not None:
+            vectors.name_all(vocabulary.attributes)
         names, shape = LabelNames(), _Shape()
         encoded = names.of(beside(y, lengths, "y"))
         corpus = vocabulary.encode(
@@ -117,6 +126,7 @@ class LabelledData(Encoding):
             template=template,
             sort_labels=True,
             skip_empty=True,
+            words=None if vectors is None else (seen, vectors.column),
         )
         if corpus.n_weighted_tokens == 0:
             raise InputError("sample_weight: expected a weight above zero, found all of them to be zero")
@@ -125,10 +135,14 @@ class LabelledData(Encoding):
             values = reader.matrix()
             dense = DenseColumns.of(values, standardize, dense_scale)
             corpus = dense.added(corpus, values, vocabulary.attributes)
+        if vectors is not None:
+            numbers = corpus.words
+            looked = look_up(vectors, seen, numbers, standardize, dense_scale)
+            dense, corpus = looked.dense, looked.added(corpus, numbers, vocabulary.attributes)
         n_columns = 0 if template is None else shape.n_columns
         kind = None if template is not None else shape.kind
-        seen = (shape.n_features, corpus, shape.places)
-        return cls(vocabulary, names, template, n_columns, *seen, token_kind=kind, dense=dense)
+        shapes = (shape.n_features, corpus, shape.places)
+        return cls(vocabulary, names, template, n_columns, *shapes, token_kind=kind, dense=dense, vectors=vectors)
 
 
 def with_dense(X: Any, dense: Any, lengths: Any = None, groups: Any = None) -> Any:

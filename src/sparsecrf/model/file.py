@@ -14,7 +14,8 @@ Version 3 says the same in fewer bytes, with rounded weights (compact.py). All o
 false: whether a start label stands before the first position), `template` (its text and the convention of its boundary
 cells, or null), `n_columns` (columns of observations it was trained on; 0: not known) and `training` (how the weights
 were found), each of them JSON; if labels have parts, `parts` names them and says which label has which
-(encoding/label_parts.py).
+(encoding/label_parts.py); if tokens have vectors, `dense` says how they are standardised (encoding/dense.py), and
+`vectors` which word of a token they belong to (stored_vectors.py).
 Numbers of features take 8 bytes each, but they are checked and laid out in one pass, and strings outweigh them.
 """
 
@@ -39,11 +40,13 @@ if TYPE_CHECKING:
     from sparsecrf.encoding.dense import DenseColumns
     from sparsecrf.encoding.label_parts import LabelParts
     from sparsecrf.encoding.template import Template
+    from sparsecrf.encoding.vectors import WordVectors
 
 FORMAT, VERSION, WITH_NGRAMS, COMPACT = "sparsecrf model", 1, 2, 3
 IN_MEMORY = "model in memory"
 _ARRAYS = {"labels.bytes", "labels.offsets", "attributes.bytes", "attributes.offsets", "features", "weights"}
 _NGRAMS = {"ngrams.attribute", "ngrams.length", "ngrams.labels"}
+_VECTORS = {"vectors.bytes", "vectors.offsets", "vectors.values"}
 _METADATA = {"format", "version", "start", "template", "n_columns", "training"}
 
 
@@ -61,6 +64,7 @@ class Parts(NamedTuple):
     ngrams: Ngrams | None = None  #: those of the last numbers, in their order
     dense: DenseColumns | None = None  #: how vectors of tokens are standardised; None: there are none
     label_parts: LabelParts | None = None  #: parts of labels; None: they have none
+    vectors: WordVectors | None = None  #: of words; None: the model has none
 
 
 def save(content: bytes, path: str | os.PathLike[str]) -> None:
@@ -94,6 +98,12 @@ def to_bytes(parts: Parts, compact: tuple[str, float] | None = None) -> bytes:
     }
     if parts.dense is not None:
         metadata["dense"] = json.dumps(parts.dense.to_json(), allow_nan=False)
+    if parts.vectors is not None:
+        metadata["vectors"] = json.dumps(parts.vectors.to_json())
+        if parts.vectors.origin is None:
+            words, offsets = parts.vectors.table.to_arrays()
+            stored = zip(sorted(_VECTORS), (words, offsets, parts.vectors.values), strict=True)
+            arrays |= dict(stored)
     if parts.label_parts is not None:
         metadata["parts"] = json.dumps(parts.label_parts.to_json())
     if parts.ngrams is not None:
@@ -129,7 +139,8 @@ def _parts(data: memoryview, source: str) -> Parts:
     compact = metadata["version"] == str(COMPACT)
     longer = "ngrams.attribute" in arrays if compact else metadata["version"] == str(WITH_NGRAMS)
     wanted = (compact_arrays if compact else _ARRAYS) | (_NGRAMS if longer else set())
-    described = _METADATA | ({"scale"} if compact else set()) | ({"dense", "parts"} & set(metadata))
+    wanted |= _VECTORS if "vectors" in metadata and "vectors.values" in arrays else set()
+    described = _METADATA | ({"scale"} if compact else set()) | ({"dense", "parts", "vectors"} & set(metadata))
     for what, expected, found in (("arrays", wanted, set(arrays)), ("metadata", described, set(metadata))):
         if expected != found:
             raise InputError(f"{source}: expected {what} {sorted(expected)}, found {sorted(found)}")
@@ -154,7 +165,13 @@ def _parts(data: memoryview, source: str) -> Parts:
         from sparsecrf.encoding.label_parts import LabelParts
 
         label_parts = LabelParts.from_json(_json(metadata, "parts", dict, source), source)
-    return Parts(labels, attributes, numbers, w, start, template, n_columns, training, ngrams, dense, label_parts)
+    vectors = None
+    if "vectors" in metadata:
+        from sparsecrf.model.stored_vectors import vectors_of
+
+        vectors = vectors_of(_json(metadata, "vectors", dict, source), arrays, source)
+    more = (ngrams, dense, label_parts, vectors)
+    return Parts(labels, attributes, numbers, w, start, template, n_columns, training, *more)
 
 
 def _ngrams(arrays: Mapping[str, Array], source: str) -> Ngrams:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
+from sparsecrf import _core
 from sparsecrf._core import Chain, Constraints, Corpus, Encoder, FeatureSet, InputError, Labeller, StringTable
 from sparsecrf.encoding.dense import DenseColumns, VectorReader, paired
 from sparsecrf.encoding.label_parts import LabelParts
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded
     from numpy.typing import NDArray
 
     from sparsecrf.encoding.template import Template
+    from sparsecrf.encoding.vectors import WordVectors
     from sparsecrf.explain import ModelExplanation, SequenceExplanation
     from sparsecrf.model.spans import Span
 
@@ -44,11 +46,13 @@ class Model:
         training: Mapping[str, Any] | None = None,
         dense: DenseColumns | None = None,
         label_parts: LabelParts | None = None,
+        vectors: WordVectors | None = None,
     ) -> None:
         """`w`: an array with a float64 for each feature. A file also keeps `template`, which makes the attributes from
         columns, `n_columns`, the columns of observations (0: any number), and `training`: how the weights were found,
         in JSON values (rho1, rho2, objective, loss, kkt, gap, ...). `dense` says how the vectors of tokens are
-        standardised; None: tokens have none. `label_parts` names the parts of labels, if the features have any.
+        standardised; None: tokens have none. `vectors` are those of words, which the model looks up itself; None:
+        tokens come with theirs, if there are any. `label_parts` names the parts of labels, if the features have any.
         """
         found = (len(vocabulary.labels), len(vocabulary.attributes))
         if found != (features.n_labels, features.n_attributes):
@@ -60,11 +64,15 @@ class Model:
             raise InputError(f"label_parts: expected the {features.n_parts} of the features, found others")
         if label_parts is not None and dense is not None:
             raise InputError("label_parts: expected none with dense columns, found some")
+        if vectors is not None and (dense is None or dense.width != vectors.n_dense):
+            found_width = "none" if dense is None else dense.width
+            raise InputError(f"vectors: expected those of the dense columns, {found_width}, found {vectors.n_dense}")
         self.vocabulary = vocabulary.freeze()
         self.features = features
         self.template = template
         self.n_columns = n_columns
         self.dense = dense
+        self.vectors = vectors
         self.label_parts = label_parts
         self.training: dict[str, Any] = dict(training or {})
         self._w = w
@@ -163,6 +171,7 @@ class Model:
                 training=parts.training,
                 dense=parts.dense,
                 label_parts=parts.label_parts,
+                vectors=parts.vectors,
             )
         except InputError as error:
             raise InputError(f"{source}: {error}") from error
@@ -197,6 +206,7 @@ class Model:
         """The same model but for what is given: as for the constructor, and `features` and `w`."""
         own = {"features": self.features, "w": self.w, "template": self.template, "n_columns": self.n_columns}
         own |= {"training": self.training, "dense": self.dense, "label_parts": self.label_parts}
+        own |= {"vectors": self.vectors}
         return Model(self.vocabulary, **{**own, **changed})
 
     def compacted(self) -> Model:
@@ -244,7 +254,8 @@ class Model:
         for x in kept.tolist():
             names.intern(old_names[x])
         about = (self.vocabulary.start, self.template, self.n_columns, self.training)
-        return Parts(self.vocabulary.labels, names, numbers, w, *about, ngrams, self.dense, self.label_parts)
+        more = (ngrams, self.dense, self.label_parts, self.vectors)
+        return Parts(self.vocabulary.labels, names, numbers, w, *about, *more)
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         return Model.from_bytes, (self.to_bytes(),)
@@ -297,9 +308,11 @@ class Model:
 
         Tokens of a model with a template are rows of columns, without the label; else as for `Vocabulary.encode`. Those
         of a model with dense columns are pairs (attributes, vector); or `dense` has a matrix for each sequence, or one
-        for all of them.
+        for all of them; unless the model has `vectors`, which it looks up.
         """
         if dense is not None:
+            if self.vectors is not None:
+                raise InputError("dense: expected none for a model that looks up the vectors of words, found some")
             if self.dense is None:
                 raise InputError("dense: expected none for a model without dense columns, found some")
             X = paired(X, dense)
@@ -307,16 +320,26 @@ class Model:
 
     def _encode(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str | None]] | None = None) -> Corpus:
         """Without a check of what tokens are."""
-        reader = None if self.dense is None else VectorReader(self.dense.width)
+        reader = None if self.dense is None or self.vectors is not None else VectorReader(self.dense.width)
         tokens = X if reader is None else reader.attributes(X)
-        corpus = self.vocabulary.encode(tokens, y, template=self.template, features=self.features)
+        corpus = self.vocabulary.encode(tokens, y, template=self.template, features=self.features, words=self._words)
         if reader is None or self.dense is None:
             return corpus
         return self.dense.added(corpus, reader.matrix(), self.vocabulary.attributes)
 
     def checked(self, X: Iterable[Iterable[Token]]) -> Iterator[Any]:
         """The sequences. Raises for tokens of another kind than in training; warns if the model knows none of them."""
-        return iter(X) if self.dense is not None else self._check.each(X, self._knows)
+        return iter(X) if self.needs_vectors else self._check.each(X, self._knows)
+
+    @property
+    def needs_vectors(self) -> bool:
+        """Whether tokens must come with vectors."""
+        return self.dense is not None and self.vectors is None
+
+    @cached_property
+    def _words(self) -> _core.WordVectors | None:
+        """What looks up the vectors of words."""
+        return None if self.vectors is None else self.vectors.core(self.dense)
 
     def checked_one(self, sequence: Iterable[Token]) -> Any:
         """The same for one sequence."""
@@ -342,11 +365,14 @@ class Model:
 
     def labeller(self) -> Labeller:
         """What labels text files: column files if the model has a template, else those of CRFsuite."""
-        if self.dense is not None:
-            raise InputError("label: expected a model without dense columns for text files, found one with them")
+        if self.needs_vectors:
+            raise InputError(
+                "label: expected for text files a model that has the vectors of words (train --vectors, "
+                "CRF(vectors=...)), found one whose tokens must come with vectors"
+            )
         bias = BIAS if self.template is None else ""
         tables = (self.vocabulary.attributes, self.vocabulary.labels)
-        return Labeller(self.template, *tables, self._single, self.vocabulary.start, bias, self.n_columns)
+        return Labeller(self.template, *tables, self._single, self.vocabulary.start, bias, self.n_columns, self._words)
 
     def label(
         self,
@@ -361,7 +387,7 @@ class Model:
         `allowed`: labels that may stand at each position (None: any); `forbidden`: pairs (previous, label)
         that must not occur, None for the start; `fixed`: labels already known (None: free).
         """
-        unconstrained = allowed is None and forbidden is None and fixed is None and self.dense is None
+        unconstrained = allowed is None and forbidden is None and fixed is None and not self.needs_vectors
         if unconstrained and (type(sequence) is list or not is_matrix(sequence)):
             # The usual case, without a corpus in between: threads that share the model meet once only.
             return self.label_plain(self.checked_one(sequence))
@@ -394,7 +420,7 @@ class Model:
         try:
             return self._spare.pop()
         except IndexError:
-            return self.vocabulary.encoder(template=self.template, features=self.features)
+            return self.vocabulary.encoder(template=self.template, features=self.features, words=self._words)
 
     def marginals(self, sequence: Iterable[Token], **constraints: Any) -> NDArray[np.float64]:
         """P(y_t = y): a row for each token, a column for each of `labels`. Constraints as for `label`."""

@@ -75,8 +75,8 @@ def _margin(model: Model, corpus: Corpus) -> float:
 
 def sequences_of(model: Model, source: Source) -> Iterable[Any]:
     """The sequences of a file as the model takes them, in the format of its training data."""
-    if model.dense is not None:
-        raise InputError("data: expected a model without vectors, which no file has, found one with them")
+    if model.needs_vectors:
+        raise InputError("data: expected a model that looks up vectors itself, if it has any: no file has them")
     format, charset = format_for(model, source), charset_for(model, None)
     if isinstance(format, Records):
         name = name_of(source)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from sparsecrf._core import InputError, TextEncoder
 from sparsecrf.encoding.template import Template
-from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.encoding.vocabulary import Vocabulary, Words
 from sparsecrf.files.text import PIECE_BYTES, Piece, Source, pieces
 
 #: A sequence: the attributes of each token with their values, and the label of each token.
@@ -49,6 +49,11 @@ class Format(ABC):
         """Raise for a template (or its file) that the format cannot use. `option` is what the user calls it."""
         if template is not None and not self.takes_template:
             raise InputError(f"{option}: expected none for {self.title} files, which have attributes of their own")
+
+    def check_vectors(self, vectors: object | None, option: str) -> None:
+        """Raise for vectors of words that the format cannot use."""
+        if vectors is not None and not self.takes_template:
+            raise InputError(f"{option}: expected none for {self.title} files, which have attributes and no words")
 
     def check_columns(self, ragged: bool, is_bytes: bool, prefix: str = "") -> None:
         """Raise for ways of reading that only columns have. `prefix`: of options, as the user calls them."""
@@ -93,9 +98,9 @@ class Format(ABC):
         """How many columns the first token has, the label included; 0: the piece has none, or the format."""
         return 0
 
-    def encoder(self, vocabulary: Vocabulary, grow: bool, missing: str) -> Any:
+    def encoder(self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None = None) -> Any:
         """What `add` gives sequences to; options as for `encode_files`. It has n_sequences, n_tokens and build()."""
-        return TextEncoder(vocabulary.attributes, vocabulary.labels, vocabulary.start, grow, missing)
+        return TextEncoder(vocabulary.attributes, vocabulary.labels, vocabulary.start, grow, missing, words)
 
     @abstractmethod
     def add(self, encoder: Any, piece: Piece, source: str, layout: Layout) -> Layout:

@@ -10,7 +10,7 @@ from sparsecrf._core import Corpus, Encoder, InputError
 from sparsecrf.encoding.formats.base import Format, Items, Labelled, Layout, items_of, rows_of
 from sparsecrf.encoding.presets import preset
 from sparsecrf.encoding.template import Template
-from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.encoding.vocabulary import Vocabulary, Words
 from sparsecrf.files.text import PIECE_BYTES, Piece, Source, name_of, pieces, whole_lines
 
 
@@ -79,8 +79,8 @@ class Records(Format):
         first = next((record.rows[0] for record in self.records(piece, source, False) if record.rows), None)
         return 0 if first is None else len(first) + 1
 
-    def encoder(self, vocabulary: Vocabulary, grow: bool, missing: str) -> RecordEncoder:
-        return RecordEncoder(vocabulary, grow, missing)
+    def encoder(self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None = None) -> RecordEncoder:
+        return RecordEncoder(vocabulary, grow, missing, words)
 
     def add(self, encoder: RecordEncoder, piece: Piece, source: str, layout: Layout) -> Layout:
         template = self.template_for(layout.template, 1)
@@ -132,14 +132,14 @@ def _known(label: str | None, record: Record, source: str) -> str:
 class RecordEncoder:
     """Adds records to a corpus, as the core's TextEncoder adds text."""
 
-    def __init__(self, vocabulary: Vocabulary, grow: bool, missing: str) -> None:
-        self._vocabulary, self._grow, self._missing = vocabulary, grow, missing
+    def __init__(self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None = None) -> None:
+        self._vocabulary, self._grow, self._missing, self._words = vocabulary, grow, missing, words
         self._encoder: Encoder | None = None  # made with the template of the first record
         self.n_sequences = self.n_tokens = 0  #: since the last corpus
 
     def add(self, record: Record, template: Template, source: str) -> None:
         if self._encoder is None:
-            self._encoder = self._vocabulary.encoder(grow=self._grow, template=template)
+            self._encoder = self._vocabulary.encoder(grow=self._grow, template=template, words=self._words)
         try:
             self.n_tokens += self._encoder.add(record.rows, [self._label(name) for name in record.labels or ()])
         except InputError as error:

@@ -1,0 +1,95 @@
+#include "core/text/word_vectors.hpp"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+#include "core/text/vector_text.hpp"
+#include "module.hpp"
+
+namespace sparsecrf::bindings {
+namespace {
+
+// A NumPy array [n, d] that takes over the numbers.
+Result<float, 2> as_array(std::vector<float> values, std::size_t width) {
+    auto own = std::make_unique<std::vector<float>>(std::move(values));
+    const std::size_t shape[] = {width == 0 ? 0 : own->size() / width, width};
+    float* const data = own->data();
+    nb::capsule owner(own.release(), [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
+    return Result<float, 2>(data, 2, shape, owner);
+}
+
+void bind_vector_text(nb::module_& m) {
+    nb::class_<VectorText>(m, "VectorText", "Reads vectors of words as text, in the format of word2vec and GloVe.")
+        .def(nb::init<std::string, std::int64_t, const StringTable*>(), nb::arg("source"), nb::arg("n_bytes") = 0,
+             nb::arg("wanted").none() = nb::none(),
+             "source: names the file in errors; n_bytes: how large it is; wanted: only vectors of these words and of "
+             "their lower case are kept.")
+        .def(
+            "add",
+            [](VectorText& text, const nb::bytes& piece) {
+                const std::string_view lines(piece.c_str(), piece.size());
+                const WithoutGil unlocked;
+                text.add(lines);
+            },
+            nb::arg("piece"), "Reads whole lines, which follow those read before.")
+        .def_prop_ro("width", &VectorText::width, "Numbers of a vector; 0: none has been read.")
+        .def_prop_ro("n_lines", &VectorText::n_lines, "Vectors that were read, kept or not.")
+        .def(
+            "take",
+            [](VectorText& text) {
+                auto values = as_array(text.take_values(), static_cast<std::size_t>(text.width()));
+                return nb::make_tuple(text.take_words(), nb::cast(values));
+            },
+            nb::sig("def take(self) -> tuple[StringTable, numpy.typing.NDArray[numpy.float32]]"),
+            "The words that were kept, of equal ones the first, and their vectors; once.");
+}
+
+}  // namespace
+
+void bind_word_vectors(nb::module_& m) {
+    bind_vector_text(m);
+    nb::class_<WordVectors>(m, "WordVectors", "Looks up vectors of words, which become dense columns of a corpus.")
+        .def(
+            "__init__",
+            [](WordVectors* self, std::shared_ptr<StringTable> words, const Array1<float>& values,
+               std::vector<double> mean, std::vector<double> scale, std::int64_t window, std::int64_t column) {
+                new (self)
+                    WordVectors(std::move(words), view(values), std::move(mean), std::move(scale), window, column);
+            },
+            // The numbers are not copied: the object keeps the array alive.
+            nb::keep_alive<1, 3>(), nb::arg("words"), nb::arg("values").noconvert(), nb::arg("mean"), nb::arg("scale"),
+            nb::arg("window") = 0, nb::arg("column") = 0,
+            "values: float32[words * d], one vector after the other; mean, scale: [d], a number becomes (x - mean) "
+            "scale; window: the vectors of so many words before and after stand beside a word's own; column: of rows "
+            "of "
+            "columns, the one that is the word.")
+        .def_prop_ro("n_dense", &WordVectors::n_dense, "Dense columns that they make.")
+        .def("row", nb::overload_cast<std::string_view>(&WordVectors::row, nb::const_), nb::arg("word"),
+             "The row of a word's vector, or of its lower case; -1: there is none.")
+        .def(
+            "rows",
+            [](const WordVectors& vectors, const StringTable& words) {
+                auto rows = make<std::int32_t, 1>({words.size()});
+                for (std::uint32_t k = 0; k < words.size(); ++k) rows.data()[k] = vectors.row(words[k]);
+                return rows;
+            },
+            nb::arg("words"), nb::rv_policy::move, "`row` of each of these words.")
+        .def(
+            "added",
+            [](const WordVectors& vectors, const Corpus& corpus, const Array1<std::int32_t>& rows,
+               const StringTable& attributes) {
+                return std::make_shared<Corpus>(vectors.added_to(corpus, view(rows), attributes));
+            },
+            nb::arg("corpus"), nb::arg("rows").noconvert(), nb::arg("attributes"),
+            "The corpus with dense columns, by the row of each of its positions (int32[P], -1: none).");
+}
+
+}  // namespace sparsecrf::bindings

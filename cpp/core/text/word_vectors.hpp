@@ -1,0 +1,75 @@
+// Vectors of words, which become dense columns of a corpus: column j is the attribute dense[j].
+//
+// A word has the vector of its exact form or, if there is none, of its lower case. With window n a position has the
+// vectors of the words at offsets 0, -1, +1, ..., -n, +n, one after the other. They are standardised,
+//
+//   x'(t, k d + j) = (v(word at t + offset_k)(j) - mean_j) scale_j,
+//
+// and where there is no vector, because the word has none or the sequence ends before, x' = 0.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/base/text_hash.hpp"
+#include "core/corpus/corpus.hpp"
+#include "core/corpus/string_table.hpp"
+
+namespace sparsecrf {
+
+class WordVectors {
+   public:
+    static constexpr std::int32_t kNoRow = -1;
+
+    // values: [n, d], a row for each word; not copied: the caller keeps them. mean, scale: [d]. column: of the cells of a
+    // row of columns, the one that is the word. Throws if the sizes do not fit.
+    WordVectors(std::shared_ptr<const StringTable> words, std::span<const float> values, std::vector<double> mean,
+                std::vector<double> scale, std::int64_t window, std::int64_t column);
+
+    std::int64_t column() const { return column_; }
+    // Dense columns: d (2 window + 1).
+    std::int64_t n_dense() const { return width() * (2 * window_ + 1); }
+    // The row of a word's vector; kNoRow: it has none.
+    std::int32_t row(std::string_view word) const { return row(word, TextHash(word)); }
+    std::int32_t row(std::string_view word, const TextHash& hash) const;
+
+    // The corpus with these columns. rows: [P] of each position. attributes: names of the corpus; a column whose name is
+    // not among them has no weight.
+    Corpus added_to(const Corpus& corpus, std::span<const std::int32_t> rows, const StringTable& attributes) const;
+
+   private:
+    std::int64_t width() const { return static_cast<std::int64_t>(mean_.size()); }
+    // Writes the d numbers of a row, standardised.
+    void write(std::int32_t row, float* out) const;
+
+    std::shared_ptr<const StringTable> words_;  // n
+    std::span<const float> values_;             // [n, d]
+    std::vector<double> mean_, scale_;          // [d]
+    std::int64_t window_, column_;
+};
+
+// The words of positions by number, for SequenceEncoder: in training as they come, else by the rows of their vectors.
+class WordRows {
+   public:
+    WordRows() = default;  // none are looked up
+    WordRows(std::shared_ptr<StringTable> seen, std::int64_t column) : seen_(std::move(seen)), column_(column) {}
+    WordRows(std::shared_ptr<const WordVectors> vectors)
+        : vectors_(std::move(vectors)), column_(vectors_ ? vectors_->column() : 0) {}
+
+    bool asked_for() const { return seen_ || vectors_; }
+    std::int64_t column() const { return column_; }
+    const WordVectors* vectors() const { return vectors_.get(); }
+    std::int32_t of(std::string_view word, const TextHash& hash) const {
+        return seen_ ? static_cast<std::int32_t>(seen_->intern({&word, 1}, hash)) : vectors_->row(word, hash);
+    }
+
+   private:
+    std::shared_ptr<StringTable> seen_;
+    std::shared_ptr<const WordVectors> vectors_;
+    std::int64_t column_ = 0;
+};
+
+}  // namespace sparsecrf
