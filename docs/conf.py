@@ -65,7 +65,8 @@ default_role = "code"  # `Model` in a docstring
 nitpick_ignore_regex = [
     ("py:.*", r"(numpy|np|scipy|sklearn|matplotlib|distributed|collections|typing|contextlib|enum|os|pathlib)\..*"),
     ("py:.*", r"(NDArray|Any|Axes|Figure)"),
-    ("py:.*", r"sparsecrf\.(_core\.(Labeller|Resource|StringTable|Template)|training\.[a-z_]+\..*|plots\.display\..*)"),
+    ("py:.*", r"sparsecrf\._core\.(Labeller|Resource|StringTable|Template|WordVectors)"),
+    ("py:.*", r"sparsecrf\.(training\.[a-z_]+\..*|plots\.display\..*)"),
     ("py:.*", r"sparsecrf\.(shards\.(folder\.ShardEntry|shards\.Workers)|dask\.encoding\.ShardedData)"),
     ("py:.*", r"sparsecrf\.(path\.scores\.Score|encoding\.(ngrams\.Ngrams|clusters\.Clustered))"),
     ("py:.*", r"sparsecrf\.compat\.(tagger\.ParsedDump|training_log\.TrainLogParser|modelfile\..*|estimator\.Rows)"),
@@ -75,7 +76,7 @@ nitpick_ignore_regex = [
         "py:.*",
         r"(FileResource|Groups|NgramTable|Ngrams|Point|Rows|Scoring|Self|Source|Token|TrainLogParser|WeightTable)",
     ),
-    ("py:.*", r"(LexiconSource|TableSource)"),
+    ("py:.*", r"(LexiconSource|TableSource|Words|WordVectors|Path|Origin)"),
 ]
 
 # ---- Gallery

@@ -18,6 +18,7 @@ import pytest
 from c_library import EXAMPLES, HEADER, MAC, NAME_WITH_ABI, ROOT, compiled, library, tool
 from newswire import sentences
 from sparsecrf import BIAS, CRF, InputError, Model, Resource, Template
+from sparsecrf.encoding.vectors import WordVectors
 from sparsecrf.files.container import pack, unpack
 from sparsecrf.model.file import COMPACT, FORMAT, VERSION
 
@@ -273,6 +274,15 @@ def test_files_that_are_no_models(functions, by_name, tmp_path):
     assert "found version '9' (a newer one needs a newer sparsecrf)" in refused(tmp_path / "newer")
     (tmp_path / "damaged").write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     assert re.search("expected content with digest .* found it damaged", refused(tmp_path / "damaged"))
+
+
+def test_models_with_vectors(functions):
+    """Whether a model keeps the vectors of words or tokens come with them."""
+    X, y = [["a", "b"]] * 2, [["N", "V"]] * 2
+    vectors = WordVectors(["a", "b"], [[1.0, 2.0], [2.0, 1.0]])
+    for model in (CRF(vectors=vectors).fit(X, y).model_, CRF().fit(X, y, dense=vectors.of(X)).model_):
+        with pytest.raises(ValueError, match=r"expected a model without vectors of tokens, .* found one with them"):
+            by_ctypes.Tagger(functions, model.to_bytes())
 
 
 def accepts(functions, content):

@@ -1,7 +1,7 @@
 """Ready-made features on a data set: how good is a model, on dev data or on test data?
 
     PYTHONPATH=. python benchmarks/presets/quality.py conll2003 words [--rho1 0.3] [--rho2 0.3] [--test] [--data FOLDER]
-        [--lexicon NAME=FILE] [--clusters NAME=FILE] [--classes NAME=FILE]
+        [--lexicon NAME=FILE] [--clusters NAME=FILE] [--classes NAME=FILE] [--vectors FILE] [--window N]
 
 Dev data decide about features and penalties; --test is for the end. Where there is no dev file, every tenth training
 sentence is held out, and comes back for --test. The recorded feature sets of tasks.py run by `TASK recorded`.
@@ -17,7 +17,8 @@ import time
 from benchmarks.tasks import DATA, TASKS
 
 from sparsecrf import CRF, Template, read_columns
-from sparsecrf.encoding.resources import KINDS, named
+from sparsecrf.encoding.resources import named
+from sparsecrf.encoding.vectors import WordVectors
 from sparsecrf.scorers import chunk_f1_score, token_accuracy_score
 
 Sentences = list[tuple[list[list[str]], list[str]]]
@@ -26,6 +27,7 @@ Sentences = list[tuple[list[list[str]], list[str]]]
 COLUMNS = {"conll2000": 2}
 RECORDED = {"conll2003": "conll2003-rich", "conll2000": "conll2000", "ewt": "ewt"}
 TIME_LIMIT = 240.0
+KINDS = ("lexicon", "clusters", "classes")  #: of resources
 
 
 def read(path: pathlib.Path, n_columns: int, more: object = None) -> Sentences:
@@ -57,6 +59,8 @@ def main() -> None:
     parser.add_argument("--rho2", type=float, default=0.01)
     for kind in KINDS:
         parser.add_argument(f"--{kind}", metavar="NAME=FILE", action="append", default=[])
+    parser.add_argument("--vectors", metavar="FILE", help="of words, in the text format of word2vec")
+    parser.add_argument("--window", type=int, default=0, help="of vectors")
     parser.add_argument("--test", action="store_true")
     options = parser.parse_args()
 
@@ -71,6 +75,8 @@ def main() -> None:
         how = {"template": options.features} if is_file else {"features": options.features}
 
     resources = [made for kind in KINDS for made in named(getattr(options, kind), kind)]
+    if options.vectors:
+        how["vectors"] = WordVectors.load(options.vectors, window=options.window)
     began = time.perf_counter()
     crf = CRF(options.rho1, options.rho2, n_jobs=1, time_limit=options.time_limit, resources=resources, **how)
     crf.fit(*zip(*train, strict=True))
@@ -81,6 +87,8 @@ def main() -> None:
         "task": options.task,
         "features": options.features,
         "resources": [resource.name for resource in resources],
+        "vectors": options.vectors,
+        "window": options.window,
         "rho1": options.rho1,
         "rho2": options.rho2,
         "part": "test" if options.test else "dev",

@@ -155,7 +155,7 @@ nb::dict state_of(const Corpus& c) {
     out["dense"] = nb::cast(values);
     auto ids = make<std::int64_t, 1>({c.dense_attributes.size()});
     for (std::size_t j = 0; j < c.dense_attributes.size(); ++j) {
-        ids.data()[j] = c.dense_attributes[j] == kNoAttribute ? -1 : c.dense_attributes[j];
+        ids.data()[j] = c.dense_attributes[j] == kNoAttribute ? -1 : std::int64_t{c.dense_attributes[j]};
     }
     out["dense_attributes"] = nb::cast(ids);
     return out;

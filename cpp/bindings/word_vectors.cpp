@@ -67,8 +67,9 @@ void bind_word_vectors(nb::module_& m) {
             // The numbers are not copied: the object keeps the array alive.
             nb::keep_alive<1, 3>(), nb::arg("words"), nb::arg("values").noconvert(), nb::arg("mean"), nb::arg("scale"),
             nb::arg("window") = 0, nb::arg("column") = 0,
-            "values: float32[words * d], one vector after the other; mean, scale: [d], a number becomes (x - mean) "
-            "scale; window: the vectors of so many words before and after stand beside a word's own; column: of rows "
+            "values: float32[words * d], one vector after the other; mean, scale: [d + 1], a number becomes (x - mean) "
+            "scale, and words without a vector have the last scale in a column of their own; window: the vectors of so "
+            "many words before and after stand beside a word's own; column: of rows "
             "of "
             "columns, the one that is the word.")
         .def_prop_ro("n_dense", &WordVectors::n_dense, "Dense columns that they make.")

@@ -87,7 +87,8 @@ bool VectorText::split(std::string_view line) {
         if (numbers_.empty()) wrong_width(line, 0);
         width_ = static_cast<std::int64_t>(numbers_.size());
         if (all_ && n_bytes_ > 0) {
-            values_.reserve(static_cast<std::size_t>(n_bytes_) / (line.size() + 1) * numbers_.size());
+            // A tenth more than lines like this one need: memory that is not written to costs nothing, a copy would.
+            values_.reserve(static_cast<std::size_t>(n_bytes_) / (line.size() + 1) * numbers_.size() / 10 * 11);
         }
     } else {
         while (!rest.empty() && static_cast<std::int64_t>(numbers_.size()) < width_)

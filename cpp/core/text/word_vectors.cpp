@@ -15,9 +15,11 @@ WordVectors::WordVectors(std::shared_ptr<const StringTable> words, std::span<con
       scale_(std::move(scale)),
       window_(window),
       column_(column) {
-    if (scale_.size() != mean_.size() || values_.size() != words_->size() * mean_.size()) {
-        throw InputError(message("vectors: expected ", words_->size(), " rows of ", mean_.size(), " numbers, found ",
-                                 values_.size(), " numbers"));
+    if (mean_.empty() || scale_.size() != mean_.size() || values_.size() != words_->size() * (mean_.size() - 1)) {
+        throw InputError(message("vectors: expected ", words_->size(),
+                                 " rows of numbers, a mean and a scale for each and "
+                                 "for words without a vector, found ",
+                                 values_.size(), " numbers, ", mean_.size(), " means, ", scale_.size(), " scales"));
     }
     if (window_ < 0 || column_ < 0) {
         throw InputError(
@@ -35,8 +37,16 @@ std::int32_t WordVectors::row(std::string_view word, const TextHash& hash) const
 }
 
 void WordVectors::write(std::int32_t row, float* out) const {
-    const float* const v = values_.data() + static_cast<std::size_t>(row) * mean_.size();
-    for (std::size_t j = 0; j < mean_.size(); ++j) out[j] = static_cast<float>((v[j] - mean_[j]) * scale_[j]);
+    const auto d = static_cast<std::size_t>(width());
+    if (row == kNoRow) {
+        out[d] = static_cast<float>(scale_[d]);
+        return;
+    }
+    if (row < 0 || static_cast<std::uint32_t>(row) >= words_->size()) {
+        throw InputError(message("vectors: expected rows below ", words_->size(), ", found ", row));
+    }
+    const float* const v = values_.data() + static_cast<std::size_t>(row) * d;
+    for (std::size_t j = 0; j < d; ++j) out[j] = static_cast<float>((v[j] - mean_[j]) * scale_[j]);
 }
 
 Corpus WordVectors::added_to(const Corpus& corpus, std::span<const std::int32_t> rows,
@@ -51,13 +61,9 @@ Corpus WordVectors::added_to(const Corpus& corpus, std::span<const std::int32_t>
         const std::int64_t first = corpus.offsets[i], end = corpus.offsets[i + 1];
         for (std::int64_t t = first; t < end; ++t) {
             float* out = values.data() + t * d;
-            for (std::int64_t k = 0; k <= 2 * window_; ++k, out += width()) {
+            for (std::int64_t k = 0; k <= 2 * window_; ++k, out += width() + 1) {
                 const std::int64_t at = t + (k % 2 == 1 ? -(k + 1) / 2 : k / 2);  // 0, -1, +1, -2, +2, ...
-                if (at < first || at >= end || rows[at] == kNoRow) continue;
-                if (rows[at] < 0 || static_cast<std::uint32_t>(rows[at]) >= words_->size()) {
-                    throw InputError(message("vectors: expected rows below ", words_->size(), ", found ", rows[at]));
-                }
-                write(rows[at], out);
+                if (at >= first && at < end) write(rows[at], out);
             }
         }
     }

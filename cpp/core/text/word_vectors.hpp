@@ -1,11 +1,13 @@
 // Vectors of words, which become dense columns of a corpus: column j is the attribute dense[j].
 //
-// A word has the vector of its exact form or, if there is none, of its lower case. With window n a position has the
-// vectors of the words at offsets 0, -1, +1, ..., -n, +n, one after the other. They are standardised,
+// A word has the vector v of its exact form or, if there is none, of its lower case. Its d numbers are standardised, and one
+// more column says that a word has no vector:
 //
-//   x'(t, k d + j) = (v(word at t + offset_k)(j) - mean_j) scale_j,
+//   x_j = (v_j - mean_j) scale_j,  x_d = 0      with a vector
+//   x_j = 0,                       x_d = scale_d      without
 //
-// and where there is no vector, because the word has none or the sequence ends before, x' = 0.
+// With window n a position has these d + 1 columns of the words at offsets 0, -1, +1, ..., -n, +n, one block after the
+// other; beyond the ends of the sequence all are 0.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +26,14 @@ class WordVectors {
    public:
     static constexpr std::int32_t kNoRow = -1;
 
-    // values: [n, d], a row for each word; not copied: the caller keeps them. mean, scale: [d]. column: of the cells of a
-    // row of columns, the one that is the word. Throws if the sizes do not fit.
+    // values: [n, d], a row for each word; not copied: the caller keeps them. mean, scale: [d + 1]. column: of the cells of
+    // a row of columns, the one that is the word. Throws if the sizes do not fit.
     WordVectors(std::shared_ptr<const StringTable> words, std::span<const float> values, std::vector<double> mean,
                 std::vector<double> scale, std::int64_t window, std::int64_t column);
 
     std::int64_t column() const { return column_; }
-    // Dense columns: d (2 window + 1).
-    std::int64_t n_dense() const { return width() * (2 * window_ + 1); }
+    // Dense columns: (d + 1) (2 window + 1).
+    std::int64_t n_dense() const { return (width() + 1) * (2 * window_ + 1); }
     // The row of a word's vector; kNoRow: it has none.
     std::int32_t row(std::string_view word) const { return row(word, TextHash(word)); }
     std::int32_t row(std::string_view word, const TextHash& hash) const;
@@ -41,13 +43,13 @@ class WordVectors {
     Corpus added_to(const Corpus& corpus, std::span<const std::int32_t> rows, const StringTable& attributes) const;
 
    private:
-    std::int64_t width() const { return static_cast<std::int64_t>(mean_.size()); }
-    // Writes the d numbers of a row, standardised.
+    std::int64_t width() const { return static_cast<std::int64_t>(mean_.size()) - 1; }  // d
+    // Writes the d + 1 columns of a word.
     void write(std::int32_t row, float* out) const;
 
     std::shared_ptr<const StringTable> words_;  // n
     std::span<const float> values_;             // [n, d]
-    std::vector<double> mean_, scale_;          // [d]
+    std::vector<double> mean_, scale_;          // [d + 1]
     std::int64_t window_, column_;
 };
 

@@ -93,6 +93,8 @@ class Tagger:
         """Use a model that is already in memory."""
         if model.template is not None:
             raise InputError("tagger: expected a model of attributes, found one with a template: use sparsecrf.Model")
+        if model.dense is not None:
+            raise InputError("tagger: expected a model of attributes, found one with vectors: use sparsecrf.Model")
         self.close()
         self._model = model
 

@@ -144,10 +144,6 @@ class DenseColumns:
         varies = deviation > 1e-12 * np.maximum(np.abs(x).max(axis=0), 1e-300)
         return cls(mean, np.where(varies, scale / np.where(varies, deviation, 1.0), 0.0))
 
-    def repeated(self, times: int) -> DenseColumns:
-        """For so many blocks of the same columns."""
-        return DenseColumns(self.mean * times, self.scale * times)
-
     @property
     def width(self) -> int:
         return len(self.mean)

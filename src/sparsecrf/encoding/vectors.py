@@ -1,7 +1,8 @@
 """Vectors of words, which are dense columns of tokens: `CRF(vectors="glove.6B.50d.txt")`, `sparsecrf train --vectors`.
 
 A word has the vector of its exact form, else that of its lower case, else none: its columns are then zero after
-standardisation, as are those of a word that is exactly average. The core looks words up (cpp/core/text/word_vectors).
+standardisation, as those of an average word, and one more column says so. The core looks words up
+(cpp/core/text/word_vectors).
 """
 
 from __future__ import annotations
@@ -118,8 +119,8 @@ class WordVectors:
 
     @property
     def n_dense(self) -> int:
-        """Dense columns that they make."""
-        return self.width * (2 * self.window + 1)
+        """Dense columns that they make: with one for words without a vector."""
+        return (self.width + 1) * (2 * self.window + 1)
 
     def read(self, wanted: StringTable) -> WordVectors:
         """As of `VectorFile`."""
@@ -149,10 +150,10 @@ class WordVectors:
 
     def core(self, dense: DenseColumns | None) -> _core.WordVectors:
         """What looks words up for the encoders and standardises their vectors; None: leaves them as they are."""
-        d = self.width
+        n = self.width + 1
         if dense is not None and dense.width != self.n_dense:
             raise InputError(f"vectors: expected those of {dense.width} dense columns, found {self.n_dense}")
-        mean, scale = ([0.0] * d, [1.0] * d) if dense is None else (dense.mean[:d], dense.scale[:d])
+        mean, scale = ([0.0] * n, [1.0] * n) if dense is None else (dense.mean[:n], dense.scale[:n])
         flat = self._values.reshape(-1) if hasattr(self._values, "reshape") else self._values
         return _core.WordVectors(self.table, flat, mean, scale, self.window, self.column)
 
@@ -177,7 +178,7 @@ class VectorFile(NamedTuple):
 
     @property
     def n_dense(self) -> int:
-        return width_of(self.path, self.words) * (2 * self.window + 1)
+        return (width_of(self.path, self.words) + 1) * (2 * self.window + 1)
 
     def read(self, wanted: StringTable) -> WordVectors:
         """The vectors: all of them if a model is to keep them, else those that training needs."""
@@ -232,5 +233,7 @@ def look_up(
         file = "vectors" if vectors.origin is None else vectors.origin.path
         theirs = theirs or "none of them"
         raise InputError(f"{file}: expected vectors of words in the data ({ours}, ...), found others ({theirs}, ...)")
-    dense = DenseColumns.weighted(vectors.values[used], counts[used], standardize, scale)
-    return Looked(vectors, dense.repeated(2 * vectors.window + 1), rows, float(np.mean(of_tokens >= 0)))
+    own = DenseColumns.weighted(vectors.values[used], counts[used], standardize, scale)
+    times = 2 * vectors.window + 1
+    dense = DenseColumns([*own.mean, 0.0] * times, [*own.scale, scale] * times)
+    return Looked(vectors, dense, rows, float(np.mean(of_tokens >= 0)))

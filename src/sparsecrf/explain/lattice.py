@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,19 @@ IntArray = NDArray[np.int64]
 LongerWeights: TypeAlias = tuple[int, tuple[int, ...], float, FloatArray]
 
 
+def with_dense(corpus: Corpus) -> dict[str, Any]:
+    """The arrays of a corpus, with dense columns that the model knows as attributes of its unigram lists."""
+    arrays = corpus.__getstate__()
+    known = np.flatnonzero(arrays["dense_attributes"] >= 0)  # columns
+    own, values = arrays["dense_attributes"][known].astype(np.int32), arrays["dense"][:, known].astype(np.float64)
+    ptr = arrays["unigram_ptr"]
+    ends = ptr[1:].repeat(len(known))  # those of a position stand behind its others
+    arrays["unigram_id"] = np.insert(arrays["unigram_id"], ends, np.tile(own, corpus.n_tokens))
+    arrays["unigram_value"] = np.insert(arrays["unigram_value"], ends, values.reshape(-1))
+    arrays["unigram_ptr"] = ptr + len(known) * np.arange(len(ptr))
+    return arrays
+
+
 class Lattice:
     """One sequence of T positions with the weights of its attributes.
 
@@ -25,7 +38,7 @@ class Lattice:
     """
 
     def __init__(self, corpus: Corpus, features: FeatureSet, w: FloatArray) -> None:
-        arrays = corpus.to_arrays()
+        arrays = corpus.to_arrays() if corpus.n_dense == 0 else with_dense(corpus)
         self.unigram_ptr: IntArray = arrays["unigram_ptr"]  # [T + 1]
         self.unigram_id: NDArray[np.int32] = arrays["unigram_id"]
         self.unigram_value: FloatArray = arrays["unigram_value"]

@@ -221,6 +221,8 @@ def as_written(model: Model) -> Written:
     """What CRFsuite's files would say of a model; an error for what they cannot express."""
     import numpy as np
 
+    if model.dense is not None:
+        raise InputError("CRFsuite's models have no vectors: expected a model without, found one with them")
     small = model.without_parts().compacted()
     matrix, Y = small.transitions(), len(small.labels)
     plain, names = set(small.plain_attributes()), small.vocabulary.attributes

@@ -62,6 +62,8 @@ def exported(model: Model, tool: Tool) -> Exported:
         raise InputError(
             f"{tool.name}'s models make attributes from columns: expected a model with a template, found one without"
         )
+    if model.dense is not None:
+        raise InputError(f"{tool.name}'s models have no vectors: expected a model without, found one with them")
     small = model.without_parts().compacted()
     if small.features.n_ngram:
         n = small.features.n_ngram
