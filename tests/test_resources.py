@@ -283,7 +283,7 @@ def test_program_caches_them(program):
         (["--lexicon", "c=a.txt"], "--lexicon: expected --features or --template with it, found none"),
         (
             ["--features", "words", "--refer"],
-            "--refer: expected --lexicon, --clusters or --classes with it, found none",
+            "--refer: expected --lexicon, --clusters, --classes or --vectors with it, found none",
         ),
     ],
 )
