@@ -8,8 +8,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from sparsecrf import BIAS, Model, fit
+from sparsecrf import BIAS, CRF, Model, fit
 from sparsecrf.encoding.presets import PRESETS, preset
+from sparsecrf.encoding.vectors import WordVectors
 from sparsecrf.model.crfsuite import to_dump
 from sparsecrf.model.crfsuite_write import to_binary
 from torture.inputs import keep
@@ -62,9 +63,13 @@ def seeds() -> Iterator[tuple[str, str, bytes]]:
         yield target, "template", of_columns.to_bytes()
         yield target, "attributes", of_attributes.to_bytes()
         yield target, "triples", of_triples.to_bytes()
+        yield target, "vectors", _with_vectors().to_bytes()
         yield target, "pairs", Model.from_weights(["a", "é"], {}, {(BIAS, None, "a"): 1.0}, start=False).to_bytes()
     for solver in ("auto", "sbcd", "sgd-l1"):
         yield "checkpoint", solver, _checkpoint(solver)
+    yield "vectors", "glove", b"Ada 1 -0.5\nsaw .5 2e-1\n. . . 3 4\n"
+    yield "vectors", "word2vec", b"2 3\nAda 1 2 3 \nsaw\t4 5 6\r\n"
+    yield "vectors", "promises", b"99999999999 99999999999\nAda 1\n"
     yield "corpus_file", "corpus", _corpus_file()
     yield "manifest", "manifest", _manifest()
     yield "crfsuite_model", "binary", _crfsuite_binary(["X", "Y"], ["w=a", "é"], [(0, 0, 1, 0.5), (1, 0, 1, -2.0)])
@@ -74,6 +79,11 @@ def seeds() -> Iterator[tuple[str, str, bytes]]:
     yield "wapiti_model", "bytes", _wapiti_model("d\xe9", "latin-1", "1.5e+00")
     yield "wapiti_model", "dump", WAPITI_DUMP.encode()
     yield "crfpp_model", "model", CRFPP.encode()
+
+
+def _with_vectors() -> Model:
+    vectors = WordVectors(["a", "é"], [[1.0, 2.0], [2.0, 1.0]], window=1)
+    return CRF(vectors=vectors, max_iter=2).fit([["a", "é"]], [["X", "Y"]]).model_
 
 
 def _checkpoint(solver: str) -> bytes:

@@ -147,6 +147,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         text_targets.records,
         text_targets.crfsuite,
         text_targets.template,
+        text_targets.vectors,
         text_targets.regex,
         text_targets.label,
         text_targets.evaluate,

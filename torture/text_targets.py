@@ -10,12 +10,15 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
-from sparsecrf import InputError, Model, Template, Vocabulary, fit, read_columns
+from sparsecrf import CRF, InputError, Model, Template, Vocabulary, fit, read_columns
+from sparsecrf._core import StringTable
 from sparsecrf.cli.answers import Answers, OnError
 from sparsecrf.cli.evaluate import _evaluate
 from sparsecrf.encoding.convert import converted
 from sparsecrf.encoding.encode import encode_columns, encode_crfsuite, encode_files
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, FORMATS, Records
+from sparsecrf.encoding.vector_files import width_of
+from sparsecrf.encoding.vectors import WordVectors
 from sparsecrf.files.charset import Charset
 from sparsecrf.files.crfsuite import read_crfsuite
 from sparsecrf.files.text import Piece, pieces
@@ -48,6 +51,21 @@ def crfsuite(data: bytes) -> None:
         lambda: list(converted(BytesIO(data), CRFSUITE, COLUMNS)),
         lambda: label_with(models()[1], data),
     )
+
+
+def vectors(data: bytes) -> None:
+    """Vectors of words as text: how wide they are, all of them, those of some words, and a model with them."""
+    some = StringTable()
+    some.intern("Ada")
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "vectors.txt")
+        path.write_bytes(data)
+        all_or_refused(
+            lambda: width_of(path),
+            lambda: WordVectors.load(path, wanted=some),
+            lambda: WordVectors.load(path, window=1).of([["Ada", "unheard"]]),
+            lambda: CRF(vectors=WordVectors.load(path, window=1), max_iter=1).fit([["Ada", "saw"]], [["X", "O"]]),
+        )
 
 
 def template(data: bytes) -> None:

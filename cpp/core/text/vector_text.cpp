@@ -6,6 +6,7 @@
 #include "core/base/error.hpp"
 #include "core/base/number.hpp"
 #include "core/base/utf8.hpp"
+#include "core/text/columns.hpp"
 #include "core/text/word_functions.hpp"
 
 namespace sparsecrf {
@@ -22,6 +23,12 @@ std::string_view take_last(std::string_view& text) {
     text = text.substr(0, begin);
     while (!text.empty() && separates(text.back())) text.remove_suffix(1);
     return field;
+}
+
+// The beginning of a text, for messages.
+std::string shown(std::string_view text) {
+    const std::string_view part = utf8_prefix(text, 40);
+    return escaped({&part, 1});
 }
 
 bool is_count(std::string_view text) {
@@ -77,11 +84,11 @@ bool VectorText::split(std::string_view line) {
         }
         if (line_ == 1 && numbers_.size() == 1 && is_count(rest) && is_count(numbers_[0])) {
             width_ = static_cast<std::int64_t>(*parse_number(numbers_[0]));
-            n_bytes_ = 0;
-            if (all_) {
-                const double n = std::min(*parse_number(rest) * static_cast<double>(width_), 1e9);
-                values_.reserve(static_cast<std::size_t>(n));
+            if (all_) {  // a number takes two bytes at least, whatever the line promises
+                const double n = *parse_number(rest) * static_cast<double>(width_);
+                values_.reserve(static_cast<std::size_t>(std::min(n, static_cast<double>(n_bytes_ / 2))));
             }
+            n_bytes_ = 0;
             return false;
         }
         if (numbers_.empty()) wrong_width(line, 0);
@@ -109,13 +116,13 @@ void VectorText::keep() {
     for (std::size_t j = numbers_.size(); j-- > 0;) {
         const auto value = parse_number(numbers_[j]);
         if (!value) {
-            throw InputError(message(where(), ": expected numbers after '", word_.substr(0, 40), "', found '",
-                                     numbers_[j].substr(0, 40), "'"));
+            throw InputError(
+                message(where(), ": expected numbers after '", shown(word_), "', found '", shown(numbers_[j]), "'"));
         }
         values_.push_back(static_cast<float>(*value));
         if (!std::isfinite(values_.back())) {
             throw InputError(message(where(), ", number ", numbers_.size() - j, ": expected a finite number, found ",
-                                     numbers_[j].substr(0, 40)));
+                                     shown(numbers_[j])));
         }
     }
 }

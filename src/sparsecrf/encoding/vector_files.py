@@ -91,8 +91,11 @@ def _read_npy(path: Path, words: Path, wanted: StringTable | None, digest: Any) 
             while block := file.read(_BLOCK):
                 digest.update(block)
     matrix = _matrix(path)
-    with open(words, encoding="utf-8", newline="\n") as lines:
-        names = [line.rstrip("\r\n") for line in lines]
+    try:
+        with open(words, encoding="utf-8", newline="\n") as lines:
+            names = [line.rstrip("\r\n") for line in lines]
+    except UnicodeDecodeError as error:
+        raise InputError(f"{os.fspath(words)}: expected words in UTF-8, found {error.reason}") from error
     if len(names) != len(matrix):
         expected = f"{len(names):,} rows, one for each line of {os.fspath(words)}"
         raise InputError(f"{os.fspath(path)}: expected {expected}, found {len(matrix):,}")
