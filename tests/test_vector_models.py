@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sparsecrf import CRF, InputError, Model
+from sparsecrf import CRF, CRFCV, InputError, Model
 from sparsecrf._core import StringTable, VectorText
 from sparsecrf.compat import Tagger
 from sparsecrf.encoding.vectors import WordVectors
@@ -95,6 +95,14 @@ def test_every_answer(glove, tmp_path):
         assert why.tokens[0].path_margin == pytest.approx(np.log(best[0][1] / runner_up))
     assert Model.load(tmp_path / "m").to_bytes() == (tmp_path / "m").read_bytes()
     assert list(CRF.from_model(tmp_path / "m").predict(NEW)) == list(crf.predict(NEW))
+
+
+def test_choosing_rho1(glove):
+    """By cross-validation and along a path: the models look words up, too."""
+    found = CRFCV(cv=2, vectors=glove, rho1s=[0.3, 0.02]).fit(X * 2, Y * 2)
+    assert list(found.predict([["lynx", "RUNS"]])) == [["N", "V"]]
+    path = CRF(vectors=glove).path(X, Y, dev=(X, Y), rho1s=[0.3, 0.02])
+    assert path.model(1).label(["lynx", "RUNS"]) == ["N", "V"]
 
 
 def test_parameters(glove):

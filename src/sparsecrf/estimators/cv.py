@@ -15,6 +15,7 @@ from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO2,
 from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.resources import Resource
 from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vectors import WordVectors
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.answering import BaseCRF
 from sparsecrf.estimators.frames import is_frame
@@ -76,6 +77,7 @@ class CRFCV(BaseCRF):
         *,
         features: str | None = None,
         resources: Iterable[Resource] | None = None,
+        vectors: WordVectors | str | os.PathLike[str] | None = None,
         n_rho: int | None = None,
         rho_min_ratio: float | None = None,
         cv: Any = None,
@@ -110,6 +112,7 @@ class CRFCV(BaseCRF):
         self.selection = selection
         self.features = features
         self.resources = resources
+        self.vectors = vectors
         self.bigrams = bigrams
         self.start = start
         self.observed_only = observed_only
