@@ -70,7 +70,7 @@ KINDS = [{}, {"bigrams": "all"}, {"values": True}, {"weights": True}]
 
 
 def test_parts_of_labels():
-    assert LabelParts.of(LABELS, "|") == (("N", "s", "p", "V"), ((0, 1), (0, 2), (1, 3), (2, 3), ()))
+    assert LabelParts.of(LABELS, "|") == (("N", "s", "p", "V"), ((0, 1), (0, 2), (1, 3), (2, 3), ()), ())
     assert LabelParts.of(["B-PER", "I-PER", "B-LOC", "O"], "bio").names == ("B", "-PER")
     ud = LabelParts.of(["NOUN|Case=Nom|Number=Sing", "NOUN|_", "ADJ|Case=Nom|Degree=Pos", "X|_"], "ud")
     assert ud.names == ("NOUN", "Case=Nom")
@@ -83,6 +83,7 @@ def test_parts_of_labels():
         == (
             ("first",),
             ((0,), (0,), ()),
+            (),
         )
     )
 

@@ -30,13 +30,39 @@ Result<std::int32_t, 1> row_of_each(const std::vector<std::int64_t>& ptr) {
     return out;
 }
 
-// A part of every pair.
-Result<std::int32_t, 1> part_of_each(const FeatureSet& features,
-                                     std::uint32_t (LabelPairs::*part)(std::uint32_t) const) {
+// The attribute of every feature of a pair, of labels and then of classes.
+Result<std::int32_t, 1> bigram_attributes(const FeatureSet& features) {
+    std::vector<std::int32_t> out;
+    for (const std::vector<std::int64_t>* ptr : {&features.bigram_ptr, &features.class_ptr}) {
+        for (std::size_t x = 0; x + 1 < ptr->size(); ++x) {
+            out.insert(out.end(), static_cast<std::size_t>((*ptr)[x + 1] - (*ptr)[x]), static_cast<std::int32_t>(x));
+        }
+    }
+    return copy<std::int32_t>(out);
+}
+
+// A side of every pair: y' or y of a pair of labels; of one of classes the cell of the class, whose parts come after the
+// start label if it is the previous one.
+Result<std::int32_t, 1> side_of_each(const FeatureSet& features, bool previous) {
     const LabelPairs pairs = features.numbering().pairs;
-    Result<std::int32_t, 1> out = make<std::int32_t, 1>({features.bigram_pair.size()});
-    for (std::size_t k = 0; k < features.bigram_pair.size(); ++k) {
-        out.data()[k] = static_cast<std::int32_t>((pairs.*part)(features.bigram_pair[k]));
+    std::vector<std::int32_t> out;
+    for (const std::uint32_t pair : features.bigram_pair) {
+        out.push_back(static_cast<std::int32_t>(previous ? pairs.previous(pair) : pairs.label(pair)));
+    }
+    for (const std::uint32_t pair : features.class_pair) {
+        const LabelPairs classes = features.parts->class_pairs();
+        const std::uint32_t c = previous ? classes.previous(pair) : classes.label(pair);
+        const auto cell =
+            static_cast<std::int32_t>(c == classes.start() ? pairs.start() : features.parts->class_cell(c));
+        out.push_back(previous && c != classes.start() && cell >= features.n_labels ? cell + 1 : cell);
+    }
+    return copy<std::int32_t>(out);
+}
+
+std::vector<std::int32_t> class_cells(const LabelParts& parts) {
+    std::vector<std::int32_t> out;
+    for (int c = 0; c < parts.n_classes(); ++c) {
+        out.push_back(static_cast<std::int32_t>(parts.class_cell(static_cast<std::uint32_t>(c))));
     }
     return out;
 }
@@ -76,12 +102,27 @@ void bind_features(nb::module_& m) {
         "Which parts labels have, as rows: those of label y are part[ptr[y]] to part[ptr[y + 1] - 1], below n_parts.")
         .def(
             "__init__",
-            [](LabelParts* self, std::int64_t n_parts, Array1<std::int64_t> ptr, Ids part) {
-                new (self) LabelParts(n_parts, view(ptr), view(part));
+            [](LabelParts* self, std::int64_t n_parts, Array1<std::int64_t> ptr, Ids part, std::optional<Ids> classes) {
+                new (self) LabelParts(n_parts, view(ptr), view(part),
+                                      classes ? view(*classes) : std::span<const std::int32_t>());
             },
-            nb::arg("n_parts"), nb::arg("ptr").noconvert(), nb::arg("part").noconvert())
+            nb::arg("n_parts"), nb::arg("ptr").noconvert(), nb::arg("part").noconvert(),
+            nb::arg("classes").noconvert().none() = nb::none(),
+            "`classes`: of each label that of which it is a member, as a cell: one of its parts, n_labels + j, or "
+            "itself.")
         .def_prop_ro("n_labels", &LabelParts::n_labels)
         .def_prop_ro("n_parts", &LabelParts::n_parts)
+        .def_prop_ro("class_cells", &class_cells, "The cells of the classes of labels, ascending; none: no classes.")
+        .def_prop_ro(
+            "class_of",
+            [](const LabelParts& parts) {
+                std::vector<std::int32_t> out;
+                for (int y = 0; parts.n_classes() > 0 && y < parts.n_labels(); ++y) {
+                    out.push_back(static_cast<std::int32_t>(parts.class_of(static_cast<std::size_t>(y))));
+                }
+                return out;
+            },
+            "The place of the class of each label among them.")
         .def(
             "of",
             [](const LabelParts& parts, std::int64_t y) {
@@ -99,7 +140,8 @@ void bind_features(nb::module_& m) {
         m, "FeatureSet",
         "A set of features in canonical order: unigram (x, y), then bigram (x, y', y), lexicographic.\n"
         "The previous label n_labels is the start label. Where labels have parts, the label n_labels + j of a unigram\n"
-        "feature is part j.")
+        "feature is part j. Where they have classes, bigram features of pairs of classes follow, part j as the label\n"
+        "n_labels + j or as the previous label n_labels + 1 + j.")
         .def(
             "__init__",
             [](FeatureSet* self, std::int64_t n_labels, std::int64_t n_attributes, Ids ux, Ids uy, Ids bx, Ids bp,
@@ -139,10 +181,17 @@ void bind_features(nb::module_& m) {
         .def_ro("n_labels", &FeatureSet::n_labels)
         .def_ro("n_attributes", &FeatureSet::n_attributes)
         .def_prop_ro("n_parts", [](const FeatureSet& f) { return f.n_cells() - f.n_labels; })
+        .def_prop_ro("class_cells",
+                     [](const FeatureSet& f) {
+                         return f.parts == nullptr ? std::vector<std::int32_t>() : class_cells(*f.parts);
+                     })
         .def_prop_ro("parts",
                      [](const FeatureSet& f) { return f.parts == nullptr ? std::nullopt : std::optional(*f.parts); })
         .def_prop_ro("n_unigram", &FeatureSet::n_unigram)
-        .def_prop_ro("n_bigram", &FeatureSet::n_bigram)
+        .def_prop_ro(
+            "n_bigram", [](const FeatureSet& f) { return f.n_bigram() + f.n_class(); },
+            "Features of pairs, those of classes of labels included.")
+        .def_prop_ro("n_class", &FeatureSet::n_class, "Those of pairs of classes of labels.")
         .def_prop_ro("n_ngram", &FeatureSet::n_ngram)
         .def_prop_ro("ngrams", &ngrams_of, nb::rv_policy::move,
                      "Attribute, number of labels, and labels one after the other, of the label n-grams.")
@@ -154,13 +203,10 @@ void bind_features(nb::module_& m) {
             "unigram_label", [](const FeatureSet& f) { return copy<std::int32_t>(f.unigram_label); },
             nb::rv_policy::move)
         .def_prop_ro(
-            "bigram_attribute", [](const FeatureSet& f) { return row_of_each(f.bigram_ptr); }, nb::rv_policy::move)
+            "bigram_attribute", [](const FeatureSet& f) { return bigram_attributes(f); }, nb::rv_policy::move)
         .def_prop_ro(
-            "bigram_previous", [](const FeatureSet& f) { return part_of_each(f, &LabelPairs::previous); },
-            nb::rv_policy::move)
-        .def_prop_ro(
-            "bigram_label", [](const FeatureSet& f) { return part_of_each(f, &LabelPairs::label); },
-            nb::rv_policy::move);
+            "bigram_previous", [](const FeatureSet& f) { return side_of_each(f, true); }, nb::rv_policy::move)
+        .def_prop_ro("bigram_label", [](const FeatureSet& f) { return side_of_each(f, false); }, nb::rv_policy::move);
 }
 
 }  // namespace sparsecrf::bindings

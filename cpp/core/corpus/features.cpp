@@ -86,6 +86,7 @@ FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes
     }
     made.unigram_ptr.assign(static_cast<std::size_t>(attributes) + 1, 0);
     made.bigram_ptr.assign(static_cast<std::size_t>(attributes) + 1, 0);
+    if (made.n_classes() > 0) made.class_ptr.assign(static_cast<std::size_t>(attributes) + 1, 0);
     std::int64_t last = -1;
     for (const std::int64_t n : numbers) {
         if (n <= last || n >= size) {
@@ -98,13 +99,25 @@ FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes
         } else if (numbering.unigram.holds(n)) {
             ++made.unigram_ptr[static_cast<std::size_t>(numbering.unigram.attribute(n)) + 1];
             made.unigram_label.push_back(static_cast<std::uint16_t>(numbering.unigram.cell(n)));
-        } else {
+        } else if (numbering.bigram.holds(n)) {
             ++made.bigram_ptr[static_cast<std::size_t>(numbering.bigram.attribute(n)) + 1];
             made.bigram_pair.push_back(static_cast<std::uint32_t>(numbering.bigram.cell(n)));
+        } else {
+            ++made.class_ptr[static_cast<std::size_t>(numbering.classes.attribute(n)) + 1];
+            made.class_pair.push_back(static_cast<std::uint32_t>(numbering.classes.cell(n)));
+            if (!made.parts->has_features(made.class_pair.back())) {
+                throw InputError(message("feature number ", n,
+                                         ": expected a pair of classes of several labels, found one pair of labels"));
+            }
         }
+    }
+    if (made.n_class() > 0 && made.n_ngram() > 0) {
+        throw InputError(message("expected pairs of classes of labels or label n-grams, found ", made.n_class(),
+                                 " and ", made.n_ngram()));
     }
     std::partial_sum(made.unigram_ptr.begin(), made.unigram_ptr.end(), made.unigram_ptr.begin());
     std::partial_sum(made.bigram_ptr.begin(), made.bigram_ptr.end(), made.bigram_ptr.begin());
+    std::partial_sum(made.class_ptr.begin(), made.class_ptr.end(), made.class_ptr.begin());
     made.index_ngrams();
     return made;
 }
@@ -140,6 +153,7 @@ std::vector<std::int64_t> FeatureSet::numbers() const {
     };
     add(numbering().unigram, unigram_ptr, unigram_label);
     add(numbering().bigram, bigram_ptr, bigram_pair);
+    if (n_class() > 0) add(numbering().classes, class_ptr, class_pair);
     out.insert(out.end(), ngram_number.begin(), ngram_number.end());
     return out;
 }
@@ -178,7 +192,7 @@ FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::span<c
 
 FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const LabelParts> parts, bool zeros) {
     FeatureSet made(corpus.n_labels, corpus.n_attributes, std::move(parts));
-    std::vector<std::uint64_t> unigram, bigram;
+    std::vector<std::uint64_t> unigram, bigram, classes;
     const LabelPairs pairs(corpus.n_labels);
     const auto add = [zeros](std::vector<std::uint64_t>& keys, const ListPool& lists, std::uint32_t list,
                              std::uint64_t cell) {
@@ -205,6 +219,12 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
                         pairs.pair(static_cast<std::uint32_t>(previous), static_cast<std::uint32_t>(y));
                     add(bigram, corpus.base_lists, corpus.base[t], pair);
                     add(bigram, corpus.rest_lists, corpus.rest[t], pair);
+                    const std::uint32_t of_classes =
+                        made.n_classes() == 0 ? 0 : made.parts->class_pair(pairs.previous(pair), pairs.label(pair));
+                    if (made.n_classes() > 0 && made.parts->has_features(of_classes)) {
+                        add(classes, corpus.base_lists, corpus.base[t], of_classes);
+                        add(classes, corpus.rest_lists, corpus.rest[t], of_classes);
+                    }
                 }
             }
             previous = y;
@@ -217,20 +237,24 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
     }
     unique(unigram);
     unique(bigram);
+    unique(classes);
     lay_rows(unigram, made.n_attributes, made.unigram_ptr, made.unigram_label);
     lay_rows(bigram, made.n_attributes, made.bigram_ptr, made.bigram_pair);
+    if (made.n_classes() > 0) lay_rows(classes, made.n_attributes, made.class_ptr, made.class_pair);
     return made;
 }
 
 FeatureSet FeatureSet::all_virtual(const Corpus& corpus, std::shared_ptr<const LabelParts> parts) {
     FeatureSet made(corpus.n_labels, corpus.n_attributes, std::move(parts));
-    const auto lay = [&](const std::vector<char>& seen, std::int64_t cells, auto& ptr, auto& out) {
+    const auto any = [](std::int64_t) { return true; };
+    const auto lay = [&](const std::vector<char>& seen, std::int64_t cells, auto& ptr, auto& out, auto kept) {
         const auto rows = std::count(seen.begin(), seen.end(), 1);
         ptr.assign(1, 0);
         out.reserve(static_cast<std::size_t>(rows * cells));
         for (const char used : seen) {
-            for (std::int64_t c = 0; used && c < cells; ++c)
-                out.push_back(static_cast<typename std::decay_t<decltype(out)>::value_type>(c));
+            for (std::int64_t c = 0; used && c < cells; ++c) {
+                if (kept(c)) out.push_back(static_cast<typename std::decay_t<decltype(out)>::value_type>(c));
+            }
             ptr.push_back(static_cast<std::int64_t>(out.size()));
         }
     };
@@ -239,9 +263,13 @@ FeatureSet FeatureSet::all_virtual(const Corpus& corpus, std::shared_ptr<const L
     for (const std::uint32_t x : corpus.dense_attributes) {
         if (x != kNoAttribute) conditioning[x] = 1;
     }
-    lay(conditioning, numbering.unigram.cells, made.unigram_ptr, made.unigram_label);
-    lay(occurring(corpus.n_attributes, {&corpus.base_lists, &corpus.rest_lists}), numbering.bigram.cells,
-        made.bigram_ptr, made.bigram_pair);
+    lay(conditioning, numbering.unigram.cells, made.unigram_ptr, made.unigram_label, any);
+    const std::vector<char> of_pairs = occurring(corpus.n_attributes, {&corpus.base_lists, &corpus.rest_lists});
+    lay(of_pairs, numbering.bigram.cells, made.bigram_ptr, made.bigram_pair, any);
+    if (made.n_classes() > 0) {
+        lay(of_pairs, numbering.classes.cells, made.class_ptr, made.class_pair,
+            [&](std::int64_t pair) { return made.parts->has_features(static_cast<std::uint32_t>(pair)); });
+    }
     return made;
 }
 

@@ -1,5 +1,6 @@
-// A set of features, in canonical order: unigram (x, y), then bigram (x, y', y), each lexicographic, then label n-grams
-// (x, y_1 .. y_k), k >= 3, in the order of their table. A weight vector is an array aligned with it.
+// A set of features, in canonical order: unigram (x, y), then bigram (x, y', y), then those of pairs of classes of labels
+// (x, c', c), each lexicographic, then label n-grams (x, y_1 .. y_k), k >= 3, in the order of their table. A weight vector
+// is an array aligned with it.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,9 @@ struct FeatureSet {
     std::vector<std::int64_t> bigram_ptr;      // [X + 1]
     std::vector<std::uint32_t> bigram_pair;    // [bigram features] pair, numbered as in LabelPairs
     std::shared_ptr<const LabelParts> parts;   // null: labels have none
+    // Pairs of classes of labels, if there are classes.
+    std::vector<std::int64_t> class_ptr;    // [X + 1], or empty: there are no such features
+    std::vector<std::uint32_t> class_pair;  // [features of classes] numbered as in LabelParts::class_pairs
     // Label n-grams, if there are any.
     LabelStrings strings;
     std::vector<std::int64_t> ngram_number;      // [n-grams] ascending: see Numbering
@@ -42,20 +46,25 @@ struct FeatureSet {
                                    std::span<const std::int64_t> numbers, const NgramTable* table = nullptr,
                                    std::shared_ptr<const LabelParts> parts = nullptr);
     std::vector<std::int64_t> numbers() const;
-    Numbering numbering() const { return {n_labels, n_attributes, n_cells() - n_labels}; }
+    Numbering numbering() const { return {n_labels, n_attributes, n_cells() - n_labels, n_classes()}; }
     int n_cells() const { return parts == nullptr ? n_labels : parts->n_cells(); }  // of a unigram row: Y + P
+    int n_classes() const { return parts == nullptr ? 0 : parts->n_classes(); }     // C
 
     // The features with a non-zero empirical count in some sequence (missing labels count for nothing). `zeros`: also
     // those that stand there with the value 0 only.
     static FeatureSet observed(const Corpus& corpus, std::shared_ptr<const LabelParts> parts = nullptr,
                                bool zeros = false);
-    // Every label and part of every unigram attribute that occurs, every pair (start included) of every bigram attribute.
+    // Every label and part of every unigram attribute that occurs, every pair (start included) of labels and of classes of
+    // every bigram attribute.
     static FeatureSet all_virtual(const Corpus& corpus, std::shared_ptr<const LabelParts> parts = nullptr);
 
     std::int64_t n_unigram() const { return static_cast<std::int64_t>(unigram_label.size()); }
     std::int64_t n_bigram() const { return static_cast<std::int64_t>(bigram_pair.size()); }
+    std::int64_t n_class() const { return static_cast<std::int64_t>(class_pair.size()); }
     std::int64_t n_ngram() const { return static_cast<std::int64_t>(ngram_string.size()); }
-    std::int64_t first_ngram() const { return n_unigram() + n_bigram(); }  // the place of the first n-gram in the set
+    // The places in the set of the first pair of classes and of the first n-gram.
+    std::int64_t first_class() const { return n_unigram() + n_bigram(); }
+    std::int64_t first_ngram() const { return first_class() + n_class(); }
     std::int64_t size() const { return first_ngram() + n_ngram(); }
     bool has_ngrams(std::uint32_t x) const { return !ngram_ptr.empty() && ngram_ptr[x] < ngram_ptr[x + 1]; }
 
@@ -66,8 +75,17 @@ struct FeatureSet {
                      static_cast<std::size_t>(bigram_ptr[x + 1] - bigram_ptr[x]));
     }
 
-    // Whether an attribute conditions label pairs or longer n-grams.
-    bool conditions_pairs(std::uint32_t x) const { return !bigram_pairs_of(x).empty() || has_ngrams(x); }
+    // The pairs of classes of the features of attribute x, ascending.
+    std::span<const std::uint32_t> class_pairs_of(std::uint32_t x) const {
+        if (class_ptr.empty()) return {};
+        return std::span(class_pair)
+            .subspan(static_cast<std::size_t>(class_ptr[x]), static_cast<std::size_t>(class_ptr[x + 1] - class_ptr[x]));
+    }
+
+    // Whether an attribute conditions pairs of labels or classes, or longer n-grams.
+    bool conditions_pairs(std::uint32_t x) const {
+        return !bigram_pairs_of(x).empty() || !class_pairs_of(x).empty() || has_ngrams(x);
+    }
 
     // Throws unless w has one finite weight per feature.
     void check_weights(std::span<const double> w) const;

@@ -7,7 +7,8 @@
 
 namespace sparsecrf {
 
-LabelParts::LabelParts(std::int64_t n_parts, std::span<const std::int64_t> ptr, std::span<const std::int32_t> part) {
+LabelParts::LabelParts(std::int64_t n_parts, std::span<const std::int64_t> ptr, std::span<const std::int32_t> part,
+                       std::span<const std::int32_t> class_cell) {
     const auto n = static_cast<std::int64_t>(ptr.size()) - 1;
     if (n < 1 || ptr.front() != 0 || !std::is_sorted(ptr.begin(), ptr.end()) ||
         ptr.back() != static_cast<std::int64_t>(part.size())) {
@@ -32,6 +33,44 @@ LabelParts::LabelParts(std::int64_t n_parts, std::span<const std::int64_t> ptr, 
             throw InputError(message("parts of labels: expected each part once, found one of label ", y, " twice"));
         }
     }
+    if (!class_cell.empty()) set_classes(class_cell);
+}
+
+void LabelParts::set_classes(std::span<const std::int32_t> class_cell) {
+    if (static_cast<int>(class_cell.size()) != n_labels()) {
+        throw InputError(
+            message("classes of labels: expected ", n_labels(), ", one for each label, found ", class_cell.size()));
+    }
+    for (std::size_t y = 0; y < class_cell.size(); ++y) {
+        if (class_cell[y] < 0 || !has(y, static_cast<std::uint32_t>(class_cell[y]))) {
+            throw InputError(
+                message("classes of labels: expected label ", y, " itself or one of its parts, found ", class_cell[y]));
+        }
+        class_cell_.push_back(static_cast<std::uint32_t>(class_cell[y]));
+    }
+    std::sort(class_cell_.begin(), class_cell_.end());
+    class_cell_.erase(std::unique(class_cell_.begin(), class_cell_.end()), class_cell_.end());
+    member_ptr_.assign(class_cell_.size() + 1, 0);
+    for (const std::int32_t cell : class_cell) {
+        const auto found = std::lower_bound(class_cell_.begin(), class_cell_.end(), static_cast<std::uint32_t>(cell));
+        class_of_.push_back(static_cast<std::uint32_t>(found - class_cell_.begin()));
+        ++member_ptr_[class_of_.back() + 1];
+    }
+    for (std::size_t c = 0; c + 1 < member_ptr_.size(); ++c) member_ptr_[c + 1] += member_ptr_[c];
+    std::vector<std::uint32_t> next(member_ptr_.begin(), member_ptr_.end() - 1);
+    member_.resize(class_of_.size());
+    for (std::uint32_t y = 0; y < class_of_.size(); ++y) member_[next[class_of_[y]]++] = y;
+}
+
+bool LabelParts::has_features(std::uint32_t class_pair) const {
+    const LabelPairs pairs = class_pairs();
+    const std::uint32_t previous = pairs.previous(class_pair);
+    return members(pairs.label(class_pair)).size() > 1 || (previous < pairs.start() && members(previous).size() > 1);
+}
+
+void LabelParts::sum_classes(const double* p, double* out) const {
+    std::fill_n(out, class_cell_.size(), 0.0);
+    for (std::size_t y = 0; y < class_of_.size(); ++y) out[class_of_[y]] += p[y];
 }
 
 bool LabelParts::has(std::size_t y, std::uint32_t cell) const {

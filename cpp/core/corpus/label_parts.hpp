@@ -4,18 +4,27 @@
 // the score of a label is the sum of its own and those of its parts. So a unigram row has Y + P cells, those of the
 // labels and then those of the parts, which are folded into Y scores; probabilities unfold likewise:
 //     s(y) = cells[y] + sum over its parts j of cells[Y + j],      p(Y + j) = sum of p(y) over the labels that have j
+//
+// There may also be classes of labels, a partition: each label is in the class of one of its parts (in that of `NOUN`,
+// say), or makes one of its own. A bigram feature is then of two labels or of two classes, (x, c', c), and the pairs of
+// classes are numbered like those of labels (numbering.hpp), C being the start. Two classes of one label each would be a
+// pair of labels again: that pair of classes has no features.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/corpus/numbering.hpp"
+
 namespace sparsecrf {
 
 class LabelParts {
    public:
     // The parts of label y, each once, are part[ptr[y]] to part[ptr[y + 1] - 1], all of them below n_parts.
-    LabelParts(std::int64_t n_parts, std::span<const std::int64_t> ptr, std::span<const std::int32_t> part);
+    // class_cell: [Y] of each label the cell of its class, one of its parts or itself; empty: there are no classes.
+    LabelParts(std::int64_t n_parts, std::span<const std::int64_t> ptr, std::span<const std::int32_t> part,
+               std::span<const std::int32_t> class_cell = {});
 
     int n_labels() const { return static_cast<int>(ptr_.size()) - 1; }  // Y
     int n_parts() const { return n_parts_; }                            // P
@@ -29,10 +38,32 @@ class LabelParts {
     void fold(const double* cells, double* s) const;    // cells: [Y + P], s: [Y]
     void unfold(const double* p, double* cells) const;  // p: [Y], cells: [Y + P]
 
+    int n_classes() const { return static_cast<int>(class_cell_.size()); }  // C; 0: there are none
+    LabelPairs class_pairs() const { return LabelPairs(n_classes()); }
+    std::uint32_t class_of(std::size_t y) const { return class_of_[y]; }
+    std::uint32_t class_cell(std::uint32_t c) const { return class_cell_[c]; }  // ascending
+    std::span<const std::uint32_t> members(std::uint32_t c) const {             // labels of a class, ascending
+        return std::span(member_).subspan(member_ptr_[c], member_ptr_[c + 1] - member_ptr_[c]);
+    }
+    // Whether a pair of classes has features: not if it stands for one pair of labels.
+    bool has_features(std::uint32_t class_pair) const;
+    // The pair of classes of a pair of labels.
+    std::uint32_t class_pair(std::uint32_t previous, std::uint32_t y) const {
+        const LabelPairs pairs = class_pairs();
+        return pairs.pair(previous < class_of_.size() ? class_of_[previous] : pairs.start(), class_of_[y]);
+    }
+    // out(c) = sum of p(y) over its labels.  p: [Y], out: [C]
+    void sum_classes(const double* p, double* out) const;
+
    private:
+    void set_classes(std::span<const std::int32_t> class_cell);
+
     int n_parts_;
-    std::vector<std::uint32_t> ptr_;   // [Y + 1]
-    std::vector<std::uint32_t> cell_;  // of each part
+    std::vector<std::uint32_t> ptr_;                  // [Y + 1]
+    std::vector<std::uint32_t> cell_;                 // of each part
+    std::vector<std::uint32_t> class_of_;             // [Y]
+    std::vector<std::uint32_t> class_cell_;           // [C]
+    std::vector<std::uint32_t> member_ptr_, member_;  // [C + 1], [Y]
 };
 
 }  // namespace sparsecrf

@@ -7,7 +7,8 @@
 //     n-gram (x, y_1 .. y_k), k >= 3: X Y + X (Y + 1) Y + its place in the table of n-grams (label_strings.hpp)
 // The first two kinds are ranges of numbers with a fixed number of cells per attribute. Where labels have P parts
 // (label_parts.hpp), a unigram row has Y + P cells: unigram (x, y) is x (Y + P) + y, part j takes the place of y = Y + j,
-// and the others follow.
+// and the others follow. Where labels have C classes, features of their pairs (x, c', c) stand between bigrams and n-grams:
+//     x (C + 1) C + (c' C + c)                               after the last bigram
 #pragma once
 
 #include <algorithm>
@@ -72,16 +73,19 @@ struct FeatureRange {
 
 // Numbers of all features that X attributes and Y labels can form. Ascending numbers are the canonical order.
 struct Numbering {
-    constexpr Numbering(std::int64_t n_labels, std::int64_t n_attributes, std::int64_t n_parts = 0)
+    constexpr Numbering(std::int64_t n_labels, std::int64_t n_attributes, std::int64_t n_parts = 0,
+                        std::int64_t n_classes = 0)
         : pairs(n_labels),
           unigram{0, n_attributes, n_labels + n_parts},
-          bigram{unigram.end(), n_attributes, pairs.size()} {}
+          bigram{unigram.end(), n_attributes, pairs.size()},
+          classes{bigram.end(), n_attributes, LabelPairs(n_classes).size()} {}
 
-    constexpr std::int64_t size() const { return bigram.end(); }  // the number of the first n-gram
+    constexpr std::int64_t size() const { return classes.end(); }  // the number of the first n-gram
 
     LabelPairs pairs;
     FeatureRange unigram;  // a cell is a label y, or Y + j for a part
     FeatureRange bigram;   // a cell is a pair
+    FeatureRange classes;  // a cell is a pair of classes of labels; none: no cells
 };
 
 }  // namespace sparsecrf

@@ -18,7 +18,7 @@ struct Contribution {
     std::uint32_t attribute;
     std::int32_t previous;  // the label before, Y: the start; or kNone
     std::int32_t label;
-    double value, weight;  // their product is what is added; with the weights of the parts of the label
+    double value, weight;  // their product is what is added; with the weights of parts and classes of the labels
 };
 
 // The terms that are not zero of sequence i with these labels, position by position: first those of labels, then those

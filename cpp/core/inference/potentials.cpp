@@ -43,6 +43,19 @@ void copy(PairScores& a, std::span<const std::uint32_t> pairs, const double* w, 
     a.score.resize(n);
 }
 
+// The pairs of labels, of a first position or of others, whose classes have a score.
+void expand(const ClassScores& classes, bool first, int n_labels, PairScores& out) {
+    out.clear();
+    const LabelPairs numbers(n_labels);
+    const std::uint32_t begin = first ? numbers.n_inner() : 0, end = first ? numbers.size() : numbers.n_inner();
+    for (std::uint32_t pair = begin; pair < end; ++pair) {
+        const double score = classes.of(numbers.previous(pair), numbers.label(pair));
+        if (score == 0.0) continue;
+        out.pair.push_back(pair);
+        out.score.push_back(score);
+    }
+}
+
 }  // namespace
 
 Potentials::Potentials(const Corpus& corpus, const ListPool& lists, Kernel kernel, int threads, const BasePairs* pairs,
@@ -147,7 +160,29 @@ void Potentials::gather(const ListPool& lists, std::uint32_t list, Pairs pairs, 
 }
 
 void Potentials::rest(std::int64_t position, Pairs pairs, bool keep_zeros, PairScores& out) const {
-    gather(corpus_.rest_lists, corpus_.rest[position], pairs, keep_zeros, out);
+    const std::uint32_t list = corpus_.rest[position];
+    gather(corpus_.rest_lists, list, pairs, keep_zeros, out);
+    thread_local ClassScores classes;
+    if (!gather_classes(corpus_.rest_lists, list, classes)) return;
+    thread_local PairScores expanded, scratch;
+    expand(classes, pairs == Pairs::start, n_labels_, expanded);
+    merge(out, expanded.pair, expanded.score.data(), 1.0, true, scratch);
+}
+
+bool Potentials::gather_classes(const ListPool& lists, std::uint32_t list, ClassScores& out) const {
+    out.parts = classes();
+    if (out.parts == nullptr) return false;
+    const double* w = w_.data() + features_->first_class();
+    bool any = false;
+    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+        const std::span<const std::uint32_t> row = features_->class_pairs_of(lists.id(k));
+        if (row.empty()) continue;
+        if (!any) out.score.assign(out.parts->class_pairs().size(), 0.0);
+        any = true;
+        const double* mu = w + features_->class_ptr[lists.id(k)];
+        for (std::size_t j = 0; j < row.size(); ++j) out.score[row[j]] += lists.value(k) * mu[j];
+    }
+    return any;
 }
 
 const double* Potentials::sum_pairs(std::uint32_t list, Scratch& scratch) const {
@@ -165,14 +200,29 @@ void Potentials::tabulate_transition(std::uint32_t list, Scratch& scratch) {
     } else {
         gather(corpus_.base_lists, list, Pairs::all, false, scores);
     }
+    const bool classes = gather_classes(corpus_.base_lists, list, scratch.classes);
+    if (classes) {
+        for_each_pair(scores.pair, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
+            scores.score[k] += scratch.classes.of(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(y));
+        });
+    }
     if (forbidden_ != nullptr) {
         merge(scores, forbidden_scores_.pair, forbidden_scores_.score.data(), 1.0, true, scratch.merged);
     }
-    transitions_[list].assign(n_labels_, scores, kernel_, transitions_.size() - 1);  // without the empty list
+    transitions_[list].assign(n_labels_, scores, kernel_, transitions_.size() - 1,  // without the empty list
+                              classes ? &scratch.classes : nullptr);
 }
 
 void Potentials::renew_transition(std::uint32_t list, Scratch& scratch) {
-    transitions_[list].renew(pairs_->of(list), sum_pairs(list, scratch));
+    const std::span<const std::uint32_t> pairs = pairs_->of(list);
+    sum_pairs(list, scratch);
+    const bool classes = gather_classes(corpus_.base_lists, list, scratch.classes);
+    if (classes) {
+        for_each_pair(pairs, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
+            scratch.sums[k] += scratch.classes.of(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(y));
+        });
+    }
+    transitions_[list].renew(pairs, scratch.sums.data(), classes ? &scratch.classes : nullptr);
 }
 
 }  // namespace sparsecrf

@@ -51,6 +51,9 @@ class Potentials {
     const Corpus& corpus() const { return corpus_; }
     bool forbids() const { return forbidden_ != nullptr; }
     const LabelParts* parts() const { return features_->parts.get(); }  // of the labels; null: none
+    const LabelParts* classes() const {                                 // the same where pairs of classes have features
+        return features_->n_class() == 0 ? nullptr : features_->parts.get();
+    }
 
     bool tabulates_unigrams() const { return !score_table_.empty(); }
     // Unigram scores of a position, [Yp], padding -infinity. Either a pointer into a table or `scratch`, filled.
@@ -62,8 +65,8 @@ class Potentials {
     const Transition& transition_of_list(std::uint32_t list) const { return transitions_[list]; }
 
     bool has_rest(std::int64_t position) const { return corpus_.rest[position] != 0; }
-    // delta(y', y) = sum of lambda over the rest list of a position. With keep_zeros every pair of the feature set's
-    // rows is listed, otherwise only those with a non-zero weight.
+    // delta(y', y) = sum of lambda over the rest list of a position, with mu of their classes. With keep_zeros every pair
+    // of the feature set's rows is listed, otherwise only those with a non-zero weight.
     void rest(std::int64_t position, Pairs pairs, bool keep_zeros, PairScores& out) const;
 
     // With `pairs`: those of a base list that have a feature, ascending.
@@ -76,6 +79,7 @@ class Potentials {
     // A thread's own.
     struct Scratch {
         PairScores scores, merged;
+        ClassScores classes;
         AlignedVector<double> sums;
     };
     void tabulate_unigrams();
@@ -85,6 +89,8 @@ class Potentials {
     // The sums of a list's pairs, then zeros up to a multiple of kLanes.
     const double* sum_pairs(std::uint32_t list, Scratch& scratch) const;
     void gather(const ListPool& lists, std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
+    // mu(c', c) = sum of the weights of a list's attributes; false: none of them has a feature of classes.
+    bool gather_classes(const ListPool& lists, std::uint32_t list, ClassScores& out) const;
 
     const Corpus& corpus_;
     const ListPool& lists_;

@@ -297,6 +297,27 @@ void Recursion::edge_marginals(const Lattice& lattice, std::int64_t t, double* o
         out[lattice.rest.pair[k]] = lattice.rest.p[k];
 }
 
+void Recursion::class_marginals(const Lattice& lattice, std::int64_t t, double* out) {
+    const LabelParts& parts = *potentials_.parts();
+    const LabelPairs pairs(n_labels_);
+    if (t == 0) return parts.sum_classes(lattice.p, out);
+    if (lattice.logarithmic ||
+        !potentials_.transition(lattice.first + t)
+             .class_sums(parts, lattice.alpha + (t - 1) * stride_, lattice.v + t * stride_, out)) {
+        std::vector<double> edge(pairs.size());
+        edge_marginals(lattice, t, edge.data());
+        std::fill_n(out, parts.class_pairs().n_inner(), 0.0);
+        for (std::uint32_t pair = 0; pair < pairs.n_inner(); ++pair) {
+            out[parts.class_pair(pairs.previous(pair), pairs.label(pair))] += edge[pair];
+        }
+        return;
+    }
+    lattice.rest.for_each_extra(t, [&](std::uint32_t pair, double extra, double) {
+        out[parts.class_pair(pairs.previous(pair), pairs.label(pair))] += extra;
+    });
+    for (std::uint32_t k = 0; k < parts.class_pairs().n_inner(); ++k) out[k] = std::max(out[k], 0.0);
+}
+
 void Recursion::pair_columns(const Lattice& lattice, std::int64_t t, const std::uint32_t* columns, double* out) {
     const auto Y = static_cast<std::size_t>(n_labels_), width = Y + 1;
     if (std::all_of(columns, columns + Y, [](std::uint32_t c) { return c == kNoString; })) return;

@@ -23,6 +23,8 @@ class Recursion {
     // the same lattice.
     void backward(Lattice& lattice, std::int64_t first = 0);
 
+    // p_t(c', c) for all pairs of classes of labels, [C, C], at a first position p_t(start, c), [C]; after backward.
+    void class_marginals(const Lattice& lattice, std::int64_t t, double* out);
     // p_t(y', y) for all pairs, out: [Y + 1, Y], after backward.
     void edge_marginals(const Lattice& lattice, std::int64_t t, double* out);
     // visit(k, p_t(pairs[k])) for ascending pairs of one kind (after the start, or not), after backward. One pair after

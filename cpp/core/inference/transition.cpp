@@ -27,7 +27,8 @@ void Transition::report_stale(State needed, const char* method) const {
 void Transition::fill_scores(double* out) const {
     for (int i = 0; i < n_labels_; ++i) {
         double* row = out + static_cast<std::size_t>(i) * stride_;
-        std::fill_n(row, n_labels_, 0.0);
+        for (int y = 0; y < n_labels_; ++y)
+            row[y] = plain_score(static_cast<std::size_t>(i), static_cast<std::size_t>(y));
         std::fill(row + n_labels_, row + stride_, -kInfinity);
     }
     for_each_pair(scores_.pair, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
@@ -39,10 +40,19 @@ void Transition::multiply(double* sums) const {
     if (dense_) {
         for (std::size_t k = 0; k < e_.size(); ++k) sums[k] = times(sums[k], e_[k]);
     } else {
-        for_each_pair(scores_.pair, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
-            double& sum = sums[i * static_cast<std::size_t>(stride_) + y];
-            sum = times(sum, weight_[k]);
-        });
+        const auto Y = static_cast<std::size_t>(n_labels_), Yp = static_cast<std::size_t>(stride_);
+        std::size_t k = 0;  // entry
+        for (std::size_t i = 0; classes_ != nullptr && i < Y; ++i) {
+            for (std::size_t y = 0; y < Y; ++y) {
+                const bool entry = k < scores_.pair.size() && scores_.pair[k] == i * Y + y;
+                sums[i * Yp + y] = times(sums[i * Yp + y], entry ? weight_[k++] : plain_weight(i, y));
+            }
+        }
+        if (classes_ == nullptr) {
+            for_each_pair(scores_.pair, n_labels_, [&](std::size_t at, std::size_t i, std::size_t y) {
+                sums[i * Yp + y] = times(sums[i * Yp + y], weight_[at]);
+            });
+        }
     }
     double* start = sums + static_cast<std::size_t>(n_labels_) * stride_;
     for (int y = 0; y < n_labels_; ++y) start[y] = times(start[y], start_weight_[y]);
@@ -59,20 +69,24 @@ void Transition::multiply(std::span<const std::uint32_t> pairs, double* sums) co
             sums[k] = times(sums[k], e_[std::size_t{numbers.previous(pair)} * stride_ + numbers.label(pair)]);
         } else {
             while (entry < scores_.pair.size() && scores_.pair[entry] < pair) ++entry;
-            if (entry < scores_.pair.size() && scores_.pair[entry] == pair) sums[k] = times(sums[k], weight_[entry]);
+            if (entry < scores_.pair.size() && scores_.pair[entry] == pair) {
+                sums[k] = times(sums[k], weight_[entry]);
+            } else if (classes_ != nullptr) {
+                sums[k] = times(sums[k], plain_weight(numbers.previous(pair), numbers.label(pair)));
+            }
         }
     }
 }
 
-// out(i) = base + sum_k m(i, k) x(k) for the lines in bundles; `again` sums a cell that lost digits another way.
-template <class Again>
-void Transition::sparse_product(const Bundles& bundles, const double* x, double base, double* out, Again again) {
-    const double least = kCancelled * base;
+// out(i) = base(i) + sum_k m(i, k) x(k) for the lines in bundles; `again` sums a cell that lost digits another way.
+template <class Base, class Again>
+void Transition::sparse_product(const Bundles& bundles, const double* x, Base base, double* out, Again again) {
     const std::uint16_t* cell = bundles.cell.data();
     const double* m = bundles.m.data();
     const std::uint16_t* line = bundles.line.data();
     for (std::size_t b = 0; b + 1 < bundles.ptr.size(); ++b, line += 4) {
-        double s0 = base, s1 = base, s2 = base, s3 = base;
+        const double b0 = base(line[0]), b1 = base(line[1]), b2 = base(line[2]), b3 = base(line[3]);
+        double s0 = b0, s1 = b1, s2 = b2, s3 = b3;
         for (std::uint32_t k = bundles.ptr[b]; k < bundles.ptr[b + 1]; ++k, cell += 4, m += 4) {
             s0 += m[0] * x[cell[0]];
             s1 += m[1] * x[cell[1]];
@@ -83,9 +97,9 @@ void Transition::sparse_product(const Bundles& bundles, const double* x, double 
         out[line[1]] = s1;
         out[line[2]] = s2;
         out[line[3]] = s3;
-        if (std::min(std::min(s0, s1), std::min(s2, s3)) >= least) continue;
+        if (s0 >= kCancelled * b0 && s1 >= kCancelled * b1 && s2 >= kCancelled * b2 && s3 >= kCancelled * b3) continue;
         for (int l = 0; l < 4; ++l) {
-            if (!(out[line[l]] >= least)) out[line[l]] = again(line[l]);
+            if (!(out[line[l]] >= kCancelled * base(line[l]))) out[line[l]] = again(line[l]);
         }
     }
 }
@@ -93,8 +107,23 @@ void Transition::sparse_product(const Bundles& bundles, const double* x, double 
 // alpha_{t+1}(y) / e_{t+1}(y) = 1 + sum_{y' in A(y)} alpha_t(y') M(y', y)
 void Transition::forward(const double* alpha, double* u) const {
     if (dense_) return kernels().matvec(alpha, e_.data(), n_labels_, stride_, u);
-    std::fill_n(u, stride_, 1.0);
-    sparse_product(columns_, alpha, 1.0, u, [&](int y) { return column_sum(alpha, y); });
+    const auto again = [&](int y) { return column_sum(alpha, y); };
+    if (classes_ == nullptr) {
+        std::fill_n(u, stride_, 1.0);
+        return sparse_product(columns_, alpha, [](int) { return 1.0; }, u, again);
+    }
+    // base(c) = sum_{c'} A(c') D(c', c), A(c') = sum of alpha over the labels of c'
+    const auto C = static_cast<std::size_t>(classes_->n_classes());
+    thread_local std::vector<double> of_class;
+    of_class.assign(2 * C, 0.0);
+    double* base = of_class.data() + C;
+    classes_->sum_classes(alpha, of_class.data());
+    for (std::size_t i = 0; i < C; ++i) {
+        for (std::size_t c = 0; c < C; ++c) base[c] += of_class[i] * class_weight_[i * C + c];
+    }
+    for (int y = 0; y < n_labels_; ++y) u[y] = base[classes_->class_of(static_cast<std::size_t>(y))];
+    std::fill(u + n_labels_, u + stride_, 0.0);
+    sparse_product(columns_, alpha, [&](std::size_t y) { return base[classes_->class_of(y)]; }, u, again);
 }
 
 // beta_{t-1}(y') = sum_y v_t(y) + sum_{y: lambda != 0} M(y', y) v_t(y)
@@ -107,15 +136,55 @@ void Transition::backward(const double* v, double total, double* beta) const {
         return;
     }
     if (dense_) return kernels().matvec(v, et_.data(), n_labels_, stride_, beta);
-    std::fill_n(beta, stride_, total);
-    sparse_product(rows_, v, total, beta, [&](int previous) { return row_sum(v, previous); });
+    const auto again = [&](int previous) { return row_sum(v, previous); };
+    if (classes_ == nullptr) {
+        std::fill_n(beta, stride_, total);
+        return sparse_product(rows_, v, [total](int) { return total; }, beta, again);
+    }
+    // base(c') = sum_c D(c', c) V(c), V(c) = sum of v over the labels of c
+    const auto C = static_cast<std::size_t>(classes_->n_classes());
+    thread_local std::vector<double> of_class;
+    of_class.assign(2 * C, 0.0);
+    double* base = of_class.data() + C;
+    classes_->sum_classes(v, of_class.data());
+    for (std::size_t i = 0; i < C; ++i) {
+        for (std::size_t c = 0; c < C; ++c) base[i] += class_weight_[i * C + c] * of_class[c];
+    }
+    for (int i = 0; i < n_labels_; ++i) beta[i] = base[classes_->class_of(static_cast<std::size_t>(i))];
+    std::fill(beta + n_labels_, beta + stride_, 0.0);
+    sparse_product(rows_, v, [&](std::size_t i) { return base[classes_->class_of(i)]; }, beta, again);
+}
+
+// sum over the labels of c', c of alpha E v = A(c') D(c', c) V(c) + sum over entries of alpha M v
+bool Transition::class_sums(const LabelParts& parts, const double* alpha, const double* v, double* out) const {
+    constexpr double kLarge = 0x1p10;
+    bool exact = true;
+    const auto C = static_cast<std::size_t>(parts.n_classes());
+    thread_local std::vector<double> of_class;
+    of_class.resize(2 * C);
+    double* of_v = of_class.data() + C;
+    parts.sum_classes(alpha, of_class.data());
+    parts.sum_classes(v, of_v);
+    for (std::size_t i = 0; i < C; ++i) {
+        for (std::size_t c = 0; c < C; ++c) {
+            out[i * C + c] = of_class[i] * (classes_ == nullptr ? 1.0 : class_weight_[i * C + c]) * of_v[c];
+            exact = exact && out[i * C + c] <= kLarge;
+        }
+    }
+    for_each_pair(scores_.pair, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
+        const double e = dense_ ? e_[i * static_cast<std::size_t>(stride_) + y] : weight_[k];
+        out[parts.class_of(i) * C + parts.class_of(y)] += alpha[i] * (e - (plain_.empty() ? 1.0 : plain_[k])) * v[y];
+    });
+    return exact;
 }
 
 double Transition::weight(int previous, int y) const {
     if (dense_) return e_[static_cast<std::size_t>(previous) * stride_ + y];
     const auto begin = column_row_.begin() + column_ptr_[y], end = column_row_.begin() + column_ptr_[y + 1];
     const auto found = std::lower_bound(begin, end, static_cast<std::uint16_t>(previous));
-    if (found == end || *found != previous) return 1.0;
+    if (found == end || *found != previous) {
+        return plain_weight(static_cast<std::size_t>(previous), static_cast<std::size_t>(y));
+    }
     return weight_[column_entry_[static_cast<std::size_t>(found - column_row_.begin())]];
 }
 
@@ -123,7 +192,9 @@ double Transition::score(int previous, int y) const {
     const std::uint32_t pair =
         LabelPairs(n_labels_).pair(static_cast<std::uint32_t>(previous), static_cast<std::uint32_t>(y));
     const auto found = std::lower_bound(scores_.pair.begin(), scores_.pair.end(), pair);
-    if (found == scores_.pair.end() || *found != pair) return 0.0;
+    if (found == scores_.pair.end() || *found != pair) {
+        return plain_score(static_cast<std::size_t>(previous), static_cast<std::size_t>(y));
+    }
     return scores_.score[static_cast<std::size_t>(found - scores_.pair.begin())];
 }
 
@@ -132,7 +203,7 @@ void Transition::column_weights(int y, double* out) const {
         for (int i = 0; i < n_labels_; ++i) out[i] = e_[static_cast<std::size_t>(i) * stride_ + y];
         return;
     }
-    std::fill_n(out, n_labels_, 1.0);
+    for (int i = 0; i < n_labels_; ++i) out[i] = plain_weight(static_cast<std::size_t>(i), static_cast<std::size_t>(y));
     for (std::uint32_t k = column_ptr_[y]; k < column_ptr_[y + 1]; ++k) out[column_row_[k]] = weight_[column_entry_[k]];
 }
 
@@ -142,7 +213,7 @@ void Transition::column_scores(int y, double* out) const {
         for (int i = 0; i < n_labels_; ++i) out[i] = lambda_[static_cast<std::size_t>(i) * stride_ + y];
         return;
     }
-    std::fill_n(out, n_labels_, 0.0);
+    for (int i = 0; i < n_labels_; ++i) out[i] = plain_score(static_cast<std::size_t>(i), static_cast<std::size_t>(y));
     for (std::uint32_t k = column_ptr_[y]; k < column_ptr_[y + 1]; ++k)
         out[column_row_[k]] = scores_.score[column_entry_[k]];
 }
@@ -156,7 +227,8 @@ double Transition::column_sum(const double* alpha, int y) const {
     std::uint32_t k = column_ptr_[y];
     for (int i = 0; i < n_labels_; ++i) {
         const bool entry = k < column_ptr_[y + 1] && column_row_[k] == i;
-        sum += entry ? alpha[i] * weight_[column_entry_[k++]] : alpha[i];
+        sum += alpha[i] * (entry ? weight_[column_entry_[k++]]
+                                 : plain_weight(static_cast<std::size_t>(i), static_cast<std::size_t>(y)));
     }
     return sum;
 }
@@ -171,16 +243,36 @@ double Transition::row_sum(const double* v, int previous) const {
     std::size_t k = row_ptr_[previous];
     for (int j = 0; j < n_labels_; ++j) {
         const bool entry = k < scores_.pair.size() && scores_.pair[k] == first + static_cast<std::uint32_t>(j);
-        sum += entry ? v[j] * weight_[k++] : v[j];
+        sum += v[j] *
+               (entry ? weight_[k++] : plain_weight(static_cast<std::size_t>(previous), static_cast<std::size_t>(j)));
     }
     return sum;
 }
 
-// The paper's sparse Viterbi step. Over the complement of A(y) the score is epsilon itself: the best of it is the
-// first label outside A(y) in descending order of epsilon. The order is needed only if the overall best is in A(y).
+// The paper's sparse Viterbi step. Over the complement of A(y) the score is epsilon itself, or with classes of labels
+// epsilon(y') + mu(c(y'), c(y)), the same for all labels y of a class.
 void Transition::best(const double* epsilon, double* best, std::vector<int>& order) const {
     need(State::assigned, "best");
     if (dense_) return kernels().maxplus(epsilon, lambda_.data(), n_labels_, stride_, best);
+    std::fill(best + n_labels_, best + stride_, -kInfinity);
+    thread_local std::vector<std::uint32_t> all;
+    if (classes_ == nullptr) {
+        while (all.size() < static_cast<std::size_t>(n_labels_)) all.push_back(static_cast<std::uint32_t>(all.size()));
+        return best_columns(epsilon, epsilon, std::span(all).first(static_cast<std::size_t>(n_labels_)), best, order);
+    }
+    const auto C = static_cast<std::size_t>(classes_->n_classes()), Y = static_cast<std::size_t>(n_labels_);
+    thread_local std::vector<double> plain;
+    plain.resize(Y);
+    for (std::uint32_t c = 0; c < C; ++c) {
+        for (std::size_t i = 0; i < Y; ++i) plain[i] = epsilon[i] + class_score_[classes_->class_of(i) * C + c];
+        best_columns(epsilon, plain.data(), classes_->members(c), best, order);
+    }
+}
+
+// best(y) of some columns, which have the scores `plain` outside of A(y): the best of it is the first label outside A(y)
+// in descending order of `plain`. The order is needed only if the overall best is in A(y).
+void Transition::best_columns(const double* epsilon, const double* plain, std::span<const std::uint32_t> columns,
+                              double* best, std::vector<int>& order) const {
     order.clear();
     std::size_t sorted = 0;  // so many of `order` are in their place: most columns need the first few only
     const auto ranked = [&](std::size_t k) {
@@ -191,24 +283,24 @@ void Transition::best(const double* epsilon, double* best, std::vector<int>& ord
             constexpr std::size_t kFirst = 16;
             const std::size_t next = std::min(order.size(), std::max(kFirst, 4 * sorted));
             const auto at = [&](std::size_t n) { return order.begin() + static_cast<std::ptrdiff_t>(n); };
-            std::partial_sort(at(sorted), at(next), order.end(), [&](int a, int b) { return epsilon[a] > epsilon[b]; });
+            std::partial_sort(at(sorted), at(next), order.end(), [&](int a, int b) { return plain[a] > plain[b]; });
             sorted = next;
         }
         return order[k];
     };
-    const int top = static_cast<int>(std::max_element(epsilon, epsilon + n_labels_) - epsilon);
-    std::fill_n(best, stride_, epsilon[top]);
-    for (int column = 0; column < n_labels_; ++column) {
+    const int top = static_cast<int>(std::max_element(plain, plain + n_labels_) - plain);
+    for (const std::uint32_t column : columns) {
+        best[column] = plain[top];
         const std::uint16_t* begin = column_row_.data() + column_ptr_[column];
         const std::uint16_t* end = column_row_.data() + column_ptr_[column + 1];
         if (begin == end) continue;
-        double outside = epsilon[top];
+        double outside = plain[top];
         if (std::binary_search(begin, end, static_cast<std::uint16_t>(top))) {
             outside = -kInfinity;
             for (std::size_t k = 0; k < static_cast<std::size_t>(n_labels_); ++k) {
                 const int y = ranked(k);
                 if (std::binary_search(begin, end, static_cast<std::uint16_t>(y))) continue;
-                outside = epsilon[y];
+                outside = plain[y];
                 break;
             }
         }

@@ -1,5 +1,9 @@
 // The matrix of one bigram list: E(y', y) = exp(lambda(y', y)), M = E - 1, as sparse rows and columns or as dense
 // arrays, whichever is cheaper.
+//
+// Where labels have classes (label_parts.hpp) and these have scores mu(c', c), the score of a pair of labels is
+// mu(c(y'), c(y)) + lambda(y', y), and M = E - D, with D = exp(mu) what a pair without lambda has. A sparse product with E
+// is then one with D, which costs a sum over the labels of each class and C^2 multiply-adds, and one with M.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +11,7 @@
 #include <vector>
 
 #include "core/base/aligned.hpp"
+#include "core/corpus/label_parts.hpp"
 #include "core/corpus/numbering.hpp"
 #include "core/simd/kernels.hpp"
 
@@ -22,6 +27,14 @@ struct PairScores {
         pair.clear();
         score.clear();
     }
+};
+
+// Scores of all pairs of classes of labels.
+struct ClassScores {
+    const LabelParts* parts = nullptr;
+    std::vector<double> score;  // [C + 1, C] mu(c', c), the last row for the start
+
+    double of(std::uint32_t previous, std::uint32_t y) const { return score[parts->class_pair(previous, y)]; }
 };
 
 // visit(k, place of row[k] among pairs) for ascending `row`, a part of ascending `pairs`.
@@ -44,10 +57,13 @@ class Transition {
    public:
     // `scores` of this list, start row included; -infinity forbids a pair. `n_matrices`: how many take turns. Where the
     // pairs are those of the last time, nothing is laid out anew; storage is kept in any case.
-    void assign(int n_labels, const PairScores& scores, Kernel kernel, std::size_t n_matrices = 1);
+    // `classes`: what pairs without a score of their own have, instead of 0; `scores` are sums, those of their classes
+    // included. Its parts are kept by reference. Null: labels have no classes.
+    void assign(int n_labels, const PairScores& scores, Kernel kernel, std::size_t n_matrices = 1,
+                const ClassScores* classes = nullptr);
     // After `assign`, the same pairs (all of them, start row included, ascending) with other finite scores: nothing is
-    // laid out anew. scores: as many as pairs, then zeros up to a multiple of kLanes.
-    void renew(std::span<const std::uint32_t> pairs, const double* scores);
+    // laid out anew. scores: as many as pairs, then zeros up to a multiple of kLanes. `classes`: if `assign` had some.
+    void renew(std::span<const std::uint32_t> pairs, const double* scores, const ClassScores* classes = nullptr);
     // E of each of these pairs; needs `renew`.
     const double* renewed() const {
         need(State::renewed, "renewed");
@@ -82,6 +98,9 @@ class Transition {
     void multiply(std::span<const std::uint32_t> pairs, double* sums) const;
     // lambda as a dense matrix [Y, Yp], padding -infinity.
     void fill_scores(double* out) const;
+    // out(c', c) = sum of alpha(y') E(y', y) v(y), at most 1, over the labels of these classes of `parts`.  [C, C]
+    // False: a term is so large that the sum lost digits.
+    bool class_sums(const LabelParts& parts, const double* alpha, const double* v, double* out) const;
 
    private:
     enum class State : std::uint8_t { empty, assigned, renewed };  // the call that gave the scores it has
@@ -89,6 +108,21 @@ class Transition {
         if (state_ != needed) report_stale(needed, method);
     }
     [[noreturn]] void report_stale(State needed, const char* method) const;
+
+    // D(y', y) and mu(c(y'), c(y)): of pairs without a score of their own.
+    double plain_weight(std::size_t previous, std::size_t y) const {
+        return classes_ == nullptr ? 1.0 : class_weight_[class_cell(previous, y)];
+    }
+    double plain_score(std::size_t previous, std::size_t y) const {
+        return classes_ == nullptr ? 0.0 : class_score_[class_cell(previous, y)];
+    }
+    std::size_t class_cell(std::size_t previous, std::size_t y) const {
+        return std::size_t{classes_->class_of(previous)} * static_cast<std::size_t>(classes_->n_classes()) +
+               classes_->class_of(y);
+    }
+    void set_classes(const ClassScores* classes);
+    void best_columns(const double* epsilon, const double* plain, std::span<const std::uint32_t> columns, double* best,
+                      std::vector<int>& order) const;
 
     void lay_dense();
     void fill_dense(const double* weights);
@@ -101,6 +135,11 @@ class Transition {
     double low_ = 0.0, high_ = 0.0;
     PairScores scores_;  // y' < Y
     AlignedVector<double> start_score_, start_weight_;
+
+    // Classes of labels; null: none.
+    const LabelParts* classes_ = nullptr;
+    std::vector<double> class_score_, class_weight_;  // [C, C] mu, D
+    std::vector<double> plain_;                       // D of each entry of scores_, or empty: 1
 
     // Sparse, for lookups: E of each entry, parallel to scores_, and the entries by column.
     std::vector<double> weight_;
@@ -126,8 +165,8 @@ class Transition {
     void fill_bundles(Bundles& bundles, bool by_column) const;
     void renew_bundles(Bundles& bundles, bool by_column);
     void renew_dense();
-    template <class Again>
-    static void sparse_product(const Bundles& bundles, const double* x, double base, double* out, Again again);
+    template <class Base, class Again>
+    static void sparse_product(const Bundles& bundles, const double* x, Base base, double* out, Again again);
     Bundles columns_, rows_;
     // Dense: E [Y, Yp], its transpose, and lambda, padding 0 / 0 / -infinity. After `renew` there is E alone: the
     // others would cost more than the few products until the next.

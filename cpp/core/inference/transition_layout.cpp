@@ -6,8 +6,31 @@
 #include "core/inference/transition.hpp"
 
 namespace sparsecrf {
-void Transition::assign(int n_labels, const PairScores& scores, Kernel kernel, std::size_t n_matrices) {
-    const bool was_dense = !et_.empty(), was_sparse = !row_ptr_.empty();
+
+void Transition::set_classes(const ClassScores* classes) {
+    classes_ = classes == nullptr ? nullptr : classes->parts;
+    plain_.clear();
+    if (classes_ == nullptr) return;
+    const auto n = static_cast<std::size_t>(classes_->class_pairs().n_inner());
+    class_score_.assign(classes->score.begin(), classes->score.begin() + static_cast<std::ptrdiff_t>(n));
+    thread_local AlignedVector<double> scores, weights;
+    scores.assign(class_score_.begin(), class_score_.end());
+    scores.resize(static_cast<std::size_t>(padded(static_cast<int>(n))), 0.0);
+    weights.resize(scores.size());
+    kernels().exp_shifted(scores.data(), 0.0, static_cast<int>(scores.size()), weights.data());
+    class_weight_.assign(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(n));
+    for (const double x : classes->score) {
+        low_ = std::min(low_, x);
+        high_ = std::max(high_, x);
+    }
+    plain_.resize(scores_.pair.size());
+    for_each_pair(scores_.pair, n_labels_,
+                  [&](std::size_t k, std::size_t i, std::size_t y) { plain_[k] = plain_weight(i, y); });
+}
+
+void Transition::assign(int n_labels, const PairScores& scores, Kernel kernel, std::size_t n_matrices,
+                        const ClassScores* classes) {
+    const bool was_dense = !et_.empty() && classes_ == nullptr, was_sparse = !row_ptr_.empty();
     state_ = State::assigned;
     n_labels_ = n_labels;
     stride_ = padded(n_labels);
@@ -19,7 +42,10 @@ void Transition::assign(int n_labels, const PairScores& scores, Kernel kernel, s
     }
     start_score_.assign(stride_, -kInfinity);
     start_weight_.assign(stride_, 0.0);
-    std::fill_n(start_score_.begin(), n_labels, 0.0);
+    for (int y = 0; y < n_labels; ++y) {
+        start_score_[y] =
+            classes == nullptr ? 0.0 : classes->of(static_cast<std::uint32_t>(n_labels), static_cast<std::uint32_t>(y));
+    }
     const LabelPairs numbers(n_labels);
     const std::size_t first = numbers.count_inner(scores.pair);
     for (std::size_t k = first; k < scores.pair.size(); ++k) {
@@ -31,6 +57,7 @@ void Transition::assign(int n_labels, const PairScores& scores, Kernel kernel, s
         scores_.pair.size() == first && std::equal(scores_.pair.begin(), scores_.pair.end(), scores.pair.begin());
     if (!same) scores_.pair.assign(scores.pair.begin(), scores.pair.begin() + static_cast<std::ptrdiff_t>(first));
     scores_.score.assign(scores.score.begin(), scores.score.begin() + static_cast<std::ptrdiff_t>(first));
+    set_classes(classes);
 
     thread_local AlignedVector<double> lambda, weights;
     lambda.assign(scores_.score.begin(), scores_.score.end());
@@ -38,10 +65,11 @@ void Transition::assign(int n_labels, const PairScores& scores, Kernel kernel, s
     weights.resize(lambda.size());
     kernels().exp_shifted(lambda.data(), 0.0, static_cast<int>(lambda.size()), weights.data());
 
-    dense_ =
-        kernel == Kernel::dense || (kernel == Kernel::automatic && !sparse_is_cheaper(first, n_labels, n_matrices));
+    const std::size_t of_classes = classes_ == nullptr ? 0 : class_weight_.size();
+    dense_ = kernel == Kernel::dense ||
+             (kernel == Kernel::automatic && !sparse_is_cheaper(first + of_classes, n_labels, n_matrices));
     if (dense_) {
-        if (!same || !was_dense) lay_dense();
+        if (!same || !was_dense || classes_ != nullptr) lay_dense();
         fill_dense(weights.data());
     } else {
         if (!same || !was_sparse) lay_sparse();
@@ -49,7 +77,7 @@ void Transition::assign(int n_labels, const PairScores& scores, Kernel kernel, s
     }
 }
 
-// E = 1, lambda = 0: what the pairs without a score have.
+// E = 1, lambda = 0, or those of their classes: what the pairs without a score have.
 void Transition::lay_dense() {
     const auto cells = static_cast<std::size_t>(n_labels_) * stride_;
     e_.assign(cells, 0.0);
@@ -59,6 +87,13 @@ void Transition::lay_dense() {
         std::fill_n(e_.data() + row, n_labels_, 1.0);
         std::fill_n(et_.data() + row, n_labels_, 1.0);
         std::fill_n(lambda_.data() + row, n_labels_, 0.0);
+    }
+    const auto Y = static_cast<std::size_t>(n_labels_), Yp = static_cast<std::size_t>(stride_);
+    for (std::size_t i = 0; classes_ != nullptr && i < Y; ++i) {
+        for (std::size_t y = 0; y < Y; ++y) {
+            e_[i * Yp + y] = et_[y * Yp + i] = plain_weight(i, y);
+            lambda_[i * Yp + y] = plain_score(i, y);
+        }
     }
     rows_.clear();
     columns_.clear();
@@ -153,7 +188,8 @@ void Transition::fill_bundles(Bundles& bundles, bool by_column) const {
         const std::uint32_t i = bundles.line[k];
         double* m = bundles.m.data() + 4 * static_cast<std::size_t>(bundles.ptr[k / 4]) + k % 4;
         for (std::uint32_t e = start[i]; e < start[i + 1]; ++e, m += 4) {
-            *m = weight_[by_column ? column_entry_[e] : e] - 1.0;
+            const std::size_t entry = by_column ? column_entry_[e] : e;
+            *m = weight_[entry] - (plain_.empty() ? 1.0 : plain_[entry]);
         }
     }
 }

@@ -7,21 +7,33 @@
 
 namespace sparsecrf {
 
-void Transition::renew(std::span<const std::uint32_t> pairs, const double* scores) {
+void Transition::renew(std::span<const std::uint32_t> pairs, const double* scores, const ClassScores* classes) {
     const LabelPairs numbers(n_labels_);
     const std::size_t n = scores_.pair.size();
     if (state_ == State::empty || numbers.count_inner(pairs) != n) {
         throw std::logic_error(message("Transition::renew: expected the ", n,
                                        " pairs (y', y), y' < Y, of `assign`, found ", numbers.count_inner(pairs)));
     }
+    if ((classes_ == nullptr) != (classes == nullptr)) {
+        throw std::logic_error(
+            "Transition::renew: expected scores of classes if `assign` had some, found it otherwise");
+    }
     state_ = State::renewed;
-    if (pairs.empty()) return;
+    if (pairs.empty() && classes == nullptr) return;
     const int end = padded(static_cast<int>(pairs.size()));
     renewed_.resize(static_cast<std::size_t>(end));
-    kernels().range(scores, end, &low_, &high_);
+    low_ = high_ = 0.0;
+    if (end > 0) kernels().range(scores, end, &low_, &high_);
     low_ = std::min(low_, 0.0);
     high_ = std::max(high_, 0.0);
     kernels().exp_shifted(scores, 0.0, end, renewed_.data());
+    set_classes(classes);
+    if (classes != nullptr) {
+        for (std::uint32_t y = 0; y < static_cast<std::uint32_t>(n_labels_); ++y) {
+            start_score_[y] = classes->of(numbers.start(), y);
+        }
+        kernels().exp_shifted(start_score_.data(), 0.0, stride_, start_weight_.data());
+    }
     std::copy_n(scores, n, scores_.score.begin());
     for (std::size_t k = n; k < pairs.size(); ++k) {
         start_score_[numbers.start_label(pairs[k])] = scores[k];
@@ -40,6 +52,9 @@ void Transition::renew_dense() {
     const auto Y = static_cast<std::size_t>(n_labels_), Yp = static_cast<std::size_t>(stride_);
     et_.clear();
     lambda_.clear();
+    for (std::size_t i = 0; classes_ != nullptr && i < Y; ++i) {
+        for (std::size_t y = 0; y < Y; ++y) e_[i * Yp + y] = plain_weight(i, y);
+    }
     if (scores_.pair.size() == LabelPairs(n_labels_).n_inner()) {
         for (std::size_t i = 0; i < Y; ++i) std::copy_n(renewed_.data() + i * Y, Y, e_.data() + i * Yp);
     } else {
@@ -65,7 +80,9 @@ void Transition::renew_bundles(Bundles& bundles, bool by_column) {
             }
         }
     }
-    for (const Bundles::Place& place : bundles.places) bundles.m[place.at] = weight_[place.entry] - 1.0;
+    for (const Bundles::Place& place : bundles.places) {
+        bundles.m[place.at] = weight_[place.entry] - (plain_.empty() ? 1.0 : plain_[place.entry]);
+    }
 }
 
 }  // namespace sparsecrf

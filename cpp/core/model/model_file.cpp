@@ -115,8 +115,9 @@ NgramTable read_ngrams(const Container& file, std::int64_t n_labels) {
 std::shared_ptr<const LabelParts> read_parts(const Container& file, std::int64_t n_labels) {
     if (!file.metadata.contains("parts")) return nullptr;
     const Json json = metadata_json(file, "parts");
-    const Json *names = json.find("names"), *rows = json.find("of_labels");
-    if (names == nullptr || rows == nullptr || json.items.size() != 2 || !names->is(Json::Kind::array) ||
+    const Json *names = json.find("names"), *rows = json.find("of_labels"), *classes = json.find("classes");
+    if (names == nullptr || rows == nullptr || json.items.size() != (classes == nullptr ? 2 : 3) ||
+        !names->is(Json::Kind::array) || (classes != nullptr && !classes->is(Json::Kind::array)) ||
         !rows->is(Json::Kind::array) || static_cast<std::int64_t>(rows->items.size()) != n_labels) {
         wrong_kind(file, "names of parts and a row for each label", "parts");
     }
@@ -133,7 +134,16 @@ std::shared_ptr<const LabelParts> read_parts(const Container& file, std::int64_t
         }
         ptr.push_back(static_cast<std::int64_t>(part.size()));
     }
-    return std::make_shared<LabelParts>(static_cast<std::int64_t>(names->items.size()), ptr, part);
+    std::vector<std::int32_t> cells;  // of the classes of the labels
+    if (classes != nullptr) {
+        for (const Json& cell : classes->items) {
+            const auto number = cell.is(Json::Kind::number) ? cell.whole() : std::nullopt;
+            if (!number || *number < 0 || *number > kMaxLabels) wrong_kind(file, "numbers of classes", "parts");
+            cells.push_back(static_cast<std::int32_t>(*number));
+        }
+        if (cells.empty()) wrong_kind(file, "a class for each label", "parts");
+    }
+    return std::make_shared<LabelParts>(static_cast<std::int64_t>(names->items.size()), ptr, part, cells);
 }
 
 // Weights and numbers of features of a compact file: int16 or float32, and steps.

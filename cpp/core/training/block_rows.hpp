@@ -11,11 +11,12 @@ namespace sparsecrf {
 
 // Row r of item k is lattice k's position r - first row of k.
 struct BlockRows {
-    AlignedVector<double> alpha, v, p;    // [rows, Yp]; v scaled by the item's weight unless logarithmic
-    AlignedVector<double> cells;          // [rows, Cp] p of labels and of their parts; empty without parts
-    std::vector<double> weight;           // [rows] of the item
-    std::vector<std::uint32_t> item;      // [rows] index into lattices
-    std::vector<Lattice> lattices;        // [items of the block]
+    AlignedVector<double> alpha, v, p;  // [rows, Yp]; v scaled by the item's weight unless logarithmic
+    AlignedVector<double> cells;        // [rows, Cp] p of labels and of their parts; empty without parts
+    AlignedVector<double> classes;    // [rows, C C padded] p of pairs of classes of labels, at first rows [C]; or empty
+    std::vector<double> weight;       // [rows] of the item
+    std::vector<std::uint32_t> item;  // [rows] index into lattices
+    std::vector<Lattice> lattices;    // [items of the block]
     std::vector<std::int64_t> first_row;  // [items of the block]
 
     // Probabilities of the cells of unigram rows.  [Cp]

@@ -106,6 +106,13 @@ void Oracle::count_share(const FeatureSet& features, std::span<const double> wei
                 pair, weight);
             add(features.bigram_ptr, features.bigram_pair, features.n_unigram(), corpus_.rest_lists, corpus_.rest[t],
                 pair, weight);
+            if (features.n_class() > 0) {
+                const std::uint32_t of_classes = features.parts->class_pair(previous, y);
+                add(features.class_ptr, features.class_pair, features.first_class(), corpus_.base_lists,
+                    corpus_.base[t], of_classes, weight);
+                add(features.class_ptr, features.class_pair, features.first_class(), corpus_.rest_lists,
+                    corpus_.rest[t], of_classes, weight);
+            }
             previous = y;
         }
     }
@@ -149,6 +156,7 @@ void Oracle::release_sums(Prepared& of) {
     rows_ = {};
     of.unigrams.blocks = {};
     of.sums.reset();
+    of.class_sums.reset();
     trim();
 }
 
@@ -158,6 +166,7 @@ void Oracle::release_tables() {
     prepared_->rows = {};
     prepared_->potentials.reset();
     prepared_->sums.reset();
+    prepared_->class_sums.reset();
     prepared_->ngram_sums.reset();
     prepared_->dense_sums.reset();
     trim();
@@ -194,6 +203,9 @@ void Oracle::run_block(const Block& block, const Potentials& potentials, std::sp
     for (AlignedVector<double>* x : {&rows.alpha, &rows.v, &rows.p})
         x->resize(static_cast<std::size_t>(plan_.max_rows) * stride);
     rows.cells.resize(static_cast<std::size_t>(plan_.max_rows) * cell_stride);
+    const LabelParts* classes = derivatives ? potentials.classes() : nullptr;
+    const std::size_t class_stride = classes == nullptr ? 0 : class_row_size(*classes);
+    rows.classes.resize(static_cast<std::size_t>(plan_.max_rows) * class_stride);
     rows.lattices.resize(static_cast<std::size_t>(plan_.max_items));
     rows.weight.clear();
     rows.item.clear();
@@ -218,6 +230,10 @@ void Oracle::run_block(const Block& block, const Potentials& potentials, std::sp
         recursion.backward(lattice);
         for (std::size_t t = 0; parts != nullptr && t < length; ++t)
             parts->unfold(lattice.p + t * stride, rows.cells.data() + (first_row + t) * cell_stride);
+        for (std::size_t t = 0; classes != nullptr && t < length; ++t) {
+            recursion.class_marginals(lattice, static_cast<std::int64_t>(t),
+                                      rows.classes.data() + (first_row + t) * class_stride);
+        }
         if (weights[k] == 1.0 || lattice.logarithmic) continue;
         for (std::size_t c = 0; c < length * stride; ++c) lattice.v[c] *= weights[k];
     }
@@ -230,6 +246,10 @@ double Oracle::expectations(const FeatureSet& features, std::span<const double> 
     if (!of.sums) of.sums.emplace(corpus_, of.pairs, kernel_, threads_);
     Expectations sums(features, of.unigrams, g, h, threads_);
     of.sums->begin(!h.empty());
+    if (features.n_class() > 0) {
+        if (!of.class_sums) of.class_sums.emplace(corpus_, features);
+        of.class_sums->begin(!h.empty());
+    }
     if (of.ngrams != nullptr) {
         if (!of.ngram_sums) of.ngram_sums.emplace(*of.ngrams, corpus_, plan_, threads_);
         of.ngram_sums->begin(!h.empty());
@@ -241,10 +261,12 @@ double Oracle::expectations(const FeatureSet& features, std::span<const double> 
     const double log_z = pass(*of.potentials, weights, [&](int thread, std::size_t b, BlockRows& rows, Turn& turn) {
         sums.add(plan_.blocks[b], of.unigrams.blocks[b], rows, turn);
         if (of.dense_sums) of.dense_sums->add(thread, plan_.blocks[b], rows, turn);
+        if (of.class_sums) of.class_sums->add(plan_.blocks[b], rows, features, g, h, turn);
         if (of.ngrams != nullptr) of.ngram_sums->add(thread, b, rows, turn);
         of.sums->add(*of.potentials, plan_.blocks[b], rows, turn);
     });
     of.sums->finish(*of.potentials, features, g, h);
+    if (of.class_sums) of.class_sums->finish(features, g, h);
     if (of.ngrams != nullptr) of.ngram_sums->finish(g, h);
     if (of.dense_sums) of.dense_sums->finish(features, g, h);
     return log_z;

@@ -14,6 +14,7 @@
 #include "core/inference/unigram_rows.hpp"
 #include "core/training/base_expectations.hpp"
 #include "core/training/block_rows.hpp"
+#include "core/training/class_expectations.hpp"
 #include "core/training/dense_expectations.hpp"
 #include "core/training/ngram_expectations.hpp"
 #include "core/training/plan.hpp"
@@ -97,8 +98,9 @@ class Oracle {
         const BasePairs pairs;
         UnigramRows rows;
         std::optional<Potentials> potentials;
-        std::optional<BaseExpectations> sums;  // made when a gradient needs them
-        std::shared_ptr<NgramTables> ngrams;   // null: the set has none
+        std::optional<BaseExpectations> sums;         // made when a gradient needs them
+        std::shared_ptr<NgramTables> ngrams;          // null: the set has none
+        std::optional<ClassExpectations> class_sums;  // made when a gradient needs them; none without classes
         std::optional<NgramExpectations> ngram_sums;
         std::optional<DenseExpectations> dense_sums;
     };

@@ -71,6 +71,7 @@ Screen::Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, 
                double bound, int threads)
     : corpus_(corpus),
       plan_(plan),
+      parts_(parts),
       bound_(bound),
       threads_(threads),
       n_labels_(corpus.n_labels),
@@ -220,7 +221,17 @@ std::vector<std::int64_t> Screen::candidates() const {
         }
         return labels;
     };
-    const Numbering numbering(n_labels_, corpus_.n_attributes, n_cells_ - n_labels_);
+    const int n_classes = parts_ == nullptr ? 0 : parts_->n_classes();
+    const auto classes_over = [&](const AlignedVector<double>& sums, std::uint32_t row) {
+        std::vector<double> of_class(static_cast<std::size_t>(n_classes));
+        parts_->sum_classes(sums.data() + static_cast<std::size_t>(row) * stride_, of_class.data());
+        std::vector<std::uint32_t> classes;
+        for (std::uint32_t c = 0; c < of_class.size(); ++c) {
+            if (of_class[c] > bound_) classes.push_back(c);
+        }
+        return classes;
+    };
+    const Numbering numbering(n_labels_, corpus_.n_attributes, n_cells_ - n_labels_, n_classes);
     std::vector<std::int64_t> out;
     each_unigram([&](const Rows& of, std::size_t row, int cell, double sum) {
         if (sum > bound_) out.push_back(numbering.unigram.number(of.keys[row], cell));
@@ -237,6 +248,23 @@ std::vector<std::int64_t> Screen::candidates() const {
         }
         if (start_.row_of[x] != kNoRow) {
             for (const std::uint32_t y : over(start_.sums, start_.row_of[x])) add(numbering.pairs.start(), y);
+        }
+    }
+    for (std::uint32_t x = 0; n_classes > 0 && x < corpus_.n_attributes; ++x) {
+        const auto add = [&](std::uint32_t before, std::uint32_t c) {
+            const std::uint32_t pair = parts_->class_pairs().pair(before, c);
+            if (parts_->has_features(pair)) out.push_back(numbering.classes.number(x, pair));
+        };
+        if (previous_.row_of[x] != kNoRow) {
+            const auto cs = classes_over(label_.sums, label_.row_of[x]);
+            for (const std::uint32_t before : classes_over(previous_.sums, previous_.row_of[x])) {
+                for (const std::uint32_t c : cs) add(before, c);
+            }
+        }
+        if (start_.row_of[x] != kNoRow) {
+            for (const std::uint32_t c : classes_over(start_.sums, start_.row_of[x])) {
+                add(parts_->class_pairs().start(), c);
+            }
         }
     }
     return out;

@@ -2,7 +2,8 @@
 //
 // For non-negative values p_t(y', y) <= min(p_{t-1}(y'), p_t(y)), so
 //     E[x, y', y] <= min(A_x(y'), B_x(y)),   A_x(y') = sum_t |w v| p_{t-1}(y'),   B_x(y) = sum_t |w v| p_t(y),
-// and only pairs for which both exceed the bound need to be looked at. O(Y) a position, exact.
+// and only pairs for which both exceed the bound need to be looked at. O(Y) a position, exact. The same holds for pairs of
+// classes of labels, whose sums are those of their labels.
 //
 // A corpus in shards needs the sums over all of them, and each knows its own a_s only. Let m_s be the mass of x in
 // shard s (the sum of |w v|) and M that of all shards: a_s / m_s is a mean probability. Shard s tells a_s where it
@@ -79,6 +80,7 @@ class Screen {
 
     const Corpus& corpus_;
     const Plan& plan_;
+    const LabelParts* parts_;  // of the labels; null: none
     const double bound_;
     const int threads_, n_labels_, stride_;  // Y, Yp
     const int n_cells_, cell_stride_;        // of a unigram row: Y + P, Cp

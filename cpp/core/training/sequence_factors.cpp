@@ -70,6 +70,7 @@ SequenceFactors::SequenceFactors(const Corpus& corpus, const Plan& plan, const F
       w_(listed.size()) {
     unigram_.index(features.unigram_ptr, features.unigram_label, 0, listed);
     bigram_.index(features.bigram_ptr, features.bigram_pair, features.n_unigram(), listed);
+    if (features.n_class() > 0) class_.index(features.class_ptr, features.class_pair, features.first_class(), listed);
     for (std::size_t k = 0; k < listed.size(); ++k) w_[k] = w[static_cast<std::size_t>(listed[k])];
     ngram_.assign(static_cast<std::size_t>(features.n_ngram()), kNoString);
     for (std::size_t k = listed.size(); k-- > 0 && listed[k] >= features.first_ngram();) {
@@ -135,6 +136,33 @@ double SequenceFactors::bound(const FactorOptions& options, std::span<const doub
     return entropy() - excess / (2.0 * options.rho2);
 }
 
+template <class Add>
+double SequenceFactors::add_classes(Recursion& recursion, const Lattice& lattice, std::int64_t t,
+                                    std::uint32_t own_pair, Sums& sums, Add add) const {
+    const LabelPairs numbers = parts_->class_pairs();
+    const std::int64_t position = lattice.first + t;
+    double own = 0.0;
+    sums.classes.resize(numbers.n_inner());
+    bool known = false;  // the marginals of this position
+    for (const auto& [pool, of] : {std::pair{&corpus_.base_lists, corpus_.base[position]},
+                                   std::pair{&corpus_.rest_lists, corpus_.rest[position]}}) {
+        for (std::int64_t k = pool->begin(of); k < pool->end(of); ++k) {
+            const std::uint32_t x = pool->id(k);
+            if (class_.ptr[x] == class_.ptr[x + 1]) continue;
+            if (!known) recursion.class_marginals(lattice, t, sums.classes.data());
+            known = true;
+            for (std::uint32_t r = class_.ptr[x]; r < class_.ptr[x + 1]; ++r) {
+                const std::uint32_t pair = class_.cell[r];
+                if (numbers.is_start(pair) != (t == 0)) continue;
+                const double p = sums.classes[t == 0 ? numbers.start_label(pair) : pair];
+                add(class_.place[r], pool->value(k) * (p - (pair == own_pair ? 1.0 : 0.0)));
+                if (pair == own_pair) own += pool->value(k) * w_[class_.place[r]];
+            }
+        }
+    }
+    return own;
+}
+
 // g_i = sum_t sum_x v (p_t(y) - [y = y_t]) for unigram features, likewise with pairs; loss and entropy:
 // -log q = log Z - w . F, H(p) = -log q - w . g.
 void SequenceFactors::gradient(Recursion& recursion, const Item& item, const Lattice& lattice,
@@ -182,6 +210,9 @@ void SequenceFactors::gradient(Recursion& recursion, const Item& item, const Lat
                     if (mine) own += pool->value(k) * w_[place[j]];
                 });
             }
+        }
+        if (!class_.cell.empty()) {
+            own += add_classes(recursion, lattice, t, parts_->class_pair(previous, y), sums, add);
         }
         if (lattice.ngrams.any() && lattice.ngrams.place[t] != nullptr) {
             const NgramArcs& here = *lattice.ngrams.place[t]->arcs;

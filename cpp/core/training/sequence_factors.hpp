@@ -63,18 +63,23 @@ class SequenceFactors {
         std::vector<std::uint32_t> touched;  // places with a term
         std::vector<char> seen;              // [L]
         std::vector<double> cells;           // [Y + P] probabilities at a position, where labels have parts
+        std::vector<double> classes;         // [C, C] those of pairs of classes
     };
+    // Adds what pairs of classes of labels have at position t: add(place, value) of the gradient. Returns w . F.
+    template <class Add>
+    double add_classes(Recursion& recursion, const Lattice& lattice, std::int64_t t, std::uint32_t own_pair, Sums& sums,
+                       Add add) const;
     void gradient(Recursion& recursion, const Item& item, const Lattice& lattice, std::span<const double> thresholds,
                   Sums& sums, Gradient& out) const;
 
     const Corpus& corpus_;
     const Plan& plan_;
     const LabelStrings& strings_;
-    const LabelParts* parts_;           // of the labels; null: none
-    const int stride_;                  // Yp
-    ListedRows unigram_, bigram_;       // listed features
-    std::vector<double> w_;             // [L]
-    std::vector<std::uint32_t> ngram_;  // [n-grams of the set] their place among the listed, or kNoString
+    const LabelParts* parts_;              // of the labels; null: none
+    const int stride_;                     // Yp
+    ListedRows unigram_, bigram_, class_;  // listed features
+    std::vector<double> w_;                // [L]
+    std::vector<std::uint32_t> ngram_;     // [n-grams of the set] their place among the listed, or kNoString
 
     std::vector<double> entropy_, own_, s_;  // [items] H(p), q, factor
     // The items whose factor may change.

@@ -70,7 +70,7 @@ double Sgd::run(const FeatureSet& features, std::span<double> w, std::span<doubl
     }
     const auto most = static_cast<std::size_t>(options.at_once);
     SgdStep step(corpus_, plan_, features, w, kernel_, most, threads_);
-    LazyWeights weights(w, q, u, options.rho1, options.rho2, 2 * static_cast<std::int64_t>(corpus_.n_attributes));
+    LazyWeights weights(w, q, u, options.rho1, options.rho2, 3 * static_cast<std::int64_t>(corpus_.n_attributes));
     using Clock = std::chrono::steady_clock;
     Clock::time_point asked{};  // long ago
     std::vector<double> eta(most);

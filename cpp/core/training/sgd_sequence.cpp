@@ -42,6 +42,7 @@ void SgdInference::infer(std::span<const Item> items, bool backward, SgdSequence
     out.count = plan_.count_weight[static_cast<std::size_t>(sequence)];
     if (out.lattices.size() < items.size()) out.lattices.resize(items.size());
     out.item_weight.clear();
+    out.classes.clear();
     for (std::size_t k = 0; k < items.size(); ++k) {
         OwnedLattice& lattice = out.lattices[k];
         lattice.take(corpus_, sequence, stride_);
@@ -50,8 +51,29 @@ void SgdInference::infer(std::span<const Item> items, bool backward, SgdSequence
         out.item_weight.push_back(items[k].weight);
         if (!backward) continue;
         recursion_.backward(lattice);
+        if (potentials_.classes() != nullptr) add_classes(items[k].weight, lattice, out);
         if (lattice.logarithmic || items[k].weight == 1.0) continue;
         std::for_each_n(lattice.v, out.length * stride_, [&](double& v) { v *= items[k].weight; });
+    }
+}
+
+// d_t(c', c) = sum_items weight p_t(c', c) - count [these are the classes at t]: one item of the sum, at the first one the
+// counts. v is not yet multiplied by the weight.
+void SgdInference::add_classes(double weight, const Lattice& lattice, SgdSequence& out) {
+    const LabelPairs pairs = parts_->class_pairs();
+    const std::size_t n = pairs.n_inner();
+    classes_.resize(n);
+    const bool first = out.classes.empty();
+    if (first) out.classes.assign(static_cast<std::size_t>(out.length) * n, 0.0);
+    const LabelPairs labels(n_labels_);
+    for (std::int64_t t = 0; t < out.length; ++t) {
+        double* d = out.classes.data() + static_cast<std::size_t>(t) * n;
+        recursion_.class_marginals(lattice, t, classes_.data());
+        for (std::size_t k = 0; k < (t == 0 ? pairs.n_labels : n); ++k) d[k] += weight * classes_[k];
+        if (!first || out.count == 0.0) continue;
+        const std::uint32_t own = out.pair_of_labels(corpus_, t);
+        const std::uint32_t pair = parts_->class_pair(labels.previous(own), labels.label(own));
+        d[t == 0 ? pairs.start_label(pair) : pair] -= out.count;
     }
 }
 

@@ -34,6 +34,7 @@ struct SgdSequence {
     std::vector<double> item_weight;        // parallel
     AlignedVector<double> difference;       // [T, Yp] sum over items of weight p_t(y), less the count
     std::vector<double> cells;              // [T, Y + P] the same for the cells, where labels have parts
+    std::vector<double> classes;            // [T, C, C] the same for pairs of classes, at t = 0 [C]; or empty
     std::vector<std::uint32_t> base_lists;  // those that occur, each once
     std::vector<std::vector<double>> sums;  // [base lists] of each the gradient by pair
 
@@ -59,6 +60,7 @@ class SgdInference {
 
    private:
     void infer(std::span<const Item> items, bool backward, SgdSequence& out);
+    void add_classes(double weight, const Lattice& lattice, SgdSequence& out);
     void subtract_counts(SgdSequence& out) const;
     void sum_products(const SgdSequence& of, std::uint32_t list, std::vector<double>& out);
     void sum_direct(const SgdSequence& of, std::uint32_t list, std::vector<double>& out);
@@ -74,6 +76,7 @@ class SgdInference {
     std::vector<std::int64_t> positions_;              // of one base list
     std::vector<const double*> left_, right_, start_;  // their alpha_{t-1} and v_t, and v_0
     AlignedVector<double> products_;                   // [Y, Yp]
+    std::vector<double> classes_;                      // [C, C]
 };
 
 }  // namespace sparsecrf

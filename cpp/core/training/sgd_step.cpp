@@ -28,10 +28,12 @@ SgdStep::SgdStep(const Corpus& corpus, const Plan& plan, const FeatureSet& featu
 }
 
 void SgdStep::settle_all(LazyWeights& weights) const {
-    const std::int64_t X = corpus_.n_attributes, n_unigram = features_.n_unigram();
+    const std::int64_t X = corpus_.n_attributes, n_unigram = features_.n_unigram(), first = features_.first_class();
     for (std::int64_t x = 0; x < X; ++x) {
         weights.settle(x, features_.unigram_ptr[x], features_.unigram_ptr[x + 1]);
         weights.settle(X + x, n_unigram + features_.bigram_ptr[x], n_unigram + features_.bigram_ptr[x + 1]);
+        if (features_.n_class() == 0) continue;
+        weights.settle(2 * X + x, first + features_.class_ptr[x], first + features_.class_ptr[x + 1]);
     }
 }
 
@@ -90,11 +92,13 @@ void SgdStep::settle(std::size_t share, std::span<const Items> sequences, LazyWe
 }
 
 void SgdStep::settle_bigrams(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const {
-    const std::int64_t X = corpus_.n_attributes, n_unigram = features_.n_unigram();
+    const std::int64_t X = corpus_.n_attributes, n_unigram = features_.n_unigram(), first = features_.first_class();
     for (std::int64_t e = lists.begin(list); e < lists.end(list); ++e) {
         const std::uint32_t x = lists.id(e);
         if (!owns(share, x)) continue;
         weights.settle(X + x, n_unigram + features_.bigram_ptr[x], n_unigram + features_.bigram_ptr[x + 1]);
+        if (features_.n_class() == 0) continue;
+        weights.settle(2 * X + x, first + features_.class_ptr[x], first + features_.class_ptr[x + 1]);
     }
 }
 
@@ -105,6 +109,7 @@ void SgdStep::subtract(std::size_t share, std::size_t n_sequences) {
         subtract_base(share, of, factor_[k]);
         for (std::int64_t t = 0; t < of.length; ++t) {
             if (corpus_.rest[of.first + t] != 0) subtract_rest(share, of, t, factor_[k]);
+            if (!of.classes.empty()) subtract_classes(share, of, t, factor_[k]);
         }
     }
 }
@@ -165,6 +170,27 @@ void SgdStep::subtract_rest(std::size_t share, const SgdSequence& of, std::int64
                 difference += of.item_weight[i] * of.lattices[i].rest.p[static_cast<std::size_t>(r)];
             }
             w_[features_.n_unigram() + k] -= factor * difference;
+        }
+    }
+}
+
+// mu[x, c', c] -= eta v { sum_items weight p_t(c', c) - count [(c', c) = classes of the labels at t] }
+void SgdStep::subtract_classes(std::size_t share, const SgdSequence& of, std::int64_t t, double eta) {
+    const LabelPairs pairs = features_.parts->class_pairs();
+    const double* d = of.classes.data() + static_cast<std::size_t>(t) * pairs.n_inner();
+    const std::int64_t position = of.first + t;
+    for (const auto& [lists, list] : {std::pair{&corpus_.base_lists, corpus_.base[position]},
+                                      std::pair{&corpus_.rest_lists, corpus_.rest[position]}}) {
+        for (std::int64_t e = lists->begin(list); e < lists->end(list); ++e) {
+            const std::uint32_t x = lists->id(e);
+            if (!owns(share, x)) continue;
+            const std::span<const std::uint32_t> row = features_.class_pairs_of(x);
+            const std::size_t inner = pairs.count_inner(row);
+            double* w = w_.data() + features_.first_class() + features_.class_ptr[x];
+            const double factor = eta * lists->value(e);
+            for (std::size_t k = t == 0 ? inner : 0; k < (t == 0 ? row.size() : inner); ++k) {
+                w[k] -= factor * d[t == 0 ? pairs.start_label(row[k]) : row[k]];
+            }
         }
     }
 }

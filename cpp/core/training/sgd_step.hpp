@@ -51,6 +51,7 @@ class SgdStep {
     void subtract_unigrams(std::size_t share);
     void subtract_base(std::size_t share, const SgdSequence& of, double eta);
     void subtract_rest(std::size_t share, const SgdSequence& of, std::int64_t t, double eta);
+    void subtract_classes(std::size_t share, const SgdSequence& of, std::int64_t t, double eta);
 
     const Corpus& corpus_;
     const FeatureSet& features_;

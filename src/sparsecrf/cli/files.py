@@ -104,11 +104,17 @@ def total_bytes(names: Sequence[str]) -> int | None:
     return total
 
 
-def check_label_parts(asked: str | None, solver: str) -> None:
+def check_label_parts(asked: str | None, class_pairs: bool, order: int | None, solver: str) -> None:
     """Raise for parts of labels that cannot be asked for like this, or that the solver does not know."""
+    import typer
+
     from sparsecrf.encoding.label_parts import check_asked
     from sparsecrf.training.fitting import check_parts
 
+    if class_pairs and asked is None:
+        raise typer.BadParameter("expected --label-parts with it, found none", param_hint="--class-pairs")
+    if class_pairs and order != 2:
+        raise typer.BadParameter(f"expected --order 2 with it, found {order or 'none'}", param_hint="--class-pairs")
     if asked is not None:
         check_asked(asked)
         check_parts(solver)

@@ -42,12 +42,13 @@ class Labelled:
     format: str = ""  #: of the files, if it is one that `label` must be told of
     looked: Looked | None = None  #: vectors of words, which the corpora have as dense columns
 
-    def label_parts(self, asked: str | None) -> LabelParts | None:
-        """The parts of the labels, as asked; None: they have none."""
+    def label_parts(self, asked: str | None, class_pairs: bool) -> LabelParts | None:
+        """The parts of the labels, as asked, with classes for `class_pairs`; None: they have none."""
         from sparsecrf.encoding.label_parts import LabelParts
 
         labels = self.vocabulary.labels
-        return None if asked is None else LabelParts.of([labels[y] for y in range(len(labels))], asked)
+        names = [labels[y] for y in range(len(labels))]
+        return None if asked is None else LabelParts.of(names, asked, classes=class_pairs)
 
     def model(self, found: Fit) -> Model:
         """The model of a fit to the training data."""

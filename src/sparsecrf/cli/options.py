@@ -225,6 +225,14 @@ LabelPartsRule: TypeAlias = Annotated[
         "or bio; not for the solvers sbcd and cd.",
     ),
 ]
+ClassPairs: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--class-pairs",
+        help="With --label-parts, also weights of pairs of classes: labels with the same first part (the part of "
+        "speech, for ud) are one. Not with --order above 2, --dask or --shard-tokens.",
+    ),
+]
 Threads: TypeAlias = Annotated[int, as_typer(THREADS)]
 Plot: TypeAlias = Annotated[
     str | None, typer.Option(help="Draw how it went into this .svg, .png or .pdf file.", metavar="FILE")

@@ -13,6 +13,7 @@ import typer
 
 from sparsecrf.cli.declared import INTERRUPTED
 from sparsecrf.cli.options import (
+    ClassPairs,
     GroupWeight,
     Inputs,
     LabelPartsRule,
@@ -52,6 +53,7 @@ class PathOptions:
     order: Order = ORDER
     order_factor: OrderFactor = ORDER_FACTOR
     label_parts: LabelPartsRule = None
+    class_pairs: ClassPairs = False
     solver: Solver = SOLVER
     tol: Annotated[float, typer.Option(metavar="X", min=0, help="Stop each fit at this tolerance, as for train.")] = TOL
     patience: Annotated[
@@ -117,7 +119,7 @@ def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> N
     check_solver(fitting.solver)
     check_penalty(fitting.penalty, fitting.solver)
     check_order(fitting.order, fitting.order_factor, fitting.penalty, fitting.solver)
-    check_label_parts(fitting.label_parts, fitting.solver)
+    check_label_parts(fitting.label_parts, fitting.class_pairs, fitting.order, fitting.solver)
     os.makedirs(output, exist_ok=True)
     if shown.plot is not None:
         check_writable(shown.plot, inputs=files)
@@ -146,7 +148,7 @@ def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: boo
         try:
             options: dict[str, Any] = {"each": each, "callback": watch.callback, "dev": read.dev, "error": models.score}
             options |= {**asdict(fitting), "penalty": named(fitting.penalty, read.vocabulary, read.template)}
-            options["parts"] = read.label_parts(options.pop("label_parts"))
+            options["parts"] = read.label_parts(options.pop("label_parts"), options.pop("class_pairs"))
             options["ngram_attributes"] = ngram_attributes(read.template, read.vocabulary.attributes)
             return fit_path(read.corpus, **options), False
         except KeyboardInterrupt:

@@ -13,6 +13,7 @@ import typer
 from sparsecrf._core import InputError
 from sparsecrf.cli.declared import INTERRUPTED
 from sparsecrf.cli.options import (
+    ClassPairs,
     GroupWeight,
     Inputs,
     LabelPartsRule,
@@ -112,6 +113,7 @@ class FitOptions:
     order: Order = ORDER
     order_factor: OrderFactor = ORDER_FACTOR
     label_parts: LabelPartsRule = None
+    class_pairs: ClassPairs = False
     observed_only: Annotated[
         bool, typer.Option("--observed-only", help="Leave out features that never occur, as CRFsuite does.")
     ] = False
@@ -209,12 +211,14 @@ def train(
     check_options(inputs, fitting, run)
     warm = None if run.init is None else Model.load(run.init)
     with read(inputs, run, warm, threads=fitting.threads, quiet=shown.quiet) as labelled:
-        parts = labelled.label_parts(fitting.label_parts)
+        parts = labelled.label_parts(fitting.label_parts, fitting.class_pairs)
         if fitting.label_parts is not None and parts is None:
             say(
                 f"--label-parts {fitting.label_parts}: no part is shared by some labels and not by all",
                 quiet=shown.quiet,
             )
+        elif fitting.class_pairs and parts is not None and not parts.classes:
+            say("--class-pairs: no first part is shared by some labels and not by all", quiet=shown.quiet)
         data = TrainingData(
             labelled.corpus,
             observed_only=fitting.observed_only,
@@ -275,7 +279,12 @@ def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
         option = "--ragged" if inputs.ragged else "--encoding"
         files = "column files in UTF-8 whose lines are equally long"
         raise typer.BadParameter(f"expected no --dask with it: its workers read {files}", param_hint=option)
-    check_label_parts(fitting.label_parts, fitting.solver)
+    check_label_parts(fitting.label_parts, fitting.class_pairs, fitting.order, fitting.solver)
+    if fitting.class_pairs and (run.dask is not None or run.shard_tokens is not None):
+        option = "--shard-tokens" if run.dask is None else "--dask"
+        raise typer.BadParameter(
+            f"expected no {option} with it: they are for data in one shard", param_hint="--class-pairs"
+        )
     if fitting.resume and fitting.checkpoint is None:
         raise typer.BadParameter("expected --checkpoint with it, found none", param_hint="--resume")
     if run.shard_tokens is not None and run.cache is None:
@@ -326,7 +335,7 @@ def fit_with_log(
 
         penalty = named(fitting.penalty, labelled.vocabulary, labelled.template)
         options = {**asdict(fitting), "penalty": penalty}
-        del options["label_parts"]  # the data have them
+        del options["label_parts"], options["class_pairs"]  # the data have them
         found = fit(data, init=init, dev=labelled.dev, callback=watch, heartbeat=beat, **options)
     return found, write.error
 

@@ -3,6 +3,9 @@
 A unigram feature is of an attribute and a label, (x, y), or of an attribute and a part, (x, j); the score of a label is
 the sum of its own weights and those of its parts. A part that only one label has would be that label again, and one
 that all labels have would change nothing: neither is kept. A part that is called like a label has its name in brackets.
+
+Labels may also have classes, a partition by their first part (the part of speech); a label without parts, or alone with
+its first part, is a class of its own. Pair features are then of two labels, (x, y', y), or of two classes, (x, c', c).
 """
 
 from __future__ import annotations
@@ -27,22 +30,34 @@ class LabelParts(NamedTuple):
 
     names: tuple[str, ...]  #: [P]
     of_labels: tuple[tuple[int, ...], ...]  #: [Y] the parts of each label, ascending
+    #: [Y] the class of each label: Y + j, part j, or the label's own number, a class of its own; empty: there are none
+    classes: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, labels: Iterable[str], asked: AskedParts) -> LabelParts | None:
-        """As asked, of these labels; None if no part is shared by some of them and not by all."""
+    def of(cls, labels: Iterable[str], asked: AskedParts, *, classes: bool = False) -> LabelParts | None:
+        """As asked, of these labels; None if no part is shared by some of them and not by all. With `classes`, labels
+        with the same first part are a class; there are none if that is so for all labels, or for no two of them."""
         found: dict[str, list[int]] = {}
+        first: dict[str, list[int]] = {}  # the labels that have a part before others
         labels, parts_of = list(labels), _function(asked)
         n_labels = len(labels)
         for y, label in enumerate(labels):
-            for part in dict.fromkeys(_checked(parts_of(label), label)):
+            for k, part in enumerate(dict.fromkeys(_checked(parts_of(label), label))):
                 found.setdefault(part, []).append(y)
-        shared = {part: having for part, having in found.items() if 1 < len(having) < n_labels}
+                if k == 0:
+                    first.setdefault(part, []).append(y)
+        together = {part for part, having in first.items() if classes and 1 < len(having) < n_labels}
+        shared = {part: having for part, having in found.items() if 1 < len(having) < n_labels or part in together}
         rows: list[list[int]] = [[] for _ in range(n_labels)]
-        for j, having in enumerate(shared.values()):
+        class_of = list(range(n_labels))
+        for j, (part, having) in enumerate(shared.items()):
             for y in having:
                 rows[y].append(j)
-        return cls(_names(shared, {*labels}), tuple(map(tuple, rows))) if shared else None
+            for y in first[part] if part in together else ():
+                class_of[y] = n_labels + j
+        if not shared:
+            return None
+        return cls(_names(shared, {*labels}), tuple(map(tuple, rows)), tuple(class_of) if together else ())
 
     @property
     def core(self) -> Rows:
@@ -53,7 +68,7 @@ class LabelParts(NamedTuple):
 
         ptr = np.cumsum([0, *map(len, self.of_labels)], dtype=np.int64)
         part = np.array([j for row in self.of_labels for j in row], dtype=np.int32)
-        return Rows(len(self.names), ptr, part)
+        return Rows(len(self.names), ptr, part, np.array(self.classes, dtype=np.int32) if self.classes else None)
 
     @property
     def sizes(self) -> list[int]:
@@ -64,13 +79,26 @@ class LabelParts(NamedTuple):
                 sizes[j] += 1
         return sizes
 
+    @property
+    def class_cells(self) -> tuple[int, ...]:
+        """The classes, ascending."""
+        return tuple(sorted({*self.classes}))
+
+    def n_class_pairs(self, start: bool) -> int:
+        """How many pairs of classes have features: all but those of two classes of one label each. `start`: with
+        those after the start."""
+        n, single = len(self.class_cells), sum(cell < len(self.classes) for cell in self.class_cells)
+        return n * n - single * single + (n - single if start else 0)
+
     def to_json(self) -> dict[str, Any]:
-        return {"names": list(self.names), "of_labels": [list(row) for row in self.of_labels]}
+        rows: dict[str, Any] = {"names": list(self.names), "of_labels": [list(row) for row in self.of_labels]}
+        return {**rows, "classes": list(self.classes)} if self.classes else rows
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any], source: str) -> LabelParts:
-        names, rows = record.get("names"), record.get("of_labels")
-        good = record.keys() == {"names", "of_labels"} and _are(names, str) and _are(rows, list)
+        names, rows, classes = record.get("names"), record.get("of_labels"), record.get("classes", [])
+        known = record.keys() - {"classes"} == {"names", "of_labels"}
+        good = known and _are(names, str) and _are(rows, list) and _are(classes, int)
         if not good or not all(_are(row, int) for row in rows or ()):
             raise InputError(f"{source}: expected names and rows of parts of labels, found {str(record)[:80]}")
         assert names is not None
@@ -81,7 +109,12 @@ class LabelParts(NamedTuple):
             )
         if not all(0 <= j < len(names) for row in rows for j in row):
             raise InputError(f"{source}: parts of labels: expected numbers from 0 to {len(names) - 1}, found others")
-        return cls(tuple(names), tuple(tuple(row) for row in rows))
+        cells = [{y, *(len(rows) + j for j in row)} for y, row in enumerate(rows)]  # that can be the class of a label
+        if "classes" in record and (
+            len(classes) != len(rows) or not all(c in own for c, own in zip(classes, cells, strict=True))
+        ):
+            raise InputError(f"{source}: classes of labels: expected each label or one of its parts, found others")
+        return cls(tuple(names), tuple(tuple(row) for row in rows), tuple(classes))
 
 
 def _names(parts: Iterable[str], labels: set[str]) -> tuple[str, ...]:
@@ -98,6 +131,12 @@ def _names(parts: Iterable[str], labels: set[str]) -> tuple[str, ...]:
 
 def _are(values: Any, kind: type) -> bool:
     return isinstance(values, list) and all(type(value) is kind for value in values)
+
+
+def check_class_pairs(asked: AskedParts | None, class_pairs: bool) -> None:
+    """Raise for pairs of classes without parts of labels, of which the first is the class."""
+    if class_pairs and asked is None:
+        raise InputError("class_pairs: expected label_parts with it, of which the first says the class, found none")
 
 
 def check_asked(asked: object) -> None:

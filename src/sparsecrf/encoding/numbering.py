@@ -7,7 +7,9 @@ y' = Y is the start label:
     (x, y', y)  X Y + (x (Y + 1) + y') Y + y
 
 Ascending numbers are the canonical order of features. Where labels have P parts (`label_parts.py`), unigram rows have
-Y + P cells: the feature of part j is (x, Y + j), and Y + P takes the place of Y in x Y and X Y.
+Y + P cells: the feature of part j is (x, Y + j), and Y + P takes the place of Y in x Y and X Y. Where labels have C
+classes, X (C + 1) C features of their pairs follow, numbered among themselves like bigram features. A class is known by
+its cell, a label y or a part Y + j; as a previous label, part j is Y + 1 + j, since Y is the start.
 Label n-grams (x, y_1 .. y_k), k >= 3, are numbered from `first_ngram` on, by their place in a table
 (`training/ngrams.py`); the methods below that take numbers are for features of one and two labels.
 
@@ -17,7 +19,10 @@ be loaded without it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from sparsecrf.encoding.label_parts import LabelParts
 
 
 class Numbering(NamedTuple):
@@ -26,11 +31,18 @@ class Numbering(NamedTuple):
     n_labels: int  #: Y
     n_attributes: int  #: X
     n_parts: int = 0  #: P
+    classes: tuple[int, ...] = ()  #: [C] the cells of the classes of labels, ascending
 
     @classmethod
     def of(cls, data: Any) -> Numbering:
         """That of a corpus, of shards, or of a set of features."""
-        return cls(data.n_labels, data.n_attributes, getattr(data, "n_parts", 0))
+        classes = tuple(getattr(data, "class_cells", ()))
+        return cls(data.n_labels, data.n_attributes, getattr(data, "n_parts", 0), classes)
+
+    @classmethod
+    def with_parts(cls, n_labels: int, n_attributes: int, parts: LabelParts | None) -> Numbering:
+        """That of labels with these parts; None: they have none."""
+        return cls(n_labels, n_attributes, *(() if parts is None else (len(parts.names), parts.class_cells)))
 
     @property
     def cells(self) -> int:
@@ -43,14 +55,24 @@ class Numbering(NamedTuple):
         return (self.n_labels + 1) * self.n_labels
 
     @property
+    def class_pairs(self) -> int:
+        """The same for pairs of classes."""
+        return (len(self.classes) + 1) * len(self.classes)
+
+    @property
     def first_bigram(self) -> int:
         """The number of the first bigram feature: all below are unigram features."""
         return self.n_attributes * self.cells
 
     @property
-    def first_ngram(self) -> int:
-        """The number of the first label n-gram: all below are unigram and bigram features."""
+    def first_class(self) -> int:
+        """The number of the first feature of a pair of classes: all below are of labels and of pairs of labels."""
         return self.first_bigram + self.n_attributes * self.pairs
+
+    @property
+    def first_ngram(self) -> int:
+        """The number of the first label n-gram: all below are of labels, of pairs of labels and of classes."""
+        return self.first_class + self.n_attributes * self.class_pairs
 
     def unigram(self, x: Any, y: Any) -> Any:
         """The number of (x, y); y = Y + j is part j."""
@@ -60,41 +82,58 @@ class Numbering(NamedTuple):
         """The number of (x, previous, y); previous = Y is the start."""
         return self.first_bigram + (x * (self.n_labels + 1) + previous) * self.n_labels + y
 
+    def class_pair(self, x: Any, previous: Any, y: Any) -> Any:
+        """The number of (x, previous, y) for two classes by their place in `classes`; previous = C is the start."""
+        C = len(self.classes)
+        return self.first_class + (x * (C + 1) + previous) * C + y
+
+    def _taken_apart(self, numbers: Any) -> tuple[Any, Any, Any]:
+        """Of each feature of an array: its kind (0: of a label, 1: of a pair, 2: of a pair of classes), x, and which of
+        the features of this kind and attribute it is."""
+        import numpy as np
+
+        kind = np.searchsorted([self.first_bigram, self.first_class][: 2 if self.classes else 1], numbers, side="right")
+        width = np.array([self.cells, self.pairs, self.class_pairs])[kind]
+        x, cell = np.divmod(numbers - np.array([0, self.first_bigram, self.first_class])[kind], np.maximum(width, 1))
+        return kind, x, cell
+
     def label(self, numbers: Any) -> Any:
         """y of each feature of an array; Y + j for part j."""
         import numpy as np
 
-        bigram = numbers - self.first_bigram
-        return np.where(bigram >= 0, bigram % self.n_labels, numbers % self.cells)
+        kind, _, cell = self._taken_apart(numbers)
+        of_class = np.array([*self.classes, 0])[cell % max(len(self.classes), 1)]
+        return np.select([kind == 0, kind == 1], [cell, cell % self.n_labels], of_class)
 
     def attribute(self, numbers: Any) -> Any:
         """x of each feature of an array."""
-        import numpy as np
-
-        bigram = numbers - self.first_bigram
-        return np.where(bigram >= 0, bigram // self.pairs, numbers // self.cells)
+        return self._taken_apart(numbers)[1]
 
     def previous(self, numbers: Any) -> Any:
-        """y' of each feature of an array; -1 for unigram features."""
+        """y' of each feature of an array; -1 for unigram features, Y + 1 + j for part j."""
         import numpy as np
 
-        bigram = numbers - self.first_bigram
-        return np.where(bigram >= 0, bigram % self.pairs // self.n_labels, -1)
+        kind, _, cell = self._taken_apart(numbers)
+        Y, C = self.n_labels, max(len(self.classes), 1)
+        names = np.array([*(c if c < Y else c + 1 for c in self.classes), Y])  # the last: the start
+        return np.select([kind == 0, kind == 1], [-1, cell // Y], names[np.minimum(cell // C, len(self.classes))])
 
     def block(self, numbers: Any) -> Any:
         """The block of each feature of an array: x for its unigram features, X + x for its bigram features."""
         import numpy as np
 
-        bigram = numbers - self.first_bigram
-        return np.where(bigram >= 0, self.n_attributes + bigram // self.pairs, numbers // self.cells)
+        kind, x, _ = self._taken_apart(numbers)
+        return np.where(kind > 0, self.n_attributes + x, x)
 
     def unigram_of(self, bigrams: Any) -> Any:
         """The number of (x, y) for numbers of (x, y', y)."""
-        return self.unigram((bigrams - self.first_bigram) // self.pairs, self.label(bigrams))
+        return self.unigram(self.attribute(bigrams), self.label(bigrams))
 
     def moved(self, numbers: Any, place: Any, n_attributes: int) -> Any:
         """The numbers of the same features when their attributes become `place` (one for each number) of so many."""
         import numpy as np
 
-        new, y, previous = self._replace(n_attributes=n_attributes), self.label(numbers), self.previous(numbers)
-        return np.where(previous >= 0, new.bigram(place, previous, y), new.unigram(place, y))
+        kind, _, cell = self._taken_apart(numbers)
+        new = self._replace(n_attributes=n_attributes)
+        first, width = (0, new.first_bigram, new.first_class), (self.cells, self.pairs, self.class_pairs)
+        return np.array(first)[kind] + place * np.array(width)[kind] + cell

@@ -161,12 +161,13 @@ def bigrams_of(attributes: StringTable, numbers: Any, numbering: Numbering, long
     """Which attributes have a bigram feature, by the numbers of all features (ascending); `longer`: those that have a
     label n-gram."""
     conditioning = {attributes[x] for x in longer}
-    at = bisect_left(numbers, numbering.first_bigram)
-    end = bisect_left(numbers, numbering.first_ngram)
-    while at < end:
-        x = (int(numbers[at]) - numbering.first_bigram) // numbering.pairs
-        conditioning.add(attributes[x])
-        at = bisect_left(numbers, numbering.bigram(x + 1, 0, 0), at)
+    kinds = ((numbering.first_bigram, numbering.pairs), (numbering.first_class, numbering.class_pairs))
+    for first, width in kinds:
+        at, end = bisect_left(numbers, first), bisect_left(numbers, first + width * numbering.n_attributes)
+        while at < end:
+            x = (int(numbers[at]) - first) // width
+            conditioning.add(attributes[x])
+            at = bisect_left(numbers, first + (x + 1) * width, at)
     if conditioning <= {BIAS}:
         return "bias"
     return "all" if len(conditioning) == len(attributes) else frozenset(conditioning)

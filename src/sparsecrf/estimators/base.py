@@ -45,6 +45,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
     order: int | None
     order_factor: float
     label_parts: AskedParts | None
+    class_pairs: bool
     solver: str
     template: Template | str | os.PathLike[str] | None
     features: str | None
@@ -145,7 +146,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         and the parts of labels."""
         attributes = ngram_attributes(data.template, data.vocabulary.attributes)
         order = {"order": self.order, "order_factor": self.order_factor, "ngram_attributes": attributes}
-        return {**order, "parts": data.label_parts(self.label_parts)}
+        return {**order, "parts": data.label_parts(self.label_parts, self.class_pairs)}
 
     @contextmanager
     def _watching(self) -> Iterator[Callback]:

@@ -70,6 +70,8 @@ class CRF(BaseCRF):
     label_parts : labels such as `NOUN|Case=Nom` or `B-PER` share weights of their parts: a separator ("|"), "ud" (part
         of speech, then feature=value), "bio", a table of labels and their parts, or a function of a label. None: labels
         are whole. Not for sbcd and cd.
+    class_pairs : with label_parts, labels with the same first part (the part of speech, for "ud") are a class, and there
+        are weights of pairs of classes beside those of label pairs. Not with an order above 2.
     penalty : elastic-net; or one that keeps or drops whole groups of features: group:attribute, group:line (of the
         template, or what names have before `:` or `=`), group:label, tree (pairs under their label), or your own
         `FeatureGroups`. Adds rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the features of the group that occur. For
@@ -116,6 +118,7 @@ class CRF(BaseCRF):
         order: int | None = ORDER,
         order_factor: float = ORDER_FACTOR,
         label_parts: AskedParts | None = None,
+        class_pairs: bool = False,
         penalty: Asked = PENALTY,
         group_weight: float = GROUP_WEIGHT,
         gap: float | None = None,
@@ -144,6 +147,7 @@ class CRF(BaseCRF):
         self.order = order
         self.order_factor = order_factor
         self.label_parts = label_parts
+        self.class_pairs = class_pairs
         self.penalty = penalty
         self.group_weight = group_weight
         self.gap = gap
@@ -186,7 +190,7 @@ class CRF(BaseCRF):
         KeyboardInterrupt when what there is has been kept: the estimator is fitted, `stopped_by_` is "interrupt".
         """
         data = self._encoded(with_dense(X, dense, lengths, groups), y, sample_weight, lengths, groups)
-        parts = data.label_parts(self.label_parts)
+        parts = data.label_parts(self.label_parts, self.class_pairs)
         init = init_model
         if init is None and self.warm_start:
             init = getattr(self, "model_", None)

@@ -90,6 +90,7 @@ class CRFCV(BaseCRF):
         order: int | None = ORDER,
         order_factor: float = ORDER_FACTOR,
         label_parts: AskedParts | None = None,
+        class_pairs: bool = False,
         penalty: Asked = PENALTY,
         group_weight: float = GROUP_WEIGHT,
         gap: float | None = None,
@@ -119,6 +120,7 @@ class CRFCV(BaseCRF):
         self.order = order
         self.order_factor = order_factor
         self.label_parts = label_parts
+        self.class_pairs = class_pairs
         self.penalty = penalty
         self.group_weight = group_weight
         self.gap = gap

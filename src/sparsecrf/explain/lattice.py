@@ -49,6 +49,11 @@ class Lattice:
         self._numbers, self._w = features.numbers, w
         self._numbering = Numbering.of(features)
         self._features = features
+        # [Y + 1] the class of each label, and of the start; None: no pair of classes has a weight
+        self._class_of: IntArray | None = None
+        if features.n_class:
+            assert features.parts is not None
+            self._class_of = np.array([*features.parts.class_of, len(self._numbering.classes)])
 
     def __len__(self) -> int:
         return len(self.unigram_ptr) - 1
@@ -64,10 +69,15 @@ class Lattice:
         return mu
 
     def lam(self, path: NDArray[np.int32]) -> FloatArray:
-        """[m, Y]: lam[x, y', y] of every bigram attribute of the sequence, y' the label of the path before it."""
+        """[m, Y]: lam[x, y', y] of every bigram attribute of the sequence, y' the label of the path before it, with the
+        weights of their classes."""
         Y = self.n_labels
         previous = np.concatenate([[Y], path[:-1]]).repeat(np.diff(self.bigram_ptr))
-        return self._rows(self._pairs_of(self.bigram_id) + previous * Y, Y)
+        lam = self._rows(self._pairs_of(self.bigram_id) + previous * Y, Y)
+        if self._class_of is not None:
+            first = self._numbering.class_pair(self.bigram_id.astype(np.int64), self._class_of[previous], 0)
+            lam += self._rows(first, len(self._numbering.classes))[:, self._class_of[:Y]]
+        return lam
 
     def ngrams(self, path: NDArray[np.int32]) -> list[list[LongerWeights]]:
         """[T]: label n-grams of three labels or more that hold after the labels of the path, shortest first."""
@@ -125,6 +135,11 @@ class Lattice:
                 row, cell, weight = self._cells(self._pairs_of(x), self._numbering.pairs)
                 made[key] = np.zeros((Y + 1, Y))
                 np.add.at(made[key].reshape(-1), cell, value[row] * weight)
+                if self._class_of is not None:
+                    C, first = len(self._numbering.classes), self._numbering.class_pair(x.astype(np.int64), 0, 0)
+                    row, cell, weight = self._cells(first, self._numbering.class_pairs)
+                    of_classes = np.bincount(cell, value[row] * weight, self._numbering.class_pairs)
+                    made[key] += of_classes.reshape(C + 1, C)[self._class_of][:, self._class_of[:Y]]
             scores.append(made[key])
         return scores
 

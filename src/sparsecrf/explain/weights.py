@@ -23,7 +23,8 @@ _LIKE = 20_000  # names at most that an unknown one is compared with
 
 class Weight(NamedTuple):
     """A weight by name; previous is None for weights of single labels and of their parts, START for the start label.
-    For label n-grams it has all labels but the last, separated by blanks."""
+    For label n-grams it has all labels but the last, separated by blanks. Pairs of classes of labels have the names of
+    the parts that labels of a class have first."""
 
     attribute: str
     previous: str | None
@@ -39,12 +40,12 @@ class WeightTable:
     """
 
     attribute: NDArray[np.int32]  # [K]
-    previous: NDArray[np.int32]  # [K], -1 for weights of single labels, Y for the start, above it for `histories`
+    previous: NDArray[np.int32]  # [K], -1 for weights of single labels, Y for the start, above it parts, `histories`
     label: NDArray[np.int32]  # [K], from Y on for parts of labels
     weight: NDArray[np.float64]  # [K]
     attribute_names: StringTable
     label_names: list[str]  # [Y + P] of labels, then of their parts
-    before_names: list[str]  # of labels, START, those of label n-grams: all of their labels but the last
+    before_names: list[str]  # of labels, START, of parts, those of label n-grams: all of their labels but the last
 
     @classmethod
     def of(cls, model: Model, label: str | None = None, attribute: str | None = None) -> WeightTable:
@@ -55,7 +56,7 @@ class WeightTable:
         strings = longer.strings()
         histories = [" ".join(names[y] for y in labels[:-1]) for labels in strings]
         x = np.concatenate([features.unigram_attribute, features.bigram_attribute, longer.attribute])
-        above = np.arange(len(names), len(names) + len(histories), dtype=np.int32)
+        above = len(names) + len(parts) + np.arange(len(histories), dtype=np.int32)
         none = np.full(features.n_unigram, -1, dtype=np.int32)
         previous = np.concatenate([none, features.bigram_previous, above])
         last = np.array([labels[-1] for labels in strings], dtype=np.int32)
@@ -68,7 +69,9 @@ class WeightTable:
         k = np.flatnonzero(kept)
         k = k[np.argsort(-np.abs(model.w[k]), kind="stable")]
         cells = [*model.labels, *parts]
-        return cls(x[k], previous[k], y[k], model.w[k], model.vocabulary.attributes, cells, [*names, *histories])
+        return cls(
+            x[k], previous[k], y[k], model.w[k], model.vocabulary.attributes, cells, [*names, *parts, *histories]
+        )
 
     def __len__(self) -> int:
         return len(self.weight)

@@ -92,8 +92,7 @@ def in_byte_order(parts: Parts) -> Parts:
     table = StringTable()
     for x in order:
         table.intern(names[x])
-    n_parts = 0 if parts.label_parts is None else len(parts.label_parts.names)
-    numbering = Numbering(len(parts.labels), n_attributes, n_parts)
+    numbering = Numbering.with_parts(len(parts.labels), n_attributes, parts.label_parts)
     numbers, w = np.asarray(parts.numbers), np.asarray(parts.w)
     n_pairs = int(np.searchsorted(numbers, numbering.first_ngram))  # what comes after them is numbered by a table
     moved = numbering.moved(numbers[:n_pairs], place[numbering.attribute(numbers[:n_pairs])], n_attributes)

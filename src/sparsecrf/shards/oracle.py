@@ -41,14 +41,14 @@ class Known:
         n_attributes: int,
         numbers: Numbers,
         ngrams: Ngrams | None = None,
-        parts: tuple[int, Numbers, NDArray[np.int32]] | None = None,
+        parts: tuple[Any, ...] | None = None,
     ) -> None:
         # Aligned: arrays in a message from another process need not be.
         self._numbers: tuple[int, int, Numbers] | None = (n_labels, n_attributes, _aligned(numbers))
         # With the last numbers, in their order.
         self._ngrams = None if ngrams is None else Ngrams(*map(_aligned, ngrams))
         # Of labels: how many, and rows.
-        self._parts = None if parts is None else (parts[0], _aligned(parts[1]), _aligned(parts[2]))
+        self._parts = None if parts is None else (parts[0], *map(_aligned, parts[1:]))
         self._features: FeatureSet | None = None
 
     @classmethod
@@ -86,8 +86,8 @@ def _aligned(array: Any) -> Any:
     return np.require(array, requirements="A")
 
 
-def _sent(parts: LabelParts | None) -> tuple[int, Numbers, NDArray[np.int32]] | None:
-    """What `Known` makes parts of labels from."""
+def _sent(parts: LabelParts | None) -> tuple[Any, ...] | None:
+    """What `Known` makes parts of labels from; classes need none of it, as they are for data in one shard."""
     if parts is None:
         return None
     rows = [parts.of(y) for y in range(parts.n_labels)]

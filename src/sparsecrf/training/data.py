@@ -60,6 +60,8 @@ class TrainingData:
         #: Features of three labels and more; None: there are none.
         self.ngrams: NgramSpace | None = None
         if self.order != 2:
+            if self.parts is not None and self.parts.classes:
+                raise InputError(f"order: expected 2 with pairs of classes of labels, found {order}")
             if features is not None:
                 raise InputError(f"order: expected 2 for a list of features, found {order}")
             if not self.oracle.signs_agree:
@@ -77,8 +79,7 @@ class TrainingData:
     @property
     def numbering(self) -> Numbering:
         """How features are numbered."""
-        n_parts = 0 if self.parts is None else len(self.parts.names)
-        return Numbering(self.shards.n_labels, self.shards.n_attributes, n_parts)
+        return Numbering.with_parts(self.shards.n_labels, self.shards.n_attributes, self.parts)
 
     @property
     def corpus(self) -> Corpus | Shards:
@@ -92,7 +93,7 @@ class TrainingData:
     def n_virtual(self) -> int:
         """How many features of at most two labels can be formed: labels of unigram attributes, pairs of bigram ones,
         after the start too. Label n-grams, which have no limit, are not among them."""
-        return virtual_features(self.shards, self.oracle, self.numbering.n_parts)
+        return virtual_features(self.shards, self.oracle, self.parts)
 
     def working_set(self, numbers: Numbers) -> WorkingSet:
         table = None if self.ngrams is None else self.ngrams.table
@@ -131,8 +132,13 @@ class TrainingData:
         expected: Floats = np.where(previous >= 0, inner[attribute] / n_labels**2, unigram[attribute] / n_labels)
         expected = np.where(previous == n_labels, start[attribute] / n_labels, expected)
         if self.parts is not None:
-            part = np.where(previous < 0, numbering.label(numbers) - n_labels, -1)
-            expected = expected * np.where(part >= 0, np.asarray(self.parts.sizes)[np.maximum(part, 0)], 1)
+            label = numbering.label(numbers)
+            expected = expected * np.where(previous < 0, np.array([*[1] * n_labels, *self.parts.sizes])[label], 1)
+        if self.parts is not None and self.parts.classes:  # as many pairs of labels as two classes have
+            of_class = np.bincount(self.parts.classes, minlength=numbering.cells)
+            before = np.insert(of_class, n_labels, 1)  # the start
+            many = of_class[label] * before[np.maximum(previous, 0)]
+            expected = np.where(numbers >= numbering.first_class, expected * many, expected)
         return expected
 
 
@@ -143,12 +149,15 @@ def _dense_features(corpus: Corpus | None) -> Numbers:
     return np.sort(Numbering.of(corpus).unigram(np.asarray(corpus.dense_attributes)[:, None], labels).ravel())
 
 
-def virtual_features(data: Corpus | Shards, oracle: ShardedOracle | None = None, n_parts: int = 0) -> int:
-    """How many features can be formed: labels and their parts of unigram attributes, pairs of bigram ones, those of the
-    start too."""
-    Y = data.n_labels
+def virtual_features(
+    data: Corpus | Shards, oracle: ShardedOracle | None = None, parts: LabelParts | None = None
+) -> int:
+    """How many features can be formed: labels and their parts of unigram attributes, pairs of bigram ones, of labels
+    and of classes, those of the start too."""
+    Y, n_parts = data.n_labels, 0 if parts is None else len(parts.names)
     unigram, start, inner = (oracle or ShardedOracle(shards_of(data))).masses()
     pairs = Y * Y + (Y if (start > 0).any() else 0)
+    pairs += 0 if parts is None else parts.n_class_pairs(start=bool((start > 0).any()))
     return int((unigram > 0).sum()) * (Y + n_parts) + int(((start > 0) | (inner > 0)).sum()) * pairs
 
 
@@ -159,6 +168,8 @@ def _checked_parts(parts: LabelParts, data: Shards, whole: Corpus | None, featur
         raise InputError("parts: expected none with a list of features, found some")
     if whole is not None and whole.n_dense > 0:
         raise InputError("parts: expected none with dense columns, which condition whole labels, found some")
+    if parts.classes and len(data.workers) > 1:
+        raise InputError(f"pairs of classes of labels: expected data in one shard, found {len(data.workers)}")
     return parts
 
 

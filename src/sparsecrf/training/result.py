@@ -69,6 +69,7 @@ class Fit:
             ["weights", f"{n:,} of {self.n_features:,}"],
             ["of labels, of label pairs", f"{self.n_unigram:,}, {n - self.n_unigram - self.n_ngram:,}"],
             *([] if self.parts is None else [["of parts of labels", f"{self.n_part:,}"]]),
+            *([["of pairs of classes", f"{self.n_class_pair:,}"]] if self.parts and self.parts.classes else []),
             *([] if self.order == 2 else [["of longer label n-grams", f"{self.n_ngram:,}"]]),
             ["rho1, rho2", f"{self.rho1:g}, {self.rho2:g}"],
             *([] if self.order_factor == 1 else [["rho1 times, by label beyond two", f"{self.order_factor:g}"]]),
@@ -126,9 +127,14 @@ class Fit:
         return int((self._numbering.label(unigram) >= self.corpus.n_labels).sum())
 
     @property
+    def n_class_pair(self) -> int:
+        """How many of the weights of pairs are of pairs of classes of labels."""
+        numbering = self._numbering
+        return int(((self.numbers >= numbering.first_class) & (self.numbers < numbering.first_ngram)).sum())
+
+    @property
     def _numbering(self) -> Numbering:
-        n_parts = 0 if self.parts is None else len(self.parts.names)
-        return Numbering(self.corpus.n_labels, self.corpus.n_attributes, n_parts)
+        return Numbering.with_parts(self.corpus.n_labels, self.corpus.n_attributes, self.parts)
 
     @property
     def n_ngram(self) -> int:

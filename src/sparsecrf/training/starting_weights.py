@@ -29,20 +29,28 @@ def weights_in(model: Model, vocabulary: Vocabulary, parts: LabelParts | None = 
     """The weights of a model by the ids of another vocabulary and of other parts, as far as these have the names."""
     if parts is None:
         model = model.without_parts()
-    n_parts = 0 if parts is None else len(parts.names)
-    numbering = Numbering(len(vocabulary.labels), len(vocabulary.attributes), n_parts)
+    numbering = Numbering.with_parts(len(vocabulary.labels), len(vocabulary.attributes), parts)
     features, n_unigram = model.features, model.features.n_unigram
     label = _ids([*model.labels], vocabulary.labels, start=numbering.n_labels)
     names = model.vocabulary.attributes
     attribute = _ids([names[k] for k in range(len(names))], vocabulary.attributes)
     x = attribute[np.concatenate([features.unigram_attribute, features.bigram_attribute])]
-    cell = np.concatenate([label[:-1], _part_ids(model.label_parts, parts, numbering.n_labels)])
-    y = np.concatenate([cell[features.unigram_label], label[features.bigram_label]])
-    previous = label[features.bigram_previous]
+    part = _part_ids(model.label_parts, parts, numbering.n_labels)
+    cell = np.concatenate([label[:-1], part])
+    y = cell[np.concatenate([features.unigram_label, features.bigram_label])]
+    previous = np.concatenate([label, part])[features.bigram_previous]
     numbers = numbering.unigram(x, y)
     numbers[n_unigram:] = numbering.bigram(x[n_unigram:], previous, y[n_unigram:])
     known = (x >= 0) & (y >= 0)
     known[n_unigram:] &= previous >= 0
+    if features.n_class:
+        place = np.full(numbering.cells + 1, -1)  # of a cell among the classes; the last: of a cell that is not there
+        place[list(numbering.classes)] = np.arange(len(numbering.classes))
+        own = np.arange(len(x) - features.n_class, len(x))
+        before = np.concatenate([place[label[:-1]], [len(numbering.classes)], place[part]])
+        previous, y = before[features.bigram_previous[own - n_unigram]], place[y[own]]
+        numbers[own] = numbering.class_pair(x[own], previous, y)
+        known[own] = (x[own] >= 0) & (previous >= 0) & (y >= 0)
     order = np.argsort(numbers[known])
     numbers, w = numbers[known][order], model.w[: len(known)][known][order]
     if not features.n_ngram:

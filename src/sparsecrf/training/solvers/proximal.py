@@ -161,6 +161,7 @@ class Proximal:
         most = int(min(_LARGEST_BLOCK, _BLOCK_PER_TOKEN * np.sqrt(self.objective.data.n_tokens)))
         if len(self.objective.prepared.dense):  # the core has it for attributes of lists
             free = free[place_among(point.known.numbers[free], self.objective.prepared.dense) < 0]
+        free = free[point.known.numbers[free] < self.objective.prepared.numbering.first_class]  # likewise: of labels
         block = np.sort(free[np.argsort(-h[free], kind="stable")[:most]])
         self.block = point.known.numbers[block]
         self.curvature = np.empty((0, 0))  # the last one makes room: they are large
