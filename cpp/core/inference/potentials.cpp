@@ -172,12 +172,12 @@ void Potentials::rest(std::int64_t position, Pairs pairs, bool keep_zeros, PairS
 bool Potentials::gather_classes(const ListPool& lists, std::uint32_t list, ClassScores& out) const {
     out.parts = classes();
     if (out.parts == nullptr) return false;
+    out.score.assign(out.parts->class_pairs().size(), 0.0);
     const double* w = w_.data() + features_->first_class();
     bool any = false;
     for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
         const std::span<const std::uint32_t> row = features_->class_pairs_of(lists.id(k));
         if (row.empty()) continue;
-        if (!any) out.score.assign(out.parts->class_pairs().size(), 0.0);
         any = true;
         const double* mu = w + features_->class_ptr[lists.id(k)];
         for (std::size_t j = 0; j < row.size(); ++j) out.score[row[j]] += lists.value(k) * mu[j];
@@ -200,8 +200,9 @@ void Potentials::tabulate_transition(std::uint32_t list, Scratch& scratch) {
     } else {
         gather(corpus_.base_lists, list, Pairs::all, false, scores);
     }
-    const bool classes = gather_classes(corpus_.base_lists, list, scratch.classes);
-    if (classes) {
+    const bool any = gather_classes(corpus_.base_lists, list, scratch.classes);
+    const ClassScores* classes = this->classes() == nullptr ? nullptr : &scratch.classes;
+    if (any) {
         for_each_pair(scores.pair, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
             scores.score[k] += scratch.classes.of(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(y));
         });
@@ -210,19 +211,20 @@ void Potentials::tabulate_transition(std::uint32_t list, Scratch& scratch) {
         merge(scores, forbidden_scores_.pair, forbidden_scores_.score.data(), 1.0, true, scratch.merged);
     }
     transitions_[list].assign(n_labels_, scores, kernel_, transitions_.size() - 1,  // without the empty list
-                              classes ? &scratch.classes : nullptr);
+                              classes);
 }
 
 void Potentials::renew_transition(std::uint32_t list, Scratch& scratch) {
     const std::span<const std::uint32_t> pairs = pairs_->of(list);
     sum_pairs(list, scratch);
-    const bool classes = gather_classes(corpus_.base_lists, list, scratch.classes);
-    if (classes) {
+    const bool any = gather_classes(corpus_.base_lists, list, scratch.classes);
+    const ClassScores* classes = this->classes() == nullptr ? nullptr : &scratch.classes;
+    if (any) {
         for_each_pair(pairs, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
             scratch.sums[k] += scratch.classes.of(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(y));
         });
     }
-    transitions_[list].renew(pairs, scratch.sums.data(), classes ? &scratch.classes : nullptr);
+    transitions_[list].renew(pairs, scratch.sums.data(), classes);
 }
 
 }  // namespace sparsecrf

@@ -89,7 +89,7 @@ class Potentials {
     // The sums of a list's pairs, then zeros up to a multiple of kLanes.
     const double* sum_pairs(std::uint32_t list, Scratch& scratch) const;
     void gather(const ListPool& lists, std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
-    // mu(c', c) = sum of the weights of a list's attributes; false: none of them has a feature of classes.
+    // mu(c', c) = sum of the weights of a list's attributes; false: none of them has a feature of classes, mu is 0.
     bool gather_classes(const ListPool& lists, std::uint32_t list, ClassScores& out) const;
 
     const Corpus& corpus_;

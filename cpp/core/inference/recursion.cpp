@@ -301,21 +301,43 @@ void Recursion::class_marginals(const Lattice& lattice, std::int64_t t, double* 
     const LabelParts& parts = *potentials_.parts();
     const LabelPairs pairs(n_labels_);
     if (t == 0) return parts.sum_classes(lattice.p, out);
-    if (lattice.logarithmic ||
-        !potentials_.transition(lattice.first + t)
-             .class_sums(parts, lattice.alpha + (t - 1) * stride_, lattice.v + t * stride_, out)) {
-        std::vector<double> edge(pairs.size());
-        edge_marginals(lattice, t, edge.data());
-        std::fill_n(out, parts.class_pairs().n_inner(), 0.0);
-        for (std::uint32_t pair = 0; pair < pairs.n_inner(); ++pair) {
-            out[parts.class_pair(pairs.previous(pair), pairs.label(pair))] += edge[pair];
-        }
-        return;
+    if (lattice.logarithmic || !potentials_.transition(lattice.first + t)
+                                    .class_sums(lattice.alpha + (t - 1) * stride_, lattice.v + t * stride_, out)) {
+        return sum_class_marginals(lattice, t, out);
     }
     lattice.rest.for_each_extra(t, [&](std::uint32_t pair, double extra, double) {
         out[parts.class_pair(pairs.previous(pair), pairs.label(pair))] += extra;
     });
     for (std::uint32_t k = 0; k < parts.class_pairs().n_inner(); ++k) out[k] = std::max(out[k], 0.0);
+}
+
+// sum of p_t(y', y) over the labels of two classes
+void Recursion::sum_class_marginals(const Lattice& lattice, std::int64_t t, double* out) {
+    const LabelParts& parts = *potentials_.parts();
+    const auto C = static_cast<std::size_t>(parts.n_classes()), Y = static_cast<std::size_t>(n_labels_);
+    std::fill_n(out, C * C, 0.0);
+    std::vector<double> edge;
+    const double* lambda = nullptr;
+    if (lattice.logarithmic) {
+        lambda = dense_scores(lattice, t);
+    } else {
+        edge.resize(LabelPairs(n_labels_).size());
+        edge_marginals(lattice, t, edge.data());
+    }
+    const double* alpha = lattice.alpha + (t - 1) * stride_;
+    const double* v = lattice.v + t * stride_;
+    for (std::size_t i = 0; i < Y; ++i) {
+        const double* p = edge.data() + i * Y;
+        if (lattice.logarithmic) {
+            if (alpha[i] == -kInfinity) continue;
+            const double* row = lambda + i * static_cast<std::size_t>(stride_);
+            for (int y = 0; y < stride_; ++y) row_[y] = alpha[i] + row[y] + v[y];
+            kernels_.exp_shifted(row_.data(), 0.0, stride_, u_.data());
+            p = u_.data();
+        }
+        double* sums = out + parts.class_of(i) * C;
+        for (std::size_t y = 0; y < Y; ++y) sums[parts.class_of(y)] += p[y];
+    }
 }
 
 void Recursion::pair_columns(const Lattice& lattice, std::int64_t t, const std::uint32_t* columns, double* out) {

@@ -55,6 +55,7 @@ class Recursion {
     void correct_forward(Lattice& lattice, std::int64_t t, const double* alpha, double* u);
     void correct_backward(const Lattice& lattice, std::int64_t t, const double* v, double* beta);
     void pair_probabilities(Lattice& lattice, std::int64_t t);
+    void sum_class_marginals(const Lattice& lattice, std::int64_t t, double* out);
 
     // Label n-grams (recursion_ngrams.cpp, recursion_ngrams_log.cpp).
     void open_ngrams(Lattice& lattice);

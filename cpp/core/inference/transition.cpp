@@ -27,8 +27,12 @@ void Transition::report_stale(State needed, const char* method) const {
 void Transition::fill_scores(double* out) const {
     for (int i = 0; i < n_labels_; ++i) {
         double* row = out + static_cast<std::size_t>(i) * stride_;
-        for (int y = 0; y < n_labels_; ++y)
-            row[y] = plain_score(static_cast<std::size_t>(i), static_cast<std::size_t>(y));
+        std::fill_n(row, n_labels_, 0.0);
+        if (classes_ != nullptr) {
+            const double* mu = class_score_.data() + class_cell(static_cast<std::size_t>(i), 0) -
+                               classes_->class_of(0);  // of the class of i
+            for (int y = 0; y < n_labels_; ++y) row[y] = mu[classes_->class_of(static_cast<std::size_t>(y))];
+        }
         std::fill(row + n_labels_, row + stride_, -kInfinity);
     }
     for_each_pair(scores_.pair, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
@@ -156,9 +160,10 @@ void Transition::backward(const double* v, double total, double* beta) const {
 }
 
 // sum over the labels of c', c of alpha E v = A(c') D(c', c) V(c) + sum over entries of alpha M v
-bool Transition::class_sums(const LabelParts& parts, const double* alpha, const double* v, double* out) const {
+bool Transition::class_sums(const double* alpha, const double* v, double* out) const {
     constexpr double kLarge = 0x1p10;
     bool exact = true;
+    const LabelParts& parts = *classes_;
     const auto C = static_cast<std::size_t>(parts.n_classes());
     thread_local std::vector<double> of_class;
     of_class.resize(2 * C);
@@ -167,14 +172,24 @@ bool Transition::class_sums(const LabelParts& parts, const double* alpha, const 
     parts.sum_classes(v, of_v);
     for (std::size_t i = 0; i < C; ++i) {
         for (std::size_t c = 0; c < C; ++c) {
-            out[i * C + c] = of_class[i] * (classes_ == nullptr ? 1.0 : class_weight_[i * C + c]) * of_v[c];
+            out[i * C + c] = of_class[i] * class_weight_[i * C + c] * of_v[c];
             exact = exact && out[i * C + c] <= kLarge;
         }
     }
-    for_each_pair(scores_.pair, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
-        const double e = dense_ ? e_[i * static_cast<std::size_t>(stride_) + y] : weight_[k];
-        out[parts.class_of(i) * C + parts.class_of(y)] += alpha[i] * (e - (plain_.empty() ? 1.0 : plain_[k])) * v[y];
-    });
+    // Rows whose terms are all below rounding, most of them, are left out.
+    constexpr double kNegligible = 0x1p-75;
+    const LabelPairs numbers(n_labels_);
+    const double largest = *std::max_element(v, v + n_labels_);
+    for (const Row& row : rows_with_entries_) {
+        const double a = alpha[row.label];
+        if (a * row.largest * largest < kNegligible) continue;
+        const std::uint32_t first = numbers.pair(row.label, 0);
+        double* sums = out + parts.class_of(row.label) * C;
+        for (std::uint32_t k = row.begin; k < row.end; ++k) {
+            const std::uint32_t y = scores_.pair[k] - first;
+            sums[parts.class_of(y)] += a * difference_[k] * v[y];
+        }
+    }
     return exact;
 }
 
@@ -258,49 +273,66 @@ void Transition::best(const double* epsilon, double* best, std::vector<int>& ord
     thread_local std::vector<std::uint32_t> all;
     if (classes_ == nullptr) {
         while (all.size() < static_cast<std::size_t>(n_labels_)) all.push_back(static_cast<std::uint32_t>(all.size()));
-        return best_columns(epsilon, epsilon, std::span(all).first(static_cast<std::size_t>(n_labels_)), best, order);
+        const auto top = static_cast<std::uint32_t>(std::max_element(epsilon, epsilon + n_labels_) - epsilon);
+        return best_columns(
+            epsilon, [epsilon](std::size_t i) { return epsilon[i]; }, top,
+            std::span(all).first(static_cast<std::size_t>(n_labels_)), best, order);
     }
-    const auto C = static_cast<std::size_t>(classes_->n_classes()), Y = static_cast<std::size_t>(n_labels_);
-    thread_local std::vector<double> plain;
-    plain.resize(Y);
+    const auto C = static_cast<std::size_t>(classes_->n_classes());
+    thread_local std::vector<std::uint32_t> best_of;  // of the labels of a class, the best to come from
+    best_of.resize(C);
     for (std::uint32_t c = 0; c < C; ++c) {
-        for (std::size_t i = 0; i < Y; ++i) plain[i] = epsilon[i] + class_score_[classes_->class_of(i) * C + c];
-        best_columns(epsilon, plain.data(), classes_->members(c), best, order);
+        const auto labels = classes_->members(c);
+        best_of[c] = *std::max_element(labels.begin(), labels.end(),
+                                       [&](std::uint32_t a, std::uint32_t b) { return epsilon[a] < epsilon[b]; });
+    }
+    for (std::uint32_t c = 0; c < C; ++c) {
+        const auto plain = [&](std::size_t i) { return epsilon[i] + class_score_[classes_->class_of(i) * C + c]; };
+        const std::uint32_t top = *std::max_element(
+            best_of.begin(), best_of.end(), [&](std::uint32_t a, std::uint32_t b) { return plain(a) < plain(b); });
+        best_columns(epsilon, plain, top, classes_->members(c), best, order);
     }
 }
 
-// best(y) of some columns, which have the scores `plain` outside of A(y): the best of it is the first label outside A(y)
-// in descending order of `plain`. The order is needed only if the overall best is in A(y).
-void Transition::best_columns(const double* epsilon, const double* plain, std::span<const std::uint32_t> columns,
-                              double* best, std::vector<int>& order) const {
+// best(y) of some columns, which have the scores `plain` outside of A(y), the largest for `top`: the best of it is the
+// first label outside A(y) in descending order of `plain`. The order is needed only if the overall best is in A(y).
+template <class Plain>
+void Transition::best_columns(const double* epsilon, Plain plain, std::uint32_t top,
+                              std::span<const std::uint32_t> columns, double* best, std::vector<int>& order) const {
     order.clear();
     std::size_t sorted = 0;  // so many of `order` are in their place: most columns need the first few only
+    thread_local std::vector<double> values;  // `plain` of each label
     const auto ranked = [&](std::size_t k) {
         if (order.empty()) {
-            for (int y = 0; y < n_labels_; ++y) order.push_back(y);
+            values.resize(static_cast<std::size_t>(n_labels_));
+            for (int y = 0; y < n_labels_; ++y) {
+                order.push_back(y);
+                values[static_cast<std::size_t>(y)] = plain(static_cast<std::size_t>(y));
+            }
         }
         if (k >= sorted) {
             constexpr std::size_t kFirst = 16;
             const std::size_t next = std::min(order.size(), std::max(kFirst, 4 * sorted));
             const auto at = [&](std::size_t n) { return order.begin() + static_cast<std::ptrdiff_t>(n); };
-            std::partial_sort(at(sorted), at(next), order.end(), [&](int a, int b) { return plain[a] > plain[b]; });
+            const double* x = values.data();
+            std::partial_sort(at(sorted), at(next), order.end(), [x](int a, int b) { return x[a] > x[b]; });
             sorted = next;
         }
         return order[k];
     };
-    const int top = static_cast<int>(std::max_element(plain, plain + n_labels_) - plain);
+    const double highest = plain(top);
     for (const std::uint32_t column : columns) {
-        best[column] = plain[top];
+        best[column] = highest;
         const std::uint16_t* begin = column_row_.data() + column_ptr_[column];
         const std::uint16_t* end = column_row_.data() + column_ptr_[column + 1];
         if (begin == end) continue;
-        double outside = plain[top];
+        double outside = highest;
         if (std::binary_search(begin, end, static_cast<std::uint16_t>(top))) {
             outside = -kInfinity;
             for (std::size_t k = 0; k < static_cast<std::size_t>(n_labels_); ++k) {
                 const int y = ranked(k);
                 if (std::binary_search(begin, end, static_cast<std::uint16_t>(y))) continue;
-                outside = plain[y];
+                outside = values[static_cast<std::size_t>(y)];
                 break;
             }
         }

@@ -98,9 +98,9 @@ class Transition {
     void multiply(std::span<const std::uint32_t> pairs, double* sums) const;
     // lambda as a dense matrix [Y, Yp], padding -infinity.
     void fill_scores(double* out) const;
-    // out(c', c) = sum of alpha(y') E(y', y) v(y), at most 1, over the labels of these classes of `parts`.  [C, C]
+    // out(c', c) = sum of alpha(y') E(y', y) v(y), at most 1, over the labels of these classes.  [C, C]
     // False: a term is so large that the sum lost digits.
-    bool class_sums(const LabelParts& parts, const double* alpha, const double* v, double* out) const;
+    bool class_sums(const double* alpha, const double* v, double* out) const;
 
    private:
     enum class State : std::uint8_t { empty, assigned, renewed };  // the call that gave the scores it has
@@ -121,8 +121,10 @@ class Transition {
                classes_->class_of(y);
     }
     void set_classes(const ClassScores* classes);
-    void best_columns(const double* epsilon, const double* plain, std::span<const std::uint32_t> columns, double* best,
-                      std::vector<int>& order) const;
+    void set_differences(const double* weights);
+    template <class Plain>
+    void best_columns(const double* epsilon, Plain plain, std::uint32_t top, std::span<const std::uint32_t> columns,
+                      double* best, std::vector<int>& order) const;
 
     void lay_dense();
     void fill_dense(const double* weights);
@@ -140,6 +142,13 @@ class Transition {
     const LabelParts* classes_ = nullptr;
     std::vector<double> class_score_, class_weight_;  // [C, C] mu, D
     std::vector<double> plain_;                       // D of each entry of scores_, or empty: 1
+    // For class_sums: M of each entry of scores_, and the rows that have entries.
+    struct Row {
+        std::uint32_t label, begin, end;  // y', its entries
+        double largest;                   // |M| of them
+    };
+    std::vector<double> difference_;
+    std::vector<Row> rows_with_entries_;
 
     // Sparse, for lookups: E of each entry, parallel to scores_, and the entries by column.
     std::vector<double> weight_;

@@ -1,5 +1,6 @@
 // From scores to the arrays of a matrix.
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/infinity.hpp"
 #include "core/inference/cost_model.hpp"
@@ -26,6 +27,22 @@ void Transition::set_classes(const ClassScores* classes) {
     plain_.resize(scores_.pair.size());
     for_each_pair(scores_.pair, n_labels_,
                   [&](std::size_t k, std::size_t i, std::size_t y) { plain_[k] = plain_weight(i, y); });
+}
+
+// M of the entries, by row.  weights: E of the entries
+void Transition::set_differences(const double* weights) {
+    rows_with_entries_.clear();
+    difference_.resize(scores_.pair.size());
+    for_each_pair(scores_.pair, n_labels_, [&](std::size_t k, std::size_t i, std::size_t) {
+        const auto label = static_cast<std::uint32_t>(i), entry = static_cast<std::uint32_t>(k);
+        if (rows_with_entries_.empty() || rows_with_entries_.back().label != label) {
+            rows_with_entries_.push_back({label, entry, entry, 0.0});
+        }
+        Row& row = rows_with_entries_.back();
+        row.end = entry + 1;
+        difference_[k] = weights[k] - plain_[k];
+        row.largest = std::max(row.largest, std::abs(difference_[k]));
+    });
 }
 
 void Transition::assign(int n_labels, const PairScores& scores, Kernel kernel, std::size_t n_matrices,
@@ -65,6 +82,7 @@ void Transition::assign(int n_labels, const PairScores& scores, Kernel kernel, s
     weights.resize(lambda.size());
     kernels().exp_shifted(lambda.data(), 0.0, static_cast<int>(lambda.size()), weights.data());
 
+    if (classes_ != nullptr) set_differences(weights.data());
     const std::size_t of_classes = classes_ == nullptr ? 0 : class_weight_.size();
     dense_ = kernel == Kernel::dense ||
              (kernel == Kernel::automatic && !sparse_is_cheaper(first + of_classes, n_labels, n_matrices));

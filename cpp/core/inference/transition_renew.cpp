@@ -39,6 +39,7 @@ void Transition::renew(std::span<const std::uint32_t> pairs, const double* score
         start_score_[numbers.start_label(pairs[k])] = scores[k];
         start_weight_[numbers.start_label(pairs[k])] = renewed_[k];
     }
+    if (classes_ != nullptr) set_differences(renewed_.data());
     if (dense_) {
         renew_dense();
     } else {
