@@ -1,5 +1,4 @@
-"""Pairs of classes of labels: the core and training against the same model on pairs of labels, which other tests compare
-with enumeration."""
+"""Pairs of classes of labels: the core and training against the same model on pairs of labels, and enumeration."""
 
 import itertools
 import pickle
@@ -115,8 +114,8 @@ def test_numbers_of_pairs_of_classes():
     # The classes A and D|s are labels: their pair is a pair of labels.
     x = both.vocabulary.attributes.find("a0")
     for previous in (0, 4):  # A, the start
+        number = np.array([numbering.class_pair(x, previous, 1)])
         with pytest.raises(InputError, match="expected a pair of classes of several labels, found one pair of labels"):
-            number = np.array([numbering.class_pair(x or 0, previous, 1)])
             _core.FeatureSet.from_numbers(Y, features.n_attributes, number, None, PARTS.core)
 
 

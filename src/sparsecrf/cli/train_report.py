@@ -88,6 +88,7 @@ def summary(found: Fit, data: Labelled, prepared: TrainingData) -> dict[str, Any
         "active_unigram": found.n_unigram,
         "active_bigram": len(found.w) - found.n_unigram - found.n_ngram,
         **({} if found.parts is None else {"parts": len(found.parts.names), "active_part": found.n_part}),
+        **({"active_class_pair": found.n_class_pair} if found.parts is not None and found.parts.classes else {}),
         **({} if found.order == 2 else {"active_ngram": found.n_ngram}),
         **({"penalty": found.penalty, "groups": found.groups} if found.groups else {}),
         "virtual_features": prepared.n_virtual(),
@@ -118,6 +119,7 @@ def peak_rss_mb() -> float | None:
 def closing(found: Fit, result: dict[str, Any], model: str) -> str:
     active = len(found.w)
     of_parts = "" if found.parts is None else f", {found.n_part:,} of them of parts of labels"
+    of_classes = f", {found.n_class_pair:,} of them of pairs of classes" if "active_class_pair" in result else ""
     longer = "" if found.order == 2 else f", {found.n_ngram:,} longer"
     iterations = "1 iteration" if result["iterations"] == 1 else f"{result['iterations']} iterations"
     distance = distance_in_words(found.objective, found.gap, found.remaining)
@@ -126,7 +128,7 @@ def closing(found: Fit, result: dict[str, Any], model: str) -> str:
     return (
         f"{model}: {distance}\n"
         f"objective {found.objective:,.3f}, {active:,} active features ({result['active_unigram']:,} unigram{of_parts}"
-        f", {result['active_bigram']:,} bigram{longer})\n"
+        f", {result['active_bigram']:,} bigram{of_classes}{longer})\n"
         f"{groups}"
         f"{iterations} in {result['time_train_s']:.1f} s after {result['time_read_s']:.1f} s of "
         f"reading{memory}; stopped: {REASONS[found.stopped_by]}"

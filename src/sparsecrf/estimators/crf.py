@@ -70,7 +70,7 @@ class CRF(BaseCRF):
     label_parts : labels such as `NOUN|Case=Nom` or `B-PER` share weights of their parts: a separator ("|"), "ud" (part
         of speech, then feature=value), "bio", a table of labels and their parts, or a function of a label. None: labels
         are whole. Not for sbcd and cd.
-    class_pairs : with label_parts, labels with the same first part (the part of speech, for "ud") are a class, and there
+    class_pairs : with label_parts, labels with the same first part (for "ud" the part of speech) are a class, and there
         are weights of pairs of classes beside those of label pairs. Not with an order above 2.
     penalty : elastic-net; or one that keeps or drops whole groups of features: group:attribute, group:line (of the
         template, or what names have before `:` or `=`), group:label, tree (pairs under their label), or your own

@@ -28,7 +28,8 @@ class ModelExplanation:
     transitions: NDArray[np.float64]  #: [Y + 1, Y] plain transitions, the last row the start
     training: dict[str, Any]  #: how the weights were found, and how close to the optimum they are
     #: labels, attributes (with a weight), parts (of labels, if there are any) and active_part,
-    #: active_unigram, active_bigram, active_ngram if there are any (their numbers),
+    #: active_unigram, active_bigram, active_class_pair (of these, those of pairs of classes of labels, if there are
+    #: classes), active_ngram if there are any (their numbers),
     #: start
     summary: dict[str, Any]
     template: Template | None
@@ -95,7 +96,9 @@ def explain_model(
     table = WeightTable.of(model, label, attribute)
     plain = [model.vocabulary.attributes.find(name) for name in model.plain_attributes()]
     n_unigram = int(np.count_nonzero(model.w[: model.features.n_unigram]))
-    parts, n_part = model.label_parts, int((table.label >= len(model.labels)).sum())
+    parts, n_part = model.label_parts, int(((table.label >= len(model.labels)) & (table.previous < 0)).sum())
+    n_pairs, classes = len(model.features) - model.features.n_ngram, bool(model.features.class_cells)
+    n_class = int(np.count_nonzero(model.w[n_pairs - model.features.n_class : n_pairs]))
     n_ngram = int(np.count_nonzero(model.w[len(model.features) - model.features.n_ngram :]))
     return ModelExplanation(
         labels=model.labels,
@@ -107,6 +110,7 @@ def explain_model(
             **({} if parts is None else {"parts": len(parts.names), "active_part": n_part}),
             "active_unigram": n_unigram,
             "active_bigram": model.n_active - n_unigram - n_ngram,
+            **({"active_class_pair": n_class} if classes else {}),
             **({"active_ngram": n_ngram} if n_ngram else {}),
             "start": model.vocabulary.start,
         },
@@ -116,6 +120,6 @@ def explain_model(
         attribute=attribute,
         _table=table,
         _is_plain=(table.previous >= 0)
-        & (table.previous <= len(model.labels))
+        & (table.previous <= len(model.labels) + (0 if parts is None else len(parts.names)))
         & np.isin(table.attribute, np.array(plain, dtype=np.int32)),
     )

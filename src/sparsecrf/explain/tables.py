@@ -90,6 +90,7 @@ def _summary(explained: ModelExplanation) -> Table:
         "attributes": f"{counts['attributes']:,}",
         "active features": f"{counts['active_unigram']:,} of labels, {counts['active_bigram']:,} of label pairs",
         **({"of parts of labels": f"{counts['active_part']:,}"} if "active_part" in counts else {}),
+        **({"of pairs of classes": f"{counts['active_class_pair']:,}"} if "active_class_pair" in counts else {}),
         **({"longer label n-grams": f"{counts['active_ngram']:,}"} if "active_ngram" in counts else {}),
         "start label": "yes" if counts["start"] else "no",
     }

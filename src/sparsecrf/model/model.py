@@ -62,6 +62,8 @@ class Model:
             )
         if (0 if label_parts is None else len(label_parts.names)) != features.n_parts:
             raise InputError(f"label_parts: expected the {features.n_parts} of the features, found others")
+        if (() if label_parts is None else label_parts.class_cells) != tuple(features.class_cells):
+            raise InputError("label_parts: expected the classes of the features, found others")
         if label_parts is not None and dense is not None:
             raise InputError("label_parts: expected none with dense columns, found some")
         if vectors is not None and (dense is None or dense.width != vectors.n_dense):
@@ -223,8 +225,9 @@ class Model:
         return self._with(w=factor * self.w)
 
     def without_parts(self) -> Model:
-        """The same model with the weights of parts of labels added to those of the labels that have them: its answers
-        are the same, probabilities to rounding. Itself, if labels have no parts."""
+        """The same model with the weights of parts of labels added to those of the labels that have them, and those of
+        pairs of classes to those of label pairs: its answers are the same, probabilities to rounding. Itself, if labels
+        have no parts."""
         if self.label_parts is None:
             return self
         from sparsecrf.model.whole_labels import whole_labels
@@ -492,10 +495,13 @@ class Model:
     def transitions(self) -> NDArray[np.float64]:
         """Plain transitions, weights that hold at every position: float64[Y + 1, Y], previous label by label.
 
-        The last row is the start. They are the bigram weights of the bias, and of lines of a template without macro.
+        The last row is the start. They are the bigram weights of the bias, and of lines of a template without macro;
+        those of pairs of classes of labels are added to those of their labels.
         """
         import numpy as np
 
+        if self.features.n_class:
+            return self.without_parts().transitions()
         Y, features = len(self.labels), self.features
         matrix = np.zeros((Y + 1, Y))
         weights = self.w[features.n_unigram : features.n_unigram + features.n_bigram]

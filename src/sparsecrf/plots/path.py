@@ -18,6 +18,7 @@ from sparsecrf.plots.heatmap import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from sparsecrf.encoding.label_parts import LabelParts
     from sparsecrf.encoding.vocabulary import Vocabulary
     from sparsecrf.path import Path
 
@@ -82,8 +83,7 @@ class PathDisplay(Display):
             found, expected = len(vocabulary.attributes), path[0].corpus.n_attributes
             if found != expected:
                 raise InputError(f"vocabulary: expected that of the corpus, with {expected} attributes, found {found}")
-            parts = () if path[0].parts is None else path[0].parts.names
-            names = [_feature_name(int(k), vocabulary, parts) for k in numbers]
+            names = [_feature_name(int(k), vocabulary, path[0].parts) for k in numbers]
         return cls(
             path.rho1,
             [len(found.w) for found in path],
@@ -230,13 +230,14 @@ def _largest(path: Path, n: int) -> tuple[Any, Floats]:
     return numbers[order], weights[order]
 
 
-def _feature_name(number: int, vocabulary: Vocabulary, parts: Sequence[str]) -> str:
+def _feature_name(number: int, vocabulary: Vocabulary, parts: LabelParts | None) -> str:
     """attribute, label or attribute, previous > label, of a number of the virtual space."""
-    numbering = Numbering(len(vocabulary.labels), len(vocabulary.attributes), len(parts))
+    numbering = Numbering.with_parts(len(vocabulary.labels), len(vocabulary.attributes), parts)
     attribute = vocabulary.attributes[int(numbering.attribute(number))]
     y, previous = int(numbering.label(number)), int(numbering.previous(number))
-    label = vocabulary.labels[y] if y < numbering.n_labels else parts[y - numbering.n_labels]
+    labels = [vocabulary.labels[k] for k in range(numbering.n_labels)]
+    of_parts = () if parts is None else parts.names
+    label = [*labels, *of_parts][y]
     if previous < 0:
         return f"{attribute}, {label}"
-    before = START if previous == numbering.n_labels else vocabulary.labels[previous]
-    return f"{attribute}, {before} > {label}"
+    return f"{attribute}, {[*labels, START, *of_parts][previous]} > {label}"

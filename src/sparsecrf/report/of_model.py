@@ -60,7 +60,7 @@ def _summary(model: Model, counts: Mapping[str, Any]) -> dict[str, Any]:
 
 def _weights(model: Model, limit: int, names: Names) -> dict[str, Any]:
     """The largest weights, by columns: attribute, previous label (-1: none, Y: the start, above it a place among
-    `histories`), label (from Y on a part), weight."""
+    `histories`, of which the first `classes` are classes of labels), label (from Y on a part), weight."""
     table = WeightTable.of(model)
     kept = table.where(np.arange(min(limit, len(table))))
     # Numbers of attributes in the page: in the order in which they come.
@@ -77,6 +77,7 @@ def _weights(model: Model, limit: int, names: Names) -> dict[str, Any]:
         "total": len(table),
         "x": whole(number_of[place]),
         "p": whole(previous),
+        "classes": int((longer < histories + model.features.n_parts).sum()),
         "histories": [kept.before_names[k] for k in longer.tolist()],
         "y": whole(kept.label),
         "w": real(kept.weight),

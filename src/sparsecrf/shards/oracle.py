@@ -19,7 +19,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsecrf._core import FeatureSet, LabelParts
 from sparsecrf.encoding.ngrams import Ngrams

@@ -14,6 +14,7 @@ function showSummary() {
     ["Attributes with a weight", count(summary.attributes)],
     ["Weights of labels", count(summary.active_unigram)],
     ...(summary.active_part ? [["of which are of parts", count(summary.active_part)]] : []),
+    ...(summary.active_class_pair ? [["of pairs of classes of labels", count(summary.active_class_pair)]] : []),
     ["Weights of label pairs", count(summary.active_bigram)],
     ...(summary.active_ngram ? [["Weights of longer strings", count(summary.active_ngram)]] : []),
     ["Start label", summary.start ? "yes" : "no"],

@@ -15,8 +15,8 @@ function readWeights() {
   return { X, P, Y, W, matches, isPlain: (x) => plain.has(x) };
 }
 
-/** Whether a weight with this previous label is of a pair: not of a label alone, nor of a longer string. */
-const isPair = (p) => p >= 0 && p <= data.labels.length;
+/** Whether a weight with this previous label or class is of a pair: not of a label alone, nor of a longer string. */
+const isPair = (p) => p >= 0 && p <= data.labels.length + data.weights.classes;
 
 /** The place of each name in alphabetical order. */
 function ranks(names) {
