@@ -9,6 +9,7 @@ import pytest
 from problems import make_problem
 from sparsecrf import CRF, Vocabulary, fit
 from sparsecrf.path import rho_max
+from sparsecrf.training.ngrams import NgramSpace
 from sparsecrf.training.solvers import proximal, working_set
 from sparsecrf.training.stopping import remaining
 
@@ -69,7 +70,7 @@ def test_the_stochastic_start_looks_at_the_clock_and_is_heard(monkeypatch, tmp_p
 @pytest.mark.parametrize("first_screening", [0, 10**9])
 def test_a_time_limit_leaves_no_time_for_a_long_certificate(first_screening, monkeypatch):
     """What was certified before counts; a screening that would take long is not begun when time is up."""
-    monkeypatch.setattr(working_set, "_LAST_SECONDS", -1.0)
+    monkeypatch.setattr(working_set, "LAST_SECONDS", -1.0)
     monkeypatch.setattr(working_set, "_FIRST_SCREENING", first_screening)
     corpus = make_problem(seed=4, lengths=[6] * 120, n_labels=4, n_attributes=40).corpus()
     options = {"rho1": 0.5, "rho2": 0.3, "threads": 1, "callback": lambda _: time.sleep(0.3), "time_limit": 0.2}
@@ -81,6 +82,26 @@ def test_a_time_limit_leaves_no_time_for_a_long_certificate(first_screening, mon
     found = fit(corpus, **options)
     assert np.isfinite(found.kkt)
     assert np.isfinite(found.gap)
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_iter": 12}])
+def test_a_time_limit_ends_a_screening_of_label_ngrams(limits, monkeypatch):
+    """Each length of n-grams takes a pass or more; the model is the one before."""
+    corpus = make_problem(seed=4, lengths=[6] * 60, n_labels=3, n_attributes=4).corpus()
+    options = {"rho1": 0.1, "rho2": 0.3, "threads": 1, "order": None, "tol": 1e-6, **limits}
+    whole, lengths = fit(corpus, **options), []
+    longer = NgramSpace.longer
+
+    def slow(space, known, w, expected, n_labels, threshold):
+        lengths.append(n_labels)
+        time.sleep(0.8)
+        return longer(space, known, w, expected, n_labels, threshold)
+
+    monkeypatch.setattr(NgramSpace, "longer", slow)
+    cut = fit(corpus, time_limit=0.5, **options)
+    assert lengths == [3, 4]  # 1.6 s: more than a second too late for the next
+    assert (cut.stopped_by, cut.kkt) == ("time_limit", np.inf)
+    assert whole.objective < cut.objective < np.inf
 
 
 def test_without_certify_nothing_is_done_for_a_tighter_gap(monkeypatch):

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
+#include "core/base/usable_memory.hpp"
 
 namespace sparsecrf {
 
@@ -112,6 +114,7 @@ NgramPlaces::Made NgramPlaces::make_place(std::uint32_t list, std::uint32_t afte
     place.after = &histories_[after];
     lay_pairs(place);
     lay_targets(place);
+    count_bytes(place.pair.size() * 8 + place.target.size() * 4 + place.after_node.size() * 8);
     return {static_cast<std::uint32_t>(places_.size()) - 1, before};
 }
 
@@ -135,7 +138,22 @@ NgramPlaces::Made NgramPlaces::make_arcs(std::uint32_t list, std::uint32_t longe
     order_arcs(arcs, strings, histories_[longer]);
     lay_parents(arcs);
     lay_terms(arcs, lists_[list], t);
+    constexpr std::size_t kOfArc = 5 * sizeof(std::uint32_t) + 4 * sizeof(double), kOfHistory = 20;
+    count_bytes(arcs.n_arcs() * kOfArc + arcs.terms.size() * sizeof(NgramArcs::Term) +
+                arcs.before->size() * kOfHistory);
     return {static_cast<std::uint32_t>(arcs_.size()) - 1, before_id};
+}
+
+void NgramPlaces::count_bytes(std::size_t more) {
+    static const std::uint64_t most = usable_memory() / 3;
+    bytes_ += more;
+    if (bytes_ <= most) return;
+    constexpr double kGigabyte = 1e9;
+    throw InputError(message("label n-grams: expected tables of at most ", static_cast<double>(most) / kGigabyte,
+                             " GB, a third of the memory, found larger ones for ", features_.n_ngram(),
+                             " n-grams of up to ", longest_,
+                             " labels: set a smaller order, a larger rho1 or order_factor, or condition fewer ",
+                             "attributes on them (lines T.. of a template, n-grams without attributes)"));
 }
 
 // Leaves by history, then the others, longest first. strings: ascending.

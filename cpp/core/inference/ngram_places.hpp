@@ -103,7 +103,8 @@ class NgramPlaces {
     // Keeps a reference.
     explicit NgramPlaces(const FeatureSet& features);
 
-    // The place of every position of a corpus; 0: n-grams do not matter there.
+    // The place of every position of a corpus; 0: n-grams do not matter there. Throws InputError where places would take
+    // a third of the memory: n-grams of many labels that are conditioned on attributes need one for nearly every position.
     std::vector<std::uint32_t> of(const Corpus& corpus);
     // X of all places, for weights of the whole set; `only_new`: of those made since the last call, with the same weights.
     void assign(std::span<const double> w, int threads, bool only_new = false);
@@ -123,6 +124,8 @@ class NgramPlaces {
     };
     Made make_place(std::uint32_t list, std::uint32_t after, std::int64_t t);
     Made make_arcs(std::uint32_t list, std::uint32_t longer, std::int64_t t);
+    // Throws InputError when all that was made takes more memory than there should be for it.
+    void count_bytes(std::size_t more);
     void order_arcs(NgramArcs& arcs, std::span<const std::uint32_t> strings, const Histories& longer);
     void lay_parents(NgramArcs& arcs);
     void lay_terms(NgramArcs& arcs, const List& list, std::int64_t t);
@@ -135,6 +138,7 @@ class NgramPlaces {
     const FeatureSet& features_;
     const LabelStrings& strings_;
     std::int64_t longest_ = 0;  // labels in the longest string
+    std::uint64_t bytes_ = 0;   // of arcs and places, about
     std::map<List, std::uint32_t> list_ids_;
     std::vector<List> lists_;
     std::map<std::vector<std::uint32_t>, std::uint32_t> history_ids_;

@@ -31,6 +31,14 @@ _LARGEST_STRIDE = 64  # curvature is estimated from every n-th sequence, n growi
 _SWEEPS, _MOST_ENTRIES, _PASSES_OF_FACTORS = 100, 2**24, 5.0
 
 
+#: Seconds after a time limit that a screening may take.
+LAST_SECONDS = 1.0
+
+
+class OutOfTime(Exception):
+    """A screening goes from one length of label n-grams to the next, and there is no time for that."""
+
+
 class Objective:
     """P over labelled data. `passes` counts forward-backward passes over all of it."""
 
@@ -124,6 +132,8 @@ class Objective:
         data, n_labels = self.prepared, 3
         assert data.ngrams is not None
         while data.order is None or n_labels <= data.order:
+            if self.deadline is not None and time.perf_counter() + self.pass_s > self.deadline + LAST_SECONDS:
+                raise OutOfTime
             at = wide.carry(w, known)
             _, g = self.loss_grad(wide, at)
             self.passes += 1

@@ -17,7 +17,7 @@ from sparsecrf.training.dual import LowerBound
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, place_among, union
 from sparsecrf.training.heldout import Best, Dev
 from sparsecrf.training.history import Record
-from sparsecrf.training.objective import Objective
+from sparsecrf.training.objective import LAST_SECONDS, Objective, OutOfTime
 from sparsecrf.training.solvers.state import Arrays, Keeper, Lowest, State
 from sparsecrf.training.stopping import Stopping, remaining
 
@@ -84,8 +84,7 @@ _TIGHT = 1e-4
 # A relative KKT residual of the working set that is rounding.
 _NOTHING = 1e-13
 _ASKED_ONCE = 1e-3  # the smallest tolerance for which one estimate is enough
-# Seconds that the last certificate may take when time is up, and how many passes the first screening takes, about.
-_LAST_SECONDS, _PASSES_TO_SCREEN = 1.0, 4.0
+_PASSES_TO_SCREEN = 4.0  # how many passes the first screening takes, about
 
 
 def point_at(objective: Objective, numbers: Numbers | None = None, w: Floats | None = None) -> Point:
@@ -228,7 +227,11 @@ class _Run:
         if not (limit or due or self.stalled > 1 or optimal or (settled and since >= wait)):
             return point, None
         ask = settled and limit != "time_limit"
-        wide, found = self._screen(point, tighten=ask and self.stopping.gap is not None)
+        try:
+            wide, found = self._screen(point, tighten=ask and self.stopping.gap is not None)
+        except OutOfTime:
+            self.stopped_by, self.screening_s = "time_limit", np.inf
+            return point, None
         if wide is not point:
             self.solver.move(wide.known, point.known)
         self.screened = self.iteration
@@ -267,11 +270,18 @@ class _Run:
             point, found = point_at(self.objective, best.numbers, best.w), None
         value = self._value(point)
         if found is None and not (in_time or self._time_to_screen()):
-            found = _Certificate(np.inf, self.bound.gap_of(value), np.inf)
+            found = self._uncertified(value)
         elif found is None or (in_time and self.stopping.certify and found.gap > _TIGHT * abs(value)):
-            point, found = self._screen(point, tighten=in_time and self.stopping.certify)
+            try:
+                point, found = self._screen(point, tighten=in_time and self.stopping.certify)
+            except OutOfTime:
+                found = found or self._uncertified(value)
         left = min(remaining(self.values) + found.promise, found.gap)
         return Result(point, value, found.kkt, found.gap, left, self.stopped_by, self.history)
+
+    def _uncertified(self, value: float) -> _Certificate:
+        """What is known without a screening."""
+        return _Certificate(np.inf, self.bound.gap_of(value), np.inf)
 
     def _best(self) -> Best | Lowest | None:
         """The weights to return instead of the last ones. A tolerance that was met is a promise about the last."""
@@ -351,7 +361,7 @@ class _Run:
             return True
         expected = _PASSES_TO_SCREEN * self.objective.pass_s if self.screening_s is None else self.screening_s
         late = 0.0 if self.objective.deadline is None else max(time.perf_counter() - self.objective.deadline, 0.0)
-        return late + expected <= _LAST_SECONDS
+        return late + expected <= LAST_SECONDS
 
     def _promise(self, everything: Point, point: Point) -> float:
         """What the features outside of the working set could gain, one by one: excess^2 / 2 curvature, the curvature of
