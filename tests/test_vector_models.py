@@ -138,6 +138,9 @@ def test_program(program):
     p = np.concatenate([model.marginals(words).max(axis=1) for words in NEW])
     np.testing.assert_allclose([float(row[2]) for row in rows], p, atol=2e-6)
     assert json.loads(program("eval", "train.txt", "-m", "m", "--json").out)["token_error"] == 0
+    assert "8 words, 3 numbers each" in program("show", "m").out
+    page = program("report", "m", "-o", "r.html", "--data", "train.txt")
+    assert page.status == 0, page.err
     assert program("path", "train.txt", "--dev", "train.txt", "-o", "p", "--vectors", "nowhere").status == 1
 
 

@@ -29,8 +29,8 @@ class ModelExplanation:
     training: dict[str, Any]  #: how the weights were found, and how close to the optimum they are
     #: labels, attributes (with a weight), parts (of labels, if there are any) and active_part,
     #: active_unigram, active_bigram, active_class_pair (of these, those of pairs of classes of labels, if there are
-    #: classes), active_ngram if there are any (their numbers),
-    #: start
+    #: classes), active_ngram if there are any (their numbers), vectors (words and numbers of each, if the model looks
+    #: them up), start
     summary: dict[str, Any]
     template: Template | None
     top: int | None  #: how many weights of each kind; None: all
@@ -112,6 +112,7 @@ def explain_model(
             "active_bigram": model.n_active - n_unigram - n_ngram,
             **({"active_class_pair": n_class} if classes else {}),
             **({"active_ngram": n_ngram} if n_ngram else {}),
+            **({} if model.vectors is None else {"vectors": [len(model.vectors), model.vectors.width]}),
             "start": model.vocabulary.start,
         },
         template=model.template,

@@ -92,6 +92,7 @@ def _summary(explained: ModelExplanation) -> Table:
         **({"of parts of labels": f"{counts['active_part']:,}"} if "active_part" in counts else {}),
         **({"of pairs of classes": f"{counts['active_class_pair']:,}"} if "active_class_pair" in counts else {}),
         **({"longer label n-grams": f"{counts['active_ngram']:,}"} if "active_ngram" in counts else {}),
+        **({"vectors": "{:,} words, {:,} numbers each".format(*counts["vectors"])} if "vectors" in counts else {}),
         "start label": "yes" if counts["start"] else "no",
     }
     if explained.template is not None:
