@@ -104,6 +104,24 @@ def test_compact_files(functions, chunker, by_name, news, compact):
         assert_equal_answers(by_ctypes.Tagger(functions, content), Model.from_bytes(content), tokens)
 
 
+@pytest.mark.parametrize("lines", ["B\n", "B\n*1:%x[0,1]\n"])
+def test_pairs_of_classes_of_labels(functions, news, lines):
+    X = [[[word, tag] for word, tag, _ in sentence] for sentence in news[0]]
+    y = [[label for _, _, label in sentence] for sentence in news[0]]
+    # Chunks, and all that is not in one: two classes.
+    parts = {label: ["chunk"] for labels in y for label in labels if label != "O"}
+    options = {"label_parts": parts, "class_pairs": True, "rho1": 0.3, "tol": 0.1}
+    model = CRF(template=f"U0:%x[0,0]\nU1:%x[0,1]\n{lines}", **options).fit(X, y).model_
+    assert model.features.n_class > 0
+    for content in (model.to_bytes(), model.to_bytes(compact=True)):
+        tagger, same = by_ctypes.Tagger(functions, content), Model.from_bytes(content)
+        for sentence in news[1][:10]:
+            tokens = [[word, tag] for word, tag, _ in sentence]
+            assert_equal_answers(tagger, same, tokens)
+            amounts = sum(reason[-1] for reason in tagger.reasons(tokens))
+            np.testing.assert_allclose(amounts, same.chain.viterbi(same.encode([tokens]))[1][0], atol=1e-9)
+
+
 def with_resources(folder, store):
     """A model whose template looks words up, in content of its own or in files."""
     (folder / "places.txt").write_text("".join(f"Town{k} Hill\tLOC\n" for k in range(3000)) + "Lima\tLOC\nAna\tPER\n")

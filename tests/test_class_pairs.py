@@ -270,6 +270,18 @@ def test_the_gap_is_a_lower_bound_with_factors_of_sequences():
     assert found.gap < 0.05 * found.objective
 
 
+@pytest.mark.parametrize("options", KINDS[:3])
+def test_the_entropy_of_sequences(options):
+    """With all factors 1 it is that of the model, however its weights are written."""
+    both = Both(6, **options)
+    entropy = []
+    for features, w in ((both.features, both.w), (both.flat, both.matrix.T @ both.w)):
+        _, g = both.oracle.loss_grad(features, w)
+        how = {"rho1": 0.1, "rho2": 0.1, "sweeps": 0, "max_entries": 10**6, "alone": True}
+        entropy.append(both.oracle.sequence_factors(features, w, np.arange(len(w)), g, **how)[0])
+    assert_allclose(entropy[0], entropy[1], rtol=1e-9)
+
+
 def test_classes_of_one_label_change_nothing():
     """Where every label is a class of its own, the model is that of pairs of labels, bit by bit."""
     X = [["a", "b"], ["b", "c"], ["a"]]
