@@ -140,3 +140,21 @@ def test_wrong_use(program, options, message):
     done = program("train", "train.txt", "-t", "template.txt", "-m", "m", *options)
     assert done.status == 2
     assert message in " ".join(done.err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("class_pairs", [False, True])
+def test_groups_of_ones_own_where_labels_have_parts(class_pairs):
+    """Parts are told by their names, at the end and before."""
+    X = [[{"word": c} for c in word] for word in ("abca", "bcab", "cabb")]
+    y = [["N|S", "N|P", "V|S", "V|P"], ["N|P", "V|S", "V|P", "N|S"], ["V|S", "V|P", "N|S", "N|P"]]
+    seen = set()
+
+    def path(attribute, labels):
+        seen.add(labels)
+        return [attribute]
+
+    CRF(rho1=0.1, label_parts="|", class_pairs=class_pairs, penalty=FeatureGroups(path)).fit(X, y)
+    assert {("N",), ("S",), ("N|S",), (None, "V|S")} <= seen
+    assert {("N", "V"), (None, "V")} <= seen or not class_pairs
+    labels = {label for row in y for label in row}
+    assert {name for string in seen for name in string} == labels | {"N", "V", "S", "P", None}

@@ -32,11 +32,12 @@ class Cells(NamedTuple):
 
     numbering: Numbering
     attribute: Keys  #: [K] x
-    label: Keys  #: [K] the last label
-    previous: Keys  #: [K] the one before it, Y the start; -1: there is none
+    label: Keys  #: [K] the last label; Y + j: part j of labels
+    previous: Keys  #: [K] the one before it, Y the start, Y + 1 + j part j; -1: there is none
     ngrams: Ngrams  #: those of the last features, if there are any
     order: int | None  #: labels of a feature at most
     both: NDArray[np.bool_]  #: [X] attributes that have features of single labels and of label pairs
+    part_names: tuple[str, ...]  #: [P]
 
     @classmethod
     def of(cls, data: TrainingData, numbers: Keys) -> Cells:
@@ -52,7 +53,8 @@ class Cells(NamedTuple):
             ends = np.cumsum(ngrams.length)
             x, y = np.append(x, ngrams.attribute), np.append(y, ngrams.labels[ends - 1])
             previous = np.append(previous, ngrams.labels[ends - 2])
-        return cls(numbering, x, y, previous, ngrams, data.order, both)
+        part_names = () if data.parts is None else data.parts.names
+        return cls(numbering, x, y, previous, ngrams, data.order, both, part_names)
 
     def strings(self) -> list[tuple[int, ...]]:
         """The labels of each feature."""
@@ -151,13 +153,14 @@ class OwnGroups:
     def __init__(self, groups: FeatureGroups, vocabulary: Vocabulary) -> None:
         self.groups, self.name = groups, groups.name
         self._attributes = vocabulary.attributes
-        self._labels = [*(vocabulary.labels[k] for k in range(len(vocabulary.labels))), None]  #: the last: the start
+        self._labels = [vocabulary.labels[k] for k in range(len(vocabulary.labels))]
         self._number: dict[tuple[Hashable, ...], int] = {}
         self.paths: list[tuple[Hashable, ...]] = []  #: by key
 
     def keys(self, cells: Cells) -> dict[str, Keys]:
+        last, before = [*self._labels, *cells.part_names], [*self._labels, None, *cells.part_names]
         paths = [
-            self._path(self._attributes[x], tuple(self._labels[y] for y in labels))
+            self._path(self._attributes[x], (*(before[y] for y in labels[:-1]), last[labels[-1]]))
             for x, labels in zip(cells.attribute.tolist(), cells.strings(), strict=True)
         ]
         levels = {}
@@ -185,8 +188,9 @@ class FeatureGroups:
     Parameters
     ----------
     path : a function of an attribute and its labels (one for a feature of a single label, two for a pair, None: the
-        start) that returns the groups of this feature, the largest first, as a list of any hashable values; an empty
-        list: none. A group is known by the whole list up to it, so groups are nested or disjoint.
+        start; where labels have parts, a part may stand in place of a label) that returns the groups of this feature,
+        the largest first, as a list of any hashable values; an empty list: none. A group is known by the whole list up
+        to it, so groups are nested or disjoint.
     weights : the weight of a group by that list (a tuple); None, or where there is none: the square root of the number
         of its features that occur in the data.
     name : what model files call it.
