@@ -33,7 +33,10 @@ EPOCHS = 50  #: when there is no other limit
 _DECAY = 0.3  # of the step size in an epoch: 0.1 is better on CoNLL-2000, 1 on NETtalk letters (15 epochs)
 _SAMPLE = 1000  # sequences on which a first step size is tried
 _MOST_PASSES = 10  # over a sample that is smaller
-_FIRST_EXPONENT, _EXPONENTS = -3, 60  # of the powers of two that are tried: the first, the largest
+_FIRST_EXPONENT, _EXPONENTS = -6, 60  # of the powers of two that are tried: the first, the largest
+# A step size is clearly worse than the best if its objective is so many times as large: nothing beyond it is tried. Steps
+# that are far too large lead to weights with which inference takes the log domain, with many labels 30 times as long.
+_CLEARLY = 1.1
 _WARM_EPOCHS, _WARM_EPOCHS_L2, _WARM_SAMPLE, _WARM_DECAY = 2, 3, 250, 1.0
 _WARM_AT_ONCE = (
     8  # with 16, smaller steps are chosen on CoNLL-2003, and two epochs end 14 % higher (benchmarks/NOTES.md)
@@ -158,10 +161,12 @@ class _Stochastic:
                 found = value(exponent)
                 if found < best:
                     best, chosen, worse = found, exponent, 0
-                else:
-                    worse += 1
-                if worse == 2 and (exponent > first or best < math.inf):
+                    continue
+                worse += 1
+                if (worse == 2 or found > _CLEARLY * best) and (exponent > first or best < math.inf):
                     break
+            if chosen > first:
+                break
         return 2.0**chosen
 
 
