@@ -195,6 +195,20 @@ def test_a_daemon_thread_ends_quietly_where_an_argument_runs_python(argument):
     assert finish(start(script)) == ["True"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="calls functions of Linux's libraries by name")
+def test_other_ends_of_the_process_are_as_before():
+    """Whoever calls std::terminate when the interpreter is gone ends the process, and does not sleep."""
+    process = start(
+        """
+        import ctypes
+        terminate = ctypes.CDLL("libstdc++.so.6")._ZSt9terminatev
+        ctypes.CDLL(None).__cxa_atexit(ctypes.cast(terminate, ctypes.c_void_p), None, None)
+        """
+    )
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGABRT
+
+
 @pytest.mark.parametrize("before", ["", "import sparsecrf._core"], ids=["first", "after the main interpreter"])
 def test_a_subinterpreter_is_refused(before):
     script = f"""

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import sparsecrf.path
 from program import Program
-from sparsecrf import fit
+from sparsecrf import CRF, fit
 from sparsecrf.cli.options import Inputs, with_groups
 from sparsecrf.cli.path import PathOptions
 from sparsecrf.cli.train import FitOptions, RunOptions, check_options, fit_with_log, read
@@ -27,9 +27,9 @@ def files(tmp_path, monkeypatch, capsys):
 
 
 def defaults(parameters):
-    """By name; what makes the parts of labels has a name of its own."""
+    """By name; what makes the parts of labels, and their classes, has names of its own."""
     found = {name: parameter.default for name, parameter in parameters.items()}
-    return {**found, "label_parts": found["parts"]}
+    return {**found, "label_parts": found["parts"], "class_pairs": signature(CRF).parameters["class_pairs"].default}
 
 
 def test_options_of_fit_are_those_of_the_library():

@@ -8,6 +8,8 @@
 
 #include "core/base/spin.hpp"
 
+namespace nb = nanobind;
+
 namespace sparsecrf::bindings {
 namespace {
 
@@ -33,10 +35,12 @@ void wait_for_holder() noexcept {
 
 // ---- What C++ did before when it could not go on, and what it does now.
 std::terminate_handler terminate_before = nullptr;
+unsigned long main_thread = 0;  // of Python; it is never ended by unwinding
 
 [[noreturn]] void terminate_or_sleep() {
     // The unwinding of a thread that the interpreter ends is no exception of C++.
-    if (!Py_IsInitialized() && !std::current_exception()) sleep_until_the_end();
+    const bool unwound = !Py_IsInitialized() && !std::current_exception();
+    if (unwound && PyThread_get_thread_ident() != main_thread) sleep_until_the_end();
     if (terminate_before != nullptr) terminate_before();
     std::abort();
 }
@@ -47,7 +51,11 @@ void sleep_until_the_end() noexcept {
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-void sleep_instead_of_terminating() noexcept { terminate_before = std::set_terminate(terminate_or_sleep); }
+void sleep_instead_of_terminating() {
+    const nb::object ident = nb::module_::import_("threading").attr("main_thread")().attr("ident");
+    main_thread = nb::cast<unsigned long>(ident);
+    if (std::get_terminate() != terminate_or_sleep) terminate_before = std::set_terminate(terminate_or_sleep);
+}
 
 WithoutGil::WithoutGil() noexcept {
     PyThreadState* const me = PyThreadState_Get();

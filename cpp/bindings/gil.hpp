@@ -2,8 +2,9 @@
 //
 // At the end of the interpreter a thread that asks for the GIL does not get it. Until Python 3.13 the thread is ended by
 // pthread_exit, which unwinds its stack, and that aborts the process where it meets a destructor or a catch-all handler
-// of C++. Here such a thread sleeps until the process is gone, as all do from Python 3.14 on: `in_python` catches it where
-// our code calls Python, and `sleep_instead_of_terminating` where nanobind does (to read an argument, to make a result).
+// of C++. Here such a thread sleeps until the process is gone, as all do from Python 3.14 on: `in_python` catches it
+// where our code calls Python, and `sleep_instead_of_terminating` where nanobind does (to read an argument, to make a
+// result).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,7 +15,7 @@ namespace sparsecrf::bindings {
 
 // From now on, where C++ would end the process because a thread that the interpreter ends met a function that lets no
 // exception pass, that thread sleeps instead.
-void sleep_instead_of_terminating() noexcept;
+void sleep_instead_of_terminating();
 
 // While it lives, other Python threads run.
 class WithoutGil {

@@ -1,11 +1,12 @@
-// Loops whose items add to common sums. The bits of a sum depend on the order of its terms, so whatever is added is added
-// in the order of the items; everything else about an item is done at any time. A thread keeps an item to its end: what
-// it has computed is in the cache of its core.
+// Loops whose items add to common sums. The bits of a sum depend on the order of its terms, so whatever is added is
+// added in the order of the items; everything else about an item is done at any time. A thread keeps an item to its end:
+// what it has computed is in the cache of its core.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 
 #include "core/base/thread_pool.hpp"
 
@@ -25,6 +26,7 @@ namespace sparsecrf {
 #if defined(SPARSECRF_ONE_THREAD)
 
 struct Turns {
+    static constexpr std::size_t kMostSteps = 64;
     bool wait(std::size_t, std::int64_t) { return true; }
     void done(std::size_t, std::int64_t) {}
 };
@@ -81,6 +83,7 @@ class Turn {
     template <class F>
     void operator()(F f) {
         if (turns_ == nullptr) return f();
+        if (step_ == Turns::kMostSteps) throw std::logic_error("Turn: too many steps");
         if (turns_->wait(step_, item_)) f();
         turns_->done(step_++, item_);
     }

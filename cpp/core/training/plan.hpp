@@ -1,8 +1,8 @@
 // What a pass over a labelled corpus visits: items, cut into blocks, with the inverse indices of each block.
 //
-// A block's sequences are run first (in parallel over items), then its expectations are summed attribute by attribute
-// (in parallel over attributes), always in the order of the positions. No sum depends on the number of threads, and
-// there is one gradient, not one per thread.
+// One thread has a block: it runs its sequences, then adds to the sums in steps, each after the same step of the block
+// before. So terms are added in the order of the positions, no sum depends on the number of threads, and there is one
+// gradient, not one per thread.
 #pragma once
 
 #include <cstdint>

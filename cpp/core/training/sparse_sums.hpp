@@ -47,7 +47,7 @@ class SparseSums {
         std::vector<std::uint32_t> touched;
         std::vector<Entry> merged;
     };
-    // Adds factor[k] * p of position at[k] to row r; rows in parallel, each always in the order of the positions.
+    // Adds factor[k] * p of position at[k] to row r, which is done in the order of the positions.
     void add(std::size_t r, std::span<const std::uint32_t> at, std::span<const double> factor, const Likely& likely,
              int n_cells, Scratch& scratch);
 
