@@ -34,8 +34,9 @@ _DECAY = 0.3  # of the step size in an epoch: 0.1 is better on CoNLL-2000, 1 on 
 _SAMPLE = 1000  # sequences on which a first step size is tried
 _MOST_PASSES = 10  # over a sample that is smaller
 _FIRST_EXPONENT, _EXPONENTS = -6, 60  # of the powers of two that are tried: the first, the largest
-# A step size is clearly worse than the best if its objective is so many times as large: nothing beyond it is tried. Steps
-# that are far too large lead to weights with which inference takes the log domain, with many labels 30 times as long.
+# A step size is clearly worse than the best if its objective is so many times as large: nothing beyond it is tried.
+# Steps that are far too large lead to weights with which inference takes the log domain, 30 times as long with many
+# labels.
 _CLEARLY = 1.1
 _WARM_EPOCHS, _WARM_EPOCHS_L2, _WARM_SAMPLE, _WARM_DECAY = 2, 3, 250, 1.0
 _WARM_AT_ONCE = (
