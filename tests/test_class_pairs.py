@@ -14,7 +14,10 @@ from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.shards import Shards
+from sparsecrf.shards.oracle import Known
 from sparsecrf.training.data import TrainingData
+from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
 
 LABELS = ["N|s", "V|s", "N|p", "A", "V|p", "D|s", "N|N"]
 PARTS = LabelParts.of(LABELS, "|", classes=True)
@@ -339,5 +342,30 @@ def test_expectations_under_uniform_labels():
     assert_allclose(data.uniform(features.numbers), g + oracle.counts(features), atol=1e-9)
 
 
-def test_parts_with_classes_are_sent_to_no_other_process():
-    assert pickle.loads(pickle.dumps(PARTS)) == PARTS
+@pytest.mark.parametrize("options", KINDS[:3])
+def test_residual_at_the_start(options):
+    """It is that of the whole space at w = 0, pairs of classes included, those observed and those not."""
+    for seed in range(3):
+        both = Both(seed, **options)
+        _, g = both.oracle.loss_grad(both.features, np.zeros(len(both.features)))
+        for rho1 in (0.0, 0.05, 0.4, 1.5):
+            found = Objective(both.corpus, ElasticNet(rho1, 0.1), parts=PARTS).start_residual()
+            assert_allclose(found, np.maximum(np.abs(g) - rho1, 0).sum(), rtol=1e-9)
+
+
+def test_features_with_classes_are_sent_to_another_process():
+    both = Both(3, bigrams="all")
+    again = pickle.loads(pickle.dumps(Known.of(both.features))).features
+    assert again.n_class == both.features.n_class > 0
+    assert_array_equal(again.numbers, both.features.numbers)
+    assert again.parts.class_cells == [*PARTS.class_cells]
+    assert again.parts.class_of == PARTS.core.class_of
+    assert_allclose(both.oracle.loss(again, both.w), both.oracle.loss(both.features, both.w), rtol=1e-15)
+
+
+def test_features_with_parts_alone_are_sent_without_classes():
+    corpus, _ = corpus_of(3)
+    features = _core.FeatureSet.all_virtual(corpus, LabelParts(*PARTS[:2]).core)
+    again = pickle.loads(pickle.dumps(Known.of(features))).features
+    assert_array_equal(again.numbers, features.numbers)
+    assert again.parts.class_cells == []

@@ -10,6 +10,7 @@ its first part, is a class of its own. Pair features are then of two labels, (x,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -83,6 +84,12 @@ class LabelParts(NamedTuple):
     def class_cells(self) -> tuple[int, ...]:
         """The classes, ascending."""
         return tuple(sorted({*self.classes}))
+
+    @property
+    def class_sizes(self) -> list[int]:
+        """How many labels each of them has."""
+        counts = Counter(self.classes)
+        return [counts[cell] for cell in self.class_cells]
 
     def n_class_pairs(self, start: bool) -> int:
         """How many pairs of classes have features: all but those of two classes of one label each. `start`: with

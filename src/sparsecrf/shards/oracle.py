@@ -46,7 +46,7 @@ class Known:
         self._numbers: tuple[int, int, Numbers] | None = (n_labels, n_attributes, _aligned(numbers))
         # With the last numbers, in their order.
         self._ngrams = None if ngrams is None else Ngrams(*map(_aligned, ngrams))
-        # Of labels: how many, and rows.
+        # Of labels: how many, rows, and the class of each label if there are any.
         self._parts = None if parts is None else (parts[0], *map(_aligned, parts[1:]))
         self._features: FeatureSet | None = None
 
@@ -86,12 +86,14 @@ def _aligned(array: Any) -> Any:
 
 
 def _sent(parts: LabelParts | None) -> tuple[Any, ...] | None:
-    """What `Known` makes parts of labels from; classes need none of it, as they are for data in one shard."""
+    """What `Known` makes parts of labels from, and their classes if they have any."""
     if parts is None:
         return None
     rows = [parts.of(y) for y in range(parts.n_labels)]
     ptr = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    return parts.n_parts, ptr, np.array([j for row in rows for j in row], dtype=np.int32)
+    sent = parts.n_parts, ptr, np.array([j for row in rows for j in row], dtype=np.int32)
+    cells = parts.class_cells
+    return (*sent, np.array(cells, dtype=np.int32)[parts.class_of]) if cells else sent
 
 
 # ---- Questions

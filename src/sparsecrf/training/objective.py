@@ -15,12 +15,14 @@ made smaller: to the observed features, or to a list of them; everything is then
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sparsecrf._core import Corpus, InputError
+from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.shards import Shards
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, union
@@ -193,14 +195,28 @@ class Objective:
         data, n_labels = self.prepared, self.data.n_labels
         if data.allowed is not None:
             return self._excess(data.uniform(data.allowed) - data.counts(data.allowed))
+        unigram, start, inner = self._oracle.masses()
         whole = 0.0
-        for mass, cells in zip(self._oracle.masses(), (n_labels, n_labels, n_labels**2), strict=True):
+        for mass, cells in ((unigram, n_labels), (start, n_labels), (inner, n_labels**2)):
             whole += cells * self._excess(mass / cells)
         for size in [] if data.parts is None else data.parts.sizes:
-            whole += self._excess(self._oracle.masses()[0] * (size / n_labels))
+            whole += self._excess(unigram * (size / n_labels))
+        if data.parts is not None and data.parts.classes:
+            whole += self._class_residual(data.parts, start, inner)
         # Observed features: |E - C| instead of E.
         expected = data.uniform(data.observed)
         return whole + self._excess(expected - data.observed_counts) - self._excess(expected)
+
+    def _class_residual(self, parts: LabelParts, start: Floats, inner: Floats) -> float:
+        """The same of pairs of classes: E = n m mass/Y^2 for classes of n and m labels, n mass/Y after the start.
+        Classes of one label each have no features. Pairs of the same n m are taken together."""
+        n_labels, sizes = self.data.n_labels, parts.class_sizes
+        pairs = [n * m for n in sizes for m in sizes if n * m > 1]
+        whole = 0.0
+        for mass, cells, found in ((inner, n_labels**2, pairs), (start, n_labels, [n for n in sizes if n > 1])):
+            mass = mass[mass != 0]  # few attributes condition pairs
+            whole += sum(many * self._excess(mass * (size / cells)) for size, many in Counter(found).items())
+        return whole
 
     def _excess(self, g: Floats) -> float:
         return float(ElasticNet(self.penalty.rho1, self.penalty.rho2).excess(g).sum())
