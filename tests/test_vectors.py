@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sparsecrf import CRF, InputError
+from sparsecrf.encoding.vector_files import width_of
 from sparsecrf.encoding.vectors import WordVectors
 
 GLOVE = "dog 1.0 0.5\ncat 0.9 0.6\nruns -1 0\ndog 7 7\n"
@@ -50,6 +51,22 @@ def test_mistakes_in_files(tmp_path, text, message):
     (tmp_path / "f.txt").write_text(text)
     with pytest.raises(InputError, match=message):
         WordVectors.load(tmp_path / "f.txt")
+
+
+def test_width(tmp_path):
+    """By the first vector, wherever it stands; a first line that promises some is not enough."""
+    path = tmp_path / "f.txt"
+    for text in ("dog 1 2\n", "1 2\ndog 1 2\n", "\n \n\ndog 1 2\n", "1 2\n\n\ndog 1 2"):
+        path.write_text(text)
+        assert width_of(path) == WordVectors.load(path).width == 2
+    for text in ("", "\n\n", "1 99999999999\n", "1 99999999999\n\n"):
+        path.write_text(text)
+        with pytest.raises(InputError, match=r"f\.txt: expected lines with a word and its numbers, found none"):
+            width_of(path)
+    np.save(tmp_path / "none.npy", np.empty((0, 10**9), dtype=np.float32))
+    (tmp_path / "words").write_text("")
+    with pytest.raises(InputError, match=r"none\.npy: expected a row of numbers for each word, found none"):
+        width_of(tmp_path / "none.npy", tmp_path / "words")
 
 
 def test_mistakes(tmp_path):

@@ -70,6 +70,7 @@ def seeds() -> Iterator[tuple[str, str, bytes]]:
     yield "vectors", "glove", b"Ada 1 -0.5\nsaw .5 2e-1\n. . . 3 4\n"
     yield "vectors", "word2vec", b"2 3\nAda 1 2 3 \nsaw\t4 5 6\r\n"
     yield "vectors", "promises", b"99999999999 99999999999\nAda 1\n"
+    yield "vectors", "promises_only", b"1 99999999999\n"
     yield "corpus_file", "corpus", _corpus_file()
     yield "manifest", "manifest", _manifest()
     yield "crfsuite_model", "binary", _crfsuite_binary(["X", "Y"], ["w=a", "é"], [(0, 0, 1, 0.5), (1, 0, 1, -2.0)])

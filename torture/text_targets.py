@@ -57,11 +57,16 @@ def vectors(data: bytes) -> None:
     """Vectors of words as text: how wide they are, all of them, those of some words, and a model with them."""
     some = StringTable()
     some.intern("Ada")
+
+    def narrow(path: Path) -> None:
+        width = width_of(path)
+        assert width <= len(data), f"{width} numbers of a vector in {len(data)} bytes"
+
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "vectors.txt")
         path.write_bytes(data)
         all_or_refused(
-            lambda: width_of(path),
+            lambda: narrow(path),
             lambda: WordVectors.load(path, wanted=some),
             lambda: WordVectors.load(path, window=1).of([["Ada", "unheard"]]),
             lambda: CRF(vectors=WordVectors.load(path, window=1), max_iter=1).fit([["Ada", "saw"]], [["X", "O"]]),

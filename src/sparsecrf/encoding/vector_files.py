@@ -45,12 +45,15 @@ def width_of(path: Path, words: Path | None = None) -> int:
     """Numbers of a vector, by the first lines."""
     check_files(path, words)
     if is_npy(path):
-        return int(_matrix(path).shape[1])
+        matrix = _matrix(path)
+        if len(matrix) == 0:
+            raise InputError(f"{os.fspath(path)}: expected a row of numbers for each word, found none")
+        return int(matrix.shape[1])
     text = VectorText(os.fspath(path))
-    with open(path, "rb") as file:
-        for _ in range(2):  # word2vec's first line has no vector
-            text.add(file.readline(_LONGEST_LINE))
-    if text.width == 0:
+    with open(path, "rb") as file:  # up to a vector: what word2vec's first line promises may be wrong
+        while text.n_lines == 0 and (line := file.readline(_LONGEST_LINE)):
+            text.add(line)
+    if text.n_lines == 0:
         raise InputError(f"{os.fspath(path)}: expected lines with a word and its numbers, found none")
     return text.width
 
