@@ -1,10 +1,13 @@
 """Vectors of words from files, and a model with them."""
 
+import unicodedata
+
 import numpy as np
 import pytest
 
 from sparsecrf import CRF, InputError
-from sparsecrf.encoding.vector_files import width_of
+from sparsecrf._core import StringTable, VectorText
+from sparsecrf.encoding.vector_files import lowered, width_of
 from sparsecrf.encoding.vectors import WordVectors
 
 GLOVE = "dog 1.0 0.5\ncat 0.9 0.6\nruns -1 0\ndog 7 7\n"
@@ -92,3 +95,29 @@ def test_words_with_blanks(tmp_path):
     path.write_text("the 1 2\n. . . 3 4\n", encoding="utf-8")
     found = WordVectors.load(path)
     np.testing.assert_array_equal(found.values[found.place[". . ."]], [3.0, 4.0])
+
+
+def test_lower_case(tmp_path):
+    """Of words that are wanted, Python keeps the rows of an .npy file that the core looks up."""
+    wanted, words = StringTable(), ["οδοσ", "οδος", "i\u0307"]
+    for word in ("ΟΔΟΣ", "\u0130"):
+        wanted.intern(word)
+    np.save(tmp_path / "v.npy", [[1.0], [2.0], [3.0]])
+    (tmp_path / "words").write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
+    found = WordVectors.load(tmp_path / "v.npy", tmp_path / "words", wanted=wanted)
+    assert sorted(found.place) == ["i\u0307", "οδοσ"]
+    assert [found.core(None).row(word) for word in ("ΟΔΟΣ", "\u0130")] == [0, 1]
+
+
+def test_lower_case_of_characters():
+    """Every character, and Σ wherever it stands, as the core has it: it keeps the lines of wanted words."""
+    known = (chr(c) for c in range(0x110000) if unicodedata.ucd_3_2_0.category(chr(c)) != "Cn")  # to every Python
+    words = [c for c in known if lowered(c) != c] + ["ΟΔΟΣ", "ΣΑΣ Σ"]
+    wanted = StringTable()
+    for word in words:
+        wanted.intern(word)
+    text = VectorText("f", 0, wanted)
+    text.add("".join(f"{lowered(word)} 1\n" for word in words).encode())
+    kept, _ = text.take()
+    assert {kept[k] for k in range(len(kept))} == {lowered(word) for word in words}
+    assert len(words) > 800

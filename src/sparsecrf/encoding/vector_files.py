@@ -122,13 +122,18 @@ def _matrix(path: Path) -> NDArray[Any]:
     return matrix
 
 
+def lowered(word: str) -> str:
+    """The lower case that the core looks up: of each character by itself, as for a sigma that ends a word."""
+    return "".join(map(str.lower, word))
+
+
 def kept_rows(names: list[str], wanted: StringTable | None) -> tuple[list[int], StringTable]:
     """The numbers of words that are wanted, of equal ones the first; and these words."""
     table, kept = StringTable(), []
     of: set[str] | None = None
     if wanted is not None:
         of = {wanted[k] for k in range(len(wanted))}
-        of |= {word.lower() for word in of}
+        of |= {lowered(word) for word in of}
     for k, word in enumerate(names):
         if of is not None and word not in of:
             continue
