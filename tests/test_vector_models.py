@@ -229,6 +229,24 @@ def test_start_and_rare(program):
     assert "--cache: expected no vectors of words (--vectors, or of the model of --init), found some" in refused.err
 
 
+def test_scale_of_the_start(program):
+    """--init goes on with the scale of a model, whether vectors are given anew or not, unless another one is given."""
+    program.write(train_txt=TRAIN, glove_txt=GLOVE)
+
+    def scales(model, *options):
+        done = program("train", "train.txt", "-m", model, "--rho1", "0.02", *options)
+        assert done.status == 0, done.err
+        return Model.load(model).dense.scale
+
+    vectors = ("--vectors", "glove.txt")
+    one, three = scales("one", *vectors), scales("three", *vectors, "--vectors-scale", "3")
+    assert (one[3], three[3]) == (1.0, 3.0)
+    assert three == pytest.approx([3 * x for x in one])
+    assert scales("a", "--init", "three") == three
+    assert scales("b", "--init", "three", *vectors) == three
+    assert scales("c", "--init", "three", "--vectors-scale", "1") == one
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -257,6 +275,10 @@ def test_start_and_rare(program):
             "v.npy: expected 8 rows, one for each line of glove.txt, found 2",
         ),
         (["--vectors-window", "2"], "--vectors-window: expected --vectors with it, found none"),
+        (
+            ["--vectors-scale", "3"],
+            "--vectors-scale: expected --vectors with it, or a model of --init with vectors, found none",
+        ),
         (["--refer"], "--refer: expected --lexicon, --clusters, --classes or --vectors with it, found none"),
     ],
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.cli.files import total_bytes
 from sparsecrf.cli.options import Inputs
-from sparsecrf.cli.vectors import VectorsOfData, asked_vectors
+from sparsecrf.cli.vectors import VectorsOfData, asked_vectors, scale_of
 from sparsecrf.files.charset import UTF8
 from sparsecrf.model.charset import charset_for
 from sparsecrf.model.format import FORMAT
@@ -162,7 +162,7 @@ def read_labelled(inputs: Inputs, init: Model | None = None, *, min_count: int =
     began = time.perf_counter()
     how = manner_of(inputs, init)
     vocabulary = how.format.vocabulary(how.start, how.labels)
-    vectors = None if how.vectors is None else VectorsOfData(how.vectors)
+    vectors = None if how.vectors is None else VectorsOfData(how.vectors, scale_of(inputs, init))
     columns = range(0) if vectors is None else vectors.name_columns(vocabulary)
     words = None if vectors is None else vectors.words()
     with _reading(inputs, quiet) as advance:
@@ -184,7 +184,7 @@ def read_labelled(inputs: Inputs, init: Model | None = None, *, min_count: int =
             corpus, vocabulary = without_rare(corpus, vocabulary, min_count, columns)
         dev = _read_dev(inputs, how, vocabulary, encoded.template, encoded.n_columns, advance, words)
     if vectors is not None:
-        vectors.read(numbers, inputs.vectors_scale, quiet)
+        vectors.read(numbers, quiet)
         corpus = vectors.added(corpus, numbers, vocabulary)
         dev = None if dev is None else vectors.added(dev, dev.words, vocabulary)
     took = time.perf_counter() - began

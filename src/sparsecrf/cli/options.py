@@ -118,10 +118,11 @@ VectorsWindow: TypeAlias = Annotated[
     ),
 ]
 VectorsScale: TypeAlias = Annotated[
-    float,
+    float | None,
     typer.Option(
         rich_help_panel="Data",
-        help="--vectors are standardised and multiplied by this: their penalties are rho1 / X and rho2 / X^2.",
+        help="--vectors are standardised and multiplied by this: their penalties are rho1 / X and rho2 / X^2. Without "
+        "it 1, or as in the model of --init.",
         metavar="X",
     ),
 ]
@@ -280,7 +281,7 @@ class Inputs:
     vectors_words: VectorsWords = None
     vectors_column: VectorsColumn = 0
     vectors_window: VectorsWindow = 0
-    vectors_scale: VectorsScale = 1.0
+    vectors_scale: VectorsScale = None
     refer: Refer = False
     dev: DevFile = None
     start: Start = None

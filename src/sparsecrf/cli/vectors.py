@@ -29,7 +29,10 @@ def asked_vectors(inputs: Inputs, init: Model | None) -> VectorFile | WordVector
         for option, given in others.items():
             if given:
                 raise InputError(f"{option}: expected --vectors with it, found none")
-        return None if init is None else init.vectors
+        kept = None if init is None else init.vectors
+        if inputs.vectors_scale is not None and kept is None:
+            raise InputError("--vectors-scale: expected --vectors with it, or a model of --init with vectors, found none")
+        return kept
     from sparsecrf.encoding.vector_files import check_files
     from sparsecrf.encoding.vectors import VectorFile
 
@@ -40,11 +43,21 @@ def asked_vectors(inputs: Inputs, init: Model | None) -> VectorFile | WordVector
     return VectorFile(inputs.vectors, *how)
 
 
+def scale_of(inputs: Inputs, init: Model | None) -> float:
+    """What standardised columns are multiplied by: as asked for, else as in the model that training starts from."""
+    if inputs.vectors_scale is not None:
+        return inputs.vectors_scale
+    if init is None or init.vectors is None or init.dense is None:
+        return 1.0
+    return init.dense.scale[init.vectors.width]  # of the column of words without a vector, which has no deviation
+
+
 @dataclass
 class VectorsOfData:
     """Words of data that are being encoded, and their vectors, which are read when all words are known."""
 
     asked: VectorFile | WordVectors
+    scale: float = 1.0  #: the deviation that columns are to have
     seen: StringTable = field(default_factory=StringTable)  #: the words by number
     found: Looked | None = None
 
@@ -60,11 +73,11 @@ class VectorsOfData:
         name_columns(vocabulary.attributes, n)
         return range(n)
 
-    def read(self, words: NDArray[np.int32], scale: float, quiet: bool) -> None:
-        """Read the vectors. `words` of the training data, whose columns are to have mean 0 and deviation `scale`."""
+    def read(self, words: NDArray[np.int32], quiet: bool) -> None:
+        """Read the vectors. `words` of the training data, over which columns are standardised."""
         from sparsecrf.encoding.vectors import look_up
 
-        self.found = look_up(self.asked.read(self.seen), self.seen, words, True, scale)
+        self.found = look_up(self.asked.read(self.seen), self.seen, words, True, self.scale)
         have = f"{100 * self.found.covered:.1f} % of the tokens have a vector"
         say(f"vectors of {self.found.vectors.width} numbers; {have}", quiet=quiet)
 
