@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import pickle
 import random
 
@@ -291,6 +292,24 @@ def test_mistakes_before_training(program, options, message):
     assert message in " ".join(done.err.split())
     assert "m" not in program.files()
     assert "iteration" not in done.err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes with names")
+@pytest.mark.parametrize("command", [["train", "-m", "m"], ["path", "-o", "out"]])
+def test_files_that_are_read(program, command):
+    """Vectors are not written over, and a pipe that nobody writes to is not waited for."""
+    program.write(train_txt=TRAIN, glove_svg=GLOVE)
+    np.save("v.npy", np.ones((2, 3)))
+    npy = ("--vectors", "v.npy", "--vectors-words", "glove.svg")
+    for options in (("--vectors", "glove.svg"), npy):
+        done = program(*command, "train.txt", *options, "--plot", "glove.svg")
+        assert "glove.svg: expected a file of its own to write, found one that is read" in " ".join(done.err.split())
+    assert (program.directory / "glove.svg").read_text() == GLOVE
+    os.mkfifo("pipe")
+    for options in (("--vectors", "pipe"), ("--vectors", "v.npy", "--vectors-words", "pipe")):
+        done = program(*command, "train.txt", *options)
+        assert "vectors: expected the file pipe, found something else" in done.err
+    assert program(*command, "train.txt", "--vectors-words", "pipe").status == 1
 
 
 def test_mistakes_in_python(glove):

@@ -112,9 +112,10 @@ def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> N
         check_solver,
         check_writable,
     )
+    from sparsecrf.cli.vectors import vector_files
     from sparsecrf.plots import check_plot
 
-    files = [*inputs.data, inputs.dev, inputs.template]
+    files = [*inputs.data, inputs.dev, inputs.template, *vector_files(inputs)]
     check_readable(*files)
     check_solver(fitting.solver)
     check_penalty(fitting.penalty, fitting.solver)

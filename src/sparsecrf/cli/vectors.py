@@ -31,16 +31,27 @@ def asked_vectors(inputs: Inputs, init: Model | None) -> VectorFile | WordVector
                 raise InputError(f"{option}: expected --vectors with it, found none")
         kept = None if init is None else init.vectors
         if inputs.vectors_scale is not None and kept is None:
-            raise InputError("--vectors-scale: expected --vectors with it, or a model of --init with vectors, found none")
+            raise InputError(
+                "--vectors-scale: expected --vectors with it, or a model of --init with vectors, found none"
+            )
         return kept
-    from sparsecrf.encoding.vector_files import check_files
     from sparsecrf.encoding.vectors import VectorFile
+
+    vector_files(inputs)
+    how = (inputs.vectors_words, inputs.vectors_column, inputs.vectors_window, not inputs.refer)
+    return VectorFile(inputs.vectors, *how)
+
+
+def vector_files(inputs: Inputs) -> list[str | None]:
+    """The files of --vectors; raises for what is no file, since the end of a pipe would be waited for."""
+    if inputs.vectors is None:
+        return []
+    from sparsecrf.encoding.vector_files import check_files
 
     if inputs.vectors.endswith(".npy") and inputs.vectors_words is None:
         raise InputError(f"--vectors: expected --vectors-words with {inputs.vectors}, found none")
     check_files(inputs.vectors, inputs.vectors_words)
-    how = (inputs.vectors_words, inputs.vectors_column, inputs.vectors_window, not inputs.refer)
-    return VectorFile(inputs.vectors, *how)
+    return [inputs.vectors, inputs.vectors_words]
 
 
 def scale_of(inputs: Inputs, init: Model | None) -> float:
