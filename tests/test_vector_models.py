@@ -312,6 +312,16 @@ def test_files_that_are_read(program, command):
     assert program(*command, "train.txt", "--vectors-words", "pipe").status == 1
 
 
+@pytest.mark.parametrize("options", [{"dense_scale": 3.0}, {"standardize": False}, {}])
+def test_cross_validation_standardises_alike(glove, options):
+    """CRFCV has the same columns as CRF, and at the same rho1 the same model."""
+    found = CRFCV([0.02], vectors=glove, cv=2, **options).fit(X, Y)
+    expected = CRF(rho1=0.02, vectors=glove, **options).fit(X, Y)
+    assert found.model_.dense.to_json() == expected.model_.dense.to_json()
+    assert found.objective_ == pytest.approx(expected.objective_, rel=1e-6)
+    assert clone(found).get_params()["dense_scale"] == options.get("dense_scale", 1.0)
+
+
 def test_mistakes_in_python(glove):
     crf = CRF(vectors=glove, rho1=0.02).fit(X, Y)
     with pytest.raises(

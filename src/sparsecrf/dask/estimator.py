@@ -45,6 +45,7 @@ class DaskCRF(TrainingCRF):
     random_state = None  # no solver that works over shards has anything random
     features = None  # template=Template.preset(...) says it
     resources = None  # a template has its own
+    vectors, standardize, dense_scale = None, True, 1.0  # workers keep data that have no dense columns
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.presets import preset
 from sparsecrf.encoding.resources import Resource, checked
 from sparsecrf.encoding.template import Template, ngram_attributes
-from sparsecrf.encoding.vectors import given_vectors
+from sparsecrf.encoding.vectors import WordVectors, given_vectors
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.frames import Groups, by_groups, check_one_of
 from sparsecrf.estimators.labelled import Encoding, LabelledData, MakesTemplate
@@ -50,6 +50,9 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
     template: Template | str | os.PathLike[str] | None
     features: str | None
     resources: Iterable[Resource] | None
+    vectors: WordVectors | str | os.PathLike[str] | None
+    standardize: bool
+    dense_scale: float
     max_iter: int | None
     tol: float
     n_jobs: int | None
@@ -86,9 +89,9 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             template=template,
             bigrams=self.bigrams,
             start=self.start,
-            standardize=getattr(self, "standardize", True),
-            dense_scale=getattr(self, "dense_scale", 1.0),
-            vectors=given_vectors(getattr(self, "vectors", None)),
+            standardize=self.standardize,
+            dense_scale=self.dense_scale,
+            vectors=given_vectors(self.vectors),
         )
         return replace(made, frame_columns=names)
 

@@ -78,6 +78,8 @@ class CRFCV(BaseCRF):
         features: str | None = None,
         resources: Iterable[Resource] | None = None,
         vectors: WordVectors | str | os.PathLike[str] | None = None,
+        standardize: bool = True,
+        dense_scale: float = 1.0,
         n_rho: int | None = None,
         rho_min_ratio: float | None = None,
         cv: Any = None,
@@ -114,6 +116,8 @@ class CRFCV(BaseCRF):
         self.features = features
         self.resources = resources
         self.vectors = vectors
+        self.standardize = standardize
+        self.dense_scale = dense_scale
         self.bigrams = bigrams
         self.start = start
         self.observed_only = observed_only
