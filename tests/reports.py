@@ -3,6 +3,7 @@
 import numpy as np
 
 from sparsecrf import CRF, Model, Template, Vocabulary
+from sparsecrf.encoding.vectors import WordVectors
 
 SCRIPT = "<script>alert(1)</script>"
 HEBREW = "שלום"
@@ -74,8 +75,8 @@ def small_model():
     return Model(made.vocabulary, made.features, made.w, template=template, n_columns=2, training=TRAINING)
 
 
-def model_of_parts():
-    """A trained model whose labels have parts, with label n-grams."""
+def model_of_parts(**options):
+    """A trained model whose labels have parts; `options` are those of the estimator, label n-grams unless given."""
     words = {
         "dog": "NOUN|Number=Sing",
         "dogs": "NOUN|Number=Plur",
@@ -83,8 +84,15 @@ def model_of_parts():
         "run": "VERB|Number=Plur",
     }
     sentences = [["dog", "dog", "runs"], ["dogs", "dogs", "run"], ["dog", "runs"], ["dogs", "run"]] * 5
-    crf = CRF(rho1=0.01, label_parts="ud", order=3).fit(sentences, [[words[word] for word in s] for s in sentences])
-    return crf.model_
+    crf = CRF(rho1=0.01, label_parts="ud", **(options or {"order": 3}))
+    return crf.fit(sentences, [[words[word] for word in s] for s in sentences]).model_
+
+
+def model_with_vectors():
+    """A trained model that looks up the vectors of three words."""
+    vectors = WordVectors(["dog", "runs", "the"], np.eye(3)[:, :2])
+    crf = CRF(rho1=0.01, vectors=vectors)
+    return crf.fit([["the", "dog", "runs"], ["dog", "runs"]], [["D", "N", "V"], ["N", "V"]]).model_
 
 
 def large_model(n=100_000, Y=40):

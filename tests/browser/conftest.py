@@ -6,7 +6,7 @@ import shutil
 import pytest
 from playwright.sync_api import sync_playwright
 
-from reports import DATA, large_model, model_of_parts, small_model
+from reports import DATA, large_model, model_of_parts, model_with_vectors, small_model
 from sparsecrf import CRF
 from sparsecrf.report import make_report
 from test_ngram_models import sentences
@@ -41,7 +41,8 @@ def browser():
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory):
     """Addresses of pages by name: full (with data), bare (a model alone), large (100,000 weights), parts (labels with
-    parts, label n-grams), longer (strings of many labels)."""
+    parts, label n-grams), classes (label pairs of classes too, with every attribute), vectors (of words), longer
+    (strings of many labels)."""
     folder = tmp_path_factory.mktemp("reports")
     (folder / "test.txt").write_text(DATA, encoding="utf-8")
     bare = small_model()
@@ -51,6 +52,8 @@ def reports(tmp_path_factory):
         "bare": make_report(bare),
         "large": make_report(large_model()),
         "parts": make_report(model_of_parts()),
+        "classes": make_report(model_of_parts(class_pairs=True, bigrams="all")),
+        "vectors": make_report(model_with_vectors()),
         "longer": make_report(CRF(rho1=0.3, order=None).fit(*sentences()).model_),
     }
     for name, text in pages.items():

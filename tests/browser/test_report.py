@@ -1,5 +1,7 @@
 """The page of `sparsecrf report` in a browser: by mouse, by keyboard alone, on a phone, in the dark."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -135,6 +137,44 @@ def test_weights_of_parts_and_of_longer_label_strings(visit):
     before = {row[1] for row in cells(page)}
     assert "[start] NOUN|Number=Sing" in before
     assert "undefined" not in page.inner_text("body")
+
+
+def pairs_by_cell(page):
+    """(attribute, label) of the weights of label pairs in the table: their number and sum of sizes."""
+    page.select_option("#weight-kind", "bigram")
+    sums = {}
+    for attribute, _, label, weight in cells(page):
+        number, size = sums.get((attribute, label), (0, 0.0))
+        sums[attribute, label] = number + 1, size + abs(float(weight.replace(MINUS, "-")))
+    return sums
+
+
+def test_pairs_of_classes(visit):
+    """The map of label pairs has columns of classes, whose sums are those of the table of weights."""
+    page = visit("classes")
+    facts = page.locator("#facts dt").all_inner_texts()
+    assert facts.index("of which are of pairs of classes") == facts.index("Weights of label pairs") + 1
+    expected = pairs_by_cell(page)
+    page.check("input[name=map-kind][value=bigram]")
+    page.locator("#map summary").click()
+    expect(page.locator("#map li").first).to_be_visible()
+    found = {}
+    for text in page.locator("#map li").all_inner_texts():
+        attribute, label, size, number = re.fullmatch(
+            r"(.*) for (.*): Σ\|λ\| ([\d.]+) in (\d+) weights?, net .*", text
+        ).groups()
+        found[attribute, label] = int(number), float(size)
+    assert {label for _, label in found} >= {"NOUN", "VERB"}
+    assert found == {cell: pytest.approx(sums, abs=1e-3) for cell, sums in expected.items() if cell[0] != "[bias]"}
+    # Parts that are no classes have no column.
+    assert "NOUN" in (shown := page.locator("#map").inner_text().split())
+    assert "Number=Sing" not in shown
+
+
+def test_words_with_vectors(visit):
+    expect(visit("vectors").locator("#facts")).to_contain_text("Words with vectors")
+    expect(visit("vectors").locator("#facts")).to_contain_text("3, of 2 numbers each")
+    assert "Words with vectors" not in visit("parts").locator("#facts").inner_text()
 
 
 def test_sorting(visit):

@@ -43,7 +43,7 @@ function drawMap(weights) {
     return;
   }
   const place = new Map(chosen.map((x, r) => [x, r]));
-  const of = pairs ? data.labels : cells();
+  const of = cells(); // the second label of a pair may be a class, which is known by its part
   const n = of.length, sizes = new Float64Array(chosen.length * n), net = new Float64Array(chosen.length * n);
   const number = new Int32Array(chosen.length * n), sums = new Float64Array(n);
   for (let k = 0; k < W.length; k++) {
@@ -55,7 +55,7 @@ function drawMap(weights) {
     number[cell]++;
     sums[Y[k]] += Math.abs(W[k]);
   }
-  const columns = strongest(sums, MAP_COLUMNS);
+  const columns = strongest(sums, MAP_COLUMNS).filter((y) => !pairs || y < data.labels.length || sums[y] > 0);
   drawGrid($("map"), {
     label: pairs ? "Label pairs" : "Labels", corner: "attribute \\ label",
     rows: chosen.map((x) => data.names[x]), columns: columns.map((y) => of[y]), diverging: false,

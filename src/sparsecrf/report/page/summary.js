@@ -14,13 +14,16 @@ function showSummary() {
     ["Attributes with a weight", count(summary.attributes)],
     ["Weights of labels", count(summary.active_unigram)],
     ...(summary.active_part ? [["of which are of parts", count(summary.active_part)]] : []),
-    ...(summary.active_class_pair ? [["of pairs of classes of labels", count(summary.active_class_pair)]] : []),
     ["Weights of label pairs", count(summary.active_bigram)],
+    ...(summary.active_class_pair ? [["of which are of pairs of classes", count(summary.active_class_pair)]] : []),
     ...(summary.active_ngram ? [["Weights of longer strings", count(summary.active_ngram)]] : []),
+    ...(summary.vectors ? [["Words with vectors", vectors(...summary.vectors)]] : []),
     ["Start label", summary.start ? "yes" : "no"],
   ];
   $("facts").append(...[...own, ...data.facts].map(([what, value]) => fact(what, value)));
 }
+
+const vectors = (words, width) => `${count(words)}, of ${plural(width, "number")} each`;
 
 const fact = (what, value, more = null) =>
   el("div", {}, el("dt", {}, what), el("dd", {}, value, more === null ? null : el("small", {}, ` ${more}`)));
