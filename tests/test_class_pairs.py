@@ -332,6 +332,23 @@ def test_what_cannot_be_done_is_refused():
         PARTS._replace(classes=(3, *PARTS.classes[1:])).core  # noqa: B018
 
 
+def test_there_are_at_most_200_classes():
+    """Two labels share their first part, and every other one is a class of its own."""
+    for n in (200, 201):
+        labels = ["N|s", "N|p", *(f"L{k}" for k in range(n - 1))]
+        parts = LabelParts.of(labels, "|", classes=True)
+        vocabulary = Vocabulary()
+        for label in labels:
+            vocabulary.labels.intern(label)
+        corpus = vocabulary.encode([[["a"], ["b"]]], [["N|s", "L0"]], grow=True)
+        assert len(parts.class_cells) == n
+        if n == 200:
+            TrainingData(corpus, parts=parts)
+        else:
+            with pytest.raises(InputError, match="of labels: expected at most 200 classes, found 201: a class is the"):
+                TrainingData(corpus, parts=parts)
+
+
 def test_expectations_under_uniform_labels():
     """They are the gradient at zero plus the counts."""
     corpus, _ = corpus_of(7, bigrams="all", values=True)

@@ -17,6 +17,10 @@ from sparsecrf.shards.oracle import ShardedOracle
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, place_among, shared
 from sparsecrf.training.ngrams import NgramSpace
 
+#: Of labels, where pairs of classes have features: a pass keeps C^2 probabilities for each position of a block, at 200
+#: classes 80 MB in 256 positions for each thread.
+_MOST_CLASSES = 200
+
 
 class TrainingData:
     """A corpus, whole or in shards, with its oracle, its observed features and the space that a model chooses from."""
@@ -170,6 +174,11 @@ def _checked_parts(parts: LabelParts, data: Shards, whole: Corpus | None, featur
         raise InputError("parts: expected none with dense columns, which condition whole labels, found some")
     if parts.classes and len(data.workers) > 1:
         raise InputError(f"pairs of classes of labels: expected data in one shard, found {len(data.workers)}")
+    if (found := len(parts.class_cells)) > _MOST_CLASSES:
+        raise InputError(
+            f"pairs of classes of labels: expected at most {_MOST_CLASSES} classes, found {found}: a class is the "
+            "labels with the same first part, and a label that shares its first part with no other is one of its own"
+        )
     return parts
 
 
