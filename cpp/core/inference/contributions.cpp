@@ -55,13 +55,13 @@ std::vector<Contribution> contributions(const FeatureSet& features, std::span<co
             add(x, Contribution::kNone, sum);
         }
         for (const Attribute& x : corpus.bigram_attributes(corpus.offsets[i] + t)) {
-            const auto i = static_cast<std::uint32_t>(before), j = static_cast<std::uint32_t>(y);
-            double sum =
-                weight_of<std::uint32_t>(features.bigram_ptr, features.bigram_pair, lambda, x.id, pairs.pair(i, j));
+            const auto previous = static_cast<std::uint32_t>(before), label = static_cast<std::uint32_t>(y);
+            double sum = weight_of<std::uint32_t>(features.bigram_ptr, features.bigram_pair, lambda, x.id,
+                                                  pairs.pair(previous, label));
             if (features.n_class() > 0) {
                 sum += weight_of<std::uint32_t>(features.class_ptr, features.class_pair,
                                                 w.subspan(static_cast<std::size_t>(features.first_class())), x.id,
-                                                features.parts->class_pair(i, j));
+                                                features.parts->class_pair(previous, label));
             }
             add(x, before, sum);
         }

@@ -179,8 +179,8 @@ bool Potentials::gather_classes(const ListPool& lists, std::uint32_t list, Class
         const std::span<const std::uint32_t> row = features_->class_pairs_of(lists.id(k));
         if (row.empty()) continue;
         any = true;
-        const double* mu = w + features_->class_ptr[lists.id(k)];
-        for (std::size_t j = 0; j < row.size(); ++j) out.score[row[j]] += lists.value(k) * mu[j];
+        const double* kappa = w + features_->class_ptr[lists.id(k)];
+        for (std::size_t j = 0; j < row.size(); ++j) out.score[row[j]] += lists.value(k) * kappa[j];
     }
     return any;
 }

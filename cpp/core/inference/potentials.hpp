@@ -65,8 +65,8 @@ class Potentials {
     const Transition& transition_of_list(std::uint32_t list) const { return transitions_[list]; }
 
     bool has_rest(std::int64_t position) const { return corpus_.rest[position] != 0; }
-    // delta(y', y) = sum of lambda over the rest list of a position, with mu of their classes. With keep_zeros every pair
-    // of the feature set's rows is listed, otherwise only those with a non-zero weight.
+    // delta(y', y) = sum of lambda over the rest list of a position, with kappa of their classes. With keep_zeros every
+    // pair of the feature set's rows is listed, otherwise only those with a non-zero weight.
     void rest(std::int64_t position, Pairs pairs, bool keep_zeros, PairScores& out) const;
 
     // With `pairs`: those of a base list that have a feature, ascending.
@@ -89,7 +89,8 @@ class Potentials {
     // The sums of a list's pairs, then zeros up to a multiple of kLanes.
     const double* sum_pairs(std::uint32_t list, Scratch& scratch) const;
     void gather(const ListPool& lists, std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
-    // mu(c', c) = sum of the weights of a list's attributes; false: none of them has a feature of classes, mu is 0.
+    // kappa(c', c) = sum of the weights of a list's attributes; false: none of them has a feature of classes, so that
+    // it is 0.
     bool gather_classes(const ListPool& lists, std::uint32_t list, ClassScores& out) const;
 
     const Corpus& corpus_;

@@ -29,9 +29,9 @@ void Transition::fill_scores(double* out) const {
         double* row = out + static_cast<std::size_t>(i) * stride_;
         std::fill_n(row, n_labels_, 0.0);
         if (classes_ != nullptr) {
-            const double* mu = class_score_.data() + class_cell(static_cast<std::size_t>(i), 0) -
-                               classes_->class_of(0);  // of the class of i
-            for (int y = 0; y < n_labels_; ++y) row[y] = mu[classes_->class_of(static_cast<std::size_t>(y))];
+            const double* kappa = class_score_.data() + class_cell(static_cast<std::size_t>(i), 0) -
+                                  classes_->class_of(0);  // of the class of i
+            for (int y = 0; y < n_labels_; ++y) row[y] = kappa[classes_->class_of(static_cast<std::size_t>(y))];
         }
         std::fill(row + n_labels_, row + stride_, -kInfinity);
     }
@@ -265,7 +265,7 @@ double Transition::row_sum(const double* v, int previous) const {
 }
 
 // The paper's sparse Viterbi step. Over the complement of A(y) the score is epsilon itself, or with classes of labels
-// epsilon(y') + mu(c(y'), c(y)), the same for all labels y of a class.
+// epsilon(y') + kappa(c(y'), c(y)), the same for all labels y of a class.
 void Transition::best(const double* epsilon, double* best, std::vector<int>& order) const {
     need(State::assigned, "best");
     if (dense_) return kernels().maxplus(epsilon, lambda_.data(), n_labels_, stride_, best);

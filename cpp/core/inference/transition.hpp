@@ -1,9 +1,10 @@
 // The matrix of one bigram list: E(y', y) = exp(lambda(y', y)), M = E - 1, as sparse rows and columns or as dense
 // arrays, whichever is cheaper.
 //
-// Where labels have classes (label_parts.hpp) and these have scores mu(c', c), the score of a pair of labels is
-// mu(c(y'), c(y)) + lambda(y', y), and M = E - D, with D = exp(mu) what a pair without lambda has. A sparse product with E
-// is then one with D, which costs a sum over the labels of each class and C^2 multiply-adds, and one with M.
+// Where labels have classes (label_parts.hpp) and these have scores kappa(c', c), the score of a pair of labels is
+// kappa(c(y'), c(y)) + lambda(y', y), and M = E - D, with D = exp(kappa) what a pair without lambda has. A sparse
+// product with E is then one with D, which costs a sum over the labels of each class and C^2 multiply-adds, and one
+// with M.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ struct PairScores {
 // Scores of all pairs of classes of labels.
 struct ClassScores {
     const LabelParts* parts = nullptr;
-    std::vector<double> score;  // [C + 1, C] mu(c', c), the last row for the start
+    std::vector<double> score;  // [C + 1, C] kappa(c', c), the last row for the start
 
     double of(std::uint32_t previous, std::uint32_t y) const { return score[parts->class_pair(previous, y)]; }
 };
@@ -109,7 +110,7 @@ class Transition {
     }
     [[noreturn]] void report_stale(State needed, const char* method) const;
 
-    // D(y', y) and mu(c(y'), c(y)): of pairs without a score of their own.
+    // D(y', y) and kappa(c(y'), c(y)): of pairs without a score of their own.
     double plain_weight(std::size_t previous, std::size_t y) const {
         return classes_ == nullptr ? 1.0 : class_weight_[class_cell(previous, y)];
     }
@@ -140,7 +141,7 @@ class Transition {
 
     // Classes of labels; null: none.
     const LabelParts* classes_ = nullptr;
-    std::vector<double> class_score_, class_weight_;  // [C, C] mu, D
+    std::vector<double> class_score_, class_weight_;  // [C, C] kappa, D
     std::vector<double> plain_;                       // D of each entry of scores_, or empty: 1
     // For class_sums: M of each entry of scores_, and the rows that have entries.
     struct Row {

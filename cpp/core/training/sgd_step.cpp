@@ -174,7 +174,7 @@ void SgdStep::subtract_rest(std::size_t share, const SgdSequence& of, std::int64
     }
 }
 
-// mu[x, c', c] -= eta v { sum_items weight p_t(c', c) - count [(c', c) = classes of the labels at t] }
+// kappa[x, c', c] -= eta v { sum_items weight p_t(c', c) - count [(c', c) = classes of the labels at t] }
 void SgdStep::subtract_classes(std::size_t share, const SgdSequence& of, std::int64_t t, double eta) {
     const LabelPairs pairs = features_.parts->class_pairs();
     const double* d = of.classes.data() + static_cast<std::size_t>(t) * pairs.n_inner();
