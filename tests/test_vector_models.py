@@ -262,7 +262,8 @@ def test_scale_of_the_start(program):
         (["--vectors", "binary.txt"], "must be saved as text"),
         (
             ["--vectors", "glove.txt", "--vectors-column", "1"],
-            "expected the words that have vectors in column 1 (counted from 0), found 1 column",
+            "train.txt, line 1: expected the words that have vectors in column 1 (counted from 0), found 1 column of "
+            "observations",
         ),
         (["--vectors", "glove.txt", "--cache", "folder"], "--cache: expected no vectors of words"),
         (["--vectors", "glove.txt", "--encoding", "bytes"], "--vectors: expected text, whose words can be looked up"),
@@ -320,6 +321,19 @@ def test_cross_validation_standardises_alike(glove, options):
     assert found.model_.dense.to_json() == expected.model_.dense.to_json()
     assert found.objective_ == pytest.approx(expected.objective_, rel=1e-6)
     assert clone(found).get_params()["dense_scale"] == options.get("dense_scale", 1.0)
+
+
+def test_missing_column_of_words(program):
+    """Said of the file and the line, also by a model that takes any number of columns."""
+    program.write(glove_txt=GLOVE, lines="U:%x[0,0]\nB\n", new_txt="\n\ndog\nbarks\n")
+    program.write(train_txt="a dog N\na barks more V\n")
+    options = ("--template", "lines", "--ragged", "--vectors", "glove.txt", "--vectors-column", "1", "--rho1", "0.02")
+    done = program("train", "train.txt", "-m", "m", *options)
+    assert done.status == 0, done.err
+    done = program("label", "-m", "m", "new.txt")
+    assert done.status == 1
+    expected = "new.txt, line 3: expected the words that have vectors in column 1 (counted from 0), found 1 column of"
+    assert expected in " ".join(done.err.split())
 
 
 def test_mistakes_in_python(glove):

@@ -199,8 +199,11 @@ void bind_text_encoder(nb::module_& m) {
                 reader.open(view);
                 Rows rows;
                 while (reader.next(rows)) {
-                    lines.check_is_text(rows, reader.where(rows.first_line));
-                    lines.check_columns(rows.n_columns - (labelled ? 1 : 0), reader.where(rows.first_line));
+                    const std::string where = reader.where(rows.first_line);
+                    const std::int64_t n_observed = rows.n_columns - (labelled ? 1 : 0);
+                    lines.check_is_text(rows, where);
+                    lines.check_columns(n_observed, where);
+                    encoder.check_word_column(n_observed, where);
                     encoder.add(rows, lines, labelled);
                 }
                 return reader.n_columns();

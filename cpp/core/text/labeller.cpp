@@ -110,7 +110,9 @@ Labeller::Batch Labeller::read(std::string_view piece, const std::string& source
         reader.open(piece);
         Rows rows;
         while (reader.next(rows)) {
-            const bool labelled = check(rows, options, reader.where(rows.first_line));
+            const std::string where = reader.where(rows.first_line);
+            const bool labelled = check(rows, options, where);
+            encoder.check_word_column(rows.n_columns - (labelled ? 1 : 0), where);
             encoder.add(rows, *lines_, labelled);
             batch.first_line.push_back(rows.first_line);
             batch.lines.insert(batch.lines.end(), rows.lines.begin(), rows.lines.end());

@@ -11,13 +11,17 @@ std::int64_t SequenceEncoder::n_needed(const Template& lines) const {
     return std::max(lines.n_columns(), wants_words() ? options_.words.column() + 1 : 0);
 }
 
+void SequenceEncoder::check_word_column(std::int64_t n_observed, const std::string& where) const {
+    const std::int64_t column = options_.words.column();
+    if (!wants_words() || column < n_observed) return;
+    throw InputError(message(where, ": expected the words that have vectors in column ", column,
+                             " (counted from 0), found ", n_observed, n_observed == 1 ? " column" : " columns",
+                             " of observations"));
+}
+
 void SequenceEncoder::read_words(const Rows& rows, std::int64_t n_observed) {
     const std::int64_t column = options_.words.column();
-    if (rows.length > 0 && column >= n_observed) {
-        throw InputError(message("sequence ", builder_.n_seen(), ": expected the words that have vectors in column ",
-                                 column, " (counted from 0), found ", n_observed,
-                                 n_observed == 1 ? " column" : " columns"));
-    }
+    if (rows.length > 0) check_word_column(n_observed, message("sequence ", builder_.n_seen()));
     words_here_.clear();
     for (std::int64_t t = 0; t < rows.length; ++t) {
         const TextHash& hash = rows.hashes[static_cast<std::size_t>(t * rows.n_columns + column)];

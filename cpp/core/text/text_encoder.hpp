@@ -36,6 +36,10 @@ class TextEncoder {
     std::int64_t n_tokens() const { return sequences_.builder().n_tokens(); }
     // Columns of observations that rows must have.
     std::int64_t n_needed(const Template& lines) const { return sequences_.n_needed(lines); }
+    // As of SequenceEncoder.
+    void check_word_column(std::int64_t n_observed, const std::string& where) const {
+        sequences_.check_word_column(n_observed, where);
+    }
     // The corpus of what was added since the last one.
     Corpus build() { return sequences_.build(labels_.size()); }
 
