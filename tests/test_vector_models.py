@@ -41,6 +41,11 @@ def twin(sentences, window=0, scale=1.0):
     return made
 
 
+def test_a_window_is_no_wider_than_sentences_are(glove):
+    with pytest.raises(InputError, match="vectors, window: expected at most 10 words, found 11"):
+        WordVectors.load(glove, window=11)
+
+
 @pytest.mark.parametrize("window", [0, 1, 2])
 def test_the_same_as_dense(glove, window):
     """Looked up by the model, or given as matrices that NumPy made."""

@@ -41,8 +41,8 @@ Result<std::int32_t, 1> bigram_attributes(const FeatureSet& features) {
     return copy<std::int32_t>(out);
 }
 
-// A side of every pair: y' or y of a pair of labels; of one of classes the cell of the class, whose parts come after the
-// start label if it is the previous one.
+// A side of every pair: y' or y of a pair of labels; of one of classes the cell of the class, whose parts come after
+// the start label if it is the previous one.
 Result<std::int32_t, 1> side_of_each(const FeatureSet& features, bool previous) {
     const LabelPairs pairs = features.numbering().pairs;
     std::vector<std::int32_t> out;

@@ -1,10 +1,10 @@
 // The interpreter's lock (GIL) around the core's work.
 //
-// At the end of the interpreter a thread that asks for the GIL does not get it. Until Python 3.13 the thread is ended by
-// pthread_exit, which unwinds its stack, and that aborts the process where it meets a destructor or a catch-all handler
-// of C++. Here such a thread sleeps until the process is gone, as all do from Python 3.14 on: `in_python` catches it
-// where our code calls Python, and `sleep_instead_of_terminating` where nanobind does (to read an argument, to make a
-// result).
+// At the end of the interpreter a thread that asks for the GIL does not get it. Until Python 3.13 the thread is ended
+// by pthread_exit, which unwinds its stack, and that aborts the process where it meets a destructor or a catch-all
+// handler of C++. Here such a thread sleeps until the process is gone, as all do from Python 3.14 on: `in_python`
+// catches it where our code calls Python, and `sleep_instead_of_terminating` where nanobind does (to read an argument,
+// to make a result).
 #pragma once
 
 #include <nanobind/nanobind.h>

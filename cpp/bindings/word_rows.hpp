@@ -13,7 +13,8 @@
 
 namespace sparsecrf::bindings {
 
-// None: no words; (StringTable, column): words of this column get a number as they come; WordVectors: the rows of theirs.
+// None: no words; (StringTable, column): words of this column get a number as they come; WordVectors: the rows of
+// theirs.
 inline WordRows word_rows(nanobind::handle words) {
     namespace nb = nanobind;
     if (words.is_none()) return {};

@@ -38,8 +38,8 @@ inline void in_pieces(std::string_view text, const ColumnOptions& options) {
 
 inline void columns(std::string_view text) { in_pieces(text, {}); }
 
-// Column files as the bits of the first byte say: 1 any bytes, 2 ragged, 4 labels are given, 8 functions of words, 16 and
-// 32 how many columns are needed. Read; encoded; labelled by a model.
+// Column files as the bits of the first byte say: 1 any bytes, 2 ragged, 4 labels are given, 8 functions of words, 16
+// and 32 how many columns are needed. Read; encoded; labelled by a model.
 inline void column_options(std::string_view text) {
     static const World world(20), world_of_functions(20, kFunctions);
     const unsigned bits = text.empty() ? 0 : static_cast<unsigned char>(text[0]);

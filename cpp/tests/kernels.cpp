@@ -1,5 +1,5 @@
-// Every kernel of every instruction set on made-up numbers: all give the same bits. Prints a digest of these bits, which
-// is also the same for every compiler, processor and system: `make wheels` compares them.
+// Every kernel of every instruction set on made-up numbers: all give the same bits. Prints a digest of these bits,
+// which is also the same for every compiler, processor and system: `make wheels` compares them.
 #include "core/simd/kernels.hpp"
 
 #include <algorithm>

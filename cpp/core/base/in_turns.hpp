@@ -1,6 +1,6 @@
 // Loops whose items add to common sums. The bits of a sum depend on the order of its terms, so whatever is added is
-// added in the order of the items; everything else about an item is done at any time. A thread keeps an item to its end:
-// what it has computed is in the cache of its core.
+// added in the order of the items; everything else about an item is done at any time. A thread keeps an item to its
+// end: what it has computed is in the cache of its core.
 #pragma once
 
 #include <algorithm>

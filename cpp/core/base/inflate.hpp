@@ -7,8 +7,8 @@
 
 namespace sparsecrf {
 
-// The content again. Throws InputError for what is no whole zlib stream with the right checksum at its end, and for more
-// than `most` bytes.
+// The content again. Throws InputError for what is no whole zlib stream with the right checksum at its end, and for
+// more than `most` bytes.
 std::string inflate(std::string_view packed, std::size_t most);
 
 // The bytes that the text stands for. Throws InputError unless it is base64 with its padding.

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-// libc++ reads and writes doubles since its version 20 but does not say so; on macOS the system's library decides, which
-// may be older than the compiler's.
+// libc++ reads and writes doubles since its version 20 but does not say so; on macOS the system's library decides,
+// which may be older than the compiler's.
 #if defined(__cpp_lib_to_chars) || (defined(_LIBCPP_VERSION) && _LIBCPP_VERSION >= 200000 && !defined(__APPLE__))
 #define SPARSECRF_CHARCONV
 #elif defined(__APPLE__)

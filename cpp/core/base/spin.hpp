@@ -1,7 +1,7 @@
-// Waiting for another thread without going to sleep. To wake a thread takes 5 to 50 us, as long as many a loop: a thread
-// that waits looks again and again for a moment (kSpin) before it sleeps. That helps as long as nobody else wants the
-// core. A thread that spins and finds that it did not run for kInterrupted shares its core with others: then no thread
-// spins for the next kBusy, since spinning would use up the time that the system grants this program.
+// Waiting for another thread without going to sleep. To wake a thread takes 5 to 50 us, as long as many a loop: a
+// thread that waits looks again and again for a moment (kSpin) before it sleeps. That helps as long as nobody else
+// wants the core. A thread that spins and finds that it did not run for kInterrupted shares its core with others: then
+// no thread spins for the next kBusy, since spinning would use up the time that the system grants this program.
 #pragma once
 
 #include <atomic>

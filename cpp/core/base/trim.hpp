@@ -9,8 +9,8 @@
 
 namespace sparsecrf {
 
-// glibc keeps freed memory for later unless it lies at the end of the heap. After large tables are gone, that can be most
-// of what a process holds. Takes milliseconds: for moments that are rare.
+// glibc keeps freed memory for later unless it lies at the end of the heap. After large tables are gone, that can be
+// most of what a process holds. Takes milliseconds: for moments that are rare.
 inline void trim_heap() {
 #if defined(__GLIBC__)
     malloc_trim(0);

@@ -17,8 +17,8 @@
 
 namespace sparsecrf {
 
-// In bytes: what the machine has, or what a limit leaves (`ulimit -v`, that of a container). The largest number where that
-// is not known.
+// In bytes: what the machine has, or what a limit leaves (`ulimit -v`, that of a container). The largest number where
+// that is not known.
 inline std::uint64_t usable_memory() {
     std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max();
 #if defined(_WIN32)

@@ -1,6 +1,6 @@
-// A set of features, in canonical order: unigram (x, y), then bigram (x, y', y), then those of pairs of classes of labels
-// (x, c', c), each lexicographic, then label n-grams (x, y_1 .. y_k), k >= 3, in the order of their table. A weight vector
-// is an array aligned with it.
+// A set of features, in canonical order: unigram (x, y), then bigram (x, y', y), then those of pairs of classes of
+// labels (x, c', c), each lexicographic, then label n-grams (x, y_1 .. y_k), k >= 3, in the order of their table. A
+// weight vector is an array aligned with it.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,8 @@ struct FeatureSet {
     // those that stand there with the value 0 only.
     static FeatureSet observed(const Corpus& corpus, std::shared_ptr<const LabelParts> parts = nullptr,
                                bool zeros = false);
-    // Every label and part of every unigram attribute that occurs, every pair (start included) of labels and of classes of
-    // every bigram attribute.
+    // Every label and part of every unigram attribute that occurs, every pair (start included) of labels and of classes
+    // of every bigram attribute.
     static FeatureSet all_virtual(const Corpus& corpus, std::shared_ptr<const LabelParts> parts = nullptr);
 
     std::int64_t n_unigram() const { return static_cast<std::int64_t>(unigram_label.size()); }

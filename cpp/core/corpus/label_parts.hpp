@@ -7,8 +7,8 @@
 //
 // There may also be classes of labels, a partition: each label is in the class of one of its parts (in that of `NOUN`,
 // say), or makes one of its own. A bigram feature is then of two labels or of two classes, (x, c', c), and the pairs of
-// classes are numbered like those of labels (numbering.hpp), C being the start. Two classes of one label each would be a
-// pair of labels again: that pair of classes has no features.
+// classes are numbered like those of labels (numbering.hpp), C being the start. Two classes of one label each would be
+// a pair of labels again: that pair of classes has no features.
 #pragma once
 
 #include <cstdint>

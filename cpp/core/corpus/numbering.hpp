@@ -6,8 +6,9 @@
 //     bigram (x, y', y):   X Y + x (Y + 1) Y + (y' Y + y)    from X Y
 //     n-gram (x, y_1 .. y_k), k >= 3: X Y + X (Y + 1) Y + its place in the table of n-grams (label_strings.hpp)
 // The first two kinds are ranges of numbers with a fixed number of cells per attribute. Where labels have P parts
-// (label_parts.hpp), a unigram row has Y + P cells: unigram (x, y) is x (Y + P) + y, part j takes the place of y = Y + j,
-// and the others follow. Where labels have C classes, features of their pairs (x, c', c) stand between bigrams and n-grams:
+// (label_parts.hpp), a unigram row has Y + P cells: unigram (x, y) is x (Y + P) + y, part j takes the place of y = Y +
+// j, and the others follow. Where labels have C classes, features of their pairs (x, c', c) stand between bigrams and
+// n-grams:
 //     x (C + 1) C + (c' C + c)                               after the last bigram
 #pragma once
 

@@ -26,8 +26,8 @@ void column_scores(const Potentials& potentials, const Lattice& lattice, std::in
     }
 }
 
-// Calls add(t, term) for each term of score_t(y_{t-1}, y_t), t over the positions of sequence i: the unigram scores, the
-// base list's pair, that of the rest list and the label n-grams, if there are any. labels: [P] of the whole corpus.
+// Calls add(t, term) for each term of score_t(y_{t-1}, y_t), t over the positions of sequence i: the unigram scores,
+// the base list's pair, that of the rest list and the label n-grams, if there are any. labels: [P] of the whole corpus.
 template <class Add>
 void add_scores(const Potentials& potentials, std::int64_t i, const std::int32_t* labels, Add add) {
     const Corpus& corpus = potentials.corpus();

@@ -40,7 +40,8 @@ struct RestPairs {
 };
 
 // What label n-grams of at least three labels add to a sequence. Position t has the cells [ptr[t], ptr[t + 1]) of each
-// kind: nodes and pairs of its place, the histories after it, and arcs (in the linear domain those that are not leaves).
+// kind: nodes and pairs of its place, the histories after it, and arcs (in the linear domain those that are not
+// leaves).
 struct NgramLattice {
     std::vector<const NgramPlace*> place;  // [T] null: n-grams do not matter there; empty: nowhere
     std::vector<std::int64_t> arc_ptr, node_ptr, pair_ptr, history_ptr;

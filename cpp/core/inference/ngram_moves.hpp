@@ -65,8 +65,8 @@ class NgramMoves {
         }
     }
 
-    // visit(r, a, log X, state after) for every label a that has an arc after state r, whose longest counts; seen[a] = r.
-    // seen: [Y], without r on entry.
+    // visit(r, a, log X, state after) for every label a that has an arc after state r, whose longest counts; seen[a] =
+    // r. seen: [Y], without r on entry.
     template <class Visit>
     void for_each_arc(std::uint32_t r, std::vector<std::uint32_t>& seen, Visit visit) const {
         if (first_ || r < n_labels_) return;

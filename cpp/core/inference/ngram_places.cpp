@@ -251,8 +251,8 @@ void NgramPlaces::lay_pairs(NgramPlace& place) {
     }
 }
 
-// The target of a node is the longest of its suffixes, itself included, that is a history after; those of at least three
-// labels are arcs that are not leaves.
+// The target of a node is the longest of its suffixes, itself included, that is a history after; those of at least
+// three labels are arcs that are not leaves.
 void NgramPlaces::lay_targets(NgramPlace& place) {
     const NgramArcs& arcs = *place.arcs;
     std::vector<std::uint32_t> nodes(arcs.string.begin() + arcs.n_leaves(), arcs.string.end());  // strings

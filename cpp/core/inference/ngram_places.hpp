@@ -103,10 +103,12 @@ class NgramPlaces {
     // Keeps a reference.
     explicit NgramPlaces(const FeatureSet& features);
 
-    // The place of every position of a corpus; 0: n-grams do not matter there. Throws InputError where places would take
-    // a third of the memory: n-grams of many labels that are conditioned on attributes need one for nearly every position.
+    // The place of every position of a corpus; 0: n-grams do not matter there. Throws InputError where places would
+    // take a third of the memory: n-grams of many labels that are conditioned on attributes need one for nearly every
+    // position.
     std::vector<std::uint32_t> of(const Corpus& corpus);
-    // X of all places, for weights of the whole set; `only_new`: of those made since the last call, with the same weights.
+    // X of all places, for weights of the whole set; `only_new`: of those made since the last call, with the same
+    // weights.
     void assign(std::span<const double> w, int threads, bool only_new = false);
 
     const NgramPlace& place(std::uint32_t id) const { return places_[id]; }

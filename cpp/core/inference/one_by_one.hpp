@@ -1,5 +1,5 @@
-// The best labels of one sequence at a time, without a corpus in between: what a server asks for. A corpus and its tables
-// take longer to make than a short sentence takes to label.
+// The best labels of one sequence at a time, without a corpus in between: what a server asks for. A corpus and its
+// tables take longer to make than a short sentence takes to label.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ class OneByOne {
     // Begins a sequence.
     void begin() { length_ = 0; }
     // The next position, by its attributes in any order; the lists are changed. Returns false for what is not for this
-    // class, where Chain::viterbi must answer: label n-grams, pairs that differ between positions, values that are wrong.
+    // class, where Chain::viterbi must answer: label n-grams, pairs that differ between positions, values that are
+    // wrong.
     bool add(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram);
     // Appends the best labels of the sequence, which has at least one position.
     void best(std::vector<std::int32_t>& labels);

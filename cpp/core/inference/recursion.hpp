@@ -34,8 +34,8 @@ class Recursion {
     // does without being slower.
     template <class Visit>
     void pair_marginals(const Lattice& lattice, std::int64_t t, std::span<const std::uint32_t> pairs, Visit visit);
-    // p_t(y', y) of all y', the start label last, for the labels y with a column: out[columns[y] (Y + 1) + y'], columns[y]
-    // being kNoString for all others; after backward. Cells that cannot be stay as they are.
+    // p_t(y', y) of all y', the start label last, for the labels y with a column: out[columns[y] (Y + 1) + y'],
+    // columns[y] being kNoString for all others; after backward. Cells that cannot be stay as they are.
     void pair_columns(const Lattice& lattice, std::int64_t t, const std::uint32_t* columns, double* out);
     // Unigram scores of position t with constraints applied: -infinity where the label may not occur. [Yp]
     const double* constrained_scores(const Lattice& lattice, std::int64_t t);

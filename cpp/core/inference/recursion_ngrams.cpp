@@ -120,8 +120,8 @@ bool Recursion::ngrams_forward(Lattice& lattice, std::int64_t t, double* u) {
     return safe;
 }
 
-// A'(s a) = e(a) / c E(y', a) mass(s a) for the histories after t; v holds e / c. The mass of a pair that no arc ends in
-// is alpha(y').
+// A'(s a) = e(a) / c E(y', a) mass(s a) for the histories after t; v holds e / c. The mass of a pair that no arc ends
+// in is alpha(y').
 void Recursion::ngrams_masses(Lattice& lattice, std::int64_t t) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
@@ -141,8 +141,8 @@ void Recursion::ngrams_masses(Lattice& lattice, std::int64_t t) {
 // With B' of the histories after t and V = X e / c B'(target) at the nodes,
 //     p_t(y)  = alpha(y) beta(y) + sum over histories q that end in y of A'(q) (B'(q) - B'(its longest proper suffix))
 //     p(c a)  = E(y', a) (A(c) V(c a) + R(c a)),   R(g) = sum over arcs d with parent g of A (V(d) - V(g)) + R(d)
-// and likewise for pairs. A leaf leads where its parent g does, so its part of R(g) is e / c B'(target) A (X(d) - X(g)).
-// A pair that no arc ends in is a history q: its p minus alpha E v is A'(q) (B'(q) - beta(y)).
+// and likewise for pairs. A leaf leads where its parent g does, so its part of R(g) is e / c B'(target) A (X(d) -
+// X(g)). A pair that no arc ends in is a history q: its p minus alpha E v is A'(q) (B'(q) - beta(y)).
 // dB(c) = sum over arcs c a of E (V(c a) - V(parent)) stays in new_beta_, E e / c (B'(q) - beta(y)) of pairs in steps_.
 bool Recursion::ngrams_marginals(Lattice& lattice, std::int64_t t, const double* beta) {
     NgramLattice& of = lattice.ngrams;

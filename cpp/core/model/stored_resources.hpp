@@ -1,5 +1,5 @@
-// The lexicons, clusters and word classes of a model's template: their content is in the model's file, or in a file that it
-// names (src/sparsecrf/encoding/resources.py).
+// The lexicons, clusters and word classes of a model's template: their content is in the model's file, or in a file
+// that it names (src/sparsecrf/encoding/resources.py).
 #pragma once
 
 #include <string>

@@ -78,8 +78,8 @@ class ColumnReader {
 // Length of the part of `text` that ends with a blank line, so that no sequence is cut; 0 if there is none.
 std::size_t whole_sequences(std::string_view text);
 
-// Checks that `piece` is text: well-formed UTF-8 without NUL; with `bytes` only that it has no NUL. `line` is the number
-// of its first line.
+// Checks that `piece` is text: well-formed UTF-8 without NUL; with `bytes` only that it has no NUL. `line` is the
+// number of its first line.
 void check_text(std::string_view piece, const std::string& source, std::int64_t line, bool bytes = false);
 
 // The parts as one text, bytes that are not part of well-formed UTF-8 as \xd0. Parts are joined first: pieces of

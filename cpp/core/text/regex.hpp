@@ -5,9 +5,9 @@
 //   ^  at the beginning: the match starts the text    $  at the end: the match ends the text
 //   *  the character before it any number of times, as few as will do    ?  the character before it once if it can be
 //
-// Classes are those of ASCII; a character is one of UTF-8, or a byte, as it is in Wapiti itself. An expression has at most
-// 1000 characters and classes and 64 repeats. A search takes at most their number times the length of the text, and
-// memory by their number.
+// Classes are those of ASCII; a character is one of UTF-8, or a byte, as it is in Wapiti itself. An expression has at
+// most 1000 characters and classes and 64 repeats. A search takes at most their number times the length of the text,
+// and memory by their number.
 #pragma once
 
 #include <cstddef>

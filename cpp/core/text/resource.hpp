@@ -1,9 +1,9 @@
 // Resources of a template: lexicons of names, clusters of words, classes of words. Macros %d look cells up in them.
 //
-// A lexicon has entries of one word or several, each with a class or none. Every class is matched by itself: from left to
-// right, at each row the longest entry that begins there, and on behind its end. A match marks its rows S (alone), or B,
-// I, E (first, inside, last). A table gives a word one class; of clusters it is a path such as 01101, whose beginnings
-// are larger clusters. The plain twin is src/sparsecrf/reference/resources.py.
+// A lexicon has entries of one word or several, each with a class or none. Every class is matched by itself: from left
+// to right, at each row the longest entry that begins there, and on behind its end. A match marks its rows S (alone),
+// or B, I, E (first, inside, last). A table gives a word one class; of clusters it is a path such as 01101, whose
+// beginnings are larger clusters. The plain twin is src/sparsecrf/reference/resources.py.
 #pragma once
 
 #include <array>

@@ -113,7 +113,8 @@ class SequenceEncoder {
     bool wants_words() const { return options_.words.asked_for(); }
     // Columns that rows must have: those that the template needs, and that of the word.
     std::int64_t n_needed(const Template& lines) const;
-    // Throws if words have vectors and so many columns, without the label, do not have them. `where` begins the message.
+    // Throws if words have vectors and so many columns, without the label, do not have them. `where` begins the
+    // message.
     void check_word_column(std::int64_t n_observed, const std::string& where) const;
     // The attributes of position t that the template makes and that have an id.
     void expand(const Template& lines, const Rows& rows, std::int64_t t);

@@ -16,8 +16,8 @@
 // An attribute is the line with each macro replaced by its text. Beyond the ends of a sequence stand boundary cells, of
 // which functions of words change nothing.
 //
-// Regular expressions read characters, or bytes as Wapiti does. What a byte expression cuts out of a character is no text:
-// the bytes of an attribute that are not part of well-formed UTF-8 are written as \xd0.
+// Regular expressions read characters, or bytes as Wapiti does. What a byte expression cuts out of a character is no
+// text: the bytes of an attribute that are not part of well-formed UTF-8 are written as \xd0.
 #pragma once
 
 #include <cstdint>

@@ -110,8 +110,8 @@ class TokenEncoder {
     void encode();
     // The pending sequence, the only one, whose attributes are not in tokens() but in a matrix.
     void encode(const MatrixRows& rows);
-    // Appends the best labels of all sequences ended since the last corpus, which are then forgotten. Returns false where
-    // that needs a corpus: nothing has changed then.
+    // Appends the best labels of all sequences ended since the last corpus, which are then forgotten. Returns false
+    // where that needs a corpus: nothing has changed then.
     bool label(OneByOne& decoder, std::vector<std::int32_t>& labels);
     // The corpus of all sequences ended since the last one. sort_labels: the ids of labels become those of their order
     // by name, so that the order of the data does not show.
@@ -128,8 +128,8 @@ class TokenEncoder {
         std::size_t end;  // of its positions among all that are pending
         double weight;
     };
-    // Calls on(sequence, length, fill) for those that are pending, until it returns false; fill(t) adds the attributes of
-    // a position and returns its label.
+    // Calls on(sequence, length, fill) for those that are pending, until it returns false; fill(t) adds the attributes
+    // of a position and returns its label.
     template <class On>
     bool each_pending(On on);
     void look_up(std::size_t position);

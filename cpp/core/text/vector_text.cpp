@@ -73,8 +73,8 @@ void VectorText::add(std::string_view piece) {
     }
 }
 
-// Numbers are counted from the end, since a word may have blanks (GloVe has some). It does not end with a number, though:
-// then the line has one too many.
+// Numbers are counted from the end, since a word may have blanks (GloVe has some). It does not end with a number,
+// though: then the line has one too many.
 bool VectorText::split(std::string_view line) {
     numbers_.clear();
     std::string_view rest = line_ == 1 && line.starts_with("\xef\xbb\xbf") ? line.substr(3) : line;

@@ -14,8 +14,8 @@ namespace sparsecrf {
 
 class VectorText {
    public:
-    // source: names the file in errors. n_bytes: of the file, 0: not known. wanted: vectors of other words than these and
-    // their lower case are not kept; null: all are.
+    // source: names the file in errors. n_bytes: of the file, 0: not known. wanted: vectors of other words than these
+    // and their lower case are not kept; null: all are.
     VectorText(std::string source, std::int64_t n_bytes, const StringTable* wanted);
 
     // Reads whole lines, which follow those read before. Throws at the first mistake, with its line.

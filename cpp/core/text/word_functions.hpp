@@ -17,8 +17,8 @@
 namespace sparsecrf {
 
 struct WordFunction {
-    // l: in lower case    p, s: the first, the last n characters    h: the shape, runs of a class at most n long (0: any)
-    // c: the classes that occur    n: the number of characters    d: what a resource says
+    // l: in lower case    p, s: the first, the last n characters    h: the shape, runs of a class at most n long (0:
+    // any) c: the classes that occur    n: the number of characters    d: what a resource says
     char letter;
     bool lower = false;                                  // p, s, d: of the cell in lower case
     std::int64_t column = 0;                             // of the cells

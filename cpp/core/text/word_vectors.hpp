@@ -1,7 +1,7 @@
 // Vectors of words, which become dense columns of a corpus: column j is the attribute dense[j].
 //
-// A word has the vector v of its exact form or, if there is none, of its lower case. Its d numbers are standardised, and one
-// more column says that a word has no vector:
+// A word has the vector v of its exact form or, if there is none, of its lower case. Its d numbers are standardised,
+// and one more column says that a word has no vector:
 //
 //   x_j = (v_j - mean_j) scale_j,  x_d = 0      with a vector
 //   x_j = 0,                       x_d = scale_d      without
@@ -26,8 +26,8 @@ class WordVectors {
    public:
     static constexpr std::int32_t kNoRow = -1;
 
-    // values: [n, d], a row for each word; not copied: the caller keeps them. mean, scale: [d + 1]. column: of the cells of
-    // a row of columns, the one that is the word. Throws if the sizes do not fit.
+    // values: [n, d], a row for each word; not copied: the caller keeps them. mean, scale: [d + 1]. column: of the
+    // cells of a row of columns, the one that is the word. Throws if the sizes do not fit.
     WordVectors(std::shared_ptr<const StringTable> words, std::span<const float> values, std::vector<double> mean,
                 std::vector<double> scale, std::int64_t window, std::int64_t column);
 
@@ -38,8 +38,8 @@ class WordVectors {
     std::int32_t row(std::string_view word) const { return row(word, TextHash(word)); }
     std::int32_t row(std::string_view word, const TextHash& hash) const;
 
-    // The corpus with these columns. rows: [P] of each position. attributes: names of the corpus; a column whose name is
-    // not among them has no weight.
+    // The corpus with these columns. rows: [P] of each position. attributes: names of the corpus; a column whose name
+    // is not among them has no weight.
     Corpus added_to(const Corpus& corpus, std::span<const std::int32_t> rows, const StringTable& attributes) const;
 
    private:

@@ -1,5 +1,5 @@
-// From marginals of pairs of classes of labels to expectations of their features: those of base lists summed by list, then
-// shared out over its attributes, those of rest lists attribute by attribute.
+// From marginals of pairs of classes of labels to expectations of their features: those of base lists summed by list,
+// then shared out over its attributes, those of rest lists attribute by attribute.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@ namespace sparsecrf {
 // Numbers in a row of BlockRows::classes.
 std::size_t class_row_size(const LabelParts& parts);
 
-// Made for a feature set, used for any number of passes: begin, add every block, finish. Keeps a reference to the corpus.
+// Made for a feature set, used for any number of passes: begin, add every block, finish. Keeps a reference to the
+// corpus.
 class ClassExpectations {
    public:
     ClassExpectations(const Corpus& corpus, const FeatureSet& features);

@@ -1,5 +1,5 @@
-// Forward-backward of some items of a plan at a time, each by one thread, for sums that need more of an item than a pass
-// of the oracle keeps.
+// Forward-backward of some items of a plan at a time, each by one thread, for sums that need more of an item than a
+// pass of the oracle keeps.
 #pragma once
 
 #include <cstdint>

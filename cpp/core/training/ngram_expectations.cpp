@@ -109,8 +109,8 @@ void NgramExpectations::add(int thread, std::size_t block, const BlockRows& rows
     }
 }
 
-// Of leaves sum_t w A_t(c) flow_t(parent) is a product of two matrices, taken where there is a leaf, a tile of rows at a
-// time; X comes in at the end. The first part has the arcs that are not leaves, and those in the log domain.
+// Of leaves sum_t w A_t(c) flow_t(parent) is a product of two matrices, taken where there is a leaf, a tile of rows at
+// a time; X comes in at the end. The first part has the arcs that are not leaves, and those in the log domain.
 void NgramExpectations::add_arcs(const Part& part, std::span<const std::uint32_t> rows_of, const BlockRows& rows,
                                  Tile& tile) {
     const NgramArcs& arcs = tables_.places->arcs(part.arcs);

@@ -63,8 +63,8 @@ class Oracle {
     // Numbers of all features, in the set or not, whose expectation at w could exceed `bound` > 0; ascending.
     std::vector<std::int64_t> candidates(const FeatureSet& features, std::span<const double> w, double bound);
 
-    // For the features at these places (ascending, two labels or more, none after the start) with each label in front, the
-    // start label last: a bound on their expectation and their count (ngram_screen.hpp).  bound, counts: [L, Y + 1]
+    // For the features at these places (ascending, two labels or more, none after the start) with each label in front,
+    // the start label last: a bound on their expectation and their count (ngram_screen.hpp).  bound, counts: [L, Y + 1]
     void ngram_bounds(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
                       std::span<double> bound, std::span<double> counts);
 
@@ -77,8 +77,8 @@ class Oracle {
     void release_tables();
 
    private:
-    // Runs all items block by block, a block by one thread; after block b, visit(thread, b, rows, turn), if there is one.
-    // Returns the sum of weight * log Z.
+    // Runs all items block by block, a block by one thread; after block b, visit(thread, b, rows, turn), if there is
+    // one. Returns the sum of weight * log Z.
     using Visit = std::function<void(int, std::size_t, BlockRows&, Turn&)>;
     double pass(const Potentials& potentials, std::span<const double> weights, const Visit& visit);
     // Forward-backward of the items of a block, without backward unless `derivatives`.

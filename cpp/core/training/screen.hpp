@@ -2,8 +2,8 @@
 //
 // For non-negative values p_t(y', y) <= min(p_{t-1}(y'), p_t(y)), so
 //     E[x, y', y] <= min(A_x(y'), B_x(y)),   A_x(y') = sum_t |w v| p_{t-1}(y'),   B_x(y) = sum_t |w v| p_t(y),
-// and only pairs for which both exceed the bound need to be looked at. O(Y) a position, exact. The same holds for pairs of
-// classes of labels, whose sums are those of their labels.
+// and only pairs for which both exceed the bound need to be looked at. O(Y) a position, exact. The same holds for pairs
+// of classes of labels, whose sums are those of their labels.
 //
 // A corpus in shards needs the sums over all of them, and each knows its own a_s only. Let m_s be the mass of x in
 // shard s (the sum of |w v|) and M that of all shards: a_s / m_s is a mean probability. Shard s tells a_s where it
@@ -33,8 +33,8 @@ struct Masses {
 };
 Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute);
 
-// Sums of a shard by cell (x, y), ascending: four ranges one after the other, each numbered like unigram features (parts
-// of labels included, in the first alone), of unigram attributes, A, B, and B at first positions.
+// Sums of a shard by cell (x, y), ascending: four ranges one after the other, each numbered like unigram features
+// (parts of labels included, in the first alone), of unigram attributes, A, B, and B at first positions.
 struct ShardSums {
     std::vector<std::int64_t> cell;
     std::vector<double> sum;    // a_s
@@ -92,7 +92,8 @@ class Screen {
     // Of a thread, for the block at hand.
     struct Scratch {
         RowSorter sorter;
-        // Occurrences of unigram attributes. An index of all blocks would be as large as the corpus, and is needed once.
+        // Occurrences of unigram attributes. An index of all blocks would be as large as the corpus, and is needed
+        // once.
         Occurrences unigrams;
         SparseSums::Likely likely;
         SparseSums::Scratch sums;

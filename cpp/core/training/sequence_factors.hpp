@@ -8,8 +8,8 @@
 //     D(s)   = sum_i w_i H(u_i) - sum_k max(|G_k(s)| - rho1, 0)^2 / (2 rho2)
 //
 // D is concave; any s gives a bound, and coordinate ascent finds a good one: each step looks at the features of one
-// sequence only. The gradients g_i are kept for that, in single precision and without what is small: G(s) of the factors
-// found is computed anew, by an ordinary pass. Items are sequences, or layers of a sequence with token weights.
+// sequence only. The gradients g_i are kept for that, in single precision and without what is small: G(s) of the
+// factors found is computed anew, by an ordinary pass. Items are sequences, or layers of a sequence with token weights.
 #pragma once
 
 #include <cstdint>

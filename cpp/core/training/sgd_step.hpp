@@ -2,8 +2,8 @@
 // their gradients, in order, into the weights of the features that occur in them. Nothing else is read or written.
 //
 // The attributes are shared out among as many shares as there are threads, and only the work on its share changes the
-// weights of an attribute, sequence by sequence: no two threads write to the same number, and the order of additions does
-// not depend on the threads.
+// weights of an attribute, sequence by sequence: no two threads write to the same number, and the order of additions
+// does not depend on the threads.
 #pragma once
 
 #include <cstdint>

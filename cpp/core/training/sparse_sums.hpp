@@ -1,9 +1,9 @@
 // Sums of probabilities by attribute and cell where there are many cells and most of them are improbable.
 //
-// Of attribute x with mass m_x = sum_t |w v| all p_t(c) <= e_x := slack b / m_x are left out: what is missing of a sum is
-// at most m_x e_x = slack b. Sums are kept in single precision and rounded once a block, which is less than a thousandth in
-// 16,000 blocks. So the whole sum is at most what is here plus `missing`, and cells without an entry are below the bound b:
-// a few more are candidates than with all sums, none less.
+// Of attribute x with mass m_x = sum_t |w v| all p_t(c) <= e_x := slack b / m_x are left out: what is missing of a sum
+// is at most m_x e_x = slack b. Sums are kept in single precision and rounded once a block, which is less than a
+// thousandth in 16,000 blocks. So the whole sum is at most what is here plus `missing`, and cells without an entry are
+// below the bound b: a few more are candidates than with all sums, none less.
 #pragma once
 
 #include <cstdint>

@@ -115,6 +115,7 @@ VectorsWindow: TypeAlias = Annotated[
         help="Beside its own vector a token has those of so many words before and after it.",
         metavar="N",
         min=0,
+        max=10,
     ),
 ]
 VectorsScale: TypeAlias = Annotated[

@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # a model can be loaded without NumPy
 
     Floats = NDArray[np.float32]
 
+WIDEST_WINDOW = 10  # words on either side whose vectors a token can have
+
 
 class Origin(NamedTuple):
     """The file that a model refers to instead of keeping the vectors."""
@@ -58,6 +60,8 @@ class WordVectors:
         for name, number in (("column", column), ("window", window)):
             if type(number) is not int or number < 0:
                 raise InputError(f"vectors, {name}: expected a whole number of 0 or more, found {number!r}")
+        if window > WIDEST_WINDOW:
+            raise InputError(f"vectors, window: expected at most {WIDEST_WINDOW} words, found {window}")
         self.table = table  #: the words by row
         self._values = values  # float32 [n, d], an array or the view of a file
         self.width = width  #: numbers of a vector
