@@ -8,7 +8,10 @@
 
 #include "core/base/spin.hpp"
 
-namespace nb = nanobind;
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 namespace sparsecrf::bindings {
 namespace {
@@ -35,12 +38,20 @@ void wait_for_holder() noexcept {
 
 // ---- What C++ did before when it could not go on, and what it does now.
 std::terminate_handler terminate_before = nullptr;
-unsigned long main_thread = 0;  // of Python; it is never ended by unwinding
+
+// The thread that the process began with is never ended by unwinding. Elsewhere threads end as they do.
+bool on_first_thread() {
+#if defined(__linux__)
+    return syscall(SYS_gettid) == getpid();
+#else
+    return true;
+#endif
+}
 
 [[noreturn]] void terminate_or_sleep() {
     // The unwinding of a thread that the interpreter ends is no exception of C++.
     const bool unwound = !Py_IsInitialized() && !std::current_exception();
-    if (unwound && PyThread_get_thread_ident() != main_thread) sleep_until_the_end();
+    if (unwound && !on_first_thread()) sleep_until_the_end();
     if (terminate_before != nullptr) terminate_before();
     std::abort();
 }
@@ -51,9 +62,7 @@ void sleep_until_the_end() noexcept {
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-void sleep_instead_of_terminating() {
-    const nb::object ident = nb::module_::import_("threading").attr("main_thread")().attr("ident");
-    main_thread = nb::cast<unsigned long>(ident);
+void sleep_instead_of_terminating() noexcept {
     if (std::get_terminate() != terminate_or_sleep) terminate_before = std::set_terminate(terminate_or_sleep);
 }
 

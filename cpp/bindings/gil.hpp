@@ -15,7 +15,7 @@ namespace sparsecrf::bindings {
 
 // From now on, where C++ would end the process because a thread that the interpreter ends met a function that lets no
 // exception pass, that thread sleeps instead.
-void sleep_instead_of_terminating();
+void sleep_instead_of_terminating() noexcept;
 
 // While it lives, other Python threads run.
 class WithoutGil {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, get_args, get_type_hints
+
 INTERRUPTED = 130  #: the exit status of a command that was interrupted and saved what there was
 
 
@@ -21,6 +24,17 @@ class Declared:
         """`choices`: the texts that it may be; the command says what is wrong with others. `panel`: of help."""
         self.help, self.names, self.metavar, self.panel = help, names, metavar, panel
         self.min, self.max, self.choices = min, max, choices
+
+
+def hints_of(command: Callable[..., None]) -> dict[str, Any]:
+    """The annotations of its parameters, by name, as they are written."""
+    return {name: _as_written(hint) for name, hint in get_type_hints(command, include_extras=True).items()}
+
+
+def _as_written(hint: Any) -> Any:
+    """Before Python 3.11 the hint of a parameter that is None by default is Optional of what is written."""
+    annotated = [part for part in get_args(hint) if hasattr(part, "__metadata__")]
+    return hint if hasattr(hint, "__metadata__") or len(annotated) != 1 else annotated[0]
 
 
 THREADS = Declared("Threads to use; 0: all cores.", "--threads", metavar="N", min=0, max=1024)

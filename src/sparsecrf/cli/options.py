@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED, THREADS, Declared
+from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED, THREADS, Declared, hints_of
 from sparsecrf.defaults import PENALTIES, SOLVERS
 from sparsecrf.encoding.formats import COLUMNS, FORMATS
 from sparsecrf.encoding.presets import PRESETS
@@ -306,7 +306,7 @@ class Shown:
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """A command for Typer. Its parameters may be dataclasses such as `Inputs`: each of their fields is an option; and
     they may be `Declared` without Typer."""
-    hints = get_type_hints(command, include_extras=True)
+    hints = hints_of(command)
     groups = {name: hints[name] for name in signature(command).parameters if is_dataclass(hints[name])}
     expanded: list[Parameter] = []
     for parameter in signature(command).parameters.values():

@@ -10,9 +10,9 @@ import os
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
-from typing import Any, get_type_hints
+from typing import Any
 
-from sparsecrf.cli.declared import Declared
+from sparsecrf.cli.declared import Declared, hints_of
 
 
 def quick_call(arguments: Sequence[str]) -> Callable[[], None] | None:
@@ -27,7 +27,7 @@ def quick_call(arguments: Sequence[str]) -> Callable[[], None] | None:
 
 def parsed(arguments: Sequence[str], command: Callable[..., None]) -> dict[str, Any] | None:
     """The arguments as those of a call of the command, whose parameters are `Declared`; None if Typer is to say."""
-    hints = {name: hint for name, hint in get_type_hints(command, include_extras=True).items() if name != "return"}
+    hints = {name: hint for name, hint in hints_of(command).items() if name != "return"}
     by_name = {name: key for key, hint in hints.items() for name in hint.__metadata__[0].names}
     places = [key for key, hint in hints.items() if not hint.__metadata__[0].names]
     found: dict[str, Any] = {}
