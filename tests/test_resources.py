@@ -264,6 +264,15 @@ def test_program(program):
     assert (done.status, "expected the file that the model was trained with" in done.err) == (1, True)
 
 
+@pytest.mark.parametrize("command", ["train", "path"])
+def test_program_does_not_write_over_them(program, command):
+    program.write(a_txt=WORDS, c_svg="Oslo\nRome\n")
+    given = ["--features", "words", "--lexicon", "cities=c.svg", "--plot", "c.svg"]
+    done = program(command, "a.txt", *given, *{"train": ["-m", "m"], "path": ["--dev", "a.txt", "-o", "p"]}[command])
+    assert "c.svg: expected a file of its own to write, found one that is read" in done.err
+    assert (program.directory / "c.svg").read_text() == "Oslo\nRome\n"
+
+
 def test_program_caches_them(program):
     """A folder of encoded shards belongs to the resources that it was made with."""
     program.write(a_txt=WORDS, c_txt="Oslo\nRome\n", t_txt="U:%x[0,0]\nU:%d[0,0,cities]\nB\n")

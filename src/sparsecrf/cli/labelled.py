@@ -129,6 +129,12 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
     return Manner(format, template, start, tuple(init.labels), charset.name, vectors)
 
 
+def resource_files(inputs: Inputs) -> list[str]:
+    """The files of --lexicon, --clusters and --classes; what has another form is left to the one who reads them."""
+    given = [*(inputs.lexicon or ()), *(inputs.clusters or ()), *(inputs.classes or ())]
+    return [file for _, _, file in (text.partition("=") for text in given) if file]
+
+
 def _resources(inputs: Inputs) -> list[Resource]:
     """Those of --lexicon, --clusters and --classes."""
     given = {"lexicon": inputs.lexicon, "clusters": inputs.clusters, "classes": inputs.classes}

@@ -112,6 +112,7 @@ def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> N
         check_solver,
         check_writable,
     )
+    from sparsecrf.cli.labelled import resource_files
     from sparsecrf.cli.vectors import vector_files
     from sparsecrf.plots import check_plot
 
@@ -123,7 +124,7 @@ def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> N
     check_label_parts(fitting.label_parts, fitting.class_pairs, fitting.order, fitting.solver)
     os.makedirs(output, exist_ok=True)
     if shown.plot is not None:
-        check_writable(shown.plot, inputs=files)
+        check_writable(shown.plot, inputs=[*files, *resource_files(inputs)])
         check_plot(shown.plot)
 
 

@@ -246,12 +246,14 @@ def train(
 def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions, shown: Shown) -> None:
     """Raise for files that cannot be read or written."""
     from sparsecrf.cli.files import check_readable, check_writable
+    from sparsecrf.cli.labelled import resource_files
     from sparsecrf.cli.vectors import vector_files
     from sparsecrf.plots import check_plot
 
     other = [inputs.dev, run.init, inputs.template, *vector_files(inputs)]
     check_readable(*(inputs.data if run.dask is None else ()), *other)
-    check_writable(model, fitting.checkpoint, run.log, shown.plot, inputs=[*inputs.data, *other])
+    read = [*inputs.data, *other, *resource_files(inputs)]
+    check_writable(model, fitting.checkpoint, run.log, shown.plot, inputs=read)
     if shown.plot is not None:
         check_plot(shown.plot)
 
