@@ -54,6 +54,13 @@ NB_MODULE(_core, m) {
     m.def("instruction_set", [] { return std::string(kernels().name); }, "Name of the instruction set in use.");
     m.def("set_instruction_set", &set_instruction_set, nb::arg("name"),
           "Use this instruction set from now on. The environment variable SPARSECRF_ISA does the same at import.");
+#if defined(_LIBCPP_VERSION)
+    m.attr("STANDARD_LIBRARY") = "libc++";
+#elif defined(__GLIBCXX__)
+    m.attr("STANDARD_LIBRARY") = "libstdc++";
+#else
+    m.attr("STANDARD_LIBRARY") = "other";
+#endif
     kernels();  // an unknown SPARSECRF_ISA fails now, not in the middle of a run
 
     bindings::bind_strings(m);
