@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
 
 from sparsecrf import CRF, InputError, _core, fit
 from sparsecrf.encoding.label_parts import LabelParts
@@ -18,6 +17,7 @@ from sparsecrf.shards.oracle import Known
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
+from tied_features import assert_close, assert_optimal, scipy_optimum
 
 LABELS = ["N|s", "V|s", "N|p", "A", "V|p", "D|s", "N|N"]
 PARTS = LabelParts.of(LABELS, "|", classes=True)
@@ -222,46 +222,21 @@ def test_screening_leaves_out_nothing(options):
     assert (found >= both.numbering.first_class).any()
 
 
-def scipy_optimum(both, rho1, rho2):
-    """The objective's minimum on the explicit space, positive and negative parts apart."""
-    K, R = len(both.features), both.matrix
-
-    def value(z):
-        w = z[:K] - z[K:]
-        loss, g = both.oracle.loss_grad(both.flat, R.T @ w)
-        g = R @ g + rho2 * w
-        return loss + rho1 * z.sum() + rho2 / 2 * w @ w, np.concatenate([g, -g]) + rho1
-
-    options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 50}
-    found = minimize(value, np.zeros(2 * K), jac=True, bounds=[(0, None)] * 2 * K, method="L-BFGS-B", options=options)
-    return found.fun
-
-
 @pytest.mark.parametrize("solver", ["auto", "owlqn", "lbfgs", "fista"])
 @pytest.mark.parametrize("options", KINDS)
 def test_solvers_find_the_optimum(solver, options):
     for seed in range(2):
         both = Both(seed, n_sequences=14, **options)
         found = fit(both.corpus, rho1=0.4, rho2=0.1, parts=PARTS, solver=solver, tol=1e-9, threads=1)
-        best = scipy_optimum(both, 0.4, 0.1)
-        assert_allclose(found.objective, best, rtol=1e-6)
-        assert found.objective - found.gap <= best * (1 + 1e-9)
+        assert_optimal(both, found, 0.4, 0.1)
         assert found.n_class_pair > 0
-        # No feature of the whole space violates its condition.
-        w = np.zeros(len(both.features))
-        w[np.searchsorted(both.features.numbers, found.numbers)] = found.w
-        _, g = both.oracle.loss_grad(both.features, w)
-        assert np.abs(g[w == 0]).max() <= 0.4 + 1e-4
-        assert found.n_features == len(both.features)
 
 
 def test_stochastic_solvers_come_close():
     for bigrams in ("bias", "all"):
         both = Both(1, n_sequences=30, bigrams=bigrams)
-        best = scipy_optimum(both, 0.2, 0.1)
         found = fit(both.corpus, rho1=0.2, rho2=0.1, parts=PARTS, solver="sgd-l1", max_iter=300, threads=1)
-        assert best <= found.objective * (1 + 1e-9)
-        assert found.objective <= best * 1.02
+        assert_close(both, found, 0.2, 0.1)
 
 
 def test_the_gap_is_a_lower_bound_with_factors_of_sequences():

@@ -108,29 +108,38 @@ void Transition::sparse_product(const Bundles& bundles, const double* x, Base ba
     }
 }
 
-// alpha_{t+1}(y) / e_{t+1}(y) = 1 + sum_{y' in A(y)} alpha_t(y') M(y', y)
-void Transition::forward(const double* alpha, double* u) const {
-    if (dense_) return kernels().matvec(alpha, e_.data(), n_labels_, stride_, u);
-    const auto again = [&](int y) { return column_sum(alpha, y); };
-    if (classes_ == nullptr) {
-        std::fill_n(u, stride_, 1.0);
-        return sparse_product(columns_, alpha, [](int) { return 1.0; }, u, again);
-    }
-    // base(c) = sum_{c'} A(c') D(c', c), A(c') = sum of alpha over the labels of c'
+// The same over classes of labels: base(i) is that of the class c of i, sum_d weight(d, c) X(d) over the classes d,
+// with X(d) the sum of x over the labels of d.
+template <class Weight, class Again>
+void Transition::class_product(const Bundles& bundles, const double* x, Weight weight, double* out, Again again) const {
     const auto C = static_cast<std::size_t>(classes_->n_classes());
     thread_local std::vector<double> of_class;
     of_class.assign(2 * C, 0.0);
     double* base = of_class.data() + C;
-    classes_->sum_classes(alpha, of_class.data());
-    for (std::size_t i = 0; i < C; ++i) {
-        for (std::size_t c = 0; c < C; ++c) base[c] += of_class[i] * class_weight_[i * C + c];
+    classes_->sum_classes(x, of_class.data());
+    for (std::size_t d = 0; d < C; ++d) {
+        for (std::size_t c = 0; c < C; ++c) base[c] += of_class[d] * weight(d, c);
     }
-    for (int y = 0; y < n_labels_; ++y) u[y] = base[classes_->class_of(static_cast<std::size_t>(y))];
-    std::fill(u + n_labels_, u + stride_, 0.0);
-    sparse_product(columns_, alpha, [&](std::size_t y) { return base[classes_->class_of(y)]; }, u, again);
+    const auto base_of = [&](int i) { return base[classes_->class_of(static_cast<std::size_t>(i))]; };
+    for (int i = 0; i < n_labels_; ++i) out[i] = base_of(i);
+    std::fill(out + n_labels_, out + stride_, 0.0);
+    sparse_product(bundles, x, base_of, out, again);
 }
 
-// beta_{t-1}(y') = sum_y v_t(y) + sum_{y: lambda != 0} M(y', y) v_t(y)
+// alpha_{t+1}(y) / e_{t+1}(y) = 1 + sum_{y' in A(y)} alpha_t(y') M(y', y); with classes sum_{c'} A(c') D(c', c) for 1
+void Transition::forward(const double* alpha, double* u) const {
+    if (dense_) return kernels().matvec(alpha, e_.data(), n_labels_, stride_, u);
+    const auto again = [&](int y) { return column_sum(alpha, y); };
+    if (classes_ != nullptr) {
+        const auto C = static_cast<std::size_t>(classes_->n_classes());
+        const auto weight = [&](std::size_t before, std::size_t c) { return class_weight_[before * C + c]; };
+        return class_product(columns_, alpha, weight, u, again);
+    }
+    std::fill_n(u, stride_, 1.0);
+    sparse_product(columns_, alpha, [](int) { return 1.0; }, u, again);
+}
+
+// beta_{t-1}(y') = sum_y v_t(y) + sum_{y: lambda != 0} M(y', y) v_t(y); with classes sum_c D(c', c) V(c) for the first
 void Transition::backward(const double* v, double total, double* beta) const {
     if (dense_ && et_.empty()) {
         for (int i = 0; i < n_labels_; ++i) {
@@ -141,22 +150,13 @@ void Transition::backward(const double* v, double total, double* beta) const {
     }
     if (dense_) return kernels().matvec(v, et_.data(), n_labels_, stride_, beta);
     const auto again = [&](int previous) { return row_sum(v, previous); };
-    if (classes_ == nullptr) {
-        std::fill_n(beta, stride_, total);
-        return sparse_product(rows_, v, [total](int) { return total; }, beta, again);
+    if (classes_ != nullptr) {
+        const auto C = static_cast<std::size_t>(classes_->n_classes());
+        const auto weight = [&](std::size_t after, std::size_t c) { return class_weight_[c * C + after]; };
+        return class_product(rows_, v, weight, beta, again);
     }
-    // base(c') = sum_c D(c', c) V(c), V(c) = sum of v over the labels of c
-    const auto C = static_cast<std::size_t>(classes_->n_classes());
-    thread_local std::vector<double> of_class;
-    of_class.assign(2 * C, 0.0);
-    double* base = of_class.data() + C;
-    classes_->sum_classes(v, of_class.data());
-    for (std::size_t i = 0; i < C; ++i) {
-        for (std::size_t c = 0; c < C; ++c) base[i] += class_weight_[i * C + c] * of_class[c];
-    }
-    for (int i = 0; i < n_labels_; ++i) beta[i] = base[classes_->class_of(static_cast<std::size_t>(i))];
-    std::fill(beta + n_labels_, beta + stride_, 0.0);
-    sparse_product(rows_, v, [&](std::size_t i) { return base[classes_->class_of(i)]; }, beta, again);
+    std::fill_n(beta, stride_, total);
+    sparse_product(rows_, v, [total](int) { return total; }, beta, again);
 }
 
 // sum over the labels of c', c of alpha E v = A(c') D(c', c) V(c) + sum over entries of alpha M v

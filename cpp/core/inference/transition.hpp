@@ -177,6 +177,8 @@ class Transition {
     void renew_dense();
     template <class Base, class Again>
     static void sparse_product(const Bundles& bundles, const double* x, Base base, double* out, Again again);
+    template <class Weight, class Again>
+    void class_product(const Bundles& bundles, const double* x, Weight weight, double* out, Again again) const;
     Bundles columns_, rows_;
     // Dense: E [Y, Yp], its transpose, and lambda, padding 0 / 0 / -infinity. After `renew` there is E alone: the
     // others would cost more than the few products until the next.
