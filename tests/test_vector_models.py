@@ -14,6 +14,7 @@ from sparsecrf._core import StringTable, VectorText
 from sparsecrf.compat import Tagger
 from sparsecrf.encoding.vectors import WordVectors
 from sparsecrf.model.foreign import WRITERS
+from sparsecrf.model.stored_vectors import vectors_of
 from sparsecrf.report import make_report
 
 
@@ -137,6 +138,12 @@ def test_mistakes_in_python(glove):
         WordVectors.load(glove, window=-1)
     with pytest.raises(InputError, match="expected for text files a model that has the vectors of words"):
         CRF().fit(X, Y, dense=twin(X)).model_.labeller()
+
+
+@pytest.mark.parametrize("record", [{"column": 0}, {"column": 0, "window": 11}, {"column": "0", "window": 0}])
+def test_records_that_make_no_sense(record):
+    with pytest.raises(InputError, match="m: expected the record of word vectors, found"):
+        vectors_of(record, {"vectors.values": None}, "m")
 
 
 def test_other_tools(glove, tmp_path):

@@ -7,17 +7,17 @@ from typing import Any
 
 from sparsecrf._core import InputError, StringTable
 from sparsecrf.encoding.resources import where_it_is
-from sparsecrf.encoding.vectors import WordVectors
+from sparsecrf.encoding.vectors import WIDEST_WINDOW, WordVectors
 from sparsecrf.files.container import Array
 
-_NUMBERS, _FILE = {"column", "window"}, {"path", "words", "sha256"}
+_NUMBERS, _FILE = {"column": 2**31 - 1, "window": WIDEST_WINDOW}, {"path", "words", "sha256"}
 
 
 def vectors_of(record: dict[str, Any], arrays: Mapping[str, Array], source: str) -> WordVectors:
     """Those of the metadata `vectors` of the model in `source` and, if they are stored, of its arrays."""
     refers = "vectors.values" not in arrays
-    if record.keys() != _NUMBERS | (_FILE if refers else set()) or not (
-        all(type(record[name]) is int and 0 <= record[name] < 2**31 for name in _NUMBERS)
+    if record.keys() != _NUMBERS.keys() | (_FILE if refers else set()) or not (
+        all(type(record[name]) is int and 0 <= record[name] <= most for name, most in _NUMBERS.items())
         and all(isinstance(record[name], str) or (name == "words" and record[name] is None) for name in _FILE if refers)
     ):
         raise InputError(f"{source}: expected the record of word vectors, found {str(record)[:80]}")
