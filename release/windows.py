@@ -6,6 +6,7 @@ with the headers of a Python that is here and a pyconfig.h for Windows.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import abi3info
@@ -46,9 +47,9 @@ PYCONFIG = """
 STABLE = (3, 12)  # wheel.py-api of pyproject.toml
 
 
-def python_for_windows(folder: Path, headers: Path) -> tuple[Path, Path]:
-    """The folder of the headers, and the import library."""
-    include, library = folder / "include", folder / "libpython3.a"
+def python_for_windows(folder: Path, headers: Path) -> tuple[Path, Path, Path]:
+    """The folder of the headers, and the import library, under the name of the stable ABI and of the version."""
+    include, stable = folder / "include", folder / "libpython3.a"
     include.mkdir(parents=True, exist_ok=True)
     for file in headers.iterdir():
         link = include / file.name
@@ -61,8 +62,11 @@ def python_for_windows(folder: Path, headers: Path) -> tuple[Path, Path]:
             if (entry.added.major, entry.added.minor) <= STABLE:
                 lines.append(f"{symbol.name}{ending}")
     (folder / "python3.def").write_text("\n".join(lines) + "\n")
-    run(zig(), "dlltool", "-m", "i386:x86-64", "-d", folder / "python3.def", "-l", library)
-    return include, library
+    run(zig(), "dlltool", "-m", "i386:x86-64", "-d", folder / "python3.def", "-l", stable)
+    # CMake reads the version in the name, and wants such a library even if it links the other one.
+    versioned = folder / f"libpython{STABLE[0]}{STABLE[1]}.a"
+    shutil.copyfile(stable, versioned)
+    return include, stable, versioned
 
 
 def module_for_windows(report: Report, python: Path, source: Path) -> None:
@@ -70,12 +74,12 @@ def module_for_windows(report: Report, python: Path, source: Path) -> None:
     target, folder = TARGETS["windows"], WORK / "windows-python"
     tools = environment(python, WORK / "build-windows", "--group", f"{ROOT}/pyproject.toml:build")
     headers = Path(run(tools, "-c", "import sysconfig; print(sysconfig.get_path('include'))").strip())
-    include, library = python_for_windows(folder, headers)
+    include, stable, versioned = python_for_windows(folder, headers)
     arguments = [
         f"-DPython_EXECUTABLE={tools}",
         f"-DPython_INCLUDE_DIR={include}",
-        f"-DPython_LIBRARY={library}",
-        f"-DPython_SABI_LIBRARY={library}",
+        f"-DPython_LIBRARY={versioned}",
+        f"-DPython_SABI_LIBRARY={stable}",
         f"-Dnanobind_DIR={run(tools, '-m', 'nanobind', '--cmake_dir').strip()}",
         # As scikit-build-core says it for Windows.
         "-DSKBUILD_SABI_COMPONENT=Development.SABIModule",

@@ -19,7 +19,7 @@ from sparsecrf import InputError, Template, Vocabulary
 from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
 from sparsecrf.shards import encode_folder as module
 from sparsecrf.shards.encode_folder import encode_folder
-from sparsecrf.shards.folder import MANIFEST, VOCABULARY, CorpusFolder
+from sparsecrf.shards.folder import MANIFEST, VOCABULARY, CorpusFolder, shard_name
 
 TEMPLATE = "U:%x[-1,0]\nU:%x[0,0]\nB:%x[0,1]\nB\n"
 
@@ -80,6 +80,21 @@ def test_shards_are_the_corpus_in_pieces(tmp_path, data):
         assert (corpus.n_sequences, corpus.n_tokens) == (shard.sequences, shard.tokens)
         assert (corpus.n_labels, corpus.n_attributes) == (folder.n_labels, folder.n_attributes)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["cache", "data.txt"]
+
+
+def test_shards_stay_in_memory_as_far_as_it_suffices(tmp_path, data):
+    folder = made(tmp_path, data)
+    sizes = [(folder.path / shard_name(k)).stat().st_size for k in range(len(folder.shards))]
+    enough_for = 6 * sum(sizes[:2])
+
+    def kept(**options):
+        return [shard._keep for shard in folder.in_shards(1, **options).workers.here]
+
+    assert len(sizes) > 3
+    assert kept() == [True] * len(sizes)  # a quarter of the memory is more than that
+    assert kept(memory=enough_for) == [True, True] + [False] * (len(sizes) - 2)
+    assert kept(memory=enough_for - 1) == [True] + [False] * (len(sizes) - 1)
+    assert kept(memory=0) == [False] * len(sizes)
 
 
 def test_files_of_crfsuite(tmp_path):

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import make_problem
 from sparsecrf import InputError, fit
 from sparsecrf._core import FeatureSet, Oracle, StringTable
+from sparsecrf._core import Sgd as Stepper
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.path import rho_max
 from sparsecrf.shards import FAN_IN, InProcess, Shard, Shards, merge_tree
@@ -21,6 +22,9 @@ from sparsecrf.shards.oracle import Known, ShardedOracle, features_of
 from sparsecrf.training.data import virtual_features
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
+from sparsecrf.training.solvers import proximal
+from sparsecrf.training.solvers.sgd import _WarmUp, warm_up
+from sparsecrf.training.solvers.working_set import Point
 
 RHO1, RHO2 = 0.5, 0.1
 
@@ -119,8 +123,7 @@ def test_features_of_cells(n_labels, n_attributes, data):
 def test_training(solver):
     corpus = corpus_of(n=80)
     options = {"rho1": RHO1, "rho2": RHO2, "solver": solver, "tol": 1e-6}
-    # Stochastic steps need the data in one place.
-    whole = fit(corpus, threads=1, solver_options={"warm_up": False} if solver == "auto" else {}, **options)
+    whole = fit(corpus, threads=1, **options)
     one = fit(cut(corpus, 1), **options)
     assert_array_equal(one.numbers, whole.numbers)
     assert_array_equal(one.w, whole.w)
@@ -139,8 +142,9 @@ def test_training(solver):
 
 def test_keeping_oracles_changes_nothing():
     corpus = corpus_of(n=40)
-    kept, opened = (fit(cut(corpus, 5, keep=keep), rho1=RHO1, rho2=RHO2) for keep in (True, False))
-    assert_array_equal(kept.w, opened.w)
+    opened = fit(cut(corpus, 5, keep=0), rho1=RHO1, rho2=RHO2)
+    for keep in (2, 5):
+        assert_array_equal(fit(cut(corpus, 5, keep=keep), rho1=RHO1, rho2=RHO2).w, opened.w)
 
 
 def test_one_shard_at_a_time_is_open():
@@ -153,6 +157,61 @@ def test_one_shard_at_a_time_is_open():
 
     shards += [Shard(partial(opened, part), keep=False) for part in np.array_split(np.arange(12), 3)]
     assert len(fit(Shards(InProcess(shards)), rho1=RHO1, max_iter=3).w) > 0
+
+
+@pytest.mark.parametrize("n_shards", [1, 3, 12])
+def test_stochastic_start_goes_from_shard_to_shard(n_shards):
+    """As over the whole corpus in the same order, with the penalty of 1/N of all data at each step; over eight shards
+    of twelve, an epoch is that of these eight."""
+    size, rho1, rho2, eta0 = 16, 0.3, 0.2, 0.05
+    corpus = corpus_of(n=size * n_shards)
+    point = _zero(Objective(corpus, ElasticNet(rho1, rho2), threads=1))
+    parts = np.arange(size * n_shards).reshape(n_shards, size)
+    start = _WarmUp(Objective(cut(corpus, n_shards), ElasticNet(rho1, rho2)), eta0=eta0)
+    found = start.run(_zero(start.objective), 2, 10)
+    chosen = np.linspace(0, n_shards - 1, min(n_shards, 8)).astype(int)
+    stepper, n = Stepper(corpus, threads=1), size * len(chosen)
+    w, q, u = np.zeros(point.known.size), np.zeros(point.known.size), 0.0
+    for epoch in range(2):
+        order = [parts[k][Stepper(corpus.subset(parts[k]), threads=1).order(0, epoch)] for k in chosen]
+        w, q, u = stepper.run(
+            point.known.features,
+            w,
+            q,
+            u,
+            np.concatenate(order),
+            rho1=rho1,
+            rho2=rho2,
+            eta0=eta0,
+            decay=corpus.n_sequences / n,
+            done=float(epoch * n),
+            at_once=8,
+        )
+    assert_array_equal(found.known.numbers, point.known.numbers)
+    assert np.abs(w).max() > 0.01
+    assert_allclose(found.w, w, rtol=1e-9, atol=1e-12)
+    assert start.u == pytest.approx(u, rel=1e-12)
+
+
+def _zero(objective):
+    known = objective.working_set(objective.prepared.observed)
+    w = np.zeros(known.size)
+    return Point(known, w, *objective.loss_grad(known, w))
+
+
+def test_auto_starts_stochastically_over_shards(monkeypatch):
+    # As many tokens, and features for each, as such a start needs.
+    corpus = make_problem(seed=0, n_labels=4, lengths=[5] * 2100, n_attributes=200).corpus()
+    starts = []
+
+    def noted(objective, point):
+        starts.append(len(objective.data.workers))
+        return warm_up(objective, point)
+
+    monkeypatch.setattr(proximal, "warm_up", noted)
+    fit(cut(corpus, 3), rho1=RHO1, rho2=RHO2, max_iter=2)
+    fit(cut(corpus, 3), rho1=RHO1, rho2=RHO2, max_iter=2, solver_options={"warm_up": False})
+    assert starts == [3]
 
 
 def test_limits_callback_dev_and_checkpoint(tmp_path):

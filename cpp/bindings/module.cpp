@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "core/base/usable_memory.hpp"
 #include "core/simd/kernels.hpp"
 #include "gil.hpp"
 
@@ -54,6 +55,7 @@ NB_MODULE(_core, m) {
     m.def("instruction_set", [] { return std::string(kernels().name); }, "Name of the instruction set in use.");
     m.def("set_instruction_set", &set_instruction_set, nb::arg("name"),
           "Use this instruction set from now on. The environment variable SPARSECRF_ISA does the same at import.");
+    m.def("usable_memory", &usable_memory, "Bytes that this process can have: of the machine, or as limits say.");
 #if defined(_LIBCPP_VERSION)
     m.attr("STANDARD_LIBRARY") = "libc++";
 #elif defined(__GLIBCXX__)

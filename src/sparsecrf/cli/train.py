@@ -141,8 +141,8 @@ class RunOptions:
         str | None,
         typer.Option(
             rich_help_panel=_LARGE,
-            help="Keep the encoded data in this folder, in parts that are read one at a time; made anew when data, "
-            "template or options change. For the solvers auto, owlqn, lbfgs and fista.",
+            help="Keep the encoded data in this folder, in parts, of which only some need to fit into memory; made anew "
+            "when data, template or options change. For the solvers auto, owlqn, lbfgs and fista.",
             metavar="FOLDER",
         ),
     ] = None
@@ -150,7 +150,7 @@ class RunOptions:
         int | None,
         typer.Option(
             rich_help_panel=_LARGE,
-            help="Tokens in each part; memory follows the largest. By default a million.",
+            help="Tokens in each part. By default a million; with fewer, less memory is needed.",
             metavar="N",
             min=1,
         ),

@@ -117,6 +117,7 @@ class OnDask:
     def __init__(self, cluster: Cluster, shards: Sequence[Future], source: Future) -> None:
         """`source` is kept with them: the expensive object that all shards are made from."""
         self.cluster, self.shards, self._source = cluster, list(shards), source
+        self.here: Sequence[Any] = ()
         self._shared: WeakSet[Future] = WeakSet()  # weak: callers may hold them longer than this object lives
 
     def __len__(self) -> int:

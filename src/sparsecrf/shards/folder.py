@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sparsecrf._core import Corpus, InputError
+from sparsecrf._core import Corpus, InputError, usable_memory
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.files.atomic import write_atomically
@@ -33,6 +33,10 @@ from sparsecrf.shards.manifest import check_manifest
 FORMAT, VERSION = "sparsecrf corpus folder", 1
 MANIFEST, VOCABULARY = "manifest.json", "vocabulary"
 _VOCABULARY_FORMAT = "sparsecrf vocabulary"
+
+#: What a shard takes for each byte in its file, with all that its oracle keeps: 2.2 with 18,000 features in four shards
+#: of CoNLL-2000, 5.7 with 456,000 in eight.
+_BYTES_IN_MEMORY = 6
 
 
 def shard_name(k: int) -> str:
@@ -106,9 +110,22 @@ class CorpusFolder:
             )
         return damaged(self.path, what)
 
-    def in_shards(self, threads: int = 0) -> Shards:
-        """The data for `fit`, one shard in memory at a time; `threads` work on it."""
-        return Shards.in_process(self.openers(), threads=threads)
+    def in_shards(self, threads: int = 0, memory: int | None = None) -> Shards:
+        """The data for `fit`; `threads` work on one shard at a time.
+
+        The first shards stay in memory as far as `memory` bytes suffice, by default a quarter of what this process can
+        have; the others are read again for each question."""
+        left, keep = usable_memory() // 4 if memory is None else memory, 0
+        for k in range(len(self.shards)):
+            left -= _BYTES_IN_MEMORY * self._size_of(k)
+            if left < 0:
+                break
+            keep += 1
+        return Shards.in_process(self.openers(), threads=threads, keep=keep)
+
+    def _size_of(self, k: int) -> int:
+        file = self.path / shard_name(k)
+        return file.stat().st_size if file.exists() else 0
 
     def openers(self) -> list[Callable[[], Corpus]]:
         """A function for each shard that opens it."""

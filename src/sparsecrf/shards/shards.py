@@ -38,15 +38,17 @@ class Shard:
         open: Callable[[], Corpus],
         *,
         keep: bool = True,
+        keep_tables: bool = True,
         threads: int = 0,
         kernel: str = "auto",
         n_bytes: int = 0,
         make_oracle: OracleFactory | None = None,
     ) -> None:
-        """`open` returns the corpus. With `keep`, the corpus and its oracle stay in memory between questions, which is
-        several times faster. `make_oracle`: the class that answers, the compiled one unless another is given."""
-        self._open, self._keep, self._threads, self._kernel, self._n_bytes = open, keep, threads, kernel, n_bytes
-        self._make_oracle = make_oracle
+        """`open` returns the corpus. With `keep`, the corpus and its oracle stay in memory between questions; with
+        `keep_tables`, so does what the oracle would need again if the next question is like the last. `make_oracle`:
+        the class that answers, the compiled one unless another is given."""
+        self._open, self._keep, self.threads, self._kernel, self._n_bytes = open, keep, threads, kernel, n_bytes
+        self._make_oracle, self._keep_tables = make_oracle, keep_tables
         self._oracle: Oracle | None = None
         self._corpus: Corpus | None = None
         self._lock = Lock()
@@ -64,6 +66,13 @@ class Shard:
             finally:
                 if not self._keep:
                     self._oracle = self._corpus = None
+                elif self._oracle is not None and not self._keep_tables:
+                    self._oracle.release_tables()
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether it keeps an oracle, which may hold memory for its next answer."""
+        return self._oracle is not None
 
     @property
     def corpus(self) -> Corpus:
@@ -75,11 +84,19 @@ class Shard:
     def oracle(self) -> Oracle:
         if self._oracle is None:
             make = self._make_oracle or CompiledOracle
-            self._oracle = make(self.corpus, self._threads, self._kernel)
+            self._oracle = make(self.corpus, self.threads, self._kernel)
         return self._oracle
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made_again, (self._open, self._keep, self._threads, self._kernel, self._n_bytes, self._make_oracle)
+        how: dict[str, Any] = {
+            "keep": self._keep,
+            "keep_tables": self._keep_tables,
+            "threads": self.threads,
+            "kernel": self._kernel,
+            "n_bytes": self._n_bytes,
+            "make_oracle": self._make_oracle,
+        }
+        return partial(Shard, **how), (self._open,)
 
     def __sizeof__(self) -> int:
         # Schedulers use this to decide whether to move an object: a shard is as large as its corpus.
@@ -90,19 +107,11 @@ def _itself(corpus: Corpus) -> Corpus:
     return corpus
 
 
-def _made_again(
-    open: Callable[[], Corpus],
-    keep: bool,
-    threads: int,
-    kernel: str,
-    n_bytes: int,
-    make_oracle: OracleFactory | None,
-) -> Shard:
-    return Shard(open, keep=keep, threads=threads, kernel=kernel, n_bytes=n_bytes, make_oracle=make_oracle)
-
-
 class Workers(Protocol):
     """Where shards are."""
+
+    #: Those that this process works on itself; none on a cluster.
+    here: Sequence[Shard]
 
     def __len__(self) -> int:
         """The number of shards."""
@@ -127,10 +136,10 @@ class InProcess:
     """Shards of this process, one after the other."""
 
     def __init__(self, shards: Sequence[Shard]) -> None:
-        self.shards = shards
+        self.here = shards
 
     def __len__(self) -> int:
-        return len(self.shards)
+        return len(self.here)
 
     def share(self, value: Any) -> Any:
         return value
@@ -142,13 +151,13 @@ class InProcess:
         *arguments: Any,
         first: tuple[Any, ...] = (),
     ) -> Answer:
-        if not self.shards:
+        if not self.here:
             raise InputError(LET_GO)
-        answers = (question(shard, *arguments, *(first if k == 0 else ())) for k, shard in enumerate(self.shards))
+        answers = (question(shard, *arguments, *(first if k == 0 else ())) for k, shard in enumerate(self.here))
         return merge_tree(merge, answers)
 
     def release(self) -> None:
-        self.shards = ()
+        self.here = ()
 
 
 def merge_tree(merge: Callable[[list[Answer]], Answer], answers: Iterable[Answer]) -> Answer:
@@ -246,10 +255,11 @@ class Shards:
         self.extent = workers.total(extent, one_extent)
 
     @classmethod
-    def in_process(cls, opens: Iterable[Callable[[], Corpus]], *, threads: int = 0, keep: bool = False) -> Shards:
-        """Shards of this process, each opened when it is needed and released after each question unless `keep`:
-        the memory needed is that of the largest shard."""
-        return cls(InProcess([Shard(open, keep=keep, threads=threads) for open in opens]))
+    def in_process(cls, opens: Iterable[Callable[[], Corpus]], *, threads: int = 0, keep: int = 0) -> Shards:
+        """Shards of this process, each opened when it is needed. The first `keep` stay in memory, the others are
+        released after each question: the memory needed for those is that of the largest."""
+        make = partial(Shard, keep_tables=False, threads=threads)  # tables of all shards together would be too large
+        return cls(InProcess([make(open, keep=k < keep) for k, open in enumerate(opens)]))
 
     @property
     def n_labels(self) -> int:

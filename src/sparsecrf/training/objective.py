@@ -76,9 +76,9 @@ class Objective:
         return self.prepared.threads
 
     @property
-    def in_one_place(self) -> bool:
-        """Whether there is a corpus for solvers whose steps look at single sequences."""
-        return self.prepared.whole is not None
+    def in_this_process(self) -> bool:
+        """Whether there are sequences to look at: those of a corpus, or of shards that are not on a cluster."""
+        return len(self.data.workers.here) > 0
 
     @property
     def corpus(self) -> Corpus:

@@ -101,7 +101,7 @@ class Proximal:
         enough = n_tokens >= _LEAST_TOKENS and point.known.size >= _ENOUGH * n_tokens
         # Stochastic steps know features of one and two labels only.
         enough = enough and point.known.features.n_ngram == 0 and not len(self.objective.prepared.dense)
-        return enough and self.objective.in_one_place and not point.w.any()
+        return enough and self.objective.in_this_process and not point.w.any()
 
     def _search(self, point: Point, d: Floats) -> Point:
         """Backtrack from t = 1 until the objective falls by a share of what g . d and the penalty promise."""

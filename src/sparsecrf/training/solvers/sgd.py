@@ -13,17 +13,21 @@ every step changed every weight (formulas: `cpp/core/training/lazy_weights.hpp`)
 The steps run in one thread, since each needs the weights that the last one left; threads serve the evaluation.
 
 `warm_up` is a start for `auto`: a few epochs are worth many of its first steps. There, eight steps at a time have
-gradients at the same weights, on all threads.
+gradients at the same weights, on all threads. Over shards of this process it goes from one to the next, over at most
+eight of them: with n of the N sequences in these, an epoch is n steps, and the penalty of a step is still that of 1/N.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
 from sparsecrf._core import InputError
 from sparsecrf._core import Sgd as Stepper
+from sparsecrf.shards import Shard, shards_of
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.state import Arrays
@@ -42,6 +46,7 @@ _WARM_EPOCHS, _WARM_EPOCHS_L2, _WARM_SAMPLE, _WARM_DECAY = 2, 3, 250, 1.0
 _WARM_AT_ONCE = (
     8  # with 16, smaller steps are chosen on CoNLL-2003, and two epochs end 14 % higher (benchmarks/NOTES.md)
 )
+_WARM_SHARDS = 8  # of a million tokens each, as folders of data have them
 
 
 class _Stochastic:
@@ -53,12 +58,33 @@ class _Stochastic:
         if not 0 <= seed < 2**64:
             raise InputError(f"seed: expected a whole number from 0 to 2^64 - 1, found {seed}")
         self.objective, self.seed, self.eta0 = objective, seed, eta0
-        self.stepper = Stepper(objective.corpus, threads=objective.threads)
-        self.n = len(self.stepper.order(seed, 0))  # N
+        self.shards = self.chosen_shards()
+        self._only: Stepper | None = None  # of the only shard, where there is one
+        self.sizes, n_sequences = [], 0  # of the shards, in sequences of weight above 0
+        for k, shard in enumerate(self.shards):
+            with self._stepper(k) as stepper:
+                self.sizes.append(len(stepper.order(seed, 0)))
+                n_sequences += shard.corpus.n_sequences
+        self.n = sum(self.sizes)  # steps of an epoch
+        self.share = n_sequences / max(objective.data.n_sequences, 1)  # n/N
         self.epochs = 0
+        self.before = 0  # steps of the epoch at work, over the shards before
         self.u = 0.0  # penalty that a weight could have received
         self.q: Floats | None = None  # what each received, with its sign
         self.joined: Numbers = np.zeros(0, dtype=np.int64)  # features that came since the last step
+
+    def chosen_shards(self) -> Sequence[Shard]:
+        """Those that are stepped over: the corpus."""
+        return shards_of(self.objective.corpus, self.objective.threads).workers.here
+
+    @contextmanager
+    def _stepper(self, k: int) -> Iterator[Stepper]:
+        """For the k-th of them, which stays loaded as long."""
+        with self.shards[k].at_work() as shard:
+            stepper = self._only or Stepper(shard.corpus, threads=shard.threads)
+            if len(self.shards) == 1:
+                self._only = stepper
+            yield stepper
 
     def decay(self, eta0: float) -> float:
         """eta_t = eta0 / (1 + decay t/N)"""
@@ -97,8 +123,14 @@ class _Stochastic:
         if self.eta0 is None:
             self.eta0 = self._calibrate(point, sample)
         for _ in range(epochs):
-            order = self.stepper.order(self.seed, self.epochs)
-            w, q, self.u = self._run(point.known, w, q, self.u, order, self.eta0)
+            self.before = 0
+            for k in range(len(self.shards)):
+                with self._stepper(k) as stepper:
+                    order = stepper.order(self.seed, self.epochs)
+                    w, q, self.u = self._run(stepper, self.sizes[k], point.known, w, q, self.u, order, self.eta0)
+                self.before += len(order)
+                if self.objective.cut_short:
+                    break
             self.epochs += 1
             if self.objective.cut_short:
                 break
@@ -106,7 +138,7 @@ class _Stochastic:
         return Point(point.known, w, *self.objective.loss_grad(point.known, w))
 
     def _go_on(self, steps: int) -> bool:
-        """Asked a few times a second, after so many steps of an epoch."""
+        """Asked a few times a second, after so many steps over a shard."""
         return True
 
     def _penalties_received(self, point: Point) -> Floats:
@@ -118,37 +150,53 @@ class _Stochastic:
         return q
 
     def _run(
-        self, known: WorkingSet, w: Floats, q: Floats, u: float, order: Numbers, eta0: float
+        self,
+        stepper: Stepper,
+        size: int,
+        known: WorkingSet,
+        w: Floats,
+        q: Floats,
+        u: float,
+        order: Numbers,
+        eta0: float,
     ) -> tuple[Floats, Floats, float]:
-        self.objective.passes += len(order) / self.n
-        return self.stepper.run(
+        self.objective.passes += len(order) / self.n * self.share
+        # The core takes the size of this shard for N and for the length of an epoch.
+        of_epoch = size / self.n
+        of_all = of_epoch * self.share
+        return stepper.run(
             known.features,
             w,
             q,
             u,
             order,
-            rho1=self.objective.penalty.rho1,
-            rho2=self.objective.penalty.rho2,
+            rho1=self.objective.penalty.rho1 * of_all,
+            rho2=self.objective.penalty.rho2 * of_all,
             eta0=eta0,
-            decay=self.decay(eta0),
-            done=float(self.epochs * self.n),
+            decay=self.decay(eta0) * of_epoch,
+            done=float(self.epochs * self.n + self.before),
             at_once=self.at_once,
             go_on=self._go_on,
         )
 
     def _calibrate(self, point: Point, size: int) -> float:
         """The power of two with the best objective on a sample, after a pass over it (some, if it is small)."""
-        sample = self.stepper.order(self.seed, 0)[:size]
+        with self._stepper(0) as stepper:
+            return 2.0 ** self._best_exponent(stepper, point, size)
+
+    def _best_exponent(self, stepper: Stepper, point: Point, size: int) -> int:
+        sample = stepper.order(self.seed, 0)[:size]
         order = np.tile(sample, min(_MOST_PASSES, math.ceil(size / len(sample))))
-        share, penalty = len(sample) / self.n, self.objective.penalty_on(point.known)
+        share, penalty = len(sample) / self.n * self.share, self.objective.penalty_on(point.known)
 
         def value(exponent: int) -> float:
-            eta0 = 2.0**exponent
-            if eta0 * self.objective.penalty.rho2 >= self.n:  # the decay of the weights would change their sign
+            eta0, q = 2.0**exponent, np.zeros(point.known.size)
+            # The decay of the weights would change their sign.
+            if eta0 * self.objective.penalty.rho2 * self.share >= self.n:
                 return math.inf
             try:
-                w, _, _ = self._run(point.known, point.w, np.zeros(point.known.size), 0.0, order, eta0)
-                found = self.stepper.loss(point.known.features, w, sample) + share * penalty.value(w)
+                w, _, _ = self._run(stepper, self.sizes[0], point.known, point.w, q, 0.0, order, eta0)
+                found = stepper.loss(point.known.features, w, sample) + share * penalty.value(w)
             except InputError:  # the weights overflowed
                 return math.inf
             # Below 0 is rounding, of scores that are huge: no reason for steps that are larger still.
@@ -168,7 +216,7 @@ class _Stochastic:
                     break
             if chosen > first:
                 break
-        return 2.0**chosen
+        return chosen
 
 
 class Sgd(_Stochastic):
@@ -193,12 +241,17 @@ class _WarmUp(_Stochastic):
 
     at_once = _WARM_AT_ONCE
 
+    def chosen_shards(self) -> Sequence[Shard]:
+        here = self.objective.data.workers.here
+        return [here[k] for k in np.linspace(0, len(here) - 1, min(len(here), _WARM_SHARDS)).astype(int)]
+
     def decay(self, eta0: float) -> float:
         return _WARM_DECAY
 
     def _go_on(self, steps: int) -> bool:
         if self.objective.heartbeat is not None:
-            doing = "step size" if self.eta0 is None else f"epoch {self.epochs + 1}, {100 * steps / self.n:.0f} %"
+            share = 100 * (self.before + steps) / self.n
+            doing = "step size" if self.eta0 is None else f"epoch {self.epochs + 1}, {share:.0f} %"
             self.objective.heartbeat(f"stochastic start, {doing}")
         return not self.objective.out_of_time()
 
