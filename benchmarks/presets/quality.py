@@ -2,6 +2,7 @@
 
     PYTHONPATH=. python benchmarks/presets/quality.py conll2003 words [--rho1 0.3] [--rho2 0.3] [--test] [--data FOLDER]
         [--lexicon NAME=FILE] [--clusters NAME=FILE] [--classes NAME=FILE] [--vectors FILE] [--window N]
+        [--chunks iobes]
 
 Dev data decide about features and penalties; --test is for the end. Where there is no dev file, every tenth training
 sentence is held out, and comes back for --test. The recorded feature sets of tasks.py run by `TASK recorded`.
@@ -17,6 +18,7 @@ import time
 from benchmarks.tasks import DATA, TASKS
 
 from sparsecrf import CRF, Template, read_columns
+from sparsecrf.chunks import recode
 from sparsecrf.encoding.resources import named
 from sparsecrf.encoding.vectors import WordVectors
 from sparsecrf.scorers import chunk_f1_score, token_accuracy_score
@@ -61,6 +63,7 @@ def main() -> None:
         parser.add_argument(f"--{kind}", metavar="NAME=FILE", action="append", default=[])
     parser.add_argument("--vectors", metavar="FILE", help="of words, in the text format of word2vec")
     parser.add_argument("--window", type=int, default=0, help="of vectors")
+    parser.add_argument("--chunks", help="train on chunk labels of this scheme; scores are of the labels of the data")
     parser.add_argument("--test", action="store_true")
     options = parser.parse_args()
 
@@ -79,16 +82,20 @@ def main() -> None:
         how["vectors"] = WordVectors.load(options.vectors, window=options.window)
     began = time.perf_counter()
     crf = CRF(options.rho1, options.rho2, n_jobs=1, time_limit=options.time_limit, resources=resources, **how)
-    crf.fit(*zip(*train, strict=True))
+    X, y = zip(*train, strict=True)
+    crf.fit(X, [recode(labels, options.chunks) for labels in y] if options.chunks else y)
     took = time.perf_counter() - began
     X, y = zip(*other, strict=True)
     labels = crf.predict(X)
+    if options.chunks:  # IOB2 on both sides: token accuracy is of one scheme
+        labels, y = ([recode(one, "iob2") for one in side] for side in (labels, y))
     found = {
         "task": options.task,
         "features": options.features,
         "resources": [resource.name for resource in resources],
         "vectors": options.vectors,
         "window": options.window,
+        "chunks": options.chunks,
         "rho1": options.rho1,
         "rho2": options.rho2,
         "part": "test" if options.test else "dev",

@@ -95,6 +95,33 @@ def _is_typed(label: str) -> bool:
     return letter in {*"BIES[]"} and kind != ""
 
 
+def recode(labels: Sequence[str], to: str | Scheme, scheme: str | Scheme = Scheme.CONLLEVAL) -> list[str]:
+    """The labels of one sequence with the same chunks in the scheme `to`: iob1, iob2 or iobes.
+
+    As a rule a model that is trained on iobes labels, which say where chunks end, finds more of them. Its labels are
+    recoded to those of the data afterwards.
+    """
+    target, reader = Scheme.of(to), ChunkReader(scheme)
+    if target not in ALPHABETS:
+        raise InputError(f"to: expected one of {', '.join(known.value for known in ALPHABETS)}, found {target.value}")
+    made, marks, inside = ["O"] * len(labels), reader.marks(labels), False
+    for t, label in enumerate(labels):
+        begins, ends = bool(marks[t] & START), bool(marks[t + 1] & END)
+        inside = begins or (inside and not marks[t] & END)
+        if not inside:
+            continue
+        kind = reader.type_of(label)
+        if target is Scheme.IOBES:
+            letter = ("S" if ends else "B") if begins else ("E" if ends else "I")
+        elif target is Scheme.IOB2:
+            letter = "B" if begins else "I"
+        else:  # B only where a chunk of the same type ends right before
+            follows = begins and t > 0 and bool(marks[t] & END) and reader.type_of(labels[t - 1]) == kind
+            letter = "B" if follows else "I"
+        made[t] = f"{letter}-{kind}" if kind else letter
+    return made
+
+
 class ChunkReader:
     """Finds the chunks of label sequences. Keeps what it has found out about labels and pairs of them."""
 

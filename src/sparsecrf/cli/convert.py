@@ -16,12 +16,12 @@ from sparsecrf.encoding.formats import FORMATS, Format, format_named
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
 
-#: Reads one file and writes the other. The template is for data only; the encoding may be None: the default.
-Conversion: TypeAlias = "Callable[[str, str, Template | None, str | None], None]"
+#: Reads one file and writes the other. The encoding may be None: the default.
+Conversion: TypeAlias = "Callable[[str, str, str | None], None]"
 
 
 def _model_from(tool: str) -> Conversion:
-    def convert(source: str, target: str, template: Template | None, encoding: str | None) -> None:
+    def convert(source: str, target: str, encoding: str | None) -> None:
         from sparsecrf.model.foreign import READERS
 
         READERS[tool](source, **({} if encoding is None else {"encoding": encoding})).save(target)
@@ -30,7 +30,7 @@ def _model_from(tool: str) -> Conversion:
 
 
 def _model_to(tool: str) -> Conversion:
-    def convert(source: str, target: str, template: Template | None, encoding: str | None) -> None:
+    def convert(source: str, target: str, encoding: str | None) -> None:
         from sparsecrf.model import Model
         from sparsecrf.model.foreign import WRITERS
 
@@ -42,8 +42,8 @@ def _model_to(tool: str) -> Conversion:
     return convert
 
 
-def _data(read: Format, write: Format) -> Conversion:
-    def convert(source: str, target: str, template: Template | None, encoding: str | None) -> None:
+def _data(read: Format, write: Format, template: Template | None, chunks: str | None) -> Conversion:
+    def convert(source: str, target: str, encoding: str | None) -> None:
         from sparsecrf.encoding.convert import converted
         from sparsecrf.files.charset import UTF8, Charset, decoded
 
@@ -51,7 +51,8 @@ def _data(read: Format, write: Format) -> Conversion:
         if charset.is_bytes:
             raise InputError("--encoding: expected text, found bytes: data are converted as text")
         with decoded(source, charset) as text:
-            _write(target, (charset.encoded(line.encode(), source) for line in converted(text, read, write, template)))
+            lines = converted(text, read, write, template, chunks)
+            _write(target, (charset.encoded(line.encode(), source) for line in lines))
 
     return convert
 
@@ -67,10 +68,10 @@ def _write(target: str, lines: Iterable[bytes]) -> None:
 
 
 #: Data from any format to any other, by --from and --to, where a choice may follow: conllu:xpos.
-_DATA = {(a.name, b.name): _data(a, b) for a, b in permutations(FORMATS.values(), 2)}
-#: What can be converted, by --from and --to. The two together say what a file is: a crfsuite file that becomes a
+_DATA = [*permutations(FORMATS, 2)]
+#: What models can be converted, by --from and --to. The two together say what a file is: a crfsuite file that becomes a
 #: sparsecrf file is a model, one that becomes columns is data.
-CONVERSIONS: dict[tuple[str, str], Conversion] = {
+_MODELS: dict[tuple[str, str], Conversion] = {
     ("crfsuite", "sparsecrf"): _model_from("crfsuite"),
     ("wapiti", "sparsecrf"): _model_from("wapiti"),
     ("crf++", "sparsecrf"): _model_from("crf++"),
@@ -78,7 +79,6 @@ CONVERSIONS: dict[tuple[str, str], Conversion] = {
     ("sparsecrf", "crfsuite-binary"): _model_to("crfsuite-binary"),
     ("sparsecrf", "wapiti"): _model_to("wapiti"),
     ("sparsecrf", "crf++"): _model_to("crf++"),
-    **_DATA,
 }
 
 
@@ -90,6 +90,13 @@ def convert(
     template: Annotated[
         str | None,
         typer.Option("--template", "-t", help="Makes attributes of columns for crfsuite.", metavar="FILE"),
+    ] = None,
+    chunks: Annotated[
+        str | None,
+        typer.Option(
+            help="Of data: write chunk labels as iob1, iob2 or iobes have them; IN and OUT may then be of one format.",
+            metavar="SCHEME",
+        ),
     ] = None,
     boundary: Boundary = "crf++",
     bytes: Bytes = False,
@@ -108,10 +115,14 @@ def convert(
     from sparsecrf.encoding.template import Template
 
     names = from_.partition(":")[0], to.partition(":")[0]
-    if names not in CONVERSIONS:
-        known = ", ".join(f"{a} to {b}" for a, b in CONVERSIONS)
+    is_data = names in _DATA or (chunks is not None and names[0] == names[1] and names[0] in FORMATS)
+    if not is_data and names not in _MODELS:
+        known = ", ".join(f"{a} to {b}" for a, b in [*_MODELS, *_DATA])
         raise typer.BadParameter(f"expected one of {known}, found {from_} to {to}", param_hint="--from, --to")
-    is_data = names in _DATA
+    if not is_data and chunks is not None:
+        raise typer.BadParameter("expected none for models", param_hint="--chunks")
+    if chunks not in (None, "iob1", "iob2", "iobes"):
+        raise typer.BadParameter(f"expected iob1, iob2 or iobes, found {chunks}", param_hint="--chunks")
     if not is_data and names != (from_, to):
         raise typer.BadParameter(
             "expected nothing after the name of a model's tool, found :", param_hint="--from, --to"
@@ -126,7 +137,7 @@ def convert(
     check_writable(target)
     lines = None if template is None else Template.load(template, boundary, bytes=bytes)
     if is_data:
-        conversion = _data(format_named(from_, "--from"), format_named(to, "--to"))
+        conversion = _data(format_named(from_, "--from"), format_named(to, "--to"), lines, chunks)
     else:
-        conversion = CONVERSIONS[names]
-    conversion(source, target, lines, encoding)
+        conversion = _MODELS[names]
+    conversion(source, target, encoding)

@@ -141,8 +141,8 @@ class RunOptions:
         str | None,
         typer.Option(
             rich_help_panel=_LARGE,
-            help="Keep the encoded data in this folder, in parts, of which only some need to fit into memory; made anew "
-            "when data, template or options change. For the solvers auto, owlqn, lbfgs and fista.",
+            help="Keep the encoded data in this folder, in parts, of which only some need to fit into memory; made "
+            "anew when data, template or options change. For the solvers auto, owlqn, lbfgs and fista.",
             metavar="FOLDER",
         ),
     ] = None

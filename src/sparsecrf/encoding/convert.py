@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
+from sparsecrf._core import InputError
+from sparsecrf.chunks import are_chunk_labels, recode
 from sparsecrf.encoding.formats import Format
 from sparsecrf.encoding.template import Template
 from sparsecrf.files.text import Source, name_of
 
 
-def converted(source: Source, read: Format, write: Format, template: Template | None = None) -> Iterator[str]:
+def converted(
+    source: Source, read: Format, write: Format, template: Template | None = None, chunks: str | None = None
+) -> Iterator[str]:
     """The lines of a file in the format `write` with the sequences of one in the format `read`.
 
-    A template makes the attributes if the format takes one.
+    A template makes the attributes if the format takes one. `chunks`: the scheme (iob1, iob2, iobes) of the new labels.
     """
     read.check_template(template, "template")
+    name = name_of(source)
     if read.takes_template and write.takes_template and template is None:
-        return write.write_rows(read.read_rows(source), name_of(source))  # columns stay columns
-    return write.write(read.read(source, template), name_of(source))
+        return write.write_rows(_recoded(read.read_rows(source), chunks, name), name)  # columns stay columns
+    return write.write(_recoded(read.read(source, template), chunks, name), name)
+
+
+def _recoded(
+    sequences: Iterable[tuple[Any, list[str]]], chunks: str | None, source: str
+) -> Iterator[tuple[Any, list[str]]]:
+    known: set[str] = set()  # labels that were looked at
+    for k, (tokens, labels) in enumerate(sequences, 1):
+        if chunks is None:
+            yield tokens, labels
+            continue
+        for label in set(labels) - known:
+            if label != "O" and not are_chunk_labels({label}, ()):
+                raise InputError(
+                    f"{source}, sequence {k}: expected chunk labels (O, B-TYPE, I-TYPE), found {label!r:.60}"
+                )
+            known.add(label)
+        yield tokens, recode(labels, chunks)
