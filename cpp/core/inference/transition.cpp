@@ -294,8 +294,9 @@ void Transition::best(const double* epsilon, double* best, std::vector<int>& ord
     }
 }
 
-// best(y) of some columns, which have the scores `plain` outside of A(y), the largest for `top`: the best of it is the
-// first label outside A(y) in descending order of `plain`. The order is needed only if the overall best is in A(y).
+// best(y) of some columns, which have the scores `plain` outside of A(y), the largest for `top`: the best outside is the
+// first label outside A(y) in descending order of `plain`. The order is needed only if `top` is in A(y) and better than
+// the best of A(y), and only down to that.
 template <class Plain>
 void Transition::best_columns(const double* epsilon, Plain plain, std::uint32_t top,
                               std::span<const std::uint32_t> columns, double* best, std::vector<int>& order) const {
@@ -311,7 +312,7 @@ void Transition::best_columns(const double* epsilon, Plain plain, std::uint32_t 
             }
         }
         if (k >= sorted) {
-            constexpr std::size_t kFirst = 16;
+            constexpr std::size_t kFirst = 4;
             const std::size_t next = std::min(order.size(), std::max(kFirst, 4 * sorted));
             const auto at = [&](std::size_t n) { return order.begin() + static_cast<std::ptrdiff_t>(n); };
             const double* x = values.data();
@@ -322,24 +323,25 @@ void Transition::best_columns(const double* epsilon, Plain plain, std::uint32_t 
     };
     const double highest = plain(top);
     for (const std::uint32_t column : columns) {
-        best[column] = highest;
         const std::uint16_t* begin = column_row_.data() + column_ptr_[column];
         const std::uint16_t* end = column_row_.data() + column_ptr_[column + 1];
-        if (begin == end) continue;
-        double outside = highest;
-        if (std::binary_search(begin, end, static_cast<std::uint16_t>(top))) {
-            outside = -kInfinity;
+        double found = -kInfinity;  // the best of A(y)
+        for (std::uint32_t k = column_ptr_[column]; k < column_ptr_[column + 1]; ++k) {
+            found = std::max(found, epsilon[column_row_[k]] + scores_.score[column_entry_[k]]);
+        }
+        const auto listed = [&](int y) { return std::binary_search(begin, end, static_cast<std::uint16_t>(y)); };
+        if (found < highest && !listed(static_cast<int>(top))) {
+            found = highest;
+        } else if (found < highest) {
             for (std::size_t k = 0; k < static_cast<std::size_t>(n_labels_); ++k) {
                 const int y = ranked(k);
-                if (std::binary_search(begin, end, static_cast<std::uint16_t>(y))) continue;
-                outside = values[static_cast<std::size_t>(y)];
+                const double outside = values[static_cast<std::size_t>(y)];
+                if (outside > found && listed(y)) continue;
+                found = std::max(found, outside);
                 break;
             }
         }
-        for (std::uint32_t k = column_ptr_[column]; k < column_ptr_[column + 1]; ++k) {
-            outside = std::max(outside, epsilon[column_row_[k]] + scores_.score[column_entry_[k]]);
-        }
-        best[column] = outside;
+        best[column] = found;
     }
 }
 
