@@ -1,6 +1,10 @@
 """Label n-grams in the core, against the reference and against all paths."""
 
 import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -243,3 +247,43 @@ def test_errors():
     table_of(3, [(0, (1,) * 1000)])
     with pytest.raises(InputError, match="from 0 to 2, found 3"):
         table_of(3, [(0, (1, 3, 2))])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited by RLIMIT_AS")
+@pytest.mark.skipif("san.so" in os.environ.get("LD_PRELOAD", ""), reason="sanitizers need the memory")
+def test_tables_that_would_take_a_third_of_the_memory_are_refused():
+    """All strings of three labels, conditioned on an attribute that every position has beside one of its own, which
+    conditions one of them: tables for each position. The limit counts what this process has anyway: there is room for
+    more than a third."""
+    code = (
+        "import itertools, resource, sys\n"
+        "import numpy as np\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "from ngram_problems import table_of\n"
+        "from sparsecrf import InputError, Vocabulary, _core\n"
+        "Y, T = 20, 600\n"
+        "vocabulary = Vocabulary('all')\n"
+        "tokens = [['all', f'w{t}'] for t in range(T)]\n"
+        "corpus = vocabulary.encode([tokens], [[f'L{t % Y}' for t in range(T)]], grow=True)\n"
+        "cells = [(vocabulary.attributes.find('all'), labels) for labels in itertools.product(range(Y), repeat=3)]\n"
+        "cells += [(vocabulary.attributes.find(f'w{t}'), (0, 0, 0)) for t in range(T)]\n"
+        "first = corpus.n_attributes * (Y + Y * Y + Y)\n"
+        "numbers = first + np.arange(len(cells))\n"
+        "features = _core.FeatureSet.from_numbers(Y, corpus.n_attributes, numbers, table_of(Y, cells))\n"
+        "taken = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "limit = max(taken + 2**28, 3 * 2**27)\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
+        "try:\n"
+        "    _core.Oracle(corpus).loss_grad(features, np.ones(len(cells)))\n"
+        "except InputError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(Path(__file__).parent)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert done.stdout.startswith("label n-grams: expected tables of at most 0.")
+    assert "a third of the memory, found larger ones for 8600 n-grams of up to 3 labels" in done.stdout
