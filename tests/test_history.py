@@ -99,6 +99,7 @@ def test_show_does_not_print_it(program):
         (5.0, inf, "within 5.3 % of the best possible (certified)"),
         (99.9, 0.4, "an estimated 0.41 % above the best possible (no bound certifies it)"),
         (99.9, inf, "an unknown distance above the best possible (no bound certifies it)"),
+        (99.9, 99.9, "an unknown distance above the best possible (no bound certifies it)"),
         (inf, inf, "an unknown distance above the best possible (no bound certifies it)"),
     ],
 )

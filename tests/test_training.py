@@ -16,6 +16,7 @@ from sparsecrf.training import DETERMINISTIC, fit
 from sparsecrf.training.dual import LowerBound
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
+from sparsecrf.training.solvers import working_set
 from sparsecrf.training.solvers.proximal import Proximal
 from sparsecrf.training.solvers.working_set import Point
 from strategies import problems
@@ -204,6 +205,25 @@ def test_interrupt_returns_the_best_point():
     found = fit(larger().corpus(), rho1=0.1, rho2=0.01, tol=1e-9, callback=interrupt, threads=1)
     assert found.stopped_by == "interrupt"
     assert found.objective == pytest.approx(records[-1]["objective"], rel=1e-12)
+
+
+def test_without_time_for_a_certificate_there_is_still_an_estimate(monkeypatch):
+    """From how the objective falls, and from what the last screening found outside of the working set."""
+
+    def interrupt(record):
+        if record["iter"] == 30:
+            monkeypatch.setattr(working_set._Run, "_time_to_screen", lambda run: False)
+            raise KeyboardInterrupt
+
+    corpus = larger().corpus()
+    options = {"rho1": 0.1, "rho2": 0.01, "tol": 1e-9, "threads": 1}
+    optimum = fit(corpus, **options).objective
+    found = fit(corpus, callback=interrupt, **options)
+    assert (found.stopped_by, found.kkt) == ("interrupt", np.inf)
+    distance = found.objective - optimum
+    assert 0 < distance < found.remaining < found.gap
+    assert found.remaining < 100 * distance
+
 
 
 def test_missing_labels_train():

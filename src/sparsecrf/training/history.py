@@ -109,6 +109,6 @@ def distance_in_words(objective: float, gap: float | None, remaining: float | No
     bound = "no bound certifies it"
     if certified <= USELESS:
         bound = f"certified: at most {rounded_up(100 * certified)} %"
-    if isfinite(estimated):
+    if estimated < certified:  # otherwise it is the bound itself
         return f"an estimated {rounded_up(100 * estimated)} % above the best possible ({bound})"
     return f"an unknown distance above the best possible ({bound})"

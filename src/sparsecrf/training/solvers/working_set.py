@@ -157,6 +157,7 @@ class _Run:
         self.previous: Lowest | None = None  # the weights of the last point that was watched
         self.values: list[float] = []  # the lowest objective so far, at every iteration
         self.bound = LowerBound(objective)
+        self.promise = np.inf  # of the last screening
         self.iteration = 0
         self.screened = 0  # iteration of the last screening
         self.screening_s: float | None = None  # how long it took
@@ -281,7 +282,7 @@ class _Run:
 
     def _uncertified(self, value: float) -> _Certificate:
         """What is known without a screening."""
-        return _Certificate(np.inf, self.bound.gap_of(value), np.inf)
+        return _Certificate(np.inf, self.bound.gap_of(value), self.promise)
 
     def _best(self) -> Best | Lowest | None:
         """The weights to return instead of the last ones. A tolerance that was met is a promise about the last."""
@@ -348,7 +349,8 @@ class _Run:
         gap = self.bound.gap(wide.numbers, w, loss, g)
         if tighten and gap > _TIGHT * abs(self._value(everything)):
             gap = min(gap, self.bound.tighten(wide, w, loss, g))
-        found = _Certificate(self._relative_kkt(everything), gap, self._promise(everything, point))
+        self.promise = self._promise(everything, point)
+        found = _Certificate(self._relative_kkt(everything), gap, self.promise)
         keep = self.objective.penalty_on(wide).movable(w, g, _KEEP)
         known = self.objective.working_set(wide.numbers[keep])
         if not tighten:
