@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from steps import ROOT, WORK, Report, run
 from zig import TARGETS, cmake_arguments, environment
@@ -50,8 +51,9 @@ def check_system(name: str, report: Report, source: Path = ROOT) -> None:
     if emulator is None:
         report.leave_out(f"core for {TARGETS[name].zig}: run", f"expected {EMULATORS[name][1]}, found none")
         return
-    env = {**os.environ, "WINEDEBUG": "-all", "WINEPREFIX": str(WORK / "wine")}
-    with report.step(f"core for {TARGETS[name].zig}: run") as results:
+    # Wine's folder has a link to the whole machine: below ROOT, whoever makes the next sdist would follow it.
+    with TemporaryDirectory() as prefix, report.step(f"core for {TARGETS[name].zig}: run") as results:
+        env = {**os.environ, "WINEDEBUG": "-all", "WINEPREFIX": prefix}
         for program, arguments in PROGRAMS.items():
             file = folder / (f"{program}.exe" if TARGETS[name].system == "Windows" else program)
             printed = run(*emulator, file, *arguments, env=env, log=f"core-{name}-{program}")
