@@ -66,6 +66,8 @@ def python_for_windows(folder: Path, headers: Path) -> tuple[Path, Path, Path]:
     # CMake reads the version in the name, and wants such a library even if it links the other one.
     versioned = folder / f"libpython{STABLE[0]}{STABLE[1]}.a"
     shutil.copyfile(stable, versioned)
+    # And adds the libraries that the Python here, of Linux, needs: -ldl. An empty one will do.
+    run(zig(), "ar", "rcs", folder / "libdl.a")
     return include, stable, versioned
 
 
@@ -80,6 +82,7 @@ def module_for_windows(report: Report, python: Path, source: Path) -> None:
         f"-DPython_INCLUDE_DIR={include}",
         f"-DPython_LIBRARY={versioned}",
         f"-DPython_SABI_LIBRARY={stable}",
+        f"-DCMAKE_MODULE_LINKER_FLAGS=-L{folder}",
         f"-Dnanobind_DIR={run(tools, '-m', 'nanobind', '--cmake_dir').strip()}",
         # As scikit-build-core says it for Windows.
         "-DSKBUILD_SABI_COMPONENT=Development.SABIModule",
