@@ -98,8 +98,8 @@ def _is_typed(label: str) -> bool:
 def recode(labels: Sequence[str], to: str | Scheme, scheme: str | Scheme = Scheme.CONLLEVAL) -> list[str]:
     """The labels of one sequence with the same chunks in the scheme `to`: iob1, iob2 or iobes.
 
-    As a rule a model that is trained on iobes labels, which say where chunks end, finds more of them. Its labels are
-    recoded to those of the data afterwards.
+    Labels of iobes say where chunks end, and a model that is trained on them may find more chunks; what it predicts can
+    be recoded to the scheme of the data.
     """
     target, reader = Scheme.of(to), ChunkReader(scheme)
     if target not in ALPHABETS:
