@@ -85,7 +85,7 @@ def test_shards_are_the_corpus_in_pieces(tmp_path, data):
 def test_shards_stay_in_memory_as_far_as_it_suffices(tmp_path, data):
     folder = made(tmp_path, data)
     sizes = [(folder.path / shard_name(k)).stat().st_size for k in range(len(folder.shards))]
-    enough_for = 6 * sum(sizes[:2])
+    enough_for = 3 * sum(sizes[:2]) + 2 * 32 * folder.n_attributes
 
     def kept(**options):
         return [shard._keep for shard in folder.in_shards(1, **options).workers.here]

@@ -57,7 +57,30 @@ def test_labels_without_types():
     assert recode([], "iobes") == []
 
 
+def test_brackets_are_chunks_of_their_own():
+    assert recode(["I-a", "[-a", "]-b"], "iob1") == ["I-a", "B-a", "I-b"]
+
+
+@pytest.mark.parametrize(
+    "labels", [["NN", "VB"], ["B-LOC", "NN"], ["B-LOC", None], ["O", 3], ["X-LOC"], ["B", "B_LOC"]]
+)
+def test_labels_that_are_no_chunk_labels(labels):
+    with pytest.raises(InputError, match=r"position \d: expected a chunk label \(O, B-TYPE, I-TYPE, \.\.\.\), found"):
+        recode(labels, "iob2")
+
+
+def test_points_are_outside():
+    assert recode(["B", ".", "I", "O"], "iobes") == ["S", "O", "S", "O"]
+
+
+def test_fields_become_chunks():
+    assert recode(["I-<title>", "<title>", "<other>"], "iobes", "grobid") == ["B-<title>", "E-<title>", "O"]
+    assert recode(["x", "x", "O", "y"], "iob2", "runs") == ["B-x", "I-x", "O", "B-y"]
+
+
 def test_wrong_schemes():
+    with pytest.raises(InputError, match="scheme: expected one in which labels are chunks, found none"):
+        recode(["O"], "iob2", "none")
     with pytest.raises(InputError, match="to: expected one of iob1, iob2, iobes, found runs"):
         recode(["O"], "runs")
     with pytest.raises(InputError, match="scheme: expected one of"):
@@ -75,7 +98,7 @@ def test_files(write, expected):
 def test_files_without_chunks_are_refused():
     source = io.BytesIO(b"a I-P\n\nb NN\n")
     source.name = "f.txt"
-    with pytest.raises(InputError, match=r"f\.txt, sequence 2: expected chunk labels .*, found 'NN'"):
+    with pytest.raises(InputError, match=r"f\.txt, sequence 1, position 0: expected a chunk label .*, found 'NN'"):
         list(converted(source, COLUMNS, COLUMNS, chunks="iob2"))
 
 
@@ -90,5 +113,7 @@ def test_the_program(program, tmp_path):
         in program("convert", str(file), str(made), *both, "--chunks", "bilou").err
     )
     assert "expected one of" in program("convert", str(file), str(made), *both).err
+    treebank = ["--from", "conllu", "--to", "conllu"]
+    assert "expected one of" in program("convert", str(file), str(made), *treebank, "--chunks", "iob2").err
     models = ["--from", "sparsecrf", "--to", "wapiti"]
     assert "expected none for models" in program("convert", str(file), str(made), *models, "--chunks", "iob2").err

@@ -130,7 +130,7 @@ def test_shards_give_a_bound_too():
     problem, objective, known, w = near_the_optimum()
     corpus: Corpus = problem.corpus()
     halves = [corpus.subset(np.arange(k, 12, 2)) for k in range(2)]
-    shards = Objective(Shards.in_process([lambda half=half: half for half in halves], keep=True), objective.penalty)
+    shards = Objective(Shards.in_process([lambda half=half: half for half in halves], n_kept=2), objective.penalty)
     bounds = []
     for one in (objective, shards):
         loss, g = one.loss_grad(known, w)

@@ -248,8 +248,8 @@ def test_the_best_point_is_returned(solver, rho1, monkeypatch):
     sizes = iter([3.0, 3.0, 1e-2, 50.0, 50.0, 50.0, 50.0, 50.0])
     monkeypatch.setattr(_Stochastic, "_calibrate", lambda self, point, size: 1.0)
 
-    def wild(self, stepper, size, known, w, q, u, order, eta0):
-        return run(self, stepper, size, known, w, q, u, order, next(sizes))
+    def wild(self, stepper, known, w, q, u, order, eta0):
+        return run(self, stepper, known, w, q, u, order, next(sizes))
 
     monkeypatch.setattr(_Stochastic, "_run", wild)
     found = fit(moderate(2), rho1=rho1, rho2=0.1, solver=solver, max_iter=8, threads=1)

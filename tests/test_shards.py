@@ -1,6 +1,7 @@
 """A corpus in shards gives what the whole gives: sums, candidates, certificates, and of one shard the same bits."""
 
 import pickle
+import sys
 from functools import partial
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from problems import make_problem
 from sparsecrf import InputError, fit
-from sparsecrf._core import FeatureSet, Oracle, StringTable
+from sparsecrf._core import Corpus, FeatureSet, Oracle, StringTable
 from sparsecrf._core import Sgd as Stepper
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.path import rho_max
@@ -22,7 +23,7 @@ from sparsecrf.shards.oracle import Known, ShardedOracle, features_of
 from sparsecrf.training.data import virtual_features
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
-from sparsecrf.training.solvers import proximal
+from sparsecrf.training.solvers import proximal, sgd
 from sparsecrf.training.solvers.sgd import _WarmUp, warm_up
 from sparsecrf.training.solvers.working_set import Point
 
@@ -142,9 +143,9 @@ def test_training(solver):
 
 def test_keeping_oracles_changes_nothing():
     corpus = corpus_of(n=40)
-    opened = fit(cut(corpus, 5, keep=0), rho1=RHO1, rho2=RHO2)
+    opened = fit(cut(corpus, 5, n_kept=0), rho1=RHO1, rho2=RHO2)
     for keep in (2, 5):
-        assert_array_equal(fit(cut(corpus, 5, keep=keep), rho1=RHO1, rho2=RHO2).w, opened.w)
+        assert_array_equal(fit(cut(corpus, 5, n_kept=keep), rho1=RHO1, rho2=RHO2).w, opened.w)
 
 
 def test_one_shard_at_a_time_is_open():
@@ -160,16 +161,18 @@ def test_one_shard_at_a_time_is_open():
 
 
 @pytest.mark.parametrize("n_shards", [1, 3, 12])
-def test_stochastic_start_goes_from_shard_to_shard(n_shards):
-    """As over the whole corpus in the same order, with the penalty of 1/N of all data at each step; over eight shards
-    of twelve, an epoch is that of these eight."""
+def test_stochastic_start_goes_from_shard_to_shard(n_shards, monkeypatch):
+    """As over the whole corpus in the same order, with the penalty of 1/N of all data at each step. Of twelve shards
+    five have enough tokens, and an epoch is that of these five."""
     size, rho1, rho2, eta0 = 16, 0.3, 0.2, 0.05
     corpus = corpus_of(n=size * n_shards)
+    if n_shards == 12:
+        monkeypatch.setattr(sgd, "_WARM_TOKENS", 0.4 * corpus.n_tokens)
     point = _zero(Objective(corpus, ElasticNet(rho1, rho2), threads=1))
     parts = np.arange(size * n_shards).reshape(n_shards, size)
     start = _WarmUp(Objective(cut(corpus, n_shards), ElasticNet(rho1, rho2)), eta0=eta0)
     found = start.run(_zero(start.objective), 2, 10)
-    chosen = np.linspace(0, n_shards - 1, min(n_shards, 8)).astype(int)
+    chosen = np.array([0, 2, 5, 8, 11]) if n_shards == 12 else np.arange(n_shards)
     stepper, n = Stepper(corpus, threads=1), size * len(chosen)
     w, q, u = np.zeros(point.known.size), np.zeros(point.known.size), 0.0
     for epoch in range(2):
@@ -200,9 +203,7 @@ def _zero(objective):
 
 
 def test_auto_starts_stochastically_over_shards(monkeypatch):
-    # As many tokens, and features for each, as such a start needs.
-    corpus = make_problem(seed=0, n_labels=4, lengths=[5] * 2100, n_attributes=200).corpus()
-    starts = []
+    corpus, starts = larger().corpus(), []
 
     def noted(objective, point):
         starts.append(len(objective.data.workers))
@@ -212,6 +213,35 @@ def test_auto_starts_stochastically_over_shards(monkeypatch):
     fit(cut(corpus, 3), rho1=RHO1, rho2=RHO2, max_iter=2)
     fit(cut(corpus, 3), rho1=RHO1, rho2=RHO2, max_iter=2, solver_options={"warm_up": False})
     assert starts == [3]
+
+
+def larger():
+    """As many tokens, and features for each, as a stochastic start needs."""
+    return make_problem(seed=0, n_labels=4, lengths=[5] * 2100, n_attributes=200)
+
+
+def test_a_first_shard_of_weight_0():
+    """There is nothing in it to find a step size on."""
+    arrays = {**larger().corpus_arrays(), "sequence_weight": np.repeat([0.0, 1.0, 1.0], 700)}
+    corpus = Corpus.from_arrays(**arrays)
+    found = fit(cut(corpus, 3), rho1=RHO1, rho2=RHO2, max_iter=3)
+    assert found.objective < fit(corpus, rho1=RHO1, rho2=RHO2, max_iter=0).objective
+
+
+@pytest.mark.parametrize("n_shards", [1, 3])
+def test_a_stochastic_start_opens_one_shard_at_a_time(n_shards):
+    corpus, made, others = larger().corpus(), [], []
+
+    def opened(part):
+        # Nobody holds one of those before but the list.
+        others.append(sum(sys.getrefcount(made[k]) > 2 for k in range(len(made))))
+        made.append(corpus.subset(part))
+        return made[-1]
+
+    parts = np.array_split(np.arange(corpus.n_sequences), n_shards)
+    fit(Shards.in_process([partial(opened, part) for part in parts], threads=1), rho1=RHO1, rho2=RHO2, max_iter=2)
+    assert len(others) > 5 * n_shards
+    assert max(others) == 0
 
 
 def test_limits_callback_dev_and_checkpoint(tmp_path):

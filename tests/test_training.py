@@ -109,8 +109,8 @@ def test_token_weights(problem):
     assert_allclose(found.objective, explicit.minimum(), rtol=1e-6, atol=1e-6)
 
 
-def larger():
-    return make_problem(seed=3, n_labels=6, lengths=[7] * 25, n_attributes=12, density=0.3, real_values=True)
+def larger(seed=3):
+    return make_problem(seed=seed, n_labels=6, lengths=[7] * 25, n_attributes=12, density=0.3, real_values=True)
 
 
 @every_solver
@@ -224,6 +224,21 @@ def test_without_time_for_a_certificate_there_is_still_an_estimate(monkeypatch):
     assert 0 < distance < found.remaining < found.gap
     assert found.remaining < 100 * distance
 
+
+def test_an_estimate_is_of_the_point_that_is_returned(monkeypatch):
+    """With patience, that is the one with the best error on dev data."""
+
+    def interrupt(record):
+        if record["iter"] == 30:
+            monkeypatch.setattr(working_set._Run, "_time_to_screen", lambda run: False)
+            raise KeyboardInterrupt
+
+    corpus = larger().corpus()
+    options = {"rho1": 0.1, "rho2": 0.01, "tol": 1e-9, "threads": 1}
+    optimum = fit(corpus, **options).objective
+    found = fit(corpus, dev=larger(seed=5).corpus(), patience=1000, callback=interrupt, **options)
+    assert found.objective > 1.01 * optimum
+    assert found.remaining >= found.objective - optimum
 
 
 def test_missing_labels_train():

@@ -63,9 +63,9 @@ def measured(
         out["open_s"] = time.perf_counter() - began
     began, used = time.perf_counter(), os.times()
     with MemoryWatch([*KINDS.values()]) as training:
-        # Passes are compared, so the stochastic steps that need the data in one place are left out.
+        # Passes are compared, so the stochastic steps are left out; from disk, no shard stays in memory.
         found = fit(
-            corpus,
+            corpus if cache is None else corpus.in_shards(threads, memory=0),
             rho1=rho1,
             rho2=0.01,
             max_iter=max_iter,

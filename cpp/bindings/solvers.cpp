@@ -112,6 +112,7 @@ void bind_sgd(nb::module_& m) {
             nb::arg("seed"), nb::arg("epoch"),
             nb::sig("def order(self, seed: int, epoch: int) -> numpy.typing.NDArray[numpy.int64]"),
             "The sequences of weight above 0 in the order of an epoch.")
+        .def_prop_ro("n_steps", &Sgd::n_steps, "How many sequences these are: the steps of an epoch.")
         .def(
             "run",
             [](const Sgd& self, const FeatureSet& features, Array1<double> w, Array1<double> q, double u,

@@ -67,6 +67,9 @@ _OUTSIDE_FIELDS = {Scheme.GROBID: frozenset({"O", "<other>"}), Scheme.RUNS: froz
 
 # Letters that the other schemes are written in.
 ALPHABETS = {Scheme.IOB1: "BIO", Scheme.IOB2: "BIO", Scheme.IOBES: "BIESO"}
+#: The names of these: what `recode` writes.
+CODES = tuple(scheme.value for scheme in ALPHABETS)
+LETTERS = frozenset("BIMELSUO")
 
 
 def split_label(label: str) -> tuple[str, str]:
@@ -87,7 +90,7 @@ def are_chunk_labels(gold: Iterable[str], predicted: Iterable[str]) -> bool:
     if all(_is_typed(label) for label in gold - OUTSIDE):
         return any(_is_typed(label) for label in gold.union(predicted))
     letters = {split_label(label)[0] for label in gold}
-    return gold <= set("BIMELSUO") and "B" in letters and not letters.isdisjoint("IO")
+    return gold <= LETTERS and "B" in letters and not letters.isdisjoint("IO")
 
 
 def _is_typed(label: str) -> bool:
@@ -103,23 +106,38 @@ def recode(labels: Sequence[str], to: str | Scheme, scheme: str | Scheme = Schem
     """
     target, reader = Scheme.of(to), ChunkReader(scheme)
     if target not in ALPHABETS:
-        raise InputError(f"to: expected one of {', '.join(known.value for known in ALPHABETS)}, found {target.value}")
-    made, marks, inside = ["O"] * len(labels), reader.marks(labels), False
+        raise InputError(f"to: expected one of {', '.join(CODES)}, found {target.value}")
+    if reader.scheme in (Scheme.AUTO, Scheme.NONE):
+        raise InputError(f"scheme: expected one in which labels are chunks, found {reader.scheme.value}")
+    if reader.scheme is Scheme.CONLLEVAL:
+        _check_chunk_labels(labels)
+        labels = ["O" if label in OUTSIDE else label for label in labels]
+    made: list[str] = []
+    kind: str | None = None  # type of the chunk that the token before is in
+    marks = reader.marks(labels)
     for t, label in enumerate(labels):
-        begins, ends = bool(marks[t] & START), bool(marks[t + 1] & END)
-        inside = begins or (inside and not marks[t] & END)
-        if not inside:
+        before, begins, ends = kind, bool(marks[t] & START), bool(marks[t + 1] & END)
+        if begins:
+            kind = reader.type_of(label)
+        elif marks[t] & END:
+            kind = None
+        if kind is None:
+            made.append("O")
             continue
-        kind = reader.type_of(label)
         if target is Scheme.IOBES:
             letter = ("S" if ends else "B") if begins else ("E" if ends else "I")
         elif target is Scheme.IOB2:
             letter = "B" if begins else "I"
         else:  # B only where a chunk of the same type ends right before
-            follows = begins and t > 0 and bool(marks[t] & END) and reader.type_of(labels[t - 1]) == kind
-            letter = "B" if follows else "I"
-        made[t] = f"{letter}-{kind}" if kind else letter
+            letter = "B" if begins and before == kind else "I"
+        made.append(f"{letter}-{kind}" if kind else letter)
     return made
+
+
+def _check_chunk_labels(labels: Sequence[str]) -> None:
+    for t, label in enumerate(labels):
+        if not (isinstance(label, str) and (label in OUTSIDE or label in LETTERS or _is_typed(label))):
+            raise InputError(f"position {t}: expected a chunk label (O, B-TYPE, I-TYPE, ...), found {label!r:.60}")
 
 
 class ChunkReader:

@@ -13,12 +13,36 @@
 #endif
 #if defined(__linux__)
 #include <fstream>
+#include <string>
 #endif
 
 namespace sparsecrf {
 
-// In bytes: what the machine has, or what a limit leaves (`ulimit -v`, that of a container). The largest number where
-// that is not known.
+#if defined(__linux__)
+// The smallest limit of the control groups that this process is in, a container's among them: version 2, or the memory
+// groups of version 1.
+inline std::uint64_t control_group_limit() {
+    std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max();
+    std::ifstream groups("/proc/self/cgroup");  // lines such as 0::/user.slice, 4:memory:/job_12
+    for (std::string line; std::getline(groups, line);) {
+        const std::size_t kinds = line.find(':'), path = line.find(':', kinds + 1);
+        if (kinds == line.npos || path == line.npos) continue;
+        const bool second = line.compare(0, path, "0:") == 0;
+        if (!second && line.substr(kinds, path - kinds).find("memory") == line.npos) continue;
+        const std::string root = second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+        const char* file = second ? "/memory.max" : "/memory.limit_in_bytes";
+        for (std::string group = line.substr(path + 1);; group.resize(group.rfind('/'))) {
+            std::ifstream limit(root + (group == "/" ? "" : group) + file);  // "max" where there is none
+            if (std::uint64_t most; limit >> most) bytes = std::min(bytes, most);
+            if (group.find('/') == group.npos) break;
+        }
+    }
+    return bytes;
+}
+#endif
+
+// In bytes: what the machine has, or what a limit leaves (`ulimit -v`, `ulimit -d`, that of a container). The largest
+// number where that is not known.
 inline std::uint64_t usable_memory() {
     std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max();
 #if defined(_WIN32)
@@ -28,14 +52,15 @@ inline std::uint64_t usable_memory() {
 #elif (defined(__unix__) || defined(__APPLE__)) && defined(_SC_PHYS_PAGES)
     const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     if (pages > 0 && size > 0) bytes = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size);
-    rlimit limit;
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-        bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
+    for (const int kind : {RLIMIT_AS, RLIMIT_DATA}) {
+        rlimit limit;
+        if (getrlimit(kind, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+            bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
+        }
     }
 #endif
 #if defined(__linux__)
-    std::ifstream container("/sys/fs/cgroup/memory.max");  // "max" where there is none
-    if (std::uint64_t most; container >> most) bytes = std::min(bytes, most);
+    bytes = std::min(bytes, control_group_limit());
 #endif
     return bytes;
 }

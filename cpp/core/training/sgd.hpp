@@ -21,6 +21,8 @@ class Sgd {
 
     // The sequences that count (weight above 0), in an order that depends on the seed and the epoch alone.
     std::vector<std::int64_t> order(std::uint64_t seed, std::uint64_t epoch) const;
+    // How many these are: the steps of an epoch, and N of P/N.
+    std::size_t n_steps() const { return counting_.size(); }
 
     struct Options {
         double rho1, rho2;

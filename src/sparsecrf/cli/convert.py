@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from sparsecrf._core import InputError
+from sparsecrf.chunks import CODES
 from sparsecrf.cli.options import Boundary, Bytes, Encoding
 from sparsecrf.encoding.formats import FORMATS, Format, format_named
 
@@ -69,6 +70,9 @@ def _write(target: str, lines: Iterable[bytes]) -> None:
 
 #: Data from any format to any other, by --from and --to, where a choice may follow: conllu:xpos.
 _DATA = [*permutations(FORMATS, 2)]
+#: Formats whose files have tokens and labels only, so that one with other labels loses nothing.
+_WITH_NOTHING_ELSE = ("columns", "tokens")
+_ONE_OF = f"{', '.join(CODES[:-1])} or {CODES[-1]}"
 #: What models can be converted, by --from and --to. The two together say what a file is: a crfsuite file that becomes a
 #: sparsecrf file is a model, one that becomes columns is data.
 _MODELS: dict[tuple[str, str], Conversion] = {
@@ -94,7 +98,8 @@ def convert(
     chunks: Annotated[
         str | None,
         typer.Option(
-            help="Of data: write chunk labels as iob1, iob2 or iobes have them; IN and OUT may then be of one format.",
+            help=f"Of data: write chunk labels in this scheme, {_ONE_OF}. Columns may then stay columns, and token "
+            "lines token lines.",
             metavar="SCHEME",
         ),
     ] = None,
@@ -115,14 +120,14 @@ def convert(
     from sparsecrf.encoding.template import Template
 
     names = from_.partition(":")[0], to.partition(":")[0]
-    is_data = names in _DATA or (chunks is not None and names[0] == names[1] and names[0] in FORMATS)
+    is_data = names in _DATA or (chunks is not None and names[0] == names[1] and names[0] in _WITH_NOTHING_ELSE)
     if not is_data and names not in _MODELS:
         known = ", ".join(f"{a} to {b}" for a, b in [*_MODELS, *_DATA])
         raise typer.BadParameter(f"expected one of {known}, found {from_} to {to}", param_hint="--from, --to")
     if not is_data and chunks is not None:
         raise typer.BadParameter("expected none for models", param_hint="--chunks")
-    if chunks not in (None, "iob1", "iob2", "iobes"):
-        raise typer.BadParameter(f"expected iob1, iob2 or iobes, found {chunks}", param_hint="--chunks")
+    if chunks not in (None, *CODES):
+        raise typer.BadParameter(f"expected {_ONE_OF}, found {chunks}", param_hint="--chunks")
     if not is_data and names != (from_, to):
         raise typer.BadParameter(
             "expected nothing after the name of a model's tool, found :", param_hint="--from, --to"

@@ -208,7 +208,14 @@ def read_labelled(inputs: Inputs, init: Model | None = None, *, min_count: int =
 
 
 def read_cached(
-    inputs: Inputs, cache: str, shard_tokens: int | None, init: Model | None = None, *, threads: int, quiet: bool
+    inputs: Inputs,
+    cache: str,
+    shard_tokens: int | None,
+    memory: int | None,
+    init: Model | None,
+    *,
+    threads: int,
+    quiet: bool,
 ) -> Labelled:
     """The same by way of a folder of encoded shards, which is made if it is not there."""
     from sparsecrf.shards.encode_folder import SHARD_TOKENS, encode_folder
@@ -231,7 +238,7 @@ def read_cached(
             progress=advance,
         )
         dev = _read_dev(inputs, how, folder.vocabulary, folder.template, folder.n_columns, advance)
-        shards = folder.in_shards(threads)
+        shards = folder.in_shards(threads, memory)
     took = time.perf_counter() - began
     return Labelled(
         folder.vocabulary,

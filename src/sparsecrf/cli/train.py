@@ -150,9 +150,19 @@ class RunOptions:
         int | None,
         typer.Option(
             rich_help_panel=_LARGE,
-            help="Tokens in each part. By default a million; with fewer, less memory is needed.",
+            help="Tokens in each part; by default a million. Of the parts that are not kept in memory, the largest "
+            "must fit.",
             metavar="N",
             min=1,
+        ),
+    ] = None
+    cache_memory: Annotated[
+        int | None,
+        typer.Option(
+            rich_help_panel=_LARGE,
+            help="Memory for parts that are kept there; by default a quarter of what there is. 0: one part at a time.",
+            metavar="MB",
+            min=0,
         ),
     ] = None
     min_count: Annotated[
@@ -290,8 +300,9 @@ def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
         )
     if fitting.resume and fitting.checkpoint is None:
         raise typer.BadParameter("expected --checkpoint with it, found none", param_hint="--resume")
-    if run.shard_tokens is not None and run.cache is None:
-        raise typer.BadParameter("expected --cache with it, found none", param_hint="--shard-tokens")
+    for option, given in (("--shard-tokens", run.shard_tokens), ("--cache-memory", run.cache_memory)):
+        if given is not None and run.cache is None:
+            raise typer.BadParameter("expected --cache with it, found none", param_hint=option)
 
 
 @contextmanager
@@ -310,7 +321,8 @@ def read(
     if run.cache is None:
         yield read_labelled(inputs, init, min_count=run.min_count, quiet=quiet)
     else:
-        yield read_cached(inputs, run.cache, run.shard_tokens, init, threads=threads, quiet=quiet)
+        memory = None if run.cache_memory is None else run.cache_memory << 20
+        yield read_cached(inputs, run.cache, run.shard_tokens, memory, init, threads=threads, quiet=quiet)
 
 
 def fit_with_log(

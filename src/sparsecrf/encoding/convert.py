@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sparsecrf._core import InputError
-from sparsecrf.chunks import are_chunk_labels, recode
+from sparsecrf.chunks import recode
 from sparsecrf.encoding.formats import Format
 from sparsecrf.encoding.template import Template
 from sparsecrf.files.text import Source, name_of
@@ -29,15 +29,8 @@ def converted(
 def _recoded(
     sequences: Iterable[tuple[Any, list[str]]], chunks: str | None, source: str
 ) -> Iterator[tuple[Any, list[str]]]:
-    known: set[str] = set()  # labels that were looked at
-    for k, (tokens, labels) in enumerate(sequences, 1):
-        if chunks is None:
-            yield tokens, labels
-            continue
-        for label in set(labels) - known:
-            if label != "O" and not are_chunk_labels({label}, ()):
-                raise InputError(
-                    f"{source}, sequence {k}: expected chunk labels (O, B-TYPE, I-TYPE), found {label!r:.60}"
-                )
-            known.add(label)
-        yield tokens, recode(labels, chunks)
+    for i, (tokens, labels) in enumerate(sequences):
+        try:
+            yield tokens, labels if chunks is None else recode(labels, chunks)
+        except InputError as error:
+            raise InputError(f"{source}, sequence {i}, {error}") from None

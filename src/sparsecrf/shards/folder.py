@@ -34,9 +34,9 @@ FORMAT, VERSION = "sparsecrf corpus folder", 1
 MANIFEST, VOCABULARY = "manifest.json", "vocabulary"
 _VOCABULARY_FORMAT = "sparsecrf vocabulary"
 
-#: What a shard takes for each byte in its file, with all that its oracle keeps: 2.2 with 18,000 features in four shards
-#: of CoNLL-2000, 5.7 with 456,000 in eight.
-_BYTES_IN_MEMORY = 6
+#: What a shard takes in memory, with all that its oracle keeps: for each byte in its file, and for each attribute of
+#: the vocabulary (28 were measured where that is nearly all).
+_PER_BYTE, _PER_ATTRIBUTE = 3, 32
 
 
 def shard_name(k: int) -> str:
@@ -115,13 +115,13 @@ class CorpusFolder:
 
         The first shards stay in memory as far as `memory` bytes suffice, by default a quarter of what this process can
         have; the others are read again for each question."""
-        left, keep = usable_memory() // 4 if memory is None else memory, 0
+        left, n_kept = usable_memory() // 4 if memory is None else memory, 0
         for k in range(len(self.shards)):
-            left -= _BYTES_IN_MEMORY * self._size_of(k)
+            left -= _PER_BYTE * self._size_of(k) + _PER_ATTRIBUTE * self.n_attributes
             if left < 0:
                 break
-            keep += 1
-        return Shards.in_process(self.openers(), threads=threads, keep=keep)
+            n_kept += 1
+        return Shards.in_process(self.openers(), threads=threads, n_kept=n_kept)
 
     def _size_of(self, k: int) -> int:
         file = self.path / shard_name(k)

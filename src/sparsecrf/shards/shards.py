@@ -70,6 +70,11 @@ class Shard:
                     self._oracle.release_tables()
 
     @property
+    def stays(self) -> bool:
+        """Whether its corpus stays in memory between questions."""
+        return self._keep
+
+    @property
     def has_tables(self) -> bool:
         """Whether it keeps an oracle, which may hold memory for its next answer."""
         return self._oracle is not None
@@ -255,11 +260,11 @@ class Shards:
         self.extent = workers.total(extent, one_extent)
 
     @classmethod
-    def in_process(cls, opens: Iterable[Callable[[], Corpus]], *, threads: int = 0, keep: int = 0) -> Shards:
-        """Shards of this process, each opened when it is needed. The first `keep` stay in memory, the others are
+    def in_process(cls, opens: Iterable[Callable[[], Corpus]], *, threads: int = 0, n_kept: int = 0) -> Shards:
+        """Shards of this process, each opened when it is needed. The first `n_kept` stay in memory, the others are
         released after each question: the memory needed for those is that of the largest."""
         make = partial(Shard, keep_tables=False, threads=threads)  # tables of all shards together would be too large
-        return cls(InProcess([make(open, keep=k < keep) for k, open in enumerate(opens)]))
+        return cls(InProcess([make(open, keep=k < n_kept) for k, open in enumerate(opens)]))
 
     @property
     def n_labels(self) -> int:

@@ -12,7 +12,7 @@ over the B0 of `local_model`. Without an l1 term there is nothing to be minimise
 L-BFGS on loss + rho2/2 |w|^2, by the two-loop recursion from (B0 + rho2 I)^-1.
 
 The first step, from weights 0, is some epochs of stochastic steps (`sgd.warm_up`) if there are many tokens and features
-and all data are in one place: a quasi-Newton method takes dozens of passes to get as far.
+and the data are in this process: a quasi-Newton method takes dozens of passes to get as far.
 
 Features that fire together add up: B0 is scaled to what the last step showed,
 y . D^-1 y / s . y, and more while steps have to be shortened.

@@ -13,15 +13,15 @@ every step changed every weight (formulas: `cpp/core/training/lazy_weights.hpp`)
 The steps run in one thread, since each needs the weights that the last one left; threads serve the evaluation.
 
 `warm_up` is a start for `auto`: a few epochs are worth many of its first steps. There, eight steps at a time have
-gradients at the same weights, on all threads. Over shards of this process it goes from one to the next, over at most
-eight of them: with n of the N sequences in these, an epoch is n steps, and the penalty of a step is still that of 1/N.
+gradients at the same weights, on all threads. Over shards of this process it goes from one to the next, over as many as
+have eight million tokens: with n of the N sequences in these, an epoch is n steps, and a step has the penalty of 1/N.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.state import Arrays
 from sparsecrf.training.solvers.working_set import Point
+
+Answer = TypeVar("Answer")
 
 EPOCHS = 50  #: when there is no other limit
 _DECAY = 0.3  # of the step size in an epoch: 0.1 is better on CoNLL-2000, 1 on NETtalk letters (15 epochs)
@@ -46,7 +48,7 @@ _WARM_EPOCHS, _WARM_EPOCHS_L2, _WARM_SAMPLE, _WARM_DECAY = 2, 3, 250, 1.0
 _WARM_AT_ONCE = (
     8  # with 16, smaller steps are chosen on CoNLL-2003, and two epochs end 14 % higher (benchmarks/NOTES.md)
 )
-_WARM_SHARDS = 8  # of a million tokens each, as folders of data have them
+_WARM_TOKENS = 8_000_000  # of larger data in shards, some shards with about so many
 
 
 class _Stochastic:
@@ -60,13 +62,10 @@ class _Stochastic:
         self.objective, self.seed, self.eta0 = objective, seed, eta0
         self.shards = self.chosen_shards()
         self._only: Stepper | None = None  # of the only shard, where there is one
-        self.sizes, n_sequences = [], 0  # of the shards, in sequences of weight above 0
-        for k, shard in enumerate(self.shards):
-            with self._stepper(k) as stepper:
-                self.sizes.append(len(stepper.order(seed, 0)))
-                n_sequences += shard.corpus.n_sequences
+        found = [self._over(k, _extent) for k in range(len(self.shards))]
+        self.sizes = [n_steps for n_steps, _ in found]  # of the shards, in sequences of weight above 0
         self.n = sum(self.sizes)  # steps of an epoch
-        self.share = n_sequences / max(objective.data.n_sequences, 1)  # n/N
+        self.share = sum(n for _, n in found) / max(objective.data.n_sequences, 1)  # n/N
         self.epochs = 0
         self.before = 0  # steps of the epoch at work, over the shards before
         self.u = 0.0  # penalty that a weight could have received
@@ -77,14 +76,14 @@ class _Stochastic:
         """Those that are stepped over: the corpus."""
         return shards_of(self.objective.corpus, self.objective.threads).workers.here
 
-    @contextmanager
-    def _stepper(self, k: int) -> Iterator[Stepper]:
-        """For the k-th of them, which stays loaded as long."""
+    def _over(self, k: int, function: Callable[..., Answer], *arguments: Any) -> Answer:
+        """function(shard, stepper, *arguments) for the k-th of them. The stepper, which holds the shard's corpus, is
+        released afterwards, unless there is one shard that stays in memory."""
         with self.shards[k].at_work() as shard:
             stepper = self._only or Stepper(shard.corpus, threads=shard.threads)
-            if len(self.shards) == 1:
+            if len(self.shards) == 1 and shard.stays:
                 self._only = stepper
-            yield stepper
+            return function(shard, stepper, *arguments)
 
     def decay(self, eta0: float) -> float:
         """eta_t = eta0 / (1 + decay t/N)"""
@@ -124,11 +123,9 @@ class _Stochastic:
             self.eta0 = self._calibrate(point, sample)
         for _ in range(epochs):
             self.before = 0
-            for k in range(len(self.shards)):
-                with self._stepper(k) as stepper:
-                    order = stepper.order(self.seed, self.epochs)
-                    w, q, self.u = self._run(stepper, self.sizes[k], point.known, w, q, self.u, order, self.eta0)
-                self.before += len(order)
+            for k, size in enumerate(self.sizes):
+                w, q, self.u = self._over(k, self._epoch, point.known, w, q)
+                self.before += size
                 if self.objective.cut_short:
                     break
             self.epochs += 1
@@ -136,6 +133,14 @@ class _Stochastic:
                 break
         self.q = q
         return Point(point.known, w, *self.objective.loss_grad(point.known, w))
+
+    def _epoch(
+        self, shard: Shard, stepper: Stepper, known: WorkingSet, w: Floats, q: Floats
+    ) -> tuple[Floats, Floats, float]:
+        """A step for each sequence of a shard."""
+        assert self.eta0 is not None
+        order = stepper.order(self.seed, self.epochs)
+        return self._run(stepper, known, w, q, self.u, order, self.eta0)
 
     def _go_on(self, steps: int) -> bool:
         """Asked a few times a second, after so many steps over a shard."""
@@ -150,19 +155,11 @@ class _Stochastic:
         return q
 
     def _run(
-        self,
-        stepper: Stepper,
-        size: int,
-        known: WorkingSet,
-        w: Floats,
-        q: Floats,
-        u: float,
-        order: Numbers,
-        eta0: float,
+        self, stepper: Stepper, known: WorkingSet, w: Floats, q: Floats, u: float, order: Numbers, eta0: float
     ) -> tuple[Floats, Floats, float]:
         self.objective.passes += len(order) / self.n * self.share
         # The core takes the size of this shard for N and for the length of an epoch.
-        of_epoch = size / self.n
+        of_epoch = stepper.n_steps / self.n
         of_all = of_epoch * self.share
         return stepper.run(
             known.features,
@@ -181,10 +178,10 @@ class _Stochastic:
 
     def _calibrate(self, point: Point, size: int) -> float:
         """The power of two with the best objective on a sample, after a pass over it (some, if it is small)."""
-        with self._stepper(0) as stepper:
-            return 2.0 ** self._best_exponent(stepper, point, size)
+        first = next(k for k, n_steps in enumerate(self.sizes) if n_steps > 0)
+        return 2.0 ** self._over(first, self._best_exponent, point, size)
 
-    def _best_exponent(self, stepper: Stepper, point: Point, size: int) -> int:
+    def _best_exponent(self, shard: Shard, stepper: Stepper, point: Point, size: int) -> int:
         sample = stepper.order(self.seed, 0)[:size]
         order = np.tile(sample, min(_MOST_PASSES, math.ceil(size / len(sample))))
         share, penalty = len(sample) / self.n * self.share, self.objective.penalty_on(point.known)
@@ -195,7 +192,7 @@ class _Stochastic:
             if eta0 * self.objective.penalty.rho2 * self.share >= self.n:
                 return math.inf
             try:
-                w, _, _ = self._run(stepper, self.sizes[0], point.known, point.w, q, 0.0, order, eta0)
+                w, _, _ = self._run(stepper, point.known, point.w, q, 0.0, order, eta0)
                 found = stepper.loss(point.known.features, w, sample) + share * penalty.value(w)
             except InputError:  # the weights overflowed
                 return math.inf
@@ -217,6 +214,10 @@ class _Stochastic:
             if chosen > first:
                 break
         return chosen
+
+
+def _extent(shard: Shard, stepper: Stepper) -> tuple[int, int]:
+    return stepper.n_steps, shard.corpus.n_sequences
 
 
 class Sgd(_Stochastic):
@@ -242,8 +243,9 @@ class _WarmUp(_Stochastic):
     at_once = _WARM_AT_ONCE
 
     def chosen_shards(self) -> Sequence[Shard]:
-        here = self.objective.data.workers.here
-        return [here[k] for k in np.linspace(0, len(here) - 1, min(len(here), _WARM_SHARDS)).astype(int)]
+        here, n_tokens = self.objective.data.workers.here, max(self.objective.data.n_tokens, 1)
+        chosen = min(len(here), math.ceil(len(here) * _WARM_TOKENS / n_tokens))
+        return [here[k] for k in np.linspace(0, len(here) - 1, chosen).astype(int)]
 
     def decay(self, eta0: float) -> float:
         return _WARM_DECAY

@@ -277,7 +277,9 @@ class _Run:
                 point, found = self._screen(point, tighten=in_time and self.stopping.certify)
             except OutOfTime:
                 found = found or self._uncertified(value)
-        left = min(remaining(self.values) + found.promise, found.gap)
+        # The estimate is of the lowest objective; another point may be returned, one that is best on dev data.
+        higher = max(value - self.values[-1], 0.0) if self.values else np.inf
+        left = min(higher + remaining(self.values) + found.promise, found.gap)
         return Result(point, value, found.kkt, found.gap, left, self.stopped_by, self.history)
 
     def _uncertified(self, value: float) -> _Certificate:
