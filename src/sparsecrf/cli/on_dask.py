@@ -53,12 +53,12 @@ def _client(address: str) -> Iterator[Any]:
     """A client of a scheduler, or of workers that are started here: local:N."""
     from distributed import Client, LocalCluster
 
-    from sparsecrf.dask.cluster import ClusterError
+    from sparsecrf.dask.cluster import TIMED_OUT, ClusterError
 
     if not address.startswith(_LOCAL):
         try:
             client = Client(address)
-        except (OSError, TimeoutError, ValueError) as error:
+        except (OSError, *TIMED_OUT, ValueError) as error:
             raise ClusterError(f"--dask: expected a Dask scheduler at {address}: {error}") from None
         with client:
             yield client

@@ -28,6 +28,8 @@ _LOOK_EVERY = 1.0  # seconds, while nothing comes
 _RECONNECT = 30.0  # seconds in which a client may find its scheduler again
 
 _CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
+#: Of the system and of asyncio: one error since Python 3.11.
+TIMED_OUT = (TimeoutError, asyncio.TimeoutError)
 
 
 class ClusterError(ConnectionError):
@@ -45,7 +47,7 @@ class Cluster:
         self._tasks = 0
         try:
             client.wait_for_workers(1, timeout=timeout)
-        except (TimeoutError, OSError, *_CANCELLED):
+        except (*TIMED_OUT, OSError, *_CANCELLED):
             raise ClusterError(f"{self}: expected workers, found none after {timeout:g} s") from None
 
     def __str__(self) -> str:
@@ -89,7 +91,7 @@ class Cluster:
             raise ClusterError(f"{self}: {reason}") from None
         except _CANCELLED as error:
             raise ClusterError(f"{self}: lost in the middle of a pass ({error or type(error).__name__})") from None
-        except TimeoutError:
+        except TIMED_OUT:
             raise ClusterError(f"{self}: expected an answer within {self.timeout:g} s, found none") from None
         except (OSError, RuntimeError) as error:
             if self.client.status == "running":
@@ -99,7 +101,7 @@ class Cluster:
     def _wait(self, last: Future, tasks: Sequence[Future]) -> None:
         n_done, since = 0, monotonic()
         while not last.done():
-            with suppress(TimeoutError):
+            with suppress(*TIMED_OUT):
                 wait(last, timeout=min(_LOOK_EVERY, self.timeout))
             n = sum(task.done() for task in tasks)
             if n != n_done:
