@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,15 +26,29 @@ def tool(name: str) -> str | None:
 
 
 @functools.cache
+def cmake() -> str | None:
+    """CMake, if it is here and as new as CMakeLists.txt wants it."""
+    if (found := tool("cmake")) is None:
+        return None
+    printed = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
+    asked = (ROOT / "CMakeLists.txt").read_text()
+    here, needed = (
+        tuple(map(int, re.search(rf"{before} (\d+)\.(\d+)", text).groups()))
+        for before, text in (("version", printed), ("VERSION", asked))
+    )
+    return found if here >= needed else None
+
+
+@functools.cache
 def library() -> Path:
     """$SPARSECRF_LIBRARY, or what `cmake --build build/venv --target sparsecrf` makes. Skips the test if neither is
     possible: an installed package has no sources."""
     if given := os.environ.get("SPARSECRF_LIBRARY"):
         return Path(given)
-    build, cmake = ROOT / "build" / "venv", tool("cmake")
-    if cmake is None or not (build / "build.ninja").exists():
+    build = ROOT / "build" / "venv"
+    if cmake() is None or not (build / "build.ninja").exists():
         pytest.skip("expected cmake and build/venv, in which the module was built, found neither or one")
-    subprocess.run([cmake, "--build", build, "--target", "sparsecrf"], check=True, capture_output=True)
+    subprocess.run([cmake(), "--build", build, "--target", "sparsecrf"], check=True, capture_output=True)
     return build / "cpp" / "c" / NAME
 
 

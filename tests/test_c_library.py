@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from c_library import EXAMPLES, HEADER, MAC, NAME_WITH_ABI, ROOT, compiled, library, tool
+from c_library import EXAMPLES, HEADER, MAC, NAME_WITH_ABI, ROOT, cmake, compiled, library, tool
 from newswire import sentences
 from sparsecrf import BIAS, CRF, InputError, Model, Resource, Template
 from sparsecrf.encoding.vectors import WordVectors
@@ -433,10 +433,10 @@ def test_program_of_the_manual(files, tmp_path):
 def test_installed(files, tmp_path):
     """What `cmake --install` makes, moved elsewhere, is found by pkg-config."""
     rules = library().parent / "cmake_install.cmake"
-    cmake, pkg_config = tool("cmake"), shutil.which("pkg-config")
-    if cmake is None or pkg_config is None or not rules.exists():
+    pkg_config = shutil.which("pkg-config")
+    if cmake() is None or pkg_config is None or not rules.exists():
         pytest.skip("expected cmake, pkg-config and a build folder")
-    run(cmake, "--install", rules.parent, "--prefix", tmp_path / "first")
+    run(cmake(), "--install", rules.parent, "--prefix", tmp_path / "first")
     prefix = (tmp_path / "first").rename(tmp_path / "second")
     (described,) = prefix.rglob("sparsecrf.pc")
     flags = run("env", f"PKG_CONFIG_PATH={described.parent}", pkg_config, "--cflags", "--libs", "sparsecrf").split()
@@ -458,14 +458,14 @@ def test_installed(files, tmp_path):
 
 def test_folders_given_as_absolute_paths(tmp_path):
     """pkg-config finds what distributions install into folders of their own, and after a move, too."""
-    cmake, ninja, pkg_config = tool("cmake"), tool("ninja"), shutil.which("pkg-config")
-    if None in (cmake, ninja, pkg_config):
+    ninja, pkg_config = tool("ninja"), shutil.which("pkg-config")
+    if None in (cmake(), ninja, pkg_config):
         pytest.skip("expected cmake, ninja and pkg-config")
     build, prefix = tmp_path / "build", tmp_path / "first"
     folders = {"PREFIX": prefix, "LIBDIR": prefix / "lib" / "some-triplet", "INCLUDEDIR": prefix / "include" / "deep"}
     options = [f"-DCMAKE_INSTALL_{name}={folder}" for name, folder in folders.items()]
     generator = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DSPARSECRF_C_LIBRARY=ON"]
-    run(cmake, "-S", ROOT, "-B", build, *generator, *options)
+    run(cmake(), "-S", ROOT, "-B", build, *generator, *options)
     moved = tmp_path / "second" / "lib" / "some-triplet" / "pkgconfig"
     moved.mkdir(parents=True)
     shutil.copy(build / "cpp" / "c" / "sparsecrf.pc", moved)

@@ -41,7 +41,8 @@ def start(script, **options):
     """A process that runs the script after PRELUDE."""
     prelude = textwrap.dedent(PRELUDE).format(here=str(Path(__file__).parent))
     return subprocess.Popen(
-        [sys.executable, "-c", prelude + textwrap.dedent(script)],
+        # Since 3.12 Python warns of every fork of a process with threads.
+        [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-c", prelude + textwrap.dedent(script)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from c_library import EXAMPLES, PACKAGE, ROOT, tool
+from c_library import EXAMPLES, PACKAGE, ROOT, cmake
 from newswire import sentences
 from reports import small_model
 from sparsecrf import BIAS, CRF, InputError, Model
@@ -163,9 +163,9 @@ RULES = ROOT / "cpp" / "wasm" / "sources.cmake"
 
 
 def cmake_script(*arguments):
-    if (cmake := tool("cmake")) is None:
-        pytest.skip("expected cmake, found none")
-    return subprocess.run([cmake, *map(str, arguments)], capture_output=True, text=True)
+    if cmake() is None:
+        pytest.skip("expected a recent cmake, found none")
+    return subprocess.run([cmake(), *map(str, arguments)], capture_output=True, text=True)
 
 
 def install_labeller(folder, required="OFF"):
