@@ -97,6 +97,20 @@ def test_shards_stay_in_memory_as_far_as_it_suffices(tmp_path, data):
     assert kept(memory=0) == [False] * len(sizes)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+@pytest.mark.skipif("san.so" in os.environ.get("LD_PRELOAD", ""), reason="sanitizers need the memory")
+@pytest.mark.parametrize("kind", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_a_limit_of_the_process_is_seen(kind):
+    code = (
+        "import resource\n"
+        "from sparsecrf._core import usable_memory\n"
+        f"resource.setrlimit(resource.{kind}, (3 * 10**9, resource.RLIM_INFINITY))\n"
+        "print(usable_memory())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) <= 3 * 10**9
+
+
 def test_files_of_crfsuite(tmp_path):
     data = tmp_path / "data.crfsuite"
     data.write_text("x\ta:0.5\tb\ny\tb\n\n" * 20)

@@ -67,6 +67,8 @@ def test_the_program(ready):
     assert ready(*command).status == 0
     assert [file.stat().st_mtime_ns for file in shards] == written  # used again
     assert (ready.directory / "m.safetensors").read_bytes() == content
+    assert ready(*command, "--cache-memory", "0").status == 0  # no shard stays in memory
+    assert Model.load("m.safetensors").w.tolist() == model.w.tolist()
 
 
 @pytest.mark.parametrize(
@@ -76,6 +78,7 @@ def test_the_program(ready):
         (["train.txt", "--cache", "cache", "--dask", "local:1"], 2, "expected no --dask"),
         (["train.txt", "--shard-tokens", "5"], 2, "--cache"),
         (["train.txt", "--cache", "cache", "--shard-tokens", "0"], 2, "--shard-tokens"),
+        (["train.txt", "--cache-memory", "5"], 2, "expected --cache with it"),
         (["-", "--cache", "cache"], 1, "standard input: expected a file"),
         (["train.txt", "--cache", "dev.txt"], 1, "expected a folder of encoded data or nothing, found a file"),
         (["train.txt", "--cache", "none/cache"], 1, "to make it in, found none"),
