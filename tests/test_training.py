@@ -207,8 +207,8 @@ def test_interrupt_returns_the_best_point():
     assert found.objective == pytest.approx(records[-1]["objective"], rel=1e-12)
 
 
-def test_without_time_for_a_certificate_there_is_still_an_estimate(monkeypatch):
-    """From how the objective falls, and from what the last screening found outside of the working set."""
+def interrupted(monkeypatch, **options):
+    """A run that is interrupted at iteration 30 and has no time for a certificate, and the optimum."""
 
     def interrupt(record):
         if record["iter"] == 30:
@@ -216,9 +216,14 @@ def test_without_time_for_a_certificate_there_is_still_an_estimate(monkeypatch):
             raise KeyboardInterrupt
 
     corpus = larger().corpus()
-    options = {"rho1": 0.1, "rho2": 0.01, "tol": 1e-9, "threads": 1}
-    optimum = fit(corpus, **options).objective
-    found = fit(corpus, callback=interrupt, **options)
+    common = {"rho1": 0.1, "rho2": 0.01, "tol": 1e-9, "threads": 1}
+    optimum = fit(corpus, **common).objective
+    return fit(corpus, callback=interrupt, **common, **options), optimum
+
+
+def test_without_time_for_a_certificate_there_is_still_an_estimate(monkeypatch):
+    """From how the objective falls, and from what the last screening found outside of the working set."""
+    found, optimum = interrupted(monkeypatch)
     assert (found.stopped_by, found.kkt) == ("interrupt", np.inf)
     distance = found.objective - optimum
     assert 0 < distance < found.remaining < found.gap
@@ -227,16 +232,7 @@ def test_without_time_for_a_certificate_there_is_still_an_estimate(monkeypatch):
 
 def test_an_estimate_is_of_the_point_that_is_returned(monkeypatch):
     """With patience, that is the one with the best error on dev data."""
-
-    def interrupt(record):
-        if record["iter"] == 30:
-            monkeypatch.setattr(working_set._Run, "_time_to_screen", lambda run: False)
-            raise KeyboardInterrupt
-
-    corpus = larger().corpus()
-    options = {"rho1": 0.1, "rho2": 0.01, "tol": 1e-9, "threads": 1}
-    optimum = fit(corpus, **options).objective
-    found = fit(corpus, dev=larger(seed=5).corpus(), patience=1000, callback=interrupt, **options)
+    found, optimum = interrupted(monkeypatch, dev=larger(seed=5).corpus(), patience=1000)
     assert found.objective > 1.01 * optimum
     assert found.remaining >= found.objective - optimum
 
