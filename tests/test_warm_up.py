@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 
 from problems import make_problem
 from sparsecrf.training import Weights, fit
+from sparsecrf.training.feature_sets import place_among
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers import proximal
@@ -49,7 +50,18 @@ def test_the_first_step_is_the_warm_up(corpus, rho1):
     best = fit(corpus, rho1=rho1, rho2=0.3, tol=1e-4, threads=1).objective
     assert value(objective, expected) - best < 0.5 * (value(objective, start) - best)
     assert_array_equal(found.w, expected.w)
-    assert_array_equal(found.g, objective.loss_grad(start.known, found.w)[1])
+    assert_array_equal(found.g, objective.loss_grad(found.known, found.w)[1])
+
+
+@penalties
+def test_features_that_rest_at_zero_leave_after_it(corpus, rho1):
+    objective = Objective(corpus, ElasticNet(rho1, 0.3), threads=1)
+    start = point_at(objective)
+    found = warm_up(objective, start)
+    _, g = objective.loss_grad(start.known, start.known.carry(found.w, found.known))
+    left = place_among(start.known.numbers, found.known.numbers) < 0
+    assert np.all(np.abs(g[left]) <= 0.5 * rho1)  # well within what keeps them at zero
+    assert left.any() == (rho1 > 0)  # without an l1 term nothing would bring them back
 
 
 @penalties

@@ -115,10 +115,14 @@ class LowerBound:
         else:
             numbers = union(a.numbers, b.numbers)
             G_a, G_b = self._ranges(a, numbers), self._ranges(b, numbers)
-        change, penalty = G_b - G_a, self._penalty(numbers)
+        # |G| is at most what it is at one of the two ends: only features above rho1 there have an S in between.
+        most = self.objective.penalty.thresholds(numbers)
+        large = np.flatnonzero((_worse(G_a) > most) | (_worse(G_b) > most))
+        first, penalty = G_a[:, large], self._penalty(numbers[large])
+        change = G_b[:, large] - first
 
         def slope(c: float) -> float:
-            G = G_a + c * change
+            G = first + c * change
             worse = np.where(G[-1] >= -G[0], change[-1], -change[0])
             return b.entropy - a.entropy - float(penalty.excess(_worse(G)) @ worse) / rho2
 

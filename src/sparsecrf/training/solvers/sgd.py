@@ -48,6 +48,7 @@ _WARM_EPOCHS, _WARM_EPOCHS_L2, _WARM_SAMPLE, _WARM_DECAY = 2, 3, 250, 1.0
 _WARM_AT_ONCE = (
     8  # with 16, smaller steps are chosen on CoNLL-2003, and two epochs end 14 % higher (benchmarks/NOTES.md)
 )
+_WARM_KEEP = 0.5  # afterwards, features at zero whose |gradient| is below this share of rho1 leave
 _WARM_TOKENS = 8_000_000  # of larger data in shards, some shards with about so many
 
 
@@ -265,4 +266,13 @@ def warm_up(objective: Objective, point: Point) -> Point:
         found = _WarmUp(objective).run(point, epochs, _WARM_SAMPLE)
     except InputError:  # the weights overflowed, as they did not on the sample
         return point
-    return found if found.loss + objective.penalty_on(found.known).value(found.w) < point.loss else point
+    penalty = objective.penalty_on(found.known)
+    if found.loss + penalty.value(found.w) >= point.loss:
+        return point
+    if objective.penalty.threshold == 0:
+        return found
+    # Most features rest at zero already, and every pass looks at all that are known: screening brings back what is
+    # needed after all.
+    keep = penalty.movable(found.w, found.g, _WARM_KEEP)
+    known = objective.working_set(found.known.numbers[keep])
+    return Point(known, found.w[keep], found.loss, found.g[keep])
