@@ -1,5 +1,7 @@
 """Longer strings of labels, explained, drawn, and in a report."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,8 @@ from sparsecrf.report import make_report
 from sparsecrf.report.of_model import STRINGS
 from test_ngram_models import sentences
 from test_report import content, unpack
+
+needs_pictures = pytest.mark.skipif(find_spec("matplotlib") is None, reason="pictures need the extra `plot`")
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +60,7 @@ def test_weights_by_length(crf):
     assert len(weights_by_length(pairs)) == 2
 
 
+@needs_pictures
 def test_drawn(crf, tmp_path):
     display = plot_label_strings(crf, top=5, file=tmp_path / "a.svg")
     assert (tmp_path / "a.svg").stat().st_size > 1000
@@ -68,6 +73,7 @@ def test_drawn(crf, tmp_path):
     assert display.ax_ is bars
 
 
+@needs_pictures
 def test_drawn_without_any():
     display = LabelStringsDisplay.from_estimator(CRF(rho1=0.3).fit(*sentences())).plot()
     assert "no weight has three labels" in display.axes_[1].texts[0].get_text()
