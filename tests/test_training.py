@@ -256,6 +256,15 @@ def test_without_time_for_a_certificate_there_is_still_an_estimate(monkeypatch):
     assert found.remaining < 100 * distance
 
 
+def test_a_run_that_was_resumed_has_the_estimate_of_the_first(monkeypatch, tmp_path):
+    """Without a screening of its own: what the last one found is kept in the checkpoint."""
+    kept = tmp_path / "run"
+    first, _ = interrupted(monkeypatch, checkpoint=kept)
+    again, _ = interrupted(monkeypatch, checkpoint=kept, resume=True)
+    assert len(again.history) == len(first.history) == 31
+    assert again.remaining == first.remaining < np.inf
+
+
 def test_an_estimate_is_of_the_point_that_is_returned(monkeypatch):
     """With patience, that is the one with the best error on dev data."""
     found, optimum = interrupted(monkeypatch, dev=larger(seed=5).corpus(), patience=1000)
