@@ -111,7 +111,9 @@ def test_token_weights(problem):
 
 
 @pytest.mark.parametrize("space", [{}, {"observed_only": True}])
-@pytest.mark.parametrize("kind", [{}, {"token_weights": True}, {"missing": 0.3}, {"token_weights": True, "missing": 0.3}])
+@pytest.mark.parametrize(
+    "kind", [{}, {"token_weights": True}, {"missing": 0.3}, {"token_weights": True, "missing": 0.3}]
+)
 def test_residual_at_zero(kind, space):
     """It is that of the gradient there over all features, also where some labels are not uniform."""
     for seed in range(3):
