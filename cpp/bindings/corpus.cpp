@@ -223,7 +223,8 @@ void bind_corpus(nb::module_& m) {
         .def_prop_ro(
             "all_labels_count",
             [](const Corpus& c) {
-                return c.token_weight.empty() && std::find(c.labels.begin(), c.labels.end(), kMissing) == c.labels.end();
+                return c.token_weight.empty() &&
+                       std::find(c.labels.begin(), c.labels.end(), kMissing) == c.labels.end();
             },
             "Whether no label is missing and no token has a weight of its own.")
         .def_prop_ro(
