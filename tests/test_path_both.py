@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from sparsecrf import CRF, CRFCV, InputError, Vocabulary, fit
 from sparsecrf.path import Path, PathWarning, cross_validate, path
 from sparsecrf.path.both import RHO2S, START, Along, Penalties, SearchBoth
-from sparsecrf.path.following import _neighbour
+from sparsecrf.path.following import neighbour
 from sparsecrf.path.grid import FACTOR, Given, Search
 from sparsecrf.plots import PathDisplay
 from sparsecrf.simulate import paper_hmm
@@ -102,13 +102,13 @@ def test_one_rho2():
 def test_where_a_fit_starts():
     """At the next larger rho1 of the same rho2; of the nearest rho2 where there is none."""
     known = {Penalties(*p): p for p in [(9.0, 0.1), (3.0, 0.1), (1.0, 0.1), (3.0, 0.3), (1.0, 0.01)]}
-    assert _neighbour({}, Penalties(1.0, 0.1)) is None
-    assert _neighbour(known, Penalties(2.0, 0.1)) == (3.0, 0.1)
-    assert _neighbour(known, Penalties(10.0, 0.1)) == (9.0, 0.1)
-    assert _neighbour(known, Penalties(1.0, 0.3)) == (3.0, 0.3)
-    assert _neighbour(known, Penalties(3.0, 1.0)) == (3.0, 0.3)
-    assert _neighbour(known, Penalties(1.0, 0.09)) == (1.0, 0.1)
-    assert _neighbour({Penalties(1.0, 0.0): "zero"}, Penalties(0.5, 0.0)) == "zero"
+    assert neighbour({}, Penalties(1.0, 0.1)) is None
+    assert neighbour(known, Penalties(2.0, 0.1)) == (3.0, 0.1)
+    assert neighbour(known, Penalties(10.0, 0.1)) == (9.0, 0.1)
+    assert neighbour(known, Penalties(1.0, 0.3)) == (3.0, 0.3)
+    assert neighbour(known, Penalties(3.0, 1.0)) == (3.0, 0.3)
+    assert neighbour(known, Penalties(1.0, 0.09)) == (1.0, 0.1)
+    assert neighbour({Penalties(1.0, 0.0): "zero"}, Penalties(0.5, 0.0)) == "zero"
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`path` and `cross_validate`: fits along a plan of penalties, each from its neighbour, scored as they come."""
+"""`path`: fits along a plan of penalties, each from its neighbour, scored as they come."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.defaults import RHO2, SEARCH
 from sparsecrf.path.both import Along, AskedRho2, Penalties, Plan, SearchBoth
-from sparsecrf.path.folds import dealt
 from sparsecrf.path.grid import Search, plan
 from sparsecrf.path.result import Path, PathWarning
 from sparsecrf.path.scores import BY_TOKENS, ErrorRate, name_of
 from sparsecrf.shards import Shards
-from sparsecrf.training import Fit, Weights, fit
+from sparsecrf.training import Fit, fit
 from sparsecrf.training.data import TrainingData
-from sparsecrf.training.feature_sets import Floats, Numbers
+from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.heldout import best_labels, check_same_vocabulary
 
 if TYPE_CHECKING:
@@ -83,182 +82,31 @@ def path(
         check_same_vocabulary("dev", dev, corpus)
     if patience is not None:
         options |= {"dev": dev, "patience": patience}
-    data = _prepared(corpus, options)
-    values = _plan(data, rho1, rho2, n_rho, rho_min_ratio, dev is not None, options)
+    data = prepared(corpus, options)
+    values = plan_of(data, rho1, rho2, n_rho, rho_min_ratio, dev is not None, options)
     fits: list[Fit] = []
     errors: list[float] = []
     for number, penalties in enumerate(_following(values, fits, errors)):
-        fits.append(_fit(data, penalties, fits, options))
-        errors.append(np.nan if dev is None else _error(dev, fits[-1], error, threads))
+        fits.append(fit_at(data, penalties, fits, options))
+        errors.append(np.nan if dev is None else error_of(dev, fits[-1], error, threads))
         if each is not None:
             left = values.left([penalties_of(found) for found in fits], errors)
-            each(_point(number, fits[-1], None if dev is None else errors[-1], left=left))
+            each(point_of(number, fits[-1], None if dev is None else errors[-1], left=left))
         if fits[-1].stopped_by == "interrupt":
             break
-    order = sorted(range(len(fits)), key=lambda k: _falling(penalties_of(fits[k])))
-    return _warned(
+    order = sorted(range(len(fits)), key=lambda k: falling(penalties_of(fits[k])))
+    return warned(
         Path(
             [fits[k] for k in order],
             None if dev is None else np.array(errors)[order],
             make_model=make_model,
             score=name_of(error),
-            searched=_searches(values),
+            searched=searches(values),
         )
     )
 
 
-def cross_validate(
-    corpus: Corpus,
-    *,
-    folds: int | Iterable[tuple[Numbers, Numbers]] = 5,
-    groups: Iterable[Any] | None = None,
-    shuffle: bool = True,
-    seed: int = 0,
-    n_rho: int | None = None,
-    rho_min_ratio: float | None = None,
-    rho1: Floats | None = None,
-    rho2: AskedRho2 = RHO2,
-    error: ErrorRate = BY_TOKENS,
-    threads: int = 0,
-    each: Each | None = None,
-    make_model: Callable[[Fit], Model] | None = None,
-    **options: Any,
-) -> Path:
-    """The path of the whole corpus, with errors from parts that are left out of training in turn.
-
-    `folds` is a number of parts, or gives the sequences to train on and those to leave out. Sequences are dealt to a
-    number of parts at random, those of one of the `groups` (a value for each sequence) to the same part; without
-    `shuffle`, parts are consecutive. `seed` is that of the deal and of the stochastic solvers.
-
-    All paths have the same penalties, found or given as for `path`; a search looks at the mean error
-    over the folds. The objective is a sum, so that a penalty weighs a little more on the smaller training sets. The
-    mean and its standard error are over the folds.
-
-    Folds run one after the other, or wherever `joblib.parallel_config` says: on processes, or on a Dask cluster.
-    """
-    options |= {"threads": threads, "seed": seed}
-    data = _prepared(corpus, options)
-    values = _plan(data, rho1, rho2, n_rho, rho_min_ratio, True, options)
-    if isinstance(folds, int):
-        folds = dealt(corpus.n_sequences, folds, groups=groups, shuffle=shuffle, seed=seed)
-    parts = [
-        _Fold(corpus, np.asarray(train, dtype=np.int64), np.asarray(out, dtype=np.int64), k, error, options)
-        for k, (train, out) in enumerate(folds)
-    ]
-    if len(parts) < 2:
-        raise InputError(f"folds: expected at least 2, found {len(parts)}")
-    tried, errors = _fold_errors(parts, values, each)
-    order = sorted(range(len(tried)), key=lambda k: _falling(tried[k]))
-    fits: list[Fit] = []
-    for number, k in enumerate(order):
-        fits.append(_fit(data, tried[k], fits, options))
-        if fits[-1].stopped_by == "interrupt":
-            raise KeyboardInterrupt
-        if each is not None:
-            each(_point(number, fits[-1], None, folds=len(parts), left=len(tried) - number - 1))
-    by_fold = np.array(errors)[order]  # [values, folds]
-    spread = np.std(by_fold, axis=1, ddof=1) / np.sqrt(len(parts))
-    found = Path(fits, by_fold.mean(axis=1), spread, make_model, name_of(error), _searches(values))
-    return _warned(found)
-
-
-def _fold_errors(parts: list[_Fold], values: Plan, each: Each | None) -> tuple[list[Penalties], list[list[float]]]:
-    """The penalties in the order they were tried, and [penalties][folds] their errors: all folds take each step."""
-    from joblib import Parallel, delayed
-
-    here = Parallel().n_jobs == 1
-    if not here:  # a callback is for who started this, not for another process
-        for part in parts:
-            part.options = part.options | {"callback": None}
-    tried: list[Penalties] = []
-    errors: list[list[float]] = []
-    known: list[dict[Penalties, Weights]] = [{} for _ in parts]
-    while step := values.next(tried, [float(np.mean(row)) for row in errors]):
-        left = len(tried) + values.left(tried, [float(np.mean(row)) for row in errors])  # fits to all data, at the end
-        rounds = _Rounds(each, len(tried), len(step), len(parts), (left - len(tried) - len(step)) * len(parts) + left)
-        done = Parallel()(
-            delayed(part.run)(step, _neighbour(known[part.number], step[0]), rounds.of(part.number) if here else None)
-            for part in parts
-        )
-        for part, solved in zip(parts, done, strict=True):
-            known[part.number] |= {value: s.weights for value, s in zip(step, solved, strict=True)}
-            if not here:
-                for k, s in enumerate(solved):
-                    rounds.of(part.number)(k, step[k], s, None)
-        tried += step
-        errors += [[solved[k].error for solved in done] for k in range(len(step))]
-        if not _searches(values):
-            break
-    return tried, errors
-
-
-class _Solved(NamedTuple):
-    """What is kept of a fit to a fold."""
-
-    error: float
-    weights: Weights
-    seconds: float
-
-
-#: Hears of a fit to a fold: which of a step, its penalties, what is kept of it, and itself.
-Told: TypeAlias = Callable[[int, Penalties, _Solved, Fit | None], None]
-
-
-class _Rounds(NamedTuple):
-    """Tells `each` of the fits of one step of all folds."""
-
-    each: Each | None
-    first: int  #: penalties before
-    n_values: int
-    folds: int
-    later: int  #: fits after this step, at least
-
-    def of(self, fold: int) -> Told:
-        def told(k: int, penalties: Penalties, solved: _Solved, found: Fit | None) -> None:
-            if self.each is None:
-                return
-            left = (self.folds - fold) * self.n_values - k - 1 + max(0, self.later)
-            size = len(solved.weights.w)
-            number, where = self.first + k, {"fold": fold, "folds": self.folds, "left": left}
-            self.each(Point(number, *penalties, size, solved.seconds, solved.error, found, **where))
-
-        return told
-
-
-class _Fold:
-    """One part of a corpus to train on, another to score on. What was prepared stays here, and does not travel."""
-
-    def __init__(
-        self, corpus: Corpus, train: Numbers, out: Numbers, number: int, error: ErrorRate, options: dict[str, Any]
-    ) -> None:
-        self.corpus, self.train, self.out, self.number = corpus, train, out, number
-        self.error, self.options = error, options
-        self._data: tuple[TrainingData, Corpus] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_data": None}
-
-    def run(self, values: list[Penalties], start: Weights | None, told: Told | None) -> list[_Solved]:
-        """Fits for these values, the first from `start`, each other from the one before."""
-        if self._data is None:
-            self._data = _prepared(self.corpus.subset(self.train), self.options), self.corpus.subset(self.out)
-        data, out = self._data
-        solved: list[_Solved] = []
-        for k, penalties in enumerate(values):
-            found = fit(data, **penalties._asdict(), init=start, **self.options)
-            if found.stopped_by == "interrupt":
-                raise KeyboardInterrupt
-            start = Weights(found.numbers, found.w, found.ngrams)
-            error = _error(out, found, self.error, self.options["threads"])
-            solved.append(_Solved(error, start, _seconds(found)))
-            if told is not None:
-                told(k, penalties, solved[-1], found)
-        if len(values) > 1:
-            self._data = None  # a grid is followed at once: no other step will need it
-        return solved
-
-
-def _plan(
+def plan_of(
     data: TrainingData,
     rho1: Floats | None,
     rho2: AskedRho2,
@@ -280,7 +128,7 @@ def _plan(
     return Along(of_rho1, rho2)
 
 
-def _searches(values: Plan) -> bool:
+def searches(values: Plan) -> bool:
     return isinstance(values, SearchBoth) or isinstance(values.plan, Search)
 
 
@@ -288,7 +136,7 @@ def _following(values: Plan, fits: list[Fit], errors: list[float]) -> Iterable[P
     """The penalties of a plan; `fits` and `errors` grow in between."""
     while step := values.next([penalties_of(found) for found in fits], errors):
         yield from step
-        if not _searches(values):
+        if not searches(values):
             return
 
 
@@ -296,12 +144,12 @@ def penalties_of(found: Fit) -> Penalties:
     return Penalties(found.rho1, found.rho2)
 
 
-def _falling(penalties: Penalties) -> tuple[float, float]:
+def falling(penalties: Penalties) -> tuple[float, float]:
     """The key of an order by falling rho1, then by rising rho2."""
     return -penalties.rho1, penalties.rho2
 
 
-def _prepared(corpus: Corpus | Shards, options: dict[str, Any]) -> TrainingData:
+def prepared(corpus: Corpus | Shards, options: dict[str, Any]) -> TrainingData:
     """The data for all fits of a path, which differ in the penalty alone."""
     return TrainingData(corpus, **_among(_SPACE, options))
 
@@ -311,12 +159,12 @@ def _among(names: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in names if name in options}
 
 
-def _fit(data: TrainingData, penalties: Penalties, fits: list[Fit], options: dict[str, Any]) -> Fit:
-    start = _neighbour({penalties_of(found): found for found in fits}, penalties)
+def fit_at(data: TrainingData, penalties: Penalties, fits: list[Fit], options: dict[str, Any]) -> Fit:
+    start = neighbour({penalties_of(found): found for found in fits}, penalties)
     return fit(data, **penalties._asdict(), init=start, **options)
 
 
-def _neighbour(known: Mapping[Penalties, Any], wanted: Penalties) -> Any:
+def neighbour(known: Mapping[Penalties, Any], wanted: Penalties) -> Any:
     """What there is at the same rho2, or the nearest one: at the next larger rho1 (or, of another rho2, the same one),
     else at the next smaller one; None if there is nothing."""
     if not known:
@@ -332,20 +180,20 @@ def _distance(rho2: float, other: float) -> float:
     return 0.0 if rho2 == other else abs(log(rho2 / other))
 
 
-def _error(corpus: Corpus, found: Fit, error: ErrorRate, threads: int) -> float:
+def error_of(corpus: Corpus, found: Fit, error: ErrorRate, threads: int) -> float:
     labels = best_labels(corpus, found.numbers, found.w, threads=threads, **found.tables())
     return error(corpus, labels)
 
 
-def _seconds(found: Fit) -> float:
+def seconds_of(found: Fit) -> float:
     return found.history[-1].time_s if found.history else 0.0
 
 
-def _point(number: int, found: Fit, error: float | None, **where: Any) -> Point:
-    return Point(number, *penalties_of(found), len(found.w), _seconds(found), error, found, **where)
+def point_of(number: int, found: Fit, error: float | None, **where: Any) -> Point:
+    return Point(number, *penalties_of(found), len(found.w), seconds_of(found), error, found, **where)
 
 
-def _warned(found: Path) -> Path:
+def warned(found: Path) -> Path:
     if found.advice is not None:
         warnings.warn(found.advice, PathWarning, stacklevel=3)
     return found
