@@ -46,6 +46,14 @@ def test_path(files):
     assert best["token_error"] == pytest.approx(min(errors))
 
 
+def test_path_without_dev_data_says_that_it_chooses_none(files):
+    done = files("path", "train.txt", "-t", "t.txt", "-o", "g", "--n-rho", "2")
+    assert re.search(
+        r"g: 2 models in .* s; none is chosen as the best: that takes other labelled data \(--dev\)", done.err
+    )
+    assert "best.safetensors" not in {file.name for file in (files.directory / "g").iterdir()}
+
+
 def test_path_searches_by_itself(files):
     done = files("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "s", "--json")
     assert done.status == 0

@@ -279,7 +279,7 @@ def _cell(value: Any) -> str:
 def _closing(found: Path, output: str, seconds: float) -> str:
     text = f"{output}: {len(found)} models in {seconds:.1f} s"
     if found.best is None or found.scores is None:
-        return text
+        return f"{text}; none is chosen as the best: that takes other labelled data (--dev)"
     best = found[found.best]
     score = f"{found.score} {found.scores[found.best]:.2f} % on the dev data"
     return f"{text}; best: {found.text_of(found.best)}, {len(best.w):,} active features, {score}"
