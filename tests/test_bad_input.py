@@ -51,6 +51,7 @@ CASES = [
         "train.txt, line 2: expected 3 columns as in line 1, found 2",
     ),
     ("too many columns", {"train_txt": "a D X\nb N N Y\n"}, "train", 1, "train.txt, line 2: expected 3 columns"),
+    ("commas", {"train_txt": "a,X\nb,Y\n"}, "train train.txt -m m", 1, "(columns are separated by blanks or tabs)"),
     ("only labels", {"train_txt": "X\nY\n"}, "train", 1, "train.txt, line 1: expected 1 column of observations"),
     ("empty data", {"train_txt": ""}, "train", 1, "train.txt: expected at least one sequence"),
     ("blank data", {"train_txt": "\n \n\t\n"}, "train", 1, "train.txt: expected at least one sequence"),

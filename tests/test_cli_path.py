@@ -46,6 +46,14 @@ def test_path(files):
     assert best["token_error"] == pytest.approx(min(errors))
 
 
+def test_path_without_dev_data_says_that_it_chooses_none(files):
+    done = files("path", "train.txt", "-t", "t.txt", "-o", "g", "--n-rho", "2")
+    assert re.search(
+        r"g: 2 models in .* s; none is chosen as the best: that takes other labelled data \(--dev\)", done.err
+    )
+    assert "best.safetensors" not in {file.name for file in (files.directory / "g").iterdir()}
+
+
 def test_path_searches_by_itself(files):
     done = files("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "s", "--json")
     assert done.status == 0
@@ -105,3 +113,48 @@ def test_path_says_that_its_best_is_at_an_edge(files):
     assert (found["best"], found["edge"]) == (1, "lower")
     assert "is the smallest that was tried" in found["warning"]
     assert f"warning: {found['warning']}" in done.err
+
+
+def test_path_searches_for_both_penalties(files):
+    done = files("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "b", "--rho2", "search", "--json")
+    assert done.status == 0
+    found = json.loads(done.out)
+    rows = found["path"]
+    assert len({row["rho2"] for row in rows}) > 1
+    order = [(-row["rho1"], row["rho2"]) for row in rows]
+    assert order == sorted(order)
+    errors = [row["dev_error"] for row in rows]
+    assert errors[found["best"]] <= 1.02 * min(errors)
+    assert found["edge_rho2"] in (None, "lower", "upper")
+    lines = (files.directory / "b" / "path.tsv").read_text(encoding="utf-8").splitlines()
+    assert lines[0].split("\t")[:2] == ["rho1", "rho2"]
+    assert len(lines) == len(rows) + 1
+    for row in rows:
+        training = Model.load(files.directory / "b" / row["model"]).training
+        assert (training["rho1"], training["rho2"]) == (row["rho1"], row["rho2"])
+    best = Model.load(files.directory / "b" / "best.safetensors").training
+    assert best["rho2"] == rows[found["best"]]["rho2"]
+    assert re.search(r"point \d+: rho1 .*, rho2 0\.1  .* weights", done.err)
+    assert re.search(r"best: rho1 .*, rho2 .*, .* active features", done.err)
+
+
+def test_a_number_for_rho2_means_that_number(files):
+    done = files("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "n", "--rho2", "0.25", "--json", "-q")
+    assert {row["rho2"] for row in json.loads(done.out)["path"]} == {0.25}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--rho2", "best", "--dev", "dev.txt"], "expected a number of at least 0, or search, found 'best'"),
+        (["--rho2", "-1", "--dev", "dev.txt"], "expected a number of at least 0, or search, found '-1'"),
+        (["--rho2", "nan", "--dev", "dev.txt"], "expected a number of at least 0, or search, found 'nan'"),
+        (["--rho2", "search"], "expected --dev with search, found none"),
+        (["--rho2", "search", "--dev", "dev.txt", "--n-rho", "3"], "expected a number with a grid of rho1"),
+    ],
+)
+def test_wrong_values_of_rho2(files, options, said):
+    done = files("path", "train.txt", "-t", "t.txt", "-o", "w", *options)
+    assert done.status == 2
+    assert said in " ".join(done.err.replace("│", " ").split())
+    assert "w" not in files.files()

@@ -147,8 +147,16 @@ def test_missing_predicted_column(run):
     """The column before would be taken for gold labels, all of them predicted wrongly."""
     status, out, err = run("Ann NN B-PER\nsees VB O\n", "--json")
     assert (status, out) == (1, "")
-    assert "found columns without a common label ('NN' and 'B-PER' in the first line)" in err
+    assert "found columns without a common label, or nearly so ('NN' and 'B-PER' in the first line)" in err
     assert "-m MODEL" in err
+
+
+def test_missing_predicted_column_where_a_word_is_a_label(run):
+    status, _, err = run("O O\n" + "word O\nParis B-LOC\n" * 60, "--json")
+    assert status == 1
+    assert "found columns without a common label, or nearly so ('O' and 'O' in the first line)" in err
+    status, _, err = run("a O O\n" + "word B-X O\n" * 60, "--json")  # hardly any label is right: no reason to refuse
+    assert (status, err) == (0, "")
 
 
 def test_standard_input(run, monkeypatch):

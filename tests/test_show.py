@@ -51,6 +51,33 @@ def test_text(call, model):
     assert BIAS not in out  # its weights are in the matrix
 
 
+def test_distances_are_shown_in_percent_of_the_optimum(call, model, tmp_path):
+    training = {"objective": 101.0, "gap": 1.0, "remaining": 0.25}
+    for record, said in (
+        (training, ["at most 1 (1 %)", "about 0.25 (0.25 %)"]),
+        ({**training, "gap": 200.0, "objective": None}, ["at most 200", "about 0.25"]),
+        ({**training, "objective": 10**400, "gap": "x", "remaining": True}, ["at most x", "about True"]),
+    ):
+        Model(model.vocabulary, model.features, model.w, training=record).save(tmp_path / "m.safetensors")
+        status, out, _ = call("show", "m.safetensors")
+        lines = [" ".join(line.replace("│", " ").split()) for line in out.splitlines() if "above the optimum" in line]
+        assert status == 0
+        assert lines == [f"above the optimum, {text}" for text in said]
+
+
+def test_long_templates_are_shown_by_their_beginning(call, model, tmp_path):
+    for n, more in ((12, None), (13, None), (14, 2), (50, 38)):
+        template = Template("".join(f"U{k}:%x[0,{k}]\n" for k in range(n)))
+        Model(model.vocabulary, model.features, model.w, template=template).save(tmp_path / "m.safetensors")
+        out = call("show", "m.safetensors")[1]
+        shown = out[: out.index("Templates")]
+        assert shown.count(":%x") == (n if more is None else 12)
+        assert ("more lines" in shown) == (more is not None)
+        if more is not None:
+            assert f"... {more} more lines (--format json has them)" in shown
+        assert json.loads(call("show", "m.safetensors", "--format", "json")[1])["template"]["text"] == template.text
+
+
 def test_text_of_templates(call, tmp_path):
     made = Model.from_weights(["N", "V"], {("U0:a", "N"): 2.0, ("U0:b", "N"): -1.0}, {("B", "N", "V"): 0.5})
     template = Template("U0:%x[0,0]\nU1:%x[1,0]\nB\n")

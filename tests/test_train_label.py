@@ -434,3 +434,31 @@ def test_label_needs_neither_numpy_nor_scipy_nor_sklearn(trained):
         [sys.executable, "-c", script], capture_output=True, text=True, cwd=trained.directory, check=False
     )
     assert done.stdout == "[]\n", done.stderr
+
+
+CHUNKED = "a B-X\nb I-X\nc O\n\na B-X\nc O\n\nc O\nb O\n\nd B-Y\nc O\n\n"
+
+
+def test_train_says_how_good_chunks_are_on_dev_data(program):
+    """By tokens a model that finds no chunk looks good: most tokens are in none."""
+    program.write(train_txt=CHUNKED * 10, dev_txt=CHUNKED.replace("b I-X", "b O"))
+    done = program("train", "train.txt", "-m", "m", "--dev", "dev.txt", "--features", "words")
+    assert done.status == 0
+    scored = json.loads(program("eval", "dev.txt", "-m", "m", "--json").out)
+    said = f"dev data: chunk F1 {scored['f1']:.2f} % (precision {scored['precision']:.2f}, recall"
+    assert said in done.err
+    assert 0 < scored["f1"] < 100
+    assert "dev data" not in program("train", "train.txt", "-m", "m").err
+    program.write(tags_txt="a X\nb Y\n\n" * 5)  # no chunks: the error by tokens is all there is
+    assert "dev data" not in program("train", "tags.txt", "-m", "m", "--dev", "tags.txt").err
+
+
+def test_train_says_that_columns_alone_are_few_features(program):
+    program.write(train_txt=CHUNKED * 3, t_txt="U:%x[0,0]\nB\n", data_crfsuite="X\ta\nY\tb\n\n")
+    hint = "features: the columns of each token as they are"
+    assert hint in program("train", "train.txt", "-m", "m").err
+    for other in (["train.txt", "-t", "t.txt"], ["train.txt", "--features", "words"], ["data.crfsuite"]):
+        done = program("train", *other, "-m", "m")
+        assert done.status == 0
+        assert hint not in done.err
+    assert hint not in program("train", "train.txt", "-m", "m", "-q").err

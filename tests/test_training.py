@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 from problems import make_problem
 from sparsecrf import InputError, Vocabulary, reference
+from sparsecrf._core import FeatureSet, Oracle
 from sparsecrf.simulate import paper_hmm
 from sparsecrf.training import DETERMINISTIC, fit
 from sparsecrf.training.dual import LowerBound
@@ -107,6 +108,33 @@ def test_token_weights(problem):
     explicit = Explicit(problem, 0.2, 0.1)
     assert_allclose(found.objective, explicit.value(explicit.weights(found)), rtol=1e-9, atol=1e-9)
     assert_allclose(found.objective, explicit.minimum(), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("space", [{}, {"observed_only": True}])
+@pytest.mark.parametrize(
+    "kind", [{}, {"token_weights": True}, {"missing": 0.3}, {"token_weights": True, "missing": 0.3}]
+)
+def test_residual_at_zero(kind, space):
+    """It is that of the gradient there over all features, also where some labels are not uniform."""
+    for seed in range(3):
+        problem = make_problem(seed=seed, n_labels=4, lengths=[5] * 6, n_attributes=5, density=0.3, **kind)
+        corpus = problem.corpus()
+        listed = FeatureSet.observed(corpus) if space else FeatureSet.all_virtual(corpus)
+        _, g = Oracle(corpus).loss_grad(listed, np.zeros(len(listed)))
+        for rho1 in (0.0, 0.3, 2.0):
+            found = Objective(corpus, ElasticNet(rho1, 0.1), **space).start_residual()
+            assert_allclose(found, np.maximum(np.abs(g) - rho1, 0).sum(), rtol=1e-9, atol=1e-9)
+
+
+def test_residual_at_zero_of_a_large_space_is_a_scale(monkeypatch):
+    """Where there are too many features to list, it is the sum under uniform labels."""
+    problem = make_problem(seed=1, n_labels=4, lengths=[5] * 6, n_attributes=5, density=0.3, token_weights=True)
+    objective = Objective(problem.corpus(), ElasticNet(0.1, 0.1))
+    exact = objective.start_residual()
+    monkeypatch.setattr("sparsecrf.training.objective._MOST_LISTED", 3)
+    passes = objective.passes
+    assert objective.start_residual() > 1.05 * exact  # labels that are fixed count as if they were not
+    assert objective.passes == passes
 
 
 def larger(seed=3):
@@ -228,6 +256,15 @@ def test_without_time_for_a_certificate_there_is_still_an_estimate(monkeypatch):
     distance = found.objective - optimum
     assert 0 < distance < found.remaining < found.gap
     assert found.remaining < 100 * distance
+
+
+def test_a_run_that_was_resumed_has_the_estimate_of_the_first(monkeypatch, tmp_path):
+    """Without a screening of its own: what the last one found is kept in the checkpoint."""
+    kept = tmp_path / "run"
+    first, _ = interrupted(monkeypatch, checkpoint=kept)
+    again, _ = interrupted(monkeypatch, checkpoint=kept, resume=True)
+    assert len(again.history) == len(first.history) == 31
+    assert again.remaining == first.remaining < np.inf
 
 
 def test_an_estimate_is_of_the_point_that_is_returned(monkeypatch):

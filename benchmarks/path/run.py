@@ -1,6 +1,8 @@
-"""The default choice of rho1, `path` on dev data and `CRFCV`, beside a fine grid by hand.
+"""The choice of penalties, `path` on dev data and `CRFCV`, beside a fine grid by hand.
 
-    PYTHONPATH=. python benchmarks/path/run.py conll2000 conll2003-rich ewt FOLDER... [--parts path folds]
+    PYTHONPATH=. python benchmarks/path/run.py conll2000 conll2003-rich ewt FOLDER... [--parts path folds both]
+
+Parts: `path` and `folds` choose rho1 at the default rho2, `both` and `folds-both` rho1 and rho2; the grids are by hand.
 
 A name is one of benchmarks/tasks.py ($SPARSECRF_DATA has the files); a folder has train.txt, test.txt, template
 and perhaps dev.txt. Without dev data every tenth sequence is left out of training. What is compared is the score on the
@@ -106,7 +108,7 @@ def subset(task: Encoded, tokens: int) -> tuple[Corpus, Any]:
 
 
 def search(task: Encoded, some: Corpus, groups: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """The search on dev data."""
+    """The search on dev data, for rho1 or, by the options, for both penalties."""
     found, seconds, warned = timed(lambda: path(task.train, dev=task.dev, error=task.score, **options))
     return {**chosen(task, found), "fits": len(found), "seconds": seconds, "warned": warned}
 
@@ -131,8 +133,14 @@ def folds_grid(task: Encoded, some: Corpus, groups: Any, options: dict[str, Any]
     return {**chosen(task, found), **oracle(task, found), "fits": len(found), "seconds": seconds}
 
 
-PARTS = {"path": search, "grid": grid, "folds": folds, "folds-grid": folds_grid}
-HEADS = ["task", "part", "rho1, weights", "test", "best on test (rho1)", "fits, seconds", "warned"]
+def both(part: Any) -> Any:
+    """A part with a search for both penalties."""
+    return lambda task, some, groups, options: part(task, some, groups, {**options, "rho2": "search"})
+
+
+PARTS = {"path": search, "both": both(search), "grid": grid, "folds": folds, "folds-both": both(folds)}
+PARTS["folds-grid"] = folds_grid
+HEADS = ["task", "part", "rho1, rho2, weights", "test", "best on test (rho1)", "fits, seconds", "warned"]
 
 
 def timed(follow: Any) -> tuple[Path, float, list[str]]:
@@ -152,8 +160,21 @@ def chosen(task: Encoded, found: Path) -> dict[str, Any]:
     assert found.best is not None
     assert found.scores is not None
     best = found[found.best]
-    values = {"rho1": best.rho1, "weights": len(best.w), "dev": found.scores[found.best], "test": scored(task, best)}
-    return {**values, "rho1s": found.rho1.tolist(), "scores": found.scores.tolist()}
+    values = {
+        "rho1": best.rho1,
+        "rho2": best.rho2,
+        "weights": len(best.w),
+        "dev": found.scores[found.best],
+        "test": scored(task, best),
+    }
+    sizes = [len(one.w) for one in found]
+    tried = {
+        "rho1s": found.rho1.tolist(),
+        "rho2s": found.rho2.tolist(),
+        "sizes": sizes,
+        "scores": found.scores.tolist(),
+    }
+    return {**values, **tried}
 
 
 def oracle(task: Encoded, found: Path) -> dict[str, Any]:
@@ -169,7 +190,7 @@ def row(task: Encoded, part: str, found: dict[str, Any]) -> str:
     cells = [
         f"{task.name}, {task.score.name}",
         part,
-        f"{found['rho1']:.2g}, {found['weights']:,}",
+        f"{found['rho1']:.2g}, {found['rho2']:.2g}, {found['weights']:,}",
         f"{found['test']:.2f}",
         best,
         f"{found['fits']}, {found['seconds']:.0f}",

@@ -5,6 +5,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "arrays.hpp"
@@ -219,6 +220,13 @@ void bind_corpus(nb::module_& m) {
             nb::arg("values").noconvert(), nb::arg("attributes").noconvert(),
             "The corpus with dense columns: float32[P, d], and the attributes that they are (int64[d], -1: none).")
         .def_ro("n_dense", &Corpus::n_dense, "Dense columns.")
+        .def_prop_ro(
+            "all_labels_count",
+            [](const Corpus& c) {
+                return c.token_weight.empty() &&
+                       std::find(c.labels.begin(), c.labels.end(), kMissing) == c.labels.end();
+            },
+            "Whether no label is missing and no token has a weight of its own.")
         .def_prop_ro(
             "words", [](const Corpus& c) { return copy<std::int32_t>(c.words); }, nb::rv_policy::move,
             "Numbers of the words of positions, if an encoder was asked for them; else empty.")

@@ -4,6 +4,7 @@ tests/test_defaults.py compares every signature and every option of the command 
 """
 
 RHO1 = 1.0  #: absolute (l1) penalty
+SEARCH = "search"  #: instead of a rho2: the best one with its rho1
 RHO2 = 0.01  #: squared (l2) penalty
 TOL = 5e-3  #: training stops at most this share of the objective above the optimum
 SOLVER = "auto"

@@ -137,8 +137,8 @@ bool Labeller::check(const Rows& rows, const LabelOptions& options, const std::s
     if (options.ragged) return options.force;  // what there is was checked line by line
     lines_->check_columns(rows.n_columns, where);
     if (observed_ > 0 && rows.n_columns != observed_ && rows.n_columns != observed_ + 1) {
-        throw InputError(message(where, ": expected ", observed_,
-                                 " columns of observations as in training, and perhaps a label, found ", rows.n_columns,
+        throw InputError(message(where, ": expected ", observed_, observed_ == 1 ? " column" : " columns",
+                                 " of observations as in training, and perhaps a label, found ", rows.n_columns,
                                  rows.n_columns == 1 ? " column" : " columns", kOneTokenALine));
     }
     // A model that takes any number of columns cannot tell whether the last one is a label, unless told so.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
+from math import inf
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
 from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED, THREADS, Declared, hints_of
-from sparsecrf.defaults import PENALTIES, SOLVERS
+from sparsecrf.defaults import PENALTIES, SEARCH, SOLVERS
 from sparsecrf.encoding.formats import COLUMNS, FORMATS
 from sparsecrf.encoding.presets import PRESETS
 
@@ -244,6 +245,29 @@ Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="The result as one JSON object, the last line of standard output.")
 ]
 Rho2: TypeAlias = Annotated[float, typer.Option(metavar="X", min=0, help="Squared (l2) penalty: rho2/2 |w|^2.")]
+
+
+def _number_or_search(text: str | float) -> float | str:
+    """Of --rho2 of `path`."""
+    if text == SEARCH:
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < inf:
+        raise typer.BadParameter(f"expected a number of at least 0, or {SEARCH}, found {text!r}")
+    return value
+
+
+Rho2OrSearch: TypeAlias = Annotated[
+    Any,
+    typer.Option(
+        metavar=f"X|{SEARCH}",
+        parser=_number_or_search,
+        help=f"Squared (l2) penalty: rho2/2 |w|^2. {SEARCH}: the best pair of rho1 and rho2 on --dev.",
+    ),
+]
 
 Solver: TypeAlias = Annotated[
     str, typer.Option(help=f"One of {', '.join(SOLVERS)}.", metavar="NAME", autocompletion=lambda: list(SOLVERS))

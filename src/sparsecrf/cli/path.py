@@ -20,20 +20,32 @@ from sparsecrf.cli.options import (
     Order,
     OrderFactor,
     Penalty,
-    Rho2,
+    Rho2OrSearch,
     Shown,
     Solver,
     Threads,
     with_groups,
 )
-from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO2, SOLVER, TOL
+from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO2, SEARCH, SOLVER, TOL
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
     from sparsecrf.path import Path, Point, Score
     from sparsecrf.training import Fit
 
-COLUMNS = ("rho1", "objective", "loss", "kkt", "gap", "active_unigram", "active_bigram", "dev_error", "dev_f1", "model")
+COLUMNS = (
+    "rho1",
+    "rho2",
+    "objective",
+    "loss",
+    "kkt",
+    "gap",
+    "active_unigram",
+    "active_bigram",
+    "dev_error",
+    "dev_f1",
+    "model",
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +59,7 @@ class PathOptions:
         float | None,
         typer.Option(metavar="X", min=0, max=1, help="The smallest rho1 of a grid, relative to the largest."),
     ] = None
-    rho2: Rho2 = RHO2
+    rho2: Rho2OrSearch = RHO2
     penalty: Penalty = PENALTY
     group_weight: GroupWeight = GROUP_WEIGHT
     order: Order = ORDER
@@ -84,8 +96,9 @@ def path(
     """Fit models for falling l1 penalties, each starting from its neighbour.
 
     With --dev, rho1 falls until the score has turned, and values around the best are added; without, or with --n-rho or
-    --rho-min-ratio, there is a grid. Writes path.tsv, a model for each penalty, and best.safetensors: the one with the
-    best score on --dev.
+    --rho-min-ratio, there is a grid. With --rho2 search, pairs of rho1 and rho2 around
+    the best are tried as well. Writes path.tsv, a model for each penalty, and best.safetensors: the one with the best
+    score on --dev, with --rho2 search the smallest of those that are nearly as good.
     """
     from sparsecrf.cli.labelled import read_labelled
     from sparsecrf.path import score_of
@@ -98,7 +111,7 @@ def path(
     found, interrupted = _follow(read, fitting, models, quiet=shown.quiet)
     models.write_table()
     _tell(found, models, shown, time.perf_counter() - began)
-    if interrupted or found.fits[-1].stopped_by == "interrupt":
+    if interrupted or any(one.stopped_by == "interrupt" for one in found.fits):
         raise typer.Exit(INTERRUPTED)
 
 
@@ -122,10 +135,20 @@ def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> N
     check_penalty(fitting.penalty, fitting.solver)
     check_order(fitting.order, fitting.order_factor, fitting.penalty, fitting.solver)
     check_label_parts(fitting.label_parts, fitting.class_pairs, fitting.order, fitting.solver)
+    _check_search(inputs, fitting)
     os.makedirs(output, exist_ok=True)
     if shown.plot is not None:
         check_writable(shown.plot, inputs=[*files, *resource_files(inputs)])
         check_plot(shown.plot)
+
+
+def _check_search(inputs: Inputs, fitting: PathOptions) -> None:
+    if fitting.rho2 != SEARCH:
+        return
+    if inputs.dev is None:
+        raise typer.BadParameter(f"expected --dev with {SEARCH}, found none", param_hint="--rho2")
+    if fitting.n_rho is not None or fitting.rho_min_ratio is not None:
+        raise typer.BadParameter(f"expected a number with a grid of rho1, found {SEARCH}", param_hint="--rho2")
 
 
 def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: bool) -> tuple[Path, bool]:
@@ -172,7 +195,7 @@ class _Models:
     score: Score
     threads: int
     points: list[Point] = field(default_factory=list)
-    rows: dict[float, dict[str, Any]] = field(default_factory=dict)  #: by rho1
+    rows: dict[int, dict[str, Any]] = field(default_factory=dict)  #: by number
 
     def save(self, point: Point) -> None:
         """Write the model of a fit that is done."""
@@ -180,7 +203,7 @@ class _Models:
         name = f"model-{point.number:02d}.safetensors"
         self.read.model(point.fit).save(os.path.join(self.folder, name))
         self.points.append(point)
-        self.rows[point.rho1] = _row(point.fit, self._scores(point), name)
+        self.rows[point.number] = _row(point.fit, self._scores(point), name)
 
     def _scores(self, point: Point) -> tuple[float | None, float | None]:
         """Token error and chunk F1 on the dev data, in percent."""
@@ -196,11 +219,11 @@ class _Models:
         return error, 100 - point.error
 
     def falling(self) -> list[Point]:
-        return sorted(self.points, key=lambda point: -point.rho1)
+        return sorted(self.points, key=lambda point: (-point.rho1, point.rho2))
 
     def table(self) -> list[dict[str, Any]]:
-        """The rows by falling rho1."""
-        return [self.rows[point.rho1] for point in self.falling()]
+        """The rows by falling rho1, then by rising rho2."""
+        return [self.rows[point.number] for point in self.falling()]
 
     def write_table(self) -> None:
         from sparsecrf.files.atomic import write_atomically
@@ -228,7 +251,13 @@ def _tell(found: Path, models: _Models, shown: Shown, seconds: float) -> None:
     if found.advice is not None:
         say(f"warning: {found.advice}")
     if shown.json:
-        choice = {"best": found.best, "score": found.score, "edge": found.edge, "warning": found.advice}
+        choice = {
+            "best": found.best,
+            "score": found.score,
+            "edge": found.edge,
+            "edge_rho2": found.edge_rho2,
+            "warning": found.advice,
+        }
         print(json.dumps({"path": models.table(), **choice, "time_s": seconds}))
     if shown.plot is not None:
         plot_path(found, file=shown.plot)
@@ -236,7 +265,7 @@ def _tell(found: Path, models: _Models, shown: Shown, seconds: float) -> None:
 
 def _row(found: Fit, scores: tuple[float | None, float | None], name: str) -> dict[str, Any]:
     """None for what is not finite: JSON has no such numbers."""
-    numbers = (found.rho1, found.objective, found.loss, found.kkt, found.gap)
+    numbers = (found.rho1, found.rho2, found.objective, found.loss, found.kkt, found.gap)
     finite = (value if isfinite(value) else None for value in numbers)
     values = (*finite, found.n_unigram, len(found.w) - found.n_unigram - found.n_ngram, *scores, name)
     row = dict(zip(COLUMNS, values, strict=True))
@@ -250,7 +279,7 @@ def _cell(value: Any) -> str:
 def _closing(found: Path, output: str, seconds: float) -> str:
     text = f"{output}: {len(found)} models in {seconds:.1f} s"
     if found.best is None or found.scores is None:
-        return text
+        return f"{text}; none is chosen as the best: that takes other labelled data (--dev)"
     best = found[found.best]
     score = f"{found.score} {found.scores[found.best]:.2f} % on the dev data"
-    return f"{text}; best: rho1 {best.rho1:.4g}, {len(best.w):,} active features, {score}"
+    return f"{text}; best: {found.text_of(found.best)}, {len(best.w):,} active features, {score}"

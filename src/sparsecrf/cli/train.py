@@ -197,6 +197,12 @@ class RunOptions:
     ] = None
 
 
+_PLAIN = (
+    "features: the columns of each token as they are, nothing of its neighbours, no parts of words; --features words "
+    "(or tagging, letters, columns) has these, -t FILE is a template of your own"
+)
+
+
 @with_groups
 def train(
     model: Annotated[str, typer.Option("--model", "-m", help="The model file to write.", metavar="FILE")],
@@ -210,7 +216,7 @@ def train(
     Minimises loss + rho1 |w|_1 + rho2/2 |w|^2 over all features that can be formed, and says how close to the optimum
     it came. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with status 130.
     """
-    from sparsecrf.cli.train_report import closing, size, summary, taken
+    from sparsecrf.cli.train_report import closing, on_dev_data, plain_columns, size, summary, taken
     from sparsecrf.encoding.template import ngram_attributes
     from sparsecrf.model import Model
     from sparsecrf.progress import say
@@ -238,6 +244,8 @@ def train(
             threads=fitting.threads,
         )
         say(size(labelled, data.n_virtual()), quiet=shown.quiet)
+        if plain_columns(inputs, labelled) and warm is None:
+            say(_PLAIN, quiet=shown.quiet)
         init = None if warm is None else weights_in(warm, labelled.vocabulary, parts)
         if warm is not None and init is not None:
             say(taken(run.init or "", warm, labelled, init, inputs.template or inputs.features), quiet=shown.quiet)
@@ -245,7 +253,10 @@ def train(
         # First of all: whoever interrupts once more must not lose it.
         labelled.model(found).save(model)
         result = summary(found, labelled, data)
+        on_dev = on_dev_data(found, labelled, fitting.threads)
     say(closing(found, result, model), quiet=shown.quiet)
+    if on_dev is not None:
+        say(on_dev, quiet=shown.quiet)
     show(found, result, shown)
     if log_error is not None:
         raise InputError(f"{run.log}: {log_error.strerror}; the model was saved")

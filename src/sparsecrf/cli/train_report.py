@@ -13,6 +13,7 @@ from sparsecrf.training.history import REASONS, distance_in_words
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
+    from sparsecrf.cli.options import Inputs
     from sparsecrf.model import Model
     from sparsecrf.training import Fit, Weights
     from sparsecrf.training.data import TrainingData
@@ -114,6 +115,31 @@ def peak_rss_mb() -> float | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+def plain_columns(inputs: Inputs, data: Labelled) -> bool:
+    """Whether the cells of a token are all that is known of it: there was no template, and no features were named."""
+    from sparsecrf.encoding.template import Template
+
+    if data.template is None or inputs.template is not None or inputs.features is not None:
+        return False
+    return data.template.text == Template.of_columns(data.n_columns).text
+
+
+def on_dev_data(found: Fit, data: Labelled, threads: int) -> str | None:
+    """How good the model is on the dev data, if there are any: where labels are chunks, their error by tokens says
+    little, since most tokens are outside of all chunks."""
+    from sparsecrf.metrics import evaluate
+    from sparsecrf.path.scores import CHUNKS, by_sequence, score_of
+    from sparsecrf.training.heldout import best_labels
+
+    names = [data.vocabulary.labels[k] for k in range(len(data.vocabulary.labels))]
+    if data.dev is None or score_of("auto", names).name != CHUNKS:
+        return None
+    predicted = best_labels(data.dev, found.numbers, found.w, threads=threads, **found.tables())
+    scored = evaluate(zip(*by_sequence(data.dev, predicted, [*names, "O"]), strict=True), "conlleval")
+    precision, recall, f1 = (value or 0.0 for value in (scored.precision, scored.recall, scored.f1))
+    return f"dev data: {CHUNKS} {f1:.2f} % (precision {precision:.2f}, recall {recall:.2f})"
 
 
 def closing(found: Fit, result: dict[str, Any], model: str) -> str:

@@ -29,6 +29,7 @@ from sparsecrf.estimators.frames import Groups, by_groups, check_one_of
 from sparsecrf.estimators.labelled import Encoding, LabelledData, MakesTemplate
 from sparsecrf.model import Model
 from sparsecrf.path import Point
+from sparsecrf.path.both import AskedRho2
 from sparsecrf.path.progress import PathProgress
 from sparsecrf.progress import Advance, note, progress, say
 from sparsecrf.training import STOCHASTIC, Fit
@@ -39,7 +40,7 @@ from sparsecrf.training.solvers.working_set import Callback
 class TrainingCRF(BaseEstimator):  # type: ignore[misc]
     """An estimator that trains a `model_`. Those made of it have the parameters below, and others."""
 
-    rho2: float
+    rho2: AskedRho2
     penalty: Asked
     group_weight: float
     order: int | None

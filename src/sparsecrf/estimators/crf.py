@@ -25,6 +25,7 @@ from sparsecrf.training.solvers.working_set import Callback
 
 if TYPE_CHECKING:
     from sparsecrf.path import Path
+    from sparsecrf.path.both import AskedRho2
 
 
 class CRF(BaseCRF):
@@ -40,7 +41,7 @@ class CRF(BaseCRF):
 
     Parameters
     ----------
-    rho1, rho2 : penalties. The larger rho1, the fewer weights.
+    rho1, rho2 : penalties. The larger rho1, the fewer weights. `rho2="search"` is for `path`, which looks for both.
     solver : auto, sbcd, cd, owlqn, lbfgs, fista, sgd or sgd-l1.
     template : a `Template`, the file of one, or its lines, in the syntax of CRF++ and Wapiti.
     max_iter : iterations at most; None: until the optimum is found (50 epochs for sgd and sgd-l1).
@@ -97,7 +98,7 @@ class CRF(BaseCRF):
     def __init__(
         self,
         rho1: float = RHO1,
-        rho2: float = RHO2,
+        rho2: AskedRho2 = RHO2,
         solver: str = SOLVER,
         template: Template | str | os.PathLike[str] | None = None,
         max_iter: int | None = None,
@@ -230,7 +231,8 @@ class CRF(BaseCRF):
 
         The estimator itself does not change. `dev`, other (X, y), gives every solution a score, by `scoring` as for
         `CRFCV`, and leads a search for the best rho1. `n_rho`, `rho_min_ratio` ask for a grid from where the first
-        weight appears, `rho1s` gives the values. `path.model(k)` is the model of the k-th.
+        weight appears, `rho1s` gives the values. With `rho2="search"` (of the estimator) the search is over both
+        penalties. `path.model(k)` is the model of the k-th.
         """
         from sparsecrf.path import path
 

@@ -1,4 +1,4 @@
-"""CRFCV: a CRF whose rho1 is chosen by cross-validation along the regularisation path."""
+"""CRFCV: a CRF whose rho1, and rho2 if asked for, are chosen by cross-validation along the regularisation path."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from sparsecrf.estimators.frames import is_frame
 from sparsecrf.estimators.labelled import LabelledData
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.path import Path, cross_validate
+from sparsecrf.path.both import AskedRho2
 from sparsecrf.training.feature_sets import Numbers
 from sparsecrf.training.groups import Asked
 from sparsecrf.training.solvers.working_set import Callback
@@ -41,23 +42,26 @@ class CRFCV(BaseCRF):
         the best.
     n_rho, rho_min_ratio : a grid instead of the search: so many values (20) from where the first weight appears down to
         this times that (1e-3, or to rho1 = 0.1 if that is lower).
+    rho2 : a number, or "search": rho1 and rho2 are chosen together.
     cv : number of folds, or a splitter of scikit-learn; None: 5.
     shuffle : deal sequences, or whole `groups`, to a number of folds at random (by `random_state`); False: folds are
         consecutive.
     scoring : auto (chunk_f1 where labels encode chunks, else token_accuracy), sequence_accuracy, a scorer of
         `sparsecrf.scorers` or scikit-learn (which sees single labels), or a function of gold and predicted label
         sequences; larger is better.
-    selection : best, or one_se: the largest rho1 whose score is within one standard error of the best.
+    selection : best, or one_se: the largest rho1, with a search over both penalties the fewest weights, whose score is
+        within one standard error of the best.
 
     The others are those of `CRF`.
 
     Attributes
     ----------
-    rho1_ : the chosen rho1.
-    rho1s_, scores_, standard_errors_, n_actives_ : along the path, by falling rho1: mean score over the folds, its
-        standard error, and the number of weights of the model of all data.
+    rho1_, rho2_ : the chosen penalties.
+    rho1s_, rho2s_, scores_, standard_errors_, n_actives_ : along the path, by falling rho1, then by rising rho2: mean
+        score over the folds, its standard error, and the number of weights of the model of all data.
     best_index_ : which of them was chosen.
-    score_name_, edge_ : what the scores are; the edge of the values at which the best lies: lower, upper or None.
+    score_name_, edge_ : what the scores are; the edge of the values of rho1 at which the best lies: lower, upper or
+        None.
     n_fits_ : how many fits the search took, on folds and on all data.
 
     The others are those of `CRF`.
@@ -66,7 +70,7 @@ class CRFCV(BaseCRF):
     def __init__(
         self,
         rho1s: Iterable[float] | None = None,
-        rho2: float = RHO2,
+        rho2: AskedRho2 = RHO2,
         solver: str = SOLVER,
         template: Template | str | os.PathLike[str] | None = None,
         max_iter: int | None = None,
@@ -133,7 +137,7 @@ class CRFCV(BaseCRF):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, lengths: Iterable[int] | None = None, groups: Any = None
     ) -> CRFCV:
-        """Choose rho1 and train.
+        """Choose the penalty and train.
 
         `groups` has a value for each sequence, such as its document: sequences of the same value are left out together,
         or the splitter does with them what it does. If X is a data frame without `lengths`, they name its column of
@@ -169,13 +173,14 @@ class CRFCV(BaseCRF):
         """Keep the numbers of a path and the model of the chosen fit."""
         assert path.errors is not None
         assert path.standard_errors is not None
-        self.rho1s_, self.scores_ = path.rho1, 1 - path.errors / 100
+        self.rho1s_, self.rho2s_, self.scores_ = path.rho1, path.rho2, 1 - path.errors / 100
         self.standard_errors_ = path.standard_errors / 100
         self.score_name_, self.edge_ = path.score, path.edge
         self.n_actives_ = np.array([len(found.w) for found in path])
         chosen = path.best if self.selection == "best" else path.one_se
         assert chosen is not None
-        self.best_index_, self.rho1_ = chosen, float(self.rho1s_[chosen])
+        self.best_index_ = chosen
+        self.rho1_, self.rho2_ = float(self.rho1s_[chosen]), float(self.rho2s_[chosen])
         self._keep(data, path[chosen])
 
     def _folds(self, places: list[int], groups: Any) -> dict[str, Any]:

@@ -77,10 +77,16 @@ def _function(scoring: Scoring) -> tuple[Callable[..., float], dict[str, Any], i
             )
         return scorer, {}, 1
     # A scorer of scikit-learn asks an estimator; what it asks with is a function of labels, options and a sign.
-    asked = getattr(scorer, "_response_method", "predict")
+    asked = _response_method(scorer)
     if asked != "predict":
         raise InputError(f"scoring: expected a score of predicted labels, found one that needs {asked}")
     return scorer._score_func, scorer._kwargs, scorer._sign
+
+
+def _response_method(scorer: Any) -> Any:
+    """What a scorer of scikit-learn asks an estimator for. Up to 1.3 its class alone says so."""
+    of_class = {"_ProbaScorer": "predict_proba", "_ThresholdScorer": "decision_function"}
+    return getattr(scorer, "_response_method", of_class.get(type(scorer).__name__, "predict"))
 
 
 def _required(function: Callable[..., float]) -> list[Parameter]:

@@ -96,16 +96,33 @@ def _summary(explained: ModelExplanation) -> Table:
         "start label": "yes" if counts["start"] else "no",
     }
     if explained.template is not None:
-        rows[f"template ({explained.template.boundary})"] = explained.template.text.rstrip("\n")
+        rows[f"template ({explained.template.boundary})"] = _beginning(explained.template.text)
     for name, value in explained.training.items():
         if isinstance(value, (dict, list)):  # the history: numbers for a picture
             continue
-        rows[_IN_WORDS.get(name, name)] = _number(value)
+        rows[_IN_WORDS.get(name, name)] = _number(value) + _share(name, value, explained.training.get("objective"))
     table = _table("Model", ["", "value"])
     table.columns[1].justify = "left"
     for name, text in rows.items():
         table.add_row(Text(name), Text(text))
     return table
+
+
+_LINES = 12  # of a template that are shown: those of presets are many, and those with weights have a table
+
+
+def _beginning(template: str) -> str:
+    lines = template.rstrip("\n").split("\n")
+    more = len(lines) - _LINES
+    return "\n".join(lines if more <= 1 else [*lines[:_LINES], f"... {more} more lines (--format json has them)"])
+
+
+def _share(name: str, value: Any, objective: Any) -> str:
+    """Of a distance to the optimum: how much of the optimum that is, if it is known. A record may have anything."""
+    numbers = all(isinstance(x, float) for x in (value, objective))
+    if name not in ("gap", "remaining") or not numbers or not 0 <= value < objective:
+        return ""
+    return f" ({100 * value / (objective - value):.2g} %)"
 
 
 #: Entries of a training record whose names say too little.

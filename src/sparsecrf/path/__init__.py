@@ -4,8 +4,9 @@
 (`grid.py` says how); both return a `Path`.
 """
 
+from sparsecrf.path.cross_validation import cross_validate
 from sparsecrf.path.folds import documents
-from sparsecrf.path.following import Point, cross_validate, path
+from sparsecrf.path.following import Point, path
 from sparsecrf.path.grid import rho_max
 from sparsecrf.path.result import Path, PathWarning, one_standard_error
 from sparsecrf.path.scores import ErrorRate, Score, score_of

@@ -1,24 +1,25 @@
-"""`path` and `cross_validate`: fits along a plan of values of rho1, each from its neighbour, scored as they come."""
+"""`path`: fits along a plan of penalties, each from its neighbour, scored as they come."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from math import log
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from sparsecrf._core import Corpus, InputError
-from sparsecrf.defaults import RHO2
-from sparsecrf.path.folds import dealt
-from sparsecrf.path.grid import Given, Search, plan
+from sparsecrf.defaults import RHO2, SEARCH
+from sparsecrf.path.both import Along, AskedRho2, Penalties, Plan, SearchBoth
+from sparsecrf.path.grid import Search, plan
 from sparsecrf.path.result import Path, PathWarning
 from sparsecrf.path.scores import BY_TOKENS, ErrorRate, name_of
 from sparsecrf.shards import Shards
-from sparsecrf.training import Fit, Weights, fit
+from sparsecrf.training import Fit, fit
 from sparsecrf.training.data import TrainingData
-from sparsecrf.training.feature_sets import Floats, Numbers
+from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.heldout import best_labels, check_same_vocabulary
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Point:
 
     number: int  #: in the order of the fits: 0, 1, ...; that of rho1 for a fold
     rho1: float
+    rho2: float
     n_weights: int
     seconds: float
     error: float | None  #: in percent, on the dev corpus or what the fold leaves out
@@ -53,7 +55,7 @@ def path(
     n_rho: int | None = None,
     rho_min_ratio: float | None = None,
     rho1: Floats | None = None,
-    rho2: float = RHO2,
+    rho2: AskedRho2 = RHO2,
     dev: Corpus | None = None,
     error: ErrorRate = BY_TOKENS,
     patience: int | None = None,
@@ -68,201 +70,86 @@ def path(
     has turned, and closer around the best (`sparsecrf.path.grid`). `n_rho` or `rho_min_ratio` ask for a geometric grid
     instead: `n_rho` values (20) from rho_max to `rho_min_ratio` times it (1e-3, or to 0.1 if that is lower), which is
     also what there is without `dev`; `rho1` gives the values, falling. A best value at an edge gives a `PathWarning`.
+    With `rho2="search"` the search is over both penalties (`sparsecrf.path.both`).
 
     `error` is what the fits are judged by: one of `score_of`, or a function of a corpus and its predicted labels.
     With `patience`, every fit also stops when its token error on `dev` has not improved for so many iterations.
     `options` are those of `fit`. `each` is told of every fit when it is done. Ctrl-C ends the path with the fits that
     there are, the last one as far as it came. `make_model` is what `Path.model` calls.
     """
-    options |= {"rho2": rho2, "threads": threads}
+    options["threads"] = threads
     if dev is not None:
         check_same_vocabulary("dev", dev, corpus)
     if patience is not None:
         options |= {"dev": dev, "patience": patience}
-    data = _prepared(corpus, options)
-    values = plan(data, rho1, n_rho, rho_min_ratio, scored=dev is not None, **_among(_PENALTY, options))
+    data = prepared(corpus, options)
+    values = plan_of(data, rho1, rho2, n_rho, rho_min_ratio, dev is not None, options)
     fits: list[Fit] = []
     errors: list[float] = []
-    for number, value in enumerate(_following(values, fits, errors)):
-        fits.append(_fit(data, value, fits, options))
-        errors.append(np.nan if dev is None else _error(dev, fits[-1], error, threads))
+    for number, penalties in enumerate(_following(values, fits, errors)):
+        fits.append(fit_at(data, penalties, fits, options))
+        errors.append(np.nan if dev is None else error_of(dev, fits[-1], error, threads))
         if each is not None:
-            left = values.left([found.rho1 for found in fits], errors)
-            each(_point(number, fits[-1], None if dev is None else errors[-1], left=left))
+            left = values.left([penalties_of(found) for found in fits], errors)
+            each(point_of(number, fits[-1], None if dev is None else errors[-1], left=left))
         if fits[-1].stopped_by == "interrupt":
             break
-    order = np.argsort([-found.rho1 for found in fits], kind="stable")
-    return _warned(
+    order = sorted(range(len(fits)), key=lambda k: falling(penalties_of(fits[k])))
+    return warned(
         Path(
             [fits[k] for k in order],
             None if dev is None else np.array(errors)[order],
             make_model=make_model,
             score=name_of(error),
-            searched=isinstance(values, Search),
+            searched=searches(values),
         )
     )
 
 
-def cross_validate(
-    corpus: Corpus,
-    *,
-    folds: int | Iterable[tuple[Numbers, Numbers]] = 5,
-    groups: Iterable[Any] | None = None,
-    shuffle: bool = True,
-    seed: int = 0,
-    n_rho: int | None = None,
-    rho_min_ratio: float | None = None,
-    rho1: Floats | None = None,
-    rho2: float = RHO2,
-    error: ErrorRate = BY_TOKENS,
-    threads: int = 0,
-    each: Each | None = None,
-    make_model: Callable[[Fit], Model] | None = None,
-    **options: Any,
-) -> Path:
-    """The path of the whole corpus, with errors from parts that are left out of training in turn.
-
-    `folds` is a number of parts, or gives the sequences to train on and those to leave out. Sequences are dealt to a
-    number of parts at random, those of one of the `groups` (a value for each sequence) to the same part; without
-    `shuffle`, parts are consecutive. `seed` is that of the deal and of the stochastic solvers.
-
-    All paths have the same values of rho1 (and rho2), found or given as for `path`; a search looks at the mean error
-    over the folds. The objective is a sum, so that a penalty weighs a little more on the smaller training sets. The
-    mean and its standard error are over the folds.
-
-    Folds run one after the other, or wherever `joblib.parallel_config` says: on processes, or on a Dask cluster.
-    """
-    options |= {"rho2": rho2, "threads": threads, "seed": seed}
-    data = _prepared(corpus, options)
-    values = plan(data, rho1, n_rho, rho_min_ratio, scored=True, **_among(_PENALTY, options))
-    if isinstance(folds, int):
-        folds = dealt(corpus.n_sequences, folds, groups=groups, shuffle=shuffle, seed=seed)
-    parts = [
-        _Fold(corpus, np.asarray(train, dtype=np.int64), np.asarray(out, dtype=np.int64), k, error, options)
-        for k, (train, out) in enumerate(folds)
-    ]
-    if len(parts) < 2:
-        raise InputError(f"folds: expected at least 2, found {len(parts)}")
-    tried, errors = _fold_errors(parts, values, each)
-    order = np.argsort(-np.array(tried), kind="stable")
-    fits: list[Fit] = []
-    for number, k in enumerate(order):
-        fits.append(_fit(data, tried[k], fits, options))
-        if fits[-1].stopped_by == "interrupt":
-            raise KeyboardInterrupt
-        if each is not None:
-            each(_point(number, fits[-1], None, folds=len(parts), left=len(tried) - number - 1))
-    by_fold = np.array(errors)[order]  # [values, folds]
-    spread = np.std(by_fold, axis=1, ddof=1) / np.sqrt(len(parts))
-    found = Path(fits, by_fold.mean(axis=1), spread, make_model, name_of(error), isinstance(values, Search))
-    return _warned(found)
+def plan_of(
+    data: TrainingData,
+    rho1: Floats | None,
+    rho2: AskedRho2,
+    n_rho: int | None,
+    rho_min_ratio: float | None,
+    scored: bool,
+    options: dict[str, Any],
+) -> Plan:
+    """What is tried: values of rho1, given or searched for, at one rho2, or a search over both."""
+    both = isinstance(rho2, str)
+    if both and rho2 != SEARCH:
+        raise InputError(f"rho2: expected a number or {SEARCH!r}, found {rho2!r}")
+    if both and not (scored and rho1 is None and n_rho is None and rho_min_ratio is None):
+        instead = "values of rho1 or a grid of them" if scored else "no data to score on"
+        raise InputError(f"rho2: expected a number with {instead}, found {SEARCH!r}")
+    of_rho1 = plan(data, rho1, n_rho, rho_min_ratio, scored=scored, **_among(_PENALTY, options))
+    if isinstance(rho2, str):
+        return SearchBoth(of_rho1.largest) if isinstance(of_rho1, Search) else Along(of_rho1, RHO2)
+    return Along(of_rho1, rho2)
 
 
-def _fold_errors(
-    parts: list[_Fold], values: Given | Search, each: Each | None
-) -> tuple[list[float], list[list[float]]]:
-    """The values of rho1 in the order they were tried, and [values][folds] their errors: all folds take each step."""
-    from joblib import Parallel, delayed
-
-    here = Parallel().n_jobs == 1
-    if not here:  # a callback is for who started this, not for another process
-        for part in parts:
-            part.options = part.options | {"callback": None}
-    tried: list[float] = []
-    errors: list[list[float]] = []
-    known: list[dict[float, Weights]] = [{} for _ in parts]
-    while step := values.next(tried, [float(np.mean(row)) for row in errors]):
-        left = len(tried) + values.left(tried, [float(np.mean(row)) for row in errors])  # fits to all data, at the end
-        rounds = _Rounds(each, len(tried), len(step), len(parts), (left - len(tried) - len(step)) * len(parts) + left)
-        done = Parallel()(
-            delayed(part.run)(step, _neighbour(known[part.number], step[0]), rounds.of(part.number) if here else None)
-            for part in parts
-        )
-        for part, solved in zip(parts, done, strict=True):
-            known[part.number] |= {value: s.weights for value, s in zip(step, solved, strict=True)}
-            if not here:
-                for k, s in enumerate(solved):
-                    rounds.of(part.number)(k, step[k], s, None)
-        tried += step
-        errors += [[solved[k].error for solved in done] for k in range(len(step))]
-        if isinstance(values, Given):
-            break
-    return tried, errors
+def searches(values: Plan) -> bool:
+    return isinstance(values, SearchBoth) or isinstance(values.plan, Search)
 
 
-class _Solved(NamedTuple):
-    """What is kept of a fit to a fold."""
-
-    error: float
-    weights: Weights
-    seconds: float
-
-
-class _Rounds(NamedTuple):
-    """Tells `each` of the fits of one step of all folds."""
-
-    each: Each | None
-    first: int  #: values of rho1 before
-    n_values: int
-    folds: int
-    later: int  #: fits after this step, at least
-
-    def of(self, fold: int) -> Callable[[int, float, _Solved, Fit | None], None]:
-        def told(k: int, rho1: float, solved: _Solved, found: Fit | None) -> None:
-            if self.each is None:
-                return
-            left = (self.folds - fold) * self.n_values - k - 1 + max(0, self.later)
-            size = len(solved.weights.w)
-            number, where = self.first + k, {"fold": fold, "folds": self.folds, "left": left}
-            self.each(Point(number, rho1, size, solved.seconds, solved.error, found, **where))
-
-        return told
-
-
-class _Fold:
-    """One part of a corpus to train on, another to score on. What was prepared stays here, and does not travel."""
-
-    def __init__(
-        self, corpus: Corpus, train: Numbers, out: Numbers, number: int, error: ErrorRate, options: dict[str, Any]
-    ) -> None:
-        self.corpus, self.train, self.out, self.number = corpus, train, out, number
-        self.error, self.options = error, options
-        self._data: tuple[TrainingData, Corpus] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_data": None}
-
-    def run(
-        self, values: list[float], start: Weights | None, told: Callable[[int, float, _Solved, Fit | None], None] | None
-    ) -> list[_Solved]:
-        """Fits for these values, the first from `start`, each other from the one before."""
-        if self._data is None:
-            self._data = _prepared(self.corpus.subset(self.train), self.options), self.corpus.subset(self.out)
-        data, out = self._data
-        solved: list[_Solved] = []
-        for k, value in enumerate(values):
-            found = fit(data, rho1=value, init=start, **self.options)
-            if found.stopped_by == "interrupt":
-                raise KeyboardInterrupt
-            start = Weights(found.numbers, found.w, found.ngrams)
-            error = _error(out, found, self.error, self.options["threads"])
-            solved.append(_Solved(error, start, _seconds(found)))
-            if told is not None:
-                told(k, value, solved[-1], found)
-        if len(values) > 1:
-            self._data = None  # a grid is followed at once: no other step will need it
-        return solved
-
-
-def _following(values: Given | Search, fits: list[Fit], errors: list[float]) -> Iterable[float]:
-    """The values of a plan; `fits` and `errors` grow in between."""
-    while step := values.next([found.rho1 for found in fits], errors):
+def _following(values: Plan, fits: list[Fit], errors: list[float]) -> Iterable[Penalties]:
+    """The penalties of a plan; `fits` and `errors` grow in between."""
+    while step := values.next([penalties_of(found) for found in fits], errors):
         yield from step
-        if isinstance(values, Given):
+        if not searches(values):
             return
 
 
-def _prepared(corpus: Corpus | Shards, options: dict[str, Any]) -> TrainingData:
+def penalties_of(found: Fit) -> Penalties:
+    return Penalties(found.rho1, found.rho2)
+
+
+def falling(penalties: Penalties) -> tuple[float, float]:
+    """The key of an order by falling rho1, then by rising rho2."""
+    return -penalties.rho1, penalties.rho2
+
+
+def prepared(corpus: Corpus | Shards, options: dict[str, Any]) -> TrainingData:
     """The data for all fits of a path, which differ in the penalty alone."""
     return TrainingData(corpus, **_among(_SPACE, options))
 
@@ -272,30 +159,41 @@ def _among(names: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in names if name in options}
 
 
-def _fit(data: TrainingData, rho1: float, fits: list[Fit], options: dict[str, Any]) -> Fit:
-    return fit(data, rho1=rho1, init=_neighbour({found.rho1: found for found in fits}, rho1), **options)
+def fit_at(data: TrainingData, penalties: Penalties, fits: list[Fit], options: dict[str, Any]) -> Fit:
+    start = neighbour({penalties_of(found): found for found in fits}, penalties)
+    return fit(data, **penalties._asdict(), init=start, **options)
 
 
-def _neighbour(known: Mapping[float, Any], rho1: float) -> Any:
-    """What there is at the next larger value, else at the next smaller one, else None."""
-    above, below = [other for other in known if other > rho1], [other for other in known if other <= rho1]
-    return known[min(above)] if above else known[max(below)] if below else None
+def neighbour(known: Mapping[Penalties, Any], wanted: Penalties) -> Any:
+    """What there is at the same rho2, or the nearest one: at the next larger rho1 (or, of another rho2, the same one),
+    else at the next smaller one; None if there is nothing."""
+    if not known:
+        return None
+    rho2 = min({other.rho2 for other in known}, key=lambda other: _distance(other, wanted.rho2))
+    line = [other for other in known if other.rho2 == rho2]
+    above = [p for p in line if p.rho1 > wanted.rho1 or (p.rho1 == wanted.rho1 and rho2 != wanted.rho2)]
+    return known[min(above) if above else max(line)]
 
 
-def _error(corpus: Corpus, found: Fit, error: ErrorRate, threads: int) -> float:
+def _distance(rho2: float, other: float) -> float:
+    """Of two penalties, as a factor. There are several only in a search, whose values are not 0."""
+    return 0.0 if rho2 == other else abs(log(rho2 / other))
+
+
+def error_of(corpus: Corpus, found: Fit, error: ErrorRate, threads: int) -> float:
     labels = best_labels(corpus, found.numbers, found.w, threads=threads, **found.tables())
     return error(corpus, labels)
 
 
-def _seconds(found: Fit) -> float:
+def seconds_of(found: Fit) -> float:
     return found.history[-1].time_s if found.history else 0.0
 
 
-def _point(number: int, found: Fit, error: float | None, **where: Any) -> Point:
-    return Point(number, found.rho1, len(found.w), _seconds(found), error, found, **where)
+def point_of(number: int, found: Fit, error: float | None, **where: Any) -> Point:
+    return Point(number, *penalties_of(found), len(found.w), seconds_of(found), error, found, **where)
 
 
-def _warned(found: Path) -> Path:
+def warned(found: Path) -> Path:
     if found.advice is not None:
         warnings.warn(found.advice, PathWarning, stacklevel=3)
     return found

@@ -83,6 +83,7 @@ class Search:
     """Values that depend on the errors of those before (see above)."""
 
     largest: float  #: rho_max
+    halves: bool = True  #: of the gaps beside the best, in the end
 
     @property
     def first(self) -> float:
@@ -102,21 +103,24 @@ class Search:
             return [tried[-1] / FACTOR]
         if best == 0 and tried[0] < self.largest:
             return [min(FACTOR * tried[0], self.largest)]
-        for other in (best - 1, best + 1):
-            if 0 <= other < len(tried) and not 1 / _FINE < tried[other] / tried[best] < _FINE:
-                return [sqrt(tried[other] * tried[best])]
-        return []
+        return self.between(tried, error)[:1] if self.halves else []
+
+    def between(self, rho1: Sequence[float], errors: Sequence[float]) -> list[float]:
+        """The values that halve the gaps beside the best, where these are wide."""
+        tried, error = _falling(rho1, errors)
+        best = int(np.argmin(error))
+        sides = [tried[k] for k in (best - 1, best + 1) if 0 <= k < len(tried)]
+        return [sqrt(side * tried[best]) for side in sides if not 1 / _FINE < side / tried[best] < _FINE]
 
     def left(self, rho1: Sequence[float], errors: Sequence[float]) -> int:
         """How many values there are still to try, at least."""
         if not rho1:
-            return 1 + PATIENCE + 2
+            return 1 + PATIENCE + 2 * self.halves
         tried, error = _falling(rho1, errors)
         best = int(np.argmin(error))
         if self._goes_down(tried, error):
-            return max(1, PATIENCE - (len(tried) - 1 - best)) + 2
-        sides = [tried[k] / tried[best] for k in (best - 1, best + 1) if 0 <= k < len(tried)]
-        return sum(not 1 / _FINE < side < _FINE for side in sides) + (best == 0 and tried[0] < self.largest)
+            return max(1, PATIENCE - (len(tried) - 1 - best)) + 2 * self.halves
+        return self.halves * len(self.between(tried, error)) + (best == 0 and tried[0] < self.largest)
 
     def _goes_down(self, tried: list[float], error: list[float]) -> bool:
         """The score has not turned yet. While all are equal (no chunk is found, say) it cannot turn."""

@@ -31,7 +31,10 @@ class PathProgress:
         where = f"fold {point.fold + 1} of {point.folds}, " if point.fold is not None else ""
         if point.fold is None and point.folds:
             where = "all data, "
-        parts = [f"{where}point {point.number + 1}: rho1 {point.rho1:.4g}", f"{point.n_weights:,} weights"]
+        parts = [
+            f"{where}point {point.number + 1}: rho1 {point.rho1:.4g}, rho2 {point.rho2:.4g}",
+            f"{point.n_weights:,} weights",
+        ]
         if point.error is not None:
             parts.append(f"{self._score} {100 - point.error:.2f} %")
         if point.left:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -17,15 +17,20 @@ if TYPE_CHECKING:
     from sparsecrf.model import Model
 
 _LIMITS = ("max_iter", "time_limit")
+#: Where both penalties were searched for, errors that exceed the smallest by at most this share count as equal: it is
+#: one standard error on data with 2,500 errors.
+CLOSE = 0.02
 
 
 class PathWarning(UserWarning):
-    """A choice of rho1 that cannot be relied upon: the best is the last value that was tried, or a limit ended fits."""
+    """A choice of penalties that cannot be relied upon: the best is the last value that was tried, or a limit ended
+    fits."""
 
 
 @dataclass(frozen=True, repr=False)
 class Path:
-    """Fits by falling rho1, with their errors on other data, if there are any."""
+    """Fits by falling rho1, then by rising rho2 if there are several, with their errors on other data, if there are
+    any."""
 
     fits: list[Fit]
     #: [fits] in percent, the smaller the better: what `scores` lack of 100, on the dev corpus or the mean over folds
@@ -33,7 +38,7 @@ class Path:
     standard_errors: Floats | None = None  #: [fits] of the mean over the folds
     make_model: Callable[[Fit], Model] | None = None  #: how a fit becomes a model, if that was said
     score: str = TOKENS  #: what the scores are: token accuracy, chunk F1, or another
-    searched: bool = False  #: the values of rho1 were found by a search, not given
+    searched: bool = False  #: the penalties were found by a search, not given
 
     def __repr__(self) -> str:
         rho1 = f", rho1 {self.fits[0].rho1:.4g} to {self.fits[-1].rho1:.4g}" if self.fits else ""
@@ -45,22 +50,34 @@ class Path:
         found, edge = self.fits[self.best], f" (at the {self.edge} edge)" if self.edge else ""
         spread = "" if self.standard_errors is None else f" +- {self.standard_errors[self.best]:.2f}"
         return (
-            f"; best: rho1 {found.rho1:.4g}{edge}, {self.score} {self.scores[self.best]:.2f} %{spread}, "
+            f"; best: {self.text_of(self.best)}{edge}, {self.score} {self.scores[self.best]:.2f} %{spread}, "
             f"{len(found.w):,} weights"
         )
+
+    def text_of(self, k: int) -> str:
+        """The penalties of a fit, those that differ between fits."""
+        found = self.fits[k]
+        return f"rho1 {found.rho1:.4g}" + (f", rho2 {found.rho2:.4g}" if self.both else "")
 
     def _repr_html_(self) -> str:
         """For notebooks."""
         from sparsecrf.tables import html_table
 
-        head = ["rho1", "weights", "objective", *([] if self.scores is None else [f"{self.score} (%)", ""])]
+        head = [
+            "rho1",
+            *(["rho2"] if self.both else []),
+            "weights",
+            "objective",
+            *([] if self.scores is None else [f"{self.score} (%)", ""]),
+        ]
         note = "" if self.advice is None else f"Note: {self.advice}."
         return html_table(f"Path of {len(self)} fits", head, [self._row(k) for k in range(len(self))], note)
 
     def _row(self, k: int) -> list[str]:
         """Of the table: a fit, its score, and whether it is the best."""
         found = self.fits[k]
-        cells = [f"{found.rho1:.4g}", f"{len(found.w):,}", f"{found.objective:,.6g}"]
+        cells = [f"{found.rho1:.4g}", *([f"{found.rho2:.4g}"] if self.both else [])]
+        cells += [f"{len(found.w):,}", f"{found.objective:,.6g}"]
         if self.scores is None:
             return cells
         spread = "" if self.standard_errors is None else f" ± {self.standard_errors[k]:.2f}"
@@ -87,43 +104,88 @@ class Path:
         return np.array([found.rho1 for found in self.fits])
 
     @property
+    def rho2(self) -> Floats:
+        return np.array([found.rho2 for found in self.fits])
+
+    @property
+    def both(self) -> bool:
+        """Whether there are several values of rho2."""
+        return len({found.rho2 for found in self.fits}) > 1
+
+    def along(self, rho2: float) -> Path:
+        """The fits with this rho2 alone, by falling rho1."""
+        chosen = np.flatnonzero(self.rho2 == rho2)
+        errors, spread = (None if x is None else x[chosen] for x in (self.errors, self.standard_errors))
+        return replace(self, fits=[self.fits[k] for k in chosen], errors=errors, standard_errors=spread)
+
+    @property
     def scores(self) -> Floats | None:
         """[fits] in percent, the larger the better."""
         return None if self.errors is None else 100 - self.errors
 
     @property
     def best(self) -> int | None:
-        """Which fit has the smallest error; of several the one with the largest rho1."""
-        return None if self.errors is None else int(np.argmin(self.errors))
+        """Which fit has the smallest error; of several the one with the largest rho1. With several values of rho2: the
+        one with the fewest weights among those whose errors are at most 2 % above the smallest (10.2 and 10, say)."""
+        if self.errors is None:
+            return None
+        return self._fewest(self.errors.min() * (1 + CLOSE)) if self.both else int(np.argmin(self.errors))
+
+    def _fewest(self, most: float) -> int:
+        """The fit with the fewest weights whose error is at most this; of several the one with the smallest error."""
+        errors = np.asarray(self.errors)
+        return int(min(np.flatnonzero(errors <= most), key=lambda k: (len(self.fits[k].w), errors[k])))
 
     @property
     def one_se(self) -> int | None:
-        """The fit of the largest rho1 whose error is at most the smallest one plus the standard error of that."""
+        """The fit of the largest rho1, with several values of rho2 that of the fewest weights, whose error is at most
+        the smallest one plus the standard error of that."""
         if self.errors is None or self.standard_errors is None:
             return None
+        if self.both:
+            least = int(np.argmin(self.errors))
+            return self._fewest(self.errors[least] + self.standard_errors[least])
         return one_standard_error(self.errors, self.standard_errors)
 
     @property
     def edge(self) -> Literal["lower", "upper"] | None:
-        """The edge of the tried values at which the best one lies: a better one may lie beyond it.
+        """The edge of the tried values of rho1 at which the best one lies: a better one may lie beyond it.
 
-        Nothing lies beyond a model without weights, nor beyond an error of zero; one value has no edges.
+        Nothing lies beyond a model without weights, nor beyond an error of zero; one value has no edges. With several
+        values of rho2: the edge of those of rho1 that were tried with the rho2 of the smallest error, if the best has
+        the rho1 of that too.
         """
         if self.best is None or self.errors is None or len(self) == 1 or self.errors[self.best] == 0:
             return None
+        if self.both:
+            least = self.fits[int(np.argmin(self.errors))]
+            return self.along(least.rho2).edge if self.fits[self.best].rho1 == least.rho1 else None
         if self.best == len(self) - 1:
             return "lower"
         return "upper" if self.best == 0 and len(self.fits[0].w) > 0 else None
 
     @property
+    def edge_rho2(self) -> Literal["lower", "upper"] | None:
+        """The edge of the tried values of rho2 at which that of the smallest error lies; one value has no edges."""
+        if self.errors is None or not self.both or self.errors.min() == 0:
+            return None
+        tried = self.rho2
+        least = tried[self.errors == self.errors.min()]  # of equal errors one inside is enough
+        return "lower" if (least == tried.min()).all() else "upper" if (least == tried.max()).all() else None
+
+    @property
     def advice(self) -> str | None:
-        """What to do where the choice of rho1 cannot be relied upon; None: nothing."""
+        """What to do where the choice of penalties cannot be relied upon; None: nothing."""
         if self.best is None:
             return None
         rho1, said = self.fits[self.best].rho1, list[str]()
         if self.edge is not None:
             beyond = "smaller" if self.edge == "lower" else "larger"
             said.append(f"the best rho1, {rho1:.4g}, is the {beyond[:-1]}st that was tried: {_way_on(self, beyond)}")
+        if self.edge_rho2 is not None:
+            beyond = "smaller" if self.edge_rho2 == "lower" else "larger"
+            rho2 = self.rho2.min() if self.edge_rho2 == "lower" else self.rho2.max()
+            said.append(f"the best rho2, {rho2:.4g}, is the {beyond[:-1]}st that was tried: give {beyond} values")
         limited = sum(found.stopped_by in _LIMITS and found.solver not in STOCHASTIC for found in self.fits)
         if limited:
             said.append(
@@ -134,8 +196,13 @@ class Path:
 
 
 def _way_on(path: Path, beyond: str) -> str:
+    if path.both:
+        return f"give {beyond} values of rho1" + ("; these data want almost no l1 penalty" * (beyond == "smaller"))
     if path.searched and beyond == "smaller":
-        return "these data want almost no l1 penalty; try a larger rho2, or give smaller values of rho1"
+        return (
+            "these data want almost no l1 penalty; try a larger rho2 (rho2 = search looks for one), or give smaller "
+            "values of rho1"
+        )
     return f"try {beyond} values, or give none (no grid either): a search goes on until the score has turned"
 
 

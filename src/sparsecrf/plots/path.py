@@ -39,21 +39,23 @@ class PathDisplay(Display):
         *,
         errors: Any = None,
         standard_errors: Any = None,
+        best: int | None = None,
         one_se: int | None = None,
         traces: Any = None,
         names: Sequence[str] | None = None,
         score: str = TOKENS,
         edge: str | None = None,
     ) -> None:
-        """[fits] each: penalties, numbers of active features, errors in percent and their standard errors. `one_se`:
-        which fit the rule of one standard error takes. `traces`: float64[features, fits], weights; `names` theirs.
+        """[fits] each: penalties, numbers of active features, errors in percent and their standard errors. `best`:
+        which fit was chosen (None: that with the smallest error, of several the one with the largest rho1); `one_se`:
+        which one the rule of one standard error takes. `traces`: float64[features, fits], weights; `names` theirs.
         `score`: what the errors lack of 100; `edge`: that at which the best fit lies (`Path.edge`), which is said.
         """
         self.rho1, self.active = np.asarray(rho1, float), np.asarray(active)
         self.errors = None if errors is None else np.asarray(errors, float)
         self.standard_errors = None if standard_errors is None else np.asarray(standard_errors, float)
         self.traces = None if traces is None else np.asarray(traces, float)
-        self.one_se, self.names = one_se, None if names is None else list(names)
+        self._best, self.one_se, self.names = best, one_se, None if names is None else list(names)
         self.score, self.edge = score, edge
         n = len(self.rho1)
         for name in ("active", "errors", "standard_errors", "traces"):
@@ -63,7 +65,9 @@ class PathDisplay(Display):
 
     @property
     def best(self) -> int | None:
-        """Which fit has the smallest error; of several the one with the largest rho1."""
+        """Which fit was chosen."""
+        if self._best is not None:
+            return self._best
         return None if self.errors is None else int(np.argmin(self.errors))
 
     @classmethod
@@ -71,10 +75,16 @@ class PathDisplay(Display):
         """Of `sparsecrf.path.path` or `cross_validate`.
 
         `traces` shows so many weights, those that are largest in size anywhere on the path; `vocabulary`, the one
-        that encoded the corpus, gives them names. A path of an estimator has its own.
+        that encoded the corpus, gives them names. A path of an estimator has its own. Of a search over both penalties
+        the fits with the rho2 of the best are drawn.
         """
         if not len(path):
             raise InputError("path: expected at least one fit, found none")
+        best = None
+        if path.both and path.best is not None:
+            chosen = path[path.best]
+            path = path.along(chosen.rho2)
+            best = path.rho1.tolist().index(chosen.rho1)
         numbers, weights = _largest(path, traces) if traces else (None, None)
         names = None
         if vocabulary is None and path.make_model is not None:
@@ -89,6 +99,7 @@ class PathDisplay(Display):
             [len(found.w) for found in path],
             errors=path.errors,
             standard_errors=path.standard_errors,
+            best=best,
             one_se=path.one_se,
             traces=weights,
             names=names,
@@ -98,13 +109,15 @@ class PathDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any) -> PathDisplay:
-        """Of a fitted `CRFCV`: its errors are what its scores lack of 1."""
+        """Of a fitted `CRFCV`: its errors are what its scores lack of 1. Of a search over both penalties the fits with
+        the chosen rho2 are drawn."""
         from sparsecrf.path import one_standard_error
 
-        errors, spread = 100 * (1 - estimator.scores_), 100 * estimator.standard_errors_
+        line = estimator.rho2s_ == estimator.rho2_
+        errors, spread = 100 * (1 - estimator.scores_[line]), 100 * estimator.standard_errors_[line]
         return cls(
-            estimator.rho1s_,
-            estimator.n_actives_,
+            estimator.rho1s_[line],
+            estimator.n_actives_[line],
             errors=errors,
             standard_errors=spread,
             one_se=one_standard_error(errors, spread),
@@ -147,6 +160,8 @@ class PathDisplay(Display):
 
     def _at_edge(self, k: int) -> bool:
         """Whether a choice is the first or the last of the path: beyond it there may be a better one."""
+        if self._best is not None:  # of several rho2 one alone is drawn, with few rho1: the search knows its edges
+            return self.edge is not None
         return len(self.rho1) > 1 and self.rho1[k] in (self.rho1.min(), self.rho1.max())
 
     def _scale_rho1(self, panel: Axes) -> None:

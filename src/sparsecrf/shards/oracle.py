@@ -116,6 +116,12 @@ def signs_agree_in_lists(shard: Shard) -> tuple[int]:
         return (int(not getattr(shard.oracle, "signs_agree_in_lists", shard.oracle.signs_agree)),)
 
 
+def not_all_labels_count(shard: Shard) -> tuple[int]:
+    """How many shards have labels that are missing, or tokens with a weight of their own."""
+    with shard.at_work():
+        return (int(not shard.corpus.all_labels_count),)
+
+
 def observed(shard: Shard, *empty: Known) -> Sparse:
     """`empty`: a set without features, which knows the parts of labels; none: they have none."""
     with shard.at_work():
@@ -207,6 +213,11 @@ class ShardedOracle:
     @cached_property
     def signs_agree_in_lists(self) -> bool:
         return self.signs_agree or int(self.workers.total(signs_agree_in_lists, add)[0]) == 0
+
+    @cached_property
+    def all_labels_count(self) -> bool:
+        """Whether no label is missing and no token has a weight of its own: at w = 0 all labels are uniform."""
+        return int(self.workers.total(not_all_labels_count, add)[0]) == 0
 
     def observed(self) -> tuple[Numbers, Floats]:
         """The features that occur, by number, and their counts."""

@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,8 @@ class Checkpoint:
             "elapsed": state.elapsed,
             "history": [asdict(record) for record in state.history],
         }
+        if isfinite(state.promise):
+            counters["promise"] = state.promise
         if self.ngrams is not None:  # numbers of label n-grams are places in the table of this run
             table = self.ngrams.first(state.n_ngrams)
             arrays |= {f"ngrams.{name}": array for name, array in table._asdict().items()}
@@ -168,6 +171,7 @@ def _state(objective: Objective, state: Any, arrays: Mapping[str, NDArray[Any]])
         best,
         lowest,
         mixture,
+        promise=_number(state.get("promise", inf)),  # files of earlier versions do not have it
     )
 
 

@@ -35,6 +35,8 @@ _SWEEPS, _MOST_ENTRIES, _PASSES_OF_FACTORS = 100, 2**24, 5.0
 
 #: Seconds after a time limit that a screening may take.
 LAST_SECONDS = 1.0
+# Features of which the residual at w = 0 is summed one by one, where it has no closed form.
+_MOST_LISTED = 2**20
 
 
 class OutOfTime(Exception):
@@ -191,8 +193,15 @@ class Objective:
 
     def start_residual(self) -> float:
         """sum_k |subgradient| over the whole space at w = 0, where labels are uniform: E = mass/Y or mass/Y^2. With
-        groups it is that of single features, an upper bound: it is a scale."""
+        groups it is that of single features, an upper bound: it is a scale.
+
+        Where tokens have weights or labels are missing, some labels are not uniform: the gradient of all features says
+        what it is. Of a space too large for that, the sum under uniform labels is taken, a scale."""
         data, n_labels = self.prepared, self.data.n_labels
+        listed = data.n_features() <= _MOST_LISTED or data.allowed is not None
+        if listed and not self._oracle.all_labels_count:
+            known = self.working_set(self._oracle.virtual() if data.allowed is None else data.allowed)
+            return self._excess(self.loss_grad(known, np.zeros(known.size))[1])
         if data.allowed is not None:
             return self._excess(data.uniform(data.allowed) - data.counts(data.allowed))
         unigram, start, inner = self._oracle.masses()

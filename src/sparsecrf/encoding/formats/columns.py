@@ -35,7 +35,10 @@ class Columns(Format):
                 return layout  # blank lines
             if columns == 1:
                 where = f"{source}, line {piece.line}"
-                raise InputError(f"{where}: expected columns of observations before the label, found one column")
+                raise InputError(
+                    f"{where}: expected columns of observations before the label, found one column "
+                    "(columns are separated by blanks or tabs)"
+                )
             template = Template.of_columns(columns - 1)
         n_columns = encoder.add_columns(
             piece.data, template, True, source, layout.n_columns, piece.line, layout.bytes, layout.ragged

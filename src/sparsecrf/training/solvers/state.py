@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
@@ -43,6 +44,7 @@ class State:
     lowest: Lowest | None  #: better weights than those of `point`, if there were any
     mixture: Mixture | None  #: the dual point of the gap
     n_ngrams: int = 0  #: label n-grams that were met so far: those first in the table of the data
+    promise: float = inf  #: what the last screening said that features outside of the working set could gain
 
 
 class Keeper(Protocol):

@@ -310,6 +310,7 @@ class _Run:
             self.lowest,
             self.bound.best,
             0 if self.objective.prepared.ngrams is None else len(self.objective.prepared.ngrams.table),
+            self.promise,
         )
 
     def _resume(self, state: State) -> Point:
@@ -320,7 +321,7 @@ class _Run:
         self.solver.restore(state.solver)
         if self.dev is not None:
             self.dev.best = state.best
-        self.lowest, self.bound.best = state.lowest, state.mixture
+        self.lowest, self.bound.best, self.promise = state.lowest, state.mixture, state.promise
         self.iteration, self.screened, self.stalled = state.iteration, state.screened, state.stalled
         return state.point
 

@@ -1,0 +1,114 @@
+"""Which values of both penalties are tried: one rho2 with a plan for rho1, or a search over both.
+
+The search over both works on a lattice: rho1 by factors of FACTOR, rho2 one of RHO2S. It goes down with rho1 at the
+rho2 START as the search for rho1 alone does (`grid.py`). Then it looks at the neighbours of the best, first the larger
+and the smaller rho2, then the larger and the smaller rho1, and goes on from the first one that is better, until none
+is. In the end the gaps beside the best rho1 are halved. Of equal errors the larger rho1 counts, then the one that was
+tried first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isclose, log
+from typing import Literal, NamedTuple, TypeAlias
+
+from sparsecrf.path.grid import FACTOR, Given, Search
+
+AskedRho2: TypeAlias = float | Literal["search"]
+
+RHO2S = 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0
+START = 0.1
+
+
+class Penalties(NamedTuple):
+    """What a fit is made with."""
+
+    rho1: float
+    rho2: float
+
+
+@dataclass(frozen=True)
+class Along:
+    """A plan for rho1 at one rho2."""
+
+    plan: Given | Search
+    rho2: float
+
+    def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
+        """What to try next, in this order, given what was tried and its errors; nothing: that was all."""
+        return [Penalties(rho1, self.rho2) for rho1 in self.plan.next([p.rho1 for p in tried], errors)]
+
+    def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
+        """How many there are still to try, at least."""
+        return self.plan.left([p.rho1 for p in tried], errors)
+
+
+@dataclass(frozen=True)
+class SearchBoth:
+    """Values of both penalties that depend on the errors of those before (see above)."""
+
+    largest: float  #: rho_max
+
+    def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
+        """What to try next, given what was tried and its errors; nothing: the search has ended."""
+        if down := self._down(tried, errors):
+            return down
+        if min(errors) == 0:
+            return []
+        return (self._untried(tried, errors) or self._halves(tried, errors))[:1]
+
+    def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
+        """How many there are still to try, at least: on the way down, and the two neighbours in rho2 after it."""
+        if self._down(tried, errors):
+            rho1, of_rho1 = self._line(START, tried, errors)
+            return self._search.left(rho1, of_rho1) + (0 if errors and min(errors) == 0 else 2)
+        return len(self.next(tried, errors))
+
+    @property
+    def _search(self) -> Search:
+        return Search(self.largest, halves=False)
+
+    def _down(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
+        """The next step at the first rho2; none: the score has turned there, or the floor is reached."""
+        if any(p.rho2 != START for p in tried):
+            return []
+        return [Penalties(rho1, START) for rho1 in self._search.next(*self._line(START, tried, errors))]
+
+    def _untried(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
+        """The neighbours of the best point of the lattice that were not tried."""
+        on_lattice = [k for k, p in enumerate(tried) if self._on_lattice(p.rho1)]
+        rho1, rho2 = tried[_best(on_lattice, tried, errors)]
+        k = RHO2S.index(rho2)
+        across = [Penalties(rho1, other) for other in (*RHO2S[k + 1 : k + 2], *RHO2S[max(k - 1, 0) : k])]
+        up, down = min(FACTOR * rho1, self.largest), rho1 / FACTOR
+        along = [Penalties(other, rho2) for other in (up, down) if self._search.floor <= other != rho1]
+        return [p for p in across + along if not any(_same(p, other) for other in tried)]
+
+    def _halves(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
+        """Between the best and its neighbours in rho1."""
+        rho2 = tried[_best(range(len(tried)), tried, errors)].rho2
+        rho1, of_rho1 = self._line(rho2, tried, errors)
+        return [Penalties(between, rho2) for between in self._search.between(rho1, of_rho1)]
+
+    def _on_lattice(self, rho1: float) -> bool:
+        steps = log(rho1 / self._search.first) / log(FACTOR)
+        return isclose(steps, round(steps), abs_tol=1e-6) or rho1 == self.largest
+
+    @staticmethod
+    def _line(rho2: float, tried: Sequence[Penalties], errors: Sequence[float]) -> tuple[list[float], list[float]]:
+        """Values of rho1 that were tried with this rho2, and their errors."""
+        chosen = [k for k, p in enumerate(tried) if p.rho2 == rho2]
+        return [tried[k].rho1 for k in chosen], [errors[k] for k in chosen]
+
+
+Plan: TypeAlias = Along | SearchBoth
+
+
+def _best(among: Sequence[int], tried: Sequence[Penalties], errors: Sequence[float]) -> int:
+    return min(among, key=lambda k: (errors[k], -tried[k].rho1, k))
+
+
+def _same(one: Penalties, other: Penalties) -> bool:
+    return one.rho2 == other.rho2 and isclose(one.rho1, other.rho1, rel_tol=1e-6)

@@ -1,0 +1,186 @@
+"""`cross_validate`: the same plan of penalties on every fold, scored on what each leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from sparsecrf._core import Corpus, InputError
+from sparsecrf.defaults import RHO2
+from sparsecrf.path.both import AskedRho2, Penalties, Plan
+from sparsecrf.path.folds import dealt
+from sparsecrf.path.following import (
+    Each,
+    Point,
+    error_of,
+    falling,
+    fit_at,
+    neighbour,
+    plan_of,
+    point_of,
+    prepared,
+    searches,
+    seconds_of,
+    warned,
+)
+from sparsecrf.path.result import Path
+from sparsecrf.path.scores import BY_TOKENS, ErrorRate, name_of
+from sparsecrf.training import Fit, Weights, fit
+from sparsecrf.training.data import TrainingData
+from sparsecrf.training.feature_sets import Floats, Numbers
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
+
+
+def cross_validate(
+    corpus: Corpus,
+    *,
+    folds: int | Iterable[tuple[Numbers, Numbers]] = 5,
+    groups: Iterable[Any] | None = None,
+    shuffle: bool = True,
+    seed: int = 0,
+    n_rho: int | None = None,
+    rho_min_ratio: float | None = None,
+    rho1: Floats | None = None,
+    rho2: AskedRho2 = RHO2,
+    error: ErrorRate = BY_TOKENS,
+    threads: int = 0,
+    each: Each | None = None,
+    make_model: Callable[[Fit], Model] | None = None,
+    **options: Any,
+) -> Path:
+    """The path of the whole corpus, with errors from parts that are left out of training in turn.
+
+    `folds` is a number of parts, or gives the sequences to train on and those to leave out. Sequences are dealt to a
+    number of parts at random, those of one of the `groups` (a value for each sequence) to the same part; without
+    `shuffle`, parts are consecutive. `seed` is that of the deal and of the stochastic solvers.
+
+    All paths have the same penalties, found or given as for `path`; a search looks at the mean error
+    over the folds. The objective is a sum, so that a penalty weighs a little more on the smaller training sets. The
+    mean and its standard error are over the folds.
+
+    Folds run one after the other, or wherever `joblib.parallel_config` says: on processes, or on a Dask cluster.
+    """
+    options |= {"threads": threads, "seed": seed}
+    data = prepared(corpus, options)
+    values = plan_of(data, rho1, rho2, n_rho, rho_min_ratio, True, options)
+    if isinstance(folds, int):
+        folds = dealt(corpus.n_sequences, folds, groups=groups, shuffle=shuffle, seed=seed)
+    parts = [
+        _Fold(corpus, np.asarray(train, dtype=np.int64), np.asarray(out, dtype=np.int64), k, error, options)
+        for k, (train, out) in enumerate(folds)
+    ]
+    if len(parts) < 2:
+        raise InputError(f"folds: expected at least 2, found {len(parts)}")
+    tried, errors = _fold_errors(parts, values, each)
+    order = sorted(range(len(tried)), key=lambda k: falling(tried[k]))
+    fits: list[Fit] = []
+    for number, k in enumerate(order):
+        fits.append(fit_at(data, tried[k], fits, options))
+        if fits[-1].stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        if each is not None:
+            each(point_of(number, fits[-1], None, folds=len(parts), left=len(tried) - number - 1))
+    by_fold = np.array(errors)[order]  # [values, folds]
+    spread = np.std(by_fold, axis=1, ddof=1) / np.sqrt(len(parts))
+    found = Path(fits, by_fold.mean(axis=1), spread, make_model, name_of(error), searches(values))
+    return warned(found)
+
+
+def _fold_errors(parts: list[_Fold], values: Plan, each: Each | None) -> tuple[list[Penalties], list[list[float]]]:
+    """The penalties in the order they were tried, and [penalties][folds] their errors: all folds take each step."""
+    from joblib import Parallel, delayed
+
+    here = Parallel().n_jobs == 1
+    if not here:  # a callback is for who started this, not for another process
+        for part in parts:
+            part.options = part.options | {"callback": None}
+    tried: list[Penalties] = []
+    errors: list[list[float]] = []
+    known: list[dict[Penalties, Weights]] = [{} for _ in parts]
+    while step := values.next(tried, [float(np.mean(row)) for row in errors]):
+        left = len(tried) + values.left(tried, [float(np.mean(row)) for row in errors])  # fits to all data, at the end
+        rounds = _Rounds(each, len(tried), len(step), len(parts), (left - len(tried) - len(step)) * len(parts) + left)
+        done = Parallel()(
+            delayed(part.run)(step, neighbour(known[part.number], step[0]), rounds.of(part.number) if here else None)
+            for part in parts
+        )
+        for part, solved in zip(parts, done, strict=True):
+            known[part.number] |= {value: s.weights for value, s in zip(step, solved, strict=True)}
+            if not here:
+                for k, s in enumerate(solved):
+                    rounds.of(part.number)(k, step[k], s, None)
+        tried += step
+        errors += [[solved[k].error for solved in done] for k in range(len(step))]
+        if not searches(values):
+            break
+    return tried, errors
+
+
+class _Solved(NamedTuple):
+    """What is kept of a fit to a fold."""
+
+    error: float
+    weights: Weights
+    seconds: float
+
+
+#: Hears of a fit to a fold: which of a step, its penalties, what is kept of it, and itself.
+Told: TypeAlias = Callable[[int, Penalties, _Solved, Fit | None], None]
+
+
+class _Rounds(NamedTuple):
+    """Tells `each` of the fits of one step of all folds."""
+
+    each: Each | None
+    first: int  #: penalties before
+    n_values: int
+    folds: int
+    later: int  #: fits after this step, at least
+
+    def of(self, fold: int) -> Told:
+        def told(k: int, penalties: Penalties, solved: _Solved, found: Fit | None) -> None:
+            if self.each is None:
+                return
+            left = (self.folds - fold) * self.n_values - k - 1 + max(0, self.later)
+            size = len(solved.weights.w)
+            number, where = self.first + k, {"fold": fold, "folds": self.folds, "left": left}
+            self.each(Point(number, *penalties, size, solved.seconds, solved.error, found, **where))
+
+        return told
+
+
+class _Fold:
+    """One part of a corpus to train on, another to score on. What was prepared stays here, and does not travel."""
+
+    def __init__(
+        self, corpus: Corpus, train: Numbers, out: Numbers, number: int, error: ErrorRate, options: dict[str, Any]
+    ) -> None:
+        self.corpus, self.train, self.out, self.number = corpus, train, out, number
+        self.error, self.options = error, options
+        self._data: tuple[TrainingData, Corpus] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_data": None}
+
+    def run(self, values: list[Penalties], start: Weights | None, told: Told | None) -> list[_Solved]:
+        """Fits for these values, the first from `start`, each other from the one before."""
+        if self._data is None:
+            self._data = prepared(self.corpus.subset(self.train), self.options), self.corpus.subset(self.out)
+        data, out = self._data
+        solved: list[_Solved] = []
+        for k, penalties in enumerate(values):
+            found = fit(data, **penalties._asdict(), init=start, **self.options)
+            if found.stopped_by == "interrupt":
+                raise KeyboardInterrupt
+            start = Weights(found.numbers, found.w, found.ngrams)
+            error = error_of(out, found, self.error, self.options["threads"])
+            solved.append(_Solved(error, start, seconds_of(found)))
+            if told is not None:
+                told(k, penalties, solved[-1], found)
+        if len(values) > 1:
+            self._data = None  # a grid is followed at once: no other step will need it
+        return solved
