@@ -287,15 +287,17 @@ void Transition::best(const double* epsilon, double* best, std::vector<int>& ord
     }
 }
 
-// Let `top` have the largest epsilon. Columns y with `top` outside of A(y) have max(epsilon(top), best of A(y)), and only
+// Let `top` have the largest epsilon, whose padding is -infinity. Columns y with `top` outside of A(y) have max(epsilon(top), best of A(y)), and only
 // rows y' with epsilon(y') + high > epsilon(top) can be better: few, where labels are many. The columns of A(top) are
 // done one by one.
 void Transition::best_without_classes(const double* epsilon, double* best, std::vector<int>& order) const {
-    const auto top = static_cast<std::uint32_t>(std::max_element(epsilon, epsilon + n_labels_) - epsilon);
+    double low, highest;
+    kernels().range(epsilon, stride_, &low, &highest);
+    const auto top = static_cast<std::uint32_t>(std::find(epsilon, epsilon + n_labels_, highest) - epsilon);
     const LabelPairs numbers(n_labels_);
-    std::fill_n(best, n_labels_, epsilon[top]);
+    std::fill_n(best, n_labels_, highest);
     for (std::uint32_t i = 0; i < numbers.n_labels; ++i) {
-        if (!(epsilon[i] + high_ > epsilon[top])) continue;
+        if (!(epsilon[i] + high_ > highest)) continue;
         const std::uint32_t first = numbers.pair(i, 0);
         for (std::uint32_t k = row_ptr_[i]; k < row_ptr_[i + 1]; ++k) {
             double& of = best[scores_.pair[k] - first];
