@@ -64,8 +64,8 @@ def test_no_likely_cell_is_left_out(parts, threads):
 
 
 def pairs_problem(kernel, threads):
-    """Attributes 0, at every position, and 1, at half of them with value 0.5, are in base lists; 2 to 13, three a position,
-    in rest lists. All of them have weights of label pairs, so that matrices and corrections matter."""
+    """Attribute 0 stands everywhere and 1, with value 0.5, at half of the positions: both are in base lists. Each rest
+    list has three of 2 to 13. All have weights of label pairs, so that matrices and corrections matter."""
     n_labels, n_attributes, lengths = 264, 14, np.array([9, 1, 30, 2, 18] * 6, dtype=np.int64)
     rng, tokens = np.random.default_rng(3), int(lengths.sum())
     rows = [

@@ -111,7 +111,7 @@ void PairBounds::collect(const Block& block, const BlockRows& rows, Scratch& scr
 }
 
 // sums(label, .) += value row, for the labels of a share.
-void PairBounds::add_rows(const std::vector<Large>& large, AlignedVector<double> Table::*sums, std::size_t share,
+void PairBounds::add_rows(const std::vector<Large>& large, AlignedVector<double> Table::* sums, std::size_t share,
                           std::size_t n_shares) {
     const double* row[kRowsAtATime];
     double value[kRowsAtATime];

@@ -48,9 +48,9 @@ class PairBounds {
    private:
     struct Table {
         std::uint32_t list;
-        AlignedVector<double> sums;          // [Y + 1, Yp] U of large alpha; after finish U E. The last row is unused
-        AlignedVector<double> columns;       // [Y, Yp] (y, y'): U of small alpha and large v; until finish
-        std::vector<double> alpha2, v2;      // [Yp] sums of squares of the small numbers
+        AlignedVector<double> sums;      // [Y + 1, Yp] U of large alpha; after finish U E. The last row is unused
+        AlignedVector<double> columns;   // [Y, Yp] (y, y'): U of small alpha and large v; until finish
+        std::vector<double> alpha2, v2;  // [Yp] sums of squares of the small numbers
     };
     // A large number of a block, and the row that it is a factor of.
     struct Large {
@@ -64,14 +64,14 @@ class PairBounds {
     };
     // Of a thread, for the block at hand.
     struct Scratch {
-        std::vector<Large> alpha, v;            // by table and label, then in the order of positions
-        std::vector<Correction> twice, more;    // of large alpha and large v, which both have; of rest lists
+        std::vector<Large> alpha, v;                  // by table and label, then in the order of positions
+        std::vector<Correction> twice, more;          // of large alpha and large v, which both have; of rest lists
         std::vector<std::vector<double>> alpha2, v2;  // [tables]
         bool failed = false;
     };
     void collect(const Block& block, const BlockRows& rows, Scratch& scratch) const;
     void collect_row(std::uint32_t table, const BlockRows& rows, std::uint32_t r, Scratch& scratch) const;
-    void add_rows(const std::vector<Large>& large, AlignedVector<double> Table::*sums, std::size_t share,
+    void add_rows(const std::vector<Large>& large, AlignedVector<double> Table::* sums, std::size_t share,
                   std::size_t n_shares);
 
     int n_labels_ = 0, stride_ = 0, threads_ = 1;
