@@ -16,8 +16,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "whole": {},
     "parts": {"label_parts": "ud"},
 }
-PENALTIES = ((0.5, 0.01), (0.2, 0.01), (0.1, 0.1))  # rho1 and rho2, chosen on dev
-MINUTES = {"whole": 3.0, "parts": 5.0}
+PENALTIES = ((0.5, 0.01), (0.2, 0.01), (0.05, 0.1), (0.1, 0.1))  # rho1 and rho2, chosen on dev
+MINUTES = {"whole": 4.0, "parts": 7.0}
 
 
 def jobs(quick: bool) -> dict[str, Job]:

@@ -168,3 +168,23 @@ def test_any_number_of_threads_and_wrong_arguments():
             Oracle(corpus, 1).sequence_factors(
                 known.features, w, given["listed"], given["g"], **{**options, **({} if "rho2" not in fault else fault)}
             )
+
+
+def test_many_pairs_of_few_lists():
+    """E of a pair is then found once for all positions; in the log domain it is not."""
+    problem = make_problem(
+        seed=5, n_labels=10, lengths=[6, 1, 9] * 4, n_attributes=3, density=0.3, sequence_weights=True
+    )
+    corpus, features, w = problem.corpus(), problem.features(), problem.w
+    loss, g = Oracle(corpus, 1).loss_grad(features, w)
+    listed = np.arange(len(w))
+    options = {"rho1": 0.3, "rho2": 0.05, "sweeps": 5}
+    none = Oracle(corpus, 1).sequence_factors(features, w, listed, g, **options, max_entries=0)
+    assert none[0] == pytest.approx(loss - w @ g, rel=1e-9)  # all factors are 1: the entropy of the model
+    linear, log = (
+        Oracle(corpus, 2, kernel).sequence_factors(features, w, listed, g, **options, max_entries=10**6)
+        for kernel in ("sparse", "log")
+    )
+    assert abs(linear[0] - none[0]) > 1e-3  # some factors are not
+    assert linear[0] == pytest.approx(log[0], rel=1e-9)
+    np.testing.assert_allclose(linear[1], log[1], atol=1e-8)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <stdexcept>
 
 using namespace sparsecrf;
@@ -33,7 +34,9 @@ void check(Kernel kernel) {
     const PairScores old{{0, 4, 5, 10}, {0.5, -1.0, 2.0, 0.25}};  // the last after the start label
     AlignedVector<double> scores{1.0, 0.5, -2.0, 0.75, 0.0, 0.0, 0.0, 0.0};
     std::vector<int> order;
-    double epsilon[8] = {}, best[8], column[kLabels];
+    constexpr double kNone = -std::numeric_limits<double>::infinity();
+    alignas(64) double epsilon[8] = {0.0, 0.0, 0.0, kNone, kNone, kNone, kNone, kNone};
+    double best[8], column[kLabels];
     Transition matrix;
     const auto decode = [&] { matrix.best(epsilon, best, order); };
     const auto read_column = [&] { matrix.column_scores(1, column); };

@@ -270,14 +270,7 @@ void Transition::best(const double* epsilon, double* best, std::vector<int>& ord
     need(State::assigned, "best");
     if (dense_) return kernels().maxplus(epsilon, lambda_.data(), n_labels_, stride_, best);
     std::fill(best + n_labels_, best + stride_, -kInfinity);
-    thread_local std::vector<std::uint32_t> all;
-    if (classes_ == nullptr) {
-        while (all.size() < static_cast<std::size_t>(n_labels_)) all.push_back(static_cast<std::uint32_t>(all.size()));
-        const auto top = static_cast<std::uint32_t>(std::max_element(epsilon, epsilon + n_labels_) - epsilon);
-        return best_columns(
-            epsilon, [epsilon](std::size_t i) { return epsilon[i]; }, top,
-            std::span(all).first(static_cast<std::size_t>(n_labels_)), best, order);
-    }
+    if (classes_ == nullptr) return best_without_classes(epsilon, best, order);
     const auto C = static_cast<std::size_t>(classes_->n_classes());
     thread_local std::vector<std::uint32_t> best_of;  // of the labels of a class, the best to come from
     best_of.resize(C);
@@ -292,6 +285,31 @@ void Transition::best(const double* epsilon, double* best, std::vector<int>& ord
             best_of.begin(), best_of.end(), [&](std::uint32_t a, std::uint32_t b) { return plain(a) < plain(b); });
         best_columns(epsilon, plain, top, classes_->members(c), best, order);
     }
+}
+
+// Let `top` have the largest epsilon, whose padding is -infinity. Columns y with `top` outside of A(y) have max(epsilon(top), best of A(y)), and only
+// rows y' with epsilon(y') + high > epsilon(top) can be better: few, where labels are many. The columns of A(top) are
+// done one by one.
+void Transition::best_without_classes(const double* epsilon, double* best, std::vector<int>& order) const {
+    double low, highest;
+    kernels().range(epsilon, stride_, &low, &highest);
+    const auto top = static_cast<std::uint32_t>(std::find(epsilon, epsilon + n_labels_, highest) - epsilon);
+    const LabelPairs numbers(n_labels_);
+    std::fill_n(best, n_labels_, highest);
+    for (std::uint32_t i = 0; i < numbers.n_labels; ++i) {
+        if (!(epsilon[i] + high_ > highest)) continue;
+        const std::uint32_t first = numbers.pair(i, 0);
+        for (std::uint32_t k = row_ptr_[i]; k < row_ptr_[i + 1]; ++k) {
+            double& of = best[scores_.pair[k] - first];
+            of = std::max(of, epsilon[i] + scores_.score[k]);
+        }
+    }
+    thread_local std::vector<std::uint32_t> columns;
+    columns.clear();
+    for (std::uint32_t k = row_ptr_[top]; k < row_ptr_[top + 1]; ++k) {
+        columns.push_back(scores_.pair[k] - numbers.pair(top, 0));
+    }
+    best_columns(epsilon, [epsilon](std::size_t i) { return epsilon[i]; }, top, columns, best, order);
 }
 
 // best(y) of some columns, which have the scores `plain` outside of A(y), the largest for `top`: the best outside is the

@@ -123,6 +123,7 @@ class Transition {
     }
     void set_classes(const ClassScores* classes);
     void set_differences(const double* weights);
+    void best_without_classes(const double* epsilon, double* best, std::vector<int>& order) const;
     template <class Plain>
     void best_columns(const double* epsilon, Plain plain, std::uint32_t top, std::span<const std::uint32_t> columns,
                       double* best, std::vector<int>& order) const;

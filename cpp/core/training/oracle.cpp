@@ -281,7 +281,7 @@ Screen Oracle::screened(const FeatureSet& features, std::span<const double> w, d
     Screen screen(corpus_, plan_, features.parts.get(), bound, threads_, whole);
     pass(*of.potentials, item_weights(),
          [&](int thread, std::size_t b, BlockRows& rows, Turn& turn) { screen.add(thread, b, rows, turn); });
-    screen.finish();
+    screen.finish(*of.potentials);
     return screen;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/base/infinity.hpp"
 #include "core/base/shares.hpp"
@@ -14,6 +15,10 @@ constexpr std::uint32_t kNoRow = ListPool::kDropped;
 constexpr int kRowsAtATime = 32;
 // Sums of all cells of all attributes take more than this: those of rare attributes are kept of likely cells only.
 constexpr std::size_t kLargestTable = std::size_t{1} << 25;
+// Fewer labels have so few pairs that a gradient of all of them costs little.
+constexpr int kManyLabels = 256;
+// What sums of positive numbers may have lost by rounding.
+constexpr double kRounding = 1e-9;
 
 // mass[x] += weight * v, or weight * |v|, for the attributes of a list.
 void add_mass(const ListPool& lists, std::uint32_t list, double weight, bool absolute, std::vector<double>& mass) {
@@ -101,6 +106,21 @@ Screen::Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, 
     for (auto* lists : {&list_previous_, &list_label_, &list_start_}) {
         lists->assign(corpus.base_lists.size(), AlignedVector<double>(static_cast<std::size_t>(stride_), 0.0));
     }
+    if (whole == nullptr && n_labels_ >= kManyLabels) pairs_ = PairBounds(corpus, lists_to_bound(), threads);
+}
+
+std::vector<std::uint32_t> Screen::lists_to_bound() const {
+    const ListPool& lists = corpus_.base_lists;
+    std::vector<std::uint32_t> wanted;
+    for (std::uint32_t list = 0; list < lists.size(); ++list) {
+        bool any = false;
+        for (std::int64_t e = lists.begin(list); e < lists.end(list); ++e) {
+            any = any || previous_.row_of[lists.id(e)] != kNoRow;
+        }
+        if (any) wanted.push_back(list);
+    }
+    if (wanted.size() > PairBounds::most_lists(n_labels_)) wanted.clear();
+    return wanted;
 }
 
 void Screen::add(int thread, std::size_t b, const BlockRows& rows, Turn& turn) {
@@ -122,6 +142,7 @@ void Screen::add(int thread, std::size_t b, const BlockRows& rows, Turn& turn) {
         });
     }
     turn([&] { add_bigrams(block, rows); });
+    if (pairs_.any()) pairs_.add(thread, block, rows, turn);
 }
 
 void Screen::add_bigrams(const Block& block, const BlockRows& rows) {
@@ -196,7 +217,8 @@ void Screen::each_unigram(Visit visit) const {
 }
 
 // Base attributes: their lists' sums, in the order of the lists.
-void Screen::finish() {
+void Screen::finish(const Potentials& potentials) {
+    pairs_.finish(potentials);
     const ListPool& lists = corpus_.base_lists;
     for (std::uint32_t list = 0; list < lists.size(); ++list) {
         for (std::int64_t e = lists.begin(list); e < lists.end(list); ++e) {
@@ -211,6 +233,22 @@ void Screen::finish() {
             add(start_, list_start_[list]);
         }
     }
+}
+
+std::vector<std::vector<std::pair<std::uint32_t, double>>> Screen::base_lists_of_attributes() const {
+    std::vector<std::vector<std::pair<std::uint32_t, double>>> of(previous_.keys.size());
+    if (!pairs_.known()) return of;
+    const auto each = [&](const ListPool& lists, auto visit) {
+        for (std::uint32_t list = 0; list < lists.size(); ++list) {
+            for (std::int64_t e = lists.begin(list); e < lists.end(list); ++e) {
+                const std::uint32_t row = previous_.row_of[lists.id(e)];
+                if (row != kNoRow) visit(of[row], list, std::fabs(lists.value(e)));
+            }
+        }
+    };
+    each(corpus_.base_lists, [](auto& lists, std::uint32_t list, double value) { lists.push_back({list, value}); });
+    each(corpus_.rest_lists, [](auto& lists, std::uint32_t, double) { lists.clear(); });
+    return of;
 }
 
 std::vector<std::int64_t> Screen::candidates() const {
@@ -236,14 +274,20 @@ std::vector<std::int64_t> Screen::candidates() const {
     each_unigram([&](const Rows& of, std::size_t row, int cell, double sum) {
         if (sum > bound_) out.push_back(numbering.unigram.number(of.keys[row], cell));
     });
+    const auto lists_of = base_lists_of_attributes();
     for (std::uint32_t x = 0; x < corpus_.n_attributes; ++x) {
         const auto add = [&](std::uint32_t before, std::uint32_t y) {
             out.push_back(numbering.bigram.number(x, numbering.pairs.pair(before, y)));
         };
         if (previous_.row_of[x] != kNoRow) {
             const auto ys = over(label_.sums, label_.row_of[x]);
+            const auto& lists = lists_of[previous_.row_of[x]];
             for (const std::uint32_t before : over(previous_.sums, previous_.row_of[x])) {
-                for (const std::uint32_t y : ys) add(before, y);
+                for (const std::uint32_t y : ys) {
+                    double most = lists.empty() ? kInfinity : 0.0;
+                    for (const auto& [list, value] : lists) most += value * pairs_.at(list, before, y);
+                    if (most > bound_ * (1.0 - kRounding)) add(before, y);
+                }
             }
         }
         if (start_.row_of[x] != kNoRow) {

@@ -3,7 +3,8 @@
 // For non-negative values p_t(y', y) <= min(p_{t-1}(y'), p_t(y)), so
 //     E[x, y', y] <= min(A_x(y'), B_x(y)),   A_x(y') = sum_t |w v| p_{t-1}(y'),   B_x(y) = sum_t |w v| p_t(y),
 // and only pairs for which both exceed the bound need to be looked at. O(Y) a position, exact. The same holds for pairs
-// of classes of labels, whose sums are those of their labels.
+// of classes of labels, whose sums are those of their labels. With many labels, pairs of attributes of base lists have a
+// better bound besides (pair_bounds.hpp).
 //
 // A corpus in shards needs the sums over all of them, and each knows its own a_s only. Let m_s be the mass of x in
 // shard s (the sum of |w v|) and M that of all shards: a_s / m_s is a mean probability. Shard s tells a_s where it
@@ -15,11 +16,13 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/base/aligned.hpp"
 #include "core/base/in_turns.hpp"
 #include "core/training/block_rows.hpp"
+#include "core/training/pair_bounds.hpp"
 #include "core/training/plan.hpp"
 #include "core/training/sparse_sums.hpp"
 #include "core/training/unigram_index.hpp"
@@ -51,7 +54,7 @@ class Screen {
     // Block b of the plan.
     void add(int thread, std::size_t b, const BlockRows& rows, Turn& turn);
     // After the last block, once.
-    void finish();
+    void finish(const Potentials& potentials);
     // Numbers of the candidates (FeatureSet::from_numbers), ascending; of a corpus that is all there is.
     std::vector<std::int64_t> candidates() const;
     // What a shard tells: the sums above `fraction` (c) times its share of the bound.
@@ -74,6 +77,10 @@ class Screen {
     void add_frequent(const Occurrences& all, std::int64_t key, const BlockRows& rows);
     void add_rare(const Occurrences& all, std::int64_t key, const BlockRows& rows, const SparseSums::Likely& likely,
                   SparseSums::Scratch& scratch);
+    // The base lists that hold an attribute with enough mass, where labels are many and the lists few; else none.
+    std::vector<std::uint32_t> lists_to_bound() const;
+    // By row of previous_: the base lists of its attribute, with |value|; empty where their bounds are not known.
+    std::vector<std::vector<std::pair<std::uint32_t, double>>> base_lists_of_attributes() const;
     // visit(rows, row, cell, at most the sum) of unigram attributes, ascending.
     template <class Visit>
     void each_unigram(Visit visit) const;
@@ -102,6 +109,7 @@ class Screen {
     Rows previous_, label_;         // bigram attributes: A_x and B_x at inner positions
     Rows start_;                    // bigram attributes: B_x at first positions
     std::vector<AlignedVector<double>> list_previous_, list_label_, list_start_;  // the same by base list, [Yp]
+    PairBounds pairs_;
 };
 
 }  // namespace sparsecrf

@@ -94,8 +94,8 @@ void SequenceFactors::collect(const Potentials& potentials, const FactorOptions&
         const auto number = [&](std::int64_t k) { return static_cast<std::size_t>(begin + k); };
         runs.run(n, number,
                  [&](int thread, std::int64_t k, const Item& item, Recursion& recursion, const Lattice& lattice) {
-                     gradient(recursion, item, lattice, options.thresholds, sums[static_cast<std::size_t>(thread)],
-                              gradients[static_cast<std::size_t>(k)]);
+                     gradient(potentials, recursion, item, lattice, options.thresholds,
+                              sums[static_cast<std::size_t>(thread)], gradients[static_cast<std::size_t>(k)]);
                  });
         for (std::int64_t k = 0; k < n; ++k) {
             const Gradient& of = gradients[static_cast<std::size_t>(k)];
@@ -163,10 +163,36 @@ double SequenceFactors::add_classes(Recursion& recursion, const Lattice& lattice
     return own;
 }
 
+// Where few matrices serve all positions and many pairs are listed, E of each is found once, not at every position.
+template <class Visit>
+void SequenceFactors::pair_marginals(const Potentials& potentials, Recursion& recursion, const Lattice& lattice,
+                                     std::int64_t t, std::uint32_t x, bool base, std::span<const std::uint32_t> pairs,
+                                     Sums& sums, Visit visit) const {
+    constexpr std::size_t kManyPairs = 64, kFewLists = 16;
+    const auto corrected = static_cast<std::size_t>(t);
+    if (!base || t == 0 || pairs.size() < kManyPairs || corpus_.base_lists.size() > kFewLists || lattice.logarithmic ||
+        lattice.ngrams.any() || lattice.rest.ptr[corrected] < lattice.rest.ptr[corrected + 1]) {
+        return recursion.pair_marginals(lattice, t, pairs, visit);
+    }
+    PairWeights& of = sums.weights[{corpus_.base[lattice.first + t], x}];
+    if (of.e.empty()) {
+        const Transition& transition = potentials.transition(lattice.first + t);
+        for_each_pair(pairs, corpus_.n_labels, [&](std::size_t, std::size_t i, std::size_t y) {
+            of.previous.push_back(static_cast<std::uint16_t>(i));
+            of.y.push_back(static_cast<std::uint16_t>(y));
+            of.e.push_back(transition.weight(static_cast<int>(i), static_cast<int>(y)));
+        });
+    }
+    const double* v = lattice.v + t * stride_;
+    const double* alpha = lattice.alpha + (t - 1) * stride_;
+    for (std::size_t j = 0; j < pairs.size(); ++j) visit(j, alpha[of.previous[j]] * of.e[j] * v[of.y[j]]);
+}
+
 // g_i = sum_t sum_x v (p_t(y) - [y = y_t]) for unigram features, likewise with pairs; loss and entropy:
 // -log q = log Z - w . F, H(p) = -log q - w . g.
-void SequenceFactors::gradient(Recursion& recursion, const Item& item, const Lattice& lattice,
-                               std::span<const double> thresholds, Sums& sums, Gradient& out) const {
+void SequenceFactors::gradient(const Potentials& potentials, Recursion& recursion, const Item& item,
+                               const Lattice& lattice, std::span<const double> thresholds, Sums& sums,
+                               Gradient& out) const {
     const LabelPairs numbers(corpus_.n_labels);
     double own = 0.0;  // w . F of its own labels
     const auto add = [&](std::uint32_t place, double value) {
@@ -204,11 +230,13 @@ void SequenceFactors::gradient(Recursion& recursion, const Item& item, const Lat
                 const auto of_x = std::span(bigram_.cell).subspan(bigram_.ptr[x], bigram_.ptr[x + 1] - bigram_.ptr[x]);
                 const auto pairs = numbers.at(of_x, t == 0);
                 const std::uint32_t* place = bigram_.place.data() + (pairs.data() - bigram_.cell.data());
-                recursion.pair_marginals(lattice, t, pairs, [&](std::size_t j, double probability) {
-                    const bool mine = pairs[j] == pair;
-                    add(place[j], pool->value(k) * (probability - (mine ? 1.0 : 0.0)));
-                    if (mine) own += pool->value(k) * w_[place[j]];
-                });
+                const bool base = pool == &corpus_.base_lists;
+                pair_marginals(potentials, recursion, lattice, t, x, base, pairs, sums,
+                               [&](std::size_t j, double probability) {
+                                   const bool mine = pairs[j] == pair;
+                                   add(place[j], pool->value(k) * (probability - (mine ? 1.0 : 0.0)));
+                                   if (mine) own += pool->value(k) * w_[place[j]];
+                               });
             }
         }
         if (!class_.cell.empty()) {

@@ -13,7 +13,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/corpus/features.hpp"
@@ -57,6 +59,11 @@ class SequenceFactors {
         std::vector<float> value;
         double loss, entropy;
     };
+    // The listed inner pairs of an attribute, and E of them in the matrix of a base list.
+    struct PairWeights {
+        std::vector<std::uint16_t> previous, y;
+        std::vector<double> e;
+    };
     // Scratch of a thread.
     struct Sums {
         std::vector<double> g;               // [L] zero between items
@@ -64,13 +71,20 @@ class SequenceFactors {
         std::vector<char> seen;              // [L]
         std::vector<double> cells;           // [Y + P] probabilities at a position, where labels have parts
         std::vector<double> classes;         // [C, C] those of pairs of classes
+        // By base list and attribute, found when first needed.
+        std::map<std::pair<std::uint32_t, std::uint32_t>, PairWeights> weights;
     };
     // Adds what pairs of classes of labels have at position t: add(place, value) of the gradient. Returns w . F.
     template <class Add>
     double add_classes(Recursion& recursion, const Lattice& lattice, std::int64_t t, std::uint32_t own_pair, Sums& sums,
                        Add add) const;
-    void gradient(Recursion& recursion, const Item& item, const Lattice& lattice, std::span<const double> thresholds,
-                  Sums& sums, Gradient& out) const;
+    // visit(j, p_t(pairs[j])) for the listed pairs of attribute x of a bigram list.
+    template <class Visit>
+    void pair_marginals(const Potentials& potentials, Recursion& recursion, const Lattice& lattice, std::int64_t t,
+                        std::uint32_t x, bool base, std::span<const std::uint32_t> pairs, Sums& sums,
+                        Visit visit) const;
+    void gradient(const Potentials& potentials, Recursion& recursion, const Item& item, const Lattice& lattice,
+                  std::span<const double> thresholds, Sums& sums, Gradient& out) const;
 
     const Corpus& corpus_;
     const Plan& plan_;
