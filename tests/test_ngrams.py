@@ -11,7 +11,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from compare import KERNELS, assert_logs, assert_probabilities, magnitude
-from ngram_problems import make_ngram_problem, table_of
+from ngram_problems import NgramProblem, make_ngram_problem, table_of
+from problems import make_problem
 from sparsecrf import InputError, _core
 from sparsecrf.reference.lattice import merged
 from sparsecrf.reference.ngrams import ends_in
@@ -141,6 +142,31 @@ def test_same_bits_on_any_number_of_threads():
         loss, g, h = _core.Oracle(problem.corpus, threads).loss_grad_curvature(problem.features(), problem.w)
         results.append(np.concatenate([[loss], g, h]))
     assert all((result == results[0]).all() for result in results[1:])
+
+
+@pytest.mark.parametrize("size", [0.5, 8.0, 60.0])
+@pytest.mark.parametrize("longest", [3, 5])
+def test_sequences_side_by_side(longest, size):
+    """Many sequences whose positions have the same arcs are done eight at a time, single ones alone: the sum of the
+    latter is the same. With large weights some sequences need the log domain and leave the others. 40 attributes
+    condition pairs, more than make base lists, so that there are rest lists."""
+    base = make_problem(5, 4, [1, 2, 3, 7, 9, 5] * 30, 40, sequence_weights=True, token_weights=True)
+    rng = np.random.default_rng(longest)
+    weights: dict[tuple[int, tuple[int, ...]], float] = {}
+    for _ in range(60):
+        labels = tuple(int(y) for y in rng.integers(4, size=rng.integers(3, longest + 1)))
+        weights[int(rng.integers(2)), (4, *labels[1:]) if rng.random() < 0.2 else labels] = float(rng.normal()) * size
+    problem = NgramProblem(base, weights)
+    corpus, features, w = problem.corpus, problem.features(), problem.w
+    loss, g, h = _core.Oracle(corpus, 1).loss_grad_curvature(features, w)
+    single = [
+        _core.Oracle(corpus.subset(np.array([i])), 1).loss_grad_curvature(features, w)
+        for i in range(corpus.n_sequences)
+    ]
+    assert_allclose(loss, sum(one[0] for one in single), rtol=1e-10)
+    assert_allclose(g, np.sum([one[1] for one in single], axis=0), rtol=1e-8, atol=1e-9)
+    assert_allclose(h, np.sum([one[2] for one in single], axis=0), rtol=1e-8, atol=1e-9)
+    assert_allclose(_core.Oracle(corpus, 1).loss(features, w), loss, rtol=1e-12)
 
 
 def test_bounds_of_screening():

@@ -15,6 +15,7 @@
 #include "core/base/hash.hpp"
 #include "core/base/infinity.hpp"
 #include "core/base/shuffle.hpp"
+#include "core/simd/ngram_rows.hpp"
 
 namespace sparsecrf::arrays {
 const Kernels& table();  // kernels_arrays.cpp
@@ -96,6 +97,100 @@ std::vector<double> results(const Kernels& k, int n, int rows, std::uint64_t see
     return all;
 }
 
+// The same of label n-grams at eight positions: n histories, twice as many leaves, n / 2 other arcs, n / 2 pairs of n
+// labels.
+std::vector<double> ngram_results(const Kernels& k, int n, std::uint64_t seed) {
+    Splitmix random(seed);
+    const auto size = static_cast<std::size_t>(n);
+    const std::size_t n_inner = size / 2, n_own = size / 2, n_leaves = 2 * size, n_arcs = n_leaves + n_inner;
+    const auto below = [&](std::size_t bound) { return static_cast<std::uint32_t>(random.next() % bound); };
+    std::vector<std::uint32_t> parent, history, pair_of, suffix;
+    std::vector<std::uint16_t> previous, label, first, last;
+    for (std::size_t g = 0; g < n_arcs; ++g) {  // parents come after their children
+        const std::size_t least = g < n_leaves ? 0 : g - n_leaves + 1;
+        parent.push_back(static_cast<std::uint32_t>(least) + below(n_inner + n_own - least));
+        history.push_back(below(size));
+        pair_of.push_back(below(n_own));
+    }
+    for (std::size_t h = 0; h < size; ++h) {
+        first.push_back(static_cast<std::uint16_t>(below(size + 1)));
+        last.push_back(static_cast<std::uint16_t>(below(size)));
+        suffix.push_back(h % 3 == 0 ? NgramRows::kNone : below(std::max<std::size_t>(h, 1)));
+    }
+    for (std::size_t q = 0; q < n_own; ++q) {
+        previous.push_back(static_cast<std::uint16_t>(below(size)));
+        label.push_back(static_cast<std::uint16_t>(below(size)));
+    }
+    const auto rows = [&](std::size_t count) { return positive(numbers(random, count * kLanes, 1.0)); };
+    const Row x = positive(numbers(random, n_arcs, 1.0)), x_parent = positive(numbers(random, n_arcs, 1.0)),
+              more = numbers(random, n_arcs, 0.1), item = rows(1);
+    Row mass = rows(size), rise = rows(size), leaves = rows(n_arcs), node = rows(n_arcs), weight = rows(n_own),
+        alpha = rows(size + 1), u = rows(size + 1), v = rows(size + 1), value = rows(n_arcs), node_sum = rows(n_arcs),
+        beta = rows(size + 1), scaled = rows(size + 1), p = rows(size + 1), step = rows(size + 1), steps = rows(size),
+        safe(kLanes, 1.0), sum = numbers(random, n_arcs + kLanes, 1.0), square = sum, term = rows(n_arcs + kLanes),
+        term_square = term;
+    NgramRows of{};
+    of.n_histories = size;
+    of.n_history_pairs = size - size / 4;
+    of.n_leaves = n_leaves;
+    of.n_inner = n_inner;
+    of.n_own = n_own;
+    of.parent = parent.data();
+    of.history = history.data();
+    of.pair_of = pair_of.data();
+    of.x = x.data();
+    of.x_parent = x_parent.data();
+    of.more = more.data();
+    of.pair_previous = previous.data();
+    of.pair_label = label.data();
+    of.first = first.data();
+    of.label = last.data();
+    of.suffix = suffix.data();
+    of.mass = mass.data();
+    of.rise = rise.data();
+    of.leaves = leaves.data();
+    of.node = node.data();
+    of.weight = weight.data();
+    of.alpha = alpha.data();
+    of.u = u.data();
+    of.v = v.data();
+    of.value = value.data();
+    of.node_sum = node_sum.data();
+    of.beta = beta.data();
+    of.scaled = scaled.data();
+    of.p = p.data();
+    of.step = step.data();
+    of.steps = steps.data();
+    of.safe = safe.data();
+    of.least = 0.1;
+    of.most = 0.9;  // some lanes are below, some above
+    of.item = item.data();
+    of.sum = sum.data();
+    of.square = square.data();
+    of.term = term.data();
+    of.term_square = term_square.data();
+    k.ngram_masses(of);
+    k.ngram_forward(of, n);
+    k.ngram_backward(of);
+    k.ngram_histories(of, n);
+    k.ngram_steps(of, n);
+    std::vector<double> all;
+    for (const Row* row : {&mass, &rise, &leaves, &node, &u, &p, &step, &steps, &safe, &sum, &square})
+        all.insert(all.end(), row->begin(), row->end());
+    const std::size_t width = size + 3;
+    std::vector<Row> lanes;
+    for (int l = 0; l < kLanes; ++l) lanes.push_back(numbers(random, width, 1.0));
+    Row side(width * kLanes);
+    k.to_rows(pointers(lanes).data(), static_cast<int>(width), side.data());
+    all.insert(all.end(), side.begin(), side.end());
+    std::vector<double*> back;
+    for (Row& lane : lanes) back.push_back(lane.data());
+    for (double& y : side) y += 1.0;
+    k.from_rows(side.data(), n, back.data());
+    for (const Row& lane : lanes) all.insert(all.end(), lane.begin(), lane.end());
+    return all;
+}
+
 std::uint64_t digest(const std::vector<double>& numbers) {
     std::uint64_t hash = 0;
     for (const double x : numbers) {
@@ -118,9 +213,12 @@ int main() {
     for (int n = kLanes; n <= 12 * kLanes; n += kLanes) {
         for (const int rows : {1, 2, 7, 8, 33}) {
             const std::uint64_t seed = static_cast<std::uint64_t>(1000 * n + rows);
-            const std::uint64_t expected = digest(results(*clones[0], n, rows, seed));
+            const auto both = [&](const Kernels& clone) {
+                return mix(digest(results(clone, n, rows, seed)) ^ digest(ngram_results(clone, n, seed)));
+            };
+            const std::uint64_t expected = both(*clones[0]);
             for (const Kernels* clone : clones) {
-                if (digest(results(*clone, n, rows, seed)) == expected) continue;
+                if (both(*clone) == expected) continue;
                 std::fprintf(stderr, "kernels: expected the bits of %s, found others with %s, %d labels, %d rows\n",
                              clones[0]->name, clone->name, n, rows);
                 return 1;

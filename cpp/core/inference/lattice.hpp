@@ -16,6 +16,7 @@ struct RestPairs {
     std::vector<std::int64_t> ptr;
     std::vector<std::uint32_t> pair;  // numbered as in LabelPairs
     std::vector<double> delta;        // sum of lambda over the rest list
+    std::vector<double> range;        // [T] of delta, 0 included: largest minus smallest
     std::vector<double> weight;       // E of the base matrix, and
     std::vector<double> growth;       // exp(delta) - 1: set by forward in the linear domain
     std::vector<double> p;            // probability of the pair
@@ -32,6 +33,7 @@ struct RestPairs {
         ptr.assign(1, 0);
         pair.clear();
         delta.clear();
+        range.clear();
         weight.clear();
         growth.clear();
         p.clear();
@@ -58,6 +60,13 @@ struct NgramLattice {
     std::vector<double> edge;  // in the log domain: [T, Y, Y] probabilities of all pairs, t > 0
     bool logarithmic = false;
 
+    // Where the sequence was done side by side with others (ngram_batch.hpp), there is of all this the place and the
+    // weight alone, and cells [ptr[t], ptr[t + 1]) of
+    bool together = false;
+    std::vector<std::int64_t> special_ptr, listed_ptr;
+    std::vector<double> special;  // mass of the histories before t that are special after t - 1 (NgramTables)
+    std::vector<double> listed;   // extra of the pairs that are listed for t (NgramTables)
+
     bool any() const { return !place.empty(); }
     // A of the histories before t > 0.
     const double* before(std::int64_t t) const { return mass.data() + history_ptr[t - 1]; }
@@ -68,12 +77,27 @@ struct NgramLattice {
         if (arc >= arcs.n_leaves()) return p[arc_ptr[t] + arc - arcs.n_leaves()];
         return before(t)[arcs.history[arc]] * flow[node_ptr[t] + arcs.parent[arc]] * arcs.x[arc];
     }
-    // The extra of a pair at t.
-    double extra_of(std::int64_t t, std::uint32_t pair) const {
-        if (place[t] == nullptr) return 0.0;
-        const std::uint32_t k = place[t]->find_pair(pair);
-        return k == kNoString ? 0.0 : extra[pair_ptr[t] + k];
-    }
+    // The extras of pairs at t that are asked for in ascending order.
+    class Extras {
+       public:
+        Extras(const NgramLattice& of, std::int64_t t) {
+            if (!of.any() || of.place[t] == nullptr) return;
+            own_ = of.place[t]->own_pairs();
+            others_ = of.place[t]->other_pairs();
+            extra_ = of.extra.data() + of.pair_ptr[t];
+        }
+        double of(std::uint32_t pair) {
+            while (i_ < own_.size() && own_[i_] < pair) ++i_;
+            if (i_ < own_.size() && own_[i_] == pair) return extra_[i_];
+            while (j_ < others_.size() && others_[j_] < pair) ++j_;
+            return j_ < others_.size() && others_[j_] == pair ? extra_[own_.size() + j_] : 0.0;
+        }
+
+       private:
+        std::span<const std::uint32_t> own_, others_;
+        const double* extra_ = nullptr;
+        std::size_t i_ = 0, j_ = 0;
+    };
     template <class Visit>
     void for_each_extra(std::int64_t t, Visit visit) const {
         if (!any() || place[t] == nullptr) return;

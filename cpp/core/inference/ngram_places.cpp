@@ -28,6 +28,12 @@ NgramPlaces::NgramPlaces(const FeatureSet& features) : features_(features), stri
         longest_ = std::max(longest_, static_cast<std::int64_t>(strings_.length(s)));
     }
     index_.assign(strings_.size(), kNoString);
+    for (const std::uint32_t s : features.ngram_string) {
+        for (std::uint32_t h = strings_.prefix(s); strings_.length(h) > 3; h = strings_.prefix(h))
+            ahead_.push_back(strings_.prefix(h));
+    }
+    std::sort(ahead_.begin(), ahead_.end());
+    ahead_.erase(std::unique(ahead_.begin(), ahead_.end()), ahead_.end());
     list_ids_.emplace(List{}, 0);
     lists_.emplace_back();
     history_ids_.emplace(std::vector<std::uint32_t>{}, 0);
@@ -56,18 +62,20 @@ std::vector<std::uint32_t> NgramPlaces::of(const Corpus& corpus) {
     std::vector<std::uint32_t> out(static_cast<std::size_t>(corpus.n_tokens()), 0);
     std::unordered_map<std::uint64_t, std::uint32_t> lists;  // base and rest list to list
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
-        std::uint32_t after = 0;
+        std::uint32_t after = 0, longer = 0;
         for (std::int64_t p = corpus.offsets[i + 1] - 1; p >= corpus.offsets[i]; --p) {
             const std::uint64_t both = std::uint64_t{corpus.base[p]} << 32 | corpus.rest[p];
             const auto [list, is_new] = lists.try_emplace(both, 0);
             if (is_new) list->second = list_of(corpus, p);
             if (list->second == 0 && after == 0) continue;
-            const std::int64_t t = std::min(p - corpus.offsets[i], longest_);
+            const std::int64_t t = std::min(p - corpus.offsets[i], longest_ - 1);  // from there on the same strings fit
             const Key key{list->second, after, t};
             auto made = made_places_.find(key);
-            if (made == made_places_.end()) made = made_places_.emplace(key, make_place(list->second, after, t)).first;
+            if (made == made_places_.end())
+                made = made_places_.emplace(key, make_place(list->second, after, longer, t)).first;
             out[static_cast<std::size_t>(p)] = made->second.id;
             after = made->second.before;
+            longer = after == 0 ? 0 : longer_before(list->second, t);
         }
     }
     return out;
@@ -94,18 +102,32 @@ std::uint32_t NgramPlaces::intern_histories(std::vector<std::uint32_t>& strings)
         index_[strings[k]] = k;
     }
     for (const std::uint32_t s : strings) index_[s] = kNoString;
-    std::vector<std::uint32_t> longer;
-    for (const std::uint32_t s : strings) {
-        if (strings_.length(s) > 2) longer.push_back(s);
-    }
-    made.longer = longer.size() == strings.size() ? id : intern_histories(longer);
     return id;
 }
 
-NgramPlaces::Made NgramPlaces::make_place(std::uint32_t list, std::uint32_t after, std::int64_t t) {
-    const Key key{list, histories_[after].longer, t};
+// The histories of at least three labels that are told apart before a position: those of its own features, and all
+// that features further on could need.
+std::uint32_t NgramPlaces::longer_before(std::uint32_t list, std::int64_t t) {
+    const auto [found, is_new] = longer_ids_.try_emplace(std::pair{list, t}, 0);
+    if (!is_new) return found->second;
+    std::vector<std::uint32_t> strings;
+    for (const auto& [x, value] : lists_[list]) {
+        for (std::uint32_t k = features_.ngram_ptr[x]; k < features_.ngram_ptr[x + 1]; ++k) {
+            const std::uint32_t s = features_.ngram_string[features_.ngram_of[k]];
+            if (strings_.length(s) > 3 && strings_.fits(s, t)) strings.push_back(strings_.prefix(s));
+        }
+    }
+    for (const std::uint32_t s : ahead_) {
+        if (t > 0 && strings_.fits(s, t - 1)) strings.push_back(s);
+    }
+    return found->second = intern_histories(strings);
+}
+
+NgramPlaces::Made NgramPlaces::make_place(std::uint32_t list, std::uint32_t after, std::uint32_t longer,
+                                          std::int64_t t) {
+    const Key key{list, longer, t};
     auto made = made_arcs_.find(key);
-    if (made == made_arcs_.end()) made = made_arcs_.emplace(key, make_arcs(list, histories_[after].longer, t)).first;
+    if (made == made_arcs_.end()) made = made_arcs_.emplace(key, make_arcs(list, longer, t)).first;
     const auto [arcs, before] = made->second;
     if (arcs == 0 && after == 0) return {0, 0};
     NgramPlace& place = places_.emplace_back();
@@ -267,6 +289,8 @@ void NgramPlaces::lay_targets(NgramPlace& place) {
     for (std::uint32_t k = 0; k < place.after->size(); ++k) index_[place.after->string[k]] = k;
     for (std::uint32_t s : nodes) {
         while (s != 0 && index_[s] == kNoString) s = strings_.suffix(s);
+        if (s != 0 && place.target.size() < arcs.n_nodes())
+            place.leading.push_back(static_cast<std::uint32_t>(place.target.size()));
         place.target.push_back(s == 0 ? kNoString : index_[s]);
     }
     for (const std::uint32_t s : place.after->string) index_[s] = kNoString;
@@ -288,6 +312,33 @@ NgramTables::NgramTables(std::shared_ptr<NgramPlaces> shared, const Corpus& corp
         kind_of[p] = at->second;
     }
     weights.resize(n);
+    constexpr std::size_t kPositionsOfArcs = 4, kBlock = 1024;  // on average, of about as many as a block has
+    std::size_t n_positions = 0, n_arcs = 0;
+    std::vector<char> seen(places->n_arcs(), 0);
+    for (const std::uint32_t id : of) {
+        const std::uint32_t arcs = places->place(id).arcs_id;
+        if (id == 0 || arcs == 0) continue;
+        ++n_positions;
+        if (!seen[arcs]) ++n_arcs;
+        seen[arcs] = 1;
+    }
+    together = std::min(n_positions, kBlock) >= kPositionsOfArcs * n_arcs && n_arcs > 0;
+}
+
+void NgramTables::find_special() {
+    special.clear();
+    for (Kind& kind : kinds) {
+        const NgramPlace& place = *kind.place;
+        const std::uint32_t n_nodes = place.arcs->n_nodes();
+        kind.first_special = special.size();
+        for (std::uint32_t k = 0; k < place.after->size(); ++k) {
+            const std::uint32_t node = place.after_node[k] < n_nodes ? place.after_node[k] : kNoString;
+            const double weight = weights[kind.first + place.after_pair[k]];
+            if (node == kNoString && weight == 1.0 && k < place.after->n_pairs) continue;
+            special.push_back({weight, k, node, place.after->first[k], place.after->label[k]});
+        }
+        kind.n_special = special.size() - kind.first_special;
+    }
 }
 
 void NgramPlaces::assign(std::span<const double> w, int threads, bool only_new) {

@@ -3,15 +3,18 @@
 // Pairs are left to the matrices of transition.hpp; n-grams of at least three labels are a correction of these. With
 // F_t the strings that have a feature at position t, going from the last position to the first,
 //
-//     arcs_t = F_t  u  {q in Q_{t+1} of at least three labels}        strings that end at t
-//     Q_t    = {c : c a in arcs_t}                                    histories of at least two labels, ending at t - 1
+//     arcs_t = F_t  u  L_{t+1}                      strings that end at t
+//     Q_t    = {c : c a in arcs_t}                  histories of at least two labels, ending at t - 1
+//     L_t    = {c : c a in F_t  or  c a b.. in any F}, those of at least three labels
 //     X(c a) = exp( sum of theta_t over the suffixes of c a of at least three labels )
 //     par    = the longest proper suffix of an arc among the arcs, or else its last pair, with X = 1
 //
-// The arcs depend on the n-gram attributes at t and on the histories of at least three labels in Q_{t+1} (and, near the
-// beginning, on t): positions with the same share `NgramArcs`, all positions with the same attributes if no string has
-// more than three labels. Where arcs lead to depends on all of Q_{t+1}: positions with the same share a `NgramPlace`.
-// Only X changes with the weights.
+// L_{t+1} has all histories of at least three labels in Q_{t+1}, and more: those that features from t + 2 on could need,
+// whatever the attributes there are. If it had no more than these, arcs would depend on as many positions to come as the
+// longest string has labels, and hardly two positions would have the same. So arcs depend on the n-gram attributes at t
+// and, if strings have more than three labels, at t + 1 (and, near the beginning, on t): positions with the same share
+// `NgramArcs`. Where arcs lead to depends on Q_{t+1}: positions with the same share a `NgramPlace`. Only X changes with
+// the weights.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +43,6 @@ struct Histories {
     std::vector<std::uint16_t> label;  // the last label
     std::vector<std::uint16_t> first;  // the first label; start: Y
     std::size_t n_pairs = 0;           // those of two labels, by ascending pair number
-    std::uint32_t longer = 0;          // id of those of them with at least three labels
     std::size_t size() const { return string.size(); }
 };
 
@@ -86,6 +88,7 @@ struct NgramPlace {
     std::vector<std::uint32_t> target;      // [nodes] the history after: index into after; kNoString: the label
     std::vector<std::uint32_t> after_node;  // [after] the node that leads to a history, and
     std::vector<std::uint32_t> after_pair;  // [after] the pair that it ends in
+    std::vector<std::uint32_t> leading;     // nodes of the arcs that have a target
 
     std::uint32_t n_pairs() const { return static_cast<std::uint32_t>(pair.size()); }
     // The pairs of the arcs, and the others.
@@ -124,7 +127,8 @@ class NgramPlaces {
     struct Made {
         std::uint32_t id, before;  // of a place or of arcs, and of the histories before
     };
-    Made make_place(std::uint32_t list, std::uint32_t after, std::int64_t t);
+    Made make_place(std::uint32_t list, std::uint32_t after, std::uint32_t longer, std::int64_t t);
+    std::uint32_t longer_before(std::uint32_t list, std::int64_t t);
     Made make_arcs(std::uint32_t list, std::uint32_t longer, std::int64_t t);
     // Throws InputError when all that was made takes more memory than there should be for it.
     void count_bytes(std::size_t more);
@@ -143,6 +147,8 @@ class NgramPlaces {
     std::uint64_t bytes_ = 0;   // of arcs and places, about
     std::map<List, std::uint32_t> list_ids_;
     std::vector<List> lists_;
+    std::vector<std::uint32_t> ahead_;  // prefixes of prefixes of the features' strings, of at least three labels
+    std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> longer_ids_;  // of list and position
     std::map<std::vector<std::uint32_t>, std::uint32_t> history_ids_;
     std::deque<Histories> histories_;
     using Key = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;  // list, histories after, position
@@ -166,6 +172,18 @@ struct NgramTables {
             transition_of(kind.base).multiply(place.own_pairs(), weight);
             transition_of(kind.base).multiply(place.other_pairs(), weight + place.own_pairs().size());
         }
+        if (together) find_special();
+    }
+    // A history after a position whose mass is more than alpha e / c: E is not 1, or arcs end in it, or both.
+    struct Special {
+        double weight;               // E of its last pair
+        std::uint32_t history;       // index into after
+        std::uint32_t node;          // of the arcs; kNoString: none, its mass is E alpha e / c
+        std::uint16_t first, label;  // of the history
+    };
+    std::span<const Special> special_at(std::int64_t position) const {
+        const Kind& kind = kinds[kind_of[static_cast<std::size_t>(position)]];
+        return std::span(special).subspan(kind.first_special, kind.n_special);
     }
     const NgramPlace* at(std::int64_t position) const {
         const std::uint32_t kind = kind_of[static_cast<std::size_t>(position)];
@@ -180,10 +198,22 @@ struct NgramTables {
         const NgramPlace* place;
         std::uint32_t base;
         std::size_t first;  // its first pair among the weights
+        std::size_t first_special = 0, n_special = 0;
     };
     std::vector<Kind> kinds;
     std::vector<std::uint32_t> kind_of;  // [P] kNoString: no place
     std::vector<double> weights;         // [pairs of all kinds]
+    std::vector<Special> special;        // of all kinds
+    // [kinds] Pairs of a kind whose probabilities are summed, ascending indices into those of the place; set by the code
+    // that sums.
+    std::vector<std::vector<std::uint32_t>> listed;
+    std::span<const std::uint32_t> listed_at(std::int64_t position) const {
+        return listed[kind_of[static_cast<std::size_t>(position)]];
+    }
+    bool together = false;  // positions share arcs enough to be done side by side (ngram_batch.hpp)
+
+   private:
+    void find_special();
 };
 
 }  // namespace sparsecrf

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/compensated_sum.hpp"
 #include "core/base/error.hpp"
 #include "core/base/infinity.hpp"
 
@@ -20,24 +19,6 @@ constexpr double kSafeForbiddenSpread = 230.0;
 constexpr double kSafeAlpha = 1e-200;
 // A corrected cell smaller than this share of what it was has lost digits and is summed again.
 constexpr double kCancelled = 0x1p-10;
-
-// sum_t log c_t with few logarithms: of products, each taken before it could leave the range of numbers.
-class SumOfLogs {
-   public:
-    void add(double c, CompensatedSum& sum) {
-        if (!inside(c)) return sum.add(std::log(c));
-        product_ *= c;
-        if (!inside(product_)) finish(sum);
-    }
-    void finish(CompensatedSum& sum) {
-        sum.add(std::log(product_));
-        product_ = 1.0;
-    }
-
-   private:
-    static bool inside(double x) { return x > 0x1p-400 && x < 0x1p400; }
-    double product_ = 1.0;
-};
 
 }  // namespace
 
@@ -58,18 +39,18 @@ Recursion::Recursion(const Potentials& potentials, bool keep_zero_pairs)
 void Recursion::gather_rest(Lattice& lattice) {
     RestPairs& rest = lattice.rest;
     rest.clear();
-    rest_low_.assign(static_cast<std::size_t>(lattice.length), 0.0);
-    rest_high_.assign(static_cast<std::size_t>(lattice.length), 0.0);
     for (std::int64_t t = 0; t < lattice.length; ++t) {
+        double low = 0.0, high = 0.0;
         if (potentials_.has_rest(lattice.first + t)) {
             potentials_.rest(lattice.first + t, t == 0 ? Pairs::start : Pairs::inner, keep_zero_pairs_, pairs_);
             rest.pair.insert(rest.pair.end(), pairs_.pair.begin(), pairs_.pair.end());
             rest.delta.insert(rest.delta.end(), pairs_.score.begin(), pairs_.score.end());
             for (const double x : pairs_.score) {
-                rest_low_[t] = std::min(rest_low_[t], x);
-                rest_high_[t] = std::max(rest_high_[t], x);
+                low = std::min(low, x);
+                high = std::max(high, x);
             }
         }
+        rest.range.push_back(high - low);
         rest.ptr.push_back(static_cast<std::int64_t>(rest.pair.size()));
     }
     for (std::vector<double>* x : {&rest.weight, &rest.growth, &rest.p, &rest.extra}) x->resize(rest.pair.size());
@@ -107,54 +88,62 @@ void Recursion::backward(Lattice& lattice, std::int64_t first) {
 // alpha_{t+1}(y) = e_{t+1}(y) u_{t+1}(y) / c_{t+1},  u_{t+1}(y) = sum_{y'} alpha_t(y') E_{t+1}(y', y)
 // log Z = sum_t (log c_t + shift_t),  e_t(y) = exp(score_t(y) - shift_t).  False: not safe here, use the log domain.
 bool Recursion::forward_linear(Lattice& lattice) {
-    const bool forbids = potentials_.forbids();
-    const bool constrained = lattice.fixed != nullptr || lattice.allowed != nullptr;
     const bool ngrams = lattice.ngrams.any();
-    CompensatedSum log_z;
-    SumOfLogs logs;
+    LogZ log_z;
     for (std::int64_t t = 0; t < lattice.length; ++t) {
-        const std::int64_t position = lattice.first + t;
-        const Transition& transition = potentials_.transition(position);
-        double low, high;
-        const double* e = constrained ? nullptr : potentials_.exp_scores(position, &low, &high);
-        if (e == nullptr) {
-            const double* s = constrained_scores(lattice, t);
-            kernels_.range(s, stride_, &low, &high);
-            if (!std::isfinite(high)) return false;
-            kernels_.exp_shifted(s, high, stride_, exp_scores_.data());
-            e = exp_scores_.data();
-        }
-        double spread = (high - low) + (transition.high() - transition.low()) + (rest_high_[t] - rest_low_[t]);
-        const NgramPlace* place = ngrams ? lattice.ngrams.place[t] : nullptr;
-        if (place != nullptr) spread += place->arcs->high - place->arcs->low;
-        if (!(spread <= (forbids ? kSafeForbiddenSpread : kSafeSpread))) return false;
-
+        const bool here = ngrams && lattice.ngrams.place[t] != nullptr;
         const double* u = u_.data();
-        if (t == 0) {
-            u = transition.start_weight();
+        if (t == 0 && lattice.rest.ptr[0] == lattice.rest.ptr[1]) {
+            u = potentials_.transition(lattice.first).start_weight();  // no n-gram has an arc here
         } else {
-            transition.forward(lattice.alpha + (t - 1) * stride_, u_.data());
+            start_forward(lattice, t, u_.data());
         }
-        if (lattice.rest.ptr[t] < lattice.rest.ptr[t + 1]) {
-            if (t == 0) std::copy_n(u, stride_, u_.data());
-            u = u_.data();
-            correct_forward(lattice, t, lattice.alpha + (t - 1) * stride_, u_.data());
-        }
-        if (place != nullptr && !ngrams_forward(lattice, t, u_.data())) return false;
-        double* alpha = lattice.alpha + t * stride_;
-        const double c = kernels_.forward_finish(e, u, stride_, alpha, lattice.v + t * stride_);
-        if (!(c > 0.0) || !std::isfinite(c)) return false;
-        if (place != nullptr) ngrams_masses(lattice, t);
-        if (forbids) {
-            for (int y = 0; y < n_labels_; ++y) {
-                if (alpha[y] > 0.0 && alpha[y] < kSafeAlpha) return false;
-            }
-        }
-        log_z.add(high);
-        logs.add(c, log_z);
+        if (here && !ngrams_forward(lattice, t, u_.data())) return false;
+        if (!finish_forward(lattice, t, u, log_z)) return false;
+        if (here) ngrams_masses(lattice, t);
     }
-    logs.finish(log_z);
-    lattice.log_z = log_z.value();
+    lattice.log_z = log_z.finish();
+    return true;
+}
+
+void Recursion::start_forward(Lattice& lattice, std::int64_t t, double* u) {
+    const Transition& transition = potentials_.transition(lattice.first + t);
+    if (t == 0) {
+        std::copy_n(transition.start_weight(), stride_, u);
+    } else {
+        transition.forward(lattice.alpha + (t - 1) * stride_, u);
+    }
+    if (lattice.rest.ptr[t] < lattice.rest.ptr[t + 1]) {
+        correct_forward(lattice, t, lattice.alpha + (t - 1) * stride_, u);
+    }
+}
+
+bool Recursion::finish_forward(Lattice& lattice, std::int64_t t, const double* u, LogZ& log_z) {
+    const std::int64_t position = lattice.first + t;
+    const bool constrained = lattice.fixed != nullptr || lattice.allowed != nullptr;
+    const Transition& transition = potentials_.transition(position);
+    double low, high;
+    const double* e = constrained ? nullptr : potentials_.exp_scores(position, &low, &high);
+    if (e == nullptr) {
+        const double* s = constrained_scores(lattice, t);
+        kernels_.range(s, stride_, &low, &high);
+        if (!std::isfinite(high)) return false;
+        kernels_.exp_shifted(s, high, stride_, exp_scores_.data());
+        e = exp_scores_.data();
+    }
+    double spread = (high - low) + (transition.high() - transition.low()) + lattice.rest.range[t];
+    const NgramPlace* place = lattice.ngrams.any() ? lattice.ngrams.place[t] : nullptr;
+    if (place != nullptr) spread += place->arcs->high - place->arcs->low;
+    const bool forbids = potentials_.forbids();
+    if (!(spread <= (forbids ? kSafeForbiddenSpread : kSafeSpread))) return false;
+    double* alpha = lattice.alpha + t * stride_;
+    const double c = kernels_.forward_finish(e, u, stride_, alpha, lattice.v + t * stride_);
+    if (!(c > 0.0) || !std::isfinite(c)) return false;
+    for (int y = 0; forbids && y < n_labels_; ++y) {
+        if (alpha[y] > 0.0 && alpha[y] < kSafeAlpha) return false;
+    }
+    log_z.sum.add(high);
+    log_z.logs.add(c, log_z.sum);
     return true;
 }
 
@@ -241,21 +230,30 @@ bool Recursion::backward_linear(Lattice& lattice, std::int64_t first) {
     const double* beta = ones_.data();
     const bool ngrams = lattice.ngrams.any();
     for (std::int64_t t = lattice.length - 1; t >= first; --t) {
-        double* v = lattice.v + t * stride_;
+        const double* v = lattice.v + t * stride_;
         const bool here = ngrams && lattice.ngrams.place[t] != nullptr;
         if (here) scaled_.assign(v, v + stride_);
-        const double total =
-            kernels_.backward_finish(lattice.alpha + t * stride_, beta, stride_, v, lattice.p + t * stride_);
-        const bool corrected = lattice.rest.ptr[t] < lattice.rest.ptr[t + 1];
-        if (corrected) pair_probabilities(lattice, t);
+        const double total = start_backward(lattice, t, beta);
         if (here && !ngrams_marginals(lattice, t, beta)) return false;
         if (t == first) break;
-        potentials_.transition(lattice.first + t).backward(v, total, beta_.data());
-        if (corrected) correct_backward(lattice, t, v, beta_.data());
+        finish_backward(lattice, t, total, beta_.data());
         if (here) ngrams_backward(lattice, t, beta_.data());
         beta = beta_.data();
     }
     return true;
+}
+
+double Recursion::start_backward(Lattice& lattice, std::int64_t t, const double* beta) {
+    const double total = kernels_.backward_finish(lattice.alpha + t * stride_, beta, stride_, lattice.v + t * stride_,
+                                                  lattice.p + t * stride_);
+    if (lattice.rest.ptr[t] < lattice.rest.ptr[t + 1]) pair_probabilities(lattice, t);
+    return total;
+}
+
+void Recursion::finish_backward(const Lattice& lattice, std::int64_t t, double total, double* beta) {
+    const double* v = lattice.v + t * stride_;
+    potentials_.transition(lattice.first + t).backward(v, total, beta);
+    if (lattice.rest.ptr[t] < lattice.rest.ptr[t + 1]) correct_backward(lattice, t, v, beta);
 }
 
 void Recursion::edge_marginals(const Lattice& lattice, std::int64_t t, double* out) {

@@ -6,10 +6,39 @@
 #include <vector>
 
 #include "core/base/aligned.hpp"
+#include "core/base/compensated_sum.hpp"
 #include "core/inference/lattice.hpp"
 #include "core/inference/potentials.hpp"
 
 namespace sparsecrf {
+
+// sum_t log c_t with few logarithms: of products, each taken before it could leave the range of numbers.
+class SumOfLogs {
+   public:
+    void add(double c, CompensatedSum& sum) {
+        if (!inside(c)) return sum.add(std::log(c));
+        product_ *= c;
+        if (!inside(product_)) finish(sum);
+    }
+    void finish(CompensatedSum& sum) {
+        sum.add(std::log(product_));
+        product_ = 1.0;
+    }
+
+   private:
+    static bool inside(double x) { return x > 0x1p-400 && x < 0x1p400; }
+    double product_ = 1.0;
+};
+
+// log Z = sum_t (log c_t + shift_t) as far as it has come.
+struct LogZ {
+    CompensatedSum sum;
+    SumOfLogs logs;
+    double finish() {
+        logs.finish(sum);
+        return sum.value();
+    }
+};
 
 // Not thread-safe: one per thread.
 class Recursion {
@@ -45,6 +74,18 @@ class Recursion {
     const double* start_scores(const Lattice& lattice);
     void gather_rest(Lattice& lattice);
 
+    // The linear domain one position at a time, for NgramBatch: as forward and backward, but for what n-grams add.
+    // listed: there will be extras of the pairs that the tables list.
+    void open_together(Lattice& lattice, bool listed);
+    void start_forward(Lattice& lattice, std::int64_t t, double* u);
+    // alpha, v and log c of u; false: not safe here.
+    bool finish_forward(Lattice& lattice, std::int64_t t, const double* u, LogZ& log_z);
+    // v and p of beta; returns sum_y v(y).
+    double start_backward(Lattice& lattice, std::int64_t t, const double* beta);
+    // beta of the position before.
+    void finish_backward(const Lattice& lattice, std::int64_t t, double total, double* beta);
+    void ngram_pair_weights(Lattice& lattice, std::int64_t t);
+
    private:
     bool forward_linear(Lattice& lattice);
     // False: not safe here, which only label n-grams can make it.
@@ -60,7 +101,6 @@ class Recursion {
     // Label n-grams (recursion_ngrams.cpp, recursion_ngrams_log.cpp).
     void open_ngrams(Lattice& lattice);
     void lay_ngrams(NgramLattice& of);
-    void ngram_pair_weights(Lattice& lattice, std::int64_t t);
     bool ngrams_forward(Lattice& lattice, std::int64_t t, double* u);
     void ngrams_masses(Lattice& lattice, std::int64_t t);
     bool ngrams_marginals(Lattice& lattice, std::int64_t t, const double* beta);
@@ -77,8 +117,8 @@ class Recursion {
     AlignedVector<double> scores_, exp_scores_, u_, beta_, row_, ones_;  // [Yp]
     AlignedVector<double> matrix_;                                       // [Y, Yp] for the log domain
     PairScores pairs_;
-    std::vector<double> rest_low_, rest_high_;  // [T] range of delta, 0 included
-    std::vector<double> touched_;               // [Yp] cells of u or beta before correction
+    std::vector<double> touched_;      // [Yp] cells of u or beta before correction
+    std::vector<double> pair_weight_;  // E of some pairs
     // Label n-grams: values by node; B of the histories after a position, and of those before; e / c of a position.
     std::vector<double> node_, node_sum_, history_beta_, new_beta_, scaled_, steps_;
     std::vector<std::vector<double>> log_mass_;  // [T] of the states after a position: labels, then histories
@@ -102,6 +142,11 @@ void Recursion::pair_marginals(const Lattice& lattice, std::int64_t t, std::span
     }
     if (lattice.logarithmic) lambda = t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
     std::int64_t r = lattice.rest.ptr[t];
+    if (ngrams) {  // E of all pairs at once: with n-grams these are asked for at every position
+        pair_weight_.assign(pairs.size(), 1.0);
+        transition.multiply(pairs, pair_weight_.data());
+    }
+    NgramLattice::Extras extras(lattice.ngrams, t);
     for (std::size_t k = 0; k < pairs.size(); ++k) {
         const std::uint32_t i = numbers.previous(pairs[k]), y = numbers.label(pairs[k]);
         if (lattice.logarithmic) {
@@ -111,10 +156,13 @@ void Recursion::pair_marginals(const Lattice& lattice, std::int64_t t, std::span
         while (r < lattice.rest.ptr[t + 1] && lattice.rest.pair[r] < pairs[k]) ++r;
         if (r < lattice.rest.ptr[t + 1] && lattice.rest.pair[r] == pairs[k]) {
             visit(k, lattice.rest.p[r]);
+        } else if (ngrams) {
+            const double e = t == 0 ? pair_weight_[k] : alpha[i] * pair_weight_[k];
+            visit(k, e * v[y] + extras.of(pairs[k]));
         } else {
             const double e = t == 0 ? transition.start_weight()[y]
                                     : alpha[i] * transition.weight(static_cast<int>(i), static_cast<int>(y));
-            visit(k, ngrams ? e * v[y] + lattice.ngrams.extra_of(t, pairs[k]) : e * v[y]);
+            visit(k, e * v[y]);
         }
     }
 }

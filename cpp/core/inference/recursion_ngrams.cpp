@@ -21,6 +21,7 @@ void Recursion::open_ngrams(Lattice& lattice) {
     NgramLattice& of = lattice.ngrams;
     of.place.clear();
     of.logarithmic = false;
+    of.together = false;
     const NgramTables* tables = potentials_.ngrams();
     if (tables == nullptr) return;
     bool any = false;
@@ -33,6 +34,34 @@ void Recursion::open_ngrams(Lattice& lattice) {
     } else {
         of.place.clear();
     }
+}
+
+void Recursion::open_together(Lattice& lattice, bool listed) {
+    NgramLattice& of = lattice.ngrams;
+    const NgramTables& tables = *potentials_.ngrams();
+    lattice.logarithmic = of.logarithmic = false;
+    of.together = true;
+    of.place.clear();
+    for (std::vector<std::int64_t>* ptr : {&of.pair_ptr, &of.special_ptr, &of.listed_ptr}) ptr->assign(1, 0);
+    const auto more = [](std::vector<std::int64_t>& ptr, std::size_t n) {
+        ptr.push_back(ptr.back() + static_cast<std::int64_t>(n));
+    };
+    of.special_ptr.push_back(0);
+    for (std::int64_t t = 0; t < lattice.length; ++t) {
+        const NgramPlace* place = tables.at(lattice.first + t);
+        of.place.push_back(place);
+        const bool here = place != nullptr, rest = here && lattice.rest.ptr[t] < lattice.rest.ptr[t + 1];
+        more(of.pair_ptr, rest ? place->n_pairs() : 0);
+        more(of.special_ptr, !here ? 0 : rest ? place->after->size() : tables.special_at(lattice.first + t).size());
+        more(of.listed_ptr, here && listed ? tables.listed_at(lattice.first + t).size() : 0);
+    }
+    of.weight.resize(static_cast<std::size_t>(lattice.length));
+    const auto resize = [](std::vector<double>& x, std::int64_t n) {
+        if (x.size() < static_cast<std::size_t>(n)) x.resize(static_cast<std::size_t>(n));
+    };
+    resize(of.own_weight, of.pair_ptr.back());
+    resize(of.special, of.special_ptr.back());
+    resize(of.listed, of.listed_ptr.back());
 }
 
 void Recursion::lay_ngrams(NgramLattice& of) {

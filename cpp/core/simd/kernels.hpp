@@ -12,6 +12,8 @@
 
 namespace sparsecrf {
 
+struct NgramRows;  // ngram_rows.hpp
+
 struct Kernels {
     const char* name;
 
@@ -51,6 +53,17 @@ struct Kernels {
     // x[j] += f y[j];   h[j] += f y[j] (1 - y[j])
     void (*axpy)(double f, const double* y, int n, double* x);
     void (*axpy_variance)(double f, const double* y, int n, double* h);
+
+    // Rows of eight positions side by side: rows[j, l] = x[l][j] for j < n; and back, where n is a multiple of 8.
+    void (*to_rows)(const double* const* x, int n, double* rows);
+    void (*from_rows)(const double* rows, int n, double* const* x);
+    // Label n-grams of eight positions (ngram_rows.hpp), n: Yp. Masses of the pairs before, as far as E = 1 and no arc
+    // ends in them; forward; backward to dB and the probabilities; B, p and steps of the histories before; their sums.
+    void (*ngram_masses)(const NgramRows& of);
+    void (*ngram_forward)(const NgramRows& of, int n);
+    void (*ngram_backward)(const NgramRows& of);
+    void (*ngram_histories)(const NgramRows& of, int n);
+    void (*ngram_steps)(const NgramRows& of, int n);
 };
 
 // The clone in use: the best the processor has, unless SPARSECRF_ISA or set_instruction_set chose another.

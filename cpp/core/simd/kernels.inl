@@ -3,6 +3,7 @@
 // inline code are kept out: compiled here they could end up in a binary's baseline path.
 #include "core/base/infinity.hpp"
 #include "kernels.hpp"
+#include "ngram_rows.hpp"
 #include "vec.hpp"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -284,6 +285,8 @@ void axpy_variance(double f, const double* y, int n, double* h) {
     }
 }
 
+#include "ngram_rows.inl"
+
 }  // namespace
 
 #define SPARSECRF_STRING_(x) #x
@@ -302,7 +305,14 @@ const Kernels& table() {
                                      excess,
                                      sum_rows,
                                      axpy,
-                                     axpy_variance};
+                                     axpy_variance,
+                                     to_rows,
+                                     from_rows,
+                                     ngram_masses,
+                                     ngram_forward,
+                                     ngram_backward,
+                                     ngram_histories,
+                                     ngram_steps};
     return kernels;
 }
 

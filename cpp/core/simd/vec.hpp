@@ -22,6 +22,11 @@ typedef std::int64_t IntVec __attribute__((vector_size(L * 8)));
 SPARSECRF_INLINE Vec select(IntVec mask, Vec yes, Vec no) { return mask ? yes : no; }
 SPARSECRF_INLINE IntVec bits(Vec x) { return reinterpret_cast<IntVec>(x); }
 SPARSECRF_INLINE Vec from_bits(IntVec x) { return reinterpret_cast<Vec>(x); }
+#ifdef __has_builtin
+#if __has_builtin(__builtin_shufflevector)
+#define SPARSECRF_SHUFFLES
+#endif
+#endif
 SPARSECRF_INLINE Vec broadcast(double x) { return x - Vec{}; }  // x - 0 is x, also for -0: no subtraction is left
 #else
 // Compilers without vector extensions get small arrays with the same operators; their optimiser does what it can.
@@ -66,6 +71,9 @@ SPARSECRF_INLINE IntVec operator>(Vec a, Vec b) {
 }
 SPARSECRF_INLINE IntVec operator<(Vec a, Vec b) {
     return compare(a, b, [](double x, double y) { return x < y; });
+}
+SPARSECRF_INLINE IntVec operator>=(Vec a, Vec b) {
+    return compare(a, b, [](double x, double y) { return x >= y; });
 }
 SPARSECRF_INLINE Vec select(IntVec mask, Vec yes, Vec no) {
     for (int i = 0; i < L; ++i) no[i] = mask[i] ? yes[i] : no[i];

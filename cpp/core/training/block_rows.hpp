@@ -6,6 +6,7 @@
 
 #include "core/base/aligned.hpp"
 #include "core/inference/lattice.hpp"
+#include "core/inference/ngram_batch.hpp"
 
 namespace sparsecrf {
 
@@ -18,6 +19,8 @@ struct BlockRows {
     std::vector<std::uint32_t> item;  // [rows] index into lattices
     std::vector<Lattice> lattices;    // [items of the block]
     std::vector<std::int64_t> first_row;  // [items of the block]
+    NgramSums ngram_sums;                 // of the items that were done side by side
+    bool alone = false;                   // whether there are others with label n-grams
 
     // Probabilities of the cells of unigram rows.  [Cp]
     const double* cell_p(std::size_t row, int cell_stride) const {

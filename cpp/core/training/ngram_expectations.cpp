@@ -14,7 +14,7 @@ constexpr std::uint32_t kLeavesAtOnce = 1024;  // of a part, about
 
 }  // namespace
 
-NgramExpectations::NgramExpectations(const NgramTables& tables, const Corpus& corpus, const Plan& plan, int threads)
+NgramExpectations::NgramExpectations(NgramTables& tables, const Corpus& corpus, const Plan& plan, int threads)
     : tables_(tables),
       corpus_(corpus),
       kernels_(kernels()),
@@ -28,6 +28,7 @@ NgramExpectations::NgramExpectations(const NgramTables& tables, const Corpus& co
         const NgramPlace* place = tables.at(static_cast<std::int64_t>(p));
         if (place != nullptr && place->arcs->n_arcs() > 0) arcs_of[p] = place->arcs_id;
     }
+    tables.listed.assign(tables.kinds.size(), {});
     for (std::uint32_t kind = 0; kind < tables.kinds.size(); ++kind) list_pairs(kind);
     cut_parts();
     parallel_for(static_cast<std::int64_t>(plan.blocks.size()), threads_, 1, [&](int, std::int64_t b) {
@@ -95,7 +96,8 @@ void NgramExpectations::add(int thread, std::size_t block, const BlockRows& rows
     const std::size_t n_shares = shares_in_turns(threads_);
     for (std::size_t share = 0; share < n_shares; ++share) {
         turn([&] {
-            for (std::size_t key = 0; key < by_arcs.keys.size(); ++key) {
+            add_sums(share, n_shares, rows.ngram_sums);
+            for (std::size_t key = 0; rows.alone && key < by_arcs.keys.size(); ++key) {
                 for (const Part& part : parts_[by_arcs.keys[key]]) {
                     if (share_of(part.number, n_shares) != share) continue;
                     add_arcs(part, rows_of(by_arcs, key), rows, tiles_[static_cast<std::size_t>(thread)]);
@@ -124,6 +126,7 @@ void NgramExpectations::add_arcs(const Part& part, std::span<const std::uint32_t
     for (const std::uint32_t r : rows_of) {
         const std::uint32_t item = rows.item[r];
         const NgramLattice& of = rows.lattices[item].ngrams;
+        if (of.together) continue;
         const std::int64_t t = r - rows.first_row[item];
         const double weight = rows.weight[r];
         const double* p = of.p.data() + of.arc_ptr[t];
@@ -153,6 +156,23 @@ void NgramExpectations::add_arcs(const Part& part, std::span<const std::uint32_t
     add_tile(part, tile);
 }
 
+// Of a block: what was summed over positions that were done side by side.
+void NgramExpectations::add_sums(std::size_t share, std::size_t n_shares, const NgramSums& of) {
+    for (std::size_t k = 0; k < of.used.size(); ++k) {
+        const std::uint32_t id = of.used[k];
+        if (share_of(id, n_shares) != share) continue;
+        const NgramArcs& arcs = tables_.places->arcs(id);
+        const auto add = [&](const std::vector<double>& sums, std::vector<double>& leaves,
+                             std::vector<double>& others) {
+            const double* from = sums.data() + of.first[k];
+            for (std::size_t g = 0; g < arcs.n_arcs(); ++g)
+                (g < arcs.n_leaves() ? leaves : others)[first_arc_[id] + g] += from[g];
+        };
+        add(of.p, leaves_.p, arcs_.p);
+        if (curvature_) add(of.square, leaves_.square, arcs_.square);
+    }
+}
+
 void NgramExpectations::add_tile(const Part& part, Tile& tile) {
     const NgramArcs& arcs = tables_.places->arcs(part.arcs);
     const auto add = [&](const AlignedVector<double>& mass, const AlignedVector<double>& flow, double* sum) {
@@ -174,6 +194,7 @@ void NgramExpectations::list_pairs(std::uint32_t kind) {
     const NgramPlace& place = *tables_.kinds[kind].place;
     const std::uint32_t base = tables_.kinds[kind].base;
     Pairs& made = kinds_.emplace_back();
+    std::vector<std::uint32_t>& pairs = tables_.listed[kind];
     for (std::int64_t e = corpus_.base_lists.begin(base); e < corpus_.base_lists.end(base); ++e) {
         const std::uint32_t x = corpus_.base_lists.id(e);
         const std::span<const std::uint32_t> row = features.bigram_pairs_of(x);
@@ -186,27 +207,27 @@ void NgramExpectations::list_pairs(std::uint32_t kind) {
                 if (row[j] != pair) continue;
                 const auto k = static_cast<std::uint32_t>(&pair - place.pair.data());
                 made.listed.push_back({k, first + j, corpus_.base_lists.value(e)});
-                made.pair.push_back(k);
+                pairs.push_back(k);
             }
         }
     }
-    std::sort(made.pair.begin(), made.pair.end());
-    made.pair.erase(std::unique(made.pair.begin(), made.pair.end()), made.pair.end());
+    std::sort(pairs.begin(), pairs.end());
+    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
     for (Listed& each : made.listed) {  // from here on: which of the sums
-        each.pair = static_cast<std::uint32_t>(std::lower_bound(made.pair.begin(), made.pair.end(), each.pair) -
-                                               made.pair.begin());
+        each.pair = static_cast<std::uint32_t>(std::lower_bound(pairs.begin(), pairs.end(), each.pair) - pairs.begin());
     }
     made.first = n_pairs_;
-    n_pairs_ += made.pair.size();
+    n_pairs_ += pairs.size();
 }
 
 // With b = alpha E v, p = b + extra: p^2 - b^2 = extra (2 b + extra). Rows of v hold w v.
 void NgramExpectations::add_pairs(std::uint32_t kind, std::span<const std::uint32_t> rows_of, const BlockRows& rows) {
     const NgramPlace& place = *tables_.kinds[kind].place;
-    const Pairs& of_kind = kinds_[kind];
-    const std::size_t n = of_kind.pair.size();
-    double* sum = pairs_.p.data() + of_kind.first;
-    double* square = curvature_ ? pairs_.square.data() + of_kind.first : nullptr;
+    const std::vector<std::uint32_t>& pairs = tables_.listed[kind];
+    const std::size_t n = pairs.size();
+    double* sum = pairs_.p.data() + kinds_[kind].first;
+    double* square = curvature_ ? pairs_.square.data() + kinds_[kind].first : nullptr;
+    std::vector<double> gathered(n);
     for (const std::uint32_t r : rows_of) {
         const std::uint32_t item = rows.item[r];
         const Lattice& lattice = rows.lattices[item];
@@ -214,16 +235,21 @@ void NgramExpectations::add_pairs(std::uint32_t kind, std::span<const std::uint3
         if (of.logarithmic) continue;
         const std::int64_t t = r - rows.first_row[item];
         const double w = rows.weight[r];
-        const double* extra = of.extra.data() + of.pair_ptr[t];
-        for (std::size_t k = 0; k < n; ++k) sum[k] += w * extra[of_kind.pair[k]];
+        const double* extra = gathered.data();
+        if (of.together) {
+            extra = of.listed.data() + of.listed_ptr[t];
+        } else {
+            for (std::size_t k = 0; k < n; ++k) gathered[k] = of.extra[of.pair_ptr[t] + pairs[k]];
+        }
+        for (std::size_t k = 0; k < n; ++k) sum[k] += w * extra[k];
         if (!curvature_) continue;
         const double* v = lattice.v + t * stride_;
         const double* alpha = t == 0 ? nullptr : lattice.alpha + (t - 1) * stride_;
         for (std::size_t k = 0; k < n; ++k) {
-            const std::uint32_t pair = of_kind.pair[k];
+            const std::uint32_t pair = pairs[k];
             const double b = (t == 0 ? 1.0 : alpha[place.pair_previous[pair]]) * of.weight[t][pair] *
                              v[place.pair_label[pair]];  // times w
-            square[k] += extra[pair] * (2.0 * b + w * extra[pair]);
+            square[k] += extra[k] * (2.0 * b + w * extra[k]);
         }
     }
 }

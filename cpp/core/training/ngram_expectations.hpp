@@ -18,10 +18,13 @@ namespace sparsecrf {
 // Made for a feature set, used for any number of passes: begin, add every block, finish. Keeps references.
 class NgramExpectations {
    public:
-    NgramExpectations(const NgramTables& tables, const Corpus& corpus, const Plan& plan, int threads);
+    // Lists the pairs of the tables.
+    NgramExpectations(NgramTables& tables, const Corpus& corpus, const Plan& plan, int threads);
 
     // curvature: sums of squares are taken too.
     void begin(bool curvature);
+    // Makes sums of a block ready for this pass.
+    void clear(NgramSums& of) const { of.clear(tables_.places->n_arcs(), curvature_); }
     void add(int thread, std::size_t block, const BlockRows& rows, Turn& turn);
     // Adds to g and, with curvature, to h: [K].
     void finish(std::span<double> g, std::span<double> h) const;
@@ -35,8 +38,7 @@ class NgramExpectations {
     };
     struct Pairs {
         std::vector<Listed> listed;
-        std::vector<std::uint32_t> pair;  // those of them, each once
-        std::size_t first;                // the first of these among the sums
+        std::size_t first;  // the first of the pairs among the sums
     };
     // Some leaves of some arcs: those of the histories [first, last).
     struct Part {
@@ -61,9 +63,10 @@ class NgramExpectations {
     void add_arcs(const Part& part, std::span<const std::uint32_t> rows_of, const BlockRows& rows, Tile& tile);
     void add_tile(const Part& part, Tile& tile);
     void list_pairs(std::uint32_t kind);
+    void add_sums(std::size_t share, std::size_t n_shares, const NgramSums& of);
     void add_pairs(std::uint32_t kind, std::span<const std::uint32_t> rows_of, const BlockRows& rows);
 
-    const NgramTables& tables_;
+    NgramTables& tables_;
     const Corpus& corpus_;
     const Kernels& kernels_;
     const int threads_, stride_;  // stride_: Yp

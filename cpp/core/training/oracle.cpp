@@ -179,40 +179,54 @@ std::vector<double> Oracle::item_weights() const {
     return weights;
 }
 
-double Oracle::pass(const Potentials& potentials, std::span<const double> weights, const Visit& visit) {
-    const auto n_blocks = static_cast<std::int64_t>(plan_.blocks.size());
+const Plan& Oracle::plan_for(const Potentials& potentials) {
+    if (!NgramBatch::suits(potentials)) return plan_;
+    if (!large_plan_) large_plan_.emplace(corpus_, Plan::Blocks::large);
+    return *large_plan_;
+}
+
+double Oracle::pass(const Potentials& potentials, std::span<const double> weights, const Visit& visit,
+                    const NgramExpectations* sums) {
+    const Plan& plan = plan_for(potentials);
+    const auto n_blocks = static_cast<std::int64_t>(plan.blocks.size());
     const auto n_rows = static_cast<std::size_t>(std::min<std::int64_t>(threads_, n_blocks));
     const bool derivatives = static_cast<bool>(visit);
     rows_.resize(n_rows);
     std::vector<Recursion> recursions;
     for (std::size_t k = 0; k < n_rows; ++k) recursions.emplace_back(potentials, derivatives);
-    std::vector<double> log_z(plan_.items.size());
+    std::vector<NgramBatch> batches;
+    for (std::size_t k = 0; NgramBatch::suits(potentials) && k < n_rows; ++k)
+        batches.emplace_back(potentials, recursions[k]);
+    std::vector<double> log_z(plan.items.size());
     in_turns(n_blocks, threads_, [&](int thread, std::int64_t b, Turn& turn) {
         const auto block = static_cast<std::size_t>(b), own = static_cast<std::size_t>(thread);
-        run_block(plan_.blocks[block], potentials, weights, derivatives, recursions[own], rows_[own], log_z);
+        run_block(plan, plan.blocks[block], potentials, weights, derivatives, sums, recursions[own],
+                  batches.empty() ? nullptr : &batches[own], rows_[own], log_z);
         if (visit) visit(thread, block, rows_[own], turn);
     });
     return dot(weights, log_z);
 }
 
-void Oracle::run_block(const Block& block, const Potentials& potentials, std::span<const double> weights,
-                       bool derivatives, Recursion& recursion, BlockRows& rows, std::span<double> log_z) const {
+void Oracle::run_block(const Plan& plan, const Block& block, const Potentials& potentials,
+                       std::span<const double> weights, bool derivatives, const NgramExpectations* sums,
+                       Recursion& recursion, NgramBatch* batch, BlockRows& rows, std::span<double> log_z) const {
     const auto stride = static_cast<std::size_t>(potentials.stride());
     const LabelParts* parts = potentials.parts();
     const auto cell_stride = static_cast<std::size_t>(parts == nullptr ? 0 : padded(parts->n_cells()));
     for (AlignedVector<double>* x : {&rows.alpha, &rows.v, &rows.p})
-        x->resize(static_cast<std::size_t>(plan_.max_rows) * stride);
-    rows.cells.resize(static_cast<std::size_t>(plan_.max_rows) * cell_stride);
+        x->resize(static_cast<std::size_t>(plan.max_rows) * stride);
+    rows.cells.resize(static_cast<std::size_t>(plan.max_rows) * cell_stride);
     const LabelParts* classes = derivatives ? potentials.classes() : nullptr;
     const std::size_t class_stride = classes == nullptr ? 0 : class_row_size(*classes);
-    rows.classes.resize(static_cast<std::size_t>(plan_.max_rows) * class_stride);
-    rows.lattices.resize(static_cast<std::size_t>(plan_.max_items));
+    rows.classes.resize(static_cast<std::size_t>(plan.max_rows) * class_stride);
+    rows.lattices.resize(static_cast<std::size_t>(plan.max_items));
     rows.weight.clear();
     rows.item.clear();
     rows.first_row.clear();
+    std::vector<Lattice*> lattices;
     for (std::int64_t number = block.first_item; number < block.last_item; ++number) {
         const auto k = static_cast<std::size_t>(number);
-        const Item& item = plan_.items[k];
+        const Item& item = plan.items[k];
         const std::size_t first_row = rows.weight.size(), first_cell = first_row * stride;
         const auto length = static_cast<std::size_t>(corpus_.length(item.sequence));
         rows.first_row.push_back(static_cast<std::int64_t>(first_row));
@@ -220,14 +234,29 @@ void Oracle::run_block(const Block& block, const Potentials& potentials, std::sp
         rows.item.insert(rows.item.end(), length, static_cast<std::uint32_t>(number - block.first_item));
         Lattice& lattice = rows.lattices[static_cast<std::size_t>(number - block.first_item)];
         lattice.take(corpus_, item.sequence);
-        lattice.fixed = plan_.fixed_labels(item);
+        lattice.fixed = plan.fixed_labels(item);
         lattice.alpha = rows.alpha.data() + first_cell;
         lattice.v = rows.v.data() + first_cell;
         lattice.p = rows.p.data() + first_cell;
-        recursion.forward(lattice);
+        lattices.push_back(&lattice);
+    }
+    const auto first_item = static_cast<std::size_t>(block.first_item);
+    const bool together = batch != nullptr;
+    if (sums != nullptr) sums->clear(rows.ngram_sums);
+    if (together) {
+        batch->run(lattices, weights.subspan(first_item, lattices.size()), derivatives,
+                   sums == nullptr ? nullptr : &rows.ngram_sums);
+    }
+    rows.alone = !together;
+    for (std::size_t i = 0; i < lattices.size(); ++i) {
+        Lattice& lattice = *lattices[i];
+        const std::size_t k = first_item + i, first_row = static_cast<std::size_t>(rows.first_row[i]);
+        const auto length = static_cast<std::size_t>(lattice.length);
+        if (!together) recursion.forward(lattice);
         log_z[k] = lattice.log_z;
         if (!derivatives) continue;
-        recursion.backward(lattice);
+        if (!together) recursion.backward(lattice);
+        rows.alone |= lattice.ngrams.any() && !lattice.ngrams.together;
         for (std::size_t t = 0; parts != nullptr && t < length; ++t)
             parts->unfold(lattice.p + t * stride, rows.cells.data() + (first_row + t) * cell_stride);
         for (std::size_t t = 0; classes != nullptr && t < length; ++t) {
@@ -242,7 +271,8 @@ void Oracle::run_block(const Block& block, const Potentials& potentials, std::sp
 double Oracle::expectations(const FeatureSet& features, std::span<const double> w, std::span<const double> weights,
                             std::span<double> g, std::span<double> h) {
     Prepared& of = prepare(features, w);
-    if (of.unigrams.blocks.empty()) of.unigrams.make_blocks(corpus_, plan_, threads_);
+    const Plan& plan = plan_for(*of.potentials);
+    if (of.unigrams.blocks.empty()) of.unigrams.make_blocks(corpus_, plan, threads_);
     if (!of.sums) of.sums.emplace(corpus_, of.pairs, kernel_, threads_);
     Expectations sums(features, of.unigrams, g, h, threads_);
     of.sums->begin(!h.empty());
@@ -251,20 +281,21 @@ double Oracle::expectations(const FeatureSet& features, std::span<const double> 
         of.class_sums->begin(!h.empty());
     }
     if (of.ngrams != nullptr) {
-        if (!of.ngram_sums) of.ngram_sums.emplace(*of.ngrams, corpus_, plan_, threads_);
+        if (!of.ngram_sums) of.ngram_sums.emplace(*of.ngrams, corpus_, plan, threads_);
         of.ngram_sums->begin(!h.empty());
     }
     if (corpus_.n_dense > 0) {
-        if (!of.dense_sums) of.dense_sums.emplace(corpus_, plan_, threads_);
+        if (!of.dense_sums) of.dense_sums.emplace(corpus_, plan, threads_);
         of.dense_sums->begin(!h.empty());
     }
-    const double log_z = pass(*of.potentials, weights, [&](int thread, std::size_t b, BlockRows& rows, Turn& turn) {
-        sums.add(plan_.blocks[b], of.unigrams.blocks[b], rows, turn);
-        if (of.dense_sums) of.dense_sums->add(thread, plan_.blocks[b], rows, turn);
-        if (of.class_sums) of.class_sums->add(plan_.blocks[b], rows, features, g, h, turn);
+    const Visit visit = [&](int thread, std::size_t b, BlockRows& rows, Turn& turn) {
+        sums.add(plan.blocks[b], of.unigrams.blocks[b], rows, turn);
+        if (of.dense_sums) of.dense_sums->add(thread, plan.blocks[b], rows, turn);
+        if (of.class_sums) of.class_sums->add(plan.blocks[b], rows, features, g, h, turn);
         if (of.ngrams != nullptr) of.ngram_sums->add(thread, b, rows, turn);
-        of.sums->add(*of.potentials, plan_.blocks[b], rows, turn);
-    });
+        of.sums->add(*of.potentials, plan.blocks[b], rows, turn);
+    };
+    const double log_z = pass(*of.potentials, weights, visit, of.ngrams == nullptr ? nullptr : &*of.ngram_sums);
     of.sums->finish(*of.potentials, features, g, h);
     if (of.class_sums) of.class_sums->finish(features, g, h);
     if (of.ngrams != nullptr) of.ngram_sums->finish(g, h);
@@ -278,7 +309,7 @@ Screen Oracle::screened(const FeatureSet& features, std::span<const double> w, d
     if (!(bound > 0.0)) throw InputError(message("screening: expected a bound > 0, found ", bound));
     Prepared& of = prepare(features, w);
     release_sums(of);  // a screening ends the gradients over a set: they make room for what is summed here
-    Screen screen(corpus_, plan_, features.parts.get(), bound, threads_, whole);
+    Screen screen(corpus_, plan_for(*of.potentials), features.parts.get(), bound, threads_, whole);
     pass(*of.potentials, item_weights(),
          [&](int thread, std::size_t b, BlockRows& rows, Turn& turn) { screen.add(thread, b, rows, turn); });
     screen.finish(*of.potentials);

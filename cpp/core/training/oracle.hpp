@@ -80,10 +80,14 @@ class Oracle {
     // Runs all items block by block, a block by one thread; after block b, visit(thread, b, rows, turn), if there is
     // one. Returns the sum of weight * log Z.
     using Visit = std::function<void(int, std::size_t, BlockRows&, Turn&)>;
-    double pass(const Potentials& potentials, std::span<const double> weights, const Visit& visit);
-    // Forward-backward of the items of a block, without backward unless `derivatives`.
-    void run_block(const Block& block, const Potentials& potentials, std::span<const double> weights, bool derivatives,
-                   Recursion& recursion, BlockRows& rows, std::span<double> log_z) const;
+    // `sums`: of label n-grams, which visit will add to; null: they are not asked for.
+    double pass(const Potentials& potentials, std::span<const double> weights, const Visit& visit,
+                const NgramExpectations* sums = nullptr);
+    // Forward-backward of the items of a block, without backward unless `derivatives`. `batch`: null, or what does them
+    // side by side.
+    void run_block(const Plan& plan, const Block& block, const Potentials& potentials, std::span<const double> weights,
+                   bool derivatives, const NgramExpectations* sums, Recursion& recursion, NgramBatch* batch,
+                   BlockRows& rows, std::span<double> log_z) const;
     std::vector<double> item_weights() const;
     // C with these weights of sequences.  counts: [K]
     void count(const FeatureSet& features, std::span<const double> weights, std::vector<double>& counts) const;
@@ -106,6 +110,8 @@ class Oracle {
     };
     // With the tables of these weights.
     Prepared& prepare(const FeatureSet& features, std::span<const double> w);
+    // The plan of a pass.
+    const Plan& plan_for(const Potentials& potentials);
     // Gives back what only gradients over the set need; the next one makes it again.
     void release_sums(Prepared& of);
     // After tables were released: their memory to the system, where there is much of it.
@@ -123,7 +129,8 @@ class Oracle {
     const Kernel kernel_;
     const int threads_;
     const Plan plan_;
-    std::vector<double> counts_;  // of the feature set counts_of_
+    std::optional<Plan> large_plan_;  // the same items in larger blocks, made when label n-grams need it
+    std::vector<double> counts_;      // of the feature set counts_of_
     std::uint64_t counts_of_ = 0;
     std::unique_ptr<Prepared> prepared_;
     std::vector<BlockRows> rows_;  // [threads]

@@ -31,12 +31,13 @@ Occurrences collect(std::vector<Occurrence>& found) {
 
 }  // namespace
 
-Plan::Plan(const Corpus& corpus, bool cut_blocks) : count_weight(static_cast<std::size_t>(corpus.n_sequences()), 0.0) {
+Plan::Plan(const Corpus& corpus, Blocks blocks_wanted)
+    : count_weight(static_cast<std::size_t>(corpus.n_sequences()), 0.0) {
     items.reserve(static_cast<std::size_t>(corpus.n_sequences()));
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
         if (corpus.weight(i) > 0.0) add_items(corpus, i);
     }
-    if (cut_blocks) cut(corpus);
+    if (blocks_wanted != Blocks::none) cut(corpus, blocks_wanted == Blocks::large);
 }
 
 // Loss of a sequence: sum_j (s_j - s_{j-1}) { log Z(labels fixed where w_t < s_j) - numerator }, s_j the distinct
@@ -81,8 +82,8 @@ void Plan::add_numerator(const Corpus& corpus, std::int64_t i, double weight) {
 
 // Blocks of about kBlockBytes of rows, three a position: small enough for a cache. Smaller ones where there would be so
 // few that threads would have nothing to do.
-void Plan::cut(const Corpus& corpus) {
-    constexpr std::int64_t kBlockBytes = 1 << 20, kFewest = 32;
+void Plan::cut(const Corpus& corpus, bool large) {
+    const std::int64_t kBlockBytes = large ? 1 << 21 : 1 << 20, kFewest = large ? 16 : 32;
     std::int64_t n_rows = 0;
     for (const Item& item : items) n_rows += corpus.length(item.sequence);
     const auto fitting = std::clamp<std::int64_t>(kBlockBytes / (24 * padded(corpus.n_labels)), 256, 16384);

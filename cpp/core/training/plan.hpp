@@ -38,8 +38,10 @@ struct Block {
 
 class Plan {
    public:
-    // Without `cut_blocks`: the items alone.
-    explicit Plan(const Corpus& corpus, bool cut_blocks = true);
+    // How blocks are cut: not at all (the items alone), for a cache, or larger, where sequences are done side by side
+    // (NgramBatch) and it pays to have many.
+    enum class Blocks { none, cached, large };
+    explicit Plan(const Corpus& corpus, Blocks blocks = Blocks::cached);
 
     // The labels that an item fixes, [T]; null: none.
     const std::int32_t* fixed_labels(const Item& item) const {
@@ -55,7 +57,7 @@ class Plan {
    private:
     void add_items(const Corpus& corpus, std::int64_t sequence);
     void add_numerator(const Corpus& corpus, std::int64_t sequence, double weight);
-    void cut(const Corpus& corpus);
+    void cut(const Corpus& corpus, bool large);
     void index(const Corpus& corpus, Block& block) const;
 };
 

@@ -22,7 +22,7 @@ Sgd::Sgd(const Corpus& corpus, Kernel kernel, int threads)
     : corpus_(corpus),
       kernel_(kernel),
       threads_(resolve_threads(threads)),
-      plan_(corpus, false),
+      plan_(corpus, Plan::Blocks::none),
       first_item_(static_cast<std::size_t>(corpus.n_sequences()) + 1, 0) {
     for (const Item& item : plan_.items) ++first_item_[static_cast<std::size_t>(item.sequence) + 1];
     for (std::size_t i = 0; i + 1 < first_item_.size(); ++i) {
