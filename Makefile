@@ -173,7 +173,8 @@ test-matrix: .venv-release/release
 # Python and NumPy are not built with it: what they do is not looked at (ignore_noninstrumented_modules), but their locks
 # are. THREAD_TESTS=tests is the whole suite.
 THREAD_TESTS ?= tests/test_threads.py tests/test_oracle.py tests/test_inference.py tests/test_shards.py tests/test_sgd.py \
-	tests/test_sbcd.py tests/test_training.py tests/test_ngrams.py tests/test_train_label.py tests/test_heldout.py
+	tests/test_sbcd.py tests/test_training.py tests/test_ngrams.py tests/test_many_labels.py tests/test_train_label.py \
+	tests/test_heldout.py
 
 .venv-sanitize-thread/installed: .venv-sanitize-thread/tools $(SOURCES)
 	CXX=$(CXX) .venv-sanitize-thread/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/thread \

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from compare import KERNELS, assert_logs, assert_probabilities, magnitude
 from ngram_problems import NgramProblem, make_ngram_problem, table_of
@@ -167,6 +167,8 @@ def test_sequences_side_by_side(longest, size):
     assert_allclose(g, np.sum([one[1] for one in single], axis=0), rtol=1e-8, atol=1e-9)
     assert_allclose(h, np.sum([one[2] for one in single], axis=0), rtol=1e-8, atol=1e-9)
     assert_allclose(_core.Oracle(corpus, 1).loss(features, w), loss, rtol=1e-12)
+    for found, expected in zip(_core.Oracle(corpus, 3).loss_grad_curvature(features, w), (loss, g, h), strict=True):
+        assert_array_equal(found, expected)
 
 
 def test_bounds_of_screening():

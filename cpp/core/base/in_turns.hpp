@@ -1,6 +1,7 @@
 // Loops whose items add to common sums. The bits of a sum depend on the order of its terms, so whatever is added is
 // added in the order of the items; everything else about an item is done at any time. A thread keeps an item to its
-// end: what it has computed is in the cache of its core.
+// end: what it has computed is in the cache of its core. A step waits for the same step of the item before, and for no
+// other: whatever is added to one sum must be added in one step.
 #pragma once
 
 #include <algorithm>

@@ -156,20 +156,25 @@ void NgramExpectations::add_arcs(const Part& part, std::span<const std::uint32_t
     add_tile(part, tile);
 }
 
-// Of a block: what was summed over positions that were done side by side.
+// Of a block: what was summed over positions that were done side by side. By parts, as in add_arcs: all that is added to
+// a sum is added in one turn.
 void NgramExpectations::add_sums(std::size_t share, std::size_t n_shares, const NgramSums& of) {
     for (std::size_t k = 0; k < of.used.size(); ++k) {
-        const std::uint32_t id = of.used[k];
-        if (share_of(id, n_shares) != share) continue;
-        const NgramArcs& arcs = tables_.places->arcs(id);
-        const auto add = [&](const std::vector<double>& sums, std::vector<double>& leaves,
-                             std::vector<double>& others) {
-            const double* from = sums.data() + of.first[k];
-            for (std::size_t g = 0; g < arcs.n_arcs(); ++g)
-                (g < arcs.n_leaves() ? leaves : others)[first_arc_[id] + g] += from[g];
+        const NgramArcs& arcs = tables_.places->arcs(of.used[k]);
+        const std::size_t first_arc = first_arc_[of.used[k]];
+        const auto add = [&](const std::vector<double>& from, std::vector<double>& to, std::size_t begin,
+                             std::size_t end) {
+            for (std::size_t g = begin; g < end; ++g) to[first_arc + g] += from[of.first[k] + g];
         };
-        add(of.p, leaves_.p, arcs_.p);
-        if (curvature_) add(of.square, leaves_.square, arcs_.square);
+        for (const Part& part : parts_[of.used[k]]) {
+            if (share_of(part.number, n_shares) != share) continue;
+            const std::size_t begin = arcs.leaf_ptr[part.first], end = arcs.leaf_ptr[part.last];
+            add(of.p, leaves_.p, begin, end);
+            if (curvature_) add(of.square, leaves_.square, begin, end);
+            if (part.first != 0) continue;
+            add(of.p, arcs_.p, arcs.n_leaves(), arcs.n_arcs());
+            if (curvature_) add(of.square, arcs_.square, arcs.n_leaves(), arcs.n_arcs());
+        }
     }
 }
 

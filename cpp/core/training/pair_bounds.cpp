@@ -132,22 +132,25 @@ void PairBounds::add(int thread, const Block& block, const BlockRows& rows, Turn
     Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
     collect(block, rows, scratch);
     const std::size_t n_shares = shares_in_turns(threads_);
+    const LabelPairs numbers(n_labels_);
+    const auto Yp = static_cast<std::size_t>(stride_);
+    // All that is added to a cell is added in one turn, that of the label of its row.
     for (std::size_t share = 0; share < n_shares; ++share) {
         turn([&] {
             add_rows(scratch.alpha, &Table::sums, share, n_shares);
             add_rows(scratch.v, &Table::columns, share, n_shares);
+            for (const Correction& c : scratch.twice) {
+                const std::uint32_t previous = numbers.previous(c.pair), y = numbers.label(c.pair);
+                if (share_of(y, n_shares) == share) tables_[c.table].columns[y * Yp + previous] -= c.more;
+            }
+            for (const Correction& c : scratch.more) {
+                const std::uint32_t previous = numbers.previous(c.pair), y = numbers.label(c.pair);
+                if (share_of(previous, n_shares) == share) tables_[c.table].sums[previous * Yp + y] += c.more;
+            }
         });
     }
     turn([&] {
         failed_ = failed_ || scratch.failed;
-        const LabelPairs numbers(n_labels_);
-        const auto Yp = static_cast<std::size_t>(stride_);
-        for (const Correction& c : scratch.twice) {
-            tables_[c.table].columns[numbers.label(c.pair) * Yp + numbers.previous(c.pair)] -= c.more;
-        }
-        for (const Correction& c : scratch.more) {
-            tables_[c.table].sums[numbers.previous(c.pair) * Yp + numbers.label(c.pair)] += c.more;
-        }
         for (std::size_t k = 0; k < tables_.size(); ++k) {
             for (std::size_t y = 0; y < Yp; ++y) {
                 tables_[k].alpha2[y] += scratch.alpha2[k][y];
