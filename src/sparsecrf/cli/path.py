@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "rho1",
-    "rho2",
     "objective",
     "loss",
     "kkt",
@@ -45,6 +44,7 @@ COLUMNS = (
     "dev_error",
     "dev_f1",
     "model",
+    "rho2",
 )
 
 
@@ -265,9 +265,10 @@ def _tell(found: Path, models: _Models, shown: Shown, seconds: float) -> None:
 
 def _row(found: Fit, scores: tuple[float | None, float | None], name: str) -> dict[str, Any]:
     """None for what is not finite: JSON has no such numbers."""
-    numbers = (found.rho1, found.rho2, found.objective, found.loss, found.kkt, found.gap)
+    numbers = (found.rho1, found.objective, found.loss, found.kkt, found.gap)
     finite = (value if isfinite(value) else None for value in numbers)
-    values = (*finite, found.n_unigram, len(found.w) - found.n_unigram - found.n_ngram, *scores, name)
+    n_pairs = len(found.w) - found.n_unigram - found.n_ngram
+    values = (*finite, found.n_unigram, n_pairs, *scores, name, found.rho2)
     row = dict(zip(COLUMNS, values, strict=True))
     return row if found.order == ORDER else {**row, "active_ngram": found.n_ngram}
 
