@@ -19,13 +19,13 @@ from sparsecrf.estimators.frames import Groups
 from sparsecrf.estimators.labelled import with_dense
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.model import Model
+from sparsecrf.path.both import AskedRho2
 from sparsecrf.training import fit, weights_in
 from sparsecrf.training.groups import Asked
 from sparsecrf.training.solvers.working_set import Callback
 
 if TYPE_CHECKING:
     from sparsecrf.path import Path
-    from sparsecrf.path.both import AskedRho2
 
 
 class CRF(BaseCRF):
