@@ -65,6 +65,19 @@ def test_observed_are_those_with_a_count(problem):
     assert_array_equal(counts, np.concatenate([count_mu[count_mu > 0], count_lam[count_lam > 0]]))
 
 
+def test_observed_of_many_labels():
+    """Rows of more bits than a word has, attributes that never occur."""
+    problem = make_problem(seed=3, n_labels=70, lengths=[9, 1, 30, 4], n_attributes=7, list_size=2)
+    corpus, expected = problem.corpus(), (set(), set())
+    for s in problem.sequences:
+        previous = problem.n_labels
+        for unigram, bigram, y in zip(s.unigram, s.bigram, s.labels, strict=True):
+            expected[0].update((x, y) for x, v in unigram if v != 0)
+            expected[1].update((x, previous, y) for x, v in bigram if v != 0)
+            previous = y
+    assert triples(_core.FeatureSet.observed(corpus)) == tuple(map(sorted, expected))
+
+
 @given(problem=problems(weights=("moderate",), missing=True))
 def test_virtual_are_all_of_every_attribute_seen(problem):
     """All labels of a unigram attribute, all pairs of a bigram attribute, the start row among them."""

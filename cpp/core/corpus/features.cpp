@@ -39,20 +39,6 @@ std::int32_t in_range(std::int32_t x, std::int64_t limit, const char* what, std:
     return x;
 }
 
-void unique(std::vector<std::uint64_t>& keys) {
-    std::sort(keys.begin(), keys.end());
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-}
-
-// Which attributes occur in the lists of a pool.
-std::vector<char> occurring(std::uint32_t n_attributes, std::initializer_list<const ListPool*> pools) {
-    std::vector<char> seen(n_attributes, 0);
-    for (const ListPool* pool : pools) {
-        for (std::int64_t k = 0; k < pool->n_entries(); ++k) seen[pool->id(k)] = 1;
-    }
-    return seen;
-}
-
 }  // namespace
 
 std::uint64_t FeatureSet::next_serial() {
@@ -188,89 +174,6 @@ FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::span<c
     }
     lay_rows(keys, n_attributes, bigram_ptr, bigram_pair);
     reject_duplicates(keys, "bigram");
-}
-
-FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const LabelParts> parts, bool zeros) {
-    FeatureSet made(corpus.n_labels, corpus.n_attributes, std::move(parts));
-    std::vector<std::uint64_t> unigram, bigram, classes;
-    const LabelPairs pairs(corpus.n_labels);
-    const auto add = [zeros](std::vector<std::uint64_t>& keys, const ListPool& lists, std::uint32_t list,
-                             std::uint64_t cell) {
-        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
-            if (zeros || lists.value(k) != 0.0) keys.push_back(static_cast<std::uint64_t>(lists.id(k)) << 32 | cell);
-        }
-        // Duplicates outnumber the features: drop them whenever the keys have doubled.
-        if (keys.size() == keys.capacity()) {
-            unique(keys);
-            keys.reserve(2 * keys.size() + 1024);
-        }
-    };
-    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
-        auto previous = static_cast<std::int32_t>(pairs.start());
-        for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
-            const std::int32_t y = corpus.labels[t];
-            if (y != kMissing) {
-                add(unigram, corpus.unigram_lists, corpus.unigram[t], static_cast<std::uint64_t>(y));
-                for (std::size_t k = 0; made.parts != nullptr && k < made.parts->cells_of(y).size(); ++k) {
-                    add(unigram, corpus.unigram_lists, corpus.unigram[t], made.parts->cells_of(y)[k]);
-                }
-                if (previous != kMissing) {
-                    const std::uint32_t pair =
-                        pairs.pair(static_cast<std::uint32_t>(previous), static_cast<std::uint32_t>(y));
-                    add(bigram, corpus.base_lists, corpus.base[t], pair);
-                    add(bigram, corpus.rest_lists, corpus.rest[t], pair);
-                    const std::uint32_t of_classes =
-                        made.n_classes() == 0 ? 0 : made.parts->class_pair(pairs.previous(pair), pairs.label(pair));
-                    if (made.n_classes() > 0 && made.parts->has_features(of_classes)) {
-                        add(classes, corpus.base_lists, corpus.base[t], of_classes);
-                        add(classes, corpus.rest_lists, corpus.rest[t], of_classes);
-                    }
-                }
-            }
-            previous = y;
-        }
-    }
-    for (const std::uint32_t x : corpus.dense_attributes) {  // they stand everywhere, with any label
-        for (int y = 0; x != kNoAttribute && y < corpus.n_labels; ++y) {
-            unigram.push_back(static_cast<std::uint64_t>(x) << 32 | static_cast<std::uint64_t>(y));
-        }
-    }
-    unique(unigram);
-    unique(bigram);
-    unique(classes);
-    lay_rows(unigram, made.n_attributes, made.unigram_ptr, made.unigram_label);
-    lay_rows(bigram, made.n_attributes, made.bigram_ptr, made.bigram_pair);
-    if (made.n_classes() > 0) lay_rows(classes, made.n_attributes, made.class_ptr, made.class_pair);
-    return made;
-}
-
-FeatureSet FeatureSet::all_virtual(const Corpus& corpus, std::shared_ptr<const LabelParts> parts) {
-    FeatureSet made(corpus.n_labels, corpus.n_attributes, std::move(parts));
-    const auto any = [](std::int64_t) { return true; };
-    const auto lay = [&](const std::vector<char>& seen, std::int64_t cells, auto& ptr, auto& out, auto kept) {
-        const auto rows = std::count(seen.begin(), seen.end(), 1);
-        ptr.assign(1, 0);
-        out.reserve(static_cast<std::size_t>(rows * cells));
-        for (const char used : seen) {
-            for (std::int64_t c = 0; used && c < cells; ++c) {
-                if (kept(c)) out.push_back(static_cast<typename std::decay_t<decltype(out)>::value_type>(c));
-            }
-            ptr.push_back(static_cast<std::int64_t>(out.size()));
-        }
-    };
-    const Numbering numbering = made.numbering();
-    std::vector<char> conditioning = occurring(corpus.n_attributes, {&corpus.unigram_lists});
-    for (const std::uint32_t x : corpus.dense_attributes) {
-        if (x != kNoAttribute) conditioning[x] = 1;
-    }
-    lay(conditioning, numbering.unigram.cells, made.unigram_ptr, made.unigram_label, any);
-    const std::vector<char> of_pairs = occurring(corpus.n_attributes, {&corpus.base_lists, &corpus.rest_lists});
-    lay(of_pairs, numbering.bigram.cells, made.bigram_ptr, made.bigram_pair, any);
-    if (made.n_classes() > 0) {
-        lay(of_pairs, numbering.classes.cells, made.class_ptr, made.class_pair,
-            [&](std::int64_t pair) { return made.parts->has_features(static_cast<std::uint32_t>(pair)); });
-    }
-    return made;
 }
 
 void FeatureSet::check_weights(std::span<const double> w) const {

@@ -1,10 +1,12 @@
 #include "core/corpus/list_pool.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/base/bits.hpp"
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
+#include "core/base/parallel.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -112,28 +114,35 @@ ListPool ListPoolBuilder::build() {
     return {std::move(ptr_), std::move(id_), std::move(value_)};
 }
 
-ListPool ListPool::renamed(std::span<const std::uint32_t> name) const {
-    const auto kept = static_cast<std::size_t>(
-        std::count_if(id_.begin(), id_.end(), [&](std::uint32_t x) { return name[x] != kDropped; }));
-    std::vector<std::int64_t> ptr{0, 0};
-    std::vector<std::uint32_t> ids;
-    std::vector<double> values;
-    ptr.reserve(ptr_.size());
-    ids.reserve(kept);
-    if (has_values()) values.reserve(kept);
-    std::vector<Attribute> entries;
-    for (std::uint32_t list = 1; list < size(); ++list) {
-        entries.clear();
-        for (std::int64_t k = begin(list); k < end(list); ++k) {
-            if (name[id(k)] != kDropped) entries.push_back({name[id(k)], value(k)});
+ListPool ListPool::renamed(std::span<const std::uint32_t> name, std::uint32_t split, int threads) const {
+    constexpr std::int64_t kListsAtOnce = 1024;
+    const std::int64_t n_chunks = (size() + kListsAtOnce - 1) / kListsAtOnce;
+    const auto each_chunk = [&](auto visit) {  // visit(list)
+        parallel_for(n_chunks, threads, 1, [&](int, std::int64_t chunk) {
+            const std::int64_t end = std::min<std::int64_t>((chunk + 1) * kListsAtOnce, size());
+            for (std::int64_t list = chunk * kListsAtOnce; list < end; ++list) visit(static_cast<std::uint32_t>(list));
+        });
+    };
+    std::vector<std::int64_t> ptr(ptr_.size(), 0);
+    each_chunk([&](std::uint32_t list) {
+        const auto kept = [&](std::uint32_t x) { return name[x] != kDropped; };
+        ptr[list + 1] = std::count_if(id_.begin() + begin(list), id_.begin() + end(list), kept);
+    });
+    std::partial_sum(ptr.begin(), ptr.end(), ptr.begin());
+    std::vector<std::uint32_t> ids(static_cast<std::size_t>(ptr.back()));
+    std::vector<double> values(has_values() ? ids.size() : 0);
+    each_chunk([&](std::uint32_t list) {
+        auto next = static_cast<std::size_t>(ptr[list]);
+        for (const bool early : {true, false}) {
+            for (std::int64_t k = begin(list); k < end(list); ++k) {
+                const std::uint32_t called = name[id(k)];
+                if (called == kDropped || (called < split) != early) continue;
+                ids[next] = called;
+                if (has_values()) values[next] = value(k);
+                ++next;
+            }
         }
-        std::sort(entries.begin(), entries.end(), [](const Attribute& a, const Attribute& b) { return a.id < b.id; });
-        for (const Attribute& entry : entries) {
-            ids.push_back(entry.id);
-            if (has_values()) values.push_back(entry.value);
-        }
-        ptr.push_back(static_cast<std::int64_t>(ids.size()));
-    }
+    });
     return {std::move(ptr), std::move(ids), std::move(values)};
 }
 

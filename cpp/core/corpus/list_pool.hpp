@@ -37,9 +37,10 @@ class ListPool {
     const Array<std::uint32_t>& ids() const { return id_; }
     const Array<double>& values() const { return value_; }
 
-    // The same lists, attribute x called name[x], or left out where that is kDropped. Lists stay sorted.
+    // The same lists, attribute x called name[x], or left out where that is kDropped. Names below `split` rise with x, and
+    // so do the others: of each list, first the attributes that get one of the former are taken, then the rest.
     static constexpr std::uint32_t kDropped = 0xffffffffu;
-    ListPool renamed(std::span<const std::uint32_t> name) const;
+    ListPool renamed(std::span<const std::uint32_t> name, std::uint32_t split, int threads) const;
 
    private:
     Array<std::int64_t> ptr_;  // [lists + 1]

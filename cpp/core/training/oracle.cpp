@@ -82,7 +82,7 @@ void Oracle::count_share(const FeatureSet& features, std::span<const double> wei
     const auto add = [&](const auto& ptr, const auto& cells, std::int64_t offset, const ListPool& lists,
                          std::uint32_t list, std::uint32_t cell, double weight) {
         for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
-            if (share_of(lists.id(k), n_shares) != share) continue;
+            if (share_of_attribute(lists.id(k), n_shares) != share) continue;
             const auto begin = cells.begin() + ptr[lists.id(k)], end = cells.begin() + ptr[lists.id(k) + 1];
             const auto found = std::lower_bound(begin, end, cell);
             if (found == end || *found != cell) continue;
@@ -127,8 +127,8 @@ void Oracle::count(const FeatureSet& features, std::span<const double> weights, 
     if (corpus_.n_dense > 0) count_dense(corpus_, weights, features, counts);
 }
 
-Oracle::Prepared::Prepared(const Corpus& corpus, const FeatureSet& features)
-    : serial(features.serial), unigrams(corpus, features), pairs(corpus, features) {
+Oracle::Prepared::Prepared(const Corpus& corpus, const FeatureSet& features, int threads)
+    : serial(features.serial), unigrams(corpus, features, threads), pairs(corpus, features) {
     if (features.n_ngram() > 0) ngrams = std::make_shared<NgramTables>(std::make_shared<NgramPlaces>(features), corpus);
 }
 
@@ -136,7 +136,7 @@ Oracle::Prepared& Oracle::prepare(const FeatureSet& features, std::span<const do
     if (prepared_ == nullptr || prepared_->serial != features.serial) {
         prepared_.reset();
         trim();
-        prepared_ = std::make_unique<Prepared>(corpus_, features);
+        prepared_ = std::make_unique<Prepared>(corpus_, features, threads_);
     }
     Prepared& of = *prepared_;
     of.rows = UnigramRows(features, w, of.unigrams.attributes);

@@ -96,7 +96,7 @@ class Oracle {
     // What passes over one feature set share: what depends on the set alone, and the storage of all that depends on the
     // weights too. Solvers make many passes before they change the set.
     struct Prepared {
-        Prepared(const Corpus& corpus, const FeatureSet& features);
+        Prepared(const Corpus& corpus, const FeatureSet& features, int threads);
         const std::uint64_t serial;  // of the set
         UnigramIndex unigrams;       // its blocks are made when a gradient needs them
         const BasePairs pairs;

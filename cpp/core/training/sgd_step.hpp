@@ -43,7 +43,7 @@ class SgdStep {
         std::uint32_t n, t, sequence;
         double value;
     };
-    bool owns(std::size_t share, std::uint32_t x) const { return share_of(x, shares_.size()) == share; }
+    bool owns(std::size_t share, std::uint32_t x) const { return share_of_attribute(x, shares_.size()) == share; }
     void find_lists(std::span<const Items> sequences);
     void settle(std::size_t share, std::span<const Items> sequences, LazyWeights& weights);
     void settle_bigrams(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const;

@@ -1,5 +1,7 @@
 #include "core/training/unigram_index.hpp"
 
+#include <bit>
+
 #include "core/base/parallel.hpp"
 #include "core/inference/unigram_rows.hpp"
 #include "core/simd/kernels.hpp"
@@ -11,6 +13,7 @@ Occurrences RowSorter::sort(const Corpus& corpus, const Plan& plan, const Block&
     found_.clear();
     values_.clear();
     next_.resize(n_rows, 0);
+    seen_.assign((n_rows + 63) / 64, 0);
     std::size_t n_keys = 0;
     std::uint32_t position = 0;
     for (std::int64_t k = block.first_item; k < block.last_item; ++k) {
@@ -20,7 +23,10 @@ Occurrences RowSorter::sort(const Corpus& corpus, const Plan& plan, const Block&
             for (std::int64_t e = lists.begin(list); e < lists.end(list); ++e) {
                 const std::uint32_t row = row_of == nullptr ? lists.id(e) : row_of[lists.id(e)];
                 if (row == ListPool::kDropped) continue;
-                n_keys += next_[row]++ == 0;
+                if (next_[row]++ == 0) {
+                    ++n_keys;
+                    seen_[row / 64] |= std::uint64_t{1} << row % 64;
+                }
                 found_.push_back({row, position});
                 if (lists.has_values()) values_.push_back(lists.value(e));
             }
@@ -30,12 +36,14 @@ Occurrences RowSorter::sort(const Corpus& corpus, const Plan& plan, const Block&
     made.keys.reserve(n_keys);
     made.ptr.reserve(n_keys + 1);
     std::uint32_t sum = 0;
-    for (std::uint32_t row = 0; row < next_.size(); ++row) {
-        if (next_[row] == 0) continue;
-        made.keys.push_back(row);
-        sum += next_[row];
-        made.ptr.push_back(sum);
-        next_[row] = sum - next_[row];
+    for (std::size_t word = 0; word < seen_.size(); ++word) {
+        for (std::uint64_t left = seen_[word]; left != 0; left &= left - 1) {
+            const auto row = static_cast<std::uint32_t>(64 * word + static_cast<unsigned>(std::countr_zero(left)));
+            made.keys.push_back(row);
+            sum += next_[row];
+            made.ptr.push_back(sum);
+            next_[row] = sum - next_[row];
+        }
     }
     made.rows.resize(found_.size());
     made.values.resize(values_.size());
@@ -48,7 +56,8 @@ Occurrences RowSorter::sort(const Corpus& corpus, const Plan& plan, const Block&
     return made;
 }
 
-UnigramIndex::UnigramIndex(const Corpus& corpus, const FeatureSet& set) {
+UnigramIndex::UnigramIndex(const Corpus& corpus, const FeatureSet& set, int threads) {
+    std::uint32_t n_dense = 0;
     for (const bool dense : {true, false}) {
         for (std::uint32_t x = 0; x < set.n_attributes; ++x) {
             const Range range{set.unigram_ptr[x], set.unigram_ptr[x + 1]};
@@ -56,11 +65,12 @@ UnigramIndex::UnigramIndex(const Corpus& corpus, const FeatureSet& set) {
             if (n == 0 || worth_a_dense_row(n, padded(set.n_cells())) != dense) continue;
             attributes.push_back(x);
             features.push_back(range);
+            n_dense += dense;
         }
     }
     std::vector<std::uint32_t> row_of(corpus.n_attributes, ListPool::kDropped);
     for (std::uint32_t row = 0; row < attributes.size(); ++row) row_of[attributes[row]] = row;
-    lists = corpus.unigram_lists.renamed(row_of);
+    lists = corpus.unigram_lists.renamed(row_of, n_dense, threads);
 }
 
 void UnigramIndex::make_blocks(const Corpus& corpus, const Plan& plan, int threads) {

@@ -27,11 +27,12 @@ class RowSorter {
     std::vector<Found> found_;
     std::vector<double> values_;       // parallel, if the lists have any
     std::vector<std::uint32_t> next_;  // [rows] all zero between calls
+    std::vector<std::uint64_t> seen_;  // [rows / 64] a bit for each row that occurs in the block
 };
 
 struct UnigramIndex {
     // The attributes with a unigram feature, those with many first: the branches of a sum over a list then agree.
-    UnigramIndex(const Corpus& corpus, const FeatureSet& features);
+    UnigramIndex(const Corpus& corpus, const FeatureSet& features, int threads);
 
     struct Range {
         std::int64_t begin, end;

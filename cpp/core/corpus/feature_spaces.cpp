@@ -1,0 +1,149 @@
+// The sets of features that data define: what occurs, and all that could.
+
+#include <algorithm>
+#include <bit>
+#include <initializer_list>
+#include <numeric>
+
+#include "core/corpus/features.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr std::uint32_t kNoPair = 0xffffffffu;
+
+// Which attributes occur in the lists of a pool.
+std::vector<char> occurring(std::uint32_t n_attributes, std::initializer_list<const ListPool*> pools) {
+    std::vector<char> seen(n_attributes, 0);
+    for (const ListPool* pool : pools) {
+        for (std::int64_t k = 0; k < pool->n_entries(); ++k) seen[pool->id(k)] = 1;
+    }
+    return seen;
+}
+
+// The (attribute, cell) pairs that each(add) gives by add(x, cell), any number of times each, as rows: attribute x has
+// cells[ptr[x]] to cells[ptr[x + 1] - 1], ascending. `may` says which attributes can come.
+//
+// Each of these has a row of bits, one for each cell. Where all rows would take more than kBytes, a range of them is
+// made at a time, and each(add) is asked again for the next.
+template <class Cell, class Each>
+void lay_seen(const std::vector<char>& may, std::int64_t n_cells, Each each, std::vector<std::int64_t>& ptr,
+              std::vector<Cell>& cells) {
+    constexpr std::size_t kBytes = std::size_t{1} << 26;
+    std::vector<std::uint32_t> row_of(may.size());
+    std::exclusive_scan(may.begin(), may.end(), row_of.begin(), std::uint32_t{0});
+    const auto n_rows = static_cast<std::size_t>(std::count(may.begin(), may.end(), 1));
+    const std::size_t words = (static_cast<std::size_t>(n_cells) + 63) / 64;
+    const std::size_t size = std::max<std::size_t>(std::min(n_rows, kBytes / (8 * words)), 1);
+    std::vector<std::int64_t> n_found(n_rows);  // cells of each row
+    for (std::size_t first = 0; first < n_rows; first += size) {
+        const std::size_t n = std::min(size, n_rows - first);
+        std::vector<std::uint64_t> bits(n * words, 0);
+        each([&](std::uint32_t x, std::uint32_t cell) {
+            const std::size_t row = row_of[x] - first;  // huge for rows before the range
+            if (row < n) bits[row * words + cell / 64] |= std::uint64_t{1} << cell % 64;
+        });
+        for (std::size_t k = 0; k < bits.size(); ++k) {
+            n_found[first + k / words] += std::popcount(bits[k]);
+            for (std::uint64_t left = bits[k]; left != 0; left &= left - 1) {
+                cells.push_back(static_cast<Cell>(k % words * 64 + static_cast<unsigned>(std::countr_zero(left))));
+            }
+        }
+    }
+    ptr.assign(1, 0);
+    for (std::size_t x = 0; x < may.size(); ++x) ptr.push_back(ptr.back() + (may[x] ? n_found[row_of[x]] : 0));
+}
+
+}  // namespace
+
+FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const LabelParts> of_labels, bool zeros) {
+    FeatureSet made(corpus.n_labels, corpus.n_attributes, std::move(of_labels));
+    const Numbering numbering = made.numbering();
+    const LabelParts* parts = made.parts.get();
+    const auto each_of = [zeros](const ListPool& lists, std::uint32_t list, std::uint32_t cell, auto add) {
+        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+            if (zeros || lists.value(k) != 0.0) add(lists.id(k), cell);
+        }
+    };
+    // visit(t, y', y) for the positions whose label is known; y' is kMissing where that is.
+    const auto each_position = [&](auto visit) {
+        for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
+            auto previous = static_cast<std::int32_t>(numbering.pairs.start());
+            for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
+                if (corpus.labels[t] != kMissing) visit(t, previous, static_cast<std::uint32_t>(corpus.labels[t]));
+                previous = corpus.labels[t];
+            }
+        }
+    };
+    std::vector<char> conditioning = occurring(corpus.n_attributes, {&corpus.unigram_lists});
+    for (const std::uint32_t x : corpus.dense_attributes) {
+        if (x != kNoAttribute) conditioning[x] = 1;
+    }
+    const auto unigrams = [&](auto add) {
+        each_position([&](std::int64_t t, std::int32_t, std::uint32_t y) {
+            each_of(corpus.unigram_lists, corpus.unigram[t], y, add);
+            for (std::size_t k = 0; parts != nullptr && k < parts->cells_of(y).size(); ++k) {
+                each_of(corpus.unigram_lists, corpus.unigram[t], parts->cells_of(y)[k], add);
+            }
+        });
+        for (const std::uint32_t x : corpus.dense_attributes) {  // they stand everywhere, with any label
+            for (int y = 0; x != kNoAttribute && y < corpus.n_labels; ++y) add(x, static_cast<std::uint32_t>(y));
+        }
+    };
+    lay_seen(conditioning, numbering.unigram.cells, unigrams, made.unigram_ptr, made.unigram_label);
+    // The pair of labels, or of their classes, at every position that has one.
+    const std::vector<char> of_pairs = occurring(corpus.n_attributes, {&corpus.base_lists, &corpus.rest_lists});
+    const auto pairs = [&](auto number_of) {
+        return [&, number_of](auto add) {
+            each_position([&](std::int64_t t, std::int32_t previous, std::uint32_t y) {
+                if (previous == kMissing) return;
+                const std::uint32_t pair = number_of(static_cast<std::uint32_t>(previous), y);
+                if (pair == kNoPair) return;
+                each_of(corpus.base_lists, corpus.base[t], pair, add);
+                each_of(corpus.rest_lists, corpus.rest[t], pair, add);
+            });
+        };
+    };
+    const auto of_two_labels = [&](std::uint32_t previous, std::uint32_t y) {
+        return numbering.pairs.pair(previous, y);
+    };
+    lay_seen(of_pairs, numbering.bigram.cells, pairs(of_two_labels), made.bigram_ptr, made.bigram_pair);
+    if (made.n_classes() == 0) return made;
+    const auto of_two_classes = [&](std::uint32_t previous, std::uint32_t y) {
+        const std::uint32_t pair = parts->class_pair(previous, y);
+        return parts->has_features(pair) ? pair : kNoPair;
+    };
+    lay_seen(of_pairs, numbering.classes.cells, pairs(of_two_classes), made.class_ptr, made.class_pair);
+    return made;
+}
+
+FeatureSet FeatureSet::all_virtual(const Corpus& corpus, std::shared_ptr<const LabelParts> parts) {
+    FeatureSet made(corpus.n_labels, corpus.n_attributes, std::move(parts));
+    const auto any = [](std::int64_t) { return true; };
+    const auto lay = [&](const std::vector<char>& seen, std::int64_t cells, auto& ptr, auto& out, auto kept) {
+        const auto rows = std::count(seen.begin(), seen.end(), 1);
+        ptr.assign(1, 0);
+        out.reserve(static_cast<std::size_t>(rows * cells));
+        for (const char used : seen) {
+            for (std::int64_t c = 0; used && c < cells; ++c) {
+                if (kept(c)) out.push_back(static_cast<typename std::decay_t<decltype(out)>::value_type>(c));
+            }
+            ptr.push_back(static_cast<std::int64_t>(out.size()));
+        }
+    };
+    const Numbering numbering = made.numbering();
+    std::vector<char> conditioning = occurring(corpus.n_attributes, {&corpus.unigram_lists});
+    for (const std::uint32_t x : corpus.dense_attributes) {
+        if (x != kNoAttribute) conditioning[x] = 1;
+    }
+    lay(conditioning, numbering.unigram.cells, made.unigram_ptr, made.unigram_label, any);
+    const std::vector<char> of_pairs = occurring(corpus.n_attributes, {&corpus.base_lists, &corpus.rest_lists});
+    lay(of_pairs, numbering.bigram.cells, made.bigram_ptr, made.bigram_pair, any);
+    if (made.n_classes() > 0) {
+        lay(of_pairs, numbering.classes.cells, made.class_ptr, made.class_pair,
+            [&](std::int64_t pair) { return made.parts->has_features(static_cast<std::uint32_t>(pair)); });
+    }
+    return made;
+}
+
+}  // namespace sparsecrf
