@@ -25,7 +25,7 @@ class AttributeLists {
     explicit AttributeLists(int threads = 1);
 
     // How many positions are best given to `find` at a time, at most.
-    std::int64_t batch_tokens() const { return threads_ > 1 ? kBatchTokens : kPartTokens; }
+    std::int64_t batch_tokens() const { return threads_ > 1 ? 4 * threads_ * kPartTokens : kPartTokens; }
     // As many of these sequences. At first nearly every attribute is noted, which needs memory: there are fewer then.
     std::span<const Rows> first_of(std::span<const Rows> sequences, const Names& names) const;
 
@@ -42,7 +42,7 @@ class AttributeLists {
     }
 
    private:
-    static constexpr std::int64_t kPartTokens = 256, kBatchTokens = 1 << 14;
+    static constexpr std::int64_t kPartTokens = 256;
 
     // Consecutive sequences that one thread works on.
     struct Part {
