@@ -39,8 +39,8 @@ nb::list attributes_of(const Template& lines, nb::sequence sequence) {
     if (rows.length > 0) lines.check_columns(rows.n_columns, "position 0");
     nb::list all;
     Expansion made;
-    WordValues values;
-    values.compute(lines.functions(), rows);
+    WordValues values = lines.values();
+    values.read(rows);
     for (std::int64_t t = 0; t < rows.length; ++t) {
         nb::list here;
         for (std::int64_t k = 0; k < lines.size(); ++k) {
@@ -179,38 +179,32 @@ void bind_text_encoder(nb::module_& m) {
         .def(
             "__init__",
             [](TextEncoder* self, std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels,
-               bool start, bool grow, const std::string& missing, nb::handle words) {
+               bool start, bool grow, const std::string& missing, nb::handle words, int threads) {
                 new (self) TextEncoder(Names(std::move(attributes), grow), Names(std::move(labels), grow), start,
-                                       missing, true, word_rows(words));
+                                       missing, true, word_rows(words), threads);
             },
             nb::arg("attributes"), nb::arg("labels"), nb::arg("start") = true, nb::arg("grow") = false,
-            nb::arg("missing") = "", nb::arg("words").none() = nb::none(),
+            nb::arg("missing") = "", nb::arg("words").none() = nb::none(), nb::arg("threads") = 1,
             nb::sig("def __init__(self, attributes: StringTable, labels: StringTable, start: bool = True, "
                     "grow: bool = False, missing: str = '', "
-                    "words: WordVectors | tuple[StringTable, int] | None = None) -> None"),
+                    "words: WordVectors | tuple[StringTable, int] | None = None, threads: int = 1) -> None"),
             "grow: unknown attributes and labels get an id; otherwise attributes are left out, labels are missing. "
-            "words: vectors that are dense columns; or a table and a column, whose words get numbers (Corpus.words).")
+            "words: vectors that are dense columns; or a table and a column, whose words get numbers (Corpus.words). "
+            "threads: that work on columns, 0: as many as there are cores; the corpus does not depend on it.")
         .def(
             "add_columns",
-            [](TextEncoder& encoder, nb::bytes piece, const Template& lines, bool labelled, const std::string& source,
+            [](TextEncoder& encoder, nb::bytes piece, std::shared_ptr<const Template> lines, const std::string& source,
                std::int64_t n_columns, std::int64_t line, bool bytes, bool ragged) {
                 const std::string_view view = text_of(piece);
-                ColumnReader reader(source, n_columns, line, {bytes, ragged, encoder.n_needed(lines), labelled});
+                ColumnReader reader(source, n_columns, line, {bytes, ragged, encoder.n_needed(*lines), true});
                 reader.open(view);
-                Rows rows;
-                while (reader.next(rows)) {
-                    const std::string where = reader.where(rows.first_line);
-                    const std::int64_t n_observed = rows.n_columns - (labelled ? 1 : 0);
-                    lines.check_is_text(rows, where);
-                    lines.check_columns(n_observed, where);
-                    encoder.check_word_column(n_observed, where);
-                    encoder.add(rows, lines, labelled);
-                }
+                encoder.add(reader, lines);
                 return reader.n_columns();
             },
-            nb::arg("piece"), nb::arg("template"), nb::arg("labelled"), nb::arg("source"), nb::arg("n_columns"),
-            nb::arg("line"), nb::arg("bytes") = false, nb::arg("ragged") = false,
-            "Adds a piece of a column file; returns its number of columns (0: as the first line). bytes: cells are any "
+            nb::arg("piece"), nb::arg("template"), nb::arg("source"), nb::arg("n_columns"), nb::arg("line"),
+            nb::arg("bytes") = false, nb::arg("ragged") = false,
+            "Adds a piece of a column file with labels; returns its number of columns (0: as the first line). bytes: "
+            "cells are any "
             "bytes, not text in UTF-8; ragged: lines have different numbers of columns, of which those that the "
             "template "
             "needs and the label, the last one, are read.")

@@ -64,11 +64,7 @@ inline void column_options(std::string_view text) {
                         true);
     ColumnReader reader("input", 0, 1, {options.bytes, options.ragged, used.lines->n_columns(), true});
     reader.open(text);
-    Rows rows;
-    while (reader.next(rows)) {
-        used.lines->check_columns(rows.n_columns - 1, "input");
-        encoder.add(rows, *used.lines, true);
-    }
+    encoder.add(reader, used.lines);
     if (encoder.n_sequences() > 0) encoder.build();
 }
 
@@ -86,8 +82,8 @@ inline void crfsuite(std::string_view text) {
 inline void expand_all(const Template& lines, const Rows& rows) {
     lines.check_columns(rows.n_columns, "rows");
     Expansion made;
-    WordValues values;
-    values.compute(lines.functions(), rows);
+    WordValues values = lines.values();
+    values.read(rows);
     for (std::int64_t t = 0; t < rows.length; ++t) {
         for (std::int64_t k = 0; k < lines.size(); ++k) {
             lines.expand(k, rows, values, t, made);

@@ -62,8 +62,7 @@ struct World {
         TextEncoder encoder(Names(attributes, true), Names(labels, true), true);
         ColumnReader reader("world");
         reader.open(text);
-        Rows rows;
-        while (reader.next(rows)) encoder.add(rows, *lines, true);
+        encoder.add(reader, lines);
         corpus = encoder.build();
         features = std::make_shared<FeatureSet>(FeatureSet::observed(corpus));
         Random random{2};

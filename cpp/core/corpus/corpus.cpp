@@ -217,20 +217,33 @@ void CorpusBuilder::begin_sequence(double weight) {
     sequence_weight_.push_back(weight);
 }
 
-void CorpusBuilder::add_position(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram, std::int32_t label,
-                                 double weight) {
-    check(unigram, "unigram");
-    check(bigram, "bigram");
+void CorpusBuilder::check(std::int32_t label, double weight) const {
     if (label < kMissing) throw InputError(message(here(), ": expected a label >= 0, or -1 (missing), found ", label));
     if (!(weight >= 0.0) || !std::isfinite(weight)) {
         throw InputError(message(here(), ": expected a finite token weight >= 0, found ", weight));
     }
+}
+
+template <class List>
+void CorpusBuilder::add_lists(List& unigram, List& bigram, std::int32_t label, double weight) {
+    check(label, weight);
     unigram_.push_back(share_ ? unigram_lists_.intern(unigram) : unigram_lists_.append(unigram));
     bigram_.push_back(bigram_lists_.intern(bigram));
-    unigram.clear();
-    bigram.clear();
     labels_.push_back(label);
     token_weight_.push_back(weight);
+}
+
+void CorpusBuilder::add_position(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram, std::int32_t label,
+                                 double weight) {
+    check(unigram, "unigram");
+    check(bigram, "bigram");
+    add_lists(unigram, bigram, label, weight);
+    unigram.clear();
+    bigram.clear();
+}
+
+void CorpusBuilder::add_position(const PlainList& unigram, const PlainList& bigram, std::int32_t label, double weight) {
+    add_lists(unigram, bigram, label, weight);
 }
 
 void CorpusBuilder::end_sequence() {

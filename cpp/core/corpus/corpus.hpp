@@ -73,6 +73,7 @@ class CorpusBuilder {
     // `label`: 0 <= label, or kMissing. The lists are emptied and can be filled again.
     void add_position(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram, std::int32_t label,
                       double weight = 1.0);
+    void add_position(const PlainList& unigram, const PlainList& bigram, std::int32_t label, double weight = 1.0);
     void end_sequence();
     // Forgets the positions since begin_sequence.
     void abandon_sequence();
@@ -92,6 +93,9 @@ class CorpusBuilder {
    private:
     std::string here() const;
     void check(const std::vector<Attribute>& list, const char* kind) const;
+    void check(std::int32_t label, double weight) const;
+    template <class List>
+    void add_lists(List& unigram, List& bigram, std::int32_t label, double weight);
 
     bool share_;
     std::vector<std::int64_t> offsets_{0};  // these as in Corpus

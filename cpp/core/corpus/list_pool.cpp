@@ -1,6 +1,7 @@
 #include "core/corpus/list_pool.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "core/base/bits.hpp"
@@ -27,17 +28,50 @@ void sort_by_id(std::span<Attribute> list) {
     }
 }
 
-std::uint64_t hash(std::span<const Attribute> list) {
+std::uint32_t id_of(const Attribute& a) { return a.id; }
+std::uint32_t id_of(std::uint32_t id) { return id; }
+double value_of(const Attribute& a) { return a.value; }
+double value_of(std::uint32_t) { return 1.0; }
+
+// A sum over the entries, whose terms do not wait for each other.
+template <class Entry>
+std::uint64_t hash_of(std::span<const Entry> list) {
     std::uint64_t h = list.size();
-    const auto add = [&](std::uint64_t word) {
-        h = (h ^ word) * 0x9e3779b97f4a7c15ull;
-        h ^= h >> 32;
-    };
-    for (const Attribute& a : list) {
-        add(a.id);
-        if (a.value != 1.0) add(bits_as<std::uint64_t>(a.value));
+    for (const Entry& entry : list) {
+        const double value = value_of(entry);
+        h += mix(id_of(entry) ^ (value == 1.0 ? 0 : mix(bits_as<std::uint64_t>(value))));
     }
     return mix(h);
+}
+
+// Sorts distinct ids: a_i goes to place #{ j : a_j < a_i }. These n^2 comparisons take no branch and, as vectors, half
+// of the time of a sort for n = 20 to 60. False: there are equal ids, and nothing has changed.
+constexpr std::size_t kMostRanked = 64, kAtOnce = 16;
+constexpr std::uint32_t kNobody = 0xffffffff;
+bool sort_by_rank(std::span<std::uint32_t> ids) {
+    std::array<std::uint32_t, kMostRanked> sorted;
+    std::array<std::int32_t, kMostRanked> a;  // ids are below 2^31, and signed numbers are what vectors compare
+    std::copy(ids.begin(), ids.end(), a.begin());
+    std::fill(a.begin() + static_cast<std::ptrdiff_t>(ids.size()), a.end(), 0);
+    sorted.fill(kNobody);
+    for (std::size_t first = 0; first < ids.size(); first += kAtOnce) {
+        std::int32_t rank[kAtOnce] = {};
+        for (std::size_t j = 0; j < ids.size(); ++j) {
+            for (std::size_t i = 0; i < kAtOnce; ++i) rank[i] += a[j] < a[first + i];
+        }
+        const std::size_t n = std::min(kAtOnce, ids.size() - first);
+        for (std::size_t i = 0; i < n; ++i) sorted[static_cast<std::size_t>(rank[i])] = ids[first + i];
+    }
+    const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(ids.size());
+    if (std::find(sorted.begin(), end, kNobody) != end) return false;  // two had the same place
+    std::copy(sorted.begin(), end, ids.begin());
+    return true;
+}
+
+std::vector<Attribute> with_values(const PlainList& list) {
+    std::vector<Attribute> made;
+    for (const std::uint32_t id : list.ids) made.push_back({id, 1.0});
+    return made;
 }
 
 }  // namespace
@@ -55,11 +89,20 @@ void normalise(std::vector<Attribute>& list) {
     list.resize(kept);
 }
 
-bool ListPoolBuilder::equal(std::uint32_t list, std::span<const Attribute> other) const {
+PlainList prepare(std::span<std::uint32_t> ids) {
+    const bool distinct = ids.size() <= kMostRanked && sort_by_rank(ids);
+    if (!distinct) std::sort(ids.begin(), ids.end());
+    const bool repeats = !distinct && std::adjacent_find(ids.begin(), ids.end()) != ids.end();
+    return {ids, hash_of<std::uint32_t>(ids), repeats};
+}
+
+template <class List>
+bool ListPoolBuilder::equal(std::uint32_t list, List other) const {
     const auto first = static_cast<std::size_t>(ptr_[list]);
     if (static_cast<std::size_t>(ptr_[list + 1]) - first != other.size()) return false;
     for (std::size_t k = 0; k < other.size(); ++k) {
-        if (id_[first + k] != other[k].id || (value_.empty() ? 1.0 : value_[first + k]) != other[k].value) return false;
+        if (id_[first + k] != id_of(other[k])) return false;
+        if ((value_.empty() ? 1.0 : value_[first + k]) != value_of(other[k])) return false;
     }
     return true;
 }
@@ -73,34 +116,62 @@ void ListPoolBuilder::grow() {
     }
 }
 
-std::uint32_t ListPoolBuilder::intern(std::vector<Attribute>& list) {
-    normalise(list);
+template <class List>
+std::uint32_t ListPoolBuilder::intern(List list, std::uint64_t hash) {
     if (2 * (hashes_.size() + 1) > slots_.size()) grow();
-    const std::uint64_t h = hash(list);
-    std::size_t slot = h & (slots_.size() - 1);
+    std::size_t slot = hash & (slots_.size() - 1);
     for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
         const std::uint32_t found = slots_[slot] - 1;
-        if (hashes_[found] == h && equal(found, list)) return found;
+        if (hashes_[found] == hash && equal(found, list)) return found;
     }
     const std::uint32_t made = push(list);
     slots_[slot] = made + 1;
-    hashes_.push_back(h);
+    hashes_.push_back(hash);
     return made;
+}
+
+std::uint32_t ListPoolBuilder::intern(std::vector<Attribute>& list) {
+    normalise(list);
+    const std::span<const Attribute> all(list);
+    return intern(all, hash_of(all));
+}
+
+std::uint32_t ListPoolBuilder::intern(const PlainList& list) {
+    if (!list.repeats) return intern(list.ids, list.hash);
+    std::vector<Attribute> summed = with_values(list);
+    return intern(summed);
 }
 
 std::uint32_t ListPoolBuilder::append(std::vector<Attribute>& list) {
     normalise(list);
-    return list.empty() ? 0 : push(list);
+    return list.empty() ? 0 : push(std::span<const Attribute>(list));
+}
+
+std::uint32_t ListPoolBuilder::append(const PlainList& list) {
+    if (!list.repeats) return list.ids.empty() ? 0 : push(list.ids);
+    std::vector<Attribute> summed = with_values(list);
+    return append(summed);
 }
 
 std::uint32_t ListPoolBuilder::push(std::span<const Attribute> list) {
-    if (size() == 0xfffffffeu) throw InputError("too many distinct attribute lists: at most 2^32 - 2");
-    const std::uint32_t made = size();
     for (const Attribute& a : list) {
         if (a.value != 1.0 && value_.empty()) value_.assign(id_.size(), 1.0);
         id_.push_back(a.id);
         if (!value_.empty() || a.value != 1.0) value_.push_back(a.value);
     }
+    return close_list();
+}
+
+std::uint32_t ListPoolBuilder::push(std::span<const std::uint32_t> ids) {
+    id_.insert(id_.end(), ids.begin(), ids.end());
+    if (!value_.empty()) value_.resize(id_.size(), 1.0);
+    return close_list();
+}
+
+// What was added since the last list is the next one.
+std::uint32_t ListPoolBuilder::close_list() {
+    if (size() == 0xfffffffeu) throw InputError("too many distinct attribute lists: at most 2^32 - 2");
+    const std::uint32_t made = size();
     ptr_.push_back(static_cast<std::int64_t>(id_.size()));
     return made;
 }

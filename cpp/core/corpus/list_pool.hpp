@@ -17,6 +17,16 @@ struct Attribute {
 // Sorts by id and adds up the values of a repeated attribute.
 void normalise(std::vector<Attribute>& list);
 
+// A list of attributes whose values are all 1. It is prepared by any thread and interned by one.
+struct PlainList {
+    std::span<const std::uint32_t> ids;  // ascending
+    std::uint64_t hash = 0;              // as `prepare` computes it
+    bool repeats = false;                // an attribute stands there twice: its value is then the sum
+};
+
+// Sorts the ids.
+PlainList prepare(std::span<std::uint32_t> ids);
+
 // Lists that do not change. Id 0 is the empty list.
 class ListPool {
    public:
@@ -58,8 +68,10 @@ class ListPoolBuilder {
 
     // Sorts by id, adds up the values of a repeated attribute, and returns the id of the resulting list.
     std::uint32_t intern(std::vector<Attribute>& list);
+    std::uint32_t intern(const PlainList& list);
     // The same, but every list that is not empty gets an id of its own; not to be mixed with `intern`.
     std::uint32_t append(std::vector<Attribute>& list);
+    std::uint32_t append(const PlainList& list);
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(ptr_.size() - 1); }
 
@@ -67,9 +79,15 @@ class ListPoolBuilder {
     ListPool build();
 
    private:
-    bool equal(std::uint32_t list, std::span<const Attribute> other) const;
+    // `List`: a span of attributes, or of ids whose values are all 1.
+    template <class List>
+    std::uint32_t intern(List list, std::uint64_t hash);
+    template <class List>
+    bool equal(std::uint32_t list, List other) const;
     void grow();
     std::uint32_t push(std::span<const Attribute> list);
+    std::uint32_t push(std::span<const std::uint32_t> ids);
+    std::uint32_t close_list();
 
     std::vector<std::int64_t> ptr_{0};  // as in ListPool
     std::vector<std::uint32_t> id_;

@@ -1,15 +1,13 @@
 #include "core/corpus/string_table.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/error.hpp"
-#include "core/base/hash.hpp"
 #include "core/base/utf8.hpp"
 
 namespace sparsecrf {
-namespace {
 
-// Whether the parts, one after the other, are `text`.
 bool equals(std::string_view text, std::span<const std::string_view> parts) {
     for (const std::string_view part : parts) {
         if (!text.starts_with(part)) return false;
@@ -18,45 +16,32 @@ bool equals(std::string_view text, std::span<const std::string_view> parts) {
     return text.empty();
 }
 
-}  // namespace
-
-std::size_t StringTable::slot_of(std::span<const std::string_view> parts, std::uint64_t hash) const {
-    const auto high = static_cast<std::uint32_t>(hash >> 32);
-    std::size_t slot = hash & (slots_.size() - 1);
-    for (; slots_[slot].id != 0; slot = (slot + 1) & (slots_.size() - 1)) {
-        if (slots_[slot].high == high && equals((*this)[slots_[slot].id - 1], parts)) break;
-    }
-    return slot;
-}
-
 void StringTable::grow() {
-    slots_.assign(std::max<std::size_t>(16, 2 * slots_.size()), {});
-    for (std::uint32_t id = 0; id < size(); ++id) {
-        const std::uint64_t h = mix(TextHash((*this)[id]).value);
-        std::size_t slot = h & (slots_.size() - 1);
+    const std::vector<Slot> before = std::exchange(slots_, {});
+    slots_.resize(std::max<std::size_t>(16, 2 * before.size()));
+    for (const Slot& taken : before) {
+        if (taken.id == 0) continue;
+        std::size_t slot = taken.tag & (slots_.size() - 1);
         while (slots_[slot].id != 0) slot = (slot + 1) & (slots_.size() - 1);
-        slots_[slot] = {id + 1, static_cast<std::uint32_t>(h >> 32)};
+        slots_[slot] = taken;
     }
 }
 
 std::uint32_t StringTable::intern(std::span<const std::string_view> parts, const TextHash& hash) {
     if (2 * (static_cast<std::size_t>(size()) + 1) > slots_.size()) grow();
-    const std::uint64_t h = mix(hash.value);
-    const std::size_t slot = slot_of(parts, h);
-    if (slots_[slot].id != 0) return slots_[slot].id - 1;
+    const std::uint32_t tag = tag_of(hash.value);
+    Slot& slot = slots_[slot_of(tag, [&](std::string_view text) { return equals(text, parts); })];
+    if (slot.id != 0) return slot.id - 1;
     if (size() == 0x7fffffffu) throw InputError("too many distinct strings: at most 2^31 - 1");
     const std::uint32_t id = size();
     for (const std::string_view part : parts) bytes_.insert(bytes_.end(), part.begin(), part.end());
     ptr_.push_back(static_cast<std::int64_t>(bytes_.size()));
-    slots_[slot] = {id + 1, static_cast<std::uint32_t>(h >> 32)};
+    slot = {id + 1, tag};
     return id;
 }
 
 std::optional<std::uint32_t> StringTable::find(std::span<const std::string_view> parts, const TextHash& hash) const {
-    if (slots_.empty()) return std::nullopt;
-    const std::size_t slot = slot_of(parts, mix(hash.value));
-    if (slots_[slot].id == 0) return std::nullopt;
-    return slots_[slot].id - 1;
+    return find_if(hash.value, [&](std::string_view text) { return equals(text, parts); });
 }
 
 StringTable::StringTable(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> ptr) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/hash.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/text_hash.hpp"
 
 namespace sparsecrf {
@@ -19,13 +20,24 @@ class StringTable {
     // The same for a text in parts, whose hash is known.
     std::uint32_t intern(std::span<const std::string_view> parts, const TextHash& hash);
     std::optional<std::uint32_t> find(std::span<const std::string_view> parts, const TextHash& hash) const;
-    // Fetches the memory that a look-up of this hash begins with.
-    void prefetch(const TextHash& hash) const {
-#if defined(__GNUC__) || defined(__clang__)
-        if (!slots_.empty()) __builtin_prefetch(&slots_[mix(hash.value) & (slots_.size() - 1)]);
-#else
-        (void)hash;
-#endif
+    // The same for a text that is put together only where it has to be compared: same(other) says whether it is `other`.
+    template <class Same>
+    std::optional<std::uint32_t> find_if(std::uint64_t hash, Same same) const {
+        if (slots_.empty()) return std::nullopt;
+        const std::uint32_t id = slots_[slot_of(tag_of(hash), same)].id;
+        if (id == 0) return std::nullopt;
+        return id - 1;
+    }
+    // Fetch the memory that a look-up of this hash (TextHash::value) begins with, that it needs then, and that it needs
+    // last; each some time after the one before.
+    SPARSECRF_PREFETCHES void prefetch(std::uint64_t hash) const {
+        if (!slots_.empty()) sparsecrf::prefetch(&slots_[tag_of(hash) & (slots_.size() - 1)]);
+    }
+    SPARSECRF_PREFETCHES void prefetch_offset(std::uint64_t hash) const {
+        if (const std::uint32_t id = likely(hash); id != 0) sparsecrf::prefetch(&ptr_[id - 1]);
+    }
+    SPARSECRF_PREFETCHES void prefetch_text(std::uint64_t hash) const {
+        if (const std::uint32_t id = likely(hash); id != 0) sparsecrf::prefetch(bytes_.data() + ptr_[id - 1]);
     }
     std::string_view operator[](std::uint32_t id) const {
         return {bytes_.data() + ptr_[id], static_cast<std::size_t>(ptr_[id + 1] - ptr_[id])};
@@ -40,17 +52,35 @@ class StringTable {
     std::span<const std::int64_t> ptr() const { return ptr_; }
 
    private:
-    // The slot that holds the text, or the free one where it belongs.
-    std::size_t slot_of(std::span<const std::string_view> parts, std::uint64_t hash) const;
+    // A slot is chosen by the lowest bits of the tag, so that the table can grow without a look at the texts.
+    struct Slot {
+        std::uint32_t id = 0;   // of the string, plus 1; 0: free
+        std::uint32_t tag = 0;  // of its hash: all but one in 2^32 of the others are told apart without a look at them
+    };
+    static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(mix(hash) >> 32); }
+    // The slot of the text with this tag for which same(text) holds, or the free one where it belongs.
+    template <class Same>
+    std::size_t slot_of(std::uint32_t tag, Same same) const {
+        const std::size_t last = slots_.size() - 1;
+        std::size_t slot = tag & last;
+        for (; slots_[slot].id != 0; slot = (slot + 1) & last) {
+            if (slots_[slot].tag == tag && same((*this)[slots_[slot].id - 1])) break;
+        }
+        return slot;
+    }
+    // The id, plus 1, of the first string with this tag, which is nearly always the only one; 0: there is none.
+    std::uint32_t likely(std::uint64_t hash) const {
+        if (slots_.empty()) return 0;
+        return slots_[slot_of(tag_of(hash), [](std::string_view) { return true; })].id;
+    }
     void grow();
 
     std::vector<char> bytes_;
     std::vector<std::int64_t> ptr_{0};  // [strings + 1] offsets into bytes_
-    struct Slot {
-        std::uint32_t id = 0;    // of the string, plus 1; 0: free
-        std::uint32_t high = 0;  // upper half of its hash, so that most others are told apart without a look at them
-    };
-    std::vector<Slot> slots_;  // open addressing; a power of two, at most half of it taken
+    std::vector<Slot> slots_;           // open addressing; a power of two, at most half of it taken
 };
+
+// Whether the parts, one after the other, are `text`.
+bool equals(std::string_view text, std::span<const std::string_view> parts);
 
 }  // namespace sparsecrf

@@ -113,7 +113,7 @@ Labeller::Batch Labeller::read(std::string_view piece, const std::string& source
             const std::string where = reader.where(rows.first_line);
             const bool labelled = check(rows, options, where);
             encoder.check_word_column(rows.n_columns - (labelled ? 1 : 0), where);
-            encoder.add(rows, *lines_, labelled);
+            encoder.add(rows, lines_, labelled);
             batch.first_line.push_back(rows.first_line);
             batch.lines.insert(batch.lines.end(), rows.lines.begin(), rows.lines.end());
         }

@@ -45,22 +45,22 @@ Corpus SequenceEncoder::build(std::int64_t n_labels) {
     return made;
 }
 
-void SequenceEncoder::expand(const Template& lines, const Rows& rows, std::int64_t t) {
-    made_.resize(static_cast<std::size_t>(lines.size()));
-    // All hashes before the first look-up: the memory that look-ups need is on its way when they come.
-    for (std::int64_t k = 0; k < lines.size(); ++k) {
-        lines.expand(k, rows, values_, t, made_[k]);
-        attributes_.prefetch(made_[k].hash);
-    }
-    for (std::int64_t k = 0; k < lines.size(); ++k) {
-        const Template::Kind kind = lines.kind(k);
-        const bool labels = kind == Template::Kind::unigram || kind == Template::Kind::both;
-        if (!labels && !pairs_) continue;
-        const std::int64_t id = attributes_.id(made_[k].parts, made_[k].hash);
-        if (id == Names::kUnknown) continue;
-        const Attribute attribute{static_cast<std::uint32_t>(id), 1.0};
-        if (labels) unigram_.push_back(attribute);
-        if (kind != Template::Kind::unigram && pairs_) bigram_.push_back(attribute);
+void SequenceEncoder::add_rows(const Batch& batch) {
+    const Label* label = batch.labels.data();
+    std::size_t first = 0;
+    while (first < batch.sequences.size()) {
+        const std::span<const Rows> some = lists_.first_of(batch.sequences.subspan(first), attributes_);
+        lists_.find(batch.lines, some, attributes_, options_.start);
+        for (std::size_t i = 0; i < some.size(); ++i, ++first) {
+            const Rows& rows = some[i];
+            if (wants_words()) read_words(rows, rows.n_columns - batch.n_beside);
+            add_positions(batch.weights.empty() ? 1.0 : batch.weights[first], rows.length, [&] {
+                lists_.each_position(i, [&](const PlainList& unigram, const PlainList& bigram) {
+                    builder_.add_position(unigram, bigram, label->y, label->weight);
+                    ++label;
+                });
+            });
+        }
     }
 }
 

@@ -9,36 +9,15 @@
 #include <vector>
 
 #include "core/corpus/corpus.hpp"
-#include "core/corpus/string_table.hpp"
+#include "core/text/attribute_lists.hpp"
 #include "core/text/columns.hpp"
+#include "core/text/names.hpp"
 #include "core/text/template.hpp"
 #include "core/text/word_vectors.hpp"
 
 namespace sparsecrf {
 
-// Looks names up, or gives new ones an id.
-class Names {
-   public:
-    Names(std::shared_ptr<const StringTable> table) : table_(std::move(table)) {}
-    Names(std::shared_ptr<StringTable> table, bool grow) : table_(table), growing_(grow ? table : nullptr) {}
-
-    static constexpr std::int64_t kUnknown = -1;
-    std::int64_t id(std::span<const std::string_view> parts, const TextHash& hash) const {
-        if (growing_) return growing_->intern(parts, hash);
-        const auto found = table_->find(parts, hash);
-        return found ? static_cast<std::int64_t>(*found) : kUnknown;
-    }
-    std::int64_t id(std::string_view name) const { return id({&name, 1}, TextHash(name)); }
-    void prefetch(const TextHash& hash) const { table_->prefetch(hash); }
-    std::int64_t size() const { return table_->size(); }
-    const StringTable& table() const { return *table_; }
-
-   private:
-    std::shared_ptr<const StringTable> table_;
-    std::shared_ptr<StringTable> growing_;  // null: look up only
-};
-
-// Adds sequences to a corpus, position by position.
+// Adds sequences to a corpus: rows of columns, which a template makes attributes of, or attributes one by one.
 class SequenceEncoder {
    public:
     struct Options {
@@ -46,6 +25,7 @@ class SequenceEncoder {
         bool share = true;        // as for CorpusBuilder
         bool skip_empty = false;  // a sequence without positions is left out instead of being an error
         WordRows words = {};      // of every position, if its word has a vector
+        int threads = 1;          // that work on rows; 0: as many as there are cores
     };
     // What is known of a position beside its attributes.
     struct Label {
@@ -54,32 +34,55 @@ class SequenceEncoder {
     };
 
     SequenceEncoder(Names attributes, const Options& options)
-        : attributes_(std::move(attributes)), options_(options), builder_(options.share) {}
+        : attributes_(std::move(attributes)), options_(options), builder_(options.share), lists_(options.threads) {}
 
     // From now on this attribute conditions label pairs at every position, once and with value 1. Empty: none does.
     void set_bias(std::string_view name) { bias_ = name.empty() ? Names::kUnknown : attributes_.id(name); }
 
-    // Adds a sequence: fill(t) adds the attributes of position t by `add` or `expand` and returns its Label. An error
-    // leaves no trace of the sequence.
+    // Rows of columns, which have passed the checks of the template.
+    struct Batch {
+        std::shared_ptr<const Template> lines;
+        std::span<const Rows> sequences;
+        std::span<const Label> labels;         // [positions of all]
+        std::span<const double> weights = {};  // [sequences], or empty: all 1
+        std::int64_t n_beside = 0;             // columns at the end of each row that are no observations
+    };
+    void add_rows(const Batch& batch);
+    // How many positions are best added at a time; more than one thread needs many.
+    std::int64_t batch_tokens() const { return lists_.batch_tokens(); }
+    // The attributes of a sequence of rows without a corpus: use(unigram, bigram) gets those of each position and may
+    // change the lists. Returns false as soon as `use` does.
+    template <class Use>
+    bool each_position(const std::shared_ptr<const Template>& lines, const Rows& rows, Use use) {
+        lists_.find(lines, {&rows, 1}, attributes_, options_.start);
+        const auto fill = [](const PlainList& from, std::vector<Attribute>& list) {
+            list.clear();
+            for (const std::uint32_t id : from.ids) list.push_back({id, 1.0});
+        };
+        bool done = true;
+        lists_.each_position(0, [&](const PlainList& unigram, const PlainList& bigram) {
+            if (!done) return;
+            fill(unigram, unigram_);
+            fill(bigram, bigram_);
+            done = use(unigram_, bigram_);
+        });
+        return done;
+    }
+
+    // Adds a sequence: fill(t) adds the attributes of position t by `add` and returns its Label. An error leaves no
+    // trace of the sequence.
     template <class Fill>
     void add_sequence(double weight, std::int64_t length, Fill fill) {
         unigram_.clear();
         bigram_.clear();
-        builder_.begin_sequence(weight);
-        try {
-            check_words(length);
+        add_positions(weight, length, [&] {
             for (std::int64_t t = 0; t < length; ++t) {
                 pairs_ = t > 0 || options_.start;
                 if (pairs_ && bias_ != Names::kUnknown) bigram_.push_back({static_cast<std::uint32_t>(bias_), 1.0});
                 const Label label = fill(t);
                 builder_.add_position(unigram_, bigram_, label.y, label.weight);
             }
-            length == 0 && options_.skip_empty ? builder_.skip_sequence() : builder_.end_sequence();
-            words_.insert(words_.end(), words_here_.begin(), words_here_.end());
-        } catch (...) {
-            builder_.abandon_sequence();
-            throw;
-        }
+        });
     }
     // The same without a corpus: use(unigram, bigram) gets the attributes of each position and may change the lists.
     // Returns false as soon as `use` does.
@@ -101,13 +104,7 @@ class SequenceEncoder {
         unigram_.push_back({id, value});
         if (pairs_ && conditions_pairs && id != bias_) bigram_.push_back({id, value});
     }
-    // Before `expand` for the positions of a sequence: what the template makes of its cells one by one, and its words.
-    // n_observed: columns without the label.
-    void read(const Template& lines, const Rows& rows, std::int64_t n_observed) {
-        values_.compute(lines.functions(), rows);
-        if (options_.words.asked_for()) read_words(rows, n_observed);
-    }
-    // The same for words that are no cells.
+    // Before a sequence is added: its words, if they have vectors.
     void begin_words() { words_here_.clear(); }
     void add_word(std::string_view word) { words_here_.push_back(options_.words.of(word, TextHash(word))); }
     bool wants_words() const { return options_.words.asked_for(); }
@@ -116,9 +113,6 @@ class SequenceEncoder {
     // Throws if words have vectors and so many columns, without the label, do not have them. `where` begins the
     // message.
     void check_word_column(std::int64_t n_observed, const std::string& where) const;
-    // The attributes of position t that the template makes and that have an id.
-    void expand(const Template& lines, const Rows& rows, std::int64_t t);
-
     const Names& attributes() const { return attributes_; }
     CorpusBuilder& builder() { return builder_; }
     const CorpusBuilder& builder() const { return builder_; }
@@ -126,6 +120,20 @@ class SequenceEncoder {
     Corpus build(std::int64_t n_labels);
 
    private:
+    // A sequence of the corpus; add() adds its positions. An error leaves no trace of it.
+    template <class Add>
+    void add_positions(double weight, std::int64_t length, Add add) {
+        builder_.begin_sequence(weight);
+        try {
+            check_words(length);
+            add();
+            length == 0 && options_.skip_empty ? builder_.skip_sequence() : builder_.end_sequence();
+            words_.insert(words_.end(), words_here_.begin(), words_here_.end());
+        } catch (...) {
+            builder_.abandon_sequence();
+            throw;
+        }
+    }
     void read_words(const Rows& rows, std::int64_t n_observed);
     void check_words(std::int64_t length) const;
 
@@ -133,11 +141,10 @@ class SequenceEncoder {
     Options options_;
     std::int64_t bias_ = Names::kUnknown;
     CorpusBuilder builder_;
+    AttributeLists lists_;  // of rows
     // The current position.
     bool pairs_ = true;                        // whether its attributes can condition pairs
-    std::vector<Attribute> unigram_, bigram_;  // empty between positions
-    std::vector<Expansion> made_;              // attributes, one a line of the template
-    WordValues values_;                        // of the sequence
+    std::vector<Attribute> unigram_, bigram_;  // its attributes
     std::vector<std::int32_t> words_here_;     // of the sequence, if they are asked for
     std::vector<std::int32_t> words_;          // of all that were added
 };

@@ -14,12 +14,6 @@ constexpr std::string_view kFunctions = "lpsPShcndD";
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
-std::string_view edge(std::int64_t row, std::int64_t length) {
-    if (row < 0 || row >= length) return "outside";
-    if (length == 1) return "only";
-    return row == 0 ? "first" : row == length - 1 ? "last" : "inside";
-}
-
 void check_distinct(const Template::Resources& resources) {
     for (std::size_t k = 0; k < resources.size(); ++k) {
         for (std::size_t j = 0; j < k; ++j) {
@@ -155,10 +149,10 @@ struct Template::Parser {
         take('[', "'['");
         skip_blanks();
         if (at < line.size() && line[at] == '@') {
-            item.absolute = true;
+            item.row.absolute = true;
             ++at;
         }
-        item.row = integer(true, "a row, a whole number");
+        item.row.offset = integer(true, "a row, a whole number");
         if (item.macro == 'e') {
             take(']', "']'");
             return item;
@@ -168,6 +162,8 @@ struct Template::Parser {
         if (item.macro == 't' || item.macro == 'm') item.index = regex();
         if (is_function) item.index = function(letter, item.column);
         take(']', "']'");
+        const auto place = std::lower_bound(out.columns_.begin(), out.columns_.end(), item.column);
+        if (place == out.columns_.end() || *place != item.column) out.columns_.insert(place, item.column);
         if (item.column >= out.n_columns_) {
             out.n_columns_ = item.column + 1;
             out.widest_ = message(source, ", line ", number, ": ", line.substr(start, at - start));
@@ -198,7 +194,7 @@ struct Template::Parser {
                 made.items.push_back(macro());
             } else {
                 const std::size_t end = std::min(line.find('%', at), line.size());
-                made.items.push_back({0, false, false, 0, 0, std::string(line.substr(at, end - at)), {}, -1});
+                made.items.push_back({0, false, {}, 0, std::string(line.substr(at, end - at)), {}, -1});
                 at = end;
             }
         }
@@ -212,6 +208,10 @@ Template::Template(std::string text, Dialect dialect, const std::string& source,
     : text_(std::move(text)), dialect_(dialect), bytes_(bytes), resources_(std::move(resources)) {
     check_text(text_, source, 1);
     check_distinct(resources_);
+    for (std::size_t k = 0; k < near_.size(); ++k) {
+        near_[k] = boundary(k < kNear, static_cast<std::int64_t>(k) % kNear + 1);
+        near_hashes_[k] = TextHash(near_[k]);
+    }
     std::string_view rest = without_mark(text_);
     for (std::int64_t number = 1; !rest.empty(); ++number) {
         std::string_view line = take_line(rest);
@@ -244,57 +244,6 @@ void Template::check_is_text(const Rows& rows, const std::string& where) const {
     const std::string_view what = regexes_.empty() ? "macros" : "regular expressions";
     throw InputError(message(where, ": expected text in UTF-8, because ", what,
                              " of the template read characters, found other bytes"));
-}
-
-std::string Template::boundary(std::int64_t row, std::int64_t length) const {
-    const bool before = row < 0;
-    const std::int64_t distance = before ? -row : row - length + 1;
-    if (dialect_ == Dialect::wapiti) {
-        return std::string(before ? "_x-" : "_x+") + (distance <= 4 ? static_cast<char>('0' + distance) : '#');
-    }
-    return (before ? "_B-" : "_B+") + std::to_string(distance);
-}
-
-void Template::expand(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t,
-                      Expansion& out) const {
-    out.clear();
-    bool cut = !rows.is_text;  // whether a part may begin or end within a character
-    for (const Item& item : lines_[line].items) {
-        if (item.macro == 0) {
-            out.add(item.literal, item.hash);
-            continue;
-        }
-        const std::int64_t row = item.row + (!item.absolute ? t : item.row < 0 ? rows.length : -1);
-        const bool inside = row >= 0 && row < rows.length;
-        if (inside && item.macro == 'x' && !item.lower) {
-            const std::int64_t cell = row * rows.n_columns + item.column;
-            out.add(rows.cells[cell], rows.hashes[cell]);
-            continue;
-        }
-        if (inside && item.macro == 'f') {
-            out.add(values.text(row, item.index), values.hash(row, item.index));
-            continue;
-        }
-        if (item.macro == 'e') {
-            const std::string_view where = edge(row, rows.length);
-            out.add(where, TextHash(where));
-            continue;
-        }
-        std::string& made =
-            out.made.emplace_back(inside ? std::string(rows.cell(row, item.column)) : boundary(row, rows.length));
-        if (item.macro == 't' || item.macro == 'm') {
-            const Regex::Match match = regexes_[item.index].search(made);
-            made = item.macro == 'm' ? made.substr(match.begin, match.length) : match.found ? "true" : "false";
-        }
-        if (item.lower) std::transform(made.begin(), made.end(), made.begin(), lower);
-        out.add(made, TextHash(made));
-        cut = cut || (bytes_ && item.macro == 'm' && utf8_error(made) != std::string_view::npos);
-    }
-    if (!cut) return;
-    std::string whole = escaped(out.parts);
-    out.clear();
-    const std::string& made = out.made.emplace_back(std::move(whole));
-    out.add(made, TextHash(made));
 }
 
 }  // namespace sparsecrf

@@ -20,8 +20,10 @@
 // text: the bytes of an attribute that are not part of well-formed UTF-8 are written as \xd0.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +41,7 @@ enum class Dialect { crfpp, wapiti };
 
 // An attribute in parts, with the hash of the whole.
 struct Expansion {
-    std::vector<std::string_view> parts;  // views into the template, the rows, or `made`
+    std::vector<std::string_view> parts;  // views into the template, the rows, their values, or `made`
     TextHash hash;
     std::deque<std::string> made;  // parts that stand nowhere else; a deque, so that they stay where they are
 
@@ -48,9 +50,9 @@ struct Expansion {
         hash = {};
         if (!made.empty()) made.clear();
     }
-    void add(std::string_view part, const TextHash& its_hash) {
-        parts.push_back(part);
-        hash += its_hash;
+    void add(const HashedText& part) {
+        parts.push_back(part.text);
+        hash += part.hash;
     }
 };
 
@@ -82,30 +84,69 @@ class Template {
     // Throws if rows are not text and a macro would have to read them as text; `where` as above.
     void check_is_text(const Rows& rows, const std::string& where) const;
 
-    // The functions of words that macros need: their values at every row come before `expand`.
-    const std::vector<WordFunction>& functions() const { return functions_; }
+    // What macros make of the words of sequences: `read` comes before `expand` and `hash`.
+    WordValues values() const { return {functions_, columns_}; }
+    // The columns that macros read, ascending.
+    const std::vector<std::int64_t>& columns() const { return columns_; }
 
-    // The attribute of a line at position t of a sequence; `values`: of functions() at its rows.
-    void expand(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t, Expansion& out) const;
-
-   private:
+    // The row of a macro.
+    struct Row {
+        std::int64_t offset = 0;
+        bool absolute = false;  // from an end of the sequence, not from the position
+        bool operator==(const Row&) const = default;
+        // Of position t: a row of the sequence, or one before or after them.
+        std::int64_t at(std::int64_t t, std::int64_t length) const {
+            return offset + (!absolute ? t : offset < 0 ? length : -1);
+        }
+    };
+    // A macro, or the text between two of them.
     struct Item {
-        char macro = 0;         // 'x', 't', 'm', 'e', 'f': a function of words, or 0: literal text
-        bool lower = false;     // x, t, m: in lower case
-        bool absolute = false;  // row counts from an end of the sequence
-        std::int64_t row = 0, column = 0;
+        char macro = 0;      // 'x', 't', 'm', 'e', 'f': a function of words, or 0: literal text
+        bool lower = false;  // x, t, m: in lower case
+        Row row;
+        std::int64_t column = 0;
         std::string literal;      // macro 0
         TextHash hash;            // of it
         std::int64_t index = -1;  // t, m: in regexes_; f: in functions_
     };
+    // Of a line, the first of them text.
+    const std::vector<Item>& items(std::int64_t line) const { return lines_[line].items; }
+    // Whether an item stands for text that exists: the template's own, a cell, or the value of a function.
+    static bool is_known(const Item& item) { return item.macro != 't' && item.macro != 'm' && !item.lower; }
+    // What stands for such an item whose row is `row`; none where that is a boundary cell far from the ends.
+    static constexpr std::int64_t kNear = 4;
+    std::optional<HashedText> known(const Item& item, const Rows& rows, const WordValues& values,
+                                    std::int64_t row) const;
+
+    // The cell on which alone the attribute of a line depends, if it has macros and all of them read the same one.
+    struct Cell {
+        Row row;
+        std::size_t column;  // in columns()
+        bool operator==(const Cell&) const = default;
+    };
+    std::optional<Cell> only_cell(std::int64_t line) const;
+
+    // The attribute of a line at position t of a sequence.
+    void expand(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t, Expansion& out) const;
+    // Its hash, and whether it is `text`, unless that needs text that does not exist: then there is no answer.
+    std::optional<std::uint64_t> hash(std::int64_t line, const Rows& rows, const WordValues& values,
+                                      std::int64_t t) const;
+    std::optional<bool> is(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t,
+                           std::string_view text) const;
+
+   private:
     struct Line {
         Kind kind;
         std::vector<Item> items;
     };
     struct Parser;
 
-    // The cell that does not exist at `row`, before or after the rows.
-    std::string boundary(std::int64_t row, std::int64_t length) const;
+    // Calls f(part) for the parts of a line at position t, as long as it returns true. False: there is one that does not
+    // exist.
+    template <class F>
+    bool each_known(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t, F f) const;
+    // The cell that does not exist `distance` rows before or after the others.
+    std::string boundary(bool before, std::int64_t distance) const;
 
     std::string text_;
     Dialect dialect_;
@@ -114,6 +155,9 @@ class Template {
     std::vector<Line> lines_;
     std::vector<Regex> regexes_;
     std::vector<WordFunction> functions_;
+    std::vector<std::int64_t> columns_;
+    std::array<std::string, 2 * kNear> near_;      // boundary cells at distances 1 to kNear, before and then after
+    std::array<TextHash, 2 * kNear> near_hashes_;  // of them
     std::int64_t n_columns_ = 0;
     std::string widest_;  // "TEMPLATE, line 3: %x[0,2]", the macro that needs the most columns
 };

@@ -1,5 +1,8 @@
 #include "core/text/text_encoder.hpp"
 
+#include <exception>
+#include <utility>
+
 namespace sparsecrf {
 
 std::int32_t TextEncoder::label(std::string_view name) const {
@@ -8,15 +11,56 @@ std::int32_t TextEncoder::label(std::string_view name) const {
 }
 static_assert(Names::kUnknown == kMissing);
 
-void TextEncoder::add(const Rows& rows, const Template& lines, bool labelled) {
-    sequences_.set_bias({});
-    sequences_.read(lines, rows, rows.n_columns - (labelled ? 1 : 0));
-    sequences_.add_sequence(1.0, rows.length, [&](std::int64_t t) -> SequenceEncoder::Label {
-        sequences_.expand(lines, rows, t);
-        if (!labelled) return {};
+void TextEncoder::read_labels(const Rows& rows) {
+    for (std::int64_t t = 0; t < rows.length; ++t) {
         const std::string_view name = rows.cell(t, rows.n_columns - 1);
-        return {rows.is_text ? label(name) : label(escaped({&name, 1}))};
-    });
+        labels_of_.push_back({rows.is_text ? label(name) : label(escaped({&name, 1}))});
+    }
+}
+
+void TextEncoder::add_batch(const std::shared_ptr<const Template>& lines, std::span<const Rows> batch, bool labelled) {
+    sequences_.set_bias({});
+    const std::vector<SequenceEncoder::Label> labels = std::exchange(labels_of_, {});
+    sequences_.add_rows({lines, batch, labels, {}, labelled ? 1 : 0});
+}
+
+void TextEncoder::add(const Rows& rows, const std::shared_ptr<const Template>& lines, bool labelled) {
+    labels_of_.clear();
+    if (labelled) {
+        read_labels(rows);
+    } else {
+        labels_of_.resize(static_cast<std::size_t>(rows.length));
+    }
+    add_batch(lines, {&rows, 1}, labelled);
+}
+
+void TextEncoder::add(ColumnReader& reader, const std::shared_ptr<const Template>& lines) {
+    labels_of_.clear();
+    std::exception_ptr error;
+    for (bool more = true; more;) {
+        std::size_t n = 0;
+        std::int64_t tokens = 0;
+        try {
+            while (tokens < sequences_.batch_tokens()) {
+                if (n == batch_.size()) batch_.emplace_back();
+                Rows& rows = batch_[n];
+                more = reader.next(rows);
+                if (!more) break;
+                const std::string where = reader.where(rows.first_line);
+                lines->check_is_text(rows, where);
+                lines->check_columns(rows.n_columns - 1, where);
+                check_word_column(rows.n_columns - 1, where);
+                read_labels(rows);
+                tokens += rows.length;
+                ++n;
+            }
+        } catch (...) {
+            error = std::current_exception();
+            more = false;
+        }
+        add_batch(lines, std::span(batch_).first(n), true);
+    }
+    if (error) std::rethrow_exception(error);
 }
 
 void TextEncoder::add(const Items& items, std::string_view bias, const FeatureSet* features) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/corpus/corpus.hpp"
 #include "core/corpus/features.hpp"
@@ -19,15 +22,20 @@ class TextEncoder {
     // Unknown attributes are left out, unknown labels are missing, unless the names grow.
     // start: whether bigram attributes of the first position condition the pair (start, label).
     // missing: the text of a label that is not known; empty: there is none. share: as for CorpusBuilder.
-    // words: of positions, whose vectors are dense columns.
+    // words: of positions, whose vectors are dense columns. threads: that work on columns, 0: as many as there are
+    // cores.
     TextEncoder(Names attributes, Names labels, bool start, std::string missing = {}, bool share = true,
-                WordRows words = {})
-        : sequences_(std::move(attributes), {.start = start, .share = share, .words = std::move(words)}),
+                WordRows words = {}, int threads = 1)
+        : sequences_(std::move(attributes),
+                     {.start = start, .share = share, .words = std::move(words), .threads = threads}),
           labels_(std::move(labels)),
           missing_(std::move(missing)) {}
 
-    // labelled: the last column is the label.
-    void add(const Rows& rows, const Template& lines, bool labelled);
+    // Adds all sequences of the reader's piece; the last column is the label. An error is that of the first sequence
+    // that is wrong; those before it have been added.
+    void add(ColumnReader& reader, const std::shared_ptr<const Template>& lines);
+    // Adds one, which has passed the checks of the template. labelled: the last column is the label.
+    void add(const Rows& rows, const std::shared_ptr<const Template>& lines, bool labelled);
     // Attributes of items condition labels; `bias`, if not empty, conditions label pairs at every position. `features`:
     // those of a model, whose attributes condition pairs if they have such a feature; null: none of them does.
     void add(const Items& items, std::string_view bias, const FeatureSet* features = nullptr);
@@ -45,10 +53,14 @@ class TextEncoder {
 
    private:
     std::int32_t label(std::string_view name) const;
+    void read_labels(const Rows& rows);
+    void add_batch(const std::shared_ptr<const Template>& lines, std::span<const Rows> batch, bool labelled);
 
     SequenceEncoder sequences_;
     Names labels_;
     std::string missing_;
+    std::vector<Rows> batch_;                        // sequences that are yet to be added; it keeps its memory
+    std::vector<SequenceEncoder::Label> labels_of_;  // of their positions
 };
 
 }  // namespace sparsecrf

@@ -1,6 +1,7 @@
 #include "core/text/token_encoder.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/base/error.hpp"
@@ -21,7 +22,8 @@ TokenEncoder::TokenEncoder(std::shared_ptr<StringTable> attributes, std::shared_
       sequences_(Names(attribute_table_, options_.grow), {.start = options_.start,
                                                           .share = !options_.pairs.of_model(),
                                                           .skip_empty = options_.skip_empty,
-                                                          .words = options_.words}) {
+                                                          .words = options_.words,
+                                                          .threads = options_.threads}) {
     if (!options_.lines) sequences_.set_bias(options_.bias);
 }
 
@@ -44,33 +46,18 @@ std::optional<std::int32_t> TokenEncoder::label(std::string_view name) const {
     return std::nullopt;
 }
 
-template <class On>
-bool TokenEncoder::each_pending(On on) {
-    std::size_t first = 0;
-    for (const Pending& sequence : pending_) {
-        const Rows rows = options_.lines ? rows_of(first, sequence.end) : Rows();
-        if (options_.lines) {
-            sequences_.read(*options_.lines, rows, rows.n_columns);
-        } else if (sequences_.wants_words()) {
-            read_words(first, sequence.end);
-        }
-        const auto fill = [&](std::int64_t t) {
-            const std::size_t position = first + static_cast<std::size_t>(t);
-            options_.lines ? sequences_.expand(*options_.lines, rows, t) : look_up(position);
-            return labels_of_[position];
-        };
-        if (!on(sequence, static_cast<std::int64_t>(sequence.end - first), fill)) return false;
-        first = sequence.end;
-    }
-    return true;
+bool TokenEncoder::last_is_plain() const {
+    const std::size_t first = first_of(pending_.size() - 1);
+    const auto is_weight = [](double weight) { return weight >= 0.0 && std::isfinite(weight); };
+    return !sequences_.wants_words() && is_weight(pending_.back().weight) &&
+           (first < labels_of_.size() || options_.skip_empty) &&
+           std::all_of(labels_of_.begin() + static_cast<std::ptrdiff_t>(first), labels_of_.end(),
+                       [&](const SequenceEncoder::Label& label) { return is_weight(label.weight); });
 }
 
 void TokenEncoder::encode() {
     try {
-        each_pending([&](const Pending& sequence, std::int64_t length, const auto& fill) {
-            sequences_.add_sequence(sequence.weight, length, fill);
-            return true;
-        });
+        options_.lines ? encode_rows() : encode_attributes();
     } catch (...) {
         pending_.clear();
         throw;
@@ -78,22 +65,50 @@ void TokenEncoder::encode() {
     pending_.clear();
 }
 
+void TokenEncoder::encode_rows() {
+    read_rows();
+    std::vector<double> weights;
+    for (const Pending& sequence : pending_) weights.push_back(sequence.weight);
+    const std::size_t n_positions = first_of(pending_.size());
+    sequences_.add_rows({options_.lines, std::span(rows_).first(pending_.size()),
+                         std::span(labels_of_).first(n_positions), weights, 0});
+}
+
+void TokenEncoder::encode_attributes() {
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+        const std::size_t first = first_of(i), end = pending_[i].end;
+        if (sequences_.wants_words()) read_words(first, end);
+        sequences_.add_sequence(pending_[i].weight, static_cast<std::int64_t>(end - first), [&](std::int64_t t) {
+            look_up(first + static_cast<std::size_t>(t));
+            return labels_of_[first + static_cast<std::size_t>(t)];
+        });
+    }
+}
+
 bool TokenEncoder::label(OneByOne& decoder, std::vector<std::int32_t>& labels) {
     if (sequences_.builder().n_seen() > 0 || sequences_.wants_words()) return false;
+    if (options_.lines) read_rows();
     const std::size_t before = labels.size();
-    const bool done = each_pending([&](const Pending&, std::int64_t length, const auto& fill) {
-        if (length == 0) return false;  // an error that names its place
-        decoder.begin();
-        if (!sequences_.each_position(length, fill, [&](auto& u, auto& b) { return decoder.add(u, b); })) return false;
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+        // An empty one is an error that names its place.
+        if (pending_[i].end == first_of(i) || !label(i, decoder)) {
+            labels.resize(before);
+            return false;
+        }
         decoder.best(labels);
-        return true;
-    });
-    if (done) {
-        pending_.clear();
-    } else {
-        labels.resize(before);
     }
-    return done;
+    pending_.clear();
+    return true;
+}
+
+// Gives the decoder the attributes of a sequence, as long as it takes them.
+bool TokenEncoder::label(std::size_t sequence, OneByOne& decoder) {
+    decoder.begin();
+    const auto use = [&](auto& unigram, auto& bigram) { return decoder.add(unigram, bigram); };
+    if (options_.lines) return sequences_.each_position(options_.lines, rows_[sequence], use);
+    const std::size_t first = first_of(sequence);
+    const auto fill = [&](std::int64_t t) { look_up(first + static_cast<std::size_t>(t)); };
+    return sequences_.each_position(static_cast<std::int64_t>(pending_[sequence].end - first), fill, use);
 }
 
 // Tokens of one attribute are words.
@@ -130,7 +145,7 @@ void TokenEncoder::look_up(std::size_t position) {
     hashes_.clear();
     for (std::size_t k = first; k < end; ++k) {
         hashes_.emplace_back(tokens_.name(k));
-        names.prefetch(hashes_.back());
+        names.table().prefetch(hashes_.back().value);
     }
     for (std::size_t k = first; k < end; ++k) {
         const std::string_view name = tokens_.name(k);
@@ -139,17 +154,20 @@ void TokenEncoder::look_up(std::size_t position) {
     }
 }
 
-// The cells of positions first to end - 1.
-Rows TokenEncoder::rows_of(std::size_t first, std::size_t end) const {
-    Rows rows;
-    rows.length = static_cast<std::int64_t>(end - first);
-    if (rows.length == 0) return rows;
-    rows.n_columns = static_cast<std::int64_t>(tokens_.ends[first] - tokens_.begin(first));
-    for (std::size_t k = tokens_.begin(first); k < tokens_.ends[end - 1]; ++k) {
-        rows.cells.push_back(tokens_.name(k));
-        rows.hashes.emplace_back(rows.cells.back());
+void TokenEncoder::read_rows() {
+    if (rows_.size() < pending_.size()) rows_.resize(pending_.size());
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+        const std::size_t first = first_of(i), end = pending_[i].end;
+        Rows& rows = rows_[i];
+        rows.clear();
+        rows.length = static_cast<std::int64_t>(end - first);
+        if (rows.length == 0) continue;
+        rows.n_columns = static_cast<std::int64_t>(tokens_.ends[first] - tokens_.begin(first));
+        for (std::size_t k = tokens_.begin(first); k < tokens_.ends[end - 1]; ++k) {
+            rows.cells.push_back(tokens_.name(k));
+            rows.hashes.emplace_back(rows.cells.back());
+        }
     }
-    return rows;
 }
 
 void TokenEncoder::sort_label_ids() {

@@ -89,6 +89,7 @@ class TokenEncoder {
         std::shared_ptr<const Template> lines;  // makes the attributes and says which condition pairs; null: none
         PairRule pairs;                         // without `lines`
         WordRows words = {};                    // of positions, whose vectors are dense columns
+        int threads = 1;                        // that work on rows for `lines`; 0: as many as there are cores
     };
     TokenEncoder(std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels, Options options);
 
@@ -103,8 +104,11 @@ class TokenEncoder {
     std::optional<std::int32_t> label(std::string_view name) const;
 
     // Whether enough positions are pending for encoding to be worth giving the GIL away, which costs more than a short
-    // sentence.
+    // sentence, or worth waking threads.
     bool full() const { return labels_of_.size() >= kMostPending; }
+    // Whether nothing can be wrong with the last sequence that `encode` would find: an error names the sequence that is
+    // being read, so none may be left for later.
+    bool last_is_plain() const;
 
     // ---- Encoding: nothing is read but the tables, and the predicate if there is one.
     void encode();
@@ -128,14 +132,15 @@ class TokenEncoder {
         std::size_t end;  // of its positions among all that are pending
         double weight;
     };
-    // Calls on(sequence, length, fill) for those that are pending, until it returns false; fill(t) adds the attributes
-    // of a position and returns its label.
-    template <class On>
-    bool each_pending(On on);
+    void encode_rows();
+    void encode_attributes();
+    // The rows of all that is pending, for `lines`.
+    void read_rows();
+    bool label(std::size_t sequence, OneByOne& decoder);
     void look_up(std::size_t position);
     void read_words(std::size_t first, std::size_t end);
     void add_known(std::uint32_t id, double value) { sequences_.add(id, value, options_.pairs(id, *attribute_table_)); }
-    Rows rows_of(std::size_t first, std::size_t end) const;
+    std::size_t first_of(std::size_t sequence) const { return sequence == 0 ? 0 : pending_[sequence - 1].end; }
     void sort_label_ids();
 
     std::shared_ptr<StringTable> attribute_table_, label_table_;
@@ -146,6 +151,7 @@ class TokenEncoder {
     TokenText tokens_;                               // not of matrices
     std::vector<SequenceEncoder::Label> labels_of_;  // [positions]
     std::vector<TextHash> hashes_;                   // of the position that is being encoded
+    std::vector<Rows> rows_;                         // [pending] and more, whose memory is kept
 };
 
 }  // namespace sparsecrf

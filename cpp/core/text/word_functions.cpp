@@ -111,45 +111,88 @@ void WordFunction::append(std::string_view cell, const TextHash& hash, std::stri
     }
 }
 
-const LexiconMarks& WordValues::marks_of(const std::vector<WordFunction>& functions, std::size_t f, const Rows& rows) {
-    const auto same = [&](const WordFunction& other) {
-        const WordFunction& wanted = functions[f];
-        return other.resource == wanted.resource && other.lower == wanted.lower && other.column == wanted.column;
-    };
-    const std::size_t first = std::find_if(functions.begin(), functions.end(), same) - functions.begin();
-    if (first == f) functions[f].resource->match(rows, functions[f].column, functions[f].lower, marks_[f]);
-    return marks_[first];
+void WordValues::Values::push() {
+    const std::size_t begin = all.empty() ? 0 : all.back().end;
+    all.push_back({TextHash(std::string_view(bytes).substr(begin)), bytes.size()});
 }
 
-void WordValues::compute(const std::vector<WordFunction>& functions, const Rows& rows) {
-    size_ = static_cast<std::int64_t>(functions.size());
-    bytes_.clear();
-    ends_.clear();
-    texts_.clear();
-    hashes_.clear();
-    marks_.resize(functions.size());
-    std::vector<const LexiconMarks*> marks(functions.size(), nullptr);
-    for (std::size_t f = 0; f < functions.size(); ++f) {
-        if (functions[f].is_lexicon()) marks[f] = &marks_of(functions, f, rows);
-    }
-    for (std::int64_t t = 0; t < rows.length; ++t) {
-        for (std::size_t f = 0; f < functions.size(); ++f) {
-            const WordFunction& function = functions[f];
-            if (marks[f] != nullptr) {
-                function.resource->append_marks(*marks[f], t, function.only, bytes_);
-            } else {
-                const std::int64_t cell = t * rows.n_columns + function.column;
-                function.append(rows.cells[cell], rows.hashes[cell], bytes_);
-            }
-            ends_.push_back(bytes_.size());
+void WordValues::Values::clear() {
+    bytes.clear();
+    all.clear();
+}
+
+WordValues::WordValues(const std::vector<WordFunction>& functions, const std::vector<std::int64_t>& columns)
+    : functions_(functions), marks_(functions.size()) {
+    for (const std::int64_t number : columns) columns_.push_back({number, {}, {}, {}});
+    for (std::size_t f = 0; f < functions_.size(); ++f) {
+        const std::size_t c = std::find(columns.begin(), columns.end(), functions_[f].column) - columns.begin();
+        if (functions_[f].is_lexicon()) {
+            places_.push_back({true, c, n_of_rows_++});
+        } else {
+            places_.push_back({false, c, columns_[c].functions.size()});
+            columns_[c].functions.push_back(f);
         }
     }
-    std::size_t begin = 0;
-    for (const std::size_t end : ends_) {  // only now do the bytes stay where they are
-        texts_.push_back(std::string_view(bytes_).substr(begin, end - begin));
-        hashes_.emplace_back(texts_.back());
-        begin = end;
+}
+
+bool WordValues::read(const Rows& rows) {
+    const auto is_full = [](const Column& column) {
+        return column.words.size() > kMostWords ||
+               column.words.bytes().size() + column.values.bytes.size() > kMostBytes;
+    };
+    const bool full = std::any_of(columns_.begin(), columns_.end(), is_full);
+    if (full) {
+        for (Column& column : columns_) {
+            column.words = {};
+            column.values.clear();
+        }
     }
+    number_words(rows);
+    if (n_of_rows_ > 0) match_lexicons(rows);
+    return full;
+}
+
+void WordValues::number_words(const Rows& rows) {
+    here_.resize(static_cast<std::size_t>(rows.length) * columns_.size());
+    std::uint32_t* here = here_.data();
+    for (std::int64_t t = 0; t < rows.length; ++t) {
+        for (Column& column : columns_) {
+            const std::int64_t cell = t * rows.n_columns + column.number;
+            const std::string_view text = rows.cells[cell];
+            const std::uint32_t before = column.words.size();
+            *here = column.words.intern({&text, 1}, rows.hashes[cell]);
+            if (*here++ < before) continue;
+            for (const std::size_t f : column.functions) {
+                functions_[f].append(text, rows.hashes[cell], column.values.bytes);
+                column.values.push();
+            }
+        }
+    }
+}
+
+void WordValues::match_lexicons(const Rows& rows) {
+    of_rows_.clear();
+    std::vector<const LexiconMarks*> marks(functions_.size(), nullptr);
+    for (std::size_t f = 0; f < functions_.size(); ++f) {
+        if (places_[f].of_rows) marks[f] = &marks_of(f, rows);
+    }
+    for (std::int64_t t = 0; t < rows.length; ++t) {
+        for (std::size_t f = 0; f < functions_.size(); ++f) {
+            if (marks[f] == nullptr) continue;
+            functions_[f].resource->append_marks(*marks[f], t, functions_[f].only, of_rows_.bytes);
+            of_rows_.push();
+        }
+    }
+}
+
+const LexiconMarks& WordValues::marks_of(std::size_t f, const Rows& rows) {
+    const auto same = [&](const WordFunction& other) {
+        const WordFunction& wanted = functions_[f];
+        return other.resource == wanted.resource && other.lower == wanted.lower && other.column == wanted.column;
+    };
+    const std::size_t first = std::find_if(functions_.begin(), functions_.end(), same) - functions_.begin();
+    if (first == f) functions_[f].resource->match(rows, functions_[f].column, functions_[f].lower, marks_[f]);
+    return marks_[first];
 }
 
 }  // namespace sparsecrf

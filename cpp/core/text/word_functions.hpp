@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/text_hash.hpp"
+#include "core/corpus/string_table.hpp"
 #include "core/text/columns.hpp"
 #include "core/text/resource.hpp"
 
@@ -35,24 +36,78 @@ struct WordFunction {
 // Appends a text in lower case, code point by code point.
 void append_lower(std::string_view text, std::string& out);
 
-// The values of functions at every row of a sequence, each computed once, however many lines of the template need it.
+// A text that is part of attributes, with its hash.
+struct HashedText {
+    std::string_view text;
+    TextHash hash;
+};
+
+// The values of functions at the rows of a sequence. The same words come again and again: what functions make of a word
+// is computed once and kept, until too many words have been seen.
 class WordValues {
    public:
-    void compute(const std::vector<WordFunction>& functions, const Rows& rows);
+    // columns: those that functions, and whoever asks for numbers of words, read.
+    WordValues(const std::vector<WordFunction>& functions, const std::vector<std::int64_t>& columns);
 
-    std::string_view text(std::int64_t row, std::int64_t function) const { return texts_[row * size_ + function]; }
-    const TextHash& hash(std::int64_t row, std::int64_t function) const { return hashes_[row * size_ + function]; }
+    // Begins a sequence, whose rows must outlive it. True: all words have new numbers.
+    bool read(const Rows& rows);
+
+    // The number of a row's word, from 0, in column columns[c].
+    std::uint32_t word(std::int64_t row, std::size_t c) const { return here_[row * columns_.size() + c]; }
+    // How many words of column columns[c] have a number.
+    std::uint32_t n_words(std::size_t c) const { return columns_[c].words.size(); }
+    HashedText at(std::int64_t row, std::int64_t function) const {
+        const Place& place = places_[function];
+        if (place.of_rows) return of_rows_.at(row * n_of_rows_ + place.index);
+        const Column& column = columns_[place.column];
+        return column.values.at(std::size_t{word(row, place.column)} * column.functions.size() + place.index);
+    }
 
    private:
-    // The marks of a lexicon that a function needs; macros of the same lexicon and column share them.
-    const LexiconMarks& marks_of(const std::vector<WordFunction>& functions, std::size_t f, const Rows& rows);
+    // Kept of a column from one sequence to the next.
+    static constexpr std::uint32_t kMostWords = 1 << 14;
+    static constexpr std::size_t kMostBytes = 8 << 20;  // of words and values
 
-    std::int64_t size_ = 0;                // F functions
+    struct Values {
+        struct Value {
+            TextHash hash;
+            std::size_t end;  // in `bytes`; it begins where the one before ends
+        };
+        std::string bytes;
+        std::vector<Value> all;
+
+        HashedText at(std::size_t k) const {
+            const std::size_t begin = k == 0 ? 0 : all[k - 1].end;
+            return {std::string_view(bytes).substr(begin, all[k].end - begin), all[k].hash};
+        }
+        // What was appended to `bytes` since the last one is the next value.
+        void push();
+        void clear();
+    };
+    struct Column {
+        std::int64_t number;                 // among the cells of a row
+        std::vector<std::size_t> functions;  // those of its words, in functions_
+        StringTable words;                   // that have been seen
+        Values values;                       // [words, functions]
+    };
+    // Where the values of a function are.
+    struct Place {
+        bool of_rows;        // in of_rows_
+        std::size_t column;  // or in that of columns_
+        std::size_t index;
+    };
+    void number_words(const Rows& rows);
+    void match_lexicons(const Rows& rows);
+    // The marks of a lexicon that a function needs; functions of the same lexicon and column share them.
+    const LexiconMarks& marks_of(std::size_t f, const Rows& rows);
+
+    std::vector<WordFunction> functions_;  // [F]
+    std::vector<Place> places_;            // [F]
+    std::vector<Column> columns_;          // C
+    std::vector<std::uint32_t> here_;      // [T, C] numbers of words
+    std::size_t n_of_rows_ = 0;            // functions of lexicons, whose entries are longer than a word
+    Values of_rows_;                       // [T, n_of_rows_]
     std::vector<LexiconMarks> marks_;      // [F], of those with a lexicon that no function before them has
-    std::string bytes_;                    // of all values
-    std::vector<std::size_t> ends_;        // [T, F] of each value in them
-    std::vector<std::string_view> texts_;  // [T, F]
-    std::vector<TextHash> hashes_;         // [T, F]
 };
 
 }  // namespace sparsecrf

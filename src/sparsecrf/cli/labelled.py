@@ -160,7 +160,9 @@ def _n_observed(inputs: Inputs, format: Format) -> int:
     return max(1, next((columns for columns in found_widths if columns > 0), 0) - 1)
 
 
-def read_labelled(inputs: Inputs, init: Model | None = None, *, min_count: int = 1, quiet: bool) -> Labelled:
+def read_labelled(
+    inputs: Inputs, init: Model | None = None, *, min_count: int = 1, threads: int = 1, quiet: bool
+) -> Labelled:
     """Read files into memory, as the options and the model `init` say, without attributes that are too rare."""
     from sparsecrf.encoding.encode import encode_files
     from sparsecrf.encoding.rare import without_rare
@@ -182,13 +184,14 @@ def read_labelled(inputs: Inputs, init: Model | None = None, *, min_count: int =
             ragged=inputs.ragged,
             encoding=how.encoding,
             words=words,
+            threads=threads,
             progress=advance,
         )
         corpus = encoded.corpus
         numbers = corpus.words
         if min_count > 1:
             corpus, vocabulary = without_rare(corpus, vocabulary, min_count, columns)
-        dev = _read_dev(inputs, how, vocabulary, encoded.template, encoded.n_columns, advance, words)
+        dev = _read_dev(inputs, how, vocabulary, encoded.template, encoded.n_columns, threads, advance, words)
     if vectors is not None:
         vectors.read(numbers, quiet)
         corpus = vectors.added(corpus, numbers, vocabulary)
@@ -235,9 +238,10 @@ def read_cached(
             ragged=inputs.ragged,
             encoding=how.encoding,
             shard_tokens=SHARD_TOKENS if shard_tokens is None else shard_tokens,
+            threads=threads,
             progress=advance,
         )
-        dev = _read_dev(inputs, how, folder.vocabulary, folder.template, folder.n_columns, advance)
+        dev = _read_dev(inputs, how, folder.vocabulary, folder.template, folder.n_columns, threads, advance)
         shards = folder.in_shards(threads, memory)
     took = time.perf_counter() - began
     return Labelled(
@@ -263,6 +267,7 @@ def _read_dev(
     vocabulary: Vocabulary,
     template: Template | None,
     n_columns: int,
+    threads: int,
     advance: Advance,
     words: Words | None = None,
 ) -> Corpus | None:
@@ -281,6 +286,7 @@ def _read_dev(
         ragged=inputs.ragged,
         encoding=how.encoding,
         words=words,
+        threads=threads,
         progress=advance,
     )
     return encoded.corpus

@@ -104,7 +104,7 @@ def path(
     from sparsecrf.path import score_of
 
     _check(output, inputs, fitting, shown)
-    read = read_labelled(inputs, quiet=shown.quiet)
+    read = read_labelled(inputs, threads=fitting.threads, quiet=shown.quiet)
     labels = [read.vocabulary.labels[k] for k in range(len(read.vocabulary.labels))]
     models = _Models(output, read, score_of(score, labels), fitting.threads)
     began = time.perf_counter()

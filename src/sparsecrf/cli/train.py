@@ -330,7 +330,7 @@ def read(
     from sparsecrf.cli.labelled import read_cached, read_labelled
 
     if run.cache is None:
-        yield read_labelled(inputs, init, min_count=run.min_count, quiet=quiet)
+        yield read_labelled(inputs, init, min_count=run.min_count, threads=threads, quiet=quiet)
     else:
         memory = None if run.cache_memory is None else run.cache_memory << 20
         yield read_cached(inputs, run.cache, run.shard_tokens, memory, init, threads=threads, quiet=quiet)

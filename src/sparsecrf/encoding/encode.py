@@ -36,6 +36,7 @@ class PieceEncoder:
         ragged: bool = False,
         encoding: str = UTF8,
         words: Words | None = None,
+        threads: int = 1,
     ) -> None:
         self.charset = Charset(encoding)
         format.check_columns(ragged, self.charset.is_bytes)
@@ -44,7 +45,7 @@ class PieceEncoder:
             vocabulary,
             Layout(template, n_columns, ragged, self.charset.is_bytes),
         )
-        self._encoder = format.encoder(vocabulary, grow, missing, words)
+        self._encoder = format.encoder(vocabulary, grow, missing, words, threads)
 
     @property
     def n_sequences(self) -> int:
@@ -80,6 +81,7 @@ def encode_files(
     ragged: bool = False,
     encoding: str = UTF8,
     words: Words | None = None,
+    threads: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> Encoded:
     """Encode labelled files. The template is for formats that take one; without one they have a default.
@@ -89,6 +91,7 @@ def encode_files(
     With `ragged`, lines may differ: the columns that the template needs come first, the label last.
     `encoding` is a name that Python knows, or "bytes" for column files of any bytes (files/charset.py).
     `words`: vectors of words that are dense columns, or what numbers the words.
+    `threads` make attributes where a template does (0: all cores); the corpus does not depend on their number.
     `progress` is called with the number of bytes read since its last call.
     """
     encoder = PieceEncoder(
@@ -101,6 +104,7 @@ def encode_files(
         ragged=ragged,
         encoding=encoding,
         words=words,
+        threads=threads,
     )
     for source in sources:
         for piece in format.pieces(source):

@@ -72,6 +72,7 @@ class Vocabulary:
         template: Template | None = None,
         features: FeatureSet | None = None,
         words: Words | None = None,
+        threads: int = 1,
     ) -> Encoder:
         """What takes sequences one at a time, with options as for `encode`. `features` are those of a model: attributes
         that have a weight of label pairs condition them, whatever `bigrams` says."""
@@ -89,6 +90,7 @@ class Vocabulary:
             template=template,
             features=features,
             words=words,
+            threads=threads,
         )
 
     def encode(
@@ -104,6 +106,7 @@ class Vocabulary:
         sort_labels: bool = False,
         skip_empty: bool = False,
         words: Words | None = None,
+        threads: int = 1,
     ) -> Corpus:
         """Encode sequences of tokens in one pass; the Python objects of a sequence are released before the next.
 
@@ -112,9 +115,12 @@ class Vocabulary:
         `template` makes the attributes from rows of columns and says which of them condition label pairs; so do the
         `features` of a model. `sort_labels` gives the labels ids in the order of their names: for the first corpus of a
         vocabulary only. A sequence without tokens is an error, unless `skip_empty` leaves it out. `words`: vectors that
-        are dense columns, of tokens that are text or rows of columns.
+        are dense columns, of tokens that are text or rows of columns. `threads` make the attributes of a template (0:
+        all cores); the corpus does not depend on their number.
         """
-        encoder = self.encoder(grow=grow, skip_empty=skip_empty, template=template, features=features, words=words)
+        encoder = self.encoder(
+            grow=grow, skip_empty=skip_empty, template=template, features=features, words=words, threads=threads
+        )
         columns = Columns(self.attributes, grow)
         extra = {"label sequences": y, "sequence weights": sequence_weight, "token weights": token_weight}
         for tokens, labels, weight, weights in _in_step(X, extra):

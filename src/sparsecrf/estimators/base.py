@@ -93,16 +93,16 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             standardize=self.standardize,
             dense_scale=self.dense_scale,
             vectors=given_vectors(self.vectors),
+            threads=self._threads(),
         )
         return replace(made, frame_columns=names)
 
-    @staticmethod
-    def _encoded_dev(data: LabelledData, dev: tuple[Any, Any], groups: Groups | None) -> Corpus:
+    def _encoded_dev(self, data: LabelledData, dev: tuple[Any, Any], groups: Groups | None) -> Corpus:
         """Other labelled data by the vocabulary of these; a frame, if these were one."""
         if groups is None or not isinstance(dev, (tuple, list)) or len(dev) != 2:
-            return data.encode_other(dev)
+            return data.encode_other(dev, threads=self._threads())
         found = by_groups(dev[0], groups, dev[1], data.frame_columns)
-        return data.encode_other((found.X, found.y), found.lengths)
+        return data.encode_other((found.X, found.y), found.lengths, self._threads())
 
     def _template(self) -> MakesTemplate:
         """That of the parameter, which may be a file or lines; or of the features by name, for so many columns."""

@@ -46,7 +46,7 @@ class Encoding:
         """By id."""
         return [self.vocabulary.labels[k] for k in range(len(self.vocabulary.labels))]
 
-    def encode_other(self, other: tuple[Any, Any], lengths: list[int] | None = None) -> Corpus:
+    def encode_other(self, other: tuple[Any, Any], lengths: list[int] | None = None, threads: int = 1) -> Corpus:
         """Other labelled data (X, y) by the same vocabulary. Labels that it does not have count as wrong."""
         if not isinstance(other, (tuple, list)) or len(other) != 2:
             raise InputError(f"dev: expected a pair (X, y), found {type(other).__name__} of another length")
@@ -60,7 +60,9 @@ class Encoding:
         reader = None if self.dense is None or self.vectors is not None else VectorReader(self.dense.width)
         tokens = tokens if reader is None else reader.attributes(tokens)
         words = None if self.vectors is None else self.vectors.core(self.dense)
-        corpus = self.vocabulary.encode(tokens, labels, template=self.template, skip_empty=True, words=words)
+        corpus = self.vocabulary.encode(
+            tokens, labels, template=self.template, skip_empty=True, words=words, threads=threads
+        )
         if reader is None or self.dense is None:
             return corpus
         return self.dense.added(corpus, reader.matrix(), self.vocabulary.attributes)
@@ -99,6 +101,7 @@ class LabelledData(Encoding):
         standardize: bool = True,
         dense_scale: float = 1.0,
         vectors: WordVectors | None = None,
+        threads: int = 1,
     ) -> LabelledData:
         """Encode in one pass, with ids of labels by name. Sequences without tokens are left out."""
         lengths = None if lengths is None else [int(n) for n in lengths]
@@ -128,6 +131,7 @@ class LabelledData(Encoding):
             sort_labels=True,
             skip_empty=True,
             words=None if vectors is None else (seen, vectors.column),
+            threads=threads,
         )
         if corpus.n_weighted_tokens == 0:
             raise InputError("sample_weight: expected a weight above zero, found all of them to be zero")

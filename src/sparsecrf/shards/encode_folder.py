@@ -54,6 +54,7 @@ def encode_folder(
     encoding: str = UTF8,
     labels: Sequence[str] = (),
     shard_tokens: int = SHARD_TOKENS,
+    threads: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> CorpusFolder:
     """The folder of these labelled files: reused if it was made from the same data, otherwise created again.
@@ -61,7 +62,7 @@ def encode_folder(
     Column files, with a template or, without one, with the columns themselves and the bias as attributes; or files in
     another `format`, which has the name that `--format` takes (crfsuite=True is format="crfsuite"). Whether a folder
     can be used again is decided by a hash of the content of the files (not their names), the template and the options.
-    `labels` are the first of the vocabulary, whether or not the files have them. `ragged` and `encoding`
+    `labels` are the first of the vocabulary, whether or not the files have them. `ragged`, `encoding` and `threads`
     as for `encode_files`.
     A new folder replaces the old one when it is complete. `progress` is called with the number of bytes encoded since
     its last call. If two processes ask for the same folder, one creates it and the other waits.
@@ -84,7 +85,7 @@ def encode_folder(
         if manifest is not None and manifest["recipe"] == recipe.hash([_sha256(source) for source in sources]):
             return CorpusFolder.load(target)
         with _replacing(target) as made:
-            _encode(made, sources, recipe, tell)
+            _encode(made, sources, recipe, threads, tell)
         return CorpusFolder.load(target)
 
 
@@ -141,7 +142,9 @@ def _sha256(source: PathLike) -> str:
     return hashed.digest()
 
 
-def _encode(folder: Path, sources: Sequence[PathLike], recipe: _Recipe, tell: Callable[[int], None]) -> None:
+def _encode(
+    folder: Path, sources: Sequence[PathLike], recipe: _Recipe, threads: int, tell: Callable[[int], None]
+) -> None:
     vocabulary = recipe.format.vocabulary(recipe.start, recipe.labels)
     encoder = PieceEncoder(
         recipe.format,
@@ -151,6 +154,7 @@ def _encode(folder: Path, sources: Sequence[PathLike], recipe: _Recipe, tell: Ca
         missing=recipe.missing,
         ragged=recipe.ragged,
         encoding=recipe.encoding,
+        threads=threads,
     )
     files = ", ".join(map(name_of, sources))
     shards: list[ShardEntry] = []

@@ -98,9 +98,11 @@ class Format(ABC):
         """How many columns the first token has, the label included; 0: the piece has none, or the format."""
         return 0
 
-    def encoder(self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None = None) -> Any:
+    def encoder(
+        self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None = None, threads: int = 1
+    ) -> Any:
         """What `add` gives sequences to; options as for `encode_files`. It has n_sequences, n_tokens and build()."""
-        return TextEncoder(vocabulary.attributes, vocabulary.labels, vocabulary.start, grow, missing, words)
+        return TextEncoder(vocabulary.attributes, vocabulary.labels, vocabulary.start, grow, missing, words, threads)
 
     @abstractmethod
     def add(self, encoder: Any, piece: Piece, source: str, layout: Layout) -> Layout:

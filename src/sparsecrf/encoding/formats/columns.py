@@ -41,7 +41,7 @@ class Columns(Format):
                 )
             template = Template.of_columns(columns - 1)
         n_columns = encoder.add_columns(
-            piece.data, template, True, source, layout.n_columns, piece.line, layout.bytes, layout.ragged
+            piece.data, template, source, layout.n_columns, piece.line, layout.bytes, layout.ragged
         )
         return layout._replace(template=template, n_columns=0 if layout.ragged else n_columns)
 

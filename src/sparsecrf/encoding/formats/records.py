@@ -79,8 +79,10 @@ class Records(Format):
         first = next((record.rows[0] for record in self.records(piece, source, False) if record.rows), None)
         return 0 if first is None else len(first) + 1
 
-    def encoder(self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None = None) -> RecordEncoder:
-        return RecordEncoder(vocabulary, grow, missing, words)
+    def encoder(
+        self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None = None, threads: int = 1
+    ) -> RecordEncoder:
+        return RecordEncoder(vocabulary, grow, missing, words, threads)
 
     def add(self, encoder: RecordEncoder, piece: Piece, source: str, layout: Layout) -> Layout:
         template = self.template_for(layout.template, 1)
@@ -132,14 +134,19 @@ def _known(label: str | None, record: Record, source: str) -> str:
 class RecordEncoder:
     """Adds records to a corpus, as the core's TextEncoder adds text."""
 
-    def __init__(self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None = None) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None = None, threads: int = 1
+    ) -> None:
         self._vocabulary, self._grow, self._missing, self._words = vocabulary, grow, missing, words
+        self._threads = threads
         self._encoder: Encoder | None = None  # made with the template of the first record
         self.n_sequences = self.n_tokens = 0  #: since the last corpus
 
     def add(self, record: Record, template: Template, source: str) -> None:
         if self._encoder is None:
-            self._encoder = self._vocabulary.encoder(grow=self._grow, template=template, words=self._words)
+            self._encoder = self._vocabulary.encoder(
+                grow=self._grow, template=template, words=self._words, threads=self._threads
+            )
         try:
             self.n_tokens += self._encoder.add(record.rows, [self._label(name) for name in record.labels or ()])
         except InputError as error:

@@ -1,0 +1,57 @@
+// Lines of a template whose attributes are put together from several cells or values, each of them laid out once for
+// all lines and positions of a sequence: a hash is then a few products, and no text is copied to be compared.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/text/template.hpp"
+
+namespace sparsecrf {
+
+class ComposedLines {
+   public:
+    explicit ComposedLines(const Template& lines);
+
+    // Whether it knows the line: its macros stand for text that exists, at rows near the position.
+    bool has(std::size_t line) const { return lines_[line].known; }
+    // Begins a sequence, whose rows and values must outlive it.
+    void read(const Template& lines, const Rows& rows, const WordValues& values);
+
+    // The hash of the attribute of a line at position t:  H(a b) = H(a) B^|b| + H(b)
+    std::uint64_t hash(std::size_t line, std::int64_t t) const {
+        const Line& made = lines_[line];
+        const HashedText* const here = at(t);
+        std::uint64_t h = made.first.hash.value;
+        for (const Step& step : made.steps) {
+            const TextHash& part = here[step.part].hash;
+            h = h * part.power + part.value;
+            h = h * step.literal.hash.power + step.literal.hash.value;
+        }
+        return h;
+    }
+    // Whether it is this text.
+    bool is(std::size_t line, std::int64_t t, std::string_view text) const;
+
+   private:
+    static constexpr std::int64_t kNear = Template::kNear;
+    struct Step {
+        std::ptrdiff_t part;  // of the position's own parts
+        HashedText literal;   // behind it, perhaps empty
+    };
+    struct Line {
+        bool known = false;
+        HashedText first;  // literal
+        std::vector<Step> steps;
+    };
+    const HashedText* at(std::int64_t t) const {
+        return parts_.data() + (t + kNear) * static_cast<std::ptrdiff_t>(sources_.size());
+    }
+
+    std::vector<Template::Item> sources_;  // S macros, whatever their rows
+    std::vector<Line> lines_;              // [lines]
+    std::vector<HashedText> parts_;        // [kNear + T + kNear, S]
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,125 @@
+// What lines of a template stand for at a position.
+#include <algorithm>
+#include <string>
+
+#include "core/base/utf8.hpp"
+#include "core/text/template.hpp"
+
+namespace sparsecrf {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+
+HashedText hashed(std::string_view text) { return {text, TextHash(text)}; }
+
+const HashedText& edge(std::int64_t row, std::int64_t length) {
+    static const HashedText outside = hashed("outside"), only = hashed("only"), first = hashed("first"),
+                            last = hashed("last"), inside = hashed("inside");
+    if (row < 0 || row >= length) return outside;
+    if (length == 1) return only;
+    return row == 0 ? first : row == length - 1 ? last : inside;
+}
+
+}  // namespace
+
+std::string Template::boundary(bool before, std::int64_t distance) const {
+    if (dialect_ == Dialect::wapiti) {
+        return std::string(before ? "_x-" : "_x+") + (distance <= 4 ? static_cast<char>('0' + distance) : '#');
+    }
+    return (before ? "_B-" : "_B+") + std::to_string(distance);
+}
+
+std::optional<Template::Cell> Template::only_cell(std::int64_t line) const {
+    const Item* first = nullptr;
+    for (const Item& item : lines_[line].items) {
+        if (item.macro == 0) continue;
+        // A match of a lexicon depends on the rows beside it, and so does a place in the sentence.
+        if (item.macro == 'e' || (item.macro == 'f' && functions_[item.index].is_lexicon())) return std::nullopt;
+        if (first == nullptr) first = &item;
+        if (item.column != first->column || item.row != first->row) return std::nullopt;
+    }
+    if (first == nullptr) return std::nullopt;
+    const auto place = std::lower_bound(columns_.begin(), columns_.end(), first->column);
+    return Cell{first->row, static_cast<std::size_t>(place - columns_.begin())};
+}
+
+std::optional<HashedText> Template::known(const Item& item, const Rows& rows, const WordValues& values,
+                                          std::int64_t row) const {
+    if (item.macro == 0) return HashedText{item.literal, item.hash};
+    const bool inside = row >= 0 && row < rows.length;
+    if (item.macro == 'f' && inside) return values.at(row, item.index);
+    if (item.macro == 'e') return edge(row, rows.length);
+    if (inside) {
+        const std::int64_t cell = row * rows.n_columns + item.column;
+        return HashedText{rows.cells[cell], rows.hashes[cell]};
+    }
+    const std::int64_t distance = row < 0 ? -row : row - rows.length + 1;
+    if (distance > kNear) return std::nullopt;
+    const std::size_t k = static_cast<std::size_t>(distance - 1 + (row < 0 ? 0 : kNear));
+    return HashedText{near_[k], near_hashes_[k]};
+}
+
+template <class F>
+bool Template::each_known(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t, F f) const {
+    if (!rows.is_text) return false;
+    for (const Item& item : lines_[line].items) {
+        if (!is_known(item)) return false;
+        const auto part = known(item, rows, values, item.row.at(t, rows.length));
+        if (!part) return false;
+        if (!f(*part)) return true;
+    }
+    return true;
+}
+
+// H(a b) = H(a) B^|b| + H(b)
+std::optional<std::uint64_t> Template::hash(std::int64_t line, const Rows& rows, const WordValues& values,
+                                            std::int64_t t) const {
+    std::uint64_t h = 0;
+    const auto add = [&](const HashedText& part) {
+        h = h * part.hash.power + part.hash.value;
+        return true;
+    };
+    if (!each_known(line, rows, values, t, add)) return std::nullopt;
+    return h;
+}
+
+std::optional<bool> Template::is(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t,
+                                 std::string_view text) const {
+    bool same = true;
+    const auto compare = [&](const HashedText& part) {
+        same = text.starts_with(part.text);
+        text.remove_prefix(same ? part.text.size() : 0);
+        return same;
+    };
+    if (!each_known(line, rows, values, t, compare)) return std::nullopt;
+    return same && text.empty();
+}
+
+void Template::expand(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t,
+                      Expansion& out) const {
+    out.clear();
+    bool cut = !rows.is_text;  // whether a part may begin or end within a character
+    for (const Item& item : lines_[line].items) {
+        const std::int64_t row = item.row.at(t, rows.length);
+        if (const auto part = is_known(item) ? known(item, rows, values, row) : std::nullopt) {
+            out.add(*part);
+            continue;
+        }
+        const bool inside = row >= 0 && row < rows.length;
+        std::string& made = out.made.emplace_back(inside ? std::string(rows.cell(row, item.column))
+                                                         : boundary(row < 0, row < 0 ? -row : row - rows.length + 1));
+        if (item.macro == 't' || item.macro == 'm') {
+            const Regex::Match match = regexes_[item.index].search(made);
+            made = item.macro == 'm' ? made.substr(match.begin, match.length) : match.found ? "true" : "false";
+        }
+        if (item.lower) std::transform(made.begin(), made.end(), made.begin(), lower);
+        out.add(hashed(made));
+        cut = cut || (bytes_ && item.macro == 'm' && utf8_error(made) != std::string_view::npos);
+    }
+    if (!cut) return;
+    std::string whole = escaped(out.parts);
+    out.clear();
+    out.add(hashed(out.made.emplace_back(std::move(whole))));
+}
+
+}  // namespace sparsecrf
