@@ -74,6 +74,7 @@ Callback: TypeAlias = Callable[[dict[str, Any]], Any]
 _FIRST_SCREENING = 5
 _FIRST_SCREENING_OF_NGRAMS = 10  # at first nearly all of them look like violations, and they cost the most
 _SCREEN_EVERY = 10  # iterations, more as the set settles: half as many as there were
+_SCREEN_NGRAMS_EVERY = 15  # likewise with label n-grams, where a screening takes as long as six steps
 _AFTER_SCREENING = 5  # iterations in which features that joined show what they are worth
 # A feature at zero whose |gradient| is below this share of rho1 (of what its groups allow) leaves the working set.
 _KEEP = 0.8
@@ -165,6 +166,7 @@ class _Run:
         self.screening_s: float | None = None  # how long it took
         longer = objective.prepared.ngrams is not None
         self.first_screening = _FIRST_SCREENING_OF_NGRAMS if longer else _FIRST_SCREENING
+        self.screen_every = _SCREEN_NGRAMS_EVERY if longer else _SCREEN_EVERY
         self.stalled = 0  # steps in a row that did not improve
         self.head: State | None = None  # the state before the screening of this iteration
         self.stopped_by: str | None = None
@@ -223,7 +225,7 @@ class _Run:
             left = max(left, remaining(self.values[:-_AFTER_SCREENING]))
         settled = self.stalled > 1 or optimal or left <= self._target(point)
         wait = _AFTER_SCREENING if self.stopping.gap is None else _SCREEN_EVERY
-        due = since >= max(_SCREEN_EVERY, self.iteration // 2) or self.iteration == self.first_screening
+        due = since >= max(self.screen_every, self.iteration // 2) or self.iteration == self.first_screening
         if limit == "time_limit" and not self._time_to_screen():
             self.stopped_by = limit
             return point, None
