@@ -171,16 +171,20 @@ std::vector<double> ngram_results(const Kernels& k, int n, std::uint64_t seed) {
     of.term_square = term_square.data();
     k.ngram_masses(of);
     k.ngram_forward(of, n);
+    k.ngram_values(of);
+    Row at_nodes = value;
     k.ngram_backward(of);
     k.ngram_histories(of, n);
     k.ngram_steps(of, n);
     std::vector<double> all;
-    for (const Row* row : {&mass, &rise, &leaves, &node, &u, &p, &step, &steps, &safe, &sum, &square})
+    for (const Row* row : {&mass, &rise, &leaves, &node, &u, &p, &step, &steps, &safe, &sum, &square, &at_nodes})
         all.insert(all.end(), row->begin(), row->end());
     const std::size_t width = size + 3;
     std::vector<Row> lanes;
     for (int l = 0; l < kLanes; ++l) lanes.push_back(numbers(random, width, 1.0));
     Row side(width * kLanes);
+    k.spread(lanes[0].data(), width, side.data());
+    all.insert(all.end(), side.begin(), side.end());
     k.to_rows(pointers(lanes).data(), static_cast<int>(width), side.data());
     all.insert(all.end(), side.begin(), side.end());
     std::vector<double*> back;

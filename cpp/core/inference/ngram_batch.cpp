@@ -293,7 +293,7 @@ void NgramBatch::lay_weights(const Chunk& chunk, NgramRows& rows) {
                corpus.base[lattice.first + chunk.t[k]] == corpus.base[first.first + chunk.t[live]];
     }
     if (!same) return kernels_.to_rows(weight.data(), static_cast<int>(rows.n_own), rows.weight);
-    for (std::size_t k = 0; k < rows.n_own; ++k) std::fill_n(rows.weight + k * kLanes, kLanes, weight[0][k]);
+    kernels_.spread(weight[0], rows.n_own, rows.weight);
 }
 
 void NgramBatch::forward_chunk(const Chunk& chunk) {
@@ -358,8 +358,7 @@ void NgramBatch::backward_one(std::uint32_t item, std::int64_t t) {
     Lattice& lattice = *lattices_[item];
     Track& track = tracks_[item];
     const double total = recursion_.start_backward(lattice, t, track.beta.data());
-    double* p = lattice.p + t * stride_;
-    for (std::size_t y = 0; y < track.p.size(); ++y) p[y] += track.p[y];
+    kernels_.axpy(1.0, track.p.data(), stride_, lattice.p + t * stride_);
     leave(item, t, total, nullptr);
     std::fill(track.p.begin(), track.p.end(), 0.0);
     std::fill(track.step.begin(), track.step.end(), 0.0);
@@ -371,11 +370,10 @@ void NgramBatch::onward(const Chunk& chunk, std::size_t lane) {
     const Track& track = tracks_[chunk.item[lane]];
     const NgramPlace& place = *lattices_[chunk.item[lane]]->ngrams.place[chunk.t[lane]];
     const double* scaled = own_scaled_.data() + lane * static_cast<std::size_t>(stride_);
-    const Histories& after = *place.after;
-    for (std::size_t k = 0; k < place.leading.size(); ++k) {
-        const std::uint32_t node = place.leading[k], y = after.label[place.target[node]];
-        value_[node * kLanes + lane] = scaled[y] * (track.beta[y] + track.rise[k]);
-    }
+    const double *beta = track.beta.data(), *rise = track.rise.data();
+    double* value = value_.data() + lane;
+    for (const NgramPlace::Leading& each : place.leading)
+        value[std::size_t{each.node} * kLanes] = scaled[each.label] * (beta[each.label] + *rise++);
 }
 
 void NgramBatch::backward_chunk(const Chunk& chunk) {
@@ -399,8 +397,7 @@ void NgramBatch::backward_chunk(const Chunk& chunk) {
         v[l] = lattice.v + t * stride_;
         std::copy_n(v[l], width, own_scaled_.data() + l * width);
         total[l] = recursion_.start_backward(lattice, t, track.beta.data());
-        double* marginals = lattice.p + t * stride_;
-        for (std::size_t y = 0; y < width; ++y) marginals[y] += track.p[y];
+        kernels_.axpy(1.0, track.p.data(), stride_, lattice.p + t * stride_);
         alpha[l] = lattice.alpha + (t - 1) * stride_;
         beta[l] = track.beta.data();
         p[l] = track.p.data();
@@ -411,10 +408,7 @@ void NgramBatch::backward_chunk(const Chunk& chunk) {
     kernels_.to_rows(v.data(), stride_, rows.v);
     kernels_.to_rows(alpha.data(), stride_, rows.alpha);
     lay_weights(chunk, rows);
-    for (std::size_t k = 0; k < rows.n_inner + rows.n_own; ++k) {
-        const std::size_t pair = k < rows.n_inner ? rows.pair_of[rows.n_leaves + k] : k - rows.n_inner;
-        std::copy_n(rows.v + std::size_t{rows.pair_label[pair]} * kLanes, kLanes, rows.value + k * kLanes);
-    }
+    kernels_.ngram_values(rows);
     for (std::size_t l = 0; l < chunk.n; ++l) {
         if (live[l]) onward(chunk, l);
     }
@@ -477,8 +471,10 @@ void NgramBatch::leave(std::uint32_t item, std::int64_t t, double total, const d
     }
     if (t == 0) return;
     recursion_.finish_backward(lattice, t, total, track.beta.data());
-    for (std::size_t y = 0; place != nullptr && y < track.beta.size(); ++y)
-        track.beta[y] = std::max(track.beta[y] + track.step[y], 0.0);
+    if (place == nullptr) return;
+    double* beta = track.beta.data();
+    const double* step = track.step.data();
+    for (int y = 0, n = stride_; y < n; ++y) beta[y] = std::max(beta[y] + step[y], 0.0);
 }
 
 // Rise of the targets, and p - alpha E v = A'(q) (B'(q) - beta(y)) of the pairs that are listed or in the rest list.
@@ -492,8 +488,9 @@ void NgramBatch::keep_histories(std::uint32_t item, std::int64_t t, const double
         const std::uint32_t h = place.target[n_inner + pair];
         return h == kNoString ? 0.0 : mass[h * kLanes] * rise[h * kLanes];  // none: a longer history ends in it
     };
-    track.rise.clear();
-    for (const std::uint32_t node : place.leading) track.rise.push_back(rise[place.target[node] * kLanes]);
+    track.rise.resize(place.leading.size());
+    double* rises = track.rise.data();
+    for (const NgramPlace::Leading& each : place.leading) *rises++ = rise[std::size_t{each.history} * kLanes];
     track.rest_extra.clear();
     for (std::int64_t k = lattice.rest.ptr[t - 1]; k < lattice.rest.ptr[t]; ++k) {
         const std::uint32_t found = place.find_pair(lattice.rest.pair[k]);

@@ -289,8 +289,10 @@ void NgramPlaces::lay_targets(NgramPlace& place) {
     for (std::uint32_t k = 0; k < place.after->size(); ++k) index_[place.after->string[k]] = k;
     for (std::uint32_t s : nodes) {
         while (s != 0 && index_[s] == kNoString) s = strings_.suffix(s);
-        if (s != 0 && place.target.size() < arcs.n_nodes())
-            place.leading.push_back(static_cast<std::uint32_t>(place.target.size()));
+        if (s != 0 && place.target.size() < arcs.n_nodes()) {
+            const auto node = static_cast<std::uint32_t>(place.target.size());
+            place.leading.push_back({node, index_[s], place.after->label[index_[s]]});
+        }
         place.target.push_back(s == 0 ? kNoString : index_[s]);
     }
     for (const std::uint32_t s : place.after->string) index_[s] = kNoString;
@@ -331,11 +333,14 @@ void NgramTables::find_special() {
         const NgramPlace& place = *kind.place;
         const std::uint32_t n_nodes = place.arcs->n_nodes();
         kind.first_special = special.size();
-        for (std::uint32_t k = 0; k < place.after->size(); ++k) {
-            const std::uint32_t node = place.after_node[k] < n_nodes ? place.after_node[k] : kNoString;
-            const double weight = weights[kind.first + place.after_pair[k]];
-            if (node == kNoString && weight == 1.0 && k < place.after->n_pairs) continue;
-            special.push_back({weight, k, node, place.after->first[k], place.after->label[k]});
+        for (const bool with_node : {true, false}) {  // loops over them then ask the same of one after the other
+            for (std::uint32_t k = 0; k < place.after->size(); ++k) {
+                const std::uint32_t node = place.after_node[k] < n_nodes ? place.after_node[k] : kNoString;
+                const double weight = weights[kind.first + place.after_pair[k]];
+                if ((node != kNoString) != with_node) continue;
+                if (node == kNoString && weight == 1.0 && k < place.after->n_pairs) continue;
+                special.push_back({weight, k, node, place.after->first[k], place.after->label[k]});
+            }
         }
         kind.n_special = special.size() - kind.first_special;
     }

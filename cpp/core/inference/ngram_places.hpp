@@ -88,7 +88,12 @@ struct NgramPlace {
     std::vector<std::uint32_t> target;      // [nodes] the history after: index into after; kNoString: the label
     std::vector<std::uint32_t> after_node;  // [after] the node that leads to a history, and
     std::vector<std::uint32_t> after_pair;  // [after] the pair that it ends in
-    std::vector<std::uint32_t> leading;     // nodes of the arcs that have a target
+    // A node of the arcs that has a target, that history, and its last label.
+    struct Leading {
+        std::uint32_t node, history;
+        std::uint16_t label;
+    };
+    std::vector<Leading> leading;
 
     std::uint32_t n_pairs() const { return static_cast<std::uint32_t>(pair.size()); }
     // The pairs of the arcs, and the others.

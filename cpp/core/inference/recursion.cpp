@@ -367,8 +367,14 @@ void Recursion::pair_columns(const Lattice& lattice, std::int64_t t, const std::
         transition.column_weights(static_cast<int>(y), column);
         for (std::size_t i = 0; i < Y; ++i) column[i] *= alpha[i] * v[y];
     }
-    lattice.ngrams.for_each_extra(
-        t, [&](std::uint32_t pair, double extra) { cell(pair, [&](double& p) { p += extra; }); });
+    if (lattice.ngrams.any() && lattice.ngrams.place[t] != nullptr) {
+        const NgramPlace& place = *lattice.ngrams.place[t];
+        const double* extra = lattice.ngrams.extra.data() + lattice.ngrams.pair_ptr[t];
+        for (std::size_t k = 0; k < place.n_pairs(); ++k) {
+            const std::uint32_t column = columns[place.pair_label[k]];
+            if (column != kNoString) out[column * width + place.pair_previous[k]] += extra[k];
+        }
+    }
     for (std::int64_t k = lattice.rest.ptr[t]; k < lattice.rest.ptr[t + 1]; ++k) {
         cell(lattice.rest.pair[k], [&](double& p) { p = lattice.rest.p[k]; });
     }

@@ -147,11 +147,10 @@ void Recursion::pair_marginals(const Lattice& lattice, std::int64_t t, std::span
         transition.multiply(pairs, pair_weight_.data());
     }
     NgramLattice::Extras extras(lattice.ngrams, t);
-    for (std::size_t k = 0; k < pairs.size(); ++k) {
-        const std::uint32_t i = numbers.previous(pairs[k]), y = numbers.label(pairs[k]);
+    for_each_pair(pairs, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
         if (lattice.logarithmic) {
-            visit(k, t == 0 ? std::exp(lambda[y] + v[y]) : std::exp(alpha[i] + lambda[i * stride_ + y] + v[y]));
-            continue;
+            const std::size_t cell = i * static_cast<std::size_t>(stride_) + y;
+            return visit(k, t == 0 ? std::exp(lambda[y] + v[y]) : std::exp(alpha[i] + lambda[cell] + v[y]));
         }
         while (r < lattice.rest.ptr[t + 1] && lattice.rest.pair[r] < pairs[k]) ++r;
         if (r < lattice.rest.ptr[t + 1] && lattice.rest.pair[r] == pairs[k]) {
@@ -164,7 +163,7 @@ void Recursion::pair_marginals(const Lattice& lattice, std::int64_t t, std::span
                                     : alpha[i] * transition.weight(static_cast<int>(i), static_cast<int>(y));
             visit(k, e * v[y]);
         }
-    }
+    });
 }
 
 }  // namespace sparsecrf

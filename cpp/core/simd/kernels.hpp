@@ -57,10 +57,14 @@ struct Kernels {
     // Rows of eight positions side by side: rows[j, l] = x[l][j] for j < n; and back, where n is a multiple of 8.
     void (*to_rows)(const double* const* x, int n, double* rows);
     void (*from_rows)(const double* rows, int n, double* const* x);
+    // rows[j, l] = x[j]
+    void (*spread)(const double* x, std::size_t n, double* rows);
     // Label n-grams of eight positions (ngram_rows.hpp), n: Yp. Masses of the pairs before, as far as E = 1 and no arc
-    // ends in them; forward; backward to dB and the probabilities; B, p and steps of the histories before; their sums.
+    // ends in them; forward; e / c B' of the nodes, as far as no history after is told apart (v); backward to dB and
+    // the probabilities; B, p and steps of the histories before; their sums.
     void (*ngram_masses)(const NgramRows& of);
     void (*ngram_forward)(const NgramRows& of, int n);
+    void (*ngram_values)(const NgramRows& of);
     void (*ngram_backward)(const NgramRows& of);
     void (*ngram_histories)(const NgramRows& of, int n);
     void (*ngram_steps)(const NgramRows& of, int n);

@@ -308,8 +308,10 @@ const Kernels& table() {
                                      axpy_variance,
                                      to_rows,
                                      from_rows,
+                                     spread,
                                      ngram_masses,
                                      ngram_forward,
+                                     ngram_values,
                                      ngram_backward,
                                      ngram_histories,
                                      ngram_steps};

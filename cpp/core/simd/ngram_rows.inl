@@ -128,6 +128,10 @@ void from_rows(const double* rows, int n, double* const* x) {
     }
 }
 
+void spread(const double* x, std::size_t n, double* rows) {
+    for (std::size_t k = 0; k < n; ++k) put(rows, k, every(x[k]));
+}
+
 // sum[k] += the total of row k, in the order of `reduce`, for n rows; there is room for a multiple of eight.
 void add_totals(const double* rows, std::size_t n, double* sum) {
     for (std::size_t k = 0; k < n; k += kLanes) {
@@ -186,6 +190,15 @@ void ngram_forward(const NgramRows& of, int n) {
     }
     for (std::size_t y = 0; y < width; ++y) require_not_below(safe, row(u, y), least * row(touched, y));
     put(of.safe, 0, safe);
+}
+
+void ngram_values(const NgramRows& of) {
+    const std::uint16_t* label = of.pair_label;
+    const double* v = of.v;
+    double* value = of.value;
+    const std::size_t n_inner = of.n_inner, n_own = of.n_own;
+    for (std::size_t g = 0; g < n_inner; ++g) put(value, g, row(v, label[of.pair_of[of.n_leaves + g]]));
+    for (std::size_t k = 0; k < n_own; ++k) put(value, n_inner + k, row(v, label[k]));
 }
 
 // dB, the flow and p of arcs and pairs. Sums of leaves are without X, as those of NgramExpectations.

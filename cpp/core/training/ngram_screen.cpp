@@ -34,6 +34,7 @@ NgramScreen::NgramScreen(const Corpus& corpus, const Plan& plan, const FeatureSe
             first_.push_back(features.strings.first(string));
             size_.push_back(features.strings.length(string));
         }
+        longest_ = std::max(longest_, size_.back());
         if (first_.back() == numbers.start()) {
             throw InputError(message("listed: expected no feature after the start, found ", listed[k]));
         }
@@ -45,6 +46,7 @@ void NgramScreen::sum(const Potentials& potentials, int threads, std::span<doubl
     const std::size_t width = static_cast<std::size_t>(corpus_.n_labels) + 1;
     ItemRuns runs(plan_, potentials, threads);
     std::vector<Found> found(static_cast<std::size_t>(kItemsAtOnce));
+    std::vector<double> unlikely(first_.size(), 0.0);  // [L] sum of w v p where p is small: the same for every label
     const auto n_items = static_cast<std::int64_t>(plan_.items.size());
     for (std::int64_t begin = 0; begin < n_items; begin += kItemsAtOnce) {
         const std::int64_t n = std::min(n_items - begin, kItemsAtOnce);
@@ -64,12 +66,14 @@ void NgramScreen::sum(const Potentials& potentials, int threads, std::span<doubl
                     for (std::size_t b = 0; b < width; ++b) row[b] += f.weight * std::min(f.p, column[b]);
                 }
                 for (const auto& [place, p] : of.unlikely) {
-                    if (!mine(place)) continue;
-                    double* row = bound.data() + place * width;
-                    for (std::size_t b = 0; b < width; ++b) row[b] += p;
+                    if (mine(place)) unlikely[place] += p;
                 }
             }
         });
+    }
+    for (std::size_t place = 0; place < unlikely.size(); ++place) {
+        double* row = bound.data() + place * width;
+        for (std::size_t b = 0; b < width; ++b) row[b] += unlikely[place];
     }
 }
 
@@ -107,7 +111,7 @@ void NgramScreen::gather(Recursion& recursion, const Item& item, const Lattice& 
                 });
             }
         }
-        if (!lattice.ngrams.any() || lattice.ngrams.place[t] == nullptr) continue;
+        if (longest_ == 2 || !lattice.ngrams.any() || lattice.ngrams.place[t] == nullptr) continue;
         for (const NgramArcs::Term& term : lattice.ngrams.place[t]->arcs->terms) {
             const std::uint32_t place = ngram_[term.feature];
             if (place == kNoString) continue;
@@ -124,11 +128,8 @@ void NgramScreen::gather(Recursion& recursion, const Item& item, const Lattice& 
 void NgramScreen::count(std::span<double> counts) const {
     std::unordered_map<std::uint64_t, std::uint32_t> place;  // of attribute and string
     const auto key = [](std::uint32_t x, std::uint32_t string) { return std::uint64_t{x} << 32 | string; };
-    std::uint32_t longest = 2;
     for (std::size_t k = 0; k < ngram_.size(); ++k) {
-        if (ngram_[k] == kNoString) continue;
-        place[key(features_.ngram_attribute[k], features_.ngram_string[k])] = ngram_[k];
-        longest = std::max(longest, size_[ngram_[k]]);
+        if (ngram_[k] != kNoString) place[key(features_.ngram_attribute[k], features_.ngram_string[k])] = ngram_[k];
     }
     const LabelPairs numbers(corpus_.n_labels);
     const std::size_t width = static_cast<std::size_t>(corpus_.n_labels) + 1;
@@ -157,7 +158,7 @@ void NgramScreen::count(std::span<double> counts) const {
             if (place.empty()) continue;
             features_.strings.for_each_suffix(path, t, [&](std::uint32_t string) {
                 const std::uint32_t n = features_.strings.length(string);
-                if (n < 3 || n > longest || features_.strings.after_start(string)) return;
+                if (n < 3 || n > longest_ || features_.strings.after_start(string)) return;
                 for (const auto& [pool, of] : {std::pair{&corpus_.base_lists, corpus_.base[position]},
                                                std::pair{&corpus_.rest_lists, corpus_.rest[position]}}) {
                     for (std::int64_t k = pool->begin(of); k < pool->end(of); ++k) {

@@ -52,6 +52,7 @@ class NgramScreen {
     ListedRows bigram_;                        // listed pairs by attribute
     std::vector<std::uint32_t> ngram_;         // [n-grams] place among those listed; kNoString: none
     std::vector<std::uint32_t> first_, size_;  // [L] first label, number of labels
+    std::uint32_t longest_ = 2;                // the most labels of a listed feature
 };
 
 }  // namespace sparsecrf

@@ -33,6 +33,7 @@ from sparsecrf.training.solvers.state import Arrays
 from sparsecrf.training.solvers.working_set import Point
 
 _SCALES = 0.3, 30.0  # how far the last step may scale B0
+_LEAST_SCALE_OF_NGRAMS = 1.0  # where it has label n-grams: below, a fifth of the steps have to be shortened
 _EVERY_STEP, _EVERY = 8, 10  # h is computed at each of the first steps, then every few: it costs part of a pass
 _DAMPING = 1.5, 0.9, 64.0  # of B0: factor after a shortened step, after a full one, and the most
 _FREE = 0.9  # a weight at zero may move if its |gradient| exceeds this share of rho1
@@ -135,9 +136,10 @@ class Proximal:
         # No feature is worth a weight whose counts are not well above rho1: curvature below that misleads.
         ridge = max(RIDGE, 2 * self.objective.penalty.rho1)
         model = LocalModel.at(known, point.g, h, ridge)
+        least = _LEAST_SCALE_OF_NGRAMS if known.features.n_ngram else _SCALES[0]
         if self.objective.penalty.rho1 == 0:
             del expected, h  # every vector is as long as the space: the fewer at a time the better
-            rho2, model = self.objective.penalty.rho2, self._rescaled(model)
+            rho2, model = self.objective.penalty.rho2, self._rescaled(model, least)
             return _smooth_direction(model, point.g + rho2 * point.w, rho2, s, y)
         # Weights that rest at zero well within their bound stay there.
         penalty = self.objective.penalty_on(known)
@@ -150,7 +152,7 @@ class Proximal:
         if len(self.block):
             row = place_among(known.numbers, self.block).astype(np.int32)
             model = model.with_block(Block(row, self.curvature))
-        model = self._rescaled(model)
+        model = self._rescaled(model, least)
         if not len(s):
             return model.minimize(penalty, point.w, point.g, free, tolerance=_INNER_TOLERANCE)
         factors, subtracted = _factors(s, y, model.times(s), free)
@@ -170,11 +172,11 @@ class Proximal:
         curvature[np.diag_indices_from(curvature)] += ridge
         self.curvature = _padded(curvature)
 
-    def _rescaled(self, model: LocalModel) -> LocalModel:
+    def _rescaled(self, model: LocalModel, least: float) -> LocalModel:
         """B0 as steep as the last step says, damped."""
         if not len(self.pairs):
             return model
-        return model.scaled(self.damping * min(max(self._scale(model), _SCALES[0]), _SCALES[1]))
+        return model.scaled(self.damping * min(max(self._scale(model), least), _SCALES[1]))
 
     def _scale(self, model: LocalModel) -> float:
         """How much steeper the loss was along the last step than B0 says."""

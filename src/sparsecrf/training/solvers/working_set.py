@@ -74,6 +74,7 @@ Callback: TypeAlias = Callable[[dict[str, Any]], Any]
 _FIRST_SCREENING = 5
 _FIRST_SCREENING_OF_NGRAMS = 10  # at first nearly all of them look like violations, and they cost the most
 _SCREEN_EVERY = 10  # iterations, more as the set settles: half as many as there were
+_SCREEN_NGRAMS_EVERY = 15  # likewise with label n-grams, where a screening takes as long as six steps
 _AFTER_SCREENING = 5  # iterations in which features that joined show what they are worth
 # A feature at zero whose |gradient| is below this share of rho1 (of what its groups allow) leaves the working set.
 _KEEP = 0.8
@@ -157,12 +158,15 @@ class _Run:
         self.previous: Lowest | None = None  # the weights of the last point that was watched
         self.values: list[float] = []  # the lowest objective so far, at every iteration
         self.bound = LowerBound(objective)
+        # Where the last screening was, on all that it looked at: until the next step, and unless its bound is tight.
+        self.everything: Point | None = None
         self.promise = np.inf  # of the last screening
         self.iteration = 0
         self.screened = 0  # iteration of the last screening
         self.screening_s: float | None = None  # how long it took
         longer = objective.prepared.ngrams is not None
         self.first_screening = _FIRST_SCREENING_OF_NGRAMS if longer else _FIRST_SCREENING
+        self.screen_every = _SCREEN_NGRAMS_EVERY if longer else _SCREEN_EVERY
         self.stalled = 0  # steps in a row that did not improve
         self.head: State | None = None  # the state before the screening of this iteration
         self.stopped_by: str | None = None
@@ -221,7 +225,7 @@ class _Run:
             left = max(left, remaining(self.values[:-_AFTER_SCREENING]))
         settled = self.stalled > 1 or optimal or left <= self._target(point)
         wait = _AFTER_SCREENING if self.stopping.gap is None else _SCREEN_EVERY
-        due = since >= max(_SCREEN_EVERY, self.iteration // 2) or self.iteration == self.first_screening
+        due = since >= max(self.screen_every, self.iteration // 2) or self.iteration == self.first_screening
         if limit == "time_limit" and not self._time_to_screen():
             self.stopped_by = limit
             return point, None
@@ -251,6 +255,7 @@ class _Run:
         return wide, found
 
     def _step(self, point: Point) -> Point:
+        self.everything = None  # it is large
         new = self.solver.step(point)
         self.stalled = self.stalled + 1 if new is point else 0
         if self.stalled:
@@ -272,11 +277,13 @@ class _Run:
         value = self._value(point)
         if found is None and not (in_time or self._time_to_screen()):
             found = self._uncertified(value)
-        elif found is None or (in_time and self.stopping.certify and found.gap > _TIGHT * abs(value)):
+        elif found is None:
             try:
                 point, found = self._screen(point, tighten=in_time and self.stopping.certify)
             except OutOfTime:
-                found = found or self._uncertified(value)
+                found = self._uncertified(value)
+        elif in_time and self.stopping.certify and self.everything is not None:  # screened, but not tightened
+            found = _Certificate(found.kkt, self._tightened(self.everything, found.gap), found.promise)
         # The estimate is of the lowest objective; another point may be returned, one that is best on dev data.
         higher = max(value - self.values[-1], 0.0) if self.values else np.inf
         left = min(higher + remaining(self.values) + found.promise, found.gap)
@@ -350,8 +357,9 @@ class _Run:
         loss, g = self.objective.loss_grad(wide, w)
         everything = Point(wide, w, loss, g)
         gap = self.bound.gap(wide.numbers, w, loss, g)
-        if tighten and gap > _TIGHT * abs(self._value(everything)):
-            gap = min(gap, self.bound.tighten(wide, w, loss, g))
+        if tighten:
+            gap = self._tightened(everything, gap)
+        self.everything = None if tighten else everything
         self.promise = self._promise(everything, point)
         found = _Certificate(self._relative_kkt(everything), gap, self.promise)
         keep = self.objective.penalty_on(wide).movable(w, g, _KEEP)
@@ -359,6 +367,12 @@ class _Run:
         if not tighten:
             self.screening_s = time.perf_counter() - began
         return Point(known, w[keep], loss, g[keep], point.trials, point.step), found
+
+    def _tightened(self, everything: Point, gap: float) -> float:
+        """The gap of a screening, with a factor for each sequence if that could make it smaller."""
+        if gap <= _TIGHT * abs(self._value(everything)):
+            return gap
+        return min(gap, self.bound.tighten(everything.known, everything.w, everything.loss, everything.g))
 
     def _time_to_screen(self) -> bool:
         """Whether a screening is short enough to be done although time is up. Without an l1 term it costs nothing."""
