@@ -70,12 +70,12 @@ def main() -> None:
             continue
         for which in [arguments.only] if arguments.only else ["oldest", "newest"]:
             inside, versions = prepare(version, which, python, wheel)
-            with report.step(f"matrix: Python {version}, {which}") as results:
+            with report.step(f"matrix: Python {version}, {which}", go_on=True) as results:
                 call = [inside, "-m", "pytest", "-p", "no:cacheprovider", *shlex.split(arguments.tests)]
                 env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
                 log = f"matrix-{version}-{which}-tests"
                 results += [versions, run(*call, env=env, cwd=source(), log=log).strip().splitlines()[-1]]
-    print(report.table())
+    report.finish()
 
 
 if __name__ == "__main__":

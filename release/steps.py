@@ -14,15 +14,23 @@ ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "release"
 
 
+class Failure(SystemExit):
+    """A command that failed; `last` is the last line that it printed."""
+
+    def __init__(self, words: Sequence[str], status: int, printed: str) -> None:
+        super().__init__(f"{printed[-6000:]}\nexpected status 0, found {status}: {' '.join(words)}")
+        self.last = printed.strip().rpartition("\n")[2]
+
+
 def run(*command: object, env: Mapping[str, str] | None = None, cwd: Path = ROOT, log: str | None = None) -> str:
-    """The output of a command, standard error included; also in the file WORK/logs/`log`. SystemExit if it fails."""
+    """The output of a command, standard error included; also in the file WORK/logs/`log`. Failure if it fails."""
     words = [str(word) for word in command]
     done = subprocess.run(words, env=env, cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if log:
         (WORK / "logs").mkdir(parents=True, exist_ok=True)
         (WORK / "logs" / log).write_text(done.stdout)
     if done.returncode:
-        raise SystemExit(f"{done.stdout[-6000:]}\nexpected status 0, found {done.returncode}: {' '.join(words)}")
+        raise Failure(words, done.returncode, done.stdout)
     return done.stdout
 
 
@@ -38,14 +46,25 @@ class Report:
     def __init__(self) -> None:
         self.file = WORK / "report.json"
         self.rows: dict[str, list[object]] = json.loads(self.file.read_text()) if self.file.exists() else {}
+        self.failed: list[str] = []
 
     @contextmanager
-    def step(self, name: str):
-        """Times a step. What it appends to the list is its result."""
+    def step(self, name: str, *, go_on: bool = False):
+        """Times a step. What it appends to the list is its result.
+
+        A command that fails ends the program: at once, or with `go_on`, where no later step needs this one, in `finish`.
+        """
         print(f"{name} ...", flush=True)
         results: list[str] = []
         began, used = time.monotonic(), _processor_seconds()
-        yield results
+        try:
+            yield results
+        except Failure as failure:
+            if not go_on:
+                raise
+            print(failure)
+            self.failed.append(name)
+            results.append(f"**FAILED**: {failure.last}")
         seconds, used = round(time.monotonic() - began, 1), round(_processor_seconds() - used, 1)
         self.rows[name] = [seconds, used, "; ".join(results)]
         self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -61,6 +80,12 @@ class Report:
         """All steps so far, as a table of Markdown."""
         lines = ["| step | seconds | of processor | result |", "|---|---|---|---|"]
         return "\n".join(lines + [f"| {name} | {' | '.join(map(str, row))} |" for name, row in self.rows.items()])
+
+    def finish(self) -> None:
+        """Prints the table. SystemExit if a step failed."""
+        print(f"\n{self.table()}\n")
+        if self.failed:
+            raise SystemExit(f"expected no failures, found some (logs: {WORK / 'logs'}): {', '.join(self.failed)}")
 
 
 def only(files: Sequence[Path], what: str) -> Path:

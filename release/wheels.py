@@ -11,7 +11,8 @@ aarch64   a wheel for 64-bit ARM; the core's test programs run under emulation
 windows   the core compiled for Windows, run under Wine; the Python module compiled and linked
 musl      the core compiled for musl (Alpine), run
 
-Without names, all of them in this order. Results, logs and caches stay in build/release.
+Without names, all of them in this order; after tests that fail, too, with status 1 at the end. Results, logs and caches
+stay in build/release.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ def install(report: Report, tests: str) -> None:
             continue
         tested.add(wheel)
         run(inside, "-m", "pip", "install", "--quiet", f"{wheel}[test,plot,demo]", env=bare)
-        with report.step(f"Python {version}: tests {tests}".strip()) as results:
+        with report.step(f"Python {version}: tests {tests}".strip(), go_on=True) as results:
             call = [inside, "-m", "pytest", "-p", "no:cacheprovider", *shlex.split(tests)]
             results.append(run(*call, env=bare, cwd=source(), log=f"tests-{version}").strip().splitlines()[-1])
 
@@ -207,9 +208,8 @@ def main() -> None:
     for name, step in steps.items():
         if not arguments.steps or name in arguments.steps:
             step()
-    print(
-        f"\n{report.table()}\n\nIn {DIST.relative_to(ROOT)}: {', '.join(sorted(file.name for file in DIST.iterdir()))}"
-    )
+    print(f"\nIn {DIST.relative_to(ROOT)}: {', '.join(sorted(file.name for file in DIST.iterdir()))}")
+    report.finish()
 
 
 if __name__ == "__main__":
