@@ -11,15 +11,15 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shlex
 import shutil
+from functools import partial
 from pathlib import Path
 
 import tomllib
 from debian import python_of_debian
 from pythons import VERSIONS, find_python
-from steps import ROOT, WORK, Report, run
-from wheels import source, wheel_for
+from steps import ROOT, WORK, Report, run, side_by_side
+from wheels import run_tests, wheel_for
 
 SHOWN = ("numpy", "scipy", "scikit-learn", "threadpoolctl", "safetensors", "typer", "rich")
 
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--only", choices=["oldest", "newest"])
     parser.add_argument("--tests", default="", help="arguments of pytest, for example 'tests/test_model.py'")
     arguments = parser.parse_args()
-    report = Report()
+    report, env, cells = Report(), {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, []
     for version in arguments.versions:
         python, wheel = python_for(version), wheel_for(version)
         if python is None or wheel is None:
@@ -70,12 +70,10 @@ def main() -> None:
             continue
         for which in [arguments.only] if arguments.only else ["oldest", "newest"]:
             inside, versions = prepare(version, which, python, wheel)
-            with report.step(f"matrix: Python {version}, {which}") as results:
-                call = [inside, "-m", "pytest", "-p", "no:cacheprovider", *shlex.split(arguments.tests)]
-                env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-                log = f"matrix-{version}-{which}-tests"
-                results += [versions, run(*call, env=env, cwd=source(), log=log).strip().splitlines()[-1]]
-    print(report.table())
+            name = f"matrix: Python {version}, {which}"
+            cells.append(partial(run_tests, report, name, inside, arguments.tests, env, [versions]))
+    side_by_side(cells, os.cpu_count() or 1)
+    report.finish()
 
 
 if __name__ == "__main__":

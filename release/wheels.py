@@ -11,7 +11,8 @@ aarch64   a wheel for 64-bit ARM; the core's test programs run under emulation
 windows   the core compiled for Windows, run under Wine; the Python module compiled and linked
 musl      the core compiled for musl (Alpine), run
 
-Without names, all of them in this order. Results, logs and caches stay in build/release.
+Without names, all of them in this order; after tests that fail, too, with status 1 at the end. Results, logs and caches
+stay in build/release.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ import shutil
 import sys
 import tarfile
 import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from pythons import VERSIONS, environment, find_python, path_without_compilers
-from steps import ROOT, WORK, Report, only, run
+from steps import ROOT, WORK, Report, only, run, side_by_side
 from systems import check_system
 from windows import module_for_windows
 from zig import GLIBC, TARGETS, cmake_arguments
@@ -142,7 +145,7 @@ def install(report: Report, tests: str) -> None:
     (`make test-matrix` runs them on every Python.)
     """
     bare = {**os.environ, "PATH": path_without_compilers(WORK / "bin"), "CXX": "false", "CC": "false"}
-    tested: set[Path] = set()
+    tested: dict[Path, Callable[[], None]] = {}
     for version in VERSIONS:
         python, wheel = find_python(version), wheel_for(version)
         if python is None or wheel is None:
@@ -162,13 +165,21 @@ def install(report: Report, tests: str) -> None:
         again = environment(python, WORK / f"alone-{version}")
         with report.step(f"Python {version}: the same by uv"):
             run(*by_uv, again)
-        if wheel in tested:
-            continue
-        tested.add(wheel)
-        run(inside, "-m", "pip", "install", "--quiet", f"{wheel}[test,plot,demo]", env=bare)
-        with report.step(f"Python {version}: tests {tests}".strip()) as results:
-            call = [inside, "-m", "pytest", "-p", "no:cacheprovider", *shlex.split(tests)]
-            results.append(run(*call, env=bare, cwd=source(), log=f"tests-{version}").strip().splitlines()[-1])
+        if wheel not in tested:
+            run(inside, "-m", "pip", "install", "--quiet", f"{wheel}[test,plot,demo]", env=bare)
+            tested[wheel] = partial(run_tests, report, f"Python {version}: tests", inside, tests, bare)
+    side_by_side(tested.values(), len(tested))  # a suite keeps one core busy, and often waits
+
+
+def run_tests(
+    report: Report, name: str, python: Path, tests: str, env: Mapping[str, str], found: Sequence[str] = ()
+) -> None:
+    """The tests of the sdist with the package that `python` has; what is `found` there stands before the result."""
+    with report.step(f"{name} {tests}".strip(), go_on=True) as results:
+        results += found
+        call = [python, "-m", "pytest", "-p", "no:cacheprovider", *shlex.split(tests)]
+        log = re.sub(r"\W+", "-", name)
+        results.append(run(*call, env=env, cwd=source(), log=log).strip().splitlines()[-1])
 
 
 def stable_version() -> str:
@@ -207,9 +218,8 @@ def main() -> None:
     for name, step in steps.items():
         if not arguments.steps or name in arguments.steps:
             step()
-    print(
-        f"\n{report.table()}\n\nIn {DIST.relative_to(ROOT)}: {', '.join(sorted(file.name for file in DIST.iterdir()))}"
-    )
+    print(f"\nIn {DIST.relative_to(ROOT)}: {', '.join(sorted(file.name for file in DIST.iterdir()))}")
+    report.finish()
 
 
 if __name__ == "__main__":
