@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/infinity.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace sparsecrf {
@@ -106,6 +107,7 @@ void UnigramRows::add_up_cells(std::int64_t begin, std::int64_t end, Id id, Valu
         const double value = value_of(k);
         if (row.n == kDenseRow) {
             dense[n] = dense_rows_.data() + static_cast<std::size_t>(row.begin) * cell_stride_;
+            prefetch(dense[n]);
             values[n] = value;
             if (++n < kAtATime) continue;
             kernels().sum_rows(values, dense, n, cell_stride_, s);

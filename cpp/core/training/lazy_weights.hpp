@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/base/prefetch.hpp"
+
 namespace sparsecrf {
 
 // Every step t decays all weights, subtracts its gradient, and adds to the cumulative l1 penalty (Tsuruoka, Tsujii and
@@ -34,6 +36,13 @@ class LazyWeights {
         last = {scale_, step_};
         if (rho1_ > 0.0) clip(begin, end);
         return true;
+    }
+
+    // Ask for the memory that `settle` needs.
+    SPARSECRF_PREFETCHES void prefetch_row(std::int64_t row) const { prefetch(rows_.data() + row); }
+    SPARSECRF_PREFETCHES void prefetch_weights(std::int64_t begin) const {
+        prefetch(w_.data() + begin);
+        prefetch(q_.data() + begin);
     }
 
     // One step of size eta, penalties for a share 1/N of the data. A gradient g of the step is subtracted from settled

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/parallel.hpp"
+#include "core/base/prefetch.hpp"
 
 namespace sparsecrf {
 
@@ -76,19 +77,32 @@ void SgdStep::settle(std::size_t share, std::span<const Items> sequences, LazyWe
     const ListPool& unigrams = corpus_.unigram_lists;
     for (std::uint32_t k = 0; k < sequences.size(); ++k) {
         const std::int64_t i = sequences[k].front().sequence, first = corpus_.offsets[i];
+        const std::size_t n_before = occurrences.size();
         for (std::int64_t t = first; t < corpus_.offsets[i + 1]; ++t) {
             for (std::int64_t e = unigrams.begin(corpus_.unigram[t]); e < unigrams.end(corpus_.unigram[t]); ++e) {
                 const std::uint32_t x = unigrams.id(e);
                 if (!owns(share, x) || !rows_.has(x)) continue;
-                const std::int64_t begin = features_.unigram_ptr[x], end = features_.unigram_ptr[x + 1];
-                occurrences.push_back({begin, static_cast<std::uint32_t>(end - begin),
-                                       static_cast<std::uint32_t>(t - first), k, unigrams.value(e)});
-                if (weights.settle(x, begin, end)) rows_.update(features_, w_, x);
+                occurrences.push_back({0, 0, x, static_cast<std::uint32_t>(t - first), k, unigrams.value(e)});
+                prefetch(features_.unigram_ptr.data() + x);
+                weights.prefetch_row(x);
             }
             settle_bigrams(share, corpus_.rest_lists, corpus_.rest[t], weights);
         }
+        settle_unigrams(std::span(occurrences).subspan(n_before), weights);
     }
     for (const std::uint32_t list : base_lists_.found) settle_bigrams(share, corpus_.base_lists, list, weights);
+}
+
+// What an attribute needs is far apart in memory: it is asked for, for all of them, before it is used.
+void SgdStep::settle_unigrams(std::span<Occurrence> occurrences, LazyWeights& weights) {
+    for (Occurrence& at : occurrences) {
+        at.begin = features_.unigram_ptr[at.x];
+        at.n = static_cast<std::uint32_t>(features_.unigram_ptr[at.x + 1] - at.begin);
+        weights.prefetch_weights(at.begin);
+    }
+    for (const Occurrence& at : occurrences) {
+        if (weights.settle(at.x, at.begin, at.begin + at.n)) rows_.update(features_, w_, at.x);
+    }
 }
 
 void SgdStep::settle_bigrams(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const {

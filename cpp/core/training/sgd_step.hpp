@@ -39,13 +39,14 @@ class SgdStep {
    private:
     // A unigram attribute with features at a position.
     struct Occurrence {
-        std::int64_t begin;  // its features
-        std::uint32_t n, t, sequence;
+        std::int64_t begin;  // its features, n of them: known when they are settled
+        std::uint32_t n, x, t, sequence;
         double value;
     };
     bool owns(std::size_t share, std::uint32_t x) const { return share_of_attribute(x, shares_.size()) == share; }
     void find_lists(std::span<const Items> sequences);
     void settle(std::size_t share, std::span<const Items> sequences, LazyWeights& weights);
+    void settle_unigrams(std::span<Occurrence> occurrences, LazyWeights& weights);
     void settle_bigrams(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const;
     void subtract(std::size_t share, std::size_t n_sequences);
     void subtract_unigrams(std::size_t share);
