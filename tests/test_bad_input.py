@@ -52,6 +52,13 @@ CASES = [
     ),
     ("too many columns", {"train_txt": "a D X\nb N N Y\n"}, "train", 1, "train.txt, line 2: expected 3 columns"),
     ("commas", {"train_txt": "a,X\nb,Y\n"}, "train train.txt -m m", 1, "(columns are separated by blanks or tabs)"),
+    (
+        "commas and a template",
+        {"train_txt": "a,X\nb,Y\n"},
+        "train",
+        1,
+        "found 0. Columns are separated by blanks or tabs; the last is the label",
+    ),
     ("only labels", {"train_txt": "X\nY\n"}, "train", 1, "train.txt, line 1: expected 1 column of observations"),
     ("empty data", {"train_txt": ""}, "train", 1, "train.txt: expected at least one sequence"),
     ("blank data", {"train_txt": "\n \n\t\n"}, "train", 1, "train.txt: expected at least one sequence"),
@@ -80,7 +87,7 @@ CASES = [
         1,
         "o.txt, line 1: expected 3 columns",
     ),
-    ("dev without known labels", {"o_txt": "a D Z\n"}, "train train.txt -m m --dev o.txt", 1, "dev: expected labels"),
+    ("dev without known labels", {"o_txt": "a D Z\n"}, "train train.txt -m m --dev o.txt", 1, "o.txt: expected labels of the"),
     ("no label at all", {"train_txt": "a D ?\n"}, "train train.txt -m m --missing ?", 1, "train.txt"),
     # ---- CRFsuite files.
     ("value is no number", {"d_crfsuite": "X\ta:b\n"}, "train d.crfsuite -m m", 1, "d.crfsuite, line 1, column 5"),

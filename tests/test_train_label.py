@@ -449,8 +449,11 @@ def test_train_says_how_good_chunks_are_on_dev_data(program):
     assert said in done.err
     assert 0 < scored["f1"] < 100
     assert "dev data" not in program("train", "train.txt", "-m", "m").err
-    program.write(tags_txt="a X\nb Y\n\n" * 5)  # no chunks: the error by tokens is all there is
-    assert "dev data" not in program("train", "tags.txt", "-m", "m", "--dev", "tags.txt").err
+    program.write(tags_txt="a X\nb Y\n\n" * 5, other_txt="a X\nb X\n\n" * 2)  # no chunks: the error by tokens
+    done = program("train", "tags.txt", "-m", "m", "--dev", "other.txt")
+    assert "dev data: 50.00 % of the labels wrong (2 of 4)" in done.err
+    assert "chooses it by the dev data" in done.err  # rho1 was not given
+    assert "chooses it" not in program("train", "tags.txt", "-m", "m", "--dev", "tags.txt", "--rho1", "0.5").err
 
 
 def test_train_says_that_columns_alone_are_few_features(program):

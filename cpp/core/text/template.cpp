@@ -236,7 +236,8 @@ Template::Template(std::string text, Dialect dialect, const std::string& source,
 void Template::check_columns(std::int64_t available, const std::string& where) const {
     if (available >= n_columns_) return;
     throw InputError(message(where, ": expected ", n_columns_, n_columns_ == 1 ? " column" : " columns",
-                             " of observations (", widest_, "), found ", available));
+                             " of observations (", widest_, "), found ", available,
+                             available == 0 ? ". Columns are separated by blanks or tabs; the last is the label" : ""));
 }
 
 void Template::check_is_text(const Rows& rows, const std::string& where) const {

@@ -85,7 +85,7 @@ def label(
     from sparsecrf.progress import progress
 
     check_readable(model, data)
-    check_writable(None if output == "-" else output, inputs=[model])
+    check_writable(None if output == "-" else output, inputs=[model, data])
     known = Model.load(model)
     if not 0 < cost_factor < inf:
         import typer

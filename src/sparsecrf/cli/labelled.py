@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections import Counter
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,7 +16,7 @@ from sparsecrf.cli.vectors import VectorsOfData, asked_vectors, scale_of
 from sparsecrf.files.charset import UTF8
 from sparsecrf.model.charset import charset_for
 from sparsecrf.model.format import FORMAT
-from sparsecrf.progress import Advance, progress
+from sparsecrf.progress import Advance, progress, say
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.formats import Format
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from sparsecrf.model import Model
     from sparsecrf.shards import Shards
     from sparsecrf.training import Fit
+
+_SHOWN = 5  # names in a message
 
 
 @dataclass(frozen=True)
@@ -289,4 +293,27 @@ def _read_dev(
         threads=threads,
         progress=advance,
     )
+    # Only of text that can be read once more as it is.
+    if how.encoding == UTF8 and os.path.isfile(inputs.dev) and bool((encoded.corpus.labels < 0).any()):
+        _name_unknown(inputs, how, vocabulary)
     return encoded.corpus
+
+
+def _name_unknown(inputs: Inputs, how: Manner, vocabulary: Vocabulary) -> None:
+    """Say which labels of the dev data the training data do not have, and how often they come; raise if it is all."""
+    assert inputs.dev is not None
+    found = Counter(label for labels in how.format.labels(inputs.dev, ragged=inputs.ragged) for label in labels)
+    del found[inputs.missing]
+    unknown = Counter({label: n for label, n in found.items() if vocabulary.labels.find(label) is None})
+    if not unknown:
+        return
+    names = ", ".join(repr(label) for label, _ in unknown.most_common(_SHOWN)) + (
+        ", ..." if len(unknown) > _SHOWN else ""
+    )
+    if len(unknown) == len(found):
+        known = ", ".join(repr(vocabulary.labels[k]) for k in range(min(_SHOWN, len(vocabulary.labels))))
+        raise InputError(f"{inputs.dev}: expected labels of the training data ({known}, ...), found {names} only")
+    say(
+        f"sparsecrf: warning: {inputs.dev}: {unknown.total():,} of {found.total():,} tokens have labels that the "
+        f"training data do not have, and count as wrong: {names}"
+    )

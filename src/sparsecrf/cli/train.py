@@ -216,7 +216,7 @@ def train(
     Minimises loss + rho1 |w|_1 + rho2/2 |w|^2 over all features that can be formed, and says how close to the optimum
     it came. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with status 130.
     """
-    from sparsecrf.cli.train_report import closing, on_dev_data, plain_columns, size, summary, taken
+    from sparsecrf.cli.train_report import advice, closing, on_dev_data, plain_columns, remarks, size, summary, taken
     from sparsecrf.encoding.template import ngram_attributes
     from sparsecrf.model import Model
     from sparsecrf.progress import say
@@ -244,6 +244,8 @@ def train(
             threads=fitting.threads,
         )
         say(size(labelled, data.n_virtual()), quiet=shown.quiet)
+        for remark in remarks(labelled):
+            say(remark)
         if plain_columns(inputs, labelled) and warm is None:
             say(_PLAIN, quiet=shown.quiet)
         init = None if warm is None else weights_in(warm, labelled.vocabulary, parts)
@@ -254,9 +256,9 @@ def train(
         labelled.model(found).save(model)
         result = summary(found, labelled, data)
         on_dev = on_dev_data(found, labelled, fitting.threads)
-    say(closing(found, result, model), quiet=shown.quiet)
-    if on_dev is not None:
-        say(on_dev, quiet=shown.quiet)
+    for line in (closing(found, result, model), on_dev, advice(found, labelled, fitting.rho1)):
+        if line is not None:
+            say(line, quiet=shown.quiet)
     show(found, result, shown)
     if log_error is not None:
         raise InputError(f"{run.log}: {log_error.strerror}; the model was saved")

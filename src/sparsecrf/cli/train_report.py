@@ -9,6 +9,7 @@ from contextlib import suppress
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from sparsecrf.defaults import RHO1
 from sparsecrf.training.history import REASONS, distance_in_words
 
 if TYPE_CHECKING:
@@ -127,19 +128,49 @@ def plain_columns(inputs: Inputs, data: Labelled) -> bool:
 
 
 def on_dev_data(found: Fit, data: Labelled, threads: int) -> str | None:
-    """How good the model is on the dev data, if there are any: where labels are chunks, their error by tokens says
-    little, since most tokens are outside of all chunks."""
+    """How good the model is on the dev data, if there are any. Where labels are chunks, by chunk: their error by tokens
+    says little, since most tokens are outside of all chunks."""
     from sparsecrf.metrics import evaluate
     from sparsecrf.path.scores import CHUNKS, by_sequence, score_of
     from sparsecrf.training.heldout import best_labels
 
     names = [data.vocabulary.labels[k] for k in range(len(data.vocabulary.labels))]
-    if data.dev is None or score_of("auto", names).name != CHUNKS:
+    if data.dev is None:
         return None
     predicted = best_labels(data.dev, found.numbers, found.w, threads=threads, **found.tables())
+    if score_of("auto", names).name != CHUNKS:
+        wrong = int((predicted != data.dev.labels).sum())
+        return f"dev data: {100 * wrong / data.dev.n_tokens:.2f} % of the labels wrong ({wrong:,} of {data.dev.n_tokens:,})"
     scored = evaluate(zip(*by_sequence(data.dev, predicted, [*names, "O"]), strict=True), "conlleval")
     precision, recall, f1 = (value or 0.0 for value in (scored.precision, scored.recall, scored.f1))
     return f"dev data: {CHUNKS} {f1:.2f} % (precision {precision:.2f}, recall {recall:.2f})"
+
+
+_ADVICE = "rho1 was 1, the default: sparsecrf path, with the same files, chooses it by the dev data"
+# Tokens of one sequence, and labels, that are hardly ever meant.
+_LONG, _MANY = 5_000, 20
+
+
+def remarks(data: Labelled) -> list[str]:
+    """What is hardly ever meant, though it can be trained on."""
+    n_sequences, n_tokens, n_labels = data.corpus.n_sequences, data.corpus.n_tokens, len(data.vocabulary.labels)
+    found = []
+    if n_labels == 1:
+        found.append(f"all labels are {data.vocabulary.labels[0]!r}: there is nothing to learn")
+    elif n_labels > _MANY and 4 * n_labels > n_tokens:
+        found.append(f"{n_labels:,} labels for {n_tokens:,} tokens: is the last column the label?")
+    if n_sequences == 1 and n_tokens > _LONG:
+        found.append(f"one sequence of {n_tokens:,} tokens: an empty line ends a sequence, and there is none")
+    elif n_sequences == n_tokens > _MANY:
+        found.append("every sequence has one token: an empty line ends a sequence; are there too many of them?")
+    return [f"sparsecrf: warning: {text}" for text in found]
+
+
+def advice(found: Fit, data: Labelled, rho1: float) -> str | None:
+    """What to try next."""
+    if not len(found.w) and len(data.vocabulary.labels) > 1:
+        return f"sparsecrf: warning: the model has no weights; rho1 {rho1:g} is too large for these data"
+    return _ADVICE if data.dev is not None and rho1 == RHO1 else None
 
 
 def closing(found: Fit, result: dict[str, Any], model: str) -> str:

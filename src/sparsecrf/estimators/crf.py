@@ -158,9 +158,15 @@ class CRF(BaseCRF):
 
     @classmethod
     def from_model(cls, model: Model | str | os.PathLike[str], **parameters: Any) -> CRF:
-        """A fitted estimator of a model, or of the file of one: it answers for many sequences at once."""
-        crf = cls(**parameters)
-        crf.model_ = model if isinstance(model, Model) else Model.load(model)
+        """A fitted estimator of a model, or of the file of one: it answers for many sequences at once.
+
+        Parameters that are not given are those of the model as far as its file has them: template, start label,
+        penalties, order. So `fit` learns anew what the model has learnt from other data. Without a template, `bigrams`
+        is not known, and vectors of words are to be given again.
+        """
+        known = model if isinstance(model, Model) else Model.load(model)
+        crf = cls(**{**_parameters_of(known), **parameters})
+        crf.model_ = known
         crf.classes_ = np.array(crf.model_.labels)
         crf.n_active_ = crf.model_.n_active
         return crf
@@ -255,3 +261,13 @@ class CRF(BaseCRF):
                 **self._penalty(data),
                 **self._options(),
             )
+
+
+def _parameters_of(model: Model) -> dict[str, Any]:
+    """Those that a model was trained with, as far as it tells. Penalties of groups need a name that it does not keep."""
+    found: dict[str, Any] = {"start": model.vocabulary.start}
+    if model.template is not None:
+        found["template"] = model.template
+    record = model.training
+    found |= {name: record[name] for name in ("rho1", "rho2") if isinstance(record.get(name), (int, float))}
+    return found | {name: record[name] for name in ("order", "order_factor") if name in record}

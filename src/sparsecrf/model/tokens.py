@@ -66,6 +66,11 @@ class TokenCheck:
 
     def _checked_kind(self, sequence: Any) -> Any:
         kind = self._training.get(KIND)
+        if isinstance(sequence, (str, bytes)):
+            raise InputError(
+                f"sequence: expected a list of tokens, found text {sequence!r:.60}. Cut it into tokens as for training: "
+                "text.split()"
+            )
         if not isinstance(sequence, (list, tuple)):
             if kind is not None and kind != MATRIX and (isinstance(sequence, Csr) or is_matrix(sequence)):
                 raise InputError(f"expected tokens as in training ({kind}), found a matrix")

@@ -97,6 +97,8 @@ def rounded_up(percent: float) -> str:
 
 def share_above(objective: float, distance: float) -> float:
     """How much of the optimum P* an objective is above it, if it is at most `distance` above: P <= P* (1 + share)."""
+    if distance <= 0:
+        return 0.0
     return distance / (objective - distance) if objective > distance else inf
 
 

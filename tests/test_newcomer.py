@@ -1,0 +1,85 @@
+"""What newcomers did by mistake, and what went on without a word."""
+
+import pytest
+
+from sparsecrf import CRF, InputError, Model, Template
+
+TAGS = "the D\ndog N\nbarks V\n\ndogs N\nbark V\n\n"
+
+
+def test_label_does_not_write_over_its_input(program):
+    program.write(train_txt=TAGS * 5)
+    assert program("train", "train.txt", "-m", "m").status == 0
+    before = (program.directory / "train.txt").read_bytes()
+    done = program("label", "-m", "m", "train.txt", "-o", "train.txt")
+    assert done.status == 1
+    assert "train.txt: expected a file of its own to write, found one that is read" in done.err
+    assert (program.directory / "train.txt").read_bytes() == before
+    assert program("label", "-m", "m", "train.txt", "-o", "other.txt").status == 0
+
+
+def test_labels_of_dev_data_that_training_data_do_not_have_are_named(program):
+    program.write(train_txt=TAGS * 5, dev_txt=TAGS.replace("V", "VERB"), other_txt="dog NOUN\n\n")
+    done = program("train", "train.txt", "-m", "m", "--dev", "dev.txt")
+    assert done.status == 0
+    expected = "dev.txt: 2 of 5 tokens have labels that the training data do not have, and count as wrong: 'VERB'"
+    assert expected in done.err
+    assert "do not have" not in program("train", "train.txt", "-m", "m", "--dev", "train.txt").err
+    done = program("train", "train.txt", "-m", "m", "--dev", "other.txt")
+    assert done.status == 1
+    assert "other.txt: expected labels of the training data ('D', 'N', 'V', ...), found 'NOUN' only" in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("a O\nb O\n\n", "all labels are 'O': there is nothing to learn"),
+        (TAGS.replace("\n\n", "\n") * 1001 + "\n", "one sequence of 5,005 tokens: an empty line ends a sequence"),
+        (TAGS.replace("\n", "\n\n") * 5, "every sequence has one token"),
+        (
+            "".join(f"NOUN word{k}\n" for k in range(40)) + "\n",
+            "40 labels for 40 tokens: is the last column the label?",
+        ),
+    ],
+)
+def test_data_that_are_hardly_meant(program, text, remark):
+    program.write(train_txt=text, good_txt=TAGS * 5)
+    done = program("train", "train.txt", "-m", "m", "--max-iter", "2")
+    assert done.status == 0
+    assert remark in done.err
+    assert "warning" not in program("train", "good.txt", "-m", "m").err
+
+
+def test_an_optimum_of_nothing_is_certified(program):
+    program.write(train_txt="a O\nb O\n\n")
+    assert "within 0 % of the best possible (certified)" in program("train", "train.txt", "-m", "m").err
+
+
+def test_a_model_without_weights_is_told(program):
+    program.write(train_txt=TAGS * 5)
+    assert (
+        "the model has no weights; rho1 1000 is too large"
+        in program("train", "train.txt", "-m", "m", "--rho1", "1000").err
+    )
+
+
+def test_text_is_no_sequence():
+    words, labels = [["the", "dog"], ["dogs"]], [["D", "N"], ["N"]]
+    model = CRF(rho1=0.1).fit(words, labels).model_
+    with pytest.raises(InputError, match=r"expected a list of tokens, found text 'the dog'.*split"):
+        model.label("the dog")
+
+
+def test_from_model_learns_as_the_model_did(tmp_path):
+    """The template, the start label and penalties are those of the file; what is given counts first."""
+    words = [["the", "dog", "barks"], ["dogs", "bark"]] * 5
+    labels = [["D", "N", "V"], ["N", "V"]] * 5
+    crf = CRF(features="words", rho1=0.3, rho2=0.1, start=False).fit(words, labels)
+    crf.model_.save(tmp_path / "m")
+    again = CRF.from_model(tmp_path / "m")
+    assert (again.rho1, again.rho2, again.start) == (0.3, 0.1, False)
+    assert isinstance(again.template, Template)
+    assert again.fit(words, labels).objective_ == crf.objective_
+    assert CRF.from_model(tmp_path / "m", rho1=0.5).rho1 == 0.5
+    bare = Model.from_weights(labels=["D", "N"], unigram={("the", "D"): 1.0})
+    assert CRF.from_model(bare).rho1 == CRF().rho1
