@@ -87,7 +87,13 @@ CASES = [
         1,
         "o.txt, line 1: expected 3 columns",
     ),
-    ("dev without known labels", {"o_txt": "a D Z\n"}, "train train.txt -m m --dev o.txt", 1, "o.txt: expected labels of the"),
+    (
+        "dev without known labels",
+        {"o_txt": "a D Z\n"},
+        "train train.txt -m m --dev o.txt",
+        1,
+        "o.txt: expected labels of the",
+    ),
     ("no label at all", {"train_txt": "a D ?\n"}, "train train.txt -m m --missing ?", 1, "train.txt"),
     # ---- CRFsuite files.
     ("value is no number", {"d_crfsuite": "X\ta:b\n"}, "train d.crfsuite -m m", 1, "d.crfsuite, line 1, column 5"),

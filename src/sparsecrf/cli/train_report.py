@@ -139,8 +139,8 @@ def on_dev_data(found: Fit, data: Labelled, threads: int) -> str | None:
         return None
     predicted = best_labels(data.dev, found.numbers, found.w, threads=threads, **found.tables())
     if score_of("auto", names).name != CHUNKS:
-        wrong = int((predicted != data.dev.labels).sum())
-        return f"dev data: {100 * wrong / data.dev.n_tokens:.2f} % of the labels wrong ({wrong:,} of {data.dev.n_tokens:,})"
+        wrong, n = int((predicted != data.dev.labels).sum()), data.dev.n_tokens
+        return f"dev data: {100 * wrong / n:.2f} % of the labels wrong ({wrong:,} of {n:,})"
     scored = evaluate(zip(*by_sequence(data.dev, predicted, [*names, "O"]), strict=True), "conlleval")
     precision, recall, f1 = (value or 0.0 for value in (scored.precision, scored.recall, scored.f1))
     return f"dev data: {CHUNKS} {f1:.2f} % (precision {precision:.2f}, recall {recall:.2f})"

@@ -264,7 +264,7 @@ class CRF(BaseCRF):
 
 
 def _parameters_of(model: Model) -> dict[str, Any]:
-    """Those that a model was trained with, as far as it tells. Penalties of groups need a name that it does not keep."""
+    """Those that a model was trained with, as far as it tells: not the groups of a penalty, nor parts of labels."""
     found: dict[str, Any] = {"start": model.vocabulary.start}
     if model.template is not None:
         found["template"] = model.template

@@ -68,8 +68,8 @@ class TokenCheck:
         kind = self._training.get(KIND)
         if isinstance(sequence, (str, bytes)):
             raise InputError(
-                f"sequence: expected a list of tokens, found text {sequence!r:.60}. Cut it into tokens as for training: "
-                "text.split()"
+                f"sequence: expected a list of tokens, found text {sequence!r:.60}. Cut it into tokens as for "
+                "training: text.split()"
             )
         if not isinstance(sequence, (list, tuple)):
             if kind is not None and kind != MATRIX and (isinstance(sequence, Csr) or is_matrix(sequence)):
