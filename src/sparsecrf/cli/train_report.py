@@ -146,8 +146,8 @@ def on_dev_data(found: Fit, data: Labelled, threads: int) -> str | None:
     return f"dev data: {CHUNKS} {f1:.2f} % (precision {precision:.2f}, recall {recall:.2f})"
 
 
-_ADVICE = "rho1 was 1, the default: sparsecrf path, with the same files, chooses it by the dev data"
-# Tokens of one sequence, and labels, that are hardly ever meant.
+_ADVICE = f"rho1 was {RHO1:g}, the default: sparsecrf path, with the same files, chooses it by the dev data"
+# More tokens in one sequence, or more labels for so few tokens, are mostly a mistake in the file.
 _LONG, _MANY = 5_000, 20
 
 
