@@ -36,7 +36,8 @@ ComposedLines::ComposedLines(const Template& lines) : lines_(static_cast<std::si
             }
             const auto source =
                 std::find_if(sources_.begin(), sources_.end(), [&](const auto& s) { return same(s, item); });
-            lines_[k].steps.push_back({item.row.offset * n_sources + (source - sources_.begin()), {}});
+            const auto row = static_cast<std::ptrdiff_t>(item.row.offset);  // at most kNear away
+            lines_[k].steps.push_back({row * n_sources + (source - sources_.begin()), {}});
         }
     }
 }
