@@ -11,7 +11,7 @@ from hypothesis import given
 from compare import assert_logs, assert_probabilities, magnitude
 from named import Named, named_models
 from problems import weather
-from sparsecrf import BIAS, InputError, Model, Vocabulary, _core, fit, reference
+from sparsecrf import BIAS, CRF, InputError, Model, Vocabulary, _core, fit, reference
 from strategies import seeds
 
 enumeration = reference.enumeration
@@ -227,6 +227,22 @@ def test_many_threads_share_one_model():
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_a_labeller_answers_alike_after_other_pieces_and_errors():
+    """It keeps what it has learnt of words from piece to piece, but nothing of a piece that is wrong."""
+    rng = np.random.default_rng(5)
+    words = [f"w{k}" for k in range(40)]
+    X = [[[str(w)] for w in rng.choice(words, 6)] for _ in range(60)]
+    y = [["A" if int(row[0][1:]) % 3 else "B" for row in x] for x in X]
+    model = CRF(template="U:%x[0,0]\nU:%x[-1,0]\nU:%x[0,0]/%x[1,0]\nB\n", rho1=0.1).fit(X, y).model_
+    pieces = ["".join(f"{w}\n" for w in rng.choice([*words, "new"], 9)).encode() + b"\n" for _ in range(50)]
+    kept = model.labeller()
+    wrong = b"w1\nw2 too many columns\n\n"
+    for piece in pieces:
+        with pytest.raises(InputError, match="expected 1 column"):
+            kept.label(b"w3\nw4\n\n" + wrong, "file", 0, 1)
+        assert kept.label(piece, "file", 0, 1) == model.labeller().label(piece, "file", 0, 1)
 
 
 def test_a_model_has_the_names_of_its_corpus_and_no_others():

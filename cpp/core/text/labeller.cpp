@@ -100,10 +100,27 @@ Labeller::Labeller(std::shared_ptr<const Template> lines, std::shared_ptr<const 
       observed_(observed),
       vectors_(std::move(vectors)) {}
 
+std::unique_ptr<TextEncoder> Labeller::take_encoder() const {
+    const std::unique_lock lock(idle_->mutex, std::try_to_lock);
+    if (!lock || idle_->encoders.empty()) {
+        return std::make_unique<TextEncoder>(Names(attributes_), Names(labels_), start_, std::string(), false,
+                                             WordRows(vectors_));
+    }
+    std::unique_ptr<TextEncoder> encoder = std::move(idle_->encoders.back());
+    idle_->encoders.pop_back();
+    return encoder;
+}
+
+void Labeller::give_back(std::unique_ptr<TextEncoder> encoder) const {
+    const std::unique_lock lock(idle_->mutex, std::try_to_lock);
+    if (lock) idle_->encoders.push_back(std::move(encoder));
+}
+
 Labeller::Batch Labeller::read(std::string_view piece, const std::string& source, std::int64_t n_columns,
                                std::int64_t line, const LabelOptions& options) const {
     Batch batch;
-    TextEncoder encoder(Names(attributes_), Names(labels_), start_, {}, false, WordRows(vectors_));
+    std::unique_ptr<TextEncoder> taken = take_encoder();  // one that throws is not used again
+    TextEncoder& encoder = *taken;
     if (lines_) {
         const ColumnOptions columns{options.bytes, options.ragged, encoder.n_needed(*lines_), options.force};
         ColumnReader reader(source, n_columns, line, columns);
@@ -129,6 +146,7 @@ Labeller::Batch Labeller::read(std::string_view piece, const std::string& source
         batch.lines.assign(batch.own.begin(), batch.own.end());
     }
     if (encoder.n_sequences() > 0) batch.corpus = encoder.build();
+    give_back(std::move(taken));
     return batch;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,14 @@ class Labeller {
         std::vector<std::string> own;          // [P] what `lines` views, where it is not the text itself
         std::vector<std::int64_t> first_line;  // [N] numbers of their lines in the file
     };
+    // Encoders that are not at work: each knows the ids of the words of earlier pieces. A thread that finds the lock
+    // taken makes a new one instead of waiting, so that the child of a fork never waits for a thread that it lacks.
+    struct Idle {
+        std::mutex mutex;
+        std::vector<std::unique_ptr<TextEncoder>> encoders;
+    };
+    std::unique_ptr<TextEncoder> take_encoder() const;
+    void give_back(std::unique_ptr<TextEncoder> encoder) const;
     Batch read(std::string_view piece, const std::string& source, std::int64_t n_columns, std::int64_t line,
                const LabelOptions& options) const;
     // Throws if the rows do not fit the model; whether their last column is a label.
@@ -64,6 +73,7 @@ class Labeller {
     std::string bias_;
     std::int64_t observed_;
     std::shared_ptr<const WordVectors> vectors_;
+    std::unique_ptr<Idle> idle_ = std::make_unique<Idle>();
 };
 
 }  // namespace sparsecrf
