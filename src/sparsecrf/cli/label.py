@@ -129,9 +129,7 @@ def label(
             of,
             {"--nbest": nbest > 1, "--score": score, "--all-marginals": all_marginals, "--token-scores": token_scores},
         )
-        answer_piece = RecordLabeller(
-            known, of, source, probability=marginals, force=force, forbidden=pairs, forbidden_last=last
-        )
+        answer_piece = RecordLabeller(known, of, source, probability=marginals, force=force, constrain=constrain)
     answer = Answers(answer_piece, of, charset, source, on_error)
 
     total = total_bytes([data])

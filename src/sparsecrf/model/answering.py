@@ -119,18 +119,22 @@ class AnsweringModel:
         allowed: Sequence[Collection[str] | None] | None = None,
         forbidden: Collection[Pair] | None = None,
         fixed: Sequence[str | None] | None = None,
+        constrain: str | None = None,
     ) -> list[str]:
         """Best labels.
 
         `allowed`: labels that may stand at each position (None: any); `forbidden`: pairs (previous, label)
-        that must not occur, None for the start; `fixed`: labels already known (None: free).
+        that must not occur, None for the start; `fixed`: labels already known (None: free); `constrain`: only valid
+        chunk labels, by the scheme iob1, iob2 or iobes.
         """
-        unconstrained = allowed is None and forbidden is None and fixed is None and not self.needs_vectors
-        if unconstrained and (type(sequence) is list or not is_matrix(sequence)):
+        unconstrained = allowed is None and forbidden is None and fixed is None and constrain is None
+        if unconstrained and not self.needs_vectors and (type(sequence) is list or not is_matrix(sequence)):
             # The usual case, without a corpus in between: threads that share the model meet once only.
             return self.label_plain(self.checked_one(sequence))
         corpus = self.encode([sequence])
-        path, _ = self._single.viterbi(corpus, constraints_by_name(self.vocabulary, corpus, allowed, forbidden, fixed))
+        path, _ = self._single.viterbi(
+            corpus, constraints_by_name(self.vocabulary, corpus, allowed, forbidden, fixed, constrain)
+        )
         return [self.labels[k] for k in path]
 
     def label_plain(self, sequence: Iterable[Token]) -> list[str]:
@@ -190,8 +194,9 @@ class AnsweringModel:
         from sparsecrf.model.spans import SpanReader
 
         reader, corpus = SpanReader(self.labels, scheme), self.encode([sequence])
-        path, _ = self._single.viterbi(corpus, constraints_by_name(self.vocabulary, corpus, **constraints))
-        return reader.spans(self._single, corpus, 0, path)
+        known = constraints_by_name(self.vocabulary, corpus, **constraints)
+        path, _ = self._single.viterbi(corpus, known)
+        return reader.spans(self._single, corpus, 0, path, known)
 
     def span_prob(self, sequence: Iterable[Token], start: int, labels: Sequence[str]) -> float:
         """Probability that the tokens from `start` on have exactly these labels, whatever the others have."""
