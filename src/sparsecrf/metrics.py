@@ -39,6 +39,11 @@ class ChunkScore:
         p, r = self.precision, self.recall
         return 2 * p * r / (p + r) if p + r > 0 else 0.0
 
+    def as_dict(self) -> dict[str, float]:
+        """The rates and numbers as JSON has them."""
+        rates = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        return {**rates, "gold": self.gold, "predicted": self.predicted, "correct": self.correct}
+
 
 class Evaluation:
     """Scores of predicted labels. Sequences are added one at a time and not kept.
@@ -204,7 +209,7 @@ class Evaluation:
         return sorted(wrong, key=lambda row: (-row[2], row[0], row[1]))[:n]
 
     def as_dict(self) -> dict[str, Any]:
-        """The scores as JSON has them."""
+        """The scores as JSON has them: by type of chunk or, where labels are not read as chunks, by label."""
         return {
             "tokens": self.tokens,
             "sequences": self.sequences,
@@ -214,17 +219,8 @@ class Evaluation:
             "recall": self.recall,
             "f1": self.f1,
             "scheme": self.scheme.value,
-            "types": {
-                name: {
-                    "precision": score.precision,
-                    "recall": score.recall,
-                    "f1": score.f1,
-                    "gold": score.gold,
-                    "predicted": score.predicted,
-                    "correct": score.correct,
-                }
-                for name, score in self.types.items()
-            },
+            "types": {name: score.as_dict() for name, score in self.types.items()},
+            "labels": {name: score.as_dict() for name, score in self.labels.items()} if self.chunks is None else {},
         }
 
 
