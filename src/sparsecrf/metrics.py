@@ -254,15 +254,15 @@ def classification_report(
     whole = ChunkScore(total, sum(s.predicted for s in every), sum(s.correct for s in every))
     means = {
         "micro avg": (whole.precision, whole.recall, whole.f1),
-        "macro avg": _mean(every, [1] * len(every)),
-        "weighted avg": _mean(every, [s.gold for s in every]),
+        "macro avg": mean_rates(every, [1] * len(every)),
+        "weighted avg": mean_rates(every, [s.gold for s in every]),
     }
     rows += [[name, *_shares(rates, digits), str(total)] for name, rates in means.items()]
     return text_table(["", "precision", "recall", "f1-score", "support"], rows) + "\n"
 
 
-def _mean(scores: Sequence[ChunkScore], weights: Sequence[int]) -> tuple[float, float, float]:
-    """Weighted means of the three rates."""
+def mean_rates(scores: Sequence[ChunkScore], weights: Sequence[int]) -> tuple[float, float, float]:
+    """Weighted means of precision, recall and F1."""
     total = sum(weights) or 1
     rates = [(s.precision, s.recall, s.f1) for s in scores]
     p, r, f = (sum(w * rate[k] for w, rate in zip(weights, rates, strict=True)) / total for k in range(3))
