@@ -50,6 +50,39 @@ def test_data_that_are_hardly_meant(program, text, remark):
     assert "warning" not in program("train", "good.txt", "-m", "m").err
 
 
+@pytest.mark.parametrize("header", ["Token\tLabel", "word pos NER", "id form upos"])
+def test_a_header_is_told(program, header):
+    text = TAGS.replace(" ", "\t") if "\t" in header else TAGS if header.count(" ") == 1 else TAGS.replace(" ", " x ")
+    program.write(train_txt=f"{header}\n\n{text * 5}", more_txt=f"\n{header}\n{text}")
+    done = program("train", "train.txt", "-m", "m")
+    label = header.split()[-1]
+    assert done.status == 0
+    assert f"train.txt: the first line, {' '.join(header.split())!r}, looks like names of columns" in done.err
+    assert f"it was read as a token with the label {label!r}" in done.err
+    both = program("train", "train.txt", "more.txt", "-m", "m").err
+    assert "warning: train.txt: the first line" in both
+    assert "warning: more.txt: the first line" in both
+    assert "names of columns" in program("train", "train.txt", "-m", "m", "--cache", "folder").err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TAGS,
+        "word tag\nof tag\n\n",  # labels that have such a name, and other tokens have it too
+        "Word N\nis V\n\n",
+        "good pos\nbad neg\n\n",  # of opinions, not parts of speech
+        "text\n\n",
+    ],
+)
+def test_other_first_lines_are_no_headers(program, text):
+    program.write(train_txt=text * 5, one_crfsuite="label\tword\nD\tthe\n\n")
+    assert "names of columns" not in program("train", "train.txt", "-m", "m").err
+    done = program("train", "one.crfsuite", "-m", "m")
+    assert done.status == 0
+    assert "names of columns" not in done.err
+
+
 def test_an_optimum_of_nothing_is_certified(program):
     program.write(train_txt="a O\nb O\n\n")
     assert "within 0 % of the best possible (certified)" in program("train", "train.txt", "-m", "m").err
