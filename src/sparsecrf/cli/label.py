@@ -81,7 +81,7 @@ def label(
     from sparsecrf.files.text import PIECE_BYTES, name_of
     from sparsecrf.model import Model
     from sparsecrf.model.charset import charset_for
-    from sparsecrf.model.format import format_for
+    from sparsecrf.model.format import format_for, with_hint
     from sparsecrf.progress import progress
 
     check_readable(model, data)
@@ -130,7 +130,14 @@ def label(
             {"--nbest": nbest > 1, "--score": score, "--all-marginals": all_marginals, "--token-scores": token_scores},
         )
         answer_piece = RecordLabeller(known, of, source, probability=marginals, force=force, constrain=constrain)
-    answer = Answers(answer_piece, of, charset, source, on_error)
+
+    def hinting(piece: Piece) -> bytes:
+        try:
+            return answer_piece(piece)
+        except InputError as error:
+            raise with_hint(error, of, piece) from None
+
+    answer = Answers(hinting, of, charset, source, on_error)
 
     total = total_bytes([data])
     with ExitStack() as stack:
