@@ -2,6 +2,7 @@
 
 import io
 import pickle
+from functools import partial
 
 import joblib
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import sklearn
 from numpy.testing import assert_array_equal
 from sklearn.base import clone, is_classifier
+from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -20,6 +22,9 @@ from sparsecrf.metrics import evaluate
 from sparsecrf.scorers import (
     chunk_f1,
     chunk_f1_score,
+    label_f1_macro,
+    label_f1_score,
+    label_f1_weighted,
     sequence_accuracy,
     sequence_accuracy_score,
     token_accuracy,
@@ -194,6 +199,43 @@ def test_scores():
     assert chunk_f1_score([["O", "O"]], [["O", "O"]]) == 0.0  # a part of the data may have none
 
 
+@pytest.mark.parametrize("average", ["macro", "weighted"])
+def test_f1_of_labels_is_that_of_scikit_learn(average):
+    rng = np.random.default_rng(0)
+    gold, predicted = (
+        [rng.choice(names, n).tolist() for n in (3, 1, 7, 20)] for names in (["N", "V", "D"], ["N", "V", "X"])
+    )
+
+    def flat(sequences):
+        return [label for labels in sequences for label in labels]
+
+    assert label_f1_score(gold, predicted, average=average) == pytest.approx(
+        f1_score(flat(gold), flat(predicted), average=average, zero_division=0)
+    )
+    assert label_f1_score(gold, predicted, average=average, labels=["N", "D"]) == pytest.approx(
+        f1_score(flat(gold), flat(predicted), average=average, labels=["N", "D"], zero_division=0)
+    )
+    missing = [[None, *labels] for labels in gold]  # such tokens do not count
+    again = label_f1_score(missing, [["X", *labels] for labels in predicted], average=average)
+    assert again == label_f1_score(gold, predicted, average=average)
+    assert label_f1_score([[1, 2]], [[1, 2]], average=average) == 1.0
+    assert label_f1_score([], [], average=average) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "scorer"), [("label_f1_macro", label_f1_macro), ("label_f1_weighted", label_f1_weighted)]
+)
+def test_searches_by_f1_of_labels(name, scorer):
+    X, y = sentences(40)
+    search = GridSearchCV(CRF(), {"rho1": [30.0, 0.3]}, scoring=scorer, cv=3).fit(X, y)
+    assert search.best_params_ == {"rho1": 0.3}
+    average = name.rsplit("_", 1)[1]
+    assert search.score(X, y) == label_f1_score(y, search.predict(X), average=average) > 0.8
+    by_name = CRFCV([30.0, 0.3], cv=3, scoring=name).fit(X, y)
+    assert by_name.score_name_ == name.replace("_", " ")
+    assert by_name.scores_.tolist() == CRFCV([30.0, 0.3], cv=3, scoring=scorer).fit(X, y).scores_.tolist()
+
+
 @pytest.mark.parametrize(
     ("function", "arguments", "expected"),
     [
@@ -207,6 +249,11 @@ def test_scores():
         (token_accuracy_score, ([["a", "b"]], [["a", "b"]], [[1.0]]), "sequence 0: expected 2 weights, .* found 1"),
         (chunk_f1_score, ([["NOUN"]], [["NOUN"]]), "expected labels that encode chunks"),
         (chunk_f1_score, ([[1, 2]], [[1, 2]]), "expected labels that encode chunks"),
+        (
+            partial(label_f1_score, average="micro"),
+            ([["a"]], [["a"]]),
+            "average: expected one of macro, weighted, found 'micro'",
+        ),
     ],
 )
 def test_wrong_scores(function, arguments, expected):

@@ -51,6 +51,7 @@ def test_json(run):
         "recall": 50.0,
         "f1": 50.0,
         "scheme": "conlleval",
+        "labels": {},
         "confusion": [{"gold": "I-PER", "predicted": "O", "tokens": 1}],
     }
     assert [(name, score["correct"]) for name, score in types.items()] == [("LOC-x", 1), ("PER", 0)]
@@ -61,6 +62,8 @@ def test_json_without_chunks(run):
     found = json.loads(out)
     assert [found[key] for key in ("precision", "recall", "f1", "scheme", "types")] == [None, None, None, "none", {}]
     assert "confusion" not in found
+    a = {"precision": 50.0, "recall": 100.0, "f1": 200 / 3, "gold": 1, "predicted": 2, "correct": 1}
+    assert found["labels"] == {"A": pytest.approx(a), "B": {**dict.fromkeys(a, 0), "gold": 1}}
 
 
 def test_report(run):

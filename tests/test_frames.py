@@ -1,7 +1,10 @@
 """Data frames with a row for each token: groups= tells sentences apart, predictions are a column."""
 
+import re
+
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from sentences import sentences
 from sparsecrf import CRF, CRFCV, InputError
@@ -110,6 +113,20 @@ def test_cross_validation_takes_them_too(data):
     crf = CRFCV(rho1s=[3, 1, 0.3, 0.1], cv=3).fit(frame, "label", groups="sentence")
     expected = CRFCV(rho1s=[3, 1, 0.3, 0.1], cv=3).fit(mappings(data[0]), data[1])
     assert crf.scores_.tolist() == expected.scores_.tolist()
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_searches_of_scikit_learn_take_a_frame_for_each_sentence(name, data):
+    frame = library(name).DataFrame(table(data))
+    # One frame is dealt out by tokens: the error says what to do, and that does.
+    with pytest.raises(InputError, match=r"Searches of scikit-learn .* deal out sentences if X is a list") as refused:
+        cross_val_score(CRF(), frame[["word", "tag"]], frame["label"], cv=3, error_score="raise")
+    advice = re.search(r"is a list: (.*), and y alike", str(refused.value)).group(1)
+    parts = eval(advice, {"frame": frame})
+    X, y = [part[["word", "tag"]] for part in parts], [part["label"].to_list() for part in parts]
+    expected = cross_val_score(CRF(rho1=0.1), mappings(data[0]), data[1], cv=3)
+    assert cross_val_score(CRF(rho1=0.1), X, y, cv=3).tolist() == expected.tolist()
+    assert GridSearchCV(CRF(), {"rho1": [30.0, 0.1]}, cv=3).fit(X, y).best_params_ == {"rho1": 0.1}
 
 
 def test_what_is_refused(data):

@@ -294,6 +294,12 @@ def test_as_dict():
         "f1": 50.0,
         "scheme": "conlleval",
         "types": {"X": other, "Y": one},
+        "labels": {},
+    }
+    assert evaluate([("A", "A"), ("B", "C")]).as_dict()["labels"] == {
+        "A": one,
+        "B": {**other, "predicted": 0},
+        "C": {**other, "gold": 0},
     }
 
 

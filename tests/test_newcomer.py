@@ -50,9 +50,96 @@ def test_data_that_are_hardly_meant(program, text, remark):
     assert "warning" not in program("train", "good.txt", "-m", "m").err
 
 
+@pytest.mark.parametrize("header", ["Token\tLabel", "word pos NER", "id form upos"])
+def test_a_header_is_told(program, header):
+    text = TAGS.replace(" ", "\t") if "\t" in header else TAGS if header.count(" ") == 1 else TAGS.replace(" ", " x ")
+    program.write(train_txt=f"{header}\n\n{text * 5}", more_txt=f"\n{header}\n{text}")
+    done = program("train", "train.txt", "-m", "m")
+    label = header.split()[-1]
+    assert done.status == 0
+    assert f"train.txt: the first line, {' '.join(header.split())!r}, looks like names of columns" in done.err
+    assert f"it was read as a token with the label {label!r}" in done.err
+    both = program("train", "train.txt", "more.txt", "-m", "m").err
+    assert "warning: train.txt: the first line" in both
+    assert "warning: more.txt: the first line" in both
+    assert "names of columns" in program("train", "train.txt", "-m", "m", "--cache", "folder").err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TAGS,
+        "word tag\nof tag\n\n",  # labels that have such a name, and other tokens have it too
+        "Word N\nis V\n\n",
+        "good pos\nbad neg\n\n",  # of opinions, not parts of speech
+        "text\n\n",
+    ],
+)
+def test_other_first_lines_are_no_headers(program, text):
+    program.write(train_txt=text * 5, one_crfsuite="label\tword\nD\tthe\n\n")
+    assert "names of columns" not in program("train", "train.txt", "-m", "m").err
+    done = program("train", "one.crfsuite", "-m", "m")
+    assert done.status == 0
+    assert "names of columns" not in done.err
+
+
 def test_an_optimum_of_nothing_is_certified(program):
     program.write(train_txt="a O\nb O\n\n")
     assert "within 0 % of the best possible (certified)" in program("train", "train.txt", "-m", "m").err
+
+
+CONLLU = "# text = the dog\n1\tthe\tthe\tD" + "\t_" * 6 + "\n2\tdog\tdog\tN" + "\t_" * 6 + "\n\n"
+JSON = '{"tokens": ["the", "dog", "barks"], "labels": ["D", "N", "V"]}\n{"tokens": ["dogs"], "labels": ["N"]}\n'
+FILES = {"conllu": CONLLU, "jsonl": JSON, "columns": TAGS, "crfsuite": "D\tw=the\nN\tw=dog\n\n"}
+TITLES = {"conllu": "CoNLL-U", "jsonl": "JSON-lines", "columns": "column", "crfsuite": "CRFsuite"}
+
+
+@pytest.mark.parametrize("command", ["label", "eval"])
+@pytest.mark.parametrize(
+    ("trained", "given"),
+    [
+        ("columns", "conllu"),
+        ("columns", "jsonl"),
+        ("conllu", "columns"),
+        ("conllu", "jsonl"),
+        ("jsonl", "columns"),
+        ("jsonl", "conllu"),
+    ],
+)
+def test_a_file_of_another_format_is_told_with_what_to_do(program, command, trained, given):
+    """Where its name says nothing of the format."""
+    program.write(train_txt=FILES[trained] * 5, other_txt=FILES[given] * 5)
+    assert program("train", "train.txt", "-m", "m", "--format", trained).status == 0
+    done = program(command, "-m", "m", "other.txt")
+    assert done.status == 1
+    hint = f"this looks like a {TITLES[given]} file, and was read as a {TITLES[trained]} file: --format {given}"
+    assert hint in done.err
+    assert program(command, "-m", "m", "other.txt", "--format", given).status == 0
+
+
+def test_errors_in_a_file_of_the_right_format_have_no_hint(program):
+    for name, bad in {
+        "conllu": CONLLU.replace("2\tdog", "dog"),
+        "jsonl": JSON.replace('["D"', '[["D"'),
+        "columns": TAGS.replace("dog", "dog x"),
+    }.items():
+        program.write(train_txt=FILES[name] * 5, other_txt=bad)
+        assert program("train", "train.txt", "-m", "m", "--format", name).status == 0
+        done = program("label", "-m", "m", "other.txt")
+        assert done.status == 1
+        assert "looks like" not in done.err
+
+
+@pytest.mark.parametrize(("trained", "given"), [("crfsuite", "conllu"), ("crfsuite", "jsonl"), ("conllu", "crfsuite")])
+def test_a_name_that_says_another_format_than_the_model_can_read(program, trained, given):
+    """Such files were read as if they were like the training data: all labels were those of unknown words."""
+    program.write(train_txt=FILES[trained] * 5, **{f"other_{given}": FILES[given], f"same_{given}": FILES[trained]})
+    assert program("train", "train.txt", "-m", "m", "--format", trained).status == 0
+    done = program("label", "-m", "m", f"other.{given}")
+    assert done.status == 1
+    assert f"other.{given}: expected a {TITLES[trained]} file, as in training, found by its name" in done.err
+    assert f"--format {trained} reads it as the former" in done.err
+    assert program("label", "-m", "m", f"same.{given}", "--format", trained).status == 0
 
 
 def test_a_model_without_weights_is_told(program):

@@ -1,8 +1,12 @@
 """Text files: what is read from them, in whatever pieces, and what is said of broken ones."""
 
+import bz2
+import gzip
 import io
+import lzma
 import os
 import threading
+import zipfile
 
 import pytest
 from hypothesis import given
@@ -296,3 +300,44 @@ def test_a_long_sequence_in_small_blocks_is_not_read_again_and_again():
         (piece,) = pieces(Trickle(5000))
     assert len(piece.data) == 5000 * 11
     assert scanned <= 3 * len(piece.data)
+
+
+def zipped(data):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("train.txt", data)
+    return made.getvalue()
+
+
+PACKERS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zip": zipped}
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_packed_files_are_named(program, packer):
+    """By every command that reads data, whatever the format, and from Python."""
+    text = b"the D\ndog N\n\n" * 5
+    program.write(train_txt=text, packed_txt=PACKERS[packer](text))
+    assert program("train", "train.txt", "-m", "m").status == 0
+    expected = f"packed.txt: expected text, found it packed by {packer}; unpack it first, "
+    for arguments in (
+        ("train", "packed.txt", "-m", "x"),
+        ("train", "packed.txt", "-m", "x", "--format", "conllu"),
+        ("train", "train.txt", "--dev", "packed.txt", "-m", "x"),
+        ("train", "packed.txt", "-m", "x", "--cache", "folder"),
+        ("label", "-m", "m", "packed.txt"),
+        ("label", "-m", "m", "packed.txt", "--format", "jsonl"),
+        ("eval", "packed.txt", "-m", "m"),
+        ("convert", "packed.txt", "x.txt", "--from", "columns", "--to", "crfsuite"),
+    ):
+        done = program(*arguments)
+        assert (done.status, expected in done.err) == (1, True), (arguments, done.err)
+    done = program("label", "-m", "m", stdin=PACKERS[packer](text))
+    assert f"standard input: expected text, found it packed by {packer}; " in done.err
+    assert " FILE | sparsecrf ..., with - in place of the file" in done.err
+    with pytest.raises(InputError, match=f"found it packed by {packer}"):
+        list(read_columns("packed.txt"))
+
+
+def test_text_that_begins_like_a_packed_file():
+    assert columns("BZh9 X\nPK Y\n") == [[["BZh9", "X"], ["PK", "Y"]]]
+    assert columns("PK\u00e9 X\n") == [[["PK\u00e9", "X"]]]

@@ -39,6 +39,11 @@ class ChunkScore:
         p, r = self.precision, self.recall
         return 2 * p * r / (p + r) if p + r > 0 else 0.0
 
+    def as_dict(self) -> dict[str, float]:
+        """The rates and numbers as JSON has them."""
+        rates = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        return {**rates, "gold": self.gold, "predicted": self.predicted, "correct": self.correct}
+
 
 class Evaluation:
     """Scores of predicted labels. Sequences are added one at a time and not kept.
@@ -204,7 +209,7 @@ class Evaluation:
         return sorted(wrong, key=lambda row: (-row[2], row[0], row[1]))[:n]
 
     def as_dict(self) -> dict[str, Any]:
-        """The scores as JSON has them."""
+        """The scores as JSON has them: by type of chunk or, where labels are not read as chunks, by label."""
         return {
             "tokens": self.tokens,
             "sequences": self.sequences,
@@ -214,17 +219,8 @@ class Evaluation:
             "recall": self.recall,
             "f1": self.f1,
             "scheme": self.scheme.value,
-            "types": {
-                name: {
-                    "precision": score.precision,
-                    "recall": score.recall,
-                    "f1": score.f1,
-                    "gold": score.gold,
-                    "predicted": score.predicted,
-                    "correct": score.correct,
-                }
-                for name, score in self.types.items()
-            },
+            "types": {name: score.as_dict() for name, score in self.types.items()},
+            "labels": {name: score.as_dict() for name, score in self.labels.items()} if self.chunks is None else {},
         }
 
 
@@ -258,15 +254,15 @@ def classification_report(
     whole = ChunkScore(total, sum(s.predicted for s in every), sum(s.correct for s in every))
     means = {
         "micro avg": (whole.precision, whole.recall, whole.f1),
-        "macro avg": _mean(every, [1] * len(every)),
-        "weighted avg": _mean(every, [s.gold for s in every]),
+        "macro avg": mean_rates(every, [1] * len(every)),
+        "weighted avg": mean_rates(every, [s.gold for s in every]),
     }
     rows += [[name, *_shares(rates, digits), str(total)] for name, rates in means.items()]
     return text_table(["", "precision", "recall", "f1-score", "support"], rows) + "\n"
 
 
-def _mean(scores: Sequence[ChunkScore], weights: Sequence[int]) -> tuple[float, float, float]:
-    """Weighted means of the three rates."""
+def mean_rates(scores: Sequence[ChunkScore], weights: Sequence[int]) -> tuple[float, float, float]:
+    """Weighted means of precision, recall and F1."""
     total = sum(weights) or 1
     rates = [(s.precision, s.recall, s.f1) for s in scores]
     p, r, f = (sum(w * rate[k] for w, rate in zip(weights, rates, strict=True)) / total for k in range(3))

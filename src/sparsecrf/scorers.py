@@ -5,16 +5,17 @@ All are shares from 0 to 1, larger is better. Tokens whose gold label is None do
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from sklearn.metrics import make_scorer
 
 from sparsecrf._core import InputError
-from sparsecrf.chunks import OUTSIDE
-from sparsecrf.metrics import evaluate
+from sparsecrf.chunks import OUTSIDE, Scheme
+from sparsecrf.metrics import Evaluation, evaluate, mean_rates
 
 Labels = Iterable[Sequence[Any]]
+AVERAGES = ("macro", "weighted")  # of label_f1_score
 
 
 def token_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any = None) -> float:
@@ -57,9 +58,30 @@ def chunk_f1_score(y_true: Labels, y_pred: Labels, *, scheme: str = "auto") -> f
     return f1 / 100
 
 
+def label_f1_score(
+    y_true: Labels, y_pred: Labels, *, average: str = "macro", labels: Collection[Any] | None = None
+) -> float:
+    """F1 of labels by tokens, for labels that are no chunks: the mean over labels, each counting the same ("macro") or
+    as often as gold has it ("weighted"). `labels`: only of these, such as all but O; None: of all gold and predicted
+    ones.
+    """
+    if average not in AVERAGES:
+        raise InputError(f"average: expected one of {', '.join(AVERAGES)}, found {average!r}")
+    found = Evaluation(Scheme.NONE)
+    for gold, predicted, _ in _in_step(y_true, y_pred, None):
+        known = [(str(g), str(p)) for g, p in zip(gold, predicted, strict=True) if g is not None]
+        found.add([g for g, _ in known], [p for _, p in known])
+    chosen = None if labels is None else {str(label) for label in labels}
+    scores = [score for name, score in found.labels.items() if chosen is None or name in chosen]
+    weights = [1 if average == "macro" else score.gold for score in scores]
+    return mean_rates(scores, weights)[2] / 100
+
+
 token_accuracy = make_scorer(token_accuracy_score)
 sequence_accuracy = make_scorer(sequence_accuracy_score)
 chunk_f1 = make_scorer(chunk_f1_score)
+label_f1_macro = make_scorer(label_f1_score, average="macro")
+label_f1_weighted = make_scorer(label_f1_score, average="weighted")
 
 
 def _in_step(y_true: Labels, y_pred: Labels, weight: Any) -> Iterable[tuple[Sequence[Any], Sequence[Any], Any]]:

@@ -202,6 +202,17 @@ def test_sorting(visit):
 # ---- Sentences
 
 
+def test_scores_by_label(visit):
+    """Of labels that are no chunks."""
+    page = visit()
+    expect(page.locator("#types-box summary")).to_have_text("Labels, by tokens")
+    page.locator("#types-box summary").click()
+    rows = page.locator("#types tbody tr")
+    expect(rows).to_have_count(5)  # one of them the data alone have
+    noun = [text.split("\n")[0] for text in rows.nth(2).locator("th, td").all_inner_texts()]
+    assert noun == ["NOUN", "88.89", "80.00 %", "100.00 %", "4", "5", "4"]
+
+
 def test_explore_a_sentence(visit):
     page = visit()
     expect(page.locator("#scores")).to_contain_text("80.00 %")

@@ -76,13 +76,14 @@ def label(
     """
     from sparsecrf.cli.answers import Answers
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
+    from sparsecrf.cli.unknown import unknown_remark
     from sparsecrf.encoding.formats import Records
     from sparsecrf.files.atomic import replacing
     from sparsecrf.files.text import PIECE_BYTES, name_of
     from sparsecrf.model import Model
     from sparsecrf.model.charset import charset_for
-    from sparsecrf.model.format import format_for
-    from sparsecrf.progress import progress
+    from sparsecrf.model.format import format_for, with_hint
+    from sparsecrf.progress import progress, say
 
     check_readable(model, data)
     check_writable(None if output == "-" else output, inputs=[model, data])
@@ -129,10 +130,15 @@ def label(
             of,
             {"--nbest": nbest > 1, "--score": score, "--all-marginals": all_marginals, "--token-scores": token_scores},
         )
-        answer_piece = RecordLabeller(
-            known, of, source, probability=marginals, force=force, forbidden=pairs, forbidden_last=last
-        )
-    answer = Answers(answer_piece, of, charset, source, on_error)
+        answer_piece = RecordLabeller(known, of, source, probability=marginals, force=force, constrain=constrain)
+
+    def hinting(piece: Piece) -> bytes:
+        try:
+            return answer_piece(piece)
+        except InputError as error:
+            raise with_hint(error, of, piece) from None
+
+    answer = Answers(hinting, of, charset, source, on_error)
 
     total = total_bytes([data])
     with ExitStack() as stack:
@@ -152,6 +158,8 @@ def label(
             incoming = chain([first], incoming)
         for piece, text in in_order(incoming, answer, 1 if small else threads or os.cpu_count() or 1):
             _write(out, text, advance, piece)
+    if (remark := unknown_remark(known, of, charset, first, source, ragged=ragged)) is not None:
+        say(remark, quiet=quiet)
 
 
 def _check_expressible(format: Format, options: dict[str, bool]) -> None:

@@ -244,7 +244,7 @@ def train(
             threads=fitting.threads,
         )
         say(size(labelled, data.n_virtual()), quiet=shown.quiet)
-        for remark in remarks(labelled):
+        for remark in remarks(labelled, inputs.data):
             say(remark)
         if plain_columns(inputs, labelled) and warm is None:
             say(_PLAIN, quiet=shown.quiet)

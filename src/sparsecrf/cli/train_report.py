@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -151,10 +152,12 @@ _ADVICE = f"rho1 was {RHO1:g}, the default: sparsecrf path, with the same files,
 _LONG, _MANY = 5_000, 20
 
 
-def remarks(data: Labelled) -> list[str]:
-    """What is hardly ever meant, though it can be trained on."""
+def remarks(data: Labelled, files: Sequence[str]) -> list[str]:
+    """What is hardly ever meant, though it can be trained on. `files` are those that the data were read from."""
+    from sparsecrf.cli.headers import headers
+
     n_sequences, n_tokens, n_labels = data.corpus.n_sequences, data.corpus.n_tokens, len(data.vocabulary.labels)
-    found = []
+    found = headers(data, files)
     if n_labels == 1:
         found.append(f"all labels are {data.vocabulary.labels[0]!r}: there is nothing to learn")
     elif n_labels > _MANY and 4 * n_labels > n_tokens:

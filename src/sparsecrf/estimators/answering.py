@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sparsecrf._core import Chain, Corpus, InputError
+from sparsecrf._core import Chain, Constraints, Corpus, InputError
 from sparsecrf.estimators.base import TrainingCRF
 from sparsecrf.estimators.blocks import CORPUS_TOKENS, QUICK_TOKENS, in_blocks
 from sparsecrf.estimators.frames import Groups, Sentences, by_groups, check_one_of
 from sparsecrf.estimators.labelled import weights_of, width_of, with_dense
 from sparsecrf.estimators.sequences import beside, sequences
+from sparsecrf.model.limits import chunk_constraints
 from sparsecrf.model.spans import Span, SpanReader
 
 Objects = NDArray[np.object_]
@@ -25,17 +26,24 @@ class BaseCRF(TrainingCRF):
     """An estimator with a `model_` that answers for sequences in memory."""
 
     def predict(
-        self, X: Any, *, lengths: Iterable[int] | None = None, groups: Groups | None = None, dense: Any = None
+        self,
+        X: Any,
+        *,
+        lengths: Iterable[int] | None = None,
+        groups: Groups | None = None,
+        dense: Any = None,
+        constrain: str | None = None,
     ) -> Any:
         """The best labels of each sequence: an array of lists, whatever their lengths.
 
-        `dense` has the vectors of tokens, as for `fit`.
+        `dense` has the vectors of tokens, as for `fit`. `constrain`: only valid chunk labels, by the scheme iob1, iob2
+        or iobes.
 
         With `lengths`, X is flat, and so is the answer: an array with a label for each token. With `groups`, X is a
         data frame and the answer a column for it: a series with the same index.
         """
         X, lengths, column = self._flat(with_dense(X, dense, lengths, groups), lengths, groups)
-        found = self._predict_each(X, lengths)
+        found = self._predict_each(X, lengths, constrain)
         if lengths is None:
             return found
         return column(np.array([label for labels in found for label in labels], dtype=self.classes_.dtype))
@@ -55,11 +63,16 @@ class BaseCRF(TrainingCRF):
         """Those of a frame, by the columns that training used."""
         return by_groups(X, groups, y, getattr(self, "feature_names_in_", None))
 
-    def _predict_each(self, X: Any, lengths: Iterable[int] | None) -> Objects:
+    def _predict_each(self, X: Any, lengths: Iterable[int] | None, constrain: str | None = None) -> Objects:
         self._check_fitted()
         model = self.model_
-        if not model.has_plain_transitions or hasattr(self, "n_features_in_") or model.dense is not None:
-            return self._split(X, lengths, lambda chain, corpus: self._labels(chain.viterbi(corpus)[0]), [])
+        by_corpus = not model.has_plain_transitions or hasattr(self, "n_features_in_") or model.dense is not None
+        if by_corpus or constrain is not None:
+
+            def best(chain: Chain, corpus: Corpus) -> list[Any]:
+                return self._labels(chain.viterbi(corpus, self._limits(corpus, constrain))[0])
+
+            return self._split(X, lengths, best, [])
         names = self.classes_.tolist()
         if lengths is None and type(X) is list and len(X) == 1 and type(X[0]) is list and X[0]:  # as a server asks
             alone = np.empty(1, dtype=object)
@@ -72,28 +85,51 @@ class BaseCRF(TrainingCRF):
             check_is_fitted(self)
         self._check_n_jobs()
 
+    def _limits(self, corpus: Corpus, constrain: str | None) -> Constraints | None:
+        return chunk_constraints(self.model_.labels, corpus, constrain)
+
     def predict_marginals(
-        self, X: Any, *, lengths: Iterable[int] | None = None, groups: Groups | None = None, dense: Any = None
+        self,
+        X: Any,
+        *,
+        lengths: Iterable[int] | None = None,
+        groups: Groups | None = None,
+        dense: Any = None,
+        constrain: str | None = None,
     ) -> NDArray[Any]:
-        """P(y_t = y) of each sequence: an array of float64[T, Y], columns in the order of `classes_`.
+        """P(y_t = y) of each sequence: an array of float64[T, Y], columns in the order of `classes_`. `constrain` as
+        for `predict`: among the valid labellings.
 
         With `lengths` or `groups`, X is flat, and so is the answer: one float64[T, Y] for all tokens.
         """
         check_is_fitted(self)
         X, lengths, _ = self._flat(with_dense(X, dense, lengths, groups), lengths, groups)
         none = np.empty((0, len(self.classes_)))
-        found = self._split(X, lengths, lambda chain, corpus: chain.marginals(corpus), none)
+
+        def marginals(chain: Chain, corpus: Corpus) -> NDArray[np.float64]:
+            return chain.marginals(corpus, self._limits(corpus, constrain))
+
+        found = self._split(X, lengths, marginals, none)
         return found if lengths is None else np.concatenate([none, *found])
 
     def predict_nbest(
-        self, X: Any, k: int, *, lengths: Iterable[int] | None = None, groups: Groups | None = None
+        self,
+        X: Any,
+        k: int,
+        *,
+        lengths: Iterable[int] | None = None,
+        groups: Groups | None = None,
+        constrain: str | None = None,
     ) -> Objects:
-        """The k best labellings of each sequence with their probabilities, best first: an array of lists of pairs."""
+        """The k best labellings of each sequence with their probabilities, best first: an array of lists of pairs.
+        `constrain` as for `predict`: the best and their probabilities among the valid labellings.
+        """
         X, lengths, _ = self._flat(X, lengths, groups)
 
         def best(chain: Chain, corpus: Corpus) -> list[list[tuple[list[Any], float]]]:
-            log_z = chain.log_partition(corpus)
-            found = (chain.nbest(corpus, i, k) for i in range(corpus.n_sequences))
+            limits = self._limits(corpus, constrain)
+            log_z = chain.log_partition(corpus, limits)
+            found = (chain.nbest(corpus, i, k, limits) for i in range(corpus.n_sequences))
             return [
                 [
                     (self._labels(path), float(np.exp(min(0.0, score - log_z[i]))))
@@ -105,21 +141,28 @@ class BaseCRF(TrainingCRF):
         return self._each(X, lengths, best, [([], 1.0)])
 
     def predict_spans(
-        self, X: Any, *, scheme: str = "auto", lengths: Iterable[int] | None = None, groups: Groups | None = None
+        self,
+        X: Any,
+        *,
+        scheme: str = "auto",
+        lengths: Iterable[int] | None = None,
+        groups: Groups | None = None,
+        constrain: str | None = None,
     ) -> Objects:
         """The chunks of the best labels of each sequence, with their probabilities: an array of lists of `Span`.
 
         `scheme` says how labels encode chunks, as for `sparsecrf eval`. The probability is that of the labels that the
-        chunk's own tokens have, whatever the others do.
+        chunk's own tokens have, whatever the others do. `constrain` as for `predict`.
         """
         check_is_fitted(self)
         X, lengths, _ = self._flat(X, lengths, groups)
         reader = SpanReader(self.model_.labels, scheme)
 
         def spans(chain: Chain, corpus: Corpus) -> list[list[Span]]:
-            path, offsets = chain.viterbi(corpus)[0], corpus.offsets.tolist()
+            limits = self._limits(corpus, constrain)
+            path, offsets = chain.viterbi(corpus, limits)[0], corpus.offsets.tolist()
             each = range(corpus.n_sequences)
-            return [reader.spans(chain, corpus, i, path[offsets[i] : offsets[i + 1]]) for i in each]
+            return [reader.spans(chain, corpus, i, path[offsets[i] : offsets[i + 1]], limits) for i in each]
 
         return self._each(X, lengths, spans, [])
 

@@ -46,9 +46,9 @@ class CRFCV(BaseCRF):
     cv : number of folds, or a splitter of scikit-learn; None: 5.
     shuffle : deal sequences, or whole `groups`, to a number of folds at random (by `random_state`); False: folds are
         consecutive.
-    scoring : auto (chunk_f1 where labels encode chunks, else token_accuracy), sequence_accuracy, a scorer of
-        `sparsecrf.scorers` or scikit-learn (which sees single labels), or a function of gold and predicted label
-        sequences; larger is better.
+    scoring : auto (chunk_f1 where labels encode chunks, else token_accuracy), sequence_accuracy, label_f1_macro,
+        label_f1_weighted, a scorer of `sparsecrf.scorers` or scikit-learn (which sees single labels), or a function of
+        gold and predicted label sequences; larger is better.
     selection : best, or one_se: the largest rho1, with a search over both penalties the fewest weights, whose score is
         within one standard error of the best.
 

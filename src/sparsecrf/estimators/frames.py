@@ -27,14 +27,15 @@ class Sentences(NamedTuple):
 
 def is_frame(X: Any) -> bool:
     """Whether X is a data frame of pandas or of polars."""
-    return _is_pandas(X) or _is_polars(X)
+    return _is_pandas(X) or is_polars(X)
 
 
 def _is_pandas(X: Any) -> bool:
     return hasattr(X, "itertuples") and hasattr(X, "iloc")
 
 
-def _is_polars(X: Any) -> bool:
+def is_polars(X: Any) -> bool:
+    """Whether X is a data frame of polars."""
     return hasattr(X, "iter_rows") and hasattr(X, "get_columns")
 
 
@@ -116,7 +117,7 @@ def _check_beside(X: Any, y: Any) -> None:
 
 
 def _column_of(X: Any) -> Callable[[NDArray[Any]], Any]:
-    if _is_polars(X):
+    if is_polars(X):
         import polars
 
         return lambda values: polars.Series("label", values.tolist())

@@ -16,7 +16,7 @@ from sparsecrf.chunks import are_chunk_labels
 from sparsecrf.estimators.labelled import LabelledData
 from sparsecrf.path import Score
 from sparsecrf.path.scores import CHUNKS, TOKENS, by_sequence
-from sparsecrf.scorers import chunk_f1_score, sequence_accuracy_score, token_accuracy_score
+from sparsecrf.scorers import chunk_f1_score, label_f1_score, sequence_accuracy_score, token_accuracy_score
 from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.heldout import Labels
 
@@ -27,6 +27,8 @@ SCORING: dict[str, Callable[..., float]] = {
     "token_accuracy": token_accuracy_score,
     "sequence_accuracy": sequence_accuracy_score,
     "chunk_f1": chunk_f1_score,
+    "label_f1_macro": partial(label_f1_score, average="macro"),
+    "label_f1_weighted": partial(label_f1_score, average="weighted"),
 }
 _NAMES: dict[Callable[..., float], str] = {
     token_accuracy_score: TOKENS,

@@ -7,7 +7,13 @@ from typing import Any
 
 from sparsecrf._core import InputError
 from sparsecrf.encoding.matrix import Csr, is_matrix
-from sparsecrf.estimators.frames import is_frame, rows_of
+from sparsecrf.estimators.frames import is_frame, is_polars, rows_of
+
+#: A frame for each sentence, by whether the frame is one of polars.
+_HOW_TO_SPLIT = {
+    False: "[part for _, part in frame.groupby('sentence', sort=False)]",
+    True: "frame.partition_by('sentence', maintain_order=True)",
+}
 
 
 def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = False) -> Iterator[Any]:
@@ -26,7 +32,11 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
         raise InputError("X: expected lengths= with one matrix for all sequences, found none")
     elif is_frame(X):
         hint = "groups= with the column that tells sentences apart, or a frame for each"
-        raise InputError(f"X: expected lengths= with one data frame for all sequences, {hint}; found none of these")
+        split = _HOW_TO_SPLIT[is_polars(X)]
+        raise InputError(
+            f"X: expected lengths= with one data frame for all sequences, {hint}; found none of these. Searches of "
+            f"scikit-learn (GridSearchCV, cross_val_score) deal out sentences if X is a list: {split}, and y alike"
+        )
     elif X is None or isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__iter__"):
         raise InputError(f"X: expected a list of sequences, found {_described(X)}")
     for i, sequence in enumerate(X):

@@ -16,6 +16,7 @@ from sparsecrf.explain.frame import frame
 from sparsecrf.explain.lattice import Lattice, LongerWeights
 from sparsecrf.explain.token import TokenExplanation
 from sparsecrf.explain.weights import START, check_top
+from sparsecrf.model.limits import constraints_by_name
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.vocabulary import Token
@@ -73,7 +74,7 @@ def explain_sequence(
     tokens, texts = named_tokens(sequence)
     corpus = model.encode([tokens])
     fixed = _given(labels, corpus.n_tokens)
-    path, scores = model._single.viterbi(corpus, model._constraints(corpus, fixed=fixed))
+    path, scores = model._single.viterbi(corpus, constraints_by_name(model.vocabulary, corpus, fixed=fixed))
     score = float(scores[0])
     marginals = model._single.marginals(corpus)
     return SequenceExplanation(
@@ -153,7 +154,8 @@ def _best_through(model: Model, corpus: Corpus, path: NDArray[np.int32]) -> NDAr
         others = [name for k, name in enumerate(model.labels) if k != y]
         for label, allowed in ((y, [model.labels[y]]), (int(y == 0), others)):
             if allowed:
-                limits = model._constraints(corpus, allowed=[allowed if s == t else None for s in range(T)])
+                masks = [allowed if s == t else None for s in range(T)]
+                limits = constraints_by_name(model.vocabulary, corpus, masks)
                 best[t, label] = float(model._single.viterbi(corpus, limits)[1][0])
     return best
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,15 @@ from sparsecrf._core import InputError, count_columns, whole_sequences
 Source: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
 
 PIECE_BYTES = 1 << 17
+
+#: How packed files begin, by what packs them; and what unpacks them to standard output.
+_PACKED = {
+    "gzip": (re.compile(rb"\x1f\x8b\x08"), "gzip -dc"),
+    "bzip2": (re.compile(rb"BZh[1-9]1AY&SY"), "bzip2 -dc"),
+    "xz": (re.compile(rb"\xfd7zXZ\0"), "xz -dc"),
+    "zip": (re.compile(rb"PK\x03\x04"), "unzip -p"),
+    "zstd": (re.compile(rb"\x28\xb5\x2f\xfd"), "zstd -dc"),
+}
 
 
 class Piece(NamedTuple):
@@ -63,6 +73,8 @@ def pieces(source: Source, size: int = PIECE_BYTES, whole: Callable[[bytes], int
         # `begin`: of the line that was not finished when `rest` was last looked at; before it there is no blank line.
         rest, line, wanted, begin = bytearray(), 1, size, 0
         while block := read(wanted):
+            if line == 1 and not rest:
+                _check_unpacked(block, source)
             looked_at = len(rest)
             rest += block
             end = whole(bytes(memoryview(rest)[begin:]))
@@ -76,6 +88,18 @@ def pieces(source: Source, size: int = PIECE_BYTES, whole: Callable[[bytes], int
             wanted, begin = size, 0
         if rest:
             yield Piece(bytes(rest), line)
+
+
+def _check_unpacked(block: bytes, source: Source) -> None:
+    """Raise for the first bytes of a packed file."""
+    for packer, (beginning, unpack) in _PACKED.items():
+        if beginning.match(block):
+            name = name_of(source)
+            file = name if isinstance(source, (str, os.PathLike)) and source != "-" else "FILE"
+            raise InputError(
+                f"{name}: expected text, found it packed by {packer}; unpack it first, {unpack} {file} > data.txt, or "
+                f"on the way: {unpack} {file} | sparsecrf ..., with - in place of the file"
+            )
 
 
 def width(piece: Piece) -> int:

@@ -28,7 +28,7 @@ def forbidden_pairs(labels: Sequence[str], scheme: str) -> tuple[bytes, bytes]:
     occur; and [Y] a byte for each label, 1 where it must not end a sequence. Tags are O and B-, I-, E-, S- with a type.
     """
     if scheme not in SCHEMES:
-        raise InputError(f"constraints: expected one of {', '.join(SCHEMES)}, found {scheme!r}")
+        raise InputError(f"constrain: expected one of {', '.join(SCHEMES)}, found {scheme!r}")
     known = {"iob1": "BI", "iob2": "BI", "iobes": "BIES"}[scheme]
     for label in labels:
         prefix, kind = split_label(label)

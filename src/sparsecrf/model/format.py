@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sparsecrf._core import InputError
-from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, Format, format_named, format_of
-from sparsecrf.files.text import Source, name_of
+from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, FORMATS, Format, format_named, format_of
+from sparsecrf.files.text import Piece, Source, name_of
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
@@ -23,8 +23,15 @@ def format_for(model: Model, source: Source, given: str | None = None, option: s
     trained = format_named(str(model.training.get(FORMAT, default.name)), option)
     if given is None:
         by_name = format_of(name_of(source))
-        if by_name is COLUMNS or by_name.takes_template != default.takes_template or type(by_name) is type(trained):
+        if by_name is COLUMNS or type(by_name) is type(trained):
             return trained
+        if by_name.takes_template != default.takes_template:
+            expected = f"expected a {trained.title} file, as in training"
+            remedy = f"{option} {trained.name} reads it as the former"
+            raise InputError(
+                f"{name_of(source)}: {expected}, found by its name a {by_name.title} file, which needs a model "
+                f"{'with' if by_name.takes_template else 'without'} a template; {remedy}"
+            )
         return by_name
     chosen = format_named(given, option)
     if chosen.takes_template != default.takes_template:
@@ -32,3 +39,22 @@ def format_for(model: Model, source: Source, given: str | None = None, option: s
         needed = "a model with a template" if chosen.takes_template else "a model without a template"
         raise InputError(f"{option}: expected {needed} for {chosen.title} files, found {found}")
     return trained if ":" not in given and type(chosen) is type(trained) else chosen
+
+
+def with_hint(error: InputError, format: Format, piece: Piece, option: str = "--format") -> InputError:
+    """The error about the first piece of a file; with what the file looks like, if that is another format than the one
+    that it was read as."""
+    if piece.line != 1 or (looks := _looks_like(piece.data)) is None or type(looks) is type(format):
+        return error
+    if looks.takes_template != format.takes_template:
+        hint = f"this looks like a {looks.title} file, and the model is for {format.title} files"
+    else:
+        hint = f"this looks like a {looks.title} file, and was read as a {format.title} file: {option} {looks.name}"
+    return type(error)(f"{error}; {hint}")
+
+
+def _looks_like(data: bytes) -> Format | None:
+    """The format of a file by its first line that is neither blank nor a comment; None: it has none."""
+    lines = (line for line in data.splitlines() if line.strip() and not line.startswith(b"#"))
+    first = next(lines, None)
+    return None if first is None else next((of for of in FORMATS.values() if of.looks_like(first)), COLUMNS)

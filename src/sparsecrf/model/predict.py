@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sparsecrf._core import InputError, parse_crfsuite
 from sparsecrf.encoding.formats import Format, Records
 from sparsecrf.files.charset import Charset
-from sparsecrf.files.text import Source, name_of
+from sparsecrf.files.text import Piece, Source, name_of
 from sparsecrf.model.charset import charset_for
-from sparsecrf.model.format import format_for
+from sparsecrf.model.format import format_for, with_hint
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
@@ -39,29 +39,46 @@ def predicted(
     of, charset = format_for(model, source, format), charset_for(model, encoding)
     of.check_columns(ragged, charset.is_bytes, "--")
     if isinstance(of, Records):
-        return _of_records(model, of, source, charset)
-    return (
-        _of_columns(model, of, source, charset, ragged) if of.takes_template else _of_items(model, of, source, charset)
-    )
+        answer = _of_records(model, of, name_of(source), charset)
+    elif of.takes_template:
+        answer = _of_columns(model, of, name_of(source), charset, ragged)
+    else:
+        answer = _of_items(model, name_of(source), charset)
+    return _of_pieces(of, source, answer)
 
 
-def _of_records(model: Model, format: Records, source: Source, charset: Charset) -> Iterator[Predicted]:
+#: The sequences of a piece of a file, labelled.
+_Answer: TypeAlias = Callable[[Piece], Iterator[Predicted]]
+
+
+def _of_pieces(format: Format, source: Source, answer: _Answer) -> Iterator[Predicted]:
+    for piece in format.pieces(source):
+        try:
+            yield from answer(piece)
+        except InputError as error:
+            raise with_hint(error, format, piece) from None
+
+
+def _of_records(model: Model, format: Records, name: str, charset: Charset) -> _Answer:
     from sparsecrf.model.record_labeller import RecordLabeller
 
-    name = name_of(source)
     labeller = RecordLabeller(model, format, name)
-    for piece in format.pieces(source):
+
+    def answer(piece: Piece) -> Iterator[Predicted]:
         records = [r for r in format.records(charset.decoded(piece, name), name, True) if r.rows]
         for record, answer in zip(records, labeller.answers(records), strict=True):
             if record.labels is None or None in record.labels:
                 raise InputError(f"{name}, line {record.line}: expected a gold label for every token, found none")
             yield Predicted(record.rows, [label for label in record.labels if label], answer.labels)
 
+    return answer
 
-def _of_items(model: Model, format: Format, source: Source, charset: Charset) -> Iterator[Predicted]:
+
+def _of_items(model: Model, name: str, charset: Charset) -> _Answer:
     """CRFsuite's format."""
-    labeller, name = model.labeller(), name_of(source)
-    for piece in format.pieces(source):
+    labeller = model.labeller()
+
+    def answer(piece: Piece) -> Iterator[Predicted]:
         data = charset.decoded(piece, name).data
         text = labeller.label(data, name, 0, piece.line).decode()
         # Labels may have blanks: they are set off by a tab.
@@ -69,14 +86,18 @@ def _of_items(model: Model, format: Format, source: Source, charset: Charset) ->
         for (tokens, _), rows in zip(parse_crfsuite(data, name, piece.line), labelled, strict=True):
             yield Predicted(tokens, [gold for gold, _ in rows], [label for _, label in rows])
 
+    return answer
 
-def _of_columns(model: Model, format: Format, source: Source, charset: Charset, ragged: bool) -> Iterator[Predicted]:
+
+def _of_columns(model: Model, format: Format, name: str, charset: Charset, ragged: bool) -> _Answer:
     assert model.template is not None
-    n_columns, name, labeller = 0, name_of(source), model.labeller()
-    for piece in format.pieces(source):
+    template, labeller, n_columns = model.template, model.labeller(), 0
+
+    def answer(piece: Piece) -> Iterator[Predicted]:
+        nonlocal n_columns
         if n_columns == 0 and not ragged:
             n_columns = format.width(piece, name)
-            needed = max(model.n_columns, model.template.n_columns)
+            needed = max(model.n_columns, template.n_columns)
             if n_columns > 0 and (n_columns <= needed or n_columns > model.n_columns + 1 > 1):
                 expected = f"{needed} columns of observations and, last, the gold label"
                 raise InputError(f"{name}, line {piece.line}: expected {expected}, found {n_columns} columns")
@@ -86,8 +107,10 @@ def _of_columns(model: Model, format: Format, source: Source, charset: Charset, 
         # Columns are set off by blanks of ASCII only, as the core reads them: a word may have other space in it.
         for rows in ([_CELL.findall(line) for line in rows.split("\n")] for rows in text.split("\n\n")[:-1]):
             if ragged:
-                _check_gold(rows, model.template.n_columns, f"{name}, from line {piece.line}")
+                _check_gold(rows, template.n_columns, f"{name}, from line {piece.line}")
             yield Predicted([row[:-2] for row in rows], [row[-2] for row in rows], [row[-1] for row in rows])
+
+    return answer
 
 
 def _check_gold(rows: list[list[str]], needed: int, where: str) -> None:

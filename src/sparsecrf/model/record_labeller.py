@@ -11,6 +11,7 @@ from sparsecrf._core import Constraints, Corpus, InputError
 from sparsecrf.chunks import are_chunk_labels
 from sparsecrf.encoding.formats.records import Answer, FoundSpan, Record, Records
 from sparsecrf.files.text import Piece
+from sparsecrf.model.limits import chunk_constraints
 from sparsecrf.model.spans import SpanReader
 
 if TYPE_CHECKING:
@@ -30,18 +31,12 @@ class RecordLabeller:
         *,
         probability: bool = False,
         force: bool = False,
-        forbidden: bytes = b"",
-        forbidden_last: bytes = b"",
+        constrain: str | None = None,
     ) -> None:
         """Errors call the file `source`. `probability`: answers say how sure they are. `force`: labels of the records
-        that the model knows are kept. `forbidden`, `forbidden_last`: as of `forbidden_pairs`."""
+        that the model knows are kept. `constrain`: only valid chunk labels, by this scheme."""
         self._model, self._format, self._source = model, format, source
-        self._probability, self._force = probability, force
-        n_labels = len(model.labels)
-        self._pairs, self._last = (
-            None if not flags else np.frombuffer(flags, dtype=np.bool_).reshape(*rows, n_labels)
-            for flags, rows in ((forbidden, (n_labels + 1,)), (forbidden_last, ()))
-        )
+        self._probability, self._force, self._constrain = probability, force, constrain
         # Where labels are no chunks, every token is a span of its own.
         self._spans = SpanReader(model.labels, "auto") if are_chunk_labels(model.labels, ()) else None
 
@@ -74,31 +69,28 @@ class RecordLabeller:
         for i, record in enumerate(records):
             a, b = offsets[i], offsets[i + 1]
             sure = None if p is None else p[a:b]
-            spans = self._spans_of(corpus, i, path[a:b], sure) if record.has_spans else ()
+            spans = self._spans_of(corpus, limits, i, path[a:b], sure) if record.has_spans else ()
             found.append(Answer(names[a:b], sure, spans))
         return found
 
-    def _spans_of(self, corpus: Corpus, i: int, path: NDArray[np.int32], p: list[float] | None) -> list[FoundSpan]:
-        labels = self._model.labels
+    def _spans_of(
+        self, corpus: Corpus, limits: Constraints | None, i: int, path: NDArray[np.int32], p: list[float] | None
+    ) -> list[FoundSpan]:
+        labels, chain = self._model.labels, self._model.chain_with(1)
         if self._spans is None:
             return [FoundSpan(t, t + 1, labels[y], None if p is None else p[t]) for t, y in enumerate(path)]
         if p is not None:
-            return [FoundSpan(*span) for span in self._spans.spans(self._model.chain_with(1), corpus, i, path)]
+            return [FoundSpan(*span) for span in self._spans.spans(chain, corpus, i, path, limits)]
         return [FoundSpan(*place, None) for place in self._spans.places(path)]
 
     def _limits(self, corpus: Corpus, records: Sequence[Record]) -> Constraints | None:
-        if self._pairs is None and not self._force:
-            return None
-        n_labels, known, allowed = len(self._model.labels), None, None
-        if self._last is not None and self._last.any():
-            allowed = np.ones((corpus.n_tokens, n_labels), dtype=np.bool_)
-            allowed[corpus.offsets[1:] - 1] = ~self._last
+        known = None
         if self._force:
             find = self._model.vocabulary.labels.find
             each = (name for record in records for name in _labels_of(record))
             ids = (None if name is None else find(name) for name in each)
             known = np.fromiter((-1 if y is None else y for y in ids), dtype=np.int32, count=corpus.n_tokens)
-        return Constraints(n_labels, allowed, self._pairs, known)
+        return chunk_constraints(self._model.labels, corpus, self._constrain, known)
 
 
 def _labels_of(record: Record) -> list[str | None]:

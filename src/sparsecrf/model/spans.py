@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparsecrf._core import Chain, Corpus, InputError
+from sparsecrf._core import Chain, Constraints, Corpus, InputError
 from sparsecrf.chunks import START, ChunkReader, Scheme, are_chunk_labels
 
 if TYPE_CHECKING:
@@ -33,12 +33,17 @@ class SpanReader:
             scheme = "conlleval"
         self._labels, self._reader = labels, ChunkReader(scheme)
 
-    def spans(self, chain: Chain, corpus: Corpus, i: int, path: NDArray[np.int32]) -> list[Span]:
+    def spans(
+        self, chain: Chain, corpus: Corpus, i: int, path: NDArray[np.int32], constraints: Constraints | None = None
+    ) -> list[Span]:
         """The chunks of sequence i with these labels, by id. The probability is that of the labels that the chunk's own
-        tokens have, whatever the others do."""
+        tokens have, whatever the others do; under constraints, among the labellings that meet them."""
         from math import exp
 
-        return [Span(a, b, kind, exp(chain.span_log_prob(corpus, i, a, path[a:b]))) for a, b, kind in self.places(path)]
+        return [
+            Span(a, b, kind, exp(chain.span_log_prob(corpus, i, a, path[a:b], constraints)))
+            for a, b, kind in self.places(path)
+        ]
 
     def places(self, path: NDArray[np.int32]) -> list[tuple[int, int, str]]:
         """Where the chunks of these labels begin and end, and their types."""

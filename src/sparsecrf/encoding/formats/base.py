@@ -62,6 +62,10 @@ class Format(ABC):
         if is_bytes and not self.has_columns:
             raise InputError(f"{prefix}encoding: expected text for {self.title} files, found bytes")
 
+    def looks_like(self, line: bytes) -> bool:
+        """Whether a line is hardly one of any other format, as messages about the wrong one say."""
+        return False
+
     def vocabulary(self, start: bool, labels: Iterable[str] = ()) -> Vocabulary:
         """One for such files, with nothing but these labels."""
         made = Vocabulary(Template.conditions_pairs if self.takes_template else "bias", start)

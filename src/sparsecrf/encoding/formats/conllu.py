@@ -56,6 +56,10 @@ class Conllu(Records):
             raise InputError(f"{option}: expected conllu:{'|'.join(_LABELS)}, found conllu:{choice}")
         return Conllu(choice)
 
+    def looks_like(self, line: bytes) -> bool:
+        cells = line.split()  # by whatever: a file may have lost its tabs
+        return len(cells) >= _N and cells[0].split(b"-")[0].isdigit()
+
     def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
         lines, first = list[str](), piece.line
         for number, line in enumerate([*text_lines(piece, source), ""], piece.line):

@@ -37,6 +37,9 @@ class JsonLines(Records):
             raise InputError(f"{option}: expected the field of labels or spans after jsonl:, found {choice!r}")
         return JsonLines(choice)
 
+    def looks_like(self, line: bytes) -> bool:
+        return line.lstrip().startswith(b"{")
+
     def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
         for number, line in enumerate(text_lines(piece, source), piece.line):
             if line.strip():

@@ -9,6 +9,20 @@ function showHeadline(scores, file, rate) {
   $("score").append(el("p", { class: "big" }, big), el("p", {}, "On ", name(file), `: ${accuracy}; ${whole}.`));
 }
 
+/** Scores by type of chunk, or by label where labels are no chunks. */
+function showTable(scores, rate) {
+  const [title, kind, each] = scores.f1 === null
+    ? ["Labels, by tokens", "Label", scores.labels]
+    : ["Chunks by type", "Type", scores.types];
+  const rows = Object.entries(each).map(([key, score]) => [
+    key === "" ? "(no type)" : name(key), score.f1.toFixed(2), rate(score.precision), rate(score.recall),
+    count(score.gold), count(score.predicted), count(score.correct)]);
+  $("types-box").hidden = !rows.length;
+  $("types-title").textContent = title;
+  const titles = [kind, "F1", "Precision", "Recall", "Gold", "Predicted", "Correct"];
+  $("types").append(table(title, titles, rows, [1, 2, 3, 4, 5, 6]));
+}
+
 function showScores() {
   const { scores, confusions, file, wrong, words } = data.sentences;
   const shown = words.length, all = scores.sequences;
@@ -26,12 +40,7 @@ function showScores() {
   }
   $("scores").append(...facts.map((line) => fact(...line)));
   showHeadline(scores, file, rate);
-  const types = Object.entries(scores.types).map(([type, score]) => [
-    type === "" ? "(no type)" : name(type), score.f1.toFixed(2), rate(score.precision), rate(score.recall),
-    count(score.gold), count(score.predicted), count(score.correct)]);
-  $("types-box").hidden = !types.length;
-  const titles = ["Type", "F1", "Precision", "Recall", "Gold", "Predicted", "Correct"];
-  $("types").append(table("Chunks by type", titles, types, [1, 2, 3, 4, 5, 6]));
+  showTable(scores, rate);
   $("confusions-box").hidden = !confusions.length;
   $("confusions").append(table("Most frequent confusions", ["Gold", "Predicted", "Tokens"],
     confusions.map(([gold, predicted, n]) => [name(gold), name(predicted), count(n)]), [2]));

@@ -1,0 +1,63 @@
+"""Whether what `label` was given is what the model was trained on: by the attributes of the first tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from sparsecrf._core import InputError
+from sparsecrf.encoding.formats import Format, Records
+from sparsecrf.files.charset import Charset
+from sparsecrf.files.columns import read_columns
+from sparsecrf.files.crfsuite import read_crfsuite
+from sparsecrf.files.text import Piece
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
+
+_TOKENS = 100  # are looked at: a few milliseconds, once the answers are written
+_FEWEST = 50  # a sentence or two may be of new words only
+_SHARE = 0.05
+
+
+def unknown_remark(
+    model: Model, format: Format, charset: Charset, piece: Piece, source: str, *, ragged: bool
+) -> str | None:
+    """What to say if the model knows next to none of the attributes of the first tokens of a file; None: nothing.
+
+    A model with few weights knows few attributes of any text, but then the text has many of those that it knows: both
+    shares must be small. `piece` is the first of the file.
+    """
+    if model.vectors is not None or charset.is_bytes:
+        return None  # it knows words by their vectors, too; bytes are no text
+    n_tokens, found, find = 0, set[str](), model.vocabulary.attributes.find
+    try:
+        for attributes in _sequences(model, format, charset.decoded(piece, source), source, ragged):
+            n_tokens += len(attributes)
+            found.update(name for names in attributes for name in names)
+            if n_tokens >= _TOKENS:
+                break
+    except InputError:
+        return None  # has been reported where it was labelled
+    known = sum(find(name) is not None for name in found)
+    if n_tokens < _FEWEST or known >= _SHARE * min(len(found), len(model.vocabulary.attributes)):
+        return None
+    return (
+        f"sparsecrf: warning: {source}: the model knows {known:,} of the {len(found):,} different attributes of the "
+        f"first {n_tokens:,} tokens; is this the kind of input that it was trained on? sparsecrf show lists what it "
+        "knows"
+    )
+
+
+def _sequences(model: Model, format: Format, piece: Piece, source: str, ragged: bool) -> Iterator[list[list[str]]]:
+    """The attributes of each token, sequence by sequence."""
+    template = model.template
+    for one in format.sequences(piece):
+        if template is None:
+            for tokens, _ in read_crfsuite(BytesIO(one.data)):
+                yield [[name for name, _ in token] for token in tokens]
+        elif isinstance(format, Records):
+            yield from (template.attributes(r.rows) for r in format.records(one, source, False) if r.rows)
+        else:
+            yield from (template.attributes(rows) for rows in read_columns(BytesIO(one.data), ragged=ragged))

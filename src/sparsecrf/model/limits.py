@@ -1,0 +1,98 @@
+"""Constraints on the labels of sequences: by name, and those of schemes of chunk labels."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sparsecrf._core import Constraints, Corpus, InputError
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.model.chunk_rules import forbidden_pairs
+
+if TYPE_CHECKING:  # as in answering.py
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: A label pair, None for the start of the sequence.
+Pair = tuple[str | None, str]
+
+
+def chunk_constraints(
+    labels: Sequence[str], corpus: Corpus, scheme: str | None, known: NDArray[np.int32] | None = None
+) -> Constraints | None:
+    """For all sequences of a corpus: only labels that are valid by a scheme of chunks (None: any), and those that are
+    known, int32[P] by id (-1: free)."""
+    if scheme is None:
+        return None if known is None else Constraints(len(labels), fixed=known)
+    pairs, last = _rules(tuple(labels), scheme)
+    return Constraints(len(labels), _with_ends(None, last, corpus), pairs, known)
+
+
+@lru_cache(maxsize=8)  # of every sequence that a model is asked for one at a time
+def _rules(labels: tuple[str, ...], scheme: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """What `forbidden_pairs` says, as bool[Y + 1, Y] and bool[Y]."""
+    import numpy as np
+
+    pairs, last = (np.frombuffer(flags, dtype=np.bool_) for flags in forbidden_pairs(labels, scheme))
+    return pairs.reshape(-1, len(labels)), last
+
+
+def _with_ends(masks: NDArray[np.bool_] | None, last: NDArray[np.bool_], corpus: Corpus) -> NDArray[np.bool_] | None:
+    """Which labels are allowed at each position, bool[P, Y], None for all: also without those that must not be last."""
+    import numpy as np
+
+    if not last.any():
+        return masks
+    if masks is None:
+        masks = np.ones((corpus.n_tokens, len(last)), dtype=np.bool_)
+    masks[corpus.offsets[1:] - 1] &= ~last
+    return masks
+
+
+def constraints_by_name(
+    vocabulary: Vocabulary,
+    corpus: Corpus,
+    allowed: Sequence[Collection[str] | None] | None = None,
+    forbidden: Collection[Pair] | None = None,
+    fixed: Sequence[str | None] | None = None,
+    constrain: str | None = None,
+) -> Constraints | None:
+    """Constraints as `Model.label` takes them, for a corpus of one sequence."""
+    if allowed is None and forbidden is None and fixed is None and constrain is None:
+        return None
+    import numpy as np
+
+    n_labels, length = len(vocabulary.labels), corpus.n_tokens
+    for name, given in (("allowed", allowed), ("fixed", fixed)):
+        if given is not None and len(given) != length:
+            raise InputError(f"{name}: expected {length} entries, one per token, found {len(given)}")
+    masks = None
+    if allowed is not None:
+        masks = np.ones((length, n_labels), dtype=np.bool_)
+        for t, names in enumerate(allowed):
+            if names is not None:
+                masks[t] = False
+                masks[t, [label_id(vocabulary, name) for name in names]] = True
+    pairs = None
+    if forbidden is not None:
+        pairs = np.zeros((n_labels + 1, n_labels), dtype=np.bool_)
+        for previous, y in forbidden:
+            row = n_labels if previous is None else label_id(vocabulary, previous)
+            pairs[row, label_id(vocabulary, y)] = True
+    known = None
+    if fixed is not None:
+        known = np.array([-1 if y is None else label_id(vocabulary, y) for y in fixed], dtype=np.int32)
+    if constrain is not None:
+        of_scheme, last = _rules(tuple(vocabulary.labels[k] for k in range(n_labels)), constrain)
+        pairs = of_scheme if pairs is None else pairs | of_scheme
+        masks = _with_ends(masks, last, corpus)
+    return Constraints(n_labels, masks, pairs, known)
+
+
+def label_id(vocabulary: Vocabulary, name: str) -> int:
+    found = vocabulary.labels.find(name)
+    if found is None:
+        known = ", ".join(vocabulary.labels[k] for k in range(min(10, len(vocabulary.labels))))
+        raise InputError(f"expected a label of the model ({known}), found {name!r}")
+    return found

@@ -1,0 +1,75 @@
+"""`label` asks whether the input is of the kind that the model was trained on, if it knows next to nothing of it."""
+
+import hashlib
+import json
+
+import pytest
+
+REMARK = "is this the kind of input that it was trained on?"
+WORDS = [f"word{k}" for k in range(300)]
+SENTENCES = [WORDS[k : k + 6] for k in range(0, 300, 6)]
+CHINESE = [[chr(0x4E00 + k + t) for t in range(6)] for k in range(0, 300, 6)]
+
+
+def label_of(word):
+    """By no rule: a model must know the word."""
+    return "AB"[hashlib.md5(word.encode(), usedforsecurity=False).digest()[0] % 2]
+
+
+def crfsuite(prefix="w=", sentences=SENTENCES):
+    """Attributes as programs write them, one of which stands at every token."""
+    lines = ("".join(f"{label_of(w)}\t{prefix}{w}\talways\n" for w in words) + "\n" for words in sentences)
+    return "".join(lines)
+
+
+def columns(sentences=SENTENCES):
+    return "".join("".join(f"{w} {label_of(w)}\n" for w in words) + "\n" for words in sentences)
+
+
+def other(sentences=SENTENCES):
+    return [[w.replace("word", "other") for w in words] for words in sentences]
+
+
+def jsonl(sentences=SENTENCES):
+    return "".join(json.dumps({"tokens": words, "labels": list(map(label_of, words))}) + "\n" for words in sentences)
+
+
+@pytest.mark.parametrize(
+    ("format", "same", "unlike"),
+    [
+        ("crfsuite", crfsuite(), crfsuite("word[0]=")),
+        ("columns", columns(), columns(other())),
+        ("jsonl", jsonl(), jsonl(CHINESE)),
+    ],
+)
+def test_input_of_another_kind(program, format, same, unlike):
+    program.write(train_txt=same, unlike_txt=unlike)
+    assert program("train", "train.txt", "--format", format, "-m", "m", "--rho1", "0.01").status == 0
+    done = program("label", "-m", "m", "unlike.txt")
+    assert done.status == 0  # it is labelled all the same
+    assert f"unlike.txt: the model knows {1 if format == 'crfsuite' else ''}" in done.err
+    assert REMARK in done.err
+    assert REMARK in program("label", "-m", "m", stdin=unlike.encode()).err
+    assert REMARK not in program("label", "-m", "m", "unlike.txt", "-q").err
+    assert program("label", "-m", "m", "train.txt").err == ""
+
+
+def test_nothing_is_said_of_little_text_or_of_a_sparse_model(program):
+    program.write(train_txt=columns(), few_txt=columns(other()[:3]))
+    assert program("train", "train.txt", "-m", "m", "--rho1", "0.01").status == 0
+    assert program("label", "-m", "m", "few.txt").err == ""  # 18 new words
+    # A model of two attributes knows few of many, but sees both of them.
+    marked = columns().replace("word1 A", "word1 C").replace("word2 B", "word2 D") * 20
+    rare = columns() + marked.replace("word1 ", "sign ").replace("word2 ", "mark ")
+    program.write(train_txt=rare)
+    assert program("train", "train.txt", "-m", "m", "--features", "words", "--rho1", "15").status == 0
+    assert program("label", "-m", "m", "train.txt").err == ""
+
+
+def test_broken_input_is_reported_once(program):
+    program.write(train_txt=columns(), bad_txt=columns(other()).replace("other7 ", "other7 x "))
+    assert program("train", "train.txt", "-m", "m", "--rho1", "0.01").status == 0
+    done = program("label", "-m", "m", "bad.txt", "--on-error", "skip")
+    assert done.status == 0
+    assert "bad.txt, line 9: " in done.err
+    assert done.err.count("\n") == 1
