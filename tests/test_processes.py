@@ -1,4 +1,4 @@
-"""The library in children made by fork, at the end of the interpreter, and in interpreters within the interpreter.
+"""The library in child processes, at the end of the interpreter, and in interpreters within the interpreter.
 
 Each test runs a script of its own: what it looks for is a process that hangs or aborts.
 """
@@ -37,12 +37,17 @@ PRELUDE = """
 """
 
 
-def start(script, **options):
-    """A process that runs the script after PRELUDE."""
-    prelude = textwrap.dedent(PRELUDE).format(here=str(Path(__file__).parent))
+def start(script, file=None, **options):
+    """A process that runs the script after PRELUDE: from a file, if one is given."""
+    code = textwrap.dedent(PRELUDE).format(here=str(Path(__file__).parent)) + textwrap.dedent(script)
+    if file is not None:
+        file.write_text(code)
     return subprocess.Popen(
         # Since 3.12 Python warns of every fork of a process with threads.
-        [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-c", prelude + textwrap.dedent(script)],
+        [
+            *(sys.executable, "-W", "ignore:This process:DeprecationWarning"),
+            *(["-c", code] if file is None else [str(file)]),
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -112,10 +117,13 @@ FORKS = {
         with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
             print(list(pool.map(loss, range(3))) == 3 * [expected])
     """,
+    # Not backend="multiprocessing", which is Python's default: on Linux a fork server since 3.14. Its children cannot
+    # import this script, which is no file: they do not find `loss` and end with an error, and joblib waits forever.
     "joblib": """
+        import multiprocessing
         from joblib import Parallel, delayed
-        expected = loss()
-        print(Parallel(n_jobs=2, backend="multiprocessing")(delayed(loss)() for _ in range(3)) == 3 * [expected])
+        expected, fork = loss(), multiprocessing.get_context("fork")
+        print(Parallel(n_jobs=2, backend=fork)(delayed(loss)() for _ in range(3)) == 3 * [expected])
     """,
 }
 
@@ -124,6 +132,35 @@ FORKS = {
 @pytest.mark.parametrize("script", FORKS.values(), ids=FORKS.keys())
 def test_a_child_trains_after_its_parent_did(script):
     assert finish(start(script)) == ["True"]
+
+
+#: Calls of `loss` in children that import the script instead of being copies of the process.
+IMPORTS = {
+    "spawn": """
+        with multiprocessing.get_context("spawn").Pool(2) as pool:
+            print(pool.map(loss, range(3)) == 3 * [expected])
+    """,
+    "forkserver": """
+        with multiprocessing.get_context("forkserver").Pool(2) as pool:
+            print(pool.map(loss, range(3)) == 3 * [expected])
+    """,
+    "forkserver, joblib": """
+        from joblib import Parallel, delayed
+        server = multiprocessing.get_context("forkserver")
+        print(Parallel(n_jobs=2, backend=server)(delayed(loss)() for _ in range(3)) == 3 * [expected])
+    """,
+}
+
+
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(script, id=name, marks=[] if name == "spawn" else posix) for name, script in IMPORTS.items()],
+)
+def test_a_child_trains_that_imports_the_script(script, tmp_path):
+    """Python's default on Linux is a fork server since 3.14. There it imports the script: it trains before it forks."""
+    begin = "import multiprocessing\nexpected = loss()\nif __name__ == '__main__':\n"
+    code = begin + textwrap.indent(textwrap.dedent(script), "    ")
+    assert finish(start(code, tmp_path / "script.py")) == ["True"]
 
 
 #: What a thread does without end, with X, y and a trained `crf`.
@@ -235,6 +272,7 @@ def test_a_subinterpreter_is_refused(before):
         inner = interpreters.create()
         caught = "try: import sparsecrf._core\\nexcept ImportError as error: print(error)"
         run(inner, "import sys; sys.path[:] = " + repr(sys.path) + "\\n" + caught)
+        interpreters.destroy(inner)  # since 3.14 Python warns at its end of those that remain
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=False
