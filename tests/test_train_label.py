@@ -448,12 +448,15 @@ def test_train_says_how_good_chunks_are_on_dev_data(program):
     said = f"dev data: chunk F1 {scored['f1']:.2f} % (precision {scored['precision']:.2f}, recall"
     assert said in done.err
     assert 0 < scored["f1"] < 100
-    assert "dev data" not in program("train", "train.txt", "-m", "m").err
+    assert "dev data:" not in program("train", "train.txt", "-m", "m").err
     program.write(tags_txt="a X\nb Y\n\n" * 5, other_txt="a X\nb X\n\n" * 2)  # no chunks: the error by tokens
     done = program("train", "tags.txt", "-m", "m", "--dev", "other.txt")
     assert "dev data: 50.00 % of the labels wrong (2 of 4)" in done.err
     assert "chooses it by the dev data" in done.err  # rho1 was not given
     assert "chooses it" not in program("train", "tags.txt", "-m", "m", "--dev", "tags.txt", "--rho1", "0.5").err
+    alone = program("train", "tags.txt", "-m", "m").err  # rho1 was not given, and there is nothing to choose it by
+    assert "rho1 was 1, the default, for a small model: 0.2 mostly labels better" in alone
+    assert "the default" not in program("train", "tags.txt", "-m", "m", "--rho1", "0.5").err
 
 
 def test_train_says_that_columns_alone_are_few_features(program):
