@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 #: What people call their columns.
 _NAME = re.compile(
-    "id|sentence(_id)?|text|tokens?|words?|form|lemma|[ux]?pos|pos_?tags?|feats|chunk|ner(_tags?)?|entity|tags?|labels?|class",
+    "id|sentence(_id)?|text|tokens?|words?|form|lemma|[ux]?pos|pos_?tags?|feats|chunk|ner(_tags?)?|entity|tags?|"
+    "labels?|class",
     re.IGNORECASE,
 )
 _FIRST_BYTES = 4096  # a header is shorter

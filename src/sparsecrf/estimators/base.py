@@ -25,6 +25,7 @@ from sparsecrf.encoding.resources import Resource, checked
 from sparsecrf.encoding.template import Template, ngram_attributes
 from sparsecrf.encoding.vectors import WordVectors, given_vectors
 from sparsecrf.encoding.vocabulary import Bigrams
+from sparsecrf.estimators.class_weights import ClassWeight, labels_of, token_weights
 from sparsecrf.estimators.frames import Groups, by_groups, check_one_of
 from sparsecrf.estimators.labelled import Encoding, LabelledData, MakesTemplate
 from sparsecrf.model import Model
@@ -47,6 +48,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
     order_factor: float
     label_parts: AskedParts | None
     class_pairs: bool
+    class_weight: ClassWeight
     solver: str
     template: Template | str | os.PathLike[str] | None
     features: str | None
@@ -82,6 +84,10 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             check_one_of(lengths, groups)
             X, lengths, y, _ = by_groups(X, groups, y)
             names = list(X.columns)
+        if self.class_weight is not None:
+            lengths = None if lengths is None else [int(n) for n in lengths]
+            y = labels_of(y, lengths)
+            sample_weight = token_weights(y, self.class_weight, sample_weight, lengths)
         made = LabelledData.encode(
             X,
             y,

@@ -15,6 +15,7 @@ from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vectors import WordVectors
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.answering import BaseCRF
+from sparsecrf.estimators.class_weights import ClassWeight
 from sparsecrf.estimators.frames import Groups
 from sparsecrf.estimators.labelled import with_dense
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
@@ -73,6 +74,9 @@ class CRF(BaseCRF):
         are whole. Not for sbcd and cd.
     class_pairs : with label_parts, labels with the same first part (for "ud" the part of speech) are a class, and there
         are weights of pairs of classes beside those of label pairs. Not with an order above 2.
+    class_weight : how much tokens count by their label, such as {"B-PER": 2.0, "I-PER": 2.0}, 1 for all others; or
+        "balanced": as much as their label is rare. None: the same. As weights of tokens (`sample_weight` of `fit`, with
+        which they are multiplied), it costs a forward-backward for each distinct weight of a sequence.
     penalty : elastic-net; or one that keeps or drops whole groups of features: group:attribute, group:line (of the
         template, or what names have before `:` or `=`), group:label, tree (pairs under their label), or your own
         `FeatureGroups`. Adds rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the features of the group that occur. For
@@ -120,6 +124,7 @@ class CRF(BaseCRF):
         order_factor: float = ORDER_FACTOR,
         label_parts: AskedParts | None = None,
         class_pairs: bool = False,
+        class_weight: ClassWeight = None,
         penalty: Asked = PENALTY,
         group_weight: float = GROUP_WEIGHT,
         gap: float | None = None,
@@ -149,6 +154,7 @@ class CRF(BaseCRF):
         self.order_factor = order_factor
         self.label_parts = label_parts
         self.class_pairs = class_pairs
+        self.class_weight = class_weight
         self.penalty = penalty
         self.group_weight = group_weight
         self.gap = gap

@@ -18,6 +18,7 @@ from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vectors import WordVectors
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.answering import BaseCRF
+from sparsecrf.estimators.class_weights import ClassWeight
 from sparsecrf.estimators.frames import is_frame
 from sparsecrf.estimators.labelled import LabelledData
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
@@ -97,6 +98,7 @@ class CRFCV(BaseCRF):
         order_factor: float = ORDER_FACTOR,
         label_parts: AskedParts | None = None,
         class_pairs: bool = False,
+        class_weight: ClassWeight = None,
         penalty: Asked = PENALTY,
         group_weight: float = GROUP_WEIGHT,
         gap: float | None = None,
@@ -129,6 +131,7 @@ class CRFCV(BaseCRF):
         self.order_factor = order_factor
         self.label_parts = label_parts
         self.class_pairs = class_pairs
+        self.class_weight = class_weight
         self.penalty = penalty
         self.group_weight = group_weight
         self.gap = gap
