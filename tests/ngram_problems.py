@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from problems import Problem, make_problem
 from sparsecrf import _core
-from sparsecrf.reference import ngrams
+from sparsecrf.reference import enumeration, ngrams
+from sparsecrf.reference.objective import layers
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,33 @@ class NgramProblem:
 
     def posterior(self, i: int):
         return ngrams.ngram_forward_backward(self.base.psi(i), self.theta(i))
+
+    def at(self, w) -> NgramProblem:
+        """The same with other weights, in the order of `w`."""
+        mu, lam, longer = np.split(w, np.cumsum([self.base.mu.size, self.base.lam.size]))
+        base = replace(self.base, mu=mu.reshape(self.base.mu.shape), lam=lam.reshape(self.base.lam.shape))
+        return NgramProblem(base, dict(zip(self.weights, longer.tolist(), strict=True)))
+
+    def loss_gradient(self, i: int):
+        """The loss of sequence i and its gradient, by all paths, layer by layer of token weights."""
+        sequence, paths = self.base.sequences[i], self.paths(i)
+        numerator = paths.restricted(paths.agreeing(self.base.own_labels(i)))
+        loss, g, observed = 0.0, np.zeros(self.w.size), self._expected(i, numerator)
+        for weight, given in layers(sequence):
+            denominator = paths.restricted(paths.agreeing(given))
+            loss += weight * (denominator.log_z - numerator.log_z)
+            g += weight * (self._expected(i, denominator) - observed)
+        return loss, g
+
+    def _expected(self, i: int, paths):
+        """E F of all features."""
+        sequence, longer = self.base.sequences[i], np.zeros(len(self.weights))
+        for t, attributes in enumerate(sequence.bigram):
+            for k, (x, labels) in enumerate(self.weights):
+                value = sum(v for of, v in attributes if of == x)
+                longer[k] += value * float(paths.probability @ ngrams.ends_in(paths, self.base.n_labels, t, labels))
+        mu, lam = enumeration.expected_features(sequence, paths, self.base.mu, self.base.lam)
+        return np.concatenate([mu.ravel(), lam.ravel(), longer])
 
 
 def table_of(n_labels, cells):

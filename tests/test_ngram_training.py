@@ -123,7 +123,7 @@ def test_refused():
     for order in (1, 0, "3", True):
         with pytest.raises(InputError, match="order: expected 2 or more labels"):
             fit(data, order=order)
-    for solver in ("sbcd", "cd", "sgd-l1"):
+    for solver in ("sbcd", "cd"):
         with pytest.raises(InputError, match=f"order: expected 2 for the solver {solver}"):
             fit(data, order=3, solver=solver)
     with pytest.raises(InputError, match="order: expected 2 without an l1 term"):

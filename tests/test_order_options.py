@@ -99,6 +99,6 @@ def test_command_line_refuses(program):
         wrong = program(*common, "--order-factor", "2", "--penalty", "tree")
         assert wrong.status == 2
         assert "expected 1 with --penalty tree" in wrong.err
-        wrong = program(*common, "--solver", "sgd-l1")
+        wrong = program(*common, "--solver", "sbcd")
         assert wrong.status == 1
-        assert "order: expected 2 for the solver sgd-l1" in wrong.err
+        assert "order: expected 2 for the solver sbcd" in wrong.err

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from compare import KERNELS
+from plain_sgd import plain_steps
 from problems import make_problem
 from sparsecrf import InputError, Vocabulary, reference
 from sparsecrf._core import Sgd as Stepper
@@ -23,24 +24,17 @@ stochastic = pytest.mark.parametrize(("solver", "rho1"), [("sgd", 0.0), ("sgd-l1
 STEPS = {"eta0": 0.3, "decay": 0.5}
 
 
-def replay(problem, w, q, u, sequences, n, rho1, rho2, eta0, decay, done, at_once=1):
-    """The steps as they are defined: every weight decays and takes its penalty at every step; of `at_once` steps with
-    gradients at the same weights, after the last of them."""
-    w, q = w.copy(), q.copy()
-    for k, (t, i) in enumerate(enumerate(sequences, start=int(done))):
-        eta = eta0 / (1 + decay * t / n)
-        if k % at_once == 0:
-            mu, lam = np.split(w, [problem.mu.size])
-            shaped = mu.reshape(problem.mu.shape), lam.reshape(problem.lam.shape)
-        found = reference.objective([problem.sequences[i]], *shaped)
-        g = np.concatenate([found.g_mu.ravel(), found.g_lam.ravel()])
-        keep = 1 - eta * rho2 / n
-        w, q, u = keep * w - eta * g, keep * q, keep * u + eta * rho1 / n
-        if k % at_once < at_once - 1 and k < len(sequences) - 1:
-            continue
-        clipped = np.where(w > 0, np.maximum(0, w - (u + q)), np.minimum(0, w + (u - q)))
-        q, w = q + clipped - w, clipped
-    return w, q, u
+def replay(problem, w, q, u, sequences, n, **options):
+    """The steps as they are defined, with gradients of the reference."""
+
+    def gradient(w, i):
+        mu, lam = np.split(w, [problem.mu.size])
+        found = reference.objective(
+            [problem.sequences[i]], mu.reshape(problem.mu.shape), lam.reshape(problem.lam.shape)
+        )
+        return np.concatenate([found.g_mu.ravel(), found.g_lam.ravel()])
+
+    return plain_steps(gradient, w, q, u, sequences, n, **options)
 
 
 @given(

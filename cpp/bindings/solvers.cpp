@@ -117,7 +117,7 @@ void bind_sgd(nb::module_& m) {
             "run",
             [](const Sgd& self, const FeatureSet& features, Array1<double> w, Array1<double> q, double u,
                Array1<std::int64_t> sequences, double rho1, double rho2, double eta0, double decay, double done,
-               std::int64_t at_once, std::optional<nb::callable> go_on) {
+               std::int64_t at_once, double order_factor, std::optional<nb::callable> go_on) {
                 Result<double, 1> new_w = copy<double>(view(w)), new_q = copy<double>(view(q));
                 double new_u;
                 Sgd::GoOn ask;
@@ -133,21 +133,22 @@ void bind_sgd(nb::module_& m) {
                 {
                     const WithoutGil unlocked;
                     new_u = self.run(features, span_of(new_w), span_of(new_q), u, view(sequences),
-                                     {rho1, rho2, eta0, decay, done, at_once}, ask);
+                                     {rho1, rho2, eta0, decay, done, at_once, order_factor}, ask);
                 }
                 return nb::make_tuple(new_w, new_q, new_u);
             },
             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("q").noconvert(), nb::arg("u"),
             nb::arg("sequences").noconvert(), nb::kw_only(), nb::arg("rho1"), nb::arg("rho2"), nb::arg("eta0"),
-            nb::arg("decay"), nb::arg("done"), nb::arg("at_once") = 1, nb::arg("go_on") = nb::none(),
+            nb::arg("decay"), nb::arg("done"), nb::arg("at_once") = 1, nb::arg("order_factor") = 1.0,
+            nb::arg("go_on") = nb::none(),
             nb::sig("def run(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
                     "q: numpy.typing.NDArray[numpy.float64], u: float, sequences: numpy.typing.NDArray[numpy.int64], "
                     "*, rho1: float, rho2: float, eta0: float, decay: float, done: float, at_once: int = 1, "
-                    "go_on: collections.abc.Callable[[int], bool] | None = None) -> "
+                    "order_factor: float = 1.0, go_on: collections.abc.Callable[[int], bool] | None = None) -> "
                     "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]"),
             "A step for each sequence: the new w, q and u. The gradients of `at_once` steps are taken at the same "
-            "weights, "
-            "on all threads. `go_on` is asked a few times a second, with the number of "
+            "weights, on all threads. rho1 of a label n-gram is multiplied by `order_factor` for each label beyond "
+            "two. `go_on` is asked a few times a second, with the number of "
             "steps done, whether to go on.")
         .def(
             "loss",

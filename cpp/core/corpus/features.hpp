@@ -67,6 +67,11 @@ struct FeatureSet {
     std::int64_t first_ngram() const { return first_class() + n_class(); }
     std::int64_t size() const { return first_ngram() + n_ngram(); }
     bool has_ngrams(std::uint32_t x) const { return !ngram_ptr.empty() && ngram_ptr[x] < ngram_ptr[x + 1]; }
+    // Which n-grams attribute x has.
+    std::span<const std::uint32_t> ngrams_of(std::uint32_t x) const {
+        if (ngram_ptr.empty()) return {};
+        return std::span(ngram_of).subspan(ngram_ptr[x], ngram_ptr[x + 1] - ngram_ptr[x]);
+    }
 
     // The pairs of the bigram features of attribute x, ascending.
     std::span<const std::uint32_t> bigram_pairs_of(std::uint32_t x) const {

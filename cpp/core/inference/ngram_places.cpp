@@ -349,25 +349,32 @@ void NgramTables::find_special() {
 void NgramPlaces::assign(std::span<const double> w, int threads, bool only_new) {
     const std::size_t first = only_new ? n_assigned_ : 0;
     n_assigned_ = arcs_.size();
+    parallel_for(static_cast<std::int64_t>(arcs_.size() - first), threads, 1,
+                 [&](int, std::int64_t k) { assign_arcs(w, arcs_[first + static_cast<std::size_t>(k)]); });
+}
+
+void NgramPlaces::assign(std::span<const double> w, int threads, std::span<const std::uint32_t> arcs) {
+    parallel_for(static_cast<std::int64_t>(arcs.size()), threads, 1,
+                 [&](int, std::int64_t k) { assign_arcs(w, arcs_[arcs[static_cast<std::size_t>(k)]]); });
+}
+
+void NgramPlaces::assign_arcs(std::span<const double> w, NgramArcs& arcs) const {
     const double* ngram = w.data() + features_.first_ngram();
-    parallel_for(static_cast<std::int64_t>(arcs_.size() - first), threads, 1, [&](int, std::int64_t k) {
-        NgramArcs& arcs = arcs_[first + static_cast<std::size_t>(k)];
-        const std::uint32_t n_leaves = arcs.n_leaves(), n_inner = arcs.n_inner();
-        std::fill(arcs.log_x.begin(), arcs.log_x.end(), 0.0);
-        for (const NgramArcs::Term& term : arcs.terms) arcs.log_x[term.arc] += term.value * ngram[term.feature];
-        arcs.low = arcs.high = 0.0;
-        for (std::size_t g = arcs.n_arcs(); g-- > 0;) {  // parents come after their children
-            const double own = arcs.log_x[g];
-            const bool pair = arcs.parent[g] >= n_inner;
-            const std::size_t parent = n_leaves + arcs.parent[g];
-            if (!pair) arcs.log_x[g] += arcs.log_x[parent];
-            arcs.x[g] = std::exp(arcs.log_x[g]);
-            arcs.x_parent[g] = pair ? 1.0 : arcs.x[parent];
-            arcs.more[g] = arcs.x_parent[g] * std::expm1(own);
-            arcs.low = std::min(arcs.low, arcs.log_x[g]);
-            arcs.high = std::max(arcs.high, arcs.log_x[g]);
-        }
-    });
+    const std::uint32_t n_leaves = arcs.n_leaves(), n_inner = arcs.n_inner();
+    std::fill(arcs.log_x.begin(), arcs.log_x.end(), 0.0);
+    for (const NgramArcs::Term& term : arcs.terms) arcs.log_x[term.arc] += term.value * ngram[term.feature];
+    arcs.low = arcs.high = 0.0;
+    for (std::size_t g = arcs.n_arcs(); g-- > 0;) {  // parents come after their children
+        const double own = arcs.log_x[g];
+        const bool pair = arcs.parent[g] >= n_inner;
+        const std::size_t parent = n_leaves + arcs.parent[g];
+        if (!pair) arcs.log_x[g] += arcs.log_x[parent];
+        arcs.x[g] = std::exp(arcs.log_x[g]);
+        arcs.x_parent[g] = pair ? 1.0 : arcs.x[parent];
+        arcs.more[g] = arcs.x_parent[g] * std::expm1(own);
+        arcs.low = std::min(arcs.low, arcs.log_x[g]);
+        arcs.high = std::max(arcs.high, arcs.log_x[g]);
+    }
 }
 
 }  // namespace sparsecrf

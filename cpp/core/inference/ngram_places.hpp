@@ -118,6 +118,8 @@ class NgramPlaces {
     // X of all places, for weights of the whole set; `only_new`: of those made since the last call, with the same
     // weights.
     void assign(std::span<const double> w, int threads, bool only_new = false);
+    // X of these arcs alone, by number, whose weights changed.
+    void assign(std::span<const double> w, int threads, std::span<const std::uint32_t> arcs);
 
     const NgramPlace& place(std::uint32_t id) const { return places_[id]; }
     std::uint32_t size() const { return static_cast<std::uint32_t>(places_.size()); }
@@ -142,6 +144,7 @@ class NgramPlaces {
     void lay_terms(NgramArcs& arcs, const List& list, std::int64_t t);
     void lay_pairs(NgramPlace& place);
     void lay_targets(NgramPlace& place);
+    void assign_arcs(std::span<const double> w, NgramArcs& arcs) const;
     std::uint32_t last_two(std::uint32_t string) const;
     std::uint32_t pair_number(std::uint32_t two) const;
     std::uint32_t pair_string(std::uint32_t number) const;
@@ -170,14 +173,18 @@ struct NgramTables {
     // E of the pairs, for the matrices of the base lists.
     template <class TransitionOf>
     void weigh(TransitionOf transition_of) {
-        std::fill(weights.begin(), weights.end(), 1.0);
-        for (const Kind& kind : kinds) {
-            const NgramPlace& place = *kind.place;
-            double* weight = weights.data() + kind.first;
-            transition_of(kind.base).multiply(place.own_pairs(), weight);
-            transition_of(kind.base).multiply(place.other_pairs(), weight + place.own_pairs().size());
-        }
+        for (std::uint32_t kind = 0; kind < kinds.size(); ++kind) weigh_kind(kind, transition_of);
         if (together) find_special();
+    }
+    // The same for the pairs of one kind; not where sequences are done side by side.
+    template <class TransitionOf>
+    void weigh_kind(std::uint32_t number, TransitionOf transition_of) {
+        const Kind& kind = kinds[number];
+        const NgramPlace& place = *kind.place;
+        double* weight = weights.data() + kind.first;
+        std::fill_n(weight, place.n_pairs(), 1.0);
+        transition_of(kind.base).multiply(place.own_pairs(), weight);
+        transition_of(kind.base).multiply(place.other_pairs(), weight + place.own_pairs().size());
     }
     // A history after a position whose mass is more than alpha e / c: E is not 1, or arcs end in it, or both.
     struct Special {

@@ -120,6 +120,13 @@ void Potentials::refresh(std::span<const std::uint32_t> unigram_lists, std::span
     });
 }
 
+void Potentials::refresh_ngrams(std::span<const std::uint32_t> arcs, std::span<const std::uint32_t> kinds) {
+    ngrams_->places->assign(w_, threads_, arcs);
+    const auto transition = [&](std::uint32_t list) -> const Transition& { return transition_of_list(list); };
+    parallel_for(static_cast<std::int64_t>(kinds.size()), threads_, 4,
+                 [&](int, std::int64_t k) { ngrams_->weigh_kind(kinds[static_cast<std::size_t>(k)], transition); });
+}
+
 const double* Potentials::scores(std::int64_t position, double* scratch) const {
     const std::uint32_t list = corpus_.unigram[position];
     if (!score_table_.empty()) return score_table_.data() + static_cast<std::int64_t>(list) * stride_;

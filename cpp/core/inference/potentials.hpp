@@ -39,7 +39,7 @@ class Potentials {
     // Label n-grams of the same corpus and set of features, with their weights; shared, not copied.
     void set_ngrams(std::shared_ptr<NgramTables> ngrams) {
         if (ngrams != nullptr) {
-            ngrams->weigh([&](std::uint32_t list) -> const Transition& { return transitions_[list]; });
+            ngrams->weigh([&](std::uint32_t list) -> const Transition& { return transition_of_list(list); });
         }
         ngrams_ = std::move(ngrams);
     }
@@ -74,6 +74,8 @@ class Potentials {
 
     // Weights changed, in the arrays this was made from: renew what was computed from these lists.
     void refresh(std::span<const std::uint32_t> unigram_lists, std::span<const std::uint32_t> base_lists);
+    // The same for label n-grams, after `refresh`: of these arcs (NgramPlaces) and of these kinds (NgramTables).
+    void refresh_ngrams(std::span<const std::uint32_t> arcs, std::span<const std::uint32_t> kinds);
 
    private:
     // A thread's own.
@@ -101,7 +103,7 @@ class Potentials {
     const std::uint8_t* forbidden_;
     PairScores forbidden_scores_;  // -infinity for every forbidden pair
 
-    std::shared_ptr<const NgramTables> ngrams_;  // null: none
+    std::shared_ptr<NgramTables> ngrams_;  // null: none
 
     // Of the weights that were assigned last.
     const FeatureSet* features_ = nullptr;

@@ -38,6 +38,22 @@ class LazyWeights {
         return true;
     }
 
+    // The same for the weights first + each of `places`, whose rho1 is so many times the rho1 of all (`factors`, by
+    // place).
+    bool settle(std::int64_t row, std::int64_t first, std::span<const std::uint32_t> places,
+                std::span<const double> factors) {
+        Row& last = rows_[static_cast<std::size_t>(row)];
+        if (last.step == step_) return false;
+        const double decay = scale_ / last.scale;
+        last = {scale_, step_};
+        for (const std::uint32_t place : places) {
+            const std::int64_t k = first + place;
+            w_[k] *= decay;
+            if (rho1_ > 0.0) clip(k, k + 1, factors[place]);
+        }
+        return true;
+    }
+
     // Ask for the memory that `settle` needs.
     SPARSECRF_PREFETCHES void prefetch_row(std::int64_t row) const { prefetch(rows_.data() + row); }
     SPARSECRF_PREFETCHES void prefetch_weights(std::int64_t begin) const {
@@ -67,8 +83,9 @@ class LazyWeights {
     }
 
    private:
-    void clip(std::int64_t begin, std::int64_t end) {
-        const double S = scale_, per_S = 1.0 / scale_, u = S * u_;
+    // factor: what u, that of rho1, is multiplied by.
+    void clip(std::int64_t begin, std::int64_t end, double factor = 1.0) {
+        const double S = scale_, per_S = 1.0 / scale_, u = factor * (S * u_);
         for (std::int64_t k = begin; k < end; ++k) {
             const double w = w_[k];
             if (w == 0.0) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "core/base/error.hpp"
 #include "core/base/shuffle.hpp"
@@ -55,7 +56,6 @@ std::vector<std::span<const Item>> Sgd::items_of(std::span<const std::int64_t> s
 double Sgd::run(const FeatureSet& features, std::span<double> w, std::span<double> q, double u,
                 std::span<const std::int64_t> sequences, const Options& options, const GoOn& go_on) const {
     features.check_fits(corpus_);
-    features.check_pairs_at_most("sgd");
     features.check_weights(w);
     features.check_weights(q);
     const std::vector<std::span<const Item>> items = items_of(sequences);
@@ -68,9 +68,12 @@ double Sgd::run(const FeatureSet& features, std::span<double> w, std::span<doubl
     if (options.at_once < 1 || options.at_once > kMostAtOnce) {
         throw InputError(message("at_once: expected 1 to ", kMostAtOnce, " steps, found ", options.at_once));
     }
+    if (!(options.order_factor >= 1.0 && std::isfinite(options.order_factor))) {
+        throw InputError(message("order_factor: expected a finite number >= 1, found ", options.order_factor));
+    }
     const auto most = static_cast<std::size_t>(options.at_once);
-    SgdStep step(corpus_, plan_, features, w, kernel_, most, threads_);
-    LazyWeights weights(w, q, u, options.rho1, options.rho2, 3 * static_cast<std::int64_t>(corpus_.n_attributes));
+    SgdStep step(corpus_, plan_, features, w, kernel_, most, threads_, options.order_factor);
+    LazyWeights weights(w, q, u, options.rho1, options.rho2, SgdStep::n_rows(features));
     using Clock = std::chrono::steady_clock;
     Clock::time_point asked{};  // long ago
     std::vector<double> eta(most);
@@ -98,7 +101,6 @@ double Sgd::run(const FeatureSet& features, std::span<double> w, std::span<doubl
 
 double Sgd::loss(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> sequences) const {
     features.check_fits(corpus_);
-    features.check_pairs_at_most("sgd");
     features.check_weights(w);
     std::vector<double> own(w.begin(), w.end());
     const std::vector<std::span<const Item>> items = items_of(sequences);

@@ -26,9 +26,10 @@ class Sgd {
 
     struct Options {
         double rho1, rho2;
-        double eta0, decay;        // eta_t = eta0 / (1 + decay t/N), t counting the steps of all epochs
-        double done;               // t of the first step
-        std::int64_t at_once = 1;  // steps whose gradients are taken at the same weights
+        double eta0, decay;         // eta_t = eta0 / (1 + decay t/N), t counting the steps of all epochs
+        double done;                // t of the first step
+        std::int64_t at_once = 1;   // steps whose gradients are taken at the same weights
+        double order_factor = 1.0;  // rho1 of a label n-gram is multiplied by it for each label beyond two
     };
     // Asked after the first step and then a few times a second, with the number of steps done; false ends the run.
     using GoOn = std::function<bool(std::size_t)>;

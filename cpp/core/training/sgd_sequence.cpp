@@ -19,6 +19,7 @@ SgdInference::SgdInference(const Corpus& corpus, const Plan& plan, const Potenti
 void SgdInference::gradient(std::span<const Item> items, SgdSequence& out) {
     infer(items, true, out);
     subtract_counts(out);
+    if (potentials_.ngrams() != nullptr) add_ngrams(*potentials_.ngrams(), out);
     base_lists_.clear();
     for (std::int64_t t = 0; t < out.length; ++t) {
         if (corpus_.base[out.first + t] != 0) base_lists_.add(corpus_.base[out.first + t]);
@@ -74,6 +75,29 @@ void SgdInference::add_classes(double weight, const Lattice& lattice, SgdSequenc
         const std::uint32_t own = out.pair_of_labels(corpus_, t);
         const std::uint32_t pair = parts_->class_pair(labels.previous(own), labels.label(own));
         d[t == 0 ? pairs.start_label(pair) : pair] -= out.count;
+    }
+}
+
+// d_t(s) = sum_items weight p_t(s) - count [the labels up to t end in s], for the strings s of the arcs at t
+void SgdInference::add_ngrams(const NgramTables& tables, SgdSequence& out) const {
+    out.ngrams.clear();
+    out.ngram_ptr.clear();
+    for (std::int64_t t = 0; t < out.length; ++t) {
+        out.ngram_ptr.push_back(out.ngrams.size());
+        const NgramPlace* place = tables.at(out.first + t);
+        if (place == nullptr) continue;
+        const NgramArcs& arcs = *place->arcs;
+        out.ngrams.resize(out.ngram_ptr.back() + arcs.n_arcs(), 0.0);
+        double* d = out.ngrams.data() + out.ngram_ptr.back();
+        for (std::size_t k = 0; k < out.item_weight.size(); ++k) {
+            const NgramLattice& of = out.lattices[k].ngrams;
+            for (std::uint32_t g = 0; g < arcs.n_arcs(); ++g) d[g] += out.item_weight[k] * of.probability(t, g);
+        }
+        if (out.count == 0.0) continue;
+        tables.places->features().strings.for_each_suffix(corpus_.labels.data() + out.first, t, [&](std::uint32_t s) {
+            const std::uint32_t arc = arcs.arc_of(s);
+            if (arc != kNoString) d[arc] -= out.count;
+        });
     }
 }
 
@@ -140,8 +164,8 @@ void SgdInference::sum_products(const SgdSequence& of, std::uint32_t list, std::
     }
 }
 
-// What is not such a product: the labels of the sequence, what a rest list adds to the pairs of the base matrix, and
-// whole positions in the log domain.
+// What is not such a product: the labels of the sequence, what a rest list and label n-grams add to the pairs of the
+// base matrix, and whole positions in the log domain.
 void SgdInference::sum_direct(const SgdSequence& of, std::uint32_t list, std::vector<double>& out) {
     const std::span<const std::uint32_t> pairs = potentials_.pairs_of_list(list);
     const auto add = [&](std::uint32_t pair, double amount) {
@@ -152,14 +176,19 @@ void SgdInference::sum_direct(const SgdSequence& of, std::uint32_t list, std::ve
         if (of.count != 0.0) add(of.pair_of_labels(corpus_, t), -of.count);
         for (std::size_t k = 0; k < of.item_weight.size(); ++k) {
             const Lattice& lattice = of.lattices[k];
+            if (!lattice.logarithmic) {
+                lattice.rest.for_each_extra(
+                    t, [&](std::uint32_t pair, double extra, double) { add(pair, of.item_weight[k] * extra); });
+            }
+            if (!lattice.logarithmic && !lattice.ngrams.any()) continue;
+            const std::span<const std::uint32_t> here = LabelPairs(n_labels_).at(pairs, t == 0);
+            double* sums = out.data() + (here.data() - pairs.data());
             if (lattice.logarithmic) {
-                const std::span<const std::uint32_t> here = LabelPairs(n_labels_).at(pairs, t == 0);
-                double* sums = out.data() + (here.data() - pairs.data());
                 recursion_.pair_marginals(lattice, t, here,
                                           [&](std::size_t i, double p) { sums[i] += of.item_weight[k] * p; });
             } else {
-                lattice.rest.for_each_extra(
-                    t, [&](std::uint32_t pair, double extra, double) { add(pair, of.item_weight[k] * extra); });
+                NgramLattice::Extras extras(lattice.ngrams, t);
+                for (std::size_t i = 0; i < here.size(); ++i) sums[i] += of.item_weight[k] * extras.of(here[i]);
             }
         }
     }
@@ -176,12 +205,14 @@ double SgdInference::loss(std::span<const Item> items, SgdSequence& scratch) {
 double SgdInference::path_score(const SgdSequence& of) const {
     const Lattice& lattice = of.lattices.front();
     AlignedVector<double> scratch(static_cast<std::size_t>(stride_));
+    const NgramTables* ngrams = potentials_.ngrams();
     double sum = 0.0;
     for (std::int64_t t = 0; t < of.length; ++t) {
         const std::int32_t y = corpus_.labels[of.first + t];
         const Transition& transition = potentials_.transition(of.first + t);
         sum += potentials_.scores(of.first + t, scratch.data())[y];
         sum += t == 0 ? transition.start_score()[y] : transition.score(corpus_.labels[of.first + t - 1], y);
+        if (ngrams != nullptr) sum += ngram_score(*ngrams, of, t);
         const auto begin = lattice.rest.pair.begin() + lattice.rest.ptr[t];
         const auto end = lattice.rest.pair.begin() + lattice.rest.ptr[t + 1];
         const auto found = std::lower_bound(begin, end, of.pair_of_labels(corpus_, t));
@@ -189,6 +220,18 @@ double SgdInference::path_score(const SgdSequence& of) const {
         sum += lattice.rest.delta[static_cast<std::size_t>(found - lattice.rest.pair.begin())];
     }
     return sum;
+}
+
+// What label n-grams add to the score of the labels of the sequence at t: log X of the longest arc that they end in.
+double SgdInference::ngram_score(const NgramTables& tables, const SgdSequence& of, std::int64_t t) const {
+    const NgramPlace* place = tables.at(of.first + t);
+    if (place == nullptr) return 0.0;
+    double score = 0.0;
+    tables.places->features().strings.for_each_suffix(corpus_.labels.data() + of.first, t, [&](std::uint32_t s) {
+        const std::uint32_t arc = place->arcs->arc_of(s);
+        if (arc != kNoString) score = place->arcs->log_x[arc];
+    });
+    return score;
 }
 
 }  // namespace sparsecrf

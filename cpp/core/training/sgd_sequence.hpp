@@ -35,6 +35,8 @@ struct SgdSequence {
     AlignedVector<double> difference;       // [T, Yp] sum over items of weight p_t(y), less the count
     std::vector<double> cells;              // [T, Y + P] the same for the cells, where labels have parts
     std::vector<double> classes;            // [T, C, C] the same for pairs of classes, at t = 0 [C]; or empty
+    std::vector<double> ngrams;             // the same for the arcs of each position (NgramArcs); or empty
+    std::vector<std::size_t> ngram_ptr;     // [T] where those of a position begin; or empty
     std::vector<std::uint32_t> base_lists;  // those that occur, each once
     std::vector<std::vector<double>> sums;  // [base lists] of each the gradient by pair
 
@@ -61,10 +63,12 @@ class SgdInference {
    private:
     void infer(std::span<const Item> items, bool backward, SgdSequence& out);
     void add_classes(double weight, const Lattice& lattice, SgdSequence& out);
+    void add_ngrams(const NgramTables& tables, SgdSequence& out) const;
     void subtract_counts(SgdSequence& out) const;
     void sum_products(const SgdSequence& of, std::uint32_t list, std::vector<double>& out);
     void sum_direct(const SgdSequence& of, std::uint32_t list, std::vector<double>& out);
     double path_score(const SgdSequence& of) const;
+    double ngram_score(const NgramTables& tables, const SgdSequence& of, std::int64_t t) const;
 
     const Corpus& corpus_;
     const Plan& plan_;

@@ -1,14 +1,25 @@
 #include "core/training/sgd_step.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/parallel.hpp"
 #include "core/base/prefetch.hpp"
 
 namespace sparsecrf {
+namespace {
+
+std::shared_ptr<NgramTables> ngram_tables(const Corpus& corpus, const FeatureSet& features) {
+    if (features.n_ngram() == 0) return nullptr;
+    auto tables = std::make_shared<NgramTables>(std::make_shared<NgramPlaces>(features), corpus);
+    tables->together = false;  // a step takes its sequences one by one
+    return tables;
+}
+
+}  // namespace
 
 SgdStep::SgdStep(const Corpus& corpus, const Plan& plan, const FeatureSet& features, std::span<double> w, Kernel kernel,
-                 std::size_t most, int threads)
+                 std::size_t most, int threads, double order_factor)
     : corpus_(corpus),
       features_(features),
       w_(w),
@@ -18,12 +29,20 @@ SgdStep::SgdStep(const Corpus& corpus, const Plan& plan, const FeatureSet& featu
       rows_(features, w, true),
       pairs_(corpus, features),
       potentials_(corpus, corpus.unigram_lists, kernel, threads_, &pairs_),
+      ngrams_(ngram_tables(corpus, features)),
       sequences_(most),
       factor_(most),
       shares_(static_cast<std::size_t>(threads_)),
       unigram_lists_(corpus.unigram_lists.size()),
-      base_lists_(corpus.base_lists.size()) {
+      base_lists_(corpus.base_lists.size()),
+      ngram_arcs_(ngrams_ == nullptr ? 0 : ngrams_->places->n_arcs()),
+      ngram_kinds_(ngrams_ == nullptr ? 0 : ngrams_->kinds.size()) {
     potentials_.assign(features, w, rows_, true);
+    if (ngrams_ != nullptr) ngrams_->places->assign(w, threads_);
+    potentials_.set_ngrams(ngrams_);
+    for (const std::uint32_t s : features.ngram_string) {
+        ngram_factor_.push_back(std::pow(order_factor, features.strings.length(s) - 2.0));
+    }
     inference_.reserve(shares_.size());
     for (int k = 0; k < threads_; ++k) inference_.emplace_back(corpus, plan, potentials_, features.parts.get());
 }
@@ -33,6 +52,7 @@ void SgdStep::settle_all(LazyWeights& weights) const {
     for (std::int64_t x = 0; x < X; ++x) {
         weights.settle(x, features_.unigram_ptr[x], features_.unigram_ptr[x + 1]);
         weights.settle(X + x, n_unigram + features_.bigram_ptr[x], n_unigram + features_.bigram_ptr[x + 1]);
+        if (ngrams_ != nullptr) settle_ngrams_of(static_cast<std::uint32_t>(x), weights);
         if (features_.n_class() == 0) continue;
         weights.settle(2 * X + x, first + features_.class_ptr[x], first + features_.class_ptr[x + 1]);
     }
@@ -46,6 +66,7 @@ void SgdStep::step(std::span<const Items> sequences, std::span<const double> eta
     find_lists(sequences);
     each_share([&](std::size_t share) { settle(share, sequences, weights); });
     potentials_.refresh(unigram_lists_.found, base_lists_.found);
+    if (ngrams_ != nullptr) potentials_.refresh_ngrams(ngram_arcs_.found, ngram_kinds_.found);
     parallel_for(static_cast<std::int64_t>(sequences.size()), threads_, 1, [&](int thread, std::int64_t i) {
         const auto k = static_cast<std::size_t>(i);
         inference_[static_cast<std::size_t>(thread)].gradient(sequences[k], sequences_[k]);
@@ -62,11 +83,16 @@ void SgdStep::step(std::span<const Items> sequences, std::span<const double> eta
 void SgdStep::find_lists(std::span<const Items> sequences) {
     unigram_lists_.clear();
     base_lists_.clear();
+    ngram_arcs_.clear();
+    ngram_kinds_.clear();
     for (const Items& items : sequences) {
         const std::int64_t i = items.front().sequence;
         for (std::int64_t t = corpus_.offsets[i]; t < corpus_.offsets[i + 1]; ++t) {
             if (potentials_.tabulates_unigrams()) unigram_lists_.add(corpus_.unigram[t]);
             if (corpus_.base[t] != 0) base_lists_.add(corpus_.base[t]);
+            if (ngrams_ == nullptr || ngrams_->at(t) == nullptr) continue;
+            ngram_arcs_.add(ngrams_->at(t)->arcs_id);
+            ngram_kinds_.add(ngrams_->kind_of[static_cast<std::size_t>(t)]);
         }
     }
 }
@@ -91,6 +117,14 @@ void SgdStep::settle(std::size_t share, std::span<const Items> sequences, LazyWe
         settle_unigrams(std::span(occurrences).subspan(n_before), weights);
     }
     for (const std::uint32_t list : base_lists_.found) settle_bigrams(share, corpus_.base_lists, list, weights);
+    if (ngrams_ == nullptr) return;
+    for (const std::uint32_t list : base_lists_.found) settle_ngrams(share, corpus_.base_lists, list, weights);
+    for (const Items& items : sequences) {
+        const std::int64_t i = items.front().sequence;
+        for (std::int64_t t = corpus_.offsets[i]; t < corpus_.offsets[i + 1]; ++t) {
+            settle_ngrams(share, corpus_.rest_lists, corpus_.rest[t], weights);
+        }
+    }
 }
 
 // What an attribute needs is far apart in memory: it is asked for, for all of them, before it is used.
@@ -116,6 +150,18 @@ void SgdStep::settle_bigrams(std::size_t share, const ListPool& lists, std::uint
     }
 }
 
+void SgdStep::settle_ngrams(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const {
+    for (std::int64_t e = lists.begin(list); e < lists.end(list); ++e) {
+        if (owns(share, lists.id(e))) settle_ngrams_of(lists.id(e), weights);
+    }
+}
+
+void SgdStep::settle_ngrams_of(std::uint32_t x, LazyWeights& weights) const {
+    if (!features_.has_ngrams(x)) return;
+    weights.settle(3 * static_cast<std::int64_t>(corpus_.n_attributes) + x, features_.first_ngram(),
+                   features_.ngrams_of(x), ngram_factor_);
+}
+
 void SgdStep::subtract(std::size_t share, std::size_t n_sequences) {
     subtract_unigrams(share);
     for (std::size_t k = 0; k < n_sequences; ++k) {
@@ -125,6 +171,7 @@ void SgdStep::subtract(std::size_t share, std::size_t n_sequences) {
             if (corpus_.rest[of.first + t] != 0) subtract_rest(share, of, t, factor_[k]);
             if (!of.classes.empty()) subtract_classes(share, of, t, factor_[k]);
         }
+        if (ngrams_ != nullptr) subtract_ngrams(share, of, factor_[k]);
     }
 }
 
@@ -205,6 +252,20 @@ void SgdStep::subtract_classes(std::size_t share, const SgdSequence& of, std::in
             for (std::size_t k = t == 0 ? inner : 0; k < (t == 0 ? row.size() : inner); ++k) {
                 w[k] -= factor * d[t == 0 ? pairs.start_label(row[k]) : row[k]];
             }
+        }
+    }
+}
+
+// theta[x, s] -= eta v { sum_items weight p_t(s) - count [the labels up to t end in s] }
+void SgdStep::subtract_ngrams(std::size_t share, const SgdSequence& of, double eta) {
+    double* w = w_.data() + features_.first_ngram();
+    for (std::int64_t t = 0; t < of.length; ++t) {
+        const NgramPlace* place = ngrams_->at(of.first + t);
+        if (place == nullptr) continue;
+        const double* d = of.ngrams.data() + of.ngram_ptr[static_cast<std::size_t>(t)];
+        for (const NgramArcs::Term& term : place->arcs->terms) {
+            if (!owns(share, features_.ngram_attribute[term.feature])) continue;
+            w[term.feature] -= eta * term.value * d[term.arc];
         }
     }
 }

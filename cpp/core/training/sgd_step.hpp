@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -23,9 +24,14 @@ class SgdStep {
    public:
     using Items = std::span<const Item>;  // of one sequence; at least one
 
-    // w: [K], changed by `step`. `most`: sequences of a step.
+    // w: [K], changed by `step`. `most`: sequences of a step. `order_factor`: rho1 of a label n-gram is multiplied by it
+    // for each label beyond two.
     SgdStep(const Corpus& corpus, const Plan& plan, const FeatureSet& features, std::span<double> w, Kernel kernel,
-            std::size_t most, int threads);
+            std::size_t most, int threads, double order_factor = 1.0);
+    // Rows of weights that are settled together: unigrams, pairs, pairs of classes and n-grams of every attribute.
+    static std::int64_t n_rows(const FeatureSet& features) {
+        return (features.n_ngram() > 0 ? 4 : 3) * static_cast<std::int64_t>(features.n_attributes);
+    }
 
     // A step for each sequence, of size eta, all with gradients at the weights before the first. `weights` are those of
     // w, penalties for a share 1/n of the data.
@@ -48,11 +54,14 @@ class SgdStep {
     void settle(std::size_t share, std::span<const Items> sequences, LazyWeights& weights);
     void settle_unigrams(std::span<Occurrence> occurrences, LazyWeights& weights);
     void settle_bigrams(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const;
+    void settle_ngrams(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const;
+    void settle_ngrams_of(std::uint32_t x, LazyWeights& weights) const;
     void subtract(std::size_t share, std::size_t n_sequences);
     void subtract_unigrams(std::size_t share);
     void subtract_base(std::size_t share, const SgdSequence& of, double eta);
     void subtract_rest(std::size_t share, const SgdSequence& of, std::int64_t t, double eta);
     void subtract_classes(std::size_t share, const SgdSequence& of, std::int64_t t, double eta);
+    void subtract_ngrams(std::size_t share, const SgdSequence& of, double eta);
 
     const Corpus& corpus_;
     const FeatureSet& features_;
@@ -62,6 +71,8 @@ class SgdStep {
     UnigramRows rows_;
     const BasePairs pairs_;
     Potentials potentials_;
+    const std::shared_ptr<NgramTables> ngrams_;  // null: the set has none
+    std::vector<double> ngram_factor_;           // [n-grams] rho1 of each in units of rho1
 
     // The step at hand.
     std::vector<SgdInference> inference_;          // [threads]
@@ -69,6 +80,7 @@ class SgdStep {
     std::vector<double> factor_;                   // [sequences] of their gradients
     std::vector<std::vector<Occurrence>> shares_;  // [threads] of the attributes of each share, in order
     ListsSeen unigram_lists_, base_lists_;         // unigram lists only where they are tabulated
+    ListsSeen ngram_arcs_, ngram_kinds_;           // likewise of label n-grams, if there are any
 };
 
 }  // namespace sparsecrf

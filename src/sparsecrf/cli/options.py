@@ -210,7 +210,7 @@ Order: TypeAlias = Annotated[
         metavar="K|none",
         parser=_order,
         help="Features have up to so many labels, none: no limit. Above 2, the lines T... of the template, or else "
-        "plain label n-grams; for the solvers auto, owlqn, lbfgs and fista.",
+        "plain label n-grams; for the solvers auto, owlqn, lbfgs, fista and sgd-l1.",
     ),
 ]
 OrderFactor: TypeAlias = Annotated[

@@ -67,7 +67,7 @@ class CRF(BaseCRF):
     observed_only : leave out features that never occur, as CRFsuite does.
     order : features have up to so many labels; None: no limit. Above 2, longer label n-grams, too: of a template's
         lines T..., or else plain ones; without a template, of all attributes that condition label pairs. For auto,
-        owlqn, lbfgs and fista with rho1 > 0.
+        owlqn, lbfgs, fista and sgd-l1 with rho1 > 0.
     order_factor : rho1 of longer label n-grams is multiplied by this, at least 1, for each label beyond two.
     label_parts : labels such as `NOUN|Case=Nom` or `B-PER` share weights of their parts: a separator ("|"), "ud" (part
         of speech, then feature=value), "bio", a table of labels and their parts, or a function of a label. None: labels

@@ -62,6 +62,8 @@ STOCHASTIC: dict[str, Callable[..., Solver]] = {"sgd": Sgd, "sgd-l1": SgdL1}
 SOLVERS = {**DETERMINISTIC, **STOCHASTIC}
 #: Ask for sums over all data only: they do not need it in one place.
 OVER_SHARDS = ("auto", "owlqn", "lbfgs", "fista")
+#: Know features of more than two labels.
+LONGER = (*OVER_SHARDS, "sgd", "sgd-l1")
 #: Minimise penalties over groups of features.
 OVER_GROUPS = ("auto", "fista")
 #: Know no parts of labels.
@@ -113,7 +115,7 @@ def fit(
     times the objective. Or at a limit. `observed_only` leaves out features that never occur, `features` all but
     those of the given numbers (ascending). With an `order` above 2, features have up to so many labels (None: no
     limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition longer label
-    n-grams, too; for the solvers auto, owlqn, lbfgs and fista and rho1 > 0. rho1 of an n-gram is multiplied by
+    n-grams, too; for the solvers auto, owlqn, lbfgs, fista and sgd-l1 and rho1 > 0. rho1 of an n-gram is multiplied by
     `order_factor` (>= 1) for each of its labels beyond two; there are none with order 2.
     With `parts` of labels (`LabelParts.of`), there are
     features of an attribute and a part, which all labels with that part share; not for the solvers sbcd and cd. `init`
@@ -216,7 +218,7 @@ def fit(
 
 def check_longer(order: int | None, solver: str, rho1: float) -> None:
     """Raise for what label n-grams do not go together with."""
-    if solver not in OVER_SHARDS:
+    if solver not in LONGER:
         raise InputError(f"order: expected 2 for the solver {solver}, which knows label pairs only, found {order}")
     if not rho1 > 0:
         raise InputError(f"order: expected 2 without an l1 term, where no label n-gram would be zero, found {order}")

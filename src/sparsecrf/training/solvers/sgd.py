@@ -10,6 +10,9 @@ With g the gradient of one sequence's loss and eta_t the size of step t (Bottou 
 
 Decay and penalty reach a weight when a sequence needs it, or at the end of the epoch; the result is the same as if
 every step changed every weight (formulas: `cpp/core/training/lazy_weights.hpp`). eta0 is found by trial on a sample.
+Label n-grams join by screening, as for every solver; with an `order_factor` the rho1 of each is its own. Steps that
+became small while there were none are too small for them: where they first join, eta0 is found anew, and t counts from
+there.
 The steps run in one thread, since each needs the weights that the last one left; threads serve the evaluation.
 
 `warm_up` is a start for `auto`: a few epochs are worth many of its first steps. There, eight steps at a time have
@@ -30,6 +33,7 @@ from sparsecrf._core import Sgd as Stepper
 from sparsecrf.shards import Shard, shards_of
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.order_penalty import OrderPenalty, WeightedNet
 from sparsecrf.training.solvers.state import Arrays
 from sparsecrf.training.solvers.working_set import Point
 
@@ -61,6 +65,7 @@ class _Stochastic:
         if not 0 <= seed < 2**64:
             raise InputError(f"seed: expected a whole number from 0 to 2^64 - 1, found {seed}")
         self.objective, self.seed, self.eta0 = objective, seed, eta0
+        self.given = eta0  # None: a first step size is found by trial
         self.shards = self.chosen_shards()
         self._only: Stepper | None = None  # of the only shard, where there is one
         found = [self._over(k, _extent) for k in range(len(self.shards))]
@@ -68,6 +73,7 @@ class _Stochastic:
         self.n = sum(self.sizes)  # steps of an epoch
         self.share = sum(n for _, n in found) / max(objective.data.n_sequences, 1)  # n/N
         self.epochs = 0
+        self.longer_since: int | None = None  # the epoch before which label n-grams joined first
         self.before = 0  # steps of the epoch at work, over the shards before
         self.u = 0.0  # penalty that a weight could have received
         self.q: Floats | None = None  # what each received, with its sign
@@ -104,12 +110,15 @@ class _Stochastic:
             state["q"] = self.q
         if self.eta0 is not None:
             state["eta0"] = np.array(self.eta0)
+        if self.longer_since is not None:
+            state["longer_since"] = np.array(self.longer_since)
         return state
 
     def restore(self, state: Arrays) -> None:
         self.epochs, self.u, self.joined = int(state["epochs"]), float(state["u"]), state["joined"]
         self.q = state.get("q")
         self.eta0 = float(state["eta0"]) if "eta0" in state else None
+        self.longer_since = int(state["longer_since"]) if "longer_since" in state else None
 
     def step(self, point: Point) -> Point:
         return self.run(point, 1, _SAMPLE)
@@ -120,6 +129,8 @@ class _Stochastic:
             return point
         self.objective.release_tables()
         w, q = point.w, self._penalties_received(point)
+        if self.longer_since is None and point.known.features.n_ngram > 0:
+            self.longer_since, self.eta0 = self.epochs, self.given
         if self.eta0 is None:
             self.eta0 = self._calibrate(point, sample)
         for _ in range(epochs):
@@ -151,9 +162,14 @@ class _Stochastic:
         """q. A feature that joins owes nothing on the side to which its gradient pulls: it was not there before."""
         q = np.zeros(point.known.size) if self.q is None else self.q.copy()
         joined = np.isin(point.known.numbers, self.joined, assume_unique=True)
-        q[joined] = self.u * np.sign(point.g[joined])
+        q[joined] = self.u * np.sign(point.g[joined]) * self._rho1_factors(point.known)[joined]
         self.q, self.joined = q, self.joined[:0]
         return q
+
+    def _rho1_factors(self, known: WorkingSet) -> Floats:
+        """[K] rho1 of each feature, in units of rho1."""
+        penalty = self.objective.penalty_on(known)
+        return penalty.factors if isinstance(penalty, WeightedNet) else np.ones(known.size)
 
     def _run(
         self, stepper: Stepper, known: WorkingSet, w: Floats, q: Floats, u: float, order: Numbers, eta0: float
@@ -162,18 +178,20 @@ class _Stochastic:
         # The core takes the size of this shard for N and for the length of an epoch.
         of_epoch = stepper.n_steps / self.n
         of_all = of_epoch * self.share
+        penalty = self.objective.penalty
         return stepper.run(
             known.features,
             w,
             q,
             u,
             order,
-            rho1=self.objective.penalty.rho1 * of_all,
-            rho2=self.objective.penalty.rho2 * of_all,
+            rho1=penalty.rho1 * of_all,
+            rho2=penalty.rho2 * of_all,
             eta0=eta0,
             decay=self.decay(eta0) * of_epoch,
-            done=float(self.epochs * self.n + self.before),
+            done=float((self.epochs - (self.longer_since or 0)) * self.n + self.before),
             at_once=self.at_once,
+            order_factor=penalty.factor if isinstance(penalty, OrderPenalty) else 1.0,
             go_on=self._go_on,
         )
 
