@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -348,7 +349,7 @@ def fit_with_log(
     from sparsecrf.training.groups import named
 
     with (
-        stopping(),
+        stopping() as check_interrupt,
         shown_warnings(),
         progress("training", None, quiet=quiet) as advance,
         Log(log, fitting.resume) as write,
@@ -357,6 +358,7 @@ def fit_with_log(
         def watch(record: dict[str, Any]) -> None:
             write(record)
             advance(note=note(record))
+            check_interrupt()
 
         def beat(doing: str) -> None:
             advance(note=doing)
@@ -395,19 +397,38 @@ def shown_warnings() -> Iterator[None]:
 
 
 @contextmanager
-def stopping() -> Iterator[None]:
-    """The first Ctrl-C ends training, the next one the program."""
+def stopping() -> Iterator[Callable[[], None]]:
+    """The first Ctrl-C ends training, the next one the program.
+
+    Python prints and drops an interrupt that comes while an object is finalized (`__del__`, as Dask's futures have):
+    the function that is given raises it again.
+    """
     from sparsecrf.progress import say
 
-    before = signal.getsignal(signal.SIGINT)
+    before, hook_before, lost = signal.getsignal(signal.SIGINT), sys.unraisablehook, False
 
     def stop(*_: object) -> None:
         say("\nstopping, and saving what there is; once more to give up")
         signal.signal(signal.SIGINT, signal.default_int_handler)
         raise KeyboardInterrupt
 
+    def hook(dropped: sys.UnraisableHookArgs) -> None:
+        nonlocal lost
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            lost = True
+        else:
+            hook_before(dropped)
+
+    def check() -> None:
+        nonlocal lost
+        if lost:
+            lost = False
+            raise KeyboardInterrupt
+
     signal.signal(signal.SIGINT, stop)
+    sys.unraisablehook = hook
     try:
-        yield
+        yield check
     finally:
+        sys.unraisablehook = hook_before
         signal.signal(signal.SIGINT, before)
