@@ -61,9 +61,10 @@ def test_an_epoch_is_the_steps_one_by_one(problem, penalty, seed, kernel, at_onc
                 assert_allclose(found, value, rtol=1e-9, atol=1e-9)
 
 
-def many_lists(seed, weights):
+def many_lists(seed, weights, n_attributes=40):
     """One frequent bigram attribute and many rare ones: most positions have both a base and a rest list."""
-    problem = make_problem(seed, n_labels=4, lengths=[4] * 40, n_attributes=40, weights=weights, missing=0.02)
+    options = {"n_labels": 4, "lengths": [4] * 40, "weights": weights, "missing": 0.02}
+    problem = make_problem(seed, n_attributes=n_attributes, **options)
     sequences = [replace(s, bigram=tuple((*pairs, (0, 0.5)) for pairs in s.bigram)) for s in problem.sequences]
     return replace(problem, sequences=tuple(sequences))
 
@@ -82,7 +83,8 @@ def test_base_and_rest_lists(kernel, weights, at_once):
 
 
 def test_the_start_of_auto_has_the_same_bits_for_any_number_of_threads():
-    corpus = many_lists(5, "moderate").corpus()
+    # 64 attributes that follow each other belong to one thread: several threads have some.
+    corpus = many_lists(5, "moderate", n_attributes=400).corpus()
     found = []
     for threads in (1, 2, 3, 4, 8):
         objective = Objective(corpus, ElasticNet(0.2, 0.1), threads=threads)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -343,6 +341,7 @@ def fit_with_log(
     data: TrainingData, labelled: Labelled, fitting: FitOptions, log: str | None, init: Weights | None, *, quiet: bool
 ) -> tuple[Fit, OSError | None]:
     """Train on the data, from the weights `init`. With what ended the log early, which does not end training."""
+    from sparsecrf.cli.long_runs import shown_warnings, stopping
     from sparsecrf.cli.train_report import Log
     from sparsecrf.progress import note, progress
     from sparsecrf.training import fit
@@ -379,56 +378,3 @@ def show(found: Fit, result: dict[str, Any], shown: Shown) -> None:
         print(as_json(result))
     if shown.plot is not None and found.history:  # an interrupt may come before the first iteration
         plot_convergence(found, file=shown.plot)
-
-
-@contextmanager
-def shown_warnings() -> Iterator[None]:
-    """Warnings are lines like the others that the program writes."""
-    import warnings
-
-    from sparsecrf.progress import say
-
-    def show(message: Warning | str, *_: object, **__: object) -> None:
-        say(f"sparsecrf: warning: {message}")
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show
-        yield
-
-
-@contextmanager
-def stopping() -> Iterator[Callable[[], None]]:
-    """The first Ctrl-C ends training, the next one the program.
-
-    Python prints and drops an interrupt that comes while an object is finalized (`__del__`, as Dask's futures have):
-    the function that is given raises it again.
-    """
-    from sparsecrf.progress import say
-
-    before, hook_before, lost = signal.getsignal(signal.SIGINT), sys.unraisablehook, False
-
-    def stop(*_: object) -> None:
-        say("\nstopping, and saving what there is; once more to give up")
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        raise KeyboardInterrupt
-
-    def hook(dropped: sys.UnraisableHookArgs) -> None:
-        nonlocal lost
-        if issubclass(dropped.exc_type, KeyboardInterrupt):
-            lost = True
-        else:
-            hook_before(dropped)
-
-    def check() -> None:
-        nonlocal lost
-        if lost:
-            lost = False
-            raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, stop)
-    sys.unraisablehook = hook
-    try:
-        yield check
-    finally:
-        sys.unraisablehook = hook_before
-        signal.signal(signal.SIGINT, before)
