@@ -88,10 +88,28 @@ def test_missing_labels_have_weight_1(data):
     ("asked", "expected"),
     [
         ("auto", "class_weight: expected weights by label .*, 'balanced' or None, found 'auto'"),
-        ({"PER": 2.0}, r"class_weight: expected labels of y \('O', .*\), found 'PER'"),
-        ({"O": -1.0}, "weight"),
+        ({"O": -1.0}, r"class_weight, label 'O': expected a finite number >= 0, found -1\.0"),
+        ({"O": "2"}, "class_weight, label 'O': expected a finite number >= 0, found '2'"),
+        ({"O": float("nan")}, "class_weight, label 'O': expected a finite number >= 0, found nan"),
     ],
 )
 def test_wrong_weights(data, asked, expected):
     with pytest.raises(InputError, match=expected):
         CRF(class_weight=asked).fit(*data)
+
+
+def test_weights_that_leave_nothing(data):
+    X, y = data
+    none = {label: 0 for labels in y for label in labels}
+    with pytest.raises(InputError, match="class_weight: expected a weight above 0 for some label of y, found 0"):
+        CRF(class_weight=none).fit(X, y)
+    with pytest.raises(InputError, match=r"y, sequence 0, position 0: expected a label, found \['O'\]"):
+        CRF(class_weight=none).fit([["a"]], [[["O"]]])
+
+
+def test_labels_that_do_not_occur_are_named(data):
+    """A fold may lack a rare label; a label with a typing error is lacking, too."""
+    with pytest.warns(UserWarning, match="class_weight: y has no label 'PRE'; it has 'O'"):
+        named = CRF(rho1=0.1, class_weight={"O": 2.0, "PRE": 3.0}).fit(*data)
+    assert w(named) == w(CRF(rho1=0.1, class_weight={"O": 2.0}).fit(*data))
+    assert w(CRF(rho1=0.1, class_weight={}).fit(*data)) == w(CRF(rho1=0.1).fit(*data))

@@ -119,11 +119,13 @@ def test_cross_validation_takes_them_too(data):
 def test_searches_of_scikit_learn_take_a_frame_for_each_sentence(name, data):
     frame = library(name).DataFrame(table(data))
     # One frame is dealt out by tokens: the error says what to do, and that does.
-    with pytest.raises(InputError, match=r"Searches of scikit-learn .* deal out sentences if X is a list") as refused:
+    with pytest.raises(
+        InputError, match=r"Searches of scikit-learn .* deal out sentences if X and y are lists"
+    ) as refused:
         cross_val_score(CRF(), frame[["word", "tag"]], frame["label"], cv=3, error_score="raise")
-    advice = re.search(r"is a list: (.*), and y alike", str(refused.value)).group(1)
-    parts = eval(advice, {"frame": frame})
-    X, y = [part[["word", "tag"]] for part in parts], [part["label"].to_list() for part in parts]
+    parts, X, y = re.search(r"parts = (.*), then, .*, X = (.*), y = (.*)$", str(refused.value)).groups()
+    parts = eval(parts, {"frame": frame})
+    X, y = eval(X, {"parts": parts}), eval(y, {"parts": parts})
     expected = cross_val_score(CRF(rho1=0.1), mappings(data[0]), data[1], cv=3)
     assert cross_val_score(CRF(rho1=0.1), X, y, cv=3).tolist() == expected.tolist()
     assert GridSearchCV(CRF(), {"rho1": [30.0, 0.1]}, cv=3).fit(X, y).best_params_ == {"rho1": 0.1}

@@ -90,7 +90,13 @@ def test_an_optimum_of_nothing_is_certified(program):
 
 CONLLU = "# text = the dog\n1\tthe\tthe\tD" + "\t_" * 6 + "\n2\tdog\tdog\tN" + "\t_" * 6 + "\n\n"
 JSON = '{"tokens": ["the", "dog", "barks"], "labels": ["D", "N", "V"]}\n{"tokens": ["dogs"], "labels": ["N"]}\n'
-FILES = {"conllu": CONLLU, "jsonl": JSON, "columns": TAGS, "crfsuite": "D\tw=the\nN\tw=dog\n\n"}
+FILES = {
+    "conllu": CONLLU,
+    "jsonl": JSON,
+    "columns": TAGS,
+    "crfsuite": "D\tw=the\nN\tw=dog\n\n",
+    "tokens": "the/D dog/N\n",
+}
 TITLES = {"conllu": "CoNLL-U", "jsonl": "JSON-lines", "columns": "column", "crfsuite": "CRFsuite"}
 
 
@@ -121,11 +127,13 @@ def test_errors_in_a_file_of_the_right_format_have_no_hint(program):
     for name, bad in {
         "conllu": CONLLU.replace("2\tdog", "dog"),
         "jsonl": JSON.replace('["D"', '[["D"'),
-        "columns": TAGS.replace("dog", "dog x"),
+        "columns": TAGS.replace("the D", "{ D").replace("dog", "dog x"),
+        "crfsuite": FILES["crfsuite"].replace("\t", "\tw:abc\t", 1),
+        "tokens": "the dog/N\n",
     }.items():
         program.write(train_txt=FILES[name] * 5, other_txt=bad)
         assert program("train", "train.txt", "-m", "m", "--format", name).status == 0
-        done = program("label", "-m", "m", "other.txt")
+        done = program("eval", "-m", "m", "other.txt")
         assert done.status == 1
         assert "looks like" not in done.err
 
@@ -138,7 +146,7 @@ def test_a_name_that_says_another_format_than_the_model_can_read(program, traine
     done = program("label", "-m", "m", f"other.{given}")
     assert done.status == 1
     assert f"other.{given}: expected a {TITLES[trained]} file, as in training, found by its name" in done.err
-    assert f"--format {trained} reads it as the former" in done.err
+    assert f"if it is a {TITLES[trained]} file all the same: --format {trained}" in done.err
     assert program("label", "-m", "m", f"same.{given}", "--format", trained).status == 0
 
 

@@ -226,8 +226,9 @@ def test_start_from_ngrams():
     assert found.objective <= best.objective * (1 + 1e-6)
 
 
-def test_checkpoint_goes_on_to_the_same_bits(tmp_path):
-    data = corpus(n_sequences=30)
+@pytest.mark.parametrize("seed", [0, 4, 8])
+def test_checkpoint_goes_on_to_the_same_bits(tmp_path, seed):
+    data = corpus(n_sequences=30, seed=seed)
     options = {"rho1": 0.3, "order": None, "order_factor": 1.2, "tol": 0.0, "threads": 1, "solver": "sgd-l1"}
     whole = fit(data, **options, max_iter=30)
     assert whole.n_ngram > 0

@@ -472,8 +472,9 @@ def test_train_says_how_good_chunks_are_on_dev_data(program):
     assert "chooses it by the dev data" in done.err  # rho1 was not given
     assert "chooses it" not in program("train", "tags.txt", "-m", "m", "--dev", "tags.txt", "--rho1", "0.5").err
     alone = program("train", "tags.txt", "-m", "m").err  # rho1 was not given, and there is nothing to choose it by
-    assert "rho1 was 1, the default, for a small model: 0.2 mostly labels better" in alone
-    assert "the default" not in program("train", "tags.txt", "-m", "m", "--rho1", "0.5").err
+    assert "rho1 was 1, the default, for a small model: --rho1 0.2 mostly labels as well or better" in alone
+    for other in (["--rho1", "0.5"], ["--penalty", "group:attribute"]):
+        assert "the default" not in program("train", "tags.txt", "-m", "m", *other).err
 
 
 def test_train_says_that_columns_alone_are_few_features(program):

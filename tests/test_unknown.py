@@ -47,7 +47,7 @@ def test_input_of_another_kind(program, format, same, unlike):
     assert program("train", "train.txt", "--format", format, "-m", "m", "--rho1", "0.01").status == 0
     done = program("label", "-m", "m", "unlike.txt")
     assert done.status == 0  # it is labelled all the same
-    assert f"unlike.txt: the model knows {1 if format == 'crfsuite' else ''}" in done.err
+    assert f"unlike.txt: the model knows {16 if format == 'jsonl' else 1} of the " in done.err
     assert REMARK in done.err
     assert REMARK in program("label", "-m", "m", stdin=unlike.encode()).err
     assert REMARK not in program("label", "-m", "m", "unlike.txt", "-q").err
@@ -64,6 +64,21 @@ def test_nothing_is_said_of_little_text_or_of_a_sparse_model(program):
     program.write(train_txt=rare)
     assert program("train", "train.txt", "-m", "m", "--features", "words", "--rho1", "15").status == 0
     assert program("label", "-m", "m", "train.txt").err == ""
+
+
+def test_of_a_long_sequence_the_beginning_is_looked_at(program):
+    """All of it took longer than labelling."""
+    for name, text in {
+        "columns": columns(other()),
+        "crfsuite": crfsuite("x="),
+        "jsonl": jsonl([[word for words in CHINESE for word in words]]),
+    }.items():
+        program.write(train_txt={"columns": columns(), "crfsuite": crfsuite(), "jsonl": jsonl()}[name])
+        program.write(long_txt=text.replace("\n\n", "\n") + "\n")
+        assert program("train", "train.txt", "--format", name, "-m", "m", "--rho1", "0.01").status == 0
+        said = program("label", "-m", "m", "long.txt").err
+        assert REMARK in said
+        assert "of the first 300 tokens" in said if name != "jsonl" else "of the first 100 tokens" in said
 
 
 def test_broken_input_is_reported_once(program):

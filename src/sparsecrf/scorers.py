@@ -12,7 +12,7 @@ from sklearn.metrics import make_scorer
 
 from sparsecrf._core import InputError
 from sparsecrf.chunks import OUTSIDE, Scheme
-from sparsecrf.metrics import Evaluation, evaluate, mean_rates
+from sparsecrf.metrics import ChunkScore, Evaluation, evaluate, mean_rates
 
 Labels = Iterable[Sequence[Any]]
 AVERAGES = ("macro", "weighted")  # of label_f1_score
@@ -72,7 +72,8 @@ def label_f1_score(
         known = [(str(g), str(p)) for g, p in zip(gold, predicted, strict=True) if g is not None]
         found.add([g for g, _ in known], [p for _, p in known])
     chosen = None if labels is None else {str(label) for label in labels}
-    scores = [score for name, score in found.labels.items() if chosen is None or name in chosen]
+    absent = ChunkScore(0, 0, 0)  # a label that is asked for counts 0 where neither side has it, as in scikit-learn
+    scores = list(found.labels.values()) if chosen is None else [found.labels.get(name, absent) for name in chosen]
     weights = [1 if average == "macro" else score.gold for score in scores]
     return mean_rates(scores, weights)[2] / 100
 

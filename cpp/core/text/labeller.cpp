@@ -113,7 +113,7 @@ std::unique_ptr<TextEncoder> Labeller::take_encoder() const {
 
 void Labeller::give_back(std::unique_ptr<TextEncoder> encoder) const {
     const std::unique_lock lock(idle_->mutex, std::try_to_lock);
-    if (lock) idle_->encoders.push_back(std::move(encoder));
+    if (lock && idle_->encoders.size() < kMostIdle) idle_->encoders.push_back(std::move(encoder));
 }
 
 Labeller::Batch Labeller::read(std::string_view piece, const std::string& source, std::int64_t n_columns,
@@ -146,7 +146,7 @@ Labeller::Batch Labeller::read(std::string_view piece, const std::string& source
         batch.lines.assign(batch.own.begin(), batch.own.end());
     }
     if (encoder.n_sequences() > 0) batch.corpus = encoder.build();
-    give_back(std::move(taken));
+    if (piece.size() <= kLargePiece) give_back(std::move(taken));
     return batch;
 }
 

@@ -54,6 +54,8 @@ class Labeller {
     };
     // Encoders that are not at work: each knows the ids of the words of earlier pieces. A thread that finds the lock
     // taken makes a new one instead of waiting, so that the child of a fork never waits for a thread that it lacks.
+    // They keep the memory of their largest sequence: one that had a large piece is not kept, nor are many.
+    static constexpr std::size_t kMostIdle = 16, kLargePiece = 1 << 20;  // encoders; bytes
     struct Idle {
         std::mutex mutex;
         std::vector<std::unique_ptr<TextEncoder>> encoders;

@@ -7,10 +7,6 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from sparsecrf._core import Corpus
-
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
 
@@ -20,37 +16,28 @@ _NAME = re.compile(
     "labels?|class",
     re.IGNORECASE,
 )
-_FIRST_BYTES = 4096  # a header is shorter
+_FIRST_BYTES = 1 << 20  # of a file are looked at
 
 
 def headers(data: Labelled, files: Sequence[str]) -> list[str]:
     """A remark for each file whose first line looks like names of columns: its last cell and another are such names,
-    and no other token has that label."""
+    and no other of its first lines has that label."""
     if data.template is None or data.format:
         return []  # the files have no columns
-    found = {file: cells for file in files if os.path.isfile(file) and _are_names(cells := _first_line(file))}
+    found = {file: cells for file in files if os.path.isfile(file) and (cells := _header(file))}
     return [
         f"{file}: the first line, {' '.join(cells)!r:.60}, looks like names of columns, which these files do not have: "
         f"it was read as a token with the label {cells[-1]!r}; leave it out"
         for file, cells in found.items()
-        if _count(data, cells[-1]) <= len(found)
     ]
 
 
-def _first_line(file: str) -> list[str]:
+def _header(file: str) -> list[str]:
+    """The cells of the first line, if they are names."""
     with open(file, "rb") as opened:
-        lines = opened.read(_FIRST_BYTES).lstrip().splitlines()
-    return lines[0].decode("utf-8-sig", "replace").split() if lines else []
-
-
-def _are_names(cells: Sequence[str]) -> bool:
-    known = [_NAME.fullmatch(cell) is not None for cell in cells]
-    return len(known) > 1 and known[-1] and any(known[:-1])
-
-
-def _count(data: Labelled, label: str) -> int:
-    """How many tokens have the label. Data that are not in memory are not counted."""
-    y = data.vocabulary.labels.find(label)
-    if y is None or not isinstance(data.corpus, Corpus):
-        return 0
-    return int(np.count_nonzero(data.corpus.labels == y))
+        text = opened.read(_FIRST_BYTES).decode("utf-8-sig", "replace")
+    lines = (cells for line in text.splitlines() if (cells := line.split()))
+    first = next(lines, [])
+    known = [_NAME.fullmatch(cell) is not None for cell in first]
+    is_header = len(known) > 1 and known[-1] and any(known[:-1])
+    return first if is_header and not any(cells[-1] == first[-1] for cells in lines) else []

@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from sparsecrf.progress import say
 
@@ -23,14 +24,22 @@ def shown_warnings() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def stopping() -> Iterator[Callable[[], None]]:
-    """The first Ctrl-C ends training, the next one the program.
+@dataclass
+class LostInterrupt:
+    """An interrupt that Python dropped: it came while an object was finalized (`__del__`, as Dask's futures have)."""
 
-    Python prints and drops an interrupt that comes while an object is finalized (`__del__`, as Dask's futures have):
-    the function that is given raises it again.
-    """
-    before, hook_before, lost = signal.getsignal(signal.SIGINT), sys.unraisablehook, False
+    is_pending: bool = False
+
+    def raise_again(self) -> None:
+        if self.is_pending:
+            self.is_pending = False
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def stopping() -> Iterator[LostInterrupt]:
+    """The first Ctrl-C ends training, the next one the program."""
+    before, hook_before, lost = signal.getsignal(signal.SIGINT), sys.unraisablehook, LostInterrupt()
 
     def stop(*_: object) -> None:
         say("\nstopping, and saving what there is; once more to give up")
@@ -38,22 +47,15 @@ def stopping() -> Iterator[Callable[[], None]]:
         raise KeyboardInterrupt
 
     def hook(dropped: sys.UnraisableHookArgs) -> None:
-        nonlocal lost
         if issubclass(dropped.exc_type, KeyboardInterrupt):
-            lost = True
+            lost.is_pending = True
         else:
             hook_before(dropped)
-
-    def check() -> None:
-        nonlocal lost
-        if lost:
-            lost = False
-            raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, stop)
     sys.unraisablehook = hook
     try:
-        yield check
+        yield lost
     finally:
         sys.unraisablehook = hook_before
         signal.signal(signal.SIGINT, before)

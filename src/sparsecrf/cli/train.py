@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -348,7 +348,7 @@ def fit_with_log(
     from sparsecrf.training.groups import named
 
     with (
-        stopping() as check_interrupt,
+        stopping() as lost,
         shown_warnings(),
         progress("training", None, quiet=quiet) as advance,
         Log(log, fitting.resume) as write,
@@ -357,15 +357,18 @@ def fit_with_log(
         def watch(record: dict[str, Any]) -> None:
             write(record)
             advance(note=note(record))
-            check_interrupt()
+            lost.raise_again()
 
         def beat(doing: str) -> None:
             advance(note=doing)
+            lost.raise_again()
 
         penalty = named(fitting.penalty, labelled.vocabulary, labelled.template)
         options = {**asdict(fitting), "penalty": penalty}
         del options["label_parts"], options["class_pairs"]  # the data have them
         found = fit(data, init=init, dev=labelled.dev, callback=watch, heartbeat=beat, **options)
+        if lost.is_pending:  # since the last iteration
+            found = replace(found, stopped_by="interrupt")
     return found, write.error
 
 

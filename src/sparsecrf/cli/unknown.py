@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from sparsecrf.model import Model
 
 _TOKENS = 100  # are looked at: a few milliseconds, once the answers are written
+_FIRST_LINES = re.compile(rb"(?:[^\n]*\n){0,400}")  # hold as many, with comments and blank lines
 _FEWEST = 50  # a sentence or two may be of new words only
 _SHARE = 0.05
 
@@ -51,13 +53,16 @@ def unknown_remark(
 
 
 def _sequences(model: Model, format: Format, piece: Piece, source: str, ragged: bool) -> Iterator[list[list[str]]]:
-    """The attributes of each token, sequence by sequence."""
+    """The attributes of each of the first tokens, sequence by sequence; a long sequence may be cut off."""
     template = model.template
+    begun = _FIRST_LINES.match(piece.data)
+    if begun is not None and begun.end() > 0:
+        piece = Piece(begun[0], piece.line)
     for one in format.sequences(piece):
         if template is None:
             for tokens, _ in read_crfsuite(BytesIO(one.data)):
                 yield [[name for name, _ in token] for token in tokens]
         elif isinstance(format, Records):
-            yield from (template.attributes(r.rows) for r in format.records(one, source, False) if r.rows)
+            yield from (template.attributes(r.rows[:_TOKENS]) for r in format.records(one, source, False) if r.rows)
         else:
             yield from (template.attributes(rows) for rows in read_columns(BytesIO(one.data), ragged=ragged))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import numbers
+import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -41,17 +44,30 @@ def labels_of(y: Any, lengths: list[int] | None) -> list[list[Any]]:
 
 
 def _by_label(y: Sequence[Sequence[Any]], asked: ClassWeight) -> Mapping[Any, float]:
-    counts = Counter(chain.from_iterable(y))
-    del counts[None]
     if isinstance(asked, Mapping):
-        # A part of the data, such as a fold, may lack some of them.
-        if counts and not any(label in counts for label in asked):
-            known = ", ".join(repr(label) for label, _ in counts.most_common(10))
-            raise InputError(f"class_weight: expected labels of y ({known}), found {', '.join(map(repr, asked))}")
-        return asked
-    if asked != BALANCED:
+        _check_weights(asked)
+    elif asked != BALANCED:
         raise InputError(f"class_weight: expected weights by label (a dict), 'balanced' or None, found {asked!r:.60}")
-    return {label: counts.total() / (len(counts) * n) for label, n in counts.items()}
+    for i, t, label in ((i, t, label) for i, labels in enumerate(y) for t, label in enumerate(labels)):
+        if not isinstance(label, Hashable):
+            raise InputError(f"y, sequence {i}, position {t}: expected a label, found {label!r:.60}")
+    counts = Counter(label for label in chain.from_iterable(y) if label is not None)
+    if not isinstance(asked, Mapping):
+        return {label: counts.total() / (len(counts) * n) for label, n in counts.items()}
+    if counts and all(asked.get(label, 1.0) == 0 for label in counts):
+        raise InputError("class_weight: expected a weight above 0 for some label of y, found 0 for all of them")
+    # A part of the data, such as a fold, may lack some of them; a label with a typing error is lacking, too.
+    if lacking := [label for label in asked if label not in counts]:
+        known = ", ".join(repr(label) for label, _ in counts.most_common(10))
+        warnings.warn(f"class_weight: y has no label {', '.join(map(repr, lacking))}; it has {known}", stacklevel=4)
+    return asked
+
+
+def _check_weights(by_label: Mapping[Any, Any]) -> None:
+    for label, weight in by_label.items():
+        is_number = isinstance(weight, numbers.Real) and not isinstance(weight, bool)
+        if not is_number or not math.isfinite(weight) or weight < 0:
+            raise InputError(f"class_weight, label {label!r}: expected a finite number >= 0, found {weight!r:.60}")
 
 
 def _product(own: list[float], weights: Any, i: int) -> list[float]:

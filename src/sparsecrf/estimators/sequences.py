@@ -11,9 +11,10 @@ from sparsecrf.estimators.frames import is_frame, is_polars, rows_of
 
 #: A frame for each sentence, by whether the frame is one of polars.
 _HOW_TO_SPLIT = {
-    False: "[part for _, part in frame.groupby('sentence', sort=False)]",
-    True: "frame.partition_by('sentence', maintain_order=True)",
+    False: "parts = [part for _, part in frame.groupby('sentence', sort=False)]",
+    True: "parts = frame.partition_by('sentence', maintain_order=True)",
 }
+_OF_PARTS = "X = [part[['word', 'tag']] for part in parts], y = [part['label'].to_list() for part in parts]"
 
 
 def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = False) -> Iterator[Any]:
@@ -35,7 +36,8 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
         split = _HOW_TO_SPLIT[is_polars(X)]
         raise InputError(
             f"X: expected lengths= with one data frame for all sequences, {hint}; found none of these. Searches of "
-            f"scikit-learn (GridSearchCV, cross_val_score) deal out sentences if X is a list: {split}, and y alike"
+            f"scikit-learn (GridSearchCV, cross_val_score) deal out sentences if X and y are lists: {split}, then, by "
+            f"the names of your columns, {_OF_PARTS}"
         )
     elif X is None or isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__iter__"):
         raise InputError(f"X: expected a list of sequences, found {_described(X)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -95,10 +96,12 @@ def _check_unpacked(block: bytes, source: Source) -> None:
     for packer, (beginning, unpack) in _PACKED.items():
         if beginning.match(block):
             name = name_of(source)
-            file = name if isinstance(source, (str, os.PathLike)) and source != "-" else "FILE"
+            is_file = isinstance(source, (str, os.PathLike)) and source != "-"
+            command = f"{unpack} {shlex.quote(name) if is_file else 'FILE'}"
+            aside = "; spreadsheets are zip files, too: export text from them" if packer == "zip" else ""
             raise InputError(
-                f"{name}: expected text, found it packed by {packer}; unpack it first, {unpack} {file} > data.txt, or "
-                f"on the way: {unpack} {file} | sparsecrf ..., with - in place of the file"
+                f"{name}: expected text, found it packed by {packer}; unpack it first, {command} > TEXT, or "
+                f"on the way: {command} | sparsecrf ..., with - in place of the file{aside}"
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparsecrf._core import InputError
+from sparsecrf._core import InputError, UnsatisfiableError
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, FORMATS, Format, format_named, format_of
 from sparsecrf.files.text import Piece, Source, name_of
 
@@ -27,7 +27,7 @@ def format_for(model: Model, source: Source, given: str | None = None, option: s
             return trained
         if by_name.takes_template != default.takes_template:
             expected = f"expected a {trained.title} file, as in training"
-            remedy = f"{option} {trained.name} reads it as the former"
+            remedy = f"if it is a {trained.title} file all the same: {option} {trained.name}"
             raise InputError(
                 f"{name_of(source)}: {expected}, found by its name a {by_name.title} file, which needs a model "
                 f"{'with' if by_name.takes_template else 'without'} a template; {remedy}"
@@ -44,7 +44,7 @@ def format_for(model: Model, source: Source, given: str | None = None, option: s
 def with_hint(error: InputError, format: Format, piece: Piece, option: str = "--format") -> InputError:
     """The error about the first piece of a file; with what the file looks like, if that is another format than the one
     that it was read as."""
-    if piece.line != 1 or (looks := _looks_like(piece.data)) is None or type(looks) is type(format):
+    if piece.line != 1 or isinstance(error, UnsatisfiableError) or (looks := _other(piece.data, format)) is None:
         return error
     if looks.takes_template != format.takes_template:
         hint = f"this looks like a {looks.title} file, and the model is for {format.title} files"
@@ -53,8 +53,11 @@ def with_hint(error: InputError, format: Format, piece: Piece, option: str = "--
     return type(error)(f"{error}; {hint}")
 
 
-def _looks_like(data: bytes) -> Format | None:
-    """The format of a file by its first line that is neither blank nor a comment; None: it has none."""
+def _other(data: bytes, format: Format) -> Format | None:
+    """The format that a file looks like by its first line that is neither blank nor a comment, if that is not `format`.
+    Columns are what is left, if the line is none of `format` for sure."""
     lines = (line for line in data.splitlines() if line.strip() and not line.startswith(b"#"))
-    first = next(lines, None)
-    return None if first is None else next((of for of in FORMATS.values() if of.looks_like(first)), COLUMNS)
+    if (first := next(lines, None)) is None or (own := format.looks_like(first)):
+        return None
+    known = next((of for of in FORMATS.values() if of.looks_like(first)), None)
+    return known or (COLUMNS if own is False else None)

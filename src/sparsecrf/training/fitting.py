@@ -62,7 +62,7 @@ STOCHASTIC: dict[str, Callable[..., Solver]] = {"sgd": Sgd, "sgd-l1": SgdL1}
 SOLVERS = {**DETERMINISTIC, **STOCHASTIC}
 #: Ask for sums over all data only: they do not need it in one place.
 OVER_SHARDS = ("auto", "owlqn", "lbfgs", "fista")
-#: Know features of more than two labels.
+#: Know features of more than two labels. (These need an l1 term, which `sgd` has not: the error then says that.)
 LONGER = (*OVER_SHARDS, "sgd", "sgd-l1")
 #: Minimise penalties over groups of features.
 OVER_GROUPS = ("auto", "fista")

@@ -62,9 +62,9 @@ class Format(ABC):
         if is_bytes and not self.has_columns:
             raise InputError(f"{prefix}encoding: expected text for {self.title} files, found bytes")
 
-    def looks_like(self, line: bytes) -> bool:
-        """Whether a line is hardly one of any other format, as messages about the wrong one say."""
-        return False
+    def looks_like(self, line: bytes) -> bool | None:
+        """Whether a line is hardly one of any other format, as messages about the wrong one say; None: who knows."""
+        return None
 
     def vocabulary(self, start: bool, labels: Iterable[str] = ()) -> Vocabulary:
         """One for such files, with nothing but these labels."""

@@ -10,6 +10,7 @@ fields of a record are kept.
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -37,8 +38,9 @@ class JsonLines(Records):
             raise InputError(f"{option}: expected the field of labels or spans after jsonl:, found {choice!r}")
         return JsonLines(choice)
 
-    def looks_like(self, line: bytes) -> bool:
-        return line.lstrip().startswith(b"{")
+    def looks_like(self, line: bytes) -> bool | None:
+        # A list is JSON, too, but no line of such a file; a brace alone may be a token.
+        return None if line.lstrip().startswith(b"[") else re.match(rb'\s*\{\s*"', line) is not None
 
     def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
         for number, line in enumerate(text_lines(piece, source), piece.line):

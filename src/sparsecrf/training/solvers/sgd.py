@@ -128,6 +128,7 @@ class _Stochastic:
         if self.n == 0:
             return point
         self.objective.release_tables()
+        self.before = 0
         w, q = point.w, self._penalties_received(point)
         if self.longer_since is None and point.known.features.n_ngram > 0:
             self.longer_since, self.eta0 = self.epochs, self.given
