@@ -126,7 +126,7 @@ def test_model(run, tmp_path):
     assert found["token_error"] == pytest.approx(100 / 3)
     status, out, err = run("dogs s\n", "-m", "m.safetensors")
     assert (status, out) == (1, "")
-    assert "line 1: expected 2 columns of observations and, last, the gold label, found 2 columns" in err
+    assert "line 1: expected 3 columns, observations and last the gold label, found 2" in err
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_labels_of_dev_data_that_training_data_do_not_have_are_named(program):
     ("text", "remark"),
     [
         ("a O\nb O\n\n", "all labels are 'O': there is nothing to learn"),
-        (TAGS.replace("\n\n", "\n") * 1001 + "\n", "one sequence of 5,005 tokens: an empty line ends a sequence"),
+        (TAGS.replace("\n\n", "\n") * 101 + "\n", "one sequence of 505 tokens: an empty line ends a sequence"),
         (TAGS.replace("\n", "\n\n") * 5, "every sequence has one token"),
         (
             "".join(f"NOUN word{k}\n" for k in range(40)) + "\n",

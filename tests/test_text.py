@@ -83,7 +83,7 @@ def test_a_sequence_from_a_pipe_comes_when_it_is_whole():
         timer.cancel()
 
 
-HINT = "(one token a line, a blank line between sequences)"
+HINT = "(one token a line, a blank line between sequences; for a sentence a line: --format tokens)"
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,8 @@ struct Rows {
 };
 
 // The end of errors about numbers of columns, for those who gave running text.
-inline constexpr std::string_view kOneTokenALine = " (one token a line, a blank line between sequences)";
+inline constexpr std::string_view kOneTokenALine =
+    " (one token a line, a blank line between sequences; for a sentence a line: --format tokens)";
 
 // Takes whole lines of one file, in pieces that may be cut between any two sequences.
 class ColumnReader {

@@ -235,9 +235,12 @@ Template::Template(std::string text, Dialect dialect, const std::string& source,
 
 void Template::check_columns(std::int64_t available, const std::string& where) const {
     if (available >= n_columns_) return;
+    if (available == 0) {
+        throw InputError(message(where, ": expected ", n_columns_ + 1, " columns or more, the label last, found one ",
+                                 "(columns are separated by blanks or tabs)"));
+    }
     throw InputError(message(where, ": expected ", n_columns_, n_columns_ == 1 ? " column" : " columns",
-                             " of observations (", widest_, "), found ", available,
-                             available == 0 ? ". Columns are separated by blanks or tabs; the last is the label" : ""));
+                             " of observations (", widest_, "), found ", available));
 }
 
 void Template::check_is_text(const Rows& rows, const std::string& where) const {

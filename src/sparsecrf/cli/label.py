@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 from sparsecrf._core import InputError
 from sparsecrf.cli.answers import OnError
 from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED, THREADS, Declared
-from sparsecrf.model.chunk_rules import SCHEMES, forbidden_pairs
+from sparsecrf.model.chunk_rules import BIO, SCHEMES, forbidden_pairs
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.formats import Format
@@ -98,7 +98,9 @@ def label(
     if constrain not in (None, *SCHEMES):
         import typer
 
-        raise typer.BadParameter(f"expected one of {', '.join(SCHEMES)}, found {constrain!r}", param_hint="--constrain")
+        raise typer.BadParameter(
+            f"expected one of {', '.join(SCHEMES)}, found {constrain!r}{BIO}", param_hint="--constrain"
+        )
     pairs, last = (b"", b"") if constrain is None else forbidden_pairs(known.labels, constrain)
     source, n_columns, charset = name_of(data), 0, charset_for(known, encoding)
     of = format_for(known, data, format)

@@ -57,8 +57,9 @@ class Log:
 def size(data: Labelled, virtual: int) -> str:
     """How large the training data are, with the number of features that can be formed."""
     labels, attributes = len(data.vocabulary.labels), len(data.vocabulary.attributes)
+    sequences = "1 sequence" if data.corpus.n_sequences == 1 else f"{data.corpus.n_sequences:,} sequences"
     return (
-        f"{data.corpus.n_sequences:,} sequences, {data.corpus.n_tokens:,} tokens, {labels:,} labels, "
+        f"{sequences}, {data.corpus.n_tokens:,} tokens, {labels:,} labels, "
         f"{attributes:,} attributes: {virtual:,} features"
     )
 
@@ -154,7 +155,7 @@ _ADVICE_WITHOUT_DEV = (
     "times the weights; sparsecrf path chooses it by dev data"
 )
 # More tokens in one sequence, or more labels for so few tokens, are mostly a mistake in the file.
-_LONG, _MANY = 5_000, 20
+_LONG, _MANY = 500, 20
 
 
 def remarks(data: Labelled, files: Sequence[str]) -> list[str]:

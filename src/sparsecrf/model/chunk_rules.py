@@ -8,6 +8,7 @@ from sparsecrf._core import InputError
 from sparsecrf.chunks import split_label
 
 SCHEMES = ("iob1", "iob2", "iobes")
+BIO = "; what is also called BIO is iob2"  #: for those who look for it
 
 
 def _follows(previous: tuple[str, str], tag: tuple[str, str], scheme: str) -> bool:
@@ -28,7 +29,7 @@ def forbidden_pairs(labels: Sequence[str], scheme: str) -> tuple[bytes, bytes]:
     occur; and [Y] a byte for each label, 1 where it must not end a sequence. Tags are O and B-, I-, E-, S- with a type.
     """
     if scheme not in SCHEMES:
-        raise InputError(f"constrain: expected one of {', '.join(SCHEMES)}, found {scheme!r}")
+        raise InputError(f"constrain: expected one of {', '.join(SCHEMES)}, found {scheme!r}{BIO}")
     known = {"iob1": "BI", "iob2": "BI", "iobes": "BIES"}[scheme]
     for label in labels:
         prefix, kind = split_label(label)

@@ -99,8 +99,10 @@ def _of_columns(model: Model, format: Format, name: str, charset: Charset, ragge
             n_columns = format.width(piece, name)
             needed = max(model.n_columns, template.n_columns)
             if n_columns > 0 and (n_columns <= needed or n_columns > model.n_columns + 1 > 1):
-                expected = f"{needed} columns of observations and, last, the gold label"
-                raise InputError(f"{name}, line {piece.line}: expected {expected}, found {n_columns} columns")
+                raise InputError(
+                    f"{name}, line {piece.line}: expected {needed + 1} columns, observations and last the gold label, "
+                    f"found {n_columns}"
+                )
         data = charset.decoded(piece, name).data
         labelled = labeller.label(data, name, n_columns, piece.line, bytes=charset.is_bytes, ragged=ragged)
         text = labelled.decode("utf-8", "backslashreplace")
