@@ -106,7 +106,7 @@ def path(
     _check(output, inputs, fitting, shown)
     read = read_labelled(inputs, threads=fitting.threads, quiet=shown.quiet)
     labels = [read.vocabulary.labels[k] for k in range(len(read.vocabulary.labels))]
-    models = _Models(output, read, score_of(score, labels), fitting.threads)
+    models = _Models(output, read, score_of(score, labels, read.unknown.at), fitting.threads)
     began = time.perf_counter()
     found, interrupted = _follow(read, fitting, models, quiet=shown.quiet)
     models.write_table()
