@@ -31,12 +31,15 @@ def evaluated(program, model):
 
 @pytest.mark.parametrize("way", [[], ["--encoding", "latin-1"], ["--encoding", "bytes"], ["--cache", "c"]])
 def test_train_scores_dev_data_as_eval_does(files, way):
-    done = files("train", "train.txt", "--features", "words", "-m", "m", "--dev", "dev.txt", *way)
-    expected = evaluated(files, "m")
+    done = files("train", "train.txt", "--features", "words", "-m", "m", "--dev", "dev.txt", "--json", *way)
+    found, expected = json.loads(done.out), evaluated(files, "m")
     assert f"chunk F1 {expected['f1']:.2f} % (precision 66.67, recall 66.67)" in done.err
     assert "dev.txt: 1 of 8 tokens have labels that the training data do not have, and count as wrong: 'B-ORG'" in (
         done.err
     )
+    assert found["dev_error"] == pytest.approx(expected["token_error"])
+    for name in ("f1", "precision", "recall"):
+        assert found[f"dev_{name}"] == pytest.approx(expected[name])
 
 
 def test_dev_data_from_a_pipe(files):
@@ -62,9 +65,10 @@ def test_other_formats_name_unknown_labels_where_they_are(program):
         ("a.crfsuite", "b.crfsuite", "--format", "crfsuite"),
         ("a.txt", "b.txt", "-t", "t.txt", "--ragged"),
     ):
-        done = program("train", data, "--dev", dev, "-m", "m", "--rho1", "0.1", *options)
+        done = program("train", data, "--dev", dev, "-m", "m", "--rho1", "0.1", "--json", *options)
+        found = json.loads(done.out)
         expected = json.loads(program("eval", "-m", "m", dev, "--json", *options[2 if "-t" in options else 0 :]).out)
-        assert f"chunk F1 {expected['f1']:.2f} %" in done.err
+        assert found["dev_f1"] == pytest.approx(expected["f1"])
         assert expected["f1"] < 70
 
 
@@ -84,6 +88,14 @@ def test_path_scores_dev_data_as_eval_does(files):
         assert row["dev_f1"] == pytest.approx(expected["f1"])
         assert row["dev_error"] == pytest.approx(expected["token_error"])
     assert max(row["dev_f1"] for row in found["path"]) == pytest.approx(200 / 3)
+
+
+def test_json_without_chunks_or_dev_data(program):
+    program.write(train_txt="the D\ndog N\nbarks V\n\n" * 5)
+    names = ("dev_error", "dev_f1", "dev_precision", "dev_recall")
+    for dev, expected in (([], None), (["--dev", "train.txt"], 0.0)):
+        found = json.loads(program("train", "train.txt", "-m", "m", "--rho1", "0.1", "--json", *dev).out)
+        assert [found[name] for name in names] == [expected, None, None, None]
 
 
 def test_an_estimator_scores_dev_data_by_their_own_labels():

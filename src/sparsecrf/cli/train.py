@@ -254,7 +254,7 @@ def train(
         # First of all: whoever interrupts once more must not lose it.
         labelled.model(found).save(model)
         on_dev = on_dev_data(found, labelled, fitting.threads)
-        result = summary(found, labelled, data)
+        result = summary(found, labelled, data, on_dev)
     told = None if on_dev is None else str(on_dev)
     for line in (closing(found, result, model), told, advice(found, labelled, fitting.rho1)):
         if line is not None:

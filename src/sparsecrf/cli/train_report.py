@@ -79,7 +79,7 @@ def taken(name: str, model: Model, data: Labelled, weights: Weights, template: s
     return f"from {name}: {', '.join(parts)}, {known}{advice}"
 
 
-def summary(found: Fit, data: Labelled, prepared: TrainingData) -> dict[str, Any]:
+def summary(found: Fit, data: Labelled, prepared: TrainingData, dev: DevScores | None = None) -> dict[str, Any]:
     """What `--json` prints."""
     last = found.history[-1] if found.history else None
     Y, X = len(data.vocabulary.labels), len(data.vocabulary.attributes)
@@ -107,6 +107,8 @@ def summary(found: Fit, data: Labelled, prepared: TrainingData) -> dict[str, Any
         "time_train_s": last.time_s if last else 0.0,
         "peak_rss_mb": peak_rss_mb(),
         "stopped_by": found.stopped_by,
+        "dev_error": None if dev is None else 100 * dev.n_wrong / dev.n_tokens,
+        **{f"dev_{name}": getattr(dev, name, None) for name in ("f1", "precision", "recall")},
     }
 
 
