@@ -7,6 +7,7 @@ from unittest.mock import ANY
 import pytest
 
 from sparsecrf import Model
+from sparsecrf.path.progress import PathProgress
 from test_train_label import TEMPLATE, simulated
 
 
@@ -127,7 +128,8 @@ def test_path_searches_for_both_penalties(files):
     assert errors[found["best"]] <= 1.02 * min(errors)
     assert found["edge_rho2"] in (None, "lower", "upper")
     lines = (files.directory / "b" / "path.tsv").read_text(encoding="utf-8").splitlines()
-    assert lines[0].split("\t")[-1] == "rho2"  # the last: who reads the table by place finds all where it was
+    # What came later is behind: who reads the table by place finds all where it was.
+    assert lines[0].split("\t")[-2:] == ["rho2", "stopped_by"]
     assert len(lines) == len(rows) + 1
     for row in rows:
         training = Model.load(files.directory / "b" / row["model"]).training
@@ -158,3 +160,35 @@ def test_wrong_values_of_rho2(files, options, said):
     assert done.status == 2
     assert said in " ".join(done.err.replace("│", " ").split())
     assert "w" not in files.files()
+
+
+@pytest.mark.parametrize("during_a_fit", [True, False])
+def test_an_interrupted_path_says_so(files, monkeypatch, during_a_fit):
+    """The two fits before have larger penalties, and larger errors than the unfinished one."""
+    done = []
+
+    def each(self, point):
+        done.append(point)
+        if len(done) == 2 and not during_a_fit:
+            raise KeyboardInterrupt
+
+    def callback(self, record):
+        if len(done) == 2 and record["iter"] == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(PathProgress, "each", each)
+    monkeypatch.setattr(PathProgress, "callback", callback)
+    monkeypatch.setattr("sparsecrf.path.grid.rho_max", lambda *_, **__: 1e4)
+    ran = files("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "i", "--n-rho", "3", "--json")
+    assert ran.status == 130
+    what = "interrupted; the last fit is unfinished" if during_a_fit else "interrupted between two fits"
+    assert f"warning: {what}\n" in ran.err
+    found = json.loads(ran.out)
+    assert (found["best"], found["warning"]) == (1, what)
+    folder = files.directory / "i"
+    assert (folder / "best.safetensors").read_bytes() == (folder / "model-01.safetensors").read_bytes()
+    stopped = [line.split("\t")[-1] for line in (folder / "path.tsv").read_text(encoding="utf-8").splitlines()]
+    assert stopped[0] == "stopped_by"
+    assert [reason == "interrupt" for reason in stopped[1:]] == [False, False, *([True] if during_a_fit else [])]
+    if during_a_fit:
+        assert found["path"][2]["dev_error"] < found["path"][1]["dev_error"]

@@ -251,6 +251,22 @@ def test_program(client, files, program):
     assert left_on(client) == []
 
 
+@pytest.mark.parametrize("dev", ["dev.txt", "-"])
+def test_labels_of_dev_data_that_the_workers_do_not_have(client, program, dev):
+    text = "in O\nNew B-LOC\nYork I-LOC\n\nBob B-PER\nran O\n\n"
+    other = text.replace("PER", "ORG")
+    program.write(a_txt=text * 5, b_txt=text * 5, dev_txt=other)
+    address, options = client.scheduler.address, ["--rho1", "0.1", "-m", "m", "--json"]
+    done = program("train", "[ab].txt", "--dask", address, "--dev", dev, *options, stdin=other.encode())
+    assert "1 of 5 tokens have labels that the training data do not have, and count as wrong: 'B-ORG'" in done.err
+    expected = json.loads(program("eval", "-m", "m", "dev.txt", "--json").out)
+    assert json.loads(done.out)["dev_f1"] == pytest.approx(expected["f1"])
+    message = r"dev: expected labels of the training data .* found 'NOUN' only"
+    with pytest.raises(InputError, match=message):
+        train(client, [[["dog"]]], [[["N"]]], dev=([["dog"]], [["NOUN"]]))
+    assert left_on(client) == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "expected"),
     [

@@ -108,7 +108,8 @@ def test_warm_start_and_init_model(data, fitted, tmp_path):
 def test_dev_data_and_patience(data):
     X, y = data
     dev = dicts(sentences(20, seed=9)[0]), [["NEW", *labels[1:]] for labels in sentences(20, seed=9)[1]]
-    crf = CRF(rho1=0.001, rho2=0.0001, tol=1e-9, patience=2).fit(X, y, dev=dev)
+    with pytest.warns(UserWarning, match="dev: 20 of .* tokens have labels .* count as wrong: 'NEW'"):
+        crf = CRF(rho1=0.001, rho2=0.0001, tol=1e-9, patience=2).fit(X, y, dev=dev)
     errors = [record.dev_error for record in crf.history_]
     assert crf.stopped_by_ == "dev"
     right = sum(

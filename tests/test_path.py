@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sparsecrf import InputError, Vocabulary, fit
-from sparsecrf.path import cross_validate, one_standard_error, path, rho_max
+from sparsecrf.path import PathWarning, cross_validate, one_standard_error, path, rho_max
 from sparsecrf.simulate import paper_hmm
 from sparsecrf.training.heldout import token_error
 from test_training import Explicit, larger
@@ -148,7 +148,27 @@ def test_interrupted_path_keeps_what_there_is():
         if len(done) == 2 and record["iter"] == 1:
             raise KeyboardInterrupt
 
-    found = path(corpus, n_rho=6, callback=interrupt, each=lambda point: done.append((point.number, point.rho1)))
+    with pytest.warns(PathWarning, match="interrupted"):
+        found = path(corpus, n_rho=6, callback=interrupt, each=lambda point: done.append((point.number, point.rho1)))
     assert len(found) == 3
     assert found[-1].stopped_by == "interrupt"
     assert done == list(enumerate(fit.rho1 for fit in found))
+
+
+@pytest.mark.parametrize("n_before", [0, 2])
+def test_an_unfinished_fit_is_the_best_only_if_it_is_alone(task, n_before):
+    """The others have no weights here, so that the unfinished one has the smallest error."""
+    corpus, done = task[3], []
+
+    def interrupt(record):
+        if len(done) == n_before and record["iter"] == 3:
+            raise KeyboardInterrupt
+
+    largest = rho_max(corpus)
+    values = np.array([3 * largest, 2 * largest, 0.01 * largest][2 - n_before :])
+    with pytest.warns(PathWarning, match="^interrupted; the last fit is unfinished$"):
+        found = path(corpus, rho1=values, dev=corpus, callback=interrupt, each=done.append)
+    assert found.interrupted
+    assert found[-1].stopped_by == "interrupt"
+    assert np.argmin(found.errors) == n_before
+    assert found.best == 0

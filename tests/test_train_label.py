@@ -36,6 +36,10 @@ FIELDS = [
     "time_train_s",
     "peak_rss_mb",
     "stopped_by",
+    "dev_error",
+    "dev_f1",
+    "dev_precision",
+    "dev_recall",
 ]
 LOG = [
     "iter",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections import Counter
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.cli.files import total_bytes
 from sparsecrf.cli.options import Inputs
 from sparsecrf.cli.vectors import VectorsOfData, asked_vectors, scale_of
-from sparsecrf.files.charset import UTF8
+from sparsecrf.encoding.unknown_labels import UnknownLabels, with_unknown
+from sparsecrf.files.charset import UTF8, Charset
+from sparsecrf.files.text import name_of, readable_twice
 from sparsecrf.model.charset import charset_for
 from sparsecrf.model.format import FORMAT
 from sparsecrf.progress import Advance, progress, say
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from sparsecrf.shards import Shards
     from sparsecrf.training import Fit
 
-_SHOWN = 5  # names in a message
-
 
 @dataclass(frozen=True)
 class Labelled:
@@ -45,6 +43,7 @@ class Labelled:
     encoding: str = UTF8  #: of the files
     format: str = ""  #: of the files, if it is one that `label` must be told of
     looked: Looked | None = None  #: vectors of words, which the corpora have as dense columns
+    unknown: UnknownLabels = field(default_factory=UnknownLabels)  #: labels of `dev` that the training data do not have
 
     def label_parts(self, asked: str | None, class_pairs: bool) -> LabelParts | None:
         """The parts of the labels, as asked, with classes for `class_pairs`; None: they have none."""
@@ -195,7 +194,7 @@ def read_labelled(
         numbers = corpus.words
         if min_count > 1:
             corpus, vocabulary = without_rare(corpus, vocabulary, min_count, columns)
-        dev = _read_dev(inputs, how, vocabulary, encoded.template, encoded.n_columns, threads, advance, words)
+        dev, unknown = _read_dev(inputs, how, vocabulary, encoded.template, encoded.n_columns, threads, advance, words)
     if vectors is not None:
         vectors.read(numbers, quiet)
         corpus = vectors.added(corpus, numbers, vocabulary)
@@ -211,6 +210,7 @@ def read_labelled(
         how.encoding,
         how.recorded_format,
         None if vectors is None else vectors.found,
+        unknown,
     )
 
 
@@ -245,7 +245,7 @@ def read_cached(
             threads=threads,
             progress=advance,
         )
-        dev = _read_dev(inputs, how, folder.vocabulary, folder.template, folder.n_columns, threads, advance)
+        dev, unknown = _read_dev(inputs, how, folder.vocabulary, folder.template, folder.n_columns, threads, advance)
         shards = folder.in_shards(threads, memory)
     took = time.perf_counter() - began
     return Labelled(
@@ -257,6 +257,7 @@ def read_cached(
         took,
         how.encoding,
         how.recorded_format,
+        unknown=unknown,
     )
 
 
@@ -274,15 +275,16 @@ def _read_dev(
     threads: int,
     advance: Advance,
     words: Words | None = None,
-) -> Corpus | None:
-    """The file --dev, if there is one, by the names of the training data."""
+) -> tuple[Corpus | None, UnknownLabels]:
+    """The file --dev, if there is one, by the names of the training data, and its labels that these do not have."""
     from sparsecrf.encoding.encode import encode_files
 
     if inputs.dev is None:
-        return None
+        return None, UnknownLabels()
+    source = readable_twice(inputs.dev)
     encoded = encode_files(
         how.format,
-        [inputs.dev],
+        [source],
         vocabulary,
         template,
         n_columns=n_columns,
@@ -293,27 +295,15 @@ def _read_dev(
         threads=threads,
         progress=advance,
     )
-    # Only of text that can be read once more as it is.
-    if how.encoding == UTF8 and os.path.isfile(inputs.dev) and bool((encoded.corpus.labels < 0).any()):
-        _name_unknown(inputs, how, vocabulary)
-    return encoded.corpus
+    charset = Charset(how.encoding)
+    found = with_unknown(encoded.corpus, how.format, source, inputs.missing, charset, ragged=inputs.ragged)
+    say_unknown(inputs.dev, found.unknown, vocabulary)
+    return found
 
 
-def _name_unknown(inputs: Inputs, how: Manner, vocabulary: Vocabulary) -> None:
+def say_unknown(dev: str, unknown: UnknownLabels, vocabulary: Vocabulary) -> None:
     """Say which labels of the dev data the training data do not have, and how often they come; raise if it is all."""
-    assert inputs.dev is not None
-    found = Counter(label for labels in how.format.labels(inputs.dev, ragged=inputs.ragged) for label in labels)
-    del found[inputs.missing]
-    unknown = Counter({label: n for label, n in found.items() if vocabulary.labels.find(label) is None})
-    if not unknown:
-        return
-    names = ", ".join(repr(label) for label, _ in unknown.most_common(_SHOWN)) + (
-        ", ..." if len(unknown) > _SHOWN else ""
-    )
-    if len(unknown) == len(found):
-        known = ", ".join(repr(vocabulary.labels[k]) for k in range(min(_SHOWN, len(vocabulary.labels))))
-        raise InputError(f"{inputs.dev}: expected labels of the training data ({known}, ...), found {names} only")
-    say(
-        f"sparsecrf: warning: {inputs.dev}: {unknown.total():,} of {found.total():,} tokens have labels that the "
-        f"training data do not have, and count as wrong: {names}"
-    )
+    labels = vocabulary.labels
+    remark = unknown.remark(name_of(dev), [labels[y] for y in range(len(labels))])
+    if remark is not None:
+        say(f"sparsecrf: warning: {remark}")

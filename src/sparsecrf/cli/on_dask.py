@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
-from sparsecrf.cli.labelled import Labelled, manner_of
+from sparsecrf.cli.labelled import Labelled, manner_of, say_unknown
 from sparsecrf.cli.options import Inputs
+from sparsecrf.encoding.unknown_labels import UnknownLabels
 from sparsecrf.progress import say
 
 if TYPE_CHECKING:
@@ -40,10 +41,13 @@ def labelled_on_dask(
         say(f"reading on {cluster}", quiet=quiet)
         encoded = encode(cluster, list(inputs.data), None, None, how, threads or 1)
         try:
-            dev = None if inputs.dev is None else encode_dev(encoded, inputs.dev, how)
+            corpus, unknown = None, UnknownLabels()
+            if inputs.dev is not None:
+                corpus, unknown = encode_dev(encoded, inputs.dev, how)
+                say_unknown(inputs.dev, unknown, encoded.vocabulary)
             took = time.perf_counter() - began
             found = (encoded.vocabulary, encoded.shards, encoded.template, encoded.n_columns)
-            yield Labelled(*found, dev, took, format=manner.recorded_format)
+            yield Labelled(*found, corpus, took, format=manner.recorded_format, unknown=unknown)
         finally:
             encoded.shards.release()
 

@@ -98,7 +98,9 @@ def path(
     With --dev, rho1 falls until the score has turned, and values around the best are added; without, or with --n-rho or
     --rho-min-ratio, there is a grid. With --rho2 search, pairs of rho1 and rho2 around
     the best are tried as well. Writes path.tsv, a model for each penalty, and best.safetensors: the one with the best
-    score on --dev, with --rho2 search the smallest of those that are nearly as good.
+    score on --dev, with --rho2 search the smallest of those that are nearly as good. An interrupted run (Ctrl-C,
+    SIGTERM) writes what there is and exits with status 130; its last model, unfinished, is best only if there is no
+    other.
     """
     from sparsecrf.cli.labelled import read_labelled
     from sparsecrf.path import score_of
@@ -106,12 +108,12 @@ def path(
     _check(output, inputs, fitting, shown)
     read = read_labelled(inputs, threads=fitting.threads, quiet=shown.quiet)
     labels = [read.vocabulary.labels[k] for k in range(len(read.vocabulary.labels))]
-    models = _Models(output, read, score_of(score, labels), fitting.threads)
+    models = _Models(output, read, score_of(score, labels, read.unknown.at), fitting.threads)
     began = time.perf_counter()
-    found, interrupted = _follow(read, fitting, models, quiet=shown.quiet)
+    found = _follow(read, fitting, models, quiet=shown.quiet)
     models.write_table()
     _tell(found, models, shown, time.perf_counter() - began)
-    if interrupted or any(one.stopped_by == "interrupt" for one in found.fits):
+    if found.interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
@@ -151,8 +153,8 @@ def _check_search(inputs: Inputs, fitting: PathOptions) -> None:
         raise typer.BadParameter(f"expected a number with a grid of rho1, found {SEARCH}", param_hint="--rho2")
 
 
-def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: bool) -> tuple[Path, bool]:
-    """The path, and whether Ctrl-C came between two fits; during one, it ends with what there is."""
+def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: bool) -> Path:
+    """The path; after Ctrl-C, as far as it came."""
     import warnings
 
     from sparsecrf.encoding.template import ngram_attributes
@@ -175,7 +177,7 @@ def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: boo
             options |= {**asdict(fitting), "penalty": named(fitting.penalty, read.vocabulary, read.template)}
             options["parts"] = read.label_parts(options.pop("label_parts"), options.pop("class_pairs"))
             options["ngram_attributes"] = ngram_attributes(read.template, read.vocabulary.attributes)
-            return fit_path(read.corpus, **options), False
+            return fit_path(read.corpus, **options)
         except KeyboardInterrupt:
             if not models.points:
                 raise
@@ -183,7 +185,8 @@ def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: boo
 
     points = models.falling()
     errors = None if read.dev is None else np.array([point.error for point in points])
-    return Path([point.fit for point in points if point.fit is not None], errors, score=models.score.name), True
+    fits = [point.fit for point in points if point.fit is not None]
+    return Path(fits, errors, score=models.score.name, interrupted=True)
 
 
 @dataclass
@@ -229,7 +232,7 @@ class _Models:
         from sparsecrf.files.atomic import write_atomically
 
         table = self.table()
-        rows = [table[0].keys() if table else COLUMNS, *(row.values() for row in table)]
+        rows = [list(table[0]), *(list(row.values()) for row in table)]
         text = "".join("\t".join(map(_cell, row)) + "\n" for row in rows)
         write_atomically(os.path.join(self.folder, "path.tsv"), text.encode())
 
@@ -270,7 +273,8 @@ def _row(found: Fit, scores: tuple[float | None, float | None], name: str) -> di
     n_pairs = len(found.w) - found.n_unigram - found.n_ngram
     values = (*finite, found.n_unigram, n_pairs, *scores, name, found.rho2)
     row = dict(zip(COLUMNS, values, strict=True))
-    return row if found.order == ORDER else {**row, "active_ngram": found.n_ngram}
+    longer = {} if found.order == ORDER else {"active_ngram": found.n_ngram}
+    return {**row, **longer, "stopped_by": found.stopped_by}
 
 
 def _cell(value: Any) -> str:

@@ -253,9 +253,10 @@ def train(
         found, log_error = fit_with_log(data, labelled, fitting, run.log, init, quiet=shown.quiet)
         # First of all: whoever interrupts once more must not lose it.
         labelled.model(found).save(model)
-        result = summary(found, labelled, data)
         on_dev = on_dev_data(found, labelled, fitting.threads)
-    for line in (closing(found, result, model), on_dev, advice(found, labelled, fitting.rho1)):
+        result = summary(found, labelled, data, on_dev)
+    told = None if on_dev is None else str(on_dev)
+    for line in (closing(found, result, model), told, advice(found, labelled, fitting.rho1)):
         if line is not None:
             say(line, quiet=shown.quiet)
     show(found, result, shown)

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,7 @@ def taken(name: str, model: Model, data: Labelled, weights: Weights, template: s
     return f"from {name}: {', '.join(parts)}, {known}{advice}"
 
 
-def summary(found: Fit, data: Labelled, prepared: TrainingData) -> dict[str, Any]:
+def summary(found: Fit, data: Labelled, prepared: TrainingData, dev: DevScores | None = None) -> dict[str, Any]:
     """What `--json` prints."""
     last = found.history[-1] if found.history else None
     Y, X = len(data.vocabulary.labels), len(data.vocabulary.attributes)
@@ -107,6 +108,8 @@ def summary(found: Fit, data: Labelled, prepared: TrainingData) -> dict[str, Any
         "time_train_s": last.time_s if last else 0.0,
         "peak_rss_mb": peak_rss_mb(),
         "stopped_by": found.stopped_by,
+        "dev_error": None if dev is None else 100 * dev.n_wrong / dev.n_tokens,
+        **{f"dev_{name}": getattr(dev, name, None) for name in ("f1", "precision", "recall")},
     }
 
 
@@ -129,23 +132,38 @@ def plain_columns(inputs: Inputs, data: Labelled) -> bool:
     return data.template.text == Template.of_columns(data.n_columns).text
 
 
-def on_dev_data(found: Fit, data: Labelled, threads: int) -> str | None:
-    """How good the model is on the dev data, if there are any. Where labels are chunks, by chunk: their error by tokens
-    says little, since most tokens are outside of all chunks."""
-    from sparsecrf.metrics import evaluate
-    from sparsecrf.path.scores import CHUNKS, by_sequence, score_of
+@dataclass(frozen=True)
+class DevScores:
+    """How good a model is on the dev data, in percent. Of chunks where labels are chunks, else None: there the share of
+    wrong tokens says little, since most tokens are outside of all chunks."""
+
+    n_wrong: int  #: tokens
+    n_tokens: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+    def __str__(self) -> str:
+        if self.f1 is None:
+            wrong, n = self.n_wrong, self.n_tokens
+            return f"dev data: {100 * wrong / n:.2f} % of the labels wrong ({wrong:,} of {n:,})"
+        return f"dev data: chunk F1 {self.f1:.2f} % (precision {self.precision:.2f}, recall {self.recall:.2f})"
+
+
+def on_dev_data(found: Fit, data: Labelled, threads: int) -> DevScores | None:
+    """How good the model is on the dev data; None: there are none."""
+    from sparsecrf.path.scores import CHUNKS, evaluate_chunks, score_of
     from sparsecrf.training.heldout import best_labels
 
-    names = [data.vocabulary.labels[k] for k in range(len(data.vocabulary.labels))]
     if data.dev is None:
         return None
+    names = [data.vocabulary.labels[k] for k in range(len(data.vocabulary.labels))]
     predicted = best_labels(data.dev, found.numbers, found.w, threads=threads, **found.tables())
+    wrong, n = int((predicted != data.dev.labels).sum()), data.dev.n_tokens
     if score_of("auto", names).name != CHUNKS:
-        wrong, n = int((predicted != data.dev.labels).sum()), data.dev.n_tokens
-        return f"dev data: {100 * wrong / n:.2f} % of the labels wrong ({wrong:,} of {n:,})"
-    scored = evaluate(zip(*by_sequence(data.dev, predicted, [*names, "O"]), strict=True), "conlleval")
-    precision, recall, f1 = (value or 0.0 for value in (scored.precision, scored.recall, scored.f1))
-    return f"dev data: {CHUNKS} {f1:.2f} % (precision {precision:.2f}, recall {recall:.2f})"
+        return DevScores(wrong, n, None, None, None)
+    scored = evaluate_chunks(data.dev, predicted, names, data.unknown.at)
+    return DevScores(wrong, n, *(value or 0.0 for value in (scored.precision, scored.recall, scored.f1)))
 
 
 _ADVICE = f"rho1 was {RHO1:g}, the default: sparsecrf path, with the same files, chooses it by the dev data"

@@ -17,7 +17,10 @@ from sparsecrf.encoding.encode import encode_files
 from sparsecrf.encoding.formats import format_named
 from sparsecrf.encoding.label_parts import AskedParts, check_asked
 from sparsecrf.encoding.template import Template, ngram_attributes
+from sparsecrf.encoding.unknown_labels import OtherData, with_unknown
 from sparsecrf.encoding.vocabulary import Bigrams
+from sparsecrf.files.charset import UTF8_TEXT
+from sparsecrf.files.text import readable_twice
 from sparsecrf.model import Model
 from sparsecrf.training import OVER_SHARDS, Fit, fit, weights_in
 
@@ -77,7 +80,7 @@ def train(
         found = fit(
             data.shards,
             solver=solver,
-            dev=None if dev is None else encode_dev(data, dev, how),
+            dev=None if dev is None else _encoded_dev(data, dev, how),
             init=None if init_model is None else weights_in(init_model, data.vocabulary, parts),
             parts=parts,
             ngram_attributes=ngram_attributes(data.template, data.vocabulary.attributes),
@@ -88,11 +91,20 @@ def train(
     return Trained(found, data.model(found), data)
 
 
-def encode_dev(data: ShardedData, dev: Any, how: How) -> Corpus:
+def _encoded_dev(data: ShardedData, dev: Any, how: How) -> Corpus:
+    """The corpus of `encode_dev`, with a warning of labels that the training data do not have."""
+    other = encode_dev(data, dev, how)
+    data.warn_of_unknown(other, stacklevel=3)
+    return other.corpus
+
+
+def encode_dev(data: ShardedData, dev: Any, how: How) -> OtherData:
     """Other labelled data by the same vocabulary, here."""
     if not data.files:
         return data.encode_other(dev)
     n_columns = data.n_columns + 1 if data.n_columns else 0  # with the label
-    return encode_files(
-        how.format, [dev], data.vocabulary, data.template, n_columns=n_columns, missing=how.missing
+    source = readable_twice(dev)
+    corpus = encode_files(
+        how.format, [source], data.vocabulary, data.template, n_columns=n_columns, missing=how.missing
     ).corpus
+    return with_unknown(corpus, how.format, source, how.missing, UTF8_TEXT)

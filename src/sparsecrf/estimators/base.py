@@ -18,11 +18,12 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from sparsecrf._core import Corpus, InputError
+from sparsecrf._core import InputError
 from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.presets import preset
 from sparsecrf.encoding.resources import Resource, checked
 from sparsecrf.encoding.template import Template, ngram_attributes
+from sparsecrf.encoding.unknown_labels import OtherData
 from sparsecrf.encoding.vectors import WordVectors, given_vectors
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.class_weights import ClassWeight, labels_of, token_weights
@@ -103,12 +104,15 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         )
         return replace(made, frame_columns=names)
 
-    def _encoded_dev(self, data: LabelledData, dev: tuple[Any, Any], groups: Groups | None) -> Corpus:
-        """Other labelled data by the vocabulary of these; a frame, if these were one."""
+    def _encoded_dev(self, data: LabelledData, dev: tuple[Any, Any], groups: Groups | None) -> OtherData:
+        """Other labelled data by the vocabulary of these; a frame, if these were one. Warns of unknown labels."""
         if groups is None or not isinstance(dev, (tuple, list)) or len(dev) != 2:
-            return data.encode_other(dev, threads=self._threads())
-        found = by_groups(dev[0], groups, dev[1], data.frame_columns)
-        return data.encode_other((found.X, found.y), found.lengths, self._threads())
+            other = data.encode_other(dev, threads=self._threads())
+        else:
+            found = by_groups(dev[0], groups, dev[1], data.frame_columns)
+            other = data.encode_other((found.X, found.y), found.lengths, self._threads())
+        data.warn_of_unknown(other, stacklevel=3)
+        return other
 
     def _template(self) -> MakesTemplate:
         """That of the parameter, which may be a file or lines; or of the features by name, for so many columns."""

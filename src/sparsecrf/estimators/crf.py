@@ -214,7 +214,7 @@ class CRF(BaseCRF):
                 data.corpus,
                 rho1=self.rho1,
                 init=None if init is None else weights_in(init, data.vocabulary, parts),
-                dev=None if dev is None else self._encoded_dev(data, dev, groups),
+                dev=None if dev is None else self._encoded_dev(data, dev, groups).corpus,
                 patience=self.patience,
                 time_limit=self.time_limit,
                 callback=callback,
@@ -249,14 +249,15 @@ class CRF(BaseCRF):
         from sparsecrf.path import path
 
         data = self._encoded(X, y, sample_weight, lengths, groups)
-        held_out, score = None if dev is None else self._encoded_dev(data, dev, groups), score_for(scoring, data)
+        held_out = None if dev is None else self._encoded_dev(data, dev, groups)
+        score = score_for(scoring, data, None if held_out is None else held_out.unknown.at)
         with self._watching_path(score.name) as watch:
             return path(
                 data.corpus,
                 n_rho=n_rho,
                 rho_min_ratio=rho_min_ratio,
                 rho1=falling(rho1s),
-                dev=held_out,
+                dev=None if held_out is None else held_out.corpus,
                 error=score,
                 patience=self.patience,
                 make_model=data.model,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -12,6 +13,7 @@ from sparsecrf.encoding.dense import DenseColumns, VectorReader, paired
 from sparsecrf.encoding.label_parts import AskedParts, LabelParts, check_class_pairs
 from sparsecrf.encoding.matrix import Csr
 from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.unknown_labels import OtherData, UnknownLabels
 from sparsecrf.encoding.vectors import WordVectors, look_up
 from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
 from sparsecrf.estimators.labels import LabelNames
@@ -46,16 +48,13 @@ class Encoding:
         """By id."""
         return [self.vocabulary.labels[k] for k in range(len(self.vocabulary.labels))]
 
-    def encode_other(self, other: tuple[Any, Any], lengths: list[int] | None = None, threads: int = 1) -> Corpus:
+    def encode_other(self, other: tuple[Any, Any], lengths: list[int] | None = None, threads: int = 1) -> OtherData:
         """Other labelled data (X, y) by the same vocabulary. Labels that it does not have count as wrong."""
         if not isinstance(other, (tuple, list)) or len(other) != 2:
             raise InputError(f"dev: expected a pair (X, y), found {type(other).__name__} of another length")
-        (X, y), known = other, self.vocabulary.labels
-
-        labels = (
-            [None if isinstance(name, str) and known.find(name) is None else name for name in names]
-            for names in self.names.of(beside(y, lengths, "dev y"), "dev y")
-        )
+        (X, y), unknown = other, UnknownLabels()
+        names = self.names.of(beside(y, lengths, "dev y"), "dev y")
+        labels = ([self._known(name, unknown) for name in sequence] for sequence in names)
         tokens = sequences(X, lengths, columns=self.template is not None)
         reader = None if self.dense is None or self.vectors is not None else VectorReader(self.dense.width)
         tokens = tokens if reader is None else reader.attributes(tokens)
@@ -64,8 +63,20 @@ class Encoding:
             tokens, labels, template=self.template, skip_empty=True, words=words, threads=threads
         )
         if reader is None or self.dense is None:
-            return corpus
-        return self.dense.added(corpus, reader.matrix(), self.vocabulary.attributes)
+            return OtherData(corpus, unknown)
+        return OtherData(self.dense.added(corpus, reader.matrix(), self.vocabulary.attributes), unknown)
+
+    def _known(self, name: Any, unknown: UnknownLabels) -> Any:
+        """The name of a label, None if it is added to the unknown ones. What is no name is refused by the encoder."""
+        is_known = not isinstance(name, str) or self.vocabulary.labels.find(name) is not None
+        unknown.add(name if is_known else self.names.labels([name])[0], is_known)
+        return name if is_known else None
+
+    def warn_of_unknown(self, other: OtherData, stacklevel: int) -> None:
+        """Warn of labels of the dev data that these data do not have. Raises if there are no others."""
+        remark = other.unknown.remark("dev", self.names.labels(self.label_names))
+        if remark is not None:
+            warnings.warn(remark, UserWarning, stacklevel=stacklevel + 1)
 
     def label_parts(self, asked: AskedParts | None, class_pairs: bool = False) -> LabelParts | None:
         """The parts of the labels, as asked, with classes for `class_pairs`; None: they have none."""

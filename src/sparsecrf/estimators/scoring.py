@@ -15,7 +15,7 @@ from sparsecrf._core import Corpus, InputError
 from sparsecrf.chunks import are_chunk_labels
 from sparsecrf.estimators.labelled import LabelledData
 from sparsecrf.path import Score
-from sparsecrf.path.scores import CHUNKS, TOKENS, by_sequence
+from sparsecrf.path.scores import CHUNKS, TOKENS, Unknown, by_sequence
 from sparsecrf.scorers import chunk_f1_score, label_f1_score, sequence_accuracy_score, token_accuracy_score
 from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.heldout import Labels
@@ -37,8 +37,8 @@ _NAMES: dict[Callable[..., float], str] = {
 }
 
 
-def score_for(scoring: Scoring, data: LabelledData) -> Score:
-    """The error, in percent, that goes with a score: 100 (1 - score)."""
+def score_for(scoring: Scoring, data: LabelledData, unknown: Unknown | None = None) -> Score:
+    """The error, in percent, that goes with a score: 100 (1 - score). `unknown`: gold labels that `data` lack."""
     chunks = are_chunk_labels(data.label_names, ())
     if scoring == "auto":
         scoring = "chunk_f1" if chunks else "token_accuracy"
@@ -53,7 +53,7 @@ def score_for(scoring: Scoring, data: LabelledData) -> Score:
     score = partial(_of_tokens, function) if _is_of_tokens(function) else function
 
     def error(corpus: Corpus, predicted: Labels) -> float:
-        return float(100 * (1 - sign * score(*by_sequence(corpus, predicted, labels), **given)))
+        return float(100 * (1 - sign * score(*by_sequence(corpus, predicted, labels, unknown or {}), **given)))
 
     name = scoring if isinstance(scoring, str) else getattr(function, "__name__", "score")
     return Score(_NAMES.get(function, name.replace("_", " ")), error)

@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from typing import IO, NamedTuple, TypeAlias
 
 from sparsecrf._core import InputError, count_columns, whole_sequences
@@ -56,6 +57,16 @@ def opened(source: Source) -> Iterator[IO[bytes]]:
             yield file
     else:
         yield source
+
+
+def readable_twice(source: str | os.PathLike[str]) -> Source:
+    """The file itself, or all that comes from a pipe, in memory; its reader has to `seek` the beginning."""
+    if os.path.isfile(source):
+        return source
+    with opened(source) as pipe:
+        kept = BytesIO(b"".join(iter(lambda: pipe.read(PIECE_BYTES), b"")))
+    kept.name = name_of(source)
+    return kept
 
 
 def whole_lines(data: bytes) -> int:

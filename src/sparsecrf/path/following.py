@@ -75,7 +75,7 @@ def path(
     `error` is what the fits are judged by: one of `score_of`, or a function of a corpus and its predicted labels.
     With `patience`, every fit also stops when its token error on `dev` has not improved for so many iterations.
     `options` are those of `fit`. `each` is told of every fit when it is done. Ctrl-C ends the path with the fits that
-    there are, the last one as far as it came. `make_model` is what `Path.model` calls.
+    there are, the last one as far as it came, with a `PathWarning`. `make_model` is what `Path.model` calls.
     """
     options["threads"] = threads
     if dev is not None:
@@ -102,6 +102,7 @@ def path(
             make_model=make_model,
             score=name_of(error),
             searched=searches(values),
+            interrupted=fits[-1].stopped_by == "interrupt",
         )
     )
 

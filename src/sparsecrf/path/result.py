@@ -23,8 +23,8 @@ CLOSE = 0.02
 
 
 class PathWarning(UserWarning):
-    """A choice of penalties that cannot be relied upon: the best is the last value that was tried, or a limit ended
-    fits."""
+    """A choice of penalties that cannot be relied upon: the best is the last value that was tried, a limit ended fits,
+    or the path was interrupted."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,6 +39,7 @@ class Path:
     make_model: Callable[[Fit], Model] | None = None  #: how a fit becomes a model, if that was said
     score: str = TOKENS  #: what the scores are: token accuracy, chunk F1, or another
     searched: bool = False  #: the penalties were found by a search, not given
+    interrupted: bool = False  #: it ended early: its last fit may be unfinished, others are missing
 
     def __repr__(self) -> str:
         rho1 = f", rho1 {self.fits[0].rho1:.4g} to {self.fits[-1].rho1:.4g}" if self.fits else ""
@@ -126,14 +127,21 @@ class Path:
     @property
     def best(self) -> int | None:
         """Which fit has the smallest error; of several the one with the largest rho1. With several values of rho2: the
-        one with the fewest weights among those whose errors are at most 2 % above the smallest (10.2 and 10, say)."""
+        one with the fewest weights among those whose errors are at most 2 % above the smallest (10.2 and 10, say). A
+        fit that was interrupted is not chosen unless there is no other."""
         if self.errors is None:
             return None
-        return self._fewest(self.errors.min() * (1 + CLOSE)) if self.both else int(np.argmin(self.errors))
+        errors = self._judged(self.errors)
+        return self._fewest(errors.min() * (1 + CLOSE)) if self.both else int(np.argmin(errors))
+
+    def _judged(self, errors: Floats) -> Floats:
+        """The errors by which fits are chosen: infinite for one that was interrupted, unless there is no other."""
+        unfinished = np.array([found.stopped_by == "interrupt" for found in self.fits])
+        return errors if unfinished.all() else np.where(unfinished, np.inf, errors)
 
     def _fewest(self, most: float) -> int:
         """The fit with the fewest weights whose error is at most this; of several the one with the smallest error."""
-        errors = np.asarray(self.errors)
+        errors = self._judged(np.asarray(self.errors))
         return int(min(np.flatnonzero(errors <= most), key=lambda k: (len(self.fits[k].w), errors[k])))
 
     @property
@@ -155,27 +163,38 @@ class Path:
         values of rho2: the edge of those of rho1 that were tried with the rho2 of the smallest error, if the best has
         the rho1 of that too.
         """
-        if self.best is None or self.errors is None or len(self) == 1 or self.errors[self.best] == 0:
+        if self.best is None or self.errors is None or self.errors[self.best] == 0:
+            return None
+        tried = np.flatnonzero(np.isfinite(self._judged(self.errors)))
+        if len(tried) == 1:
             return None
         if self.both:
-            least = self.fits[int(np.argmin(self.errors))]
+            least = self.fits[int(np.argmin(self._judged(self.errors)))]
             return self.along(least.rho2).edge if self.fits[self.best].rho1 == least.rho1 else None
-        if self.best == len(self) - 1:
+        if self.best == tried[-1]:
             return "lower"
-        return "upper" if self.best == 0 and len(self.fits[0].w) > 0 else None
+        return "upper" if self.best == tried[0] and len(self.fits[self.best].w) > 0 else None
 
     @property
     def edge_rho2(self) -> Literal["lower", "upper"] | None:
         """The edge of the tried values of rho2 at which that of the smallest error lies; one value has no edges."""
-        if self.errors is None or not self.both or self.errors.min() == 0:
+        if self.errors is None or not self.both:
             return None
-        tried = self.rho2
-        least = tried[self.errors == self.errors.min()]  # of equal errors one inside is enough
+        errors = self._judged(self.errors)
+        if errors.min() == 0:
+            return None
+        tried, errors = self.rho2[np.isfinite(errors)], errors[np.isfinite(errors)]
+        if len(set(tried)) == 1:
+            return None
+        least = tried[errors == errors.min()]  # of equal errors one inside is enough
         return "lower" if (least == tried.min()).all() else "upper" if (least == tried.max()).all() else None
 
     @property
     def advice(self) -> str | None:
         """What to do where the choice of penalties cannot be relied upon; None: nothing."""
+        if self.interrupted:
+            unfinished = any(found.stopped_by == "interrupt" for found in self.fits)
+            return "interrupted; the last fit is unfinished" if unfinished else "interrupted between two fits"
         if self.best is None:
             return None
         rho1, said = self.fits[self.best].rho1, list[str]()

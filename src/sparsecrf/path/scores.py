@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.chunks import are_chunk_labels
-from sparsecrf.metrics import evaluate
+from sparsecrf.metrics import Evaluation, evaluate
 from sparsecrf.training.heldout import Labels, wrong_tokens
 
 #: Of a corpus and its predicted labels, in percent; the smaller the better.
@@ -18,6 +18,9 @@ ErrorRate: TypeAlias = Callable[[Corpus, Labels], float]
 CHUNKS, TOKENS = "chunk F1", "token accuracy"
 #: What may be asked for by name: chunk F1 where labels are chunks and token error otherwise, or one of them.
 NAMES = ("auto", "f1", "error")
+#: Gold labels without an id, by token: a corpus that was encoded by the labels of others may have some.
+Unknown: TypeAlias = Mapping[int, Any]
+_NONE: Unknown = {}
 
 
 @dataclass(frozen=True)
@@ -39,29 +42,39 @@ def name_of(error: ErrorRate) -> str:
 BY_TOKENS = Score(TOKENS, wrong_tokens)
 
 
-def score_of(asked: str, labels: Sequence[str]) -> Score:
-    """The score of one of NAMES for a corpus whose labels have these names, by id."""
+def score_of(asked: str, labels: Sequence[str], unknown: Unknown = _NONE) -> Score:
+    """The score of one of NAMES for a corpus whose labels have these names, by id; `unknown`: those without an id."""
     if asked not in NAMES:
         raise InputError(f"score: expected one of {', '.join(NAMES)}, found {asked!r}")
     chunks = are_chunk_labels(labels, ())
     if asked == "f1" and not chunks:
         known = ", ".join(labels[:10])
         raise InputError(f"score: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...) for f1, found {known}")
-    return BY_TOKENS if asked == "error" or not chunks else Score(CHUNKS, chunk_error(labels))
+    return BY_TOKENS if asked == "error" or not chunks else Score(CHUNKS, chunk_error(labels, unknown))
 
 
-def chunk_error(labels: Sequence[str]) -> ErrorRate:
-    """100 minus the F1 of chunks by conlleval's rules; a label that is missing is outside."""
-    names = [*labels, "O"]  # the last one, -1, is missing
+def chunk_error(labels: Sequence[str], unknown: Unknown = _NONE) -> ErrorRate:
+    """100 minus the F1 of chunks (`evaluate_chunks`)."""
 
     def error(corpus: Corpus, predicted: Labels) -> float:
-        return 100.0 - (evaluate(zip(*by_sequence(corpus, predicted, names), strict=True), "conlleval").f1 or 0.0)
+        return 100.0 - (evaluate_chunks(corpus, predicted, labels, unknown).f1 or 0.0)
 
     return error
 
 
-def by_sequence(corpus: Corpus, predicted: Labels, names: Sequence[Any]) -> tuple[Iterable[list[Any]], ...]:
-    """Gold and predicted label sequences by name; the last name is that of a label that is missing."""
+def evaluate_chunks(corpus: Corpus, predicted: Labels, labels: Sequence[str], unknown: Unknown = _NONE) -> Evaluation:
+    """Chunks by conlleval's rules; a label that is missing is outside."""
+    names = [*labels, "O"]  # the last one, -1, is missing
+    return evaluate(zip(*by_sequence(corpus, predicted, names, unknown), strict=True), "conlleval")
+
+
+def by_sequence(
+    corpus: Corpus, predicted: Labels, names: Sequence[Any], unknown: Unknown = _NONE
+) -> tuple[Iterable[list[Any]], ...]:
+    """Gold and predicted label sequences by name. The last name is that of a label that is missing, of which `unknown`
+    are none: they are gold labels that have no id."""
     bounds = list(pairwise(corpus.offsets.tolist()))
-    ids = corpus.labels.tolist(), predicted.tolist()
-    return tuple([[names[y] for y in part[begin:end]] for begin, end in bounds] for part in ids)
+    gold, found = ([names[y] for y in ids.tolist()] for ids in (corpus.labels, predicted))
+    for t, name in unknown.items():
+        gold[t] = name
+    return tuple([part[begin:end] for begin, end in bounds] for part in (gold, found))

@@ -1,0 +1,74 @@
+"""Labels of other data that the training data do not have. A corpus has no ids for them; scores need their names."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from sparsecrf._core import Corpus, InputError
+from sparsecrf.encoding.formats import Format
+from sparsecrf.files.charset import Charset, decoded
+from sparsecrf.files.text import Source
+
+_SHOWN = 5  # labels in a message
+
+
+class UnknownLabels:
+    """What a corpus of other data lacks: its labels that have no id, by token. Tokens are added one after the other."""
+
+    def __init__(self) -> None:
+        self.at: dict[int, Any] = {}  #: the label of each token (from 0 on, over all sequences) whose label is unknown
+        self.n_labelled = 0  #: tokens that have a label, known or not
+        self._n_tokens = 0
+
+    def add(self, label: Any, is_known: bool) -> None:
+        """The next token; its label is None if it is missing."""
+        if label is not None:
+            self.n_labelled += 1
+            if not is_known:
+                self.at[self._n_tokens] = label
+        self._n_tokens += 1
+
+    def remark(self, what: str, known: Sequence[Any]) -> str | None:
+        """Which they are and how often they come, for a warning; None: there are none. Raises if the data, which
+        messages call `what`, have none of the `known` labels, those of the training data."""
+        if not self.at:
+            return None
+        names = _listed([label for label, _ in Counter(self.at.values()).most_common(_SHOWN + 1)])
+        if len(self.at) == self.n_labelled:
+            some = ", ".join(map(repr, known[:_SHOWN]))
+            raise InputError(f"{what}: expected labels of the training data ({some}, ...), found {names} only")
+        return (
+            f"{what}: {len(self.at):,} of {self.n_labelled:,} tokens have labels that the training data do not have, "
+            f"and count as wrong: {names}"
+        )
+
+
+class OtherData(NamedTuple):
+    """Labelled data, encoded by the vocabulary of others."""
+
+    corpus: Corpus
+    unknown: UnknownLabels
+
+
+def with_unknown(
+    corpus: Corpus, format: Format, source: Source, missing: str, charset: Charset, *, ragged: bool = False
+) -> OtherData:
+    """A corpus with the unknown labels of the file that it was made from (one of `readable_twice`), which is read again
+    if the corpus lacks labels."""
+    unknown = UnknownLabels()
+    if bool((corpus.labels < 0).any()):
+        if not isinstance(source, (str, os.PathLike)):
+            source.seek(0)
+        with decoded(source, charset) as text:
+            labels = chain.from_iterable(format.labels(text, ragged=ragged))
+            for label, y in zip(labels, corpus.labels.tolist(), strict=True):
+                unknown.add(None if label == missing else label, y >= 0)
+    return OtherData(corpus, unknown)
+
+
+def _listed(labels: Sequence[Any]) -> str:
+    return ", ".join(map(repr, labels[:_SHOWN])) + (", ..." if len(labels) > _SHOWN else "")
