@@ -15,7 +15,7 @@ from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vectors import WordVectors, look_up
 from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
 from sparsecrf.estimators.labels import LabelNames
-from sparsecrf.estimators.sequences import beside, sequences
+from sparsecrf.estimators.sequences import beside, labels_beside, sequences
 from sparsecrf.model.tokens import KIND, kind_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Encoding:
 
         labels = (
             [None if isinstance(name, str) and known.find(name) is None else name for name in names]
-            for names in self.names.of(beside(y, lengths, "dev y"), "dev y")
+            for names in self.names.of(labels_beside(y, lengths, "dev y"), "dev y")
         )
         tokens = sequences(X, lengths, columns=self.template is not None)
         reader = None if self.dense is None or self.vectors is not None else VectorReader(self.dense.width)
@@ -121,7 +121,7 @@ class LabelledData(Encoding):
         if vectors is not None:
             vectors.name_all(vocabulary.attributes)
         names, shape = LabelNames(), _Shape()
-        encoded = names.of(beside(y, lengths, "y"))
+        encoded = names.of(labels_beside(y, lengths))
         corpus = vocabulary.encode(
             shape.seen(tokens),
             names.some_known(encoded),
