@@ -199,6 +199,8 @@ def test_rows_of_other_columns_than_in_training():
         assert model.label([[word] for word in words[0]]) == model.label(words[0])
     with pytest.raises(InputError, match=batch):
         crf.predict([words])
+    mixed = [["a", "b"], [["a", "x"]]]
+    assert list(map(len, CRF(template="U:%x[0,0]\nB").fit(mixed, [["A", "B"], ["A"]]).predict(mixed))) == [2, 1]
     pairs = [[("a", "x"), ("b", "y")], [["a", "x"]]]
     of_pairs = CRF(template="U:%x[0,0]\nB").fit(pairs, [["A", "B"], ["A"]]).model_
     assert len(of_pairs.label(pairs[0])) == 2

@@ -34,7 +34,7 @@ class Encoding:
     vocabulary: Vocabulary
     names: LabelNames
     template: Template | None
-    n_columns: int  #: of every row of columns; 0 without a template
+    n_columns: int  #: of every row of columns; 0 without a template, or if rows differ
     n_features: int | None  #: columns of every matrix; None: tokens are no rows of matrices
     frame_columns: list[str] | None = field(default=None, kw_only=True)  #: of a data frame; None: it was none
     token_kind: str | None = field(default=None, kw_only=True)  #: of all tokens (`model.tokens`); None: not known
@@ -197,10 +197,18 @@ class _Shape:
                 self.kind = kind if first or kind == self.kind else None
             if first:
                 self.n_features = width_of(sequence)
-                if self.n_features is None:
-                    row = next(iter(sequence))
-                    self.n_columns = 1 if isinstance(row, str) else len(row) if hasattr(row, "__len__") else 0
+                self.n_columns = _columns_of(sequence)
+            elif self.n_columns > 0 and len(sequence) > 0 and _columns_of(sequence) != self.n_columns:
+                self.n_columns = 0  # any number
             yield sequence
+
+
+def _columns_of(sequence: Any) -> int:
+    """Those of its first row; 0: it has none."""
+    if width_of(sequence) is not None:
+        return 0
+    row = next(iter(sequence))
+    return 1 if isinstance(row, str) else len(row) if hasattr(row, "__len__") else 0
 
 
 def weights_of(sample_weight: Any, lengths: list[int] | None) -> dict[str, Any]:
