@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sparsecrf._core import InputError
 from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.resources import Resource
@@ -172,6 +173,11 @@ class CRF(BaseCRF):
         """
         known = model if isinstance(model, Model) else Model.load(model)
         crf = cls(**{**_parameters_of(known), **parameters})
+        if crf.features is not None and crf.template is not None:
+            raise InputError(
+                f"features: expected none with a model that has a template, found {crf.features!r}; to train with "
+                f"other features: CRF(features={crf.features!r}).fit(X, y)"
+            )
         crf.model_ = known
         crf.classes_ = np.array(crf.model_.labels)
         crf.n_active_ = crf.model_.n_active
