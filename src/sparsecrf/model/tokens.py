@@ -83,6 +83,8 @@ class TokenCheck:
                     return sequence
             elif self._others_familiar and (kind is str or (kind is list and self._is_row(sequence[0]))):
                 return sequence
+        if self._mappings_familiar and self._others_familiar:
+            return self._checked_kind(sequence)
         (checked,) = self.each([sequence], is_known)
         return checked
 
