@@ -53,7 +53,7 @@ def example(tmp_path_factory):
     vocabulary, template = Vocabulary(Template.conditions_pairs), Template("U:%x[0,0]\nB\n")
     corpus = encode_columns([file], vocabulary, template, grow=True).corpus
     found = fit(corpus, rho1=0.1, rho2=0.01, tol=1e-9)
-    return vocabulary, corpus, found, found.model(vocabulary, template=template, n_columns=2)
+    return vocabulary, corpus, found, found.model(vocabulary, template=template, n_columns=1)
 
 
 def says(number, digits=4):

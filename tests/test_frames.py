@@ -1,6 +1,7 @@
 """Data frames with a row for each token: groups= tells sentences apart, predictions are a column."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -157,3 +158,125 @@ def test_what_is_refused(data):
     crf = CRF().fit(frame, "label", groups="sentence")
     with pytest.raises(InputError, match=r"X: expected a column of X .*, found 'tag'"):
         crf.predict(frame[["sentence", "word"]], groups="sentence")
+
+
+def columns_of(data, *names):
+    return library("pandas").DataFrame(table(data))[list(names)]
+
+
+def test_a_column_that_is_y_is_no_feature(data):
+    """A series of the frame is left out of the features as its name would be: else the model learns to copy it."""
+    frame = columns_of(data, "sentence", "word", "tag", "label")
+    expected = CRF(rho1=0.1).fit(frame, "label", groups="sentence")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        crf = CRF(rho1=0.1).fit(frame, frame["label"], groups="sentence")
+    assert crf.feature_names_in_.tolist() == ["word", "tag"]
+    assert crf.model_.w.tolist() == expected.model_.w.tolist()
+    with pytest.warns(UserWarning, match="X, column 'label': left out, as y has its name, though other values") as told:
+        CRF(rho1=0.1).fit(frame, frame["label"].str.lower() + "x", groups="sentence")
+    assert told[0].filename == __file__
+
+
+def test_a_column_that_is_the_same_as_y(data):
+    frame = columns_of(data, "sentence", "word", "label")
+    parts = [part for _, part in frame.groupby("sentence", sort=False)]
+    lengths = list(map(len, parts))
+    tokens, labels = frame[["word", "label"]], frame["label"]
+    message = "X, column 'label': the same as y at every token; is it the label?"
+    for fit in (
+        lambda crf: crf.fit(frame, labels.tolist(), groups="sentence"),
+        lambda crf: crf.fit(frame, labels.rename("gold"), groups="sentence"),
+        lambda crf: crf.fit(tokens, labels, lengths=lengths),
+        lambda crf: crf.fit(tokens, labels.to_numpy(), lengths=lengths),
+        lambda crf: crf.fit([part[["word", "label"]] for part in parts], [part["label"].tolist() for part in parts]),
+        lambda crf: crf.fit([part[["word", "label"]] for part in parts], [part["label"] for part in parts]),
+    ):
+        with pytest.warns(UserWarning, match=re.escape(message)) as told:
+            fit(CRF())
+        assert told[0].filename == __file__
+    nearly = frame.assign(label=[*labels[:-1], "another"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CRF().fit(nearly, labels.tolist(), groups="sentence")
+        CRF().fit(frame[["sentence", "word"]], labels.tolist(), groups="sentence")
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_groups_may_be_the_column_itself(name, data):
+    frame = library(name).DataFrame(table(data))
+    expected = CRF(rho1=0.1).fit(frame, "label", groups="sentence")
+    found = expected.predict(frame, groups="sentence").to_list()
+    ids = frame["sentence"]
+    for groups in (ids, ids.to_list(), ids.to_numpy(), tuple(ids)):
+        crf = CRF(rho1=0.1).fit(frame, "label", groups=groups)
+        assert crf.feature_names_in_.tolist() == ["word", "tag"]
+        assert crf.model_.w.tolist() == expected.model_.w.tolist()
+        assert crf.predict(frame, groups=groups).to_list() == found
+        assert crf.score(frame, "label", groups=groups) == expected.score(frame, "label", groups="sentence")
+    with_dev = CRF(rho1=0.1).fit(frame, "label", groups=ids, dev=(frame[:20], "label"))
+    named = CRF(rho1=0.1).fit(frame, "label", groups="sentence", dev=(frame[:20], "label"))
+    assert with_dev.history_[-1].dev_error == named.history_[-1].dev_error
+    chosen = CRFCV(rho1s=[3, 1, 0.3, 0.1], cv=3).fit(frame, "label", groups=ids)
+    assert chosen.feature_names_in_.tolist() == ["word", "tag"]
+
+
+def test_groups_that_are_refused(data):
+    frame = columns_of(data, "sentence", "word", "label")
+    n, ids = len(frame), frame["sentence"]
+    with pytest.raises(InputError, match=f"groups: expected {n} values, one for each row of X, found 3"):
+        CRF().fit(frame, "label", groups=ids[:3])
+    with pytest.raises(InputError, match="groups: expected the index of X, found another"):
+        CRF().fit(frame, "label", groups=ids.sort_values(ascending=False))
+    with pytest.raises(InputError, match=r"groups: .*list of names, found DataFrame; keep .* groups='sentence'"):
+        CRF().fit(frame, "label", groups=frame[["sentence"]])
+    with pytest.raises(InputError, match=r"groups: expected with dev the name of a column .*, found ndarray"):
+        CRF().fit(frame, "label", groups=ids.to_numpy(), dev=(frame, "label"))
+    with pytest.raises(InputError, match="lengths: expected none with groups, found both"):
+        CRF().fit(frame, "label", groups=ids, lengths=[n])
+
+
+def test_labels_that_a_column_does_not_have(data):
+    """They are not known: pandas makes NaN of None."""
+    pandas = library("pandas")
+    X, y = mappings(data[0]), [list(labels) for labels in data[1]]
+    frame = columns_of(data, "sentence", "word", "tag", "label")
+    y[0][0] = y[2][1] = None
+    flat = [label for labels in y for label in labels]
+    expected = CRF(rho1=0.1).fit(X, y)
+    for missing in (None, float("nan"), pandas.NA):
+        column = pandas.Series([missing if label is None else label for label in flat], name="label")
+        gappy = frame.assign(label=column)
+        parts = [part for _, part in gappy.groupby("sentence", sort=False)]
+        X_parts, y_parts = [part[["word", "tag"]] for part in parts], [part["label"] for part in parts]
+        for crf in (
+            CRF(rho1=0.1).fit(gappy, "label", groups="sentence"),
+            CRF(rho1=0.1).fit(frame.drop(columns="label"), column, groups="sentence"),
+            CRF(rho1=0.1).fit(X_parts, y_parts),
+        ):
+            assert crf.model_.w.tolist() == expected.model_.w.tolist()
+        assert crf.score(X_parts, y_parts) == expected.score(X, y)
+    numbers = pandas.Series([None if label is None else len(label) for label in flat])
+    with pytest.raises(InputError, match=r"give integers or text: y.astype\(int\), or 'Int64' if some are missing"):
+        CRF().fit(frame.drop(columns="label"), numbers, groups="sentence")
+    CRF().fit(frame.drop(columns="label"), numbers.astype("Int64"), groups="sentence")
+
+
+def test_columns_that_a_template_does_not_read_are_told(data):
+    frame = columns_of(data, "sentence", "tag", "word", "label")
+    message = "X: column 'tag' is taken for the word; 'word' is not used"
+    with pytest.warns(UserWarning, match=message) as told:
+        CRF(features="words").fit(frame, "label", groups="sentence")
+    assert told[0].filename == __file__
+    parts = [part for _, part in frame.groupby("sentence", sort=False)]
+    with pytest.warns(UserWarning, match=message):
+        CRF(template="U:%x[0,0]\nB").fit([part[["tag", "word"]] for part in parts], [part["label"] for part in parts])
+    more = frame.assign(more="x")[["sentence", "tag", "word", "more", "label"]]
+    with pytest.warns(UserWarning, match="X: the template reads 'tag', 'word'; 'more' is not used"):
+        CRF(template="U:%x[0,1]\nB").fit(more, "label", groups="sentence")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CRF(features="columns").fit(frame, "label", groups="sentence")
+        CRF(features="words").fit(frame.drop(columns="tag"), "label", groups="sentence")
+    with pytest.raises(InputError, match=r"column 'n': .*\(X.astype\(str\)\), or leave it out"):
+        CRF(features="columns").fit(frame.assign(n=1), "label", groups="sentence")

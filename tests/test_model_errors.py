@@ -158,3 +158,52 @@ def test_mappings_with_a_known_attribute(of_text):
         model.label([{"word": "the"}])
         CRF.from_model(as_loaded(of_text)).predict([[{"new": 1.0}], [{"the": 1.0}]])
         model.label(["nothing", "of", "it"])  # text may be new
+
+
+def test_text_and_lists_without_a_known_attribute(of_text):
+    """Of some tokens: a few may be new. It is said once."""
+    X, y = [[["w=the"], ["w=dog"]], [["w=dogs"]]], [["D", "N"], ["N"]]
+    of_lists = CRF(rho1=0.01).fit(X, y)
+    message = "expected attributes that the model knows, found none in any of 3 tokens, the first of them"
+    for crf, tokens in ((of_text, ["w=the", "w=dog", "w=x"]), (of_lists, ["the", "dog", "x"])):
+        lists = [[token] for token in tokens]
+        for given in (tokens, tokens if crf is of_text else lists):
+            model = as_loaded(crf)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                model.label(given[:2])
+            with pytest.warns(UserWarning, match=message):
+                model.label(given)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                model.label(given)
+            with pytest.warns(UserWarning, match=message):
+                CRF.from_model(as_loaded(crf)).predict([given])
+            with pytest.warns(UserWarning, match=message):
+                CRF.from_model(as_loaded(crf)).predict([given[:2], given[2:]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CRF.from_model(as_loaded(of_text)).predict([["new", "words", "only"], ["the"]])
+        CRF.from_model(as_loaded(of_lists)).predict([[["new", "w=the"], ["words"], ["only"]]])
+
+
+def test_rows_of_other_columns_than_in_training():
+    """A list of sentences was read as one of rows of columns: labels came out, of no use."""
+    words, tags = [["12", "Oak", "St"], ["14", "Elm", "St"]], [["N", "S", "T"], ["N", "S", "T"]]
+    crf = CRF(features="words").fit(words, tags)
+    batch = r"position 0: expected 1 column of observations as in training, found 3 in \['12', 'Oak', 'St'\]. Is this a"
+    for model in (crf.model_, as_loaded(crf)):
+        for ask in (model.label, model.marginals, lambda x, model=model: model.nbest(x, 2)):
+            with pytest.raises(InputError, match=rf"{batch} list of sequences\? One .*CRF.*predict takes many"):
+                ask(words)
+        assert model.label([[word] for word in words[0]]) == model.label(words[0])
+    with pytest.raises(InputError, match=batch):
+        crf.predict([words])
+    mixed = [["a", "b"], [["a", "x"]]]
+    assert list(map(len, CRF(template="U:%x[0,0]\nB").fit(mixed, [["A", "B"], ["A"]]).predict(mixed))) == [2, 1]
+    pairs = [[("a", "x"), ("b", "y")], [["a", "x"]]]
+    of_pairs = CRF(template="U:%x[0,0]\nB").fit(pairs, [["A", "B"], ["A"]]).model_
+    assert len(of_pairs.label(pairs[0])) == 2
+    for row in (["a"], ["a", "x", "A"]):
+        with pytest.raises(InputError, match=f"expected 2 columns of observations as in training, found {len(row)} in"):
+            of_pairs.label([row])

@@ -234,7 +234,7 @@ def test_foreign_files(tmp_path):
     from safetensors.numpy import save
 
     refuses(b"", "expected a sparsecrf model, found an empty file", tmp_path)
-    refuses(b"He PRP B-NP\nreckons VBZ B-VP\n\n", "promise a header", tmp_path)
+    refuses(b"He PRP B-NP\nreckons VBZ B-VP\n\n", "found text that begins with .He PRP B-NP", tmp_path)
     refuses(b"PK\x03\x04" + bytes(100), "promise a header", tmp_path)
     refuses(save({"w": np.zeros(3)}), "found 'another kind of file'", tmp_path)
     refuses(save({"w": np.zeros(3)}, {"format": "pt"}), "found 'pt'", tmp_path)

@@ -178,3 +178,22 @@ def test_from_model_learns_as_the_model_did(tmp_path):
     assert CRF.from_model(tmp_path / "m", rho1=0.5).rho1 == 0.5
     bare = Model.from_weights(labels=["D", "N"], unigram={("the", "D"): 1.0})
     assert CRF.from_model(bare).rho1 == CRF().rho1
+
+
+def test_from_model_has_one_template(tmp_path):
+    """That of the model answered, whatever the other was."""
+    crf = CRF(features="words").fit([["the", "dog"], ["dogs"]], [["D", "N"], ["N"]])
+    crf.model_.save(tmp_path / "m")
+    with pytest.raises(InputError, match=r"features: expected none with a model that has a template, found 'tagging'"):
+        CRF.from_model(tmp_path / "m", features="tagging")
+    assert CRF.from_model(tmp_path / "m", features="tagging", template=None).features == "tagging"
+
+
+@pytest.mark.parametrize("text", [TAGS * 50, "\na D\n", "Häuser N\r\n" * 50, "日本 N\n" * 50])
+def test_text_is_no_model(tmp_path, text):
+    (tmp_path / "train.txt").write_bytes(text.encode())
+    first = text.split("\n")[text.startswith("\n")].strip()
+    with pytest.raises(
+        InputError, match=f"train.txt: expected a sparsecrf model, found text that begins with '{first}'"
+    ):
+        Model.load(tmp_path / "train.txt")

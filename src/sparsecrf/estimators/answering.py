@@ -15,7 +15,7 @@ from sparsecrf.estimators.base import TrainingCRF
 from sparsecrf.estimators.blocks import CORPUS_TOKENS, QUICK_TOKENS, in_blocks
 from sparsecrf.estimators.frames import Groups, Sentences, by_groups, check_one_of
 from sparsecrf.estimators.labelled import weights_of, width_of, with_dense
-from sparsecrf.estimators.sequences import beside, sequences
+from sparsecrf.estimators.sequences import labels_beside, sequences
 from sparsecrf.model.limits import chunk_constraints
 from sparsecrf.model.spans import Span, SpanReader
 
@@ -186,7 +186,7 @@ class BaseCRF(TrainingCRF):
         X = with_dense(X, dense, lengths, groups)
         lengths = None if lengths is None else [int(n) for n in lengths]
         weights = next(iter(weights_of(sample_weight, lengths).values()), None)
-        return token_accuracy_score(beside(y, lengths, "y"), self._predict_each(X, lengths), weights)
+        return token_accuracy_score(labels_beside(y, lengths), self._predict_each(X, lengths), weights)
 
     def _labels(self, ids: NDArray[np.int32]) -> list[Any]:
         return self.classes_[ids].tolist()  # type: ignore[no-any-return]

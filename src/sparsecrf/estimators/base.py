@@ -27,7 +27,8 @@ from sparsecrf.encoding.unknown_labels import OtherData
 from sparsecrf.encoding.vectors import WordVectors, given_vectors
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.class_weights import ClassWeight, labels_of, token_weights
-from sparsecrf.estimators.frames import Groups, by_groups, check_one_of
+from sparsecrf.estimators.frame_warnings import warn_of_labels, warn_of_unused
+from sparsecrf.estimators.frames import Groups, by_groups, check_one_of, of_other
 from sparsecrf.estimators.labelled import Encoding, LabelledData, MakesTemplate
 from sparsecrf.model import Model
 from sparsecrf.path import Point
@@ -85,6 +86,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             check_one_of(lengths, groups)
             X, lengths, y, _ = by_groups(X, groups, y)
             names = list(X.columns)
+        warn_of_labels(X, y)
         if self.class_weight is not None:
             lengths = None if lengths is None else [int(n) for n in lengths]
             y = labels_of(y, lengths)
@@ -102,6 +104,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             vectors=given_vectors(self.vectors),
             threads=self._threads(),
         )
+        warn_of_unused(X, made.template)
         return replace(made, frame_columns=names)
 
     def _encoded_dev(self, data: LabelledData, dev: tuple[Any, Any], groups: Groups | None) -> OtherData:
@@ -109,7 +112,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         if groups is None or not isinstance(dev, (tuple, list)) or len(dev) != 2:
             other = data.encode_other(dev, threads=self._threads())
         else:
-            found = by_groups(dev[0], groups, dev[1], data.frame_columns)
+            found = by_groups(dev[0], of_other(groups, dev[0]), dev[1], data.frame_columns)
             other = data.encode_other((found.X, found.y), found.lengths, self._threads())
         data.warn_of_unknown(other, stacklevel=3)
         return other

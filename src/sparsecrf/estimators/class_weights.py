@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from sparsecrf._core import InputError
 from sparsecrf.estimators.labelled import weights_of
-from sparsecrf.estimators.sequences import beside
+from sparsecrf.estimators.sequences import labels_beside
 
 #: By label, 1 for those that are not named; "balanced": tokens / (labels x tokens with the label); None: all are 1.
 ClassWeight: TypeAlias = "Mapping[Any, float] | str | None"
@@ -40,7 +40,7 @@ def token_weights(
 
 def labels_of(y: Any, lengths: list[int] | None) -> list[list[Any]]:
     """The labels of each sequence, to be read more than once."""
-    return [labels.tolist() if hasattr(labels, "tolist") else list(labels) for labels in beside(y, lengths, "y")]
+    return [labels.tolist() if hasattr(labels, "tolist") else list(labels) for labels in labels_beside(y, lengths)]
 
 
 def _by_label(y: Sequence[Sequence[Any]], asked: ClassWeight) -> Mapping[Any, float]:

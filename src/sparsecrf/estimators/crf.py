@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sparsecrf._core import InputError
 from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.resources import Resource
@@ -172,6 +173,11 @@ class CRF(BaseCRF):
         """
         known = model if isinstance(model, Model) else Model.load(model)
         crf = cls(**{**_parameters_of(known), **parameters})
+        if crf.features is not None and crf.template is not None:
+            raise InputError(
+                f"features: expected none with a model that has a template, found {crf.features!r}; to train with "
+                f"other features: CRF(features={crf.features!r}).fit(X, y)"
+            )
         crf.model_ = known
         crf.classes_ = np.array(crf.model_.labels)
         crf.n_active_ = crf.model_.n_active
@@ -195,8 +201,9 @@ class CRF(BaseCRF):
         number for each sequence, or a list with one for each token. `dev`: other (X, y), whose error is recorded at
         every iteration.
         `groups` names the column (or a list of columns) of a data frame X that tells sentences apart, of pandas or
-        polars: a row is a token, the rows of a sentence stand together, the other columns are its attributes or, for a
-        template, its columns. `y` has a label for each row, or is the name of a column; so has `dev`.
+        polars, or is that column: a row is a token, the rows of a sentence stand together, the other columns are its
+        attributes or, for a template, its columns. `y` has a label for each row, or is the name of a column; so has
+        `dev`. A column that is `y`, or has its name, makes no attributes.
         `dense` has a vector for each token, beside its attributes: a matrix for each sequence, or one for all. Instead
         of it, tokens may be pairs (attributes, vector); those of `dev` must be.
         `init_model`: a model, or its file, whose weights to start from, also with `warm_start`. Ctrl-C raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 
 from sparsecrf._core import InputError
 
-#: The column, or columns, whose values say to which sentence a row belongs.
-Groups: TypeAlias = str | Sequence[str]
+#: The column, or columns, whose values say to which sentence a row belongs, by name; or such values, one for each row.
+Groups: TypeAlias = str | Sequence[Any]
 
 
 class Sentences(NamedTuple):
@@ -42,57 +43,120 @@ def is_polars(X: Any) -> bool:
 def by_groups(X: Any, groups: Any, y: Any = None, features: Iterable[str] | None = None) -> Sentences:
     """The sentences of a frame: rows that have the same value in the column `groups`, or the same values in several.
 
-    The rows of a sentence stand together, in order. `y` has a label for each row, or is the name of a column. Tokens
-    are made of the columns `features`; None: of all that are not otherwise used.
+    The rows of a sentence stand together, in order. `groups` may also be the values themselves, one for each row. `y`
+    has a label for each row, or is the name of a column. Tokens are made of the columns `features`; None: of all that
+    are not otherwise used, by name or as a series with the name of the column.
     """
     if not is_frame(X):
         raise InputError(f"groups: expected a data frame with it, found {type(X).__name__}; lists need no groups")
-    names, columns = _names(groups), list(X.columns)
+    columns = list(X.columns)
+    names, values = _told_apart_by(X, groups)
     label = y if isinstance(y, str) else None
     for what, wanted in (("groups", names), ("y", [label] if label else ()), ("X", features)):
         for name in () if wanted is None else wanted:
             if name not in columns:
                 raise InputError(f"{what}: expected a column of X ({_listed(columns)}), found {name!r}")
+    if values is None:
+        values = [X[name].to_list() for name in names]
+    else:
+        names = [name for k, name in enumerate(columns) if name == named(groups) or cells(X, k) == values[0]]
+    lengths = _lengths(values, names or ["groups"])
+    if label is not None:
+        y = labels_in(X[label])
+    elif y is not None:
+        _check_beside(X, y, "y", "labels")
+        label, y = named(y), labels_in(y)
+        if features is None and label is not None and label in columns and label not in names:
+            _warn_if_another(X[label].to_list(), y, label)
     kept = [name for name in columns if name not in (*names, label)] if features is None else list(features)
     if not kept:
         raise InputError(f"X: expected a column of tokens besides {_listed([*names, label or 'y'])}, found none")
-    lengths = _lengths([_values(X, name) for name in names], names, X)
-    if label is not None:
-        y = _values(X, label)
-    elif y is not None:
-        _check_beside(X, y)
-        y = y.to_list() if hasattr(y, "to_list") else y
     return Sentences(X[kept], lengths, y, _column_of(X))
+
+
+def is_series(values: Any) -> bool:
+    """Whether these are a column of pandas or polars."""
+    return hasattr(values, "to_list") and hasattr(values, "dtype")
+
+
+def named(values: Any) -> str | None:
+    """The name of a column; None: it has none, or is none."""
+    name = values.name if is_series(values) else None
+    return name if isinstance(name, str) else None
+
+
+def labels_in(y: Any) -> Any:
+    """The labels of a column, with None for those that are missing; of what is no column, as they are."""
+    return [None if is_missing(label) else label for label in y.to_list()] if is_series(y) else y
+
+
+def _warn_if_another(column: list[Any], y: list[Any], name: str) -> None:
+    if any(not is_missing(label) and label != value for label, value in zip(y, column, strict=True)):
+        warnings.warn(
+            f"X, column {name!r}: left out, as y has its name, though other values; y.rename('other') keeps it",
+            stacklevel=5,
+        )
 
 
 def check_one_of(lengths: Any, groups: Any) -> None:
     """Raise if sequences are told apart in two ways."""
     if lengths is not None:
-        raise InputError(f"lengths: expected none with groups={groups!r:.60}, found both")
+        how = f"={groups!r:.60}" if isinstance(groups, (str, list, tuple)) else ""
+        raise InputError(f"lengths: expected none with groups{how}, found both")
 
 
-def _names(groups: Any) -> list[str]:
-    names = [groups] if isinstance(groups, str) else list(groups)
-    if not names or not all(isinstance(name, str) for name in names):
-        raise InputError(f"groups: expected the name of a column, or a list of names, found {groups!r:.60}")
-    return names
+def of_other(groups: Any, X: Any) -> Any:
+    """What tells sentences of another frame apart as `groups` does: names of columns."""
+    if not is_frame(X) or isinstance(groups, str):
+        return groups
+    if isinstance(groups, (list, tuple)) and all(name in X.columns for name in groups):
+        return groups
+    name = named(groups)
+    if name is None or name not in X.columns:
+        raise InputError(
+            f"groups: expected with dev the name of a column of both frames, found {type(groups).__name__} for one"
+        )
+    return name
+
+
+def _told_apart_by(X: Any, groups: Any) -> tuple[list[str], list[list[Any]] | None]:
+    """The columns that tell sentences apart, by name; or, if they are not given by name, a value for each row."""
+    if isinstance(groups, str):
+        return [groups], None
+    if isinstance(groups, (list, tuple)):
+        by_name = len(groups) > 0 and all(isinstance(name, str) for name in groups)
+        if by_name and (len(groups) != len(X) or all(name in X.columns for name in groups)):
+            return list(groups), None
+        is_flat = all(value is None or isinstance(value, str) or not hasattr(value, "__len__") for value in groups)
+    else:
+        is_flat = is_series(groups) or getattr(groups, "ndim", 0) == 1
+    if not is_flat or len(groups) == 0:
+        found = f"{groups!r:.60}" if isinstance(groups, (list, tuple, int)) else type(groups).__name__
+        raise InputError(
+            f"groups: expected the name of a column, or a list of names, found {found}; keep the columns in X and give "
+            "their names: groups='sentence'"
+        )
+    _check_beside(X, groups, "groups", "values")
+    return [], [groups.to_list() if is_series(groups) else list(groups)]
 
 
 def _listed(names: Sequence[Any]) -> str:
     return ", ".join(map(str, names[:10])) + (", ..." if len(names) > 10 else "")
 
 
-def _values(X: Any, name: str) -> list[Any]:
-    return X[name].to_list()  # type: ignore[no-any-return]
+def cells(frame: Any, k: int) -> list[Any]:
+    """Those of the k-th column. Two may have the same name."""
+    found: list[Any] = frame.iloc[:, k].tolist() if _is_pandas(frame) else frame.get_columns()[k].to_list()
+    return found
 
 
-def _lengths(columns: list[list[Any]], names: list[str], X: Any) -> list[int]:
+def _lengths(columns: list[list[Any]], names: list[str]) -> list[int]:
     """How many rows each sentence has. Its rows must stand together: an id that comes again could be another's."""
     ids: Any = columns[0] if len(columns) == 1 else zip(*columns, strict=True)
     lengths, seen, row = list[int](), dict[Any, int](), 0
     for group, rows in groupby(ids):
-        for name, part in zip(names, (group,) if len(columns) == 1 else group, strict=True):
-            if part is None or part != part or type(part).__name__ == "NAType":
+        for name, part in zip(names, (group,) if len(columns) == 1 else group, strict=len(columns) > 1):
+            if is_missing(part):
                 raise InputError(f"groups: expected a value of {name!r} in every row, found {part!r} in row {row}")
         if group in seen:
             remedy = "sort the frame, or name more columns: groups=['document', 'sentence']"
@@ -106,14 +170,15 @@ def _lengths(columns: list[list[Any]], names: list[str], X: Any) -> list[int]:
     return lengths
 
 
-def _check_beside(X: Any, y: Any) -> None:
-    """Raise for labels that are not one for each row, or in another order by their index."""
-    if not hasattr(y, "__len__"):
+def _check_beside(X: Any, values: Any, what: str, plural: str) -> None:
+    """Raise for labels or groups that are not one for each row, or in another order by their index."""
+    if not hasattr(values, "__len__"):
         return
-    if len(y) != len(X):
-        raise InputError(f"y: expected {len(X)} labels, one for each row of X, found {len(y)}")
-    if _is_pandas(X) and hasattr(y, "iloc") and not y.index.equals(X.index):
-        raise InputError("y: expected the index of X, found another; y.loc[X.index] brings labels into its order")
+    if len(values) != len(X):
+        raise InputError(f"{what}: expected {len(X)} {plural}, one for each row of X, found {len(values)}")
+    if _is_pandas(X) and hasattr(values, "iloc") and not values.index.equals(X.index):
+        order = f"{what}.loc[X.index] brings {plural} into its order"
+        raise InputError(f"{what}: expected the index of X, found another; {order}")
 
 
 def _column_of(X: Any) -> Callable[[NDArray[Any]], Any]:
@@ -132,14 +197,12 @@ def rows_of(frame: Any, columns: bool, lengths: Sequence[int], first: int = 0) -
     Errors name the sequence, of these lengths from number `first` on, the position and the column.
     """
     names = list(frame.columns)
-    cells = [
-        frame.iloc[:, k].tolist() if _is_pandas(frame) else frame.get_columns()[k].to_list() for k in range(len(names))
-    ]
-    for name, values in zip(names, cells, strict=True):
+    by_column = [cells(frame, k) for k in range(len(names))]
+    for name, values in zip(names, by_column, strict=True):
         _check_cells(values, name, columns, lengths, first)
     if columns:
-        return list(zip(*cells, strict=True))
-    return [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
+        return list(zip(*by_column, strict=True))
+    return [dict(zip(names, row, strict=True)) for row in zip(*by_column, strict=True)]
 
 
 def _check_cells(values: list[Any], name: Any, columns: bool, lengths: Sequence[int], first: int) -> None:
@@ -147,10 +210,10 @@ def _check_cells(values: list[Any], name: Any, columns: bool, lengths: Sequence[
     for row, value in enumerate(values):
         if isinstance(value, str):
             continue
-        if _is_missing(value):
+        if is_missing(value):
             remedy = "fill it (X.fillna(...)) or drop the row"
         elif columns:
-            remedy = "make the column text (X.astype(str))"
+            remedy = "make the column text (X.astype(str)), or leave it out"
         else:
             continue
         i, t = _place(row, lengths)
@@ -169,7 +232,7 @@ def _place(row: int, lengths: Sequence[int]) -> tuple[int, int]:
     return len(lengths), row
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """None, NaN, and what else pandas has for it."""
     return (
         value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType")

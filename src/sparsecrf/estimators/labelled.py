@@ -17,7 +17,7 @@ from sparsecrf.encoding.unknown_labels import OtherData, UnknownLabels
 from sparsecrf.encoding.vectors import WordVectors, look_up
 from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
 from sparsecrf.estimators.labels import LabelNames
-from sparsecrf.estimators.sequences import beside, sequences
+from sparsecrf.estimators.sequences import beside, labels_beside, sequences
 from sparsecrf.model.tokens import KIND, kind_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Encoding:
     vocabulary: Vocabulary
     names: LabelNames
     template: Template | None
-    n_columns: int  #: of every row of columns; 0 without a template
+    n_columns: int  #: of every row of columns; 0 without a template, or if rows differ
     n_features: int | None  #: columns of every matrix; None: tokens are no rows of matrices
     frame_columns: list[str] | None = field(default=None, kw_only=True)  #: of a data frame; None: it was none
     token_kind: str | None = field(default=None, kw_only=True)  #: of all tokens (`model.tokens`); None: not known
@@ -53,7 +53,7 @@ class Encoding:
         if not isinstance(other, (tuple, list)) or len(other) != 2:
             raise InputError(f"dev: expected a pair (X, y), found {type(other).__name__} of another length")
         (X, y), unknown = other, UnknownLabels()
-        names = self.names.of(beside(y, lengths, "dev y"), "dev y")
+        names = self.names.of(labels_beside(y, lengths, "dev y"), "dev y")
         labels = ([self._known(name, unknown) for name in sequence] for sequence in names)
         tokens = sequences(X, lengths, columns=self.template is not None)
         reader = None if self.dense is None or self.vectors is not None else VectorReader(self.dense.width)
@@ -132,7 +132,7 @@ class LabelledData(Encoding):
         if vectors is not None:
             vectors.name_all(vocabulary.attributes)
         names, shape = LabelNames(), _Shape()
-        encoded = names.of(beside(y, lengths, "y"))
+        encoded = names.of(labels_beside(y, lengths))
         corpus = vocabulary.encode(
             shape.seen(tokens),
             names.some_known(encoded),
@@ -208,10 +208,18 @@ class _Shape:
                 self.kind = kind if first or kind == self.kind else None
             if first:
                 self.n_features = width_of(sequence)
-                if self.n_features is None:
-                    row = next(iter(sequence))
-                    self.n_columns = 1 if isinstance(row, str) else len(row) if hasattr(row, "__len__") else 0
+                self.n_columns = _columns_of(sequence)
+            elif self.n_columns > 0 and len(sequence) > 0 and _columns_of(sequence) != self.n_columns:
+                self.n_columns = 0  # any number
             yield sequence
+
+
+def _columns_of(sequence: Any) -> int:
+    """Those of its first row; 0: it has none."""
+    if width_of(sequence) is not None:
+        return 0
+    row = next(iter(sequence))
+    return 1 if isinstance(row, str) else len(row) if hasattr(row, "__len__") else 0
 
 
 def weights_of(sample_weight: Any, lengths: list[int] | None) -> dict[str, Any]:

@@ -39,7 +39,8 @@ class LabelNames:
         if kind is None:
             self.n_missing += label is None
             if isinstance(label, (float, Real)):
-                remedy = "None where it is not known" if label != label else "integers or text: y.astype(int)"
+                whole = "integers or text: y.astype(int), or 'Int64' if some are missing"
+                remedy = "None where it is not known" if label != label else whole
                 where = f"{what}, sequence {i}, position {t}"
                 raise InputError(f"{where}: expected a label (text or an integer), found {label!r}; give {remedy}")
             return label

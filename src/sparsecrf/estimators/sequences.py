@@ -7,7 +7,7 @@ from typing import Any
 
 from sparsecrf._core import InputError
 from sparsecrf.encoding.matrix import Csr, is_matrix
-from sparsecrf.estimators.frames import is_frame, is_polars, rows_of
+from sparsecrf.estimators.frames import is_frame, is_polars, labels_in, rows_of
 
 #: A frame for each sentence, by whether the frame is one of polars.
 _HOW_TO_SPLIT = {
@@ -62,6 +62,11 @@ def beside(values: Any, lengths: Iterable[int] | None, what: str) -> Iterable[An
     if lengths is not None and hasattr(values, "__len__") and len(values) > 0 and _is_flat(next(iter(values))):
         return cut(values, lengths, what)
     return _items(values, what)
+
+
+def labels_beside(y: Any, lengths: Iterable[int] | None, what: str = "y") -> Iterator[Any]:
+    """The labels of each sequence; None for those that a column of a data frame does not have."""
+    return map(labels_in, beside(y, lengths, what))
 
 
 def cut(values: Any, lengths: Iterable[int], what: str) -> Iterator[Any]:

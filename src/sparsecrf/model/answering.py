@@ -86,10 +86,12 @@ class AnsweringModel:
         return self._encode(X)
 
     def _knows(self, sequence: Iterable[Token]) -> bool:
-        """Whether the model has an attribute of the sequence, besides the bias."""
-        found = self.vocabulary.encode([sequence], features=self.features).to_arrays()["unigram_id"]
+        """Whether the model has an attribute of the sequence, besides the bias, or looks up vectors."""
+        if self.vectors is not None:
+            return True
+        found = self.vocabulary.encode([sequence], features=self.features).to_arrays()
         bias = self.vocabulary.attributes.find(BIAS)
-        return bool((found != (-1 if bias is None else bias)).any())
+        return any((found[ids] != (-1 if bias is None else bias)).any() for ids in ("unigram_id", "bigram_id"))
 
     @property
     def needs_vectors(self) -> bool:

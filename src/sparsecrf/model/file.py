@@ -197,7 +197,7 @@ _OTHERS = {
 
 
 def _check_kind(data: memoryview, source: str) -> None:
-    """Raise for models of other tools and for pickles, with the way to open them."""
+    """Raise for models of other tools and for pickles, with the way to open them, and for text."""
     begin = bytes(data[:16])
     if begin[8:9] == b"{":
         return  # the length of a header, whatever it looks like
@@ -209,6 +209,19 @@ def _check_kind(data: memoryview, source: str) -> None:
     if begin[:1] == b"\x80" and begin[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         way = "pickle.load or joblib.load open it (only if you trust it), and its model_.save(FILE) makes a model file"
         raise InputError(f"{source}: expected a {FORMAT}, found a pickle; {way}")
+    if line := _first_line(bytes(data[:200])):
+        way = f"`sparsecrf train {source} -m NEW` makes a model of training data"
+        raise InputError(f"{source}: expected a {FORMAT}, found text that begins with {line[:40]!r}; {way}")
+
+
+def _first_line(begin: bytes) -> str | None:
+    """That of a file that begins so, if it is text (the last character may be cut)."""
+    try:
+        text = begin.decode("utf-8", "strict" if len(begin) < 200 else "ignore")
+    except UnicodeDecodeError:
+        return None
+    is_text = len(text.encode()) > len(begin) - 4 and all(c.isprintable() or c in "\t\r\n" for c in text)
+    return next(filter(None, map(str.strip, text.splitlines())), None) if is_text else None
 
 
 def names(labels: StringTable, attributes: StringTable) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class Model(AnsweringModel):
         self.labels = [vocabulary.labels[k] for k in range(len(vocabulary.labels))]
         self.chain = Chain(features, w)
         self._spare = []
-        self._check = TokenCheck(self.training, vocabulary.attributes, template is not None)
+        self._check = TokenCheck(self.training, vocabulary.attributes, template is not None, n_columns)
 
     @classmethod
     def from_weights(

@@ -7,7 +7,7 @@ data in its training record, if there was one kind only.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sparsecrf._core import InputError, StringTable
@@ -16,6 +16,7 @@ from sparsecrf.encoding.vocabulary import BIAS
 
 KIND = "token_kind"  #: in the training record
 TEXT, MAPPING, MATRIX, LIST = "text", "mapping", "matrix", "list"
+_FEW = 3  # tokens of text, or lists: fewer may well have no attribute that a model knows
 
 
 def kind_of(sequence: Any) -> str | None:
@@ -29,40 +30,67 @@ def kind_of(sequence: Any) -> str | None:
 class TokenCheck:
     """What a model asks of sequences before it encodes them."""
 
-    def __init__(self, training: Mapping[str, Any], attributes: StringTable, template: bool) -> None:
+    def __init__(
+        self, training: Mapping[str, Any], attributes: StringTable, template: bool, n_columns: int = 0
+    ) -> None:
+        """`n_columns`: of observations, if there is a template; 0: any number."""
         self._training = training  # a key may come later
-        # Whether mappings are known to have attributes of the model. Nothing has any of a model without weights.
-        self._familiar = template or all(attributes[k] == BIAS for k in range(min(2, len(attributes))))
+        self._n_columns = n_columns if template else 0
+        self._known = [name for name in (attributes[k] for k in range(min(2, len(attributes)))) if name != BIAS]
+        # Whether mappings, and other tokens, are known to have attributes of the model. Nothing has any of a model
+        # without weights.
+        self._mappings_familiar = self._others_familiar = template or not self._known
 
     def each(self, X: Iterable[Any], is_known: Callable[[Any], bool]) -> Iterator[Any]:
-        """The sequences. A warning if they are mappings in which `is_known` finds no attribute of the model."""
-        n_unknown = 0
+        """The sequences. A warning if `is_known` finds no attribute of the model in mappings, or in any token.
+
+        A word may be new, and so may a few: of text and lists, there must be some tokens before that is worth one.
+        """
+        n_mappings, others = 0, list[Any]()  # sequences without a known attribute, and tokens
         for sequence in X:
             checked = self._checked_kind(sequence)
-            if not self._familiar and _begins_with_mapping(checked):
-                self._familiar = is_known(checked)  # once it is, that need not be asked again
-                n_unknown += not self._familiar
+            # Once there is a known one, that need not be asked again.
+            if isinstance(checked, (list, tuple)) and len(checked) > 0:
+                if isinstance(checked[0], Mapping):
+                    if not self._mappings_familiar:
+                        self._mappings_familiar = is_known(checked)
+                        self._others_familiar |= self._mappings_familiar
+                        n_mappings += 1
+                elif not self._others_familiar:
+                    self._others_familiar = is_known(checked)
+                    others += [token for token in checked if not isinstance(token, (str, list, tuple)) or token]
             yield checked
-        if n_unknown > 0 and not self._familiar:
-            warnings.warn(
-                "tokens: expected attributes that the model knows, found none in any mapping. Are they made as for "
-                "training? Model.explain() shows what the model knows.",
-                UserWarning,
-                stacklevel=4,
-            )
+        if n_mappings > 0 and not self._mappings_familiar:
+            self._warn("mapping")
+        if len(others) >= _FEW and not self._others_familiar:
+            self._others_familiar = True  # text may be new: this is said once
+            self._warn(f"of {len(others)} tokens, the first of them {others[0]!r:.60}")
+
+    def _warn(self, where: str) -> None:
+        warnings.warn(
+            f"tokens: expected attributes that the model knows, found none in any {where}. Are they made as for "
+            f"training? The model knows {self._known[0]!r}, for example; Model.explain() shows more.",
+            UserWarning,
+            stacklevel=5,
+        )
 
     def one(self, sequence: Any, is_known: Callable[[Any], bool]) -> Any:
         """A sequence by itself."""
         if type(sequence) is list and sequence:  # the usual cases, in which there is nothing to find out
             kind = type(sequence[0])
-            if kind is str or (kind is dict and self._familiar):
+            if kind is dict:
+                if self._mappings_familiar:
+                    return sequence
+            elif self._others_familiar and (kind is str or (kind is list and self._is_row(sequence[0]))):
                 return sequence
-            if kind is list and self._training.get(KIND) != TEXT:
-                return sequence
-        if self._familiar or not _begins_with_mapping(sequence):
+        if self._mappings_familiar and self._others_familiar:
             return self._checked_kind(sequence)
         (checked,) = self.each([sequence], is_known)
         return checked
+
+    def _is_row(self, token: list[Any]) -> bool:
+        """Whether a token that is a list may be one."""
+        return len(token) == self._n_columns or (self._n_columns == 0 and self._training.get(KIND) != TEXT)
 
     def _checked_kind(self, sequence: Any) -> Any:
         kind = self._training.get(KIND)
@@ -76,15 +104,18 @@ class TokenCheck:
                 raise InputError(f"expected tokens as in training ({kind}), found a matrix")
             if isinstance(sequence, Iterator):
                 sequence = list(sequence)
-        if kind == TEXT and isinstance(sequence, (list, tuple)) and sequence:
-            first = sequence[0]
-            if isinstance(first, (list, tuple)) and len(first) > 1:
-                raise InputError(
-                    f"position 0: expected a token of text as in training, found {type(first).__name__} {first!r:.60}. "
-                    "Is this a list of sequences? One is expected; CRF.from_model(model).predict takes many"
-                )
+        if isinstance(sequence, (list, tuple)) and sequence and isinstance(sequence[0], (list, tuple)):
+            self._check_row(sequence[0], kind)
         return sequence
 
-
-def _begins_with_mapping(sequence: Any) -> bool:
-    return isinstance(sequence, (list, tuple)) and len(sequence) > 0 and isinstance(sequence[0], Mapping)
+    def _check_row(self, first: Sequence[Any], kind: str | None) -> None:
+        """Raise if a first token that is a list should be text, or has other columns than in training."""
+        if self._n_columns > 0 and len(first) != self._n_columns:
+            expected = f"{self._n_columns} column{'s' * (self._n_columns > 1)} of observations as in training"
+            found = f"{len(first)} in {first!r:.60}"
+        elif kind == TEXT and len(first) > 1:
+            expected, found = "a token of text as in training", f"{type(first).__name__} {first!r:.60}"
+        else:
+            return
+        hint = ". Is this a list of sequences? One is expected; CRF.from_model(model).predict takes many"
+        raise InputError(f"position 0: expected {expected}, found {found}{hint if len(first) > 1 else ''}")

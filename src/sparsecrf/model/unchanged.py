@@ -86,7 +86,8 @@ def sequences_of(model: Model, source: Source) -> Iterable[Any]:
         return
     with decoded(source, charset_for(model, None)) as text:
         if model.template is not None:
-            yield from read_columns(text)  # a label after the observations is a column that no line asks for
+            end = model.n_columns or None  # a label may stand after the observations
+            yield from ([row[:end] for row in rows] for rows in read_columns(text))
         else:
             yield from (tokens for tokens, _ in read_crfsuite(text))
 

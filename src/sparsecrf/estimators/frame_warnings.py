@@ -1,0 +1,68 @@
+"""Warnings of data frames whose columns are hardly meant as they are used."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from sparsecrf.encoding.template import Template
+from sparsecrf.estimators.frames import cells, is_frame, is_missing
+
+_STACK = 5  # the caller of an estimator's `fit`: fit, _encoded, a function below, _warn
+
+
+def frames_in(X: Any) -> list[Any]:
+    """X itself, or its items, if they are data frames. Those of a generator are not looked at: it is read but once."""
+    if is_frame(X):
+        return [X]
+    return list(X) if isinstance(X, (list, tuple)) and len(X) > 0 and all(map(is_frame, X)) else []
+
+
+def warn_of_labels(X: Any, y: Any) -> None:
+    """Warn if a column of the frames has the label of every token whose label is known."""
+    frames = frames_in(X)
+    if not frames or not hasattr(y, "__len__") or isinstance(y, str):
+        return
+    labels = _each(y)
+    alike, n_known = list(enumerate(frames[0].columns)), 0  # columns that are so far the same as y
+    for frame in frames:
+        own = [label for _, label in zip(range(len(frame)), labels, strict=False)]
+        known = [(t, label) for t, label in enumerate(own) if not is_missing(label)]
+        n_known += len(known)
+        alike = [(k, name) for k, name in alike if k < len(frame.columns) and _has(cells(frame, k), known)]
+        if not alike:
+            return
+    if n_known > 0:
+        _warn(f"X, column {alike[0][1]!r}: the same as y at every token; is it the label? Leave it out of X")
+
+
+def warn_of_unused(X: Any, template: Template | None) -> None:
+    """Warn of columns of the frames that a template does not read."""
+    frames = frames_in(X)
+    if not frames or template is None or not 0 < template.n_columns < len(frames[0].columns):
+        return
+    names = [repr(name) for name in frames[0].columns]
+    read, others = names[: template.n_columns], names[template.n_columns :]
+    taken = f"column {read[0]} is taken for the word" if len(read) == 1 else f"the template reads {', '.join(read)}"
+    _warn(f"X: {taken}; {', '.join(others)} {'is' if len(others) == 1 else 'are'} not used. The first columns are read")
+
+
+def _each(y: Iterable[Any]) -> Iterator[Any]:
+    """The labels of all tokens, given flat or for each sequence."""
+    for item in y.tolist() if hasattr(y, "tolist") else y:
+        if isinstance(item, str) or not hasattr(item, "__iter__"):
+            yield item
+        else:
+            yield from item
+
+
+def _has(values: list[Any], known: list[tuple[int, Any]]) -> bool:
+    return all(
+        (isinstance(values[t], type(label)) or isinstance(label, type(values[t]))) and values[t] == label
+        for t, label in known
+    )
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, stacklevel=_STACK)
