@@ -181,9 +181,10 @@ def test_an_interrupted_path_says_so(files, monkeypatch, during_a_fit):
     monkeypatch.setattr("sparsecrf.path.grid.rho_max", lambda *_, **__: 1e4)
     ran = files("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "i", "--n-rho", "3", "--json")
     assert ran.status == 130
-    what = "interrupted; the last fit is unfinished" if during_a_fit else "interrupted between two fits"
-    assert f"warning: {what}\n" in ran.err
     found = json.loads(ran.out)
+    value = f"the fit with rho1 {found['path'][-1]['rho1']:.4g} is unfinished"
+    what = f"interrupted; {value}" if during_a_fit else "interrupted between two fits"
+    assert f"warning: {what}\n" in ran.err
     assert (found["best"], found["warning"]) == (1, what)
     folder = files.directory / "i"
     assert (folder / "best.safetensors").read_bytes() == (folder / "model-01.safetensors").read_bytes()

@@ -173,9 +173,31 @@ def test_a_column_that_is_y_is_no_feature(data):
         crf = CRF(rho1=0.1).fit(frame, frame["label"], groups="sentence")
     assert crf.feature_names_in_.tolist() == ["word", "tag"]
     assert crf.model_.w.tolist() == expected.model_.w.tolist()
-    with pytest.warns(UserWarning, match="X, column 'label': left out, as y has its name, though other values") as told:
-        CRF(rho1=0.1).fit(frame, frame["label"].str.lower() + "x", groups="sentence")
-    assert told[0].filename == __file__
+    some = frame["label"].value_counts().index[-1]  # the rarest
+    changed = CRF(rho1=0.1).fit(frame, frame["label"].replace(some, "other"), groups="sentence")
+    assert changed.feature_names_in_.tolist() == ["word", "tag"]
+
+
+def test_series_that_have_the_name_of_a_column_they_were_made_of(data):
+    """Labels, or numbers of sentences, that were made of words have their name: words are features all the same."""
+    pandas = library("pandas")
+    frame = columns_of(data, "sentence", "word", "tag", "label")
+    labels = frame["word"].map(lambda word: "AB"[len(word) % 2])
+    assert labels.name == "word"
+    crf = CRF(rho1=0.1).fit(frame[["sentence", "word", "tag"]], labels, groups="sentence")
+    assert crf.feature_names_in_.tolist() == ["word", "tag"]
+    numbers = (frame["sentence"] != frame["sentence"].shift()).cumsum().rename("word")
+    by_number = CRF(rho1=0.1).fit(frame, "label", groups=numbers)
+    assert by_number.feature_names_in_.tolist() == ["sentence", "word", "tag"]
+    with pytest.raises(InputError, match="groups: expected with dev the name of a column of both frames"):
+        CRF(rho1=0.1).path(frame, "label", groups=numbers, dev=(frame, "label"), n_rho=2)
+    gaps = frame.assign(extra=pandas.array([pandas.NA, *range(1, len(frame))], dtype="Int64"))
+    assert (
+        "extra" not in CRF(rho1=0.1).fit(gaps[["sentence", "word", "label"]], "label", groups=numbers).feature_names_in_
+    )
+    kept = gaps["label"].astype("string").where(frame.index > 0)  # the first label is not known
+    partly = CRF(rho1=0.1).fit(gaps.assign(label=kept)[["word", "label"]], kept.fillna("O"), groups=gaps["sentence"])
+    assert partly.feature_names_in_.tolist() == ["word"]
 
 
 def test_a_column_that_is_the_same_as_y(data):

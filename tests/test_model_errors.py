@@ -164,16 +164,16 @@ def test_text_and_lists_without_a_known_attribute(of_text):
     """Of some tokens: a few may be new. It is said once."""
     X, y = [[["w=the"], ["w=dog"]], [["w=dogs"]]], [["D", "N"], ["N"]]
     of_lists = CRF(rho1=0.01).fit(X, y)
-    message = "expected attributes that the model knows, found none in any of 3 tokens, the first of them"
-    for crf, tokens in ((of_text, ["w=the", "w=dog", "w=x"]), (of_lists, ["the", "dog", "x"])):
+    message = "expected attributes that the model knows, found none in any of 21 tokens, the first of them"
+    for crf, tokens in ((of_text, ["w=the", "w=dog", "w=x"] * 7), (of_lists, ["the", "dog", "x"] * 7)):
         lists = [[token] for token in tokens]
         for given in (tokens, tokens if crf is of_text else lists):
             model = as_loaded(crf)
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                model.label(given[:2])
+                model.label(given[:10])
             with pytest.warns(UserWarning, match=message):
-                model.label(given)
+                model.label(given[10:])  # those of earlier calls count
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 model.label(given)
@@ -183,7 +183,7 @@ def test_text_and_lists_without_a_known_attribute(of_text):
                 CRF.from_model(as_loaded(crf)).predict([given[:2], given[2:]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        CRF.from_model(as_loaded(of_text)).predict([["new", "words", "only"], ["the"]])
+        CRF.from_model(as_loaded(of_text)).predict([["new", "words", "only"] * 7, ["the"]])
         CRF.from_model(as_loaded(of_lists)).predict([[["new", "w=the"], ["words"], ["only"]]])
 
 
@@ -191,14 +191,18 @@ def test_rows_of_other_columns_than_in_training():
     """A list of sentences was read as one of rows of columns: labels came out, of no use."""
     words, tags = [["12", "Oak", "St"], ["14", "Elm", "St"]], [["N", "S", "T"], ["N", "S", "T"]]
     crf = CRF(features="words").fit(words, tags)
-    batch = r"position 0: expected 1 column of observations as in training, found 3 in \['12', 'Oak', 'St'\]. Is this a"
+    batch = r"position 0: expected 1 column of observations as in training, found 3 in \['12', 'Oak', 'St'\]"
     for model in (crf.model_, as_loaded(crf)):
         for ask in (model.label, model.marginals, lambda x, model=model: model.nbest(x, 2)):
-            with pytest.raises(InputError, match=rf"{batch} list of sequences\? One .*CRF.*predict takes many"):
+            with pytest.raises(InputError, match=rf"{batch}. Is this a list of sequences, where one is expected\?"):
                 ask(words)
+        with pytest.raises(InputError, match=r"CRF\.from_model\(model\)\.predict takes many$"):
+            model.label(words)
         assert model.label([[word] for word in words[0]]) == model.label(words[0])
-    with pytest.raises(InputError, match=batch):
-        crf.predict([words])
+    with pytest.raises(InputError, match=f"^sequence 1, {batch}"):
+        crf.predict([words[0], words])
+    with pytest.raises(InputError, match=r"^sequence 1, .* Is the last one the label\? Rows have none here\."):
+        crf.predict([words[0], [["12", "N"]]])
     mixed = [["a", "b"], [["a", "x"]]]
     assert list(map(len, CRF(template="U:%x[0,0]\nB").fit(mixed, [["A", "B"], ["A"]]).predict(mixed))) == [2, 1]
     pairs = [[("a", "x"), ("b", "y")], [["a", "x"]]]

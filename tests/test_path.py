@@ -166,9 +166,10 @@ def test_an_unfinished_fit_is_the_best_only_if_it_is_alone(task, n_before):
 
     largest = rho_max(corpus)
     values = np.array([3 * largest, 2 * largest, 0.01 * largest][2 - n_before :])
-    with pytest.warns(PathWarning, match="^interrupted; the last fit is unfinished$"):
+    with pytest.warns(PathWarning, match=r"^interrupted; the fit with rho1 [0-9.e+]+ is unfinished$"):
         found = path(corpus, rho1=values, dev=corpus, callback=interrupt, each=done.append)
     assert found.interrupted
     assert found[-1].stopped_by == "interrupt"
     assert np.argmin(found.errors) == n_before
     assert found.best == 0
+    assert found.edge is None

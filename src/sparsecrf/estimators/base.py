@@ -112,7 +112,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         if groups is None or not isinstance(dev, (tuple, list)) or len(dev) != 2:
             other = data.encode_other(dev, threads=self._threads())
         else:
-            found = by_groups(dev[0], of_other(groups, dev[0]), dev[1], data.frame_columns)
+            found = by_groups(dev[0], of_other(groups, dev[0], data.frame_columns), dev[1], data.frame_columns)
             other = data.encode_other((found.X, found.y), found.lengths, self._threads())
         data.warn_of_unknown(other, stacklevel=3)
         return other

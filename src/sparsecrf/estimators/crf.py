@@ -203,7 +203,7 @@ class CRF(BaseCRF):
         `groups` names the column (or a list of columns) of a data frame X that tells sentences apart, of pandas or
         polars, or is that column: a row is a token, the rows of a sentence stand together, the other columns are its
         attributes or, for a template, its columns. `y` has a label for each row, or is the name of a column; so has
-        `dev`. A column that is `y`, or has its name, makes no attributes.
+        `dev`. A column that is `y` makes no attributes.
         `dense` has a vector for each token, beside its attributes: a matrix for each sequence, or one for all. Instead
         of it, tokens may be pairs (attributes, vector); those of `dev` must be.
         `init_model`: a model, or its file, whose weights to start from, also with `warm_start`. Ctrl-C raises

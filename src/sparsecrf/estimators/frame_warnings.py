@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from sparsecrf.encoding.template import Template
@@ -27,10 +28,9 @@ def warn_of_labels(X: Any, y: Any) -> None:
     labels = _each(y)
     alike, n_known = list(enumerate(frames[0].columns)), 0  # columns that are so far the same as y
     for frame in frames:
-        own = [label for _, label in zip(range(len(frame)), labels, strict=False)]
-        known = [(t, label) for t, label in enumerate(own) if not is_missing(label)]
-        n_known += len(known)
-        alike = [(k, name) for k, name in alike if k < len(frame.columns) and _has(cells(frame, k), known)]
+        own = list(islice(labels, len(frame)))
+        n_known += sum(not is_missing(label) for label in own)
+        alike = [(k, name) for k, name in alike if k < len(frame.columns) and _has(cells(frame, k), own)]
         if not alike:
             return
     if n_known > 0:
@@ -57,10 +57,16 @@ def _each(y: Iterable[Any]) -> Iterator[Any]:
             yield from item
 
 
-def _has(values: list[Any], known: list[tuple[int, Any]]) -> bool:
+def _has(values: list[Any], labels: list[Any]) -> bool:
+    """Whether the values are the labels that are known."""
     return all(
-        (isinstance(values[t], type(label)) or isinstance(label, type(values[t]))) and values[t] == label
-        for t, label in known
+        is_missing(label)
+        or (
+            not is_missing(value)
+            and (isinstance(value, type(label)) or isinstance(label, type(value)))
+            and bool(value == label)
+        )
+        for value, label in zip(values, labels, strict=False)
     )
 
 

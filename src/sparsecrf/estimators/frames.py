@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
@@ -14,6 +13,10 @@ from sparsecrf._core import InputError
 
 #: The column, or columns, whose values say to which sentence a row belongs, by name; or such values, one for each row.
 Groups: TypeAlias = str | Sequence[Any]
+
+
+#: A column that has the name of y and at least this share of its labels is the labels, some of them changed.
+_SAME_LABELS = 0.5
 
 
 class Sentences(NamedTuple):
@@ -45,7 +48,7 @@ def by_groups(X: Any, groups: Any, y: Any = None, features: Iterable[str] | None
 
     The rows of a sentence stand together, in order. `groups` may also be the values themselves, one for each row. `y`
     has a label for each row, or is the name of a column. Tokens are made of the columns `features`; None: of all that
-    are not otherwise used, by name or as a series with the name of the column.
+    are not otherwise used, by name or by value.
     """
     if not is_frame(X):
         raise InputError(f"groups: expected a data frame with it, found {type(X).__name__}; lists need no groups")
@@ -59,15 +62,16 @@ def by_groups(X: Any, groups: Any, y: Any = None, features: Iterable[str] | None
     if values is None:
         values = [X[name].to_list() for name in names]
     else:
-        names = [name for k, name in enumerate(columns) if name == named(groups) or cells(X, k) == values[0]]
+        names = [name for k, name in enumerate(columns) if _agreement(cells(X, k), values[0]) == 1]
     lengths = _lengths(values, names or ["groups"])
     if label is not None:
         y = labels_in(X[label])
     elif y is not None:
         _check_beside(X, y, "y", "labels")
         label, y = named(y), labels_in(y)
-        if features is None and label is not None and label in columns and label not in names:
-            _warn_if_another(X[label].to_list(), y, label)
+        # Labels that were made of another column may have its name.
+        if label in columns and _agreement(X[label].to_list(), y) < _SAME_LABELS:
+            label = None
     kept = [name for name in columns if name not in (*names, label)] if features is None else list(features)
     if not kept:
         raise InputError(f"X: expected a column of tokens besides {_listed([*names, label or 'y'])}, found none")
@@ -90,12 +94,10 @@ def labels_in(y: Any) -> Any:
     return [None if is_missing(label) else label for label in y.to_list()] if is_series(y) else y
 
 
-def _warn_if_another(column: list[Any], y: list[Any], name: str) -> None:
-    if any(not is_missing(label) and label != value for label, value in zip(y, column, strict=True)):
-        warnings.warn(
-            f"X, column {name!r}: left out, as y has its name, though other values; y.rename('other') keeps it",
-            stacklevel=5,
-        )
+def _agreement(column: Sequence[Any], values: Sequence[Any]) -> float:
+    """The share of equal values, of those that neither lacks; 0 if there are none."""
+    both = [(a, b) for a, b in zip(column, values, strict=True) if not is_missing(a) and not is_missing(b)]
+    return sum(bool(a == b) for a, b in both) / len(both) if both else 0.0
 
 
 def check_one_of(lengths: Any, groups: Any) -> None:
@@ -105,14 +107,14 @@ def check_one_of(lengths: Any, groups: Any) -> None:
         raise InputError(f"lengths: expected none with groups{how}, found both")
 
 
-def of_other(groups: Any, X: Any) -> Any:
-    """What tells sentences of another frame apart as `groups` does: names of columns."""
+def of_other(groups: Any, X: Any, features: Iterable[str] | None = None) -> Any:
+    """What tells sentences of another frame apart as `groups` does: names of columns that are no features."""
     if not is_frame(X) or isinstance(groups, str):
         return groups
     if isinstance(groups, (list, tuple)) and all(name in X.columns for name in groups):
         return groups
     name = named(groups)
-    if name is None or name not in X.columns:
+    if name is None or name not in X.columns or name in (features or ()):
         raise InputError(
             f"groups: expected with dev the name of a column of both frames, found {type(groups).__name__} for one"
         )

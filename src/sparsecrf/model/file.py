@@ -210,7 +210,7 @@ def _check_kind(data: memoryview, source: str) -> None:
         way = "pickle.load or joblib.load open it (only if you trust it), and its model_.save(FILE) makes a model file"
         raise InputError(f"{source}: expected a {FORMAT}, found a pickle; {way}")
     if line := _first_line(bytes(data[:200])):
-        way = f"`sparsecrf train {source} -m NEW` makes a model of training data"
+        way = "if it is training data, sparsecrf train makes a model of it"
         raise InputError(f"{source}: expected a {FORMAT}, found text that begins with {line[:40]!r}; {way}")
 
 

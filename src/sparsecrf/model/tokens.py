@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from sparsecrf._core import InputError, StringTable
 from sparsecrf.encoding.matrix import Csr, is_matrix
@@ -16,7 +16,7 @@ from sparsecrf.encoding.vocabulary import BIAS
 
 KIND = "token_kind"  #: in the training record
 TEXT, MAPPING, MATRIX, LIST = "text", "mapping", "matrix", "list"
-_FEW = 3  # tokens of text, or lists: fewer may well have no attribute that a model knows
+_FEW = 20  # tokens of text, or lists: fewer may well have no attribute that a model knows
 
 
 def kind_of(sequence: Any) -> str | None:
@@ -40,15 +40,20 @@ class TokenCheck:
         # Whether mappings, and other tokens, are known to have attributes of the model. Nothing has any of a model
         # without weights.
         self._mappings_familiar = self._others_familiar = template or not self._known
+        self._n_strange, self._first_strange = (
+            0,
+            cast(Any, None),
+        )  # tokens of text, or lists, of all calls, while none is familiar
 
-    def each(self, X: Iterable[Any], is_known: Callable[[Any], bool]) -> Iterator[Any]:
+    def each(self, X: Iterable[Any], is_known: Callable[[Any], bool], *, alone: bool = False) -> Iterator[Any]:
         """The sequences. A warning if `is_known` finds no attribute of the model in mappings, or in any token.
 
         A word may be new, and so may a few: of text and lists, there must be some tokens before that is worth one.
+        `alone`: there is one sequence, which has no number.
         """
-        n_mappings, others = 0, list[Any]()  # sequences without a known attribute, and tokens
-        for sequence in X:
-            checked = self._checked_kind(sequence)
+        n_mappings = 0  # sequences without a known attribute
+        for i, sequence in enumerate(X):
+            checked = self._checked_kind(sequence, None if alone else i)
             # Once there is a known one, that need not be asked again.
             if isinstance(checked, (list, tuple)) and len(checked) > 0:
                 if isinstance(checked[0], Mapping):
@@ -58,13 +63,16 @@ class TokenCheck:
                         n_mappings += 1
                 elif not self._others_familiar:
                     self._others_familiar = is_known(checked)
-                    others += [token for token in checked if not isinstance(token, (str, list, tuple)) or token]
+                    tokens = [token for token in checked if not isinstance(token, (str, list, tuple)) or token]
+                    if tokens and self._n_strange == 0:
+                        self._first_strange = tokens[0]
+                    self._n_strange += len(tokens)
             yield checked
         if n_mappings > 0 and not self._mappings_familiar:
             self._warn("mapping")
-        if len(others) >= _FEW and not self._others_familiar:
+        if self._n_strange >= _FEW and not self._others_familiar:
             self._others_familiar = True  # text may be new: this is said once
-            self._warn(f"of {len(others)} tokens, the first of them {others[0]!r:.60}")
+            self._warn(f"of {self._n_strange} tokens, the first of them {self._first_strange!r:.60}")
 
     def _warn(self, where: str) -> None:
         warnings.warn(
@@ -85,14 +93,14 @@ class TokenCheck:
                 return sequence
         if self._mappings_familiar and self._others_familiar:
             return self._checked_kind(sequence)
-        (checked,) = self.each([sequence], is_known)
+        (checked,) = self.each([sequence], is_known, alone=True)
         return checked
 
     def _is_row(self, token: list[Any]) -> bool:
         """Whether a token that is a list may be one."""
         return len(token) == self._n_columns or (self._n_columns == 0 and self._training.get(KIND) != TEXT)
 
-    def _checked_kind(self, sequence: Any) -> Any:
+    def _checked_kind(self, sequence: Any, number: int | None = None) -> Any:
         kind = self._training.get(KIND)
         if isinstance(sequence, (str, bytes)):
             raise InputError(
@@ -105,10 +113,10 @@ class TokenCheck:
             if isinstance(sequence, Iterator):
                 sequence = list(sequence)
         if isinstance(sequence, (list, tuple)) and sequence and isinstance(sequence[0], (list, tuple)):
-            self._check_row(sequence[0], kind)
+            self._check_row(sequence[0], kind, number)
         return sequence
 
-    def _check_row(self, first: Sequence[Any], kind: str | None) -> None:
+    def _check_row(self, first: Sequence[Any], kind: str | None, number: int | None) -> None:
         """Raise if a first token that is a list should be text, or has other columns than in training."""
         if self._n_columns > 0 and len(first) != self._n_columns:
             expected = f"{self._n_columns} column{'s' * (self._n_columns > 1)} of observations as in training"
@@ -117,5 +125,11 @@ class TokenCheck:
             expected, found = "a token of text as in training", f"{type(first).__name__} {first!r:.60}"
         else:
             return
-        hint = ". Is this a list of sequences? One is expected; CRF.from_model(model).predict takes many"
-        raise InputError(f"position 0: expected {expected}, found {found}{hint if len(first) > 1 else ''}")
+        hint = ""
+        if len(first) == self._n_columns + 1 > 1:
+            hint = ". Is the last one the label? Rows have none here"
+        if len(first) > 1:
+            hint += ". Is this a list of sequences, where one is expected?"
+            hint += " CRF.from_model(model).predict takes many" if number is None else ""
+        where = "" if number is None else f"sequence {number}, "
+        raise InputError(f"{where}position 0: expected {expected}, found {found}{hint}")

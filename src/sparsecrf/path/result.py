@@ -166,7 +166,7 @@ class Path:
         if self.best is None or self.errors is None or self.errors[self.best] == 0:
             return None
         tried = np.flatnonzero(np.isfinite(self._judged(self.errors)))
-        if len(tried) == 1:
+        if len(tried) <= 1:
             return None
         if self.both:
             least = self.fits[int(np.argmin(self._judged(self.errors)))]
@@ -184,7 +184,7 @@ class Path:
         if errors.min() == 0:
             return None
         tried, errors = self.rho2[np.isfinite(errors)], errors[np.isfinite(errors)]
-        if len(set(tried)) == 1:
+        if len(set(tried)) <= 1:
             return None
         least = tried[errors == errors.min()]  # of equal errors one inside is enough
         return "lower" if (least == tried.min()).all() else "upper" if (least == tried.max()).all() else None
@@ -193,8 +193,11 @@ class Path:
     def advice(self) -> str | None:
         """What to do where the choice of penalties cannot be relied upon; None: nothing."""
         if self.interrupted:
-            unfinished = any(found.stopped_by == "interrupt" for found in self.fits)
-            return "interrupted; the last fit is unfinished" if unfinished else "interrupted between two fits"
+            unfinished = [k for k, found in enumerate(self.fits) if found.stopped_by == "interrupt"]
+            which = (
+                f"; the fit with {self.text_of(unfinished[-1])} is unfinished" if unfinished else " between two fits"
+            )
+            return f"interrupted{which}"
         if self.best is None:
             return None
         rho1, said = self.fits[self.best].rho1, list[str]()
