@@ -323,7 +323,7 @@ def test_the_program_writes_a_page(files):
         (("m.safetensors", "-o", "m.safetensors"), "found one that is read"),
         (("m.safetensors", "-o", "test.txt", "--data", "test.txt"), "found one that is read"),
         (("m.safetensors", "-o", "r.html", "--data", "nosuch"), "nosuch: No such file"),
-        (("m.safetensors", "-o", "r.html", "--data", "narrow.txt"), "narrow.txt, line 1: expected 2 columns of obser"),
+        (("m.safetensors", "-o", "r.html", "--data", "narrow.txt"), "narrow.txt, line 1: expected 3 columns"),
         (("m.safetensors", "-o", "r.html", "--data", "ragged.txt"), "ragged.txt, line 2: expected 3 columns"),
         (("m.safetensors", "-o", "r.html", "--data", "empty.txt"), "empty.txt: expected at least one line with labels"),
     ],
