@@ -15,7 +15,7 @@ from sparsecrf.estimators.labelled import weights_of
 from sparsecrf.estimators.sequences import labels_beside
 
 #: By label, 1 for those that are not named; "balanced": tokens / (labels x tokens with the label); None: all are 1.
-ClassWeight: TypeAlias = "Mapping[Any, float] | str | None"
+ClassWeight: TypeAlias = Mapping[Any, float] | str | None
 
 BALANCED = "balanced"
 
