@@ -54,7 +54,7 @@ def objective(model: Model) -> float:
     start = weights_in(model, vocabulary)
     found = Objective(corpus, ElasticNet(RHO1, RHO2), observed_only=True, threads=1)
     known = found.working_set(start.numbers)
-    return found.loss_grad(known, start.w)[0] + found.penalty(start.w)
+    return found.loss_grad(known, start.w)[0] + found.penalty_on(known).value(start.w)
 
 
 def main() -> None:
