@@ -65,6 +65,34 @@ def test_a_header_is_told(program, header):
     assert "names of columns" in program("train", "train.txt", "-m", "m", "--cache", "folder").err
 
 
+def test_a_header_of_what_is_labelled_is_told(program):
+    program.write(train_txt=TAGS * 5, new_txt="word\tlabel\nthe\tD\ndog\tN\n\n", one_txt="word\nthe\ndog\n\n")
+    assert program("train", "train.txt", "-m", "m").status == 0
+    done = program("label", "-m", "m", "new.txt")
+    assert done.status == 0
+    assert "new.txt: the first line, 'word label', looks like names of columns" in done.err
+    assert "names of columns" in program("label", "-m", "m", stdin=b"word label\nthe D\n\n").err
+    assert program("label", "-m", "m", "new.txt", "-q").err == ""
+    assert program("label", "-m", "m", "one.txt").err == ""  # a word may be "word"
+    assert program("label", "-m", "m", "train.txt").err == ""
+
+
+def test_gold_labels_that_a_model_does_not_know_are_told(program):
+    other = TAGS.replace(" D", " DET").replace(" V", " VERB")
+    program.write(train_txt=TAGS * 5, other_txt=other, one_txt=TAGS.replace(" D", " DET"))
+    assert program("train", "train.txt", "-m", "m").status == 0
+    some = "one.txt: 1 of 5 tokens have gold labels that the model does not know, and count as wrong: 'DET'\n"
+    most = (
+        "other.txt: 3 of 5 tokens have gold labels that the model does not know, and count as wrong: 'VERB', 'DET'; "
+        "was it trained for this task?\n"
+    )
+    for file, remark in {"one.txt": some, "other.txt": most}.items():
+        assert program("eval", file, "-m", "m").err.endswith(f"sparsecrf: warning: {remark}")
+        assert f"sparsecrf: warning: {remark}" in program("report", "m", "--data", file, "-o", "page.html").err
+    assert "warning" not in program("eval", "train.txt", "-m", "m").err
+    assert "warning" not in program("report", "m", "--data", "train.txt", "-o", "page.html").err
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -15,6 +15,7 @@ from sparsecrf.cli.options import Encoding, ModelFormat, Ragged
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from sparsecrf import Model
     from sparsecrf.metrics import ChunkScore, Evaluation
 
 _SCORES = ("precision", "recall", "F1", "gold", "predicted", "correct")
@@ -52,14 +53,17 @@ def evaluate(
     """
     from rich.console import Console
 
-    from sparsecrf import InputError
+    from sparsecrf import InputError, Model
     from sparsecrf.files.text import name_of
+    from sparsecrf.model.predict import unknown_gold
+    from sparsecrf.progress import say
 
     if model is not None and gold is not None:
         raise typer.BadParameter("expected none with -m, which predicts labels for FILE", param_hint="--gold")
     notes = Console(stderr=True, highlight=False, markup=False, emoji=False)
     with notes.status(f"Evaluating {name_of(file)} ..."):
-        evaluation = _evaluate(file, model, scheme, gold=gold, format=format, ragged=ragged, encoding=encoding)
+        known = None if model is None else Model.load(model)
+        evaluation = _evaluate(file, known, scheme, gold=gold, format=format, ragged=ragged, encoding=encoding)
     if model is None and gold is None and not _columns_share_labels(evaluation):
         first, second = next(iter(evaluation.confusion))
         raise InputError(
@@ -71,9 +75,11 @@ def evaluate(
         typer.echo(json.dumps(_as_json(evaluation, confusion)))
     else:
         _print_report(evaluation, confusion)
+    if known is not None and (remark := unknown_gold(evaluation, known.labels)) is not None:
+        say(f"sparsecrf: warning: {name_of(file)}: {remark}")
 
 
-def _evaluate(file: str, model: str | None, scheme: Scheme, **reading: Any) -> Evaluation:
+def _evaluate(file: str, model: Model | None, scheme: Scheme, **reading: Any) -> Evaluation:
     """`reading`: gold, format, ragged, encoding."""
     from sparsecrf import InputError
     from sparsecrf.files.text import name_of
@@ -92,7 +98,7 @@ def _evaluate(file: str, model: str | None, scheme: Scheme, **reading: Any) -> E
 
 def _label_sequences(
     file: str,
-    model: str | None,
+    model: Model | None,
     *,
     gold: str | None = None,
     format: str | None = None,
@@ -167,12 +173,11 @@ def _is_header(row: list[str]) -> bool:
         return False
 
 
-def _predicted(file: str, model: str, **reading: Any) -> Iterator[tuple[list[str], list[str]]]:
+def _predicted(file: str, model: Model, **reading: Any) -> Iterator[tuple[list[str], list[str]]]:
     """Gold and predicted labels of a file that the model labels."""
-    from sparsecrf import Model
     from sparsecrf.model.predict import predicted
 
-    for _, gold, labels in predicted(Model.load(model), file, **reading):
+    for _, gold, labels in predicted(model, file, **reading):
         yield gold, labels
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
+    from sparsecrf.encoding.formats import Format
+    from sparsecrf.files.text import Piece
 
 #: What people call their columns.
 _NAME = re.compile(
@@ -24,18 +26,30 @@ def headers(data: Labelled, files: Sequence[str]) -> list[str]:
     and no other of its first lines has that label."""
     if data.template is None or data.format:
         return []  # the files have no columns
-    found = {file: cells for file in files if os.path.isfile(file) and (cells := _header(file))}
-    return [
-        f"{file}: the first line, {' '.join(cells)!r:.60}, looks like names of columns, which these files do not have: "
-        f"it was read as a token with the label {cells[-1]!r}; leave it out"
-        for file, cells in found.items()
-    ]
+    found = {file: cells for file in files if os.path.isfile(file) and (cells := _header(_beginning(file)))}
+    return [f"{_remark(file, cells)} with the label {cells[-1]!r}; leave it out" for file, cells in found.items()]
 
 
-def _header(file: str) -> list[str]:
-    """The cells of the first line, if they are names."""
+def header_remark(format: Format, first: Piece, source: str) -> str | None:
+    """The same about a file that was labelled, by its first piece; None: there is nothing to say."""
+    cells = _header(first.data[:_FIRST_BYTES]) if format.has_columns else []
+    return f"sparsecrf: warning: {_remark(source, cells)}; leave it out" if cells else None
+
+
+def _remark(file: str, cells: list[str]) -> str:
+    line = " ".join(cells)
+    names = "looks like names of columns, which these files do not have"
+    return f"{file}: the first line, {line!r:.60}, {names}: it was read as a token"
+
+
+def _beginning(file: str) -> bytes:
     with open(file, "rb") as opened:
-        text = opened.read(_FIRST_BYTES).decode("utf-8-sig", "replace")
+        return opened.read(_FIRST_BYTES)
+
+
+def _header(beginning: bytes) -> list[str]:
+    """The cells of the first line, if they are names."""
+    text = beginning.decode("utf-8-sig", "replace")
     lines = (cells for line in text.splitlines() if (cells := line.split()))
     first = next(lines, [])
     known = [_NAME.fullmatch(cell) is not None for cell in first]

@@ -76,6 +76,7 @@ def label(
     """
     from sparsecrf.cli.answers import Answers
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
+    from sparsecrf.cli.headers import header_remark
     from sparsecrf.cli.unknown import unknown_remark
     from sparsecrf.encoding.formats import Records
     from sparsecrf.files.atomic import replacing
@@ -160,8 +161,12 @@ def label(
             incoming = chain([first], incoming)
         for piece, text in in_order(incoming, answer, 1 if small else threads or os.cpu_count() or 1):
             _write(out, text, advance, piece)
-    if (remark := unknown_remark(known, of, charset, first, source, ragged=ragged)) is not None:
-        say(remark, quiet=quiet)
+    for remark in (
+        header_remark(of, first, source),
+        unknown_remark(known, of, charset, first, source, ragged=ragged),
+    ):
+        if remark is not None:
+            say(remark, quiet=quiet)
 
 
 def _check_expressible(format: Format, options: dict[str, bool]) -> None:

@@ -40,6 +40,7 @@ def report(
     import os
 
     from sparsecrf.cli.files import check_readable, check_writable
+    from sparsecrf.cli.long_runs import shown_warnings
     from sparsecrf.files.atomic import write_atomically
     from sparsecrf.files.text import name_of
     from sparsecrf.model.foreign import open_model
@@ -49,15 +50,16 @@ def report(
     check_readable(model, data)
     check_writable(output, inputs=[model, data])
     name = os.path.basename(name_of(model))
-    page = make_report(
-        open_model(model),
-        name=name,
-        data=data,
-        format=format,
-        max_sentences=max_sentences,
-        max_weights=max_weights,
-        trial=trial,
-        example=example,
-    ).encode()
+    with shown_warnings():
+        page = make_report(
+            open_model(model),
+            name=name,
+            data=data,
+            format=format,
+            max_sentences=max_sentences,
+            max_weights=max_weights,
+            trial=trial,
+            example=example,
+        ).encode()
     write_atomically(output, page)
     say(f"{name_of(output)}: {len(page) / 2**20:.1f} MB", quiet=quiet)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sparsecrf._core import InputError, parse_crfsuite
@@ -14,9 +15,11 @@ from sparsecrf.model.charset import charset_for
 from sparsecrf.model.format import format_for, with_hint
 
 if TYPE_CHECKING:
+    from sparsecrf.metrics import Evaluation
     from sparsecrf.model import Model
 
 _CELL = re.compile(r"[^ \t-\r]+")
+_SHOWN = 5  # labels in a message
 
 
 class Predicted(NamedTuple):
@@ -45,6 +48,22 @@ def predicted(
     else:
         answer = _of_items(model, name_of(source), charset)
     return _of_pieces(of, source, answer)
+
+
+def unknown_gold(evaluation: Evaluation, known: Sequence[str]) -> str | None:
+    """Which gold labels the model, which has the `known` ones, cannot give, for a warning; None: there are none."""
+    counts = Counter[str]()
+    for (gold, _), count in evaluation.confusion.items():
+        counts[gold] += count
+    for label in known:
+        del counts[label]
+    if not counts:
+        return None
+    names = ", ".join(repr(label) for label, _ in counts.most_common(_SHOWN))
+    names += ", ..." if len(counts) > _SHOWN else ""
+    n, text = counts.total(), "have gold labels that the model does not know, and count as wrong"
+    question = "; was it trained for this task?" if 2 * n > evaluation.tokens else ""
+    return f"{n:,} of {evaluation.tokens:,} tokens {text}: {names}{question}"
 
 
 #: The sequences of a piece of a file, labelled.

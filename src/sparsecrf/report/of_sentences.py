@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from sparsecrf._core import InputError
 from sparsecrf.explain import START
 from sparsecrf.files.text import Source, name_of
 from sparsecrf.metrics import Evaluation
-from sparsecrf.model.predict import predicted
+from sparsecrf.model.predict import predicted, unknown_gold
 from sparsecrf.report.pack import Names, real, whole
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def sentence_data(
             kept.append(sentence)
     if not evaluation.tokens:
         raise InputError(f"{name_of(source)}: expected at least one line with labels, found none")
+    if (remark := unknown_gold(evaluation, model.labels)) is not None:
+        warnings.warn(f"{name_of(source)}: {remark}", UserWarning, stacklevel=3)
     chosen = _that_fit([*wrong, *right][:max_sentences], max_tokens)
     table = _Table(model, names)
     for sentence in chosen:
