@@ -1,6 +1,7 @@
 """Plain lines of progress: what came last is said again while nothing comes."""
 
 import time
+from itertools import pairwise
 
 from sparsecrf import progress
 
@@ -21,3 +22,19 @@ def test_a_short_step_is_one_line(capsys):
         advance(3.0, note="nearly there")
         advance(1.0, note="done")
     assert capsys.readouterr().err.splitlines() == ["training  100 %  done"]
+
+
+def test_a_long_run_has_fewer_and_fewer_lines(monkeypatch, capsys):
+    """Of an hour with news every second."""
+    now = 0.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    lines = progress._Lines("training", None)
+    at = []
+    for second in range(3601):
+        now = float(second)
+        lines(note=f"second {second}")
+        if capsys.readouterr().err:
+            at.append(second)
+    assert at[:5] == [2, 4, 6, 8, 10]
+    assert len(at) < 150
+    assert max(b - a for a, b in pairwise(at)) <= 181

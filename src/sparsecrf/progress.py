@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-LINE_EVERY_S = 2.0  # between two plain lines
+LINE_EVERY_S = 2.0  # between two plain lines, at first
+_SHARE = 0.05  # of the time that has passed, later: an hour's log is not a thousand lines
 _RENEW_EVERY_S = 0.2  # between two changes of the line in a notebook
 
 
@@ -111,7 +112,7 @@ def _repeated(call: Callable[[], None], seconds: float) -> Iterator[None]:
 
 
 class _Lines:
-    _every_s = LINE_EVERY_S
+    _every_s, _share = LINE_EVERY_S, _SHARE
 
     def __init__(self, what: str, total: float | None) -> None:
         import threading
@@ -125,7 +126,7 @@ class _Lines:
         with self._lock:
             self._done += amount
             self._note, self._told = note, False
-            if time.monotonic() - self._shown >= self._every_s:
+            if self._is_time():
                 self._line()
 
     def finish(self) -> None:
@@ -137,8 +138,11 @@ class _Lines:
     def wait(self) -> None:
         """Nothing has come for a while: the last line again, with the time that has passed."""
         with self._lock:
-            if time.monotonic() - self._shown >= self._every_s:
+            if self._is_time():
                 self._line(f"({time.monotonic() - self._began:.0f} s)")
+
+    def _is_time(self) -> bool:
+        return time.monotonic() - self._shown >= max(self._every_s, self._share * (self._shown - self._began))
 
     def _line(self, more: str = "") -> None:
         self._shown, self._told = time.monotonic(), True
@@ -152,7 +156,7 @@ class _Lines:
 class _Line(_Lines):
     """The line of a notebook: the same output, changed."""
 
-    _every_s = _RENEW_EVERY_S
+    _every_s, _share = _RENEW_EVERY_S, 0.0
 
     def __init__(self, what: str, total: float | None) -> None:
         super().__init__(what, total)
