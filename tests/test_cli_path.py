@@ -55,6 +55,29 @@ def test_path_without_dev_data_says_that_it_chooses_none(files):
     assert "best.safetensors" not in {file.name for file in (files.directory / "g").iterdir()}
 
 
+def test_the_best_of_an_earlier_path_is_not_left(files):
+    options = ["-t", "t.txt", "-o", "p", "--n-rho", "2", "-q"]
+    assert files("path", "train.txt", "--dev", "dev.txt", *options).status == 0
+    assert (files.directory / "p" / "best.safetensors").exists()
+    assert files("path", "dev.txt", *options).status == 0
+    assert not (files.directory / "p" / "best.safetensors").exists()
+
+
+def test_the_table_has_every_model_that_is_there(files, monkeypatch):
+    """A run that is killed leaves a table of the models that it wrote."""
+    rows = []
+    save = Model.save
+
+    def saving(model, path, **options):
+        table = files.directory / "p" / "path.tsv"
+        rows.append(len(table.read_text(encoding="utf-8").splitlines()) if table.exists() else 0)
+        save(model, path, **options)
+
+    monkeypatch.setattr(Model, "save", saving)
+    assert files("path", "train.txt", "-t", "t.txt", "-o", "p", "--n-rho", "3", "-q").status == 0
+    assert rows == [0, 2, 3]  # with the line of names, before each model
+
+
 def test_path_searches_by_itself(files):
     done = files("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "s", "--json")
     assert done.status == 0

@@ -58,3 +58,16 @@ def test_attributes_of_pairs_have_no_place(line):
 def test_what_columns_cannot_say(text, message):
     with pytest.raises(InputError, match=message):
         list(converted(io.BytesIO(text), CRFSUITE, COLUMNS))
+
+
+def test_standard_output_and_the_input_itself(program):
+    program.write(a_txt=TEXT)
+    arguments = ["--from", "columns", "--to", "crfsuite"]
+    assert program("convert", "a.txt", "b.txt", *arguments).status == 0
+    done = program("convert", "a.txt", "-", *arguments)
+    assert done.status == 0
+    assert done.out == (program.directory / "b.txt").read_text(encoding="utf-8")
+    done = program("convert", "a.txt", "a.txt", *arguments)
+    assert done.status == 1
+    assert "a.txt: expected a file of its own to write, found one that is read" in done.err
+    assert (program.directory / "a.txt").read_bytes() == TEXT

@@ -9,10 +9,11 @@ from numpy.testing import assert_allclose
 
 from ngram_optimum import RHO1, RHO2, corpus, explicit, gradients, minimum
 from problems import make_problem
-from sparsecrf import InputError, _core, fit
+from sparsecrf import InputError, Vocabulary, _core, fit
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.shards import Shards
 from sparsecrf.shards.oracle import Known
+from sparsecrf.training.data import TrainingData
 
 
 @pytest.mark.parametrize("solver", ["auto", "owlqn", "lbfgs"])
@@ -90,6 +91,46 @@ def test_checkpoint_goes_on_to_the_same_bits(tmp_path):
         assert (again.w == whole.w).all()
     with pytest.raises(InputError, match="expected a checkpoint with order 3, found order None"):
         fit(data, **(options | {"order": 3}), checkpoint=path, resume=True)
+
+
+def test_checkpoint_and_data_that_met_other_ngrams(tmp_path):
+    """Numbers of n-grams are places in the table of the data: those of the file would be other n-grams there."""
+    made = corpus()
+    options = {"rho1": RHO1, "rho2": RHO2, "checkpoint": tmp_path / "c", "threads": 1}
+    fit(TrainingData(made, order=3), max_iter=25, **options)
+    data = TrainingData(made, order=3)
+    space = data.ngrams
+    space.numbers(Ngrams(*(np.array(x, dtype=np.int32) for x in ([0, 1], [3, 3], [1, 0, 1, 0, 1, 0]))))
+    with pytest.raises(InputError, match=r"c: expected training data in which no other run has met label n-grams"):
+        fit(data, resume=True, **options)
+    again = TrainingData(made, order=3)
+    fit(again, resume=True, **options)
+    fit(again, resume=True, **options)  # the same run met them
+
+
+def test_no_limit_ends_where_strings_do(monkeypatch):
+    monkeypatch.setattr("sparsecrf.training.objective.LONGEST_NGRAM", 4)
+    always = [["a"] * 8] * 20
+    data = Vocabulary().encode(always, [["O"] * 4 + ["P"] * 4] * 20, grow=True)
+    for order in (None, 9):
+        found = fit(data, rho1=0.01, rho2=RHO2, order=order, max_iter=12, threads=1)
+        assert found.ngrams.length.max(initial=0) == 4
+
+
+def test_an_error_leaves_a_checkpoint(tmp_path):
+    class Broken(Exception):
+        pass
+
+    def callback(record):
+        if record["iter"] == 7:
+            raise Broken
+
+    options = {"rho1": RHO1, "rho2": RHO2, "order": 3, "checkpoint": tmp_path / "c", "threads": 1}
+    with pytest.raises(Broken):
+        fit(corpus(), callback=callback, **options)
+    iterations = []
+    fit(corpus(), resume=True, max_iter=7, callback=lambda record: iterations.append(record["iter"]), **options)
+    assert iterations == [7]
 
 
 def test_attributes_of_ngrams():

@@ -106,6 +106,18 @@ def test_gradient_against_finite_differences(kernel):
 
 
 @every_kernel
+def test_weights_whose_inverse_overflows(kernel):
+    """A sequence that hardly counts, as weights that decay with age end: it changes nothing that can be seen."""
+    problem = make_problem(seed=8, n_labels=7, lengths=[9, 4], n_attributes=5, density=0.8)
+    tiny = replace(problem, sequences=(problem.sequences[0], replace(problem.sequences[1], weight=1e-310)))
+    alone = replace(problem, sequences=problem.sequences[:1])
+    found = _core.Oracle(tiny.corpus(), kernel=kernel).loss_grad_curvature(problem.features(), problem.w)
+    expected = _core.Oracle(alone.corpus(), kernel=kernel).loss_grad_curvature(problem.features(), problem.w)
+    for a, b in zip(found, expected, strict=True):
+        assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+@every_kernel
 def test_loss_without_weights_is_t_log_y(kernel):
     problem = make_problem(seed=8, n_labels=7, lengths=[9, 4, 1, 6], n_attributes=5)
     loss = _core.Oracle(problem.corpus(), kernel=kernel).loss(problem.features(), 0.0 * problem.w)

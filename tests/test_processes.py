@@ -134,6 +134,33 @@ def test_a_child_trains_after_its_parent_did(script):
     assert finish(start(script)) == ["True"]
 
 
+@posix
+def test_a_child_labels_while_its_parent_does():
+    """With label n-grams, whose tables are kept from call to call: the child lacks the thread that uses them."""
+    script = """
+        import signal
+        crf = CRF(rho1=0.05, order=3, bigrams="all").fit(X[:60], y[:60])
+        assert crf.model_.features.n_ngram > 0
+        expected, done = crf.predict(X).tolist(), threading.Event()
+
+        def label():
+            while not done.is_set():
+                crf.predict(X)
+
+        threading.Thread(target=label).start()
+        statuses = []
+        for _ in range(40):
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(30)
+                os._exit(0 if crf.predict(X[:5]).tolist() == expected[:5] else 1)
+            statuses.append(os.waitpid(pid, 0)[1])
+        done.set()
+        print(statuses == 40 * [0])
+    """
+    assert finish(start(script)) == ["True"]
+
+
 #: Calls of `loss` in children that import the script instead of being copies of the process.
 IMPORTS = {
     "spawn": """

@@ -304,7 +304,7 @@ def test_mistakes_of_the_program(program, arguments, message):
 
 
 def test_many_entries_and_threads():
-    """The index is made when it is first needed, by whichever thread comes first."""
+    """Look-ups only read the index, which is made with the template."""
     from concurrent.futures import ThreadPoolExecutor
 
     rng = random.Random(1)

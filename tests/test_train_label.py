@@ -277,6 +277,22 @@ def test_log_dev_and_resume(trained):
     assert (a.w == b.w).all()
 
 
+def test_a_log_that_ends_in_the_middle_of_a_line(trained):
+    """As a full disk or a power cut leaves it."""
+    options = ["train", "train.txt", "-t", "t.txt", "-m", "q.safetensors", "--tol", "1e-6", "-q", "--json"]
+    options += ["--checkpoint", "d", "--resume", "--log", "d.jsonl"]
+    trained(*options, "--max-iter", "4")
+    log = trained.directory / "d.jsonl"
+    log.write_bytes(log.read_bytes()[:-20])
+    done = trained(*options)
+    assert done.status == 0
+    iterations = [json.loads(line)["iter"] for line in log.read_text(encoding="utf-8").splitlines()]
+    assert iterations == list(range(json.loads(done.out)["iterations"] + 1))
+    (trained.directory / "d").unlink()  # nothing to go on from: the log begins anew, too
+    trained(*options, "--max-iter", "2")
+    assert [json.loads(line)["iter"] for line in log.read_text(encoding="utf-8").splitlines()] == [0, 1, 2]
+
+
 def test_warm_start(trained):
     cold = ["train", "train.txt", "-t", "t.txt", "-m", "n.safetensors", "--rho1", "0.5", "-q", "--json"]
     done = json.loads(trained(*cold, "--init", "m.safetensors").out)

@@ -83,6 +83,7 @@ std::tuple<Ints, Ints, Ints> ngrams_of(const FeatureSet& features) {
 }  // namespace
 
 void bind_features(nb::module_& m) {
+    m.attr("LONGEST_NGRAM") = static_cast<int>(kLongestNgram);
     using Ids = Array1<std::int32_t>;
     nb::class_<NgramTable>(
         m, "NgramTable",

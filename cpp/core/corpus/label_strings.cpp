@@ -8,8 +8,6 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::size_t kLongest = 1000;
-
 std::uint64_t key(std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32 | low; }
 
 }  // namespace
@@ -63,8 +61,8 @@ std::int64_t NgramTable::add(std::int64_t attribute, std::span<const std::int32_
     if (attribute < 0 || attribute > kMaxAttributes) {
         throw InputError(message("n-gram: expected an attribute of at least 0, found ", attribute));
     }
-    if (labels.size() < 3 || labels.size() > kLongest) {  // a string of n labels has n^2 / 2 parts
-        throw InputError(message("n-gram: expected 3 to ", kLongest, " labels, found ", labels.size()));
+    if (labels.size() < 3 || labels.size() > kLongestNgram) {
+        throw InputError(message("n-gram: expected 3 to ", kLongestNgram, " labels, found ", labels.size()));
     }
     for (std::size_t k = 0; k < labels.size(); ++k) {
         const std::int32_t last = k == 0 ? n_labels_ : n_labels_ - 1;

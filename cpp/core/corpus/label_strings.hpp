@@ -4,12 +4,15 @@
 // in the order in which they are first asked for, after all unigram and bigram features (numbering.hpp).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 namespace sparsecrf {
+
+inline constexpr std::size_t kLongestNgram = 1000;  // labels: a string of n labels has n^2 / 2 parts
 
 // With a string, all its prefixes and suffixes are there. Ids: 0 is the empty string, 1 + y the label y, 1 + Y the
 // start label, which can only be the first of a string.

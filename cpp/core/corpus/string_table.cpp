@@ -1,7 +1,6 @@
 #include "core/corpus/string_table.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/utf8.hpp"
@@ -17,14 +16,14 @@ bool equals(std::string_view text, std::span<const std::string_view> parts) {
 }
 
 void StringTable::grow() {
-    const std::vector<Slot> before = std::exchange(slots_, {});
-    slots_.resize(std::max<std::size_t>(16, 2 * before.size()));
-    for (const Slot& taken : before) {
+    std::vector<Slot> larger(std::max<std::size_t>(16, 2 * slots_.size()));
+    for (const Slot& taken : slots_) {
         if (taken.id == 0) continue;
-        std::size_t slot = taken.tag & (slots_.size() - 1);
-        while (slots_[slot].id != 0) slot = (slot + 1) & (slots_.size() - 1);
-        slots_[slot] = taken;
+        std::size_t slot = taken.tag & (larger.size() - 1);
+        while (larger[slot].id != 0) slot = (slot + 1) & (larger.size() - 1);
+        larger[slot] = taken;
     }
+    slots_.swap(larger);
 }
 
 std::uint32_t StringTable::intern(std::span<const std::string_view> parts, const TextHash& hash) {
@@ -34,8 +33,16 @@ std::uint32_t StringTable::intern(std::span<const std::string_view> parts, const
     if (slot.id != 0) return slot.id - 1;
     if (size() == 0x7fffffffu) throw InputError("too many distinct strings: at most 2^31 - 1");
     const std::uint32_t id = size();
-    for (const std::string_view part : parts) bytes_.insert(bytes_.end(), part.begin(), part.end());
-    ptr_.push_back(static_cast<std::int64_t>(bytes_.size()));
+    const std::size_t before = bytes_.size();
+    ptr_.push_back(0);
+    try {
+        for (const std::string_view part : parts) bytes_.insert(bytes_.end(), part.begin(), part.end());
+    } catch (...) {  // memory ran out: the table stays as it was
+        bytes_.resize(before);
+        ptr_.pop_back();
+        throw;
+    }
+    ptr_.back() = static_cast<std::int64_t>(bytes_.size());
     slot = {id + 1, tag};
     return id;
 }

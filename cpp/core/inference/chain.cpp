@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 
 #include "core/base/error.hpp"
 #include "core/base/infinity.hpp"
@@ -24,7 +25,9 @@ void check_sequence(const Corpus& corpus, std::int64_t i) {
     }
 }
 
-constexpr std::uint32_t kMostPlaces = 4096;  // of label n-grams, kept for the next call
+// Label n-grams that are kept for the next calls: places of one call, and bytes of all.
+constexpr std::uint32_t kMostPlaces = 4096;
+constexpr std::uint64_t kMostBytes = 1 << 28;
 
 void check_paths(std::int64_t k) {
     if (k < 1) throw InputError(message("n-best: expected k >= 1, found ", k));
@@ -71,7 +74,7 @@ Chain::Chain(std::shared_ptr<const FeatureSet> features, std::vector<double> w, 
       rows_(checked(*features_, w_), w_),
       kernel_(kernel),
       threads_(resolve_threads(threads)),
-      ngrams_(std::make_shared<NgramCache>()) {}
+      idle_(std::make_shared<IdlePlaces>()) {}
 
 // Small corpora are not worth waking other threads for.
 int Chain::threads_for(const Corpus& corpus) const {
@@ -79,19 +82,60 @@ int Chain::threads_for(const Corpus& corpus) const {
     return corpus.n_tokens() * corpus.n_labels < kCells ? 1 : threads_;
 }
 
+// Places that a call uses. It keeps the features, which they refer to.
+struct Chain::LentPlaces {
+    std::shared_ptr<const FeatureSet> features;
+    std::shared_ptr<IdlePlaces> idle;
+    std::unique_ptr<NgramPlaces> places;
+    bool whole = false;  // false: making them was broken off
+
+    ~LentPlaces() {
+        if (!whole || places->size() > kMostPlaces) return;
+        const std::uint64_t bytes = places->bytes();
+        const std::unique_lock lock(idle->mutex, std::try_to_lock);
+        if (!lock || idle->bytes + bytes > kMostBytes) return;
+        try {
+            idle->places.push_back(std::move(places));
+            idle->bytes += bytes;
+        } catch (const std::bad_alloc&) {  // then they are not kept
+        }
+    }
+};
+
+std::unique_ptr<NgramPlaces> Chain::take_places() const {
+    {
+        const std::unique_lock lock(idle_->mutex, std::try_to_lock);
+        if (lock && !idle_->places.empty()) {
+            std::unique_ptr<NgramPlaces> taken = std::move(idle_->places.back());
+            idle_->places.pop_back();
+            idle_->bytes -= taken->bytes();
+            return taken;
+        }
+    }
+    return std::make_unique<NgramPlaces>(*features_);
+}
+
 // Places are kept from call to call: most sequences have attributes that others had before.
 std::shared_ptr<NgramTables> Chain::ngram_tables(const Corpus& corpus) const {
-    const std::lock_guard lock(ngrams_->mutex);
-    std::shared_ptr<NgramPlaces>& places = ngrams_->places;
-    if (places == nullptr || places->size() > kMostPlaces) places = std::make_shared<NgramPlaces>(*features_);
-    try {
-        auto made = std::make_shared<NgramTables>(places, corpus);
-        places->assign(w_, 1, true);
+    const auto made_with = [&](std::unique_ptr<NgramPlaces> places) {
+        const auto lent = std::make_shared<LentPlaces>();
+        lent->places = std::move(places);
+        lent->idle = idle_;
+        lent->features = features_;
+        auto made = std::make_shared<NgramTables>(std::shared_ptr<NgramPlaces>(lent, lent->places.get()), corpus);
+        lent->places->assign(w_, 1, true);
+        lent->whole = true;
         return made;
-    } catch (...) {  // half of it may be there
-        places.reset();
-        throw;
+    };
+    std::unique_ptr<NgramPlaces> places = take_places();
+    if (places->size() > 1) {  // what earlier calls left may be too much together with what this one needs
+        try {
+            return made_with(std::move(places));
+        } catch (const InputError&) {
+            places = std::make_unique<NgramPlaces>(*features_);
+        }
     }
+    return made_with(std::move(places));
 }
 
 Potentials Chain::potentials(const Corpus& corpus, const Constraints& constraints) const {

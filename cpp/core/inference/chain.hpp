@@ -53,18 +53,22 @@ class Chain {
    private:
     int threads_for(const Corpus& corpus) const;
     std::shared_ptr<NgramTables> ngram_tables(const Corpus& corpus) const;
+    std::unique_ptr<NgramPlaces> take_places() const;
 
     std::shared_ptr<const FeatureSet> features_;
     std::vector<double> w_;
     UnigramRows rows_;
     Kernel kernel_;
     int threads_;
-    // Places of label n-grams, made when they are first needed.
-    struct NgramCache {
+    // Places of label n-grams of earlier calls. A call takes some and gives them back; one that finds none, or the lock
+    // taken, makes its own instead of waiting, so that the child of a fork never waits for a thread that it lacks.
+    struct IdlePlaces {
         std::mutex mutex;
-        std::shared_ptr<NgramPlaces> places;
+        std::vector<std::unique_ptr<NgramPlaces>> places;
+        std::uint64_t bytes = 0;
     };
-    std::shared_ptr<NgramCache> ngrams_;
+    struct LentPlaces;
+    std::shared_ptr<IdlePlaces> idle_;
 };
 
 }  // namespace sparsecrf

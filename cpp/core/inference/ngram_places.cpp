@@ -8,6 +8,11 @@
 #include "core/base/usable_memory.hpp"
 
 namespace sparsecrf {
+namespace {
+
+constexpr std::size_t kOfKey = 128;  // bytes of an entry in a map, about
+
+}  // namespace
 
 std::uint32_t NgramArcs::arc_of(std::uint32_t wanted) const {
     const auto found = std::lower_bound(sorted_arc.begin(), sorted_arc.end(), wanted,
@@ -54,7 +59,10 @@ std::uint32_t NgramPlaces::list_of(const Corpus& corpus, std::int64_t position) 
     add(corpus.base_lists, corpus.base[position]);
     add(corpus.rest_lists, corpus.rest[position]);
     const auto [found, is_new] = list_ids_.try_emplace(list, static_cast<std::uint32_t>(lists_.size()));
-    if (is_new) lists_.push_back(list);
+    if (is_new) {
+        lists_.push_back(list);
+        count_bytes(kOfKey + 2 * list.size() * sizeof(List::value_type));
+    }
     return found->second;
 }
 
@@ -71,8 +79,10 @@ std::vector<std::uint32_t> NgramPlaces::of(const Corpus& corpus) {
             const std::int64_t t = std::min(p - corpus.offsets[i], longest_ - 1);  // from there on the same strings fit
             const Key key{list->second, after, t};
             auto made = made_places_.find(key);
-            if (made == made_places_.end())
+            if (made == made_places_.end()) {
                 made = made_places_.emplace(key, make_place(list->second, after, longer, t)).first;
+                count_bytes(kOfKey);
+            }
             out[static_cast<std::size_t>(p)] = made->second.id;
             after = made->second.before;
             longer = after == 0 ? 0 : longer_before(list->second, t);

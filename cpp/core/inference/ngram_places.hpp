@@ -126,6 +126,7 @@ class NgramPlaces {
     const NgramArcs& arcs(std::uint32_t id) const { return arcs_[id]; }
     std::uint32_t n_arcs() const { return static_cast<std::uint32_t>(arcs_.size()); }
     const FeatureSet& features() const { return features_; }
+    std::uint64_t bytes() const { return bytes_; }  // that they take, about
 
    private:
     using List = std::vector<std::pair<std::uint32_t, double>>;  // attributes with n-grams, and their values
@@ -152,7 +153,7 @@ class NgramPlaces {
     const FeatureSet& features_;
     const LabelStrings& strings_;
     std::int64_t longest_ = 0;  // labels in the longest string
-    std::uint64_t bytes_ = 0;   // of arcs and places, about
+    std::uint64_t bytes_ = 0;   // of lists, arcs and places, about
     std::map<List, std::uint32_t> list_ids_;
     std::vector<List> lists_;
     std::vector<std::uint32_t> ahead_;  // prefixes of prefixes of the features' strings, of at least three labels

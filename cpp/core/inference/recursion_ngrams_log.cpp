@@ -7,6 +7,7 @@
 #include "core/base/compensated_sum.hpp"
 #include "core/base/error.hpp"
 #include "core/base/infinity.hpp"
+#include "core/base/usable_memory.hpp"
 #include "core/inference/ngram_moves.hpp"
 #include "core/inference/recursion.hpp"
 
@@ -19,6 +20,17 @@ double log_sum_exp(std::span<const double> x) {
     double sum = 0.0;
     for (const double each : x) sum += std::exp(each - high);
     return high + std::log(sum);
+}
+
+// Of the probabilities of all label pairs.
+void check_memory(std::int64_t length, std::size_t n_labels) {
+    static const double most = static_cast<double>(usable_memory() / 3);
+    const double bytes = 8.0 * static_cast<double>(length) * static_cast<double>(n_labels * n_labels);
+    constexpr double kGigabyte = 1e9;
+    if (bytes <= most) return;
+    throw InputError(message("label n-grams: expected a sequence whose label pairs take at most ", most / kGigabyte,
+                             " GB, a third of the memory, found one of ", length, " tokens and ", n_labels,
+                             " labels; cut it into shorter ones"));
 }
 
 // into[k] = log(exp(into[k]) + exp(x))
@@ -70,6 +82,7 @@ void Recursion::ngrams_forward_log(Lattice& lattice) {
 void Recursion::ngrams_backward_log(Lattice& lattice) {
     NgramLattice& of = lattice.ngrams;
     const std::size_t Y = static_cast<std::size_t>(n_labels_);
+    check_memory(lattice.length, Y);
     of.edge.assign(static_cast<std::size_t>(lattice.length) * Y * Y, 0.0);
     std::fill(of.extra.begin(), of.extra.end(), 0.0);
     NgramMoves moves(n_labels_);

@@ -118,7 +118,9 @@ void AttributeFinder::find(const Rows& rows, const StringTable& table, const Abs
                            std::vector<std::uint32_t>& ids) {
     // That an attribute has no id is true only as long as nobody adds to the table.
     const bool outdated = absent.left_out() && table.size() != n_known_;
-    if (values_.read(rows) || outdated) forget();
+    const bool full =
+        std::any_of(columns_.begin(), columns_.end(), [](const Column& c) { return c.ids.size() > kMostIds; });
+    if (values_.read(rows, full) || outdated) forget();
     n_known_ = table.size();
     if (rows.is_text) composed_.read(*lines_, rows, values_);
     for (std::size_t c = 0; c < columns_.size(); ++c) {

@@ -55,6 +55,7 @@ class AttributeFinder {
    private:
     static constexpr std::uint32_t kNotAsked = 0xfffffffd;
     static constexpr std::int64_t kNear = Template::kNear;
+    static constexpr std::size_t kMostIds = 1 << 22;  // of a column, kept from one sequence to the next
 
     // Lines that read the same cell, one after the other in the order of ids.
     struct Group {

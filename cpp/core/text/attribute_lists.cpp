@@ -60,16 +60,23 @@ void AttributeLists::find(const std::shared_ptr<const Template>& lines, std::spa
     }
     const auto n_parts = static_cast<std::int64_t>(n_parts_);
     const bool alone = threads_ == 1;
-    parallel_for(n_parts, threads_, 1, [&](int thread, std::int64_t p) {
+    const auto find_part = [&](int thread, std::int64_t p) {
         Part& part = parts_[static_cast<std::size_t>(p)];
         part.found.clear();
+        part.notes = {};  // an earlier call may have thrown before they were taken
         AttributeFinder::Absent absent;
         if (names.growing() != nullptr && alone) absent.add_to = names.growing();
         if (names.growing() != nullptr && !alone) absent.notes = &part.notes;
         for (std::size_t i = part.begin; i < part.end; ++i) {
             finders_[static_cast<std::size_t>(thread)].find(sequences[i], names.table(), absent, start, part.found);
         }
-    });
+    };
+    try {
+        parallel_for(n_parts, threads_, 1, find_part);
+    } catch (...) {  // memory ran out: what finders keep may be half-made
+        finders_.clear();
+        throw;
+    }
     if (names.growing() != nullptr) {
         for (std::size_t p = 0; p < n_parts_; ++p) add_noted(parts_[p].notes, *names.growing(), parts_[p].found);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/utf8.hpp"
@@ -146,9 +147,9 @@ std::optional<std::uint32_t> Resource::class_of(std::string_view word, const Tex
 void Resource::match(const Rows& rows, std::int64_t column, bool fold, LexiconMarks& out) const {
     constexpr std::uint32_t kNone = 0xffffffff;
     const Index& at = index(fold);
-    const std::int64_t T = rows.length, C = classes_.size();
-    out.n_classes = C;
-    out.marks.assign(static_cast<std::size_t>(T * C), 0);
+    const std::int64_t T = rows.length;
+    out.rows.resize(static_cast<std::size_t>(T));
+    for (auto& marks : out.rows) marks.clear();
     std::vector<std::uint32_t> ids(static_cast<std::size_t>(T), kNone);
     std::string lower;
     for (std::int64_t t = 0; t < T; ++t) {
@@ -162,9 +163,12 @@ void Resource::match(const Rows& rows, std::int64_t column, bool fold, LexiconMa
         }
         ids[t] = at.words.find({&cell, 1}, hash).value_or(kNone);
     }
-    std::vector<std::int64_t> free(static_cast<std::size_t>(C), 0);     // [C] the first row that no match of c covers
-    std::vector<std::int64_t> longest(static_cast<std::size_t>(C), 0);  // [C] of entries that begin at t; 0: none
-    std::vector<std::uint32_t> found;                                   // classes with longest > 0
+    struct Reach {
+        std::int64_t free = 0;     // the first row that no match covers
+        std::int64_t longest = 0;  // of entries that begin at t; 0: none
+    };
+    std::unordered_map<std::uint32_t, Reach> reach;  // of classes that were met
+    std::vector<std::uint32_t> found;                // classes with longest > 0
     for (std::int64_t t = 0; t < T; ++t) {
         std::uint32_t node = 0;
         for (std::int64_t end = t; end < T && ids[end] != kNone; ++end) {
@@ -172,39 +176,43 @@ void Resource::match(const Rows& rows, std::int64_t column, bool fold, LexiconMa
             if (next == at.next.end()) break;
             node = next->second;
             for (const std::uint32_t c : at.classes[node]) {
-                if (free[c] > t) continue;
-                if (longest[c] == 0) found.push_back(c);
-                longest[c] = end + 1 - t;
+                Reach& of = reach[c];
+                if (of.free > t) continue;
+                if (of.longest == 0) found.push_back(c);
+                of.longest = end + 1 - t;
             }
         }
         for (const std::uint32_t c : found) {
-            const std::int64_t n = longest[c];
+            Reach& of = reach[c];
+            const std::int64_t n = std::exchange(of.longest, 0);
             for (std::int64_t k = 0; k < n; ++k) {
-                out.marks[(t + k) * C + c] = n == 1 ? 'S' : k == 0 ? 'B' : k == n - 1 ? 'E' : 'I';
+                out.rows[t + k].push_back({c, n == 1 ? 'S' : k == 0 ? 'B' : k == n - 1 ? 'E' : 'I'});
             }
-            free[c] = t + n;
-            longest[c] = 0;
+            of.free = t + n;
         }
         found.clear();
+    }
+    for (auto& marks : out.rows) {
+        std::sort(marks.begin(), marks.end(), [](const auto& a, const auto& b) { return a.c < b.c; });
     }
 }
 
 void Resource::append_marks(const LexiconMarks& marks, std::int64_t t, std::int64_t only, std::string& out) const {
+    const std::vector<LexiconMarks::Mark>& here = marks.rows[t];
     if (only >= 0) {
-        out.push_back(marks.at(t, only) == 0 ? 'O' : marks.at(t, only));
+        const auto is_it = [&](const LexiconMarks::Mark& mark) { return mark.c == only; };
+        const auto found = std::find_if(here.begin(), here.end(), is_it);
+        out.push_back(found == here.end() ? 'O' : found->letter);
         return;
     }
-    bool any = false;
-    for (std::int64_t c = 0; c < marks.n_classes; ++c) {
-        if (marks.at(t, c) == 0) continue;
-        if (any) out.push_back('|');
-        any = true;
-        out.push_back(marks.at(t, c));
-        const std::string_view name = classes_[static_cast<std::uint32_t>(c)];
+    for (const LexiconMarks::Mark& mark : here) {
+        if (&mark != here.data()) out.push_back('|');
+        out.push_back(mark.letter);
+        const std::string_view name = classes_[mark.c];
         if (!name.empty()) out.push_back('-');
         out += name;
     }
-    if (!any) out.push_back('O');
+    if (here.empty()) out.push_back('O');
 }
 
 }  // namespace sparsecrf

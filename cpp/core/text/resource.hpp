@@ -20,12 +20,13 @@
 
 namespace sparsecrf {
 
-// Where a class of a lexicon matches: [T, C] of 'S', 'B', 'I', 'E', or 0.
+// Which classes of a lexicon match at the rows of a sequence.
 struct LexiconMarks {
-    std::int64_t n_classes = 0;
-    std::vector<char> marks;
-
-    char at(std::int64_t t, std::int64_t c) const { return marks[t * n_classes + c]; }
+    struct Mark {
+        std::uint32_t c;  // the class
+        char letter;      // 'S', 'B', 'I' or 'E'
+    };
+    std::vector<std::vector<Mark>> rows;  // [T] sorted by class
 };
 
 class Resource {
@@ -48,6 +49,10 @@ class Resource {
     std::int64_t size() const { return n_entries_; }
     // Their names; of a lexicon without classes one without a name.
     const StringTable& classes() const { return classes_; }
+
+    // Makes the index that look-ups need, in lower case or not, as the first of them would. After that they never wait for
+    // a thread, which the child of a fork may lack.
+    void prepare(bool fold) const { index(fold); }
 
     // The class of a word by a table; `fold`: the first whose words are equal in lower case. None: nullopt.
     std::optional<std::uint32_t> class_of(std::string_view word, const TextHash& hash, bool fold) const;
@@ -82,7 +87,7 @@ class Resource {
     std::vector<Entry> entries_;  // [n_entries]
     std::int64_t n_entries_ = 0;
     StringTable classes_;
-    mutable std::array<std::once_flag, 2> once_;  // an index is made when a macro first needs it
+    mutable std::array<std::once_flag, 2> once_;  // an index is made with the first template that needs it
     mutable std::array<Index, 2> indexes_;
 };
 

@@ -231,6 +231,9 @@ Template::Template(std::string text, Dialect dialect, const std::string& source,
         throw InputError(message("resource ", resource->name(), ": expected a line with %d[0,0,", resource->name(),
                                  "] in the template (", source, "), found none"));
     }
+    for (const WordFunction& function : functions_) {
+        if (function.resource != nullptr) function.resource->prepare(function.lower);
+    }
 }
 
 void Template::check_columns(std::int64_t available, const std::string& where) const {

@@ -135,12 +135,11 @@ WordValues::WordValues(const std::vector<WordFunction>& functions, const std::ve
     }
 }
 
-bool WordValues::read(const Rows& rows) {
+bool WordValues::read(const Rows& rows, bool anew) {
     const auto is_full = [](const Column& column) {
-        return column.words.size() > kMostWords ||
-               column.words.bytes().size() + column.values.bytes.size() > kMostBytes;
+        return column.words.size() > kMostWords || column.words.bytes().size() + column.values.n_bytes() > kMostBytes;
     };
-    const bool full = std::any_of(columns_.begin(), columns_.end(), is_full);
+    const bool full = anew || std::any_of(columns_.begin(), columns_.end(), is_full);
     if (full) {
         for (Column& column : columns_) {
             column.words = {};

@@ -49,8 +49,9 @@ class WordValues {
     // columns: those that functions, and whoever asks for numbers of words, read.
     WordValues(const std::vector<WordFunction>& functions, const std::vector<std::int64_t>& columns);
 
-    // Begins a sequence, whose rows must outlive it. True: all words have new numbers.
-    bool read(const Rows& rows);
+    // Begins a sequence, whose rows must outlive it; `anew`: with all that was kept forgotten. True: all words have new
+    // numbers.
+    bool read(const Rows& rows, bool anew = false);
 
     // The number of a row's word, from 0, in column columns[c].
     std::uint32_t word(std::int64_t row, std::size_t c) const { return here_[row * columns_.size() + c]; }
@@ -83,6 +84,7 @@ class WordValues {
         // What was appended to `bytes` since the last one is the next value.
         void push();
         void clear();
+        std::size_t n_bytes() const { return bytes.size() + all.size() * sizeof(Value); }
     };
     struct Column {
         std::int64_t number;                 // among the cells of a row

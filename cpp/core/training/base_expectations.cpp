@@ -1,6 +1,7 @@
 #include "core/training/base_expectations.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/parallel.hpp"
 #include "core/base/shares.hpp"
@@ -250,7 +251,7 @@ void BaseExpectations::square(BlockRows& rows) const {
         if (rows.lattices[rows.item[r]].logarithmic) continue;
         double* alpha = rows.alpha.data() + r * static_cast<std::size_t>(stride_);
         double* v = rows.v.data() + r * static_cast<std::size_t>(stride_);
-        const double scale = rows.weight[r] > 0.0 ? 1.0 / rows.weight[r] : 0.0;
+        const double inverse = 1.0 / rows.weight[r], scale = std::isfinite(inverse) ? inverse : 0.0;
         for (int y = 0; y < stride_; ++y) {
             alpha[y] *= alpha[y];
             v[y] *= v[y] * scale;

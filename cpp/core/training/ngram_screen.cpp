@@ -12,7 +12,7 @@ namespace sparsecrf {
 namespace {
 
 constexpr double kUnlikely = 1e-6;
-constexpr std::int64_t kItemsAtOnce = 64;
+constexpr std::int64_t kItemsAtOnce = 64, kCellsAtOnce = 1 << 23;  // labels times positions: 4 bytes each, and more
 
 }  // namespace
 
@@ -48,8 +48,11 @@ void NgramScreen::sum(const Potentials& potentials, int threads, std::span<doubl
     std::vector<Found> found(static_cast<std::size_t>(kItemsAtOnce));
     std::vector<double> unlikely(first_.size(), 0.0);  // [L] sum of w v p where p is small: the same for every label
     const auto n_items = static_cast<std::int64_t>(plan_.items.size());
-    for (std::int64_t begin = 0; begin < n_items; begin += kItemsAtOnce) {
-        const std::int64_t n = std::min(n_items - begin, kItemsAtOnce);
+    for (std::int64_t begin = 0, n = 0; begin < n_items; begin += n) {
+        n = 0;
+        for (std::int64_t cells = 0; begin + n < n_items && n < kItemsAtOnce && cells < kCellsAtOnce; ++n) {
+            cells += corpus_.length(plan_.items[static_cast<std::size_t>(begin + n)].sequence) * corpus_.n_labels;
+        }
         const auto number = [&](std::int64_t k) { return static_cast<std::size_t>(begin + k); };
         runs.run(n, number, [&](int, std::int64_t k, const Item& item, Recursion& recursion, const Lattice& lattice) {
             gather(recursion, item, lattice, found[static_cast<std::size_t>(k)]);

@@ -70,6 +70,7 @@ Oracle::Oracle(const Corpus& corpus, Kernel kernel, int threads)
 const std::vector<double>& Oracle::counts(const FeatureSet& features) {
     features.check_fits(corpus_);
     if (counts_of_ == features.serial) return counts_;
+    counts_of_ = 0;
     count(features, plan_.count_weight, counts_);
     counts_of_ = features.serial;
     return counts_;

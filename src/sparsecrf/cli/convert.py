@@ -139,7 +139,7 @@ def convert(
     if not is_data and "crfsuite" in (from_, to) and encoding is not None:
         raise typer.BadParameter("expected none for models of CRFsuite, whose names are UTF-8", param_hint="--encoding")
     check_readable(source, template)
-    check_writable(target)
+    check_writable(None if target == "-" else target, inputs=[source, template])
     lines = None if template is None else Template.load(template, boundary, bytes=bytes)
     if is_data:
         conversion = _data(format_named(from_, "--from"), format_named(to, "--to"), lines, chunks)

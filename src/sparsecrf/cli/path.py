@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from sparsecrf.path import Path, Point, Score
     from sparsecrf.training import Fit
 
+_BEST = "best.safetensors"
 COLUMNS = (
     "rho1",
     "objective",
@@ -111,7 +113,6 @@ def path(
     models = _Models(output, read, score_of(score, labels, read.unknown.at), fitting.threads)
     began = time.perf_counter()
     found = _follow(read, fitting, models, quiet=shown.quiet)
-    models.write_table()
     _tell(found, models, shown, time.perf_counter() - began)
     if found.interrupted:
         raise typer.Exit(INTERRUPTED)
@@ -183,6 +184,7 @@ def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: boo
                 raise
     import numpy as np
 
+    models.write_table()  # it may lack the last model
     points = models.falling()
     errors = None if read.dev is None else np.array([point.error for point in points])
     fits = [point.fit for point in points if point.fit is not None]
@@ -203,10 +205,15 @@ class _Models:
     def save(self, point: Point) -> None:
         """Write the model of a fit that is done."""
         assert point.fit is not None
+        if not self.points:  # what an earlier run left would not belong to these models
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(self.folder, _BEST))
         name = f"model-{point.number:02d}.safetensors"
+        row = _row(point.fit, self._scores(point), name)
         self.read.model(point.fit).save(os.path.join(self.folder, name))
+        self.rows[point.number] = row
         self.points.append(point)
-        self.rows[point.number] = _row(point.fit, self._scores(point), name)
+        self.write_table()
 
     def _scores(self, point: Point) -> tuple[float | None, float | None]:
         """Token error and chunk F1 on the dev data, in percent."""
@@ -240,7 +247,7 @@ class _Models:
         from sparsecrf.files.atomic import write_atomically
 
         with open(os.path.join(self.folder, self.table()[best]["model"]), "rb") as file:
-            write_atomically(os.path.join(self.folder, "best.safetensors"), file.read())
+            write_atomically(os.path.join(self.folder, _BEST), file.read())
 
 
 def _tell(found: Path, models: _Models, shown: Shown, seconds: float) -> None:

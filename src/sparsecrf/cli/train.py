@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -352,7 +353,7 @@ def fit_with_log(
         stopping() as lost,
         shown_warnings(),
         progress("training", None, quiet=quiet) as advance,
-        Log(log, fitting.resume) as write,
+        Log(log, fitting.resume and fitting.checkpoint is not None and os.path.exists(fitting.checkpoint)) as write,
     ):
 
         def watch(record: dict[str, Any]) -> None:

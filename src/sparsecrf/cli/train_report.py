@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from sparsecrf._core import InputError
 from sparsecrf.defaults import PENALTY, RHO1
 from sparsecrf.training.history import REASONS, distance_in_words
 
@@ -34,8 +35,8 @@ class Log:
         self.error: OSError | None = None  # what ended it early
         self._next = 0  # iteration that is not in the file yet
         if path is not None and resume and os.path.isfile(path):
-            with open(path, encoding="utf-8") as file:
-                self._next = 1 + max((json.loads(line)["iter"] for line in file), default=-1)
+            self._next, length = _logged(path)
+            os.truncate(path, length)
         self._file = None if path is None else open(path, "a" if self._next else "w", encoding="utf-8")  # noqa: SIM115
 
     def __enter__(self) -> Log:
@@ -53,6 +54,24 @@ class Log:
             print(as_json(record), file=self._file, flush=True)
         except OSError as error:  # a full disk must not cost the model
             self.error, self._file = error, None
+
+
+def _logged(path: str) -> tuple[int, int]:
+    """Of a log: the iteration after the last one in it, and the bytes of its whole lines.
+
+    A full disk or a power cut may have left part of a line at the end.
+    """
+    n, length = 0, 0
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                break
+            try:
+                n = max(n, 1 + int(json.loads(line)["iter"]))
+            except (ValueError, TypeError, LookupError, OverflowError):
+                raise InputError(f"{path}, line {number}: expected a record of a log, found {line[:40]!r}") from None
+            length += len(line)
+    return n, length
 
 
 def size(data: Labelled, virtual: int) -> str:

@@ -28,7 +28,7 @@ class DaskCRF(TrainingCRF):
     """Linear-chain CRF with an elastic net, trained and used on a Dask cluster.
 
     X and y are Dask bags, or lists of partitions (lists, delayed, futures) of what `CRF` takes: sequences of tokens,
-    and of labels. Parameters and attributes are those of `CRF`, with these differences.
+    and of labels. Parameters and attributes are those of `CRF` that its signature has, with these differences.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class ShardEntry:
 
 @dataclass(frozen=True)
 class CorpusFolder:
-    """A corpus in files, one part of it in memory at a time."""
+    """A corpus in files, as many parts of it in memory at a time as fit."""
 
     path: Path
     recipe: str  #: hash of what it was made from

@@ -110,14 +110,22 @@ class Checkpoint:
             arrays = {name: np.array(array.data).reshape(array.shape) for name, array in found.items()}
             self._check_run(run)
             if self.ngrams is not None:
-                table = Ngrams(*(arrays[f"ngrams.{name}"] for name in Ngrams._fields))
-                self.ngrams.numbers(table)
+                self._take_over(self.ngrams, Ngrams(*(arrays[f"ngrams.{name}"] for name in Ngrams._fields)))
                 arrays = {name: array for name, array in arrays.items() if not name.startswith("ngrams.")}
             return _state(objective, state, arrays)
         except (LookupError, TypeError, ValueError, RecursionError) as error:
             if isinstance(error, InputError) and str(error).startswith(str(self.path)):
                 raise
             raise InputError(f"{self.path}: expected the state of a run, found something else ({error})") from error
+
+    def _take_over(self, ngrams: NgramSpace, table: Ngrams) -> None:
+        """The label n-grams of the file, first in the table of the data as they were in that of the run."""
+        numbers = ngrams.numbers(table)
+        if not np.array_equal(numbers, ngrams.numbering.first_ngram + np.arange(len(numbers))):
+            raise InputError(
+                f"{self.path}: expected training data in which no other run has met label n-grams (a new "
+                "TrainingData), found some"
+            )
 
     def _check_run(self, found: Any) -> None:
         if not isinstance(found, dict):

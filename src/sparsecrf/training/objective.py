@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsecrf._core import Corpus, InputError
+from sparsecrf._core import LONGEST_NGRAM, Corpus, InputError
 from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.shards import Shards
 from sparsecrf.training.data import TrainingData
@@ -135,7 +135,8 @@ class Objective:
         """Label n-grams that could violate their condition, level by level: E of one level says which can be longer."""
         data, n_labels = self.prepared, 3
         assert data.ngrams is not None
-        while data.order is None or n_labels <= data.order:
+        longest = min(data.order or LONGEST_NGRAM, LONGEST_NGRAM)
+        while n_labels <= longest:
             if self.deadline is not None and time.perf_counter() + self.pass_s > self.deadline + LAST_SECONDS:
                 raise OutOfTime
             at = wide.carry(w, known)

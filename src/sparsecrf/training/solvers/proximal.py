@@ -100,7 +100,7 @@ class Proximal:
         """Nothing is known yet, and there is enough to learn that stochastic steps find it sooner."""
         n_tokens = self.objective.data.n_tokens
         enough = n_tokens >= _LEAST_TOKENS and point.known.size >= _ENOUGH * n_tokens
-        # Stochastic steps know features of one and two labels only.
+        # Stochastic steps come before label n-grams join, and know no dense columns.
         enough = enough and point.known.features.n_ngram == 0 and not len(self.objective.prepared.dense)
         return enough and self.objective.in_this_process and not point.w.any()
 

@@ -191,9 +191,10 @@ class _Run:
                     point = self._step(point)
         except KeyboardInterrupt:
             self.stopped_by, found = "interrupt", None
-        # Not what is below: a later run with wider limits goes on as if this one had not stopped.
-        if self.keeper is not None and self.head is not None:
-            self.keeper.save(self.head)
+        finally:
+            # Not what is below: a later run with wider limits goes on as if this one had not stopped.
+            if self.keeper is not None and self.head is not None:
+                self.keeper.save(self.head)
         return self._result(point, found)
 
     # ---- The steps of an iteration
