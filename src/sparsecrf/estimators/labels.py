@@ -22,8 +22,11 @@ class LabelNames:
         A text and an integer may have the same name: all labels must be of one kind.
         """
         for i, labels in enumerate(sequences):
-            known = labels.tolist() if hasattr(labels, "tolist") else labels
-            yield [self._name(label, what, i, t) for t, label in enumerate(known)]
+            known = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+            if self.kind is str and set(map(type, known)) == {str}:  # the usual case, in which there is nothing to do
+                yield known
+            else:
+                yield [self._name(label, what, i, t) for t, label in enumerate(known)]
 
     def some_known(self, sequences: Iterator[list[Any]]) -> Iterator[list[Any]]:
         """The same sequences. Raises at their end if all of their labels are missing."""

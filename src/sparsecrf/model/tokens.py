@@ -23,6 +23,8 @@ def kind_of(sequence: Any) -> str | None:
     """The kind of the tokens of a sequence that can be read more than once; None if there is more than one."""
     if isinstance(sequence, Csr) or is_matrix(sequence):
         return MATRIX
+    if set(map(type, sequence)) == {str}:
+        return TEXT
     kinds = {TEXT if isinstance(t, str) else MAPPING if isinstance(t, Mapping) else LIST for t in sequence}
     return kinds.pop() if len(kinds) == 1 else None
 
