@@ -22,7 +22,7 @@ CORE_LAYERS = {
 }
 #: Packages and modules of sparsecrf, from the bottom to the top: each may import its own row and those above it here.
 PACKAGE_LAYERS = [
-    {"_core", "defaults", "progress", "reference", "chunks", "metrics", "scorers", "tables"},
+    {"_core", "defaults", "progress", "reference", "chunks", "metrics", "scorers", "tables", "warn"},
     {"files"},
     {"encoding", "datasets"},
     {"model", "explain", "simulate"},

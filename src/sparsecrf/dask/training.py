@@ -94,7 +94,7 @@ def train(
 def _encoded_dev(data: ShardedData, dev: Any, how: How) -> Corpus:
     """The corpus of `encode_dev`, with a warning of labels that the training data do not have."""
     other = encode_dev(data, dev, how)
-    data.warn_of_unknown(other, stacklevel=3)
+    data.warn_of_unknown(other)
     return other.corpus
 
 

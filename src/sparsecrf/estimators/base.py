@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -38,6 +37,7 @@ from sparsecrf.progress import Advance, note, progress, say
 from sparsecrf.training import STOCHASTIC, Fit
 from sparsecrf.training.groups import Asked, named
 from sparsecrf.training.solvers.working_set import Callback
+from sparsecrf.warn import warn_caller
 
 
 class TrainingCRF(BaseEstimator):  # type: ignore[misc]
@@ -114,7 +114,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         else:
             found = by_groups(dev[0], of_other(groups, dev[0], data.frame_columns), dev[1], data.frame_columns)
             other = data.encode_other((found.X, found.y), found.lengths, self._threads())
-        data.warn_of_unknown(other, stacklevel=3)
+        data.warn_of_unknown(other)
         return other
 
     def _template(self) -> MakesTemplate:
@@ -211,10 +211,9 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             elif np.isfinite(found.remaining):
                 share = found.remaining / found.objective
                 reached = f"at about {share:.2g} times the objective above the optimum, more than tol, {self.tol:g}"
-            warnings.warn(
+            warn_caller(
                 f"training stopped after {self.n_iter_} iterations {reached}: increase max_iter or {option}",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def __sklearn_tags__(self) -> Any:

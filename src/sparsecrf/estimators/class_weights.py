@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import chain
@@ -13,6 +12,7 @@ from typing import Any, TypeAlias
 from sparsecrf._core import InputError
 from sparsecrf.estimators.labelled import weights_of
 from sparsecrf.estimators.sequences import labels_beside
+from sparsecrf.warn import warn_caller
 
 #: By label, 1 for those that are not named; "balanced": tokens / (labels x tokens with the label); None: all are 1.
 ClassWeight: TypeAlias = Mapping[Any, float] | str | None
@@ -59,7 +59,7 @@ def _by_label(y: Sequence[Sequence[Any]], asked: ClassWeight) -> Mapping[Any, fl
     # A part of the data, such as a fold, may lack some of them; a label with a typing error is lacking, too.
     if lacking := [label for label in asked if label not in counts]:
         known = ", ".join(repr(label) for label, _ in counts.most_common(10))
-        warnings.warn(f"class_weight: y has no label {', '.join(map(repr, lacking))}; it has {known}", stacklevel=4)
+        warn_caller(f"class_weight: y has no label {', '.join(map(repr, lacking))}; it has {known}")
     return asked
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 from sparsecrf.encoding.template import Template
 from sparsecrf.estimators.frames import cells, is_frame, is_missing
-
-_STACK = 5  # the caller of an estimator's `fit`: fit, _encoded, a function below, _warn
+from sparsecrf.warn import warn_caller
 
 
 def frames_in(X: Any) -> list[Any]:
@@ -34,7 +32,7 @@ def warn_of_labels(X: Any, y: Any) -> None:
         if not alike:
             return
     if n_known > 0:
-        _warn(f"X, column {alike[0][1]!r}: the same as y at every token; is it the label? Leave it out of X")
+        warn_caller(f"X, column {alike[0][1]!r}: the same as y at every token; is it the label? Leave it out of X")
 
 
 def warn_of_unused(X: Any, template: Template | None) -> None:
@@ -45,7 +43,9 @@ def warn_of_unused(X: Any, template: Template | None) -> None:
     names = [repr(name) for name in frames[0].columns]
     read, others = names[: template.n_columns], names[template.n_columns :]
     taken = f"column {read[0]} is taken for the word" if len(read) == 1 else f"the template reads {', '.join(read)}"
-    _warn(f"X: {taken}; {', '.join(others)} {'is' if len(others) == 1 else 'are'} not used. The first columns are read")
+    warn_caller(
+        f"X: {taken}; {', '.join(others)} {'is' if len(others) == 1 else 'are'} not used. The first columns are read"
+    )
 
 
 def _each(y: Iterable[Any]) -> Iterator[Any]:
@@ -68,7 +68,3 @@ def _has(values: list[Any], labels: list[Any]) -> bool:
         )
         for value, label in zip(values, labels, strict=False)
     )
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, stacklevel=_STACK)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -19,6 +18,7 @@ from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
 from sparsecrf.estimators.labels import LabelNames
 from sparsecrf.estimators.sequences import beside, labels_beside, sequences
 from sparsecrf.model.tokens import KIND, kind_of
+from sparsecrf.warn import warn_caller
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
@@ -72,11 +72,11 @@ class Encoding:
         unknown.add(name if is_known else self.names.labels([name])[0], is_known)
         return name if is_known else None
 
-    def warn_of_unknown(self, other: OtherData, stacklevel: int) -> None:
+    def warn_of_unknown(self, other: OtherData) -> None:
         """Warn of labels of the dev data that these data do not have. Raises if there are no others."""
         remark = other.unknown.remark("dev", self.names.labels(self.label_names))
         if remark is not None:
-            warnings.warn(remark, UserWarning, stacklevel=stacklevel + 1)
+            warn_caller(remark)
 
     def label_parts(self, asked: AskedParts | None, class_pairs: bool = False) -> LabelParts | None:
         """The parts of the labels, as asked, with classes for `class_pairs`; None: they have none."""

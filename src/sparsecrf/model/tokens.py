@@ -6,13 +6,13 @@ data in its training record, if there was one kind only.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from sparsecrf._core import InputError, StringTable
 from sparsecrf.encoding.matrix import Csr, is_matrix
 from sparsecrf.encoding.vocabulary import BIAS
+from sparsecrf.warn import warn_caller
 
 KIND = "token_kind"  #: in the training record
 TEXT, MAPPING, MATRIX, LIST = "text", "mapping", "matrix", "list"
@@ -77,11 +77,9 @@ class TokenCheck:
             self._warn(f"of {self._n_strange} tokens, the first of them {self._first_strange!r:.60}")
 
     def _warn(self, where: str) -> None:
-        warnings.warn(
+        warn_caller(
             f"tokens: expected attributes that the model knows, found none in any {where}. Are they made as for "
-            f"training? The model knows {self._known[0]!r}, for example; Model.explain() shows more.",
-            UserWarning,
-            stacklevel=5,
+            f"training? The model knows {self._known[0]!r}, for example; Model.explain() shows more."
         )
 
     def one(self, sequence: Any, is_known: Callable[[Any], bool]) -> Any:

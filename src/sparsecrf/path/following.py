@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import log
@@ -21,6 +20,7 @@ from sparsecrf.training import Fit, fit
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.heldout import best_labels, check_same_vocabulary
+from sparsecrf.warn import warn_caller
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
@@ -196,5 +196,5 @@ def point_of(number: int, found: Fit, error: float | None, **where: Any) -> Poin
 
 def warned(found: Path) -> Path:
     if found.advice is not None:
-        warnings.warn(found.advice, PathWarning, stacklevel=3)
+        warn_caller(found.advice, PathWarning)
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from sparsecrf.files.text import Source, name_of
 from sparsecrf.metrics import Evaluation
 from sparsecrf.model.predict import predicted, unknown_gold
 from sparsecrf.report.pack import Names, real, whole
+from sparsecrf.warn import warn_caller
 
 if TYPE_CHECKING:
     from sparsecrf.explain import SequenceExplanation, TokenExplanation
@@ -63,7 +63,7 @@ def sentence_data(
     if not evaluation.tokens:
         raise InputError(f"{name_of(source)}: expected at least one line with labels, found none")
     if (remark := unknown_gold(evaluation, model.labels)) is not None:
-        warnings.warn(f"{name_of(source)}: {remark}", UserWarning, stacklevel=3)
+        warn_caller(f"{name_of(source)}: {remark}")
     chosen = _that_fit([*wrong, *right][:max_sentences], max_tokens)
     table = _Table(model, names)
     for sentence in chosen:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
 from math import inf, isfinite
@@ -30,6 +29,7 @@ from sparsecrf.training.ngrams import NgramSpace
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.state import Lowest, State
 from sparsecrf.training.solvers.working_set import Point
+from sparsecrf.warn import warn_caller
 
 _FORMAT, _VERSION = "sparsecrf checkpoint", 2
 _SOLVER = "solver."  # before the names of the solver's own arrays
@@ -60,10 +60,9 @@ class Checkpoint:
         except (OSError, MemoryError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or "too little memory"
             kept = "the file is that of an earlier iteration" if self.path.exists() else "there is none"
-            warnings.warn(
+            warn_caller(
                 f"{self.path}: the checkpoint could not be written ({reason}), {kept}; training goes on",
                 RuntimeWarning,
-                stacklevel=2,
             )
         self._last = time.perf_counter()
 

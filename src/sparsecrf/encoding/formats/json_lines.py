@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -19,6 +18,7 @@ from sparsecrf._core import InputError
 from sparsecrf.encoding.formats.records import Answer, Record, Records, read_records, text_lines
 from sparsecrf.files.text import Piece, Source
 from sparsecrf.files.words import word_offsets
+from sparsecrf.warn import warn_caller
 
 
 class JsonLines(Records):
@@ -134,11 +134,7 @@ class _Text(Record):
             if any(labels[t] != "O" for t in touched):
                 _fail(self._where, self._key, "spans that do not share a word", given)
             if self._words[touched[0]][0] < start or self._words[touched[-1]][1] > end:
-                warnings.warn(
-                    "spans: some begin or end inside of a word; they are taken to have all of it",
-                    UserWarning,
-                    stacklevel=2,
-                )
+                warn_caller("spans: some begin or end inside of a word; they are taken to have all of it")
             labels[touched[0]] = f"B-{kind}"
             labels[touched[0] + 1 : touched[-1] + 1] = [f"I-{kind}"] * (len(touched) - 1)
         return labels
