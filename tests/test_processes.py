@@ -136,7 +136,7 @@ def test_a_child_trains_after_its_parent_did(script):
 
 @posix
 @pytest.mark.skipif(
-    "asan" in os.environ.get("LD_PRELOAD", ""), reason="its allocator may leave a lock taken in a child: 1 of 1,000 hangs"
+    "asan" in os.environ.get("LD_PRELOAD", ""), reason="its allocator leaves a lock taken in 1 of 1,000 children"
 )
 def test_a_child_labels_while_its_parent_does():
     """With label n-grams, whose tables are kept from call to call: the child lacks the thread that uses them."""
