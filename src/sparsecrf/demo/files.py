@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path as FilePath
@@ -26,7 +27,9 @@ def write_files(folder: FilePath, model: Model, path: Path, test: Iterable[Seque
     lines = (line for tokens, labels in test for line in crfsuite_lines(tokens, labels))
     write_atomically(data, "".join(lines).encode())
     model.save(folder / "model.safetensors")
-    page = make_report(model, name="the demo's model", data=data)
+    with warnings.catch_warnings():  # of labels that a small sample leaves to the test data alone
+        warnings.simplefilter("ignore", UserWarning)
+        page = make_report(model, name="the demo's model", data=data)
     write_atomically(folder / "report.html", page.encode())
     named = {
         "report.html": "the model and its errors, for a browser",
