@@ -37,7 +37,7 @@ class UnknownLabels:
         messages call `what`, have none of the `known` labels, those of the training data."""
         if not self.at:
             return None
-        names = _listed([label for label, _ in Counter(self.at.values()).most_common(_SHOWN + 1)])
+        names = listed(Counter(self.at.values()))
         if len(self.at) == self.n_labelled:
             some = ", ".join(map(repr, known[:_SHOWN]))
             raise InputError(f"{what}: expected labels of the training data ({some}, ...), found {names} only")
@@ -70,5 +70,6 @@ def with_unknown(
     return OtherData(corpus, unknown)
 
 
-def _listed(labels: Sequence[Any]) -> str:
-    return ", ".join(map(repr, labels[:_SHOWN])) + (", ..." if len(labels) > _SHOWN else "")
+def listed(labels: Counter[Any]) -> str:
+    """The most frequent of these labels, for a message."""
+    return ", ".join(repr(label) for label, _ in labels.most_common(_SHOWN)) + (", ..." if len(labels) > _SHOWN else "")

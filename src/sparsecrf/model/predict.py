@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sparsecrf._core import InputError, parse_crfsuite
 from sparsecrf.encoding.formats import Format, Records
+from sparsecrf.encoding.unknown_labels import listed
 from sparsecrf.files.charset import Charset
 from sparsecrf.files.text import Piece, Source, name_of
 from sparsecrf.model.charset import charset_for
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from sparsecrf.model import Model
 
 _CELL = re.compile(r"[^ \t-\r]+")
-_SHOWN = 5  # labels in a message
 
 
 class Predicted(NamedTuple):
@@ -59,11 +59,9 @@ def unknown_gold(evaluation: Evaluation, known: Sequence[str]) -> str | None:
         del counts[label]
     if not counts:
         return None
-    names = ", ".join(repr(label) for label, _ in counts.most_common(_SHOWN))
-    names += ", ..." if len(counts) > _SHOWN else ""
     n, text = counts.total(), "have gold labels that the model does not know, and count as wrong"
     question = "; was it trained for this task?" if 2 * n > evaluation.tokens else ""
-    return f"{n:,} of {evaluation.tokens:,} tokens {text}: {names}{question}"
+    return f"{n:,} of {evaluation.tokens:,} tokens {text}: {listed(counts)}{question}"
 
 
 #: The sequences of a piece of a file, labelled.

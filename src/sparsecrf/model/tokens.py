@@ -7,7 +7,7 @@ data in its training record, if there was one kind only.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from sparsecrf._core import InputError, StringTable
 from sparsecrf.encoding.matrix import Csr, is_matrix
@@ -42,10 +42,8 @@ class TokenCheck:
         # Whether mappings, and other tokens, are known to have attributes of the model. Nothing has any of a model
         # without weights.
         self._mappings_familiar = self._others_familiar = template or not self._known
-        self._n_strange, self._first_strange = (
-            0,
-            cast(Any, None),
-        )  # tokens of text, or lists, of all calls, while none is familiar
+        self._n_strange = 0  # tokens of text, or lists, of all calls, while none is familiar
+        self._first_strange: Any = None
 
     def each(self, X: Iterable[Any], is_known: Callable[[Any], bool], *, alone: bool = False) -> Iterator[Any]:
         """The sequences. A warning if `is_known` finds no attribute of the model in mappings, or in any token.
