@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from math import log
 
 import numpy as np
@@ -37,16 +38,23 @@ class Restricted(Explicit):
         return loss, np.where(self.keep, g, 0.0)
 
 
+@cache
+def restricted(rho1, rho2):
+    """Some features of a problem; their minimum is found once for all solvers."""
+    problem = larger()
+    features = np.sort(np.random.default_rng(1).permutation(problem.w.size)[:60])
+    return Restricted(problem, rho1, rho2).restrict(features), features
+
+
 @pytest.mark.parametrize("solver", DETERMINISTIC)
 @pytest.mark.parametrize(("rho1", "rho2"), [(0.3, 0.1), (0.0, 0.2), (0.3, 0.0)])
 def test_optimum_and_certificate_are_over_the_given_features(solver, rho1, rho2):
-    problem = larger()
-    features = np.sort(np.random.default_rng(1).permutation(problem.w.size)[:60])
-    explicit = Restricted(problem, rho1, rho2).restrict(features)
+    explicit, features = restricted(rho1, rho2)
+    problem = explicit.problem
     found = fit(problem.corpus(), rho1=rho1, rho2=rho2, features=features, solver=solver, tol=1e-6, threads=1)
     assert np.isin(found.numbers, features).all()
     assert len(found.numbers) > 3
-    w, best = explicit.weights(found), explicit.minimum()
+    w, best = explicit.weights(found), explicit.minimum
     assert_allclose(found.objective, explicit.value(w), rtol=1e-9)
     assert_allclose(found.objective, best, rtol=1e-6)
     assert found.gap >= found.objective - best - 1e-7 * best

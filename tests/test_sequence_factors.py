@@ -89,7 +89,7 @@ def test_the_best_factors_are_found(seed, n_labels, lengths, rho1, rho2):
 def test_it_is_below_the_minimum(seed, n_labels, lengths, rho1, rho2, kind):
     problem = make_problem(seed=seed, n_labels=n_labels, lengths=lengths, n_attributes=3, **kind)
     _, found = bound_of(Objective(problem.corpus(), ElasticNet(rho1, rho2), threads=1), problem)
-    best = Explicit(problem, rho1, rho2).minimum()
+    best = Explicit(problem, rho1, rho2).minimum
     assert found <= best + 1e-7 * (1 + abs(best))
 
 
@@ -122,7 +122,7 @@ def test_a_wrong_entropy_factor_or_feature_list_is_found(fault, monkeypatch):
     run = LowerBound(objective)
     run.gap(known.numbers, w, loss, g)
     run.tighten(known, w, loss, g)
-    best = Explicit(problem, 0.3, 0.05).minimum()
+    best = Explicit(problem, 0.3, 0.05).minimum
     assert (run.best.bound <= best + 1e-7 * best) == (fault == "none")
 
 
@@ -139,7 +139,7 @@ def test_shards_give_a_bound_too():
         plain = run.best.bound
         run.tighten(known, w, loss, g)
         bounds.append((plain, run.best.bound))
-    best = Explicit(problem, 0.3, 0.05).minimum()
+    best = Explicit(problem, 0.3, 0.05).minimum
     assert bounds[1][0] == pytest.approx(bounds[0][0], rel=1e-9)
     assert bounds[1][0] < bounds[1][1] <= best  # better than the plain bound, if not as good as in one place
     assert bounds[0][0] < bounds[0][1] <= best

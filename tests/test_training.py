@@ -1,6 +1,7 @@
 """Every solver against an independent one on the explicit features, and the certificate against the truth."""
 
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 
 import numpy as np
 import pytest
@@ -51,6 +52,7 @@ class Explicit:
             for x, slope in zip(w, g, strict=True)
         )
 
+    @cached_property
     def minimum(self):
         """P* by L-BFGS-B on w = a - b, a, b >= 0."""
         n = self.problem.w.size
@@ -73,11 +75,10 @@ class Explicit:
         return w
 
 
-def check_certificate(problem, found, rho1, rho2, tol):
+def check_certificate(explicit, found, tol):
     """What a fit says of itself, against the definitions on the explicit feature set."""
-    explicit = Explicit(problem, rho1, rho2)
     w = explicit.weights(found)
-    value, best = explicit.value(w), explicit.minimum()
+    value, best = explicit.value(w), explicit.minimum
     scale = max(1.0, abs(best))
     assert_allclose(found.objective, value, rtol=1e-9, atol=1e-9)
     at_zero = explicit.residual(np.zeros_like(w))
@@ -98,7 +99,7 @@ def test_agrees_with_an_independent_solver(solver, problem, penalty):
     rho1, rho2 = penalty
     assume(rho2 > 0 or rho1 > 0)
     found = fit(problem.corpus(), rho1=rho1, rho2=rho2, solver=solver, tol=1e-6, max_iter=5000, threads=1)
-    check_certificate(problem, found, rho1, rho2, tol=1e-6)
+    check_certificate(Explicit(problem, rho1, rho2), found, tol=1e-6)
 
 
 @given(problem=problems(weights=("moderate",), token_weights=True, sequence_weights=True))
@@ -107,7 +108,7 @@ def test_token_weights(problem):
     found = fit(problem.corpus(), rho1=0.2, rho2=0.1, tol=1e-6, max_iter=2000, threads=1)
     explicit = Explicit(problem, 0.2, 0.1)
     assert_allclose(found.objective, explicit.value(explicit.weights(found)), rtol=1e-9, atol=1e-9)
-    assert_allclose(found.objective, explicit.minimum(), rtol=1e-6, atol=1e-6)
+    assert_allclose(found.objective, explicit.minimum, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("space", [{}, {"observed_only": True}])
@@ -141,20 +142,25 @@ def larger(seed=3):
     return make_problem(seed=seed, n_labels=6, lengths=[7] * 25, n_attributes=12, density=0.3, real_values=True)
 
 
+@cache
+def larger_with_minimum():
+    """Its minimum is found once for all solvers."""
+    return Explicit(larger(), rho1=0.3, rho2=0.05)
+
+
 @every_solver
 def test_a_skipped_candidate_a_wrong_gradient_or_a_wrong_gap_is_found(solver, monkeypatch):
     """The check above can fail: each fault that it is there for makes it fail."""
-    problem, penalty = larger(), {"rho1": 0.3, "rho2": 0.05}
+    explicit = larger_with_minimum()
+    best, penalty = explicit.minimum, {"rho1": explicit.rho1, "rho2": explicit.rho2}
     enough = {"sbcd": 3000, "cd": 200}  # iterations, more than are needed
 
-    best = Explicit(problem, **penalty).minimum()
-
     def run():
-        corpus = problem.corpus()
+        corpus = explicit.problem.corpus()
         early = fit(corpus, solver=solver, tol=0.0, max_iter=1, threads=1, **penalty)
         assert early.gap >= early.objective - best > 1e-3 * best
         found = fit(corpus, solver=solver, tol=1e-7, max_iter=enough.get(solver, 400), threads=1, **penalty)
-        check_certificate(problem, found, **penalty, tol=1e-7)
+        check_certificate(explicit, found, tol=1e-7)
 
     run()
     whole = Objective.outside
@@ -183,7 +189,7 @@ def test_a_skipped_candidate_a_wrong_gradient_or_a_wrong_gap_is_found(solver, mo
 def test_gap_when_asked():
     problem = larger()
     found = fit(problem.corpus(), rho1=0.5, rho2=0.5, gap=1e-6, threads=1)
-    best = Explicit(problem, 0.5, 0.5).minimum()
+    best = Explicit(problem, 0.5, 0.5).minimum
     assert found.stopped_by == "gap"
     assert -1e-7 <= found.objective - best <= found.gap <= 1e-6 * found.objective
 
@@ -316,7 +322,7 @@ def test_mixtures_of_points_bound_the_optimum():
     problem = larger()
     rho1, rho2 = 0.3, 0.01
     objective = Objective(problem.corpus(), ElasticNet(rho1, rho2), threads=1)
-    best = Explicit(problem, rho1, rho2).minimum()
+    best = Explicit(problem, rho1, rho2).minimum
     known = objective.working_set(np.arange(problem.w.size))
     solver, run = Proximal(objective), LowerBound(objective)
     w = np.zeros(known.size)
