@@ -5,6 +5,8 @@ import json
 import threading
 import time
 from functools import partial
+from io import BytesIO
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -27,7 +29,8 @@ from sparsecrf.cli.options import Inputs
 from sparsecrf.dask import ClusterError, DaskCRF, label, train
 from sparsecrf.dask.cluster import Cluster, OnDask
 from sparsecrf.dask.encoding import encode
-from sparsecrf.dask.partitions import How
+from sparsecrf.dask.partitions import How, parts_of
+from sparsecrf.encoding.formats import format_named
 from sparsecrf.shards import Shards
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
@@ -218,6 +221,57 @@ def test_files_by_url(client, files):
     assert_array_equal(by_url.fit.w, by_path.fit.w)
     with pytest.raises(InputError, match="expected files of that pattern, found none"):
         train(client, f"file://{files}/nothing*.txt")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("columns", "a A\nb B\n\nc A\n \t\n\nd B\ne A\n\nf B\n" + "g A\n" * 20 + "\nh B\ni A"),
+        ("columns", "a A\r\nb B\r\n\r\nc A\r\n\r\nd B\r\n"),
+        ("jsonl", "".join(f'{{"tokens": ["w{k}", "x"], "labels": ["A", "B"]}}\n' for k in range(12))),
+    ],
+)
+def test_large_files_are_cut_between_sequences(name, text, tmp_path):
+    file, format = tmp_path / "data", format_named(name)
+    content = "\n\n".join([text] * 2000).encode()
+    file.write_bytes(content)
+    whole = [piece.data for all_of in format.pieces(file) for piece in format.sequences(all_of)]
+    for size in (5_000, 6_001, len(content) // 2, len(content), 10 * len(content)):
+        parts = parts_of(str(file), format, size)
+        assert (len(parts) > 1) == (size <= len(content) // 2)
+        assert (parts[0].begin, parts[-1].end) == (0, None)
+        assert all(a.end == b.begin for a, b in pairwise(parts))
+        cut = [BytesIO(content[part.begin : part.end]) for part in parts]
+        found = [piece.data for part in cut for all_of in format.pieces(part) for piece in format.sequences(all_of)]
+        assert found == whole
+
+
+def test_parts_of_a_file_are_as_files(client, tmp_path):
+    """The same bits as from files that were cut by hand; an error names the line of the whole file."""
+    X, y = sentences(1000, seed=5)
+    lines = [
+        "".join(f"{' '.join(row)} {name}\n" for row, name in zip(rows, labels, strict=True)) + "\n"
+        for rows, labels in zip(X, y, strict=True)
+    ]
+    (tmp_path / "all.txt").write_text("".join(lines))
+    parts = parts_of(str(tmp_path / "all.txt"), format_named("columns"), 1 << 14)
+    assert len(parts) > 2
+    for k, part in enumerate(parts):
+        (tmp_path / f"cut{k:02}.txt").write_bytes((tmp_path / "all.txt").read_bytes()[part.begin : part.end])
+    options = OPTIONS | {"max_iter": 2}
+    for url in (str(tmp_path / "all.txt"), f"file://{tmp_path}/all.txt"):
+        found = train(client, url, partition_bytes=1 << 14, **options)
+        expected = train(client, str(tmp_path / "cut*.txt"), **options)
+        assert_array_equal(found.fit.numbers, expected.fit.numbers)
+        assert_array_equal(found.fit.w, expected.fit.w)
+        assert names(found.data.vocabulary.attributes) == names(expected.data.vocabulary.attributes)
+    lines[-2] = "one_column_only\n\n"
+    (tmp_path / "all.txt").write_text("".join(lines))
+    number = "".join(lines[:-2]).count("\n") + 1
+    with pytest.raises(InputError, match=rf"partition {len(parts) - 1}: .*all.txt, line {number}: expected"):
+        train(client, str(tmp_path / "all.txt"), partition_bytes=1 << 14)
+    with pytest.raises(InputError, match="partition_bytes: expected at least 1, found 0"):
+        train(client, str(tmp_path / "all.txt"), partition_bytes=0)
 
 
 def test_broken_files(client, files, tmp_path):

@@ -10,6 +10,7 @@ from distributed import Future
 from sparsecrf._core import StringTable
 from sparsecrf.dask.cluster import Cluster, OnDask, named_errors, release
 from sparsecrf.dask.partitions import (
+    PARTITION_BYTES,
     File,
     How,
     Names,
@@ -19,6 +20,7 @@ from sparsecrf.dask.partitions import (
     is_files,
     merge_names,
     partitions_of,
+    parts_of,
 )
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.estimators.labelled import Encoding
@@ -34,10 +36,12 @@ class ShardedData(Encoding):
     files: bool  #: read from files, whose lines have `n_columns` columns and the label
 
 
-def encode(cluster: Cluster, X: Any, y: Any, weight: Any, how: How, threads: int) -> ShardedData:
+def encode(
+    cluster: Cluster, X: Any, y: Any, weight: Any, how: How, threads: int, partition_bytes: int = PARTITION_BYTES
+) -> ShardedData:
     """Shards of the partitions, in their order, on the workers. Only the vocabulary comes here."""
     files = y is None and is_files(X)
-    partitions = _files(cluster, X) if files else _sequences(cluster, X, y, weight)
+    partitions = _files(cluster, X, how, partition_bytes) if files else _sequences(cluster, X, y, weight)
     n = len(partitions)
     numbers, manner = list(range(n)), cluster.share(how)
     told = cluster.map(_names, numbers, partitions, [manner] * n, name="names")
@@ -63,9 +67,10 @@ def encode(cluster: Cluster, X: Any, y: Any, weight: Any, how: How, threads: int
     return ShardedData(vocabulary, LabelNames(kind), template, n_columns, n_features, shards, files)
 
 
-def _files(cluster: Cluster, X: Any) -> list[Future]:
-    names = files_of(X)
-    return cluster.map(File, names, name="file")
+def _files(cluster: Cluster, X: Any, how: How, partition_bytes: int) -> list[Future]:
+    parts = [part for url in files_of(X) for part in parts_of(url, how.format, partition_bytes)]
+    fields = ([getattr(part, name) for part in parts] for name in ("url", "begin", "end"))
+    return cluster.map(File, *fields, name="file")
 
 
 def _sequences(cluster: Cluster, X: Any, y: Any, weight: Any) -> list[Future]:

@@ -1,9 +1,11 @@
-"""Partitions of labelled sequences: Dask bags, delayed or plain lists, or files; and how a worker reads one."""
+"""Partitions of labelled sequences: Dask bags, delayed or plain lists, or files and parts of them; and how a worker
+reads one."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
 from typing import IO, Any, NamedTuple, cast
@@ -21,6 +23,11 @@ from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
 from sparsecrf.estimators.labelled import LabelledData, weights_of
 from sparsecrf.estimators.labels import LabelNames
 from sparsecrf.estimators.sequences import beside, sequences
+from sparsecrf.files.text import PIECE_BYTES
+
+#: A file of more bytes is cut into partitions of about as many.
+PARTITION_BYTES = 1 << 25
+_NEAR_BYTES = 1 << 12  # an end of a sequence is looked for in so many, then in more
 
 
 @dataclass(frozen=True)
@@ -91,9 +98,11 @@ class Sequences:
 
 @dataclass(frozen=True)
 class File:
-    """A file, read where it is worked on. `url`: a path, or anything that fsspec opens."""
+    """A file or a part of one, read where it is worked on. `url`: a path, or anything that fsspec opens."""
 
     url: str
+    begin: int = 0
+    end: int | None = None  #: the byte after the last; None: the end of the file
 
     def names(self, how: How, k: int) -> Names:
         vocabulary = how.vocabulary(True)
@@ -104,26 +113,81 @@ class File:
         return self._encoded(how, vocabulary, False, n_columns)[0]
 
     def _encoded(self, how: How, vocabulary: Vocabulary, grow: bool, n_columns: int) -> tuple[Corpus, int]:
-        if "://" not in self.url:
-            return self._read(self.url, how, vocabulary, grow, n_columns)
-        import fsspec
+        try:
+            return self._read(1, how, vocabulary, grow, n_columns)
+        except InputError:
+            if self.begin == 0:
+                raise
+        # Once more, only for the message: which line of the file it is.
+        return self._read(1 + self._lines_before(), how, vocabulary, grow, n_columns)
 
-        with fsspec.open(self.url, "rb") as file:
-            return self._read(cast(IO[bytes], _Named(file, self.url)), how, vocabulary, grow, n_columns)
-
-    @staticmethod
-    def _read(source: Any, how: How, vocabulary: Vocabulary, grow: bool, n_columns: int) -> tuple[Corpus, int]:
-        found = encode_files(
-            how.format, [source], vocabulary, how.template, n_columns=n_columns, grow=grow, missing=how.missing
-        )
+    def _read(
+        self, first_line: int, how: How, vocabulary: Vocabulary, grow: bool, n_columns: int
+    ) -> tuple[Corpus, int]:
+        with _opened(self.url) as file:
+            part = cast(IO[bytes], _Part(file, self, first_line))
+            found = encode_files(
+                how.format, [part], vocabulary, how.template, n_columns=n_columns, grow=grow, missing=how.missing
+            )
         return found.corpus, found.n_columns
 
+    def _lines_before(self) -> int:
+        with _opened(self.url) as file:
+            before = _Part(file, File(self.url, 0, self.begin), 1)
+            return sum(block.count(b"\n") for block in iter(lambda: before.read(PIECE_BYTES), b""))
 
-class _Named:
-    """A file that errors can name."""
 
-    def __init__(self, file: Any, name: str) -> None:
-        self.read, self.name = file.read, name
+class _Part:
+    """The bytes of a part as a file of its own, which errors can name."""
+
+    def __init__(self, file: IO[bytes], part: File, first_line: int) -> None:
+        self._file, self.name, self.first_line = file, part.url, first_line
+        self._left = None if part.end is None else part.end - part.begin
+        if part.begin > 0:
+            file.seek(part.begin)
+
+    def read(self, size: int) -> bytes:
+        if self._left is None:
+            return self._file.read(size)
+        found = self._file.read(min(size, self._left))
+        self._left -= len(found)
+        return found
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[IO[bytes]]:
+    if "://" not in url:
+        with open(url, "rb") as file:
+            yield file
+        return
+    import fsspec
+
+    with fsspec.open(url, "rb") as file:
+        yield cast(IO[bytes], file)
+
+
+def parts_of(url: str, format: Format, size: int) -> list[File]:
+    """A file in parts of about `size` bytes that end where a sequence ends; in one part if it is not larger, or where
+    that cannot be told here: it may be the workers' alone, or nothing to be read from the middle."""
+    try:
+        with _opened(url) as file:
+            n_bytes = file.seek(0, os.SEEK_END)
+            n_parts = max(1, round(n_bytes / size))
+            cuts = {_next_end(file, n_bytes * k // n_parts, format) for k in range(1, n_parts)}
+    except (OSError, ValueError):
+        return [File(url)]
+    ends = sorted(cut for cut in cuts if cut < n_bytes)
+    return [File(url, begin, end) for begin, end in zip([0, *ends], [*ends, None], strict=True)]
+
+
+def _next_end(file: IO[bytes], at: int, format: Format) -> int:
+    """The end of a sequence not far behind byte `at`: the end of the first piece from the next line on."""
+    file.seek(at - 1)
+    file.readline()
+    begin = file.tell()
+    rest = _Part(file, File("", begin), first_line=2)  # not the first, which pieces() would look at more closely
+    first = next(format.pieces(cast(IO[bytes], rest), _NEAR_BYTES), None)
+    return begin + (0 if first is None else len(first.data))
 
 
 def is_files(X: Any) -> bool:

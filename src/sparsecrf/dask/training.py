@@ -11,7 +11,7 @@ from distributed import Client
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.dask.cluster import TIMEOUT, Cluster
 from sparsecrf.dask.encoding import ShardedData, encode
-from sparsecrf.dask.partitions import How
+from sparsecrf.dask.partitions import PARTITION_BYTES, How
 from sparsecrf.defaults import SOLVER
 from sparsecrf.encoding.encode import encode_files
 from sparsecrf.encoding.formats import format_named
@@ -49,6 +49,7 @@ def train(
     init_model: Model | None = None,
     threads: int = 1,
     timeout: float = TIMEOUT,
+    partition_bytes: int = PARTITION_BYTES,
     solver: str = SOLVER,
     label_parts: AskedParts | None = None,
     **options: Any,
@@ -57,8 +58,9 @@ def train(
 
     X is a Dask bag of sequences of tokens, and y a bag of their labels with as many partitions; or lists of partitions,
     which are lists, delayed or futures; without y the partitions hold pairs (tokens, labels). Or X names labelled
-    files, as a path, a pattern, a URL for fsspec, or a list of them: each is a partition, and a worker reads it itself.
-    `format` and `missing` are those of files. `sample_weight`, in partitions too, is as for `CRF.fit`.
+    files, as a path, a pattern, a URL for fsspec, or a list of them: each is a partition, or several of about
+    `partition_bytes` if it is larger, and workers read them themselves. `format` and `missing` are those of files.
+    `sample_weight`, in partitions too, is as for `CRF.fit`.
 
     `dev` is other labelled data in memory, (X, y), or with files the path of one. `threads` are those of one shard; a
     worker works on as many shards at a time as it has threads. `timeout`: seconds without any answer of the cluster
@@ -74,7 +76,9 @@ def train(
         template = Template.of(template)
     cluster = Cluster(client, timeout)
     how = How(template, bigrams, start, missing, format_named(format))
-    data = encode(cluster, X, y, sample_weight, how, threads)
+    if partition_bytes < 1:
+        raise InputError(f"partition_bytes: expected at least 1, found {partition_bytes}")
+    data = encode(cluster, X, y, sample_weight, how, threads, partition_bytes)
     try:
         parts = data.label_parts(label_parts)
         found = fit(

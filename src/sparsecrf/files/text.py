@@ -13,7 +13,7 @@ from typing import IO, NamedTuple, TypeAlias
 
 from sparsecrf._core import InputError, count_columns, whole_sequences
 
-#: A path, "-" for standard input, or a file open for bytes.
+#: A path, "-" for standard input, or a file open for bytes, whose lines count from its `first_line` if it has one.
 Source: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
 
 PIECE_BYTES = 1 << 17
@@ -83,7 +83,7 @@ def pieces(source: Source, size: int = PIECE_BYTES, whole: Callable[[bytes], int
     with opened(source) as file:
         read = getattr(file, "read1", file.read)  # read would wait until all `size` bytes have come
         # `begin`: of the line that was not finished when `rest` was last looked at; before it there is no blank line.
-        rest, line, wanted, begin = bytearray(), 1, size, 0
+        rest, line, wanted, begin = bytearray(), getattr(file, "first_line", 1), size, 0
         while block := read(wanted):
             if line == 1 and not rest:
                 _check_unpacked(block, source)
