@@ -10,10 +10,12 @@ Of a pass only the weights of the working set go to the shards, and its gradient
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import cached_property, partial
 from hashlib import blake2b
-from threading import Lock
+from itertools import pairwise
+from threading import Lock, Thread
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -51,6 +53,8 @@ class Shard:
         self._make_oracle, self._keep_tables = make_oracle, keep_tables
         self._oracle: Oracle | None = None
         self._corpus: Corpus | None = None
+        self._ahead: Future[tuple[Corpus, Oracle]] | None = None  # both, being made before they are asked for
+        self.following: Shard | None = None  #: the shard to get ready while this one is worked on
         self._lock = Lock()
 
     @classmethod
@@ -82,15 +86,30 @@ class Shard:
     @property
     def corpus(self) -> Corpus:
         if self._corpus is None:
-            self._corpus = self._open()
+            self._corpus = self._open() if self._ahead is None else self._prepared()[0]
         return self._corpus
 
     @property
     def oracle(self) -> Oracle:
-        if self._oracle is None:
-            make = self._make_oracle or CompiledOracle
-            self._oracle = make(self.corpus, self.threads, self._kernel)
-        return self._oracle
+        return self._prepared()[1] if self._oracle is None else self._oracle
+
+    def get_ready(self) -> None:
+        """Begin to make corpus and oracle on a thread of its own, unless they are there. The next question waits for
+        them."""
+        if self._oracle is None and self._ahead is None:
+            self._ahead = Future()
+            Thread(target=_fulfil, args=(self._ahead, self._made), daemon=True).start()
+
+    def _prepared(self) -> tuple[Corpus, Oracle]:
+        ahead, self._ahead = self._ahead, None
+        self._corpus, self._oracle = made = self._made() if ahead is None else ahead.result()
+        if self.following is not None:
+            self.following.get_ready()
+        return made
+
+    def _made(self) -> tuple[Corpus, Oracle]:
+        corpus = self._open() if self._corpus is None else self._corpus
+        return corpus, (self._make_oracle or CompiledOracle)(corpus, self.threads, self._kernel)
 
     def __reduce__(self) -> tuple[Any, ...]:
         how: dict[str, Any] = {
@@ -110,6 +129,25 @@ class Shard:
 
 def _itself(corpus: Corpus) -> Corpus:
     return corpus
+
+
+def _fulfil(promise: Future[Answer], make: Callable[[], Answer]) -> None:
+    try:
+        promise.set_result(make())
+    except BaseException as error:
+        promise.set_exception(error)
+
+
+@contextmanager
+def _in_turn(shards: Sequence[Shard]) -> Iterator[None]:
+    """While it lasts, a shard that is read for a question lets the next one get ready."""
+    try:
+        for shard, following in pairwise(shards):
+            shard.following = following
+        yield
+    finally:
+        for shard in shards:
+            shard.following = shard._ahead = None
 
 
 class Workers(Protocol):
@@ -159,7 +197,8 @@ class InProcess:
         if not self.here:
             raise InputError(LET_GO)
         answers = (question(shard, *arguments, *(first if k == 0 else ())) for k, shard in enumerate(self.here))
-        return merge_tree(merge, answers)
+        with _in_turn(self.here):
+            return merge_tree(merge, answers)
 
     def release(self) -> None:
         self.here = ()
@@ -262,7 +301,8 @@ class Shards:
     @classmethod
     def in_process(cls, opens: Iterable[Callable[[], Corpus]], *, threads: int = 0, n_kept: int = 0) -> Shards:
         """Shards of this process, each opened when it is needed. The first `n_kept` stay in memory, the others are
-        released after each question: the memory needed for those is that of the largest."""
+        released after each question: the memory needed for those is that of the largest two, since one gets ready while
+        the one before it is worked on."""
         make = partial(Shard, keep_tables=False, threads=threads)  # tables of all shards together would be too large
         return cls(InProcess([make(open, keep=k < n_kept) for k, open in enumerate(opens)]))
 
