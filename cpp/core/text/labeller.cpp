@@ -125,15 +125,19 @@ Labeller::Batch Labeller::read(std::string_view piece, const std::string& source
         const ColumnOptions columns{options.bytes, options.ragged, encoder.n_needed(*lines_), options.force};
         ColumnReader reader(source, n_columns, line, columns);
         reader.open(piece);
-        Rows rows;
-        while (reader.next(rows)) {
-            const std::string where = reader.where(rows.first_line);
-            const bool labelled = check(rows, options, where);
-            encoder.check_word_column(rows.n_columns - (labelled ? 1 : 0), where);
-            encoder.add(rows, lines_, labelled);
+        std::int64_t checked = -1;  // the columns of sequences that passed
+        bool labelled = false;
+        encoder.add(reader, lines_, [&](const Rows& rows) {
+            if (rows.n_columns != checked || !rows.is_text) {
+                const std::string where = reader.where(rows.first_line);
+                labelled = check(rows, options, where);
+                encoder.check_word_column(rows.n_columns - (labelled ? 1 : 0), where);
+                checked = rows.n_columns;
+            }
             batch.first_line.push_back(rows.first_line);
             batch.lines.insert(batch.lines.end(), rows.lines.begin(), rows.lines.end());
-        }
+            return labelled;
+        });
     } else {
         CrfsuiteReader reader(source, line);
         reader.open(piece);

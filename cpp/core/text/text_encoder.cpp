@@ -18,39 +18,36 @@ void TextEncoder::read_labels(const Rows& rows) {
     }
 }
 
-void TextEncoder::add_batch(const std::shared_ptr<const Template>& lines, std::span<const Rows> batch, bool labelled) {
-    sequences_.set_bias({});
-    const std::vector<SequenceEncoder::Label> labels = std::exchange(labels_of_, {});
-    sequences_.add_rows({lines, batch, labels, {}, labelled ? 1 : 0});
-}
-
-void TextEncoder::add(const Rows& rows, const std::shared_ptr<const Template>& lines, bool labelled) {
-    labels_of_.clear();
-    if (labelled) {
-        read_labels(rows);
-    } else {
-        labels_of_.resize(static_cast<std::size_t>(rows.length));
-    }
-    add_batch(lines, {&rows, 1}, labelled);
-}
-
 void TextEncoder::add(ColumnReader& reader, const std::shared_ptr<const Template>& lines) {
-    labels_of_.clear();
+    std::int64_t checked = -1;  // the columns of sequences that passed
+    add(reader, lines, [&](const Rows& rows) {
+        if (rows.n_columns == checked && rows.is_text) return true;
+        const std::string where = reader.where(rows.first_line);
+        lines->check_is_text(rows, where);
+        lines->check_columns(rows.n_columns - 1, where);
+        check_word_column(rows.n_columns - 1, where);
+        checked = rows.n_columns;
+        return true;
+    });
+}
+
+void TextEncoder::add(ColumnReader& reader, const std::shared_ptr<const Template>& lines,
+                      const IsLabelled& is_labelled) {
+    sequences_.set_bias({});
     std::exception_ptr error;
     for (bool more = true; more;) {
         std::size_t n = 0;
         std::int64_t tokens = 0;
+        bool labelled = false;
+        labels_of_.clear();
         try {
             while (tokens < sequences_.batch_tokens()) {
                 if (n == batch_.size()) batch_.emplace_back();
                 Rows& rows = batch_[n];
                 more = reader.next(rows);
                 if (!more) break;
-                const std::string where = reader.where(rows.first_line);
-                lines->check_is_text(rows, where);
-                lines->check_columns(rows.n_columns - 1, where);
-                check_word_column(rows.n_columns - 1, where);
-                read_labels(rows);
+                labelled = is_labelled(rows);
+                if (labelled) read_labels(rows);
                 tokens += rows.length;
                 ++n;
             }
@@ -58,7 +55,8 @@ void TextEncoder::add(ColumnReader& reader, const std::shared_ptr<const Template
             error = std::current_exception();
             more = false;
         }
-        add_batch(lines, std::span(batch_).first(n), true);
+        if (!labelled) labels_of_.resize(static_cast<std::size_t>(tokens));
+        sequences_.add_rows({lines, std::span(batch_).first(n), labels_of_, {}, labelled ? 1 : 0});
     }
     if (error) std::rethrow_exception(error);
 }

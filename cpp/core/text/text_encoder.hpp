@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,8 +35,10 @@ class TextEncoder {
     // Adds all sequences of the reader's piece; the last column is the label. An error is that of the first sequence
     // that is wrong; those before it have been added.
     void add(ColumnReader& reader, const std::shared_ptr<const Template>& lines);
-    // Adds one, which has passed the checks of the template. labelled: the last column is the label.
-    void add(const Rows& rows, const std::shared_ptr<const Template>& lines, bool labelled);
+    // The same where is_labelled says whether the last column is the label, for all sequences of the piece alike. It is
+    // called with one after the other, and throws for one that does not fit the template.
+    using IsLabelled = std::function<bool(const Rows&)>;
+    void add(ColumnReader& reader, const std::shared_ptr<const Template>& lines, const IsLabelled& is_labelled);
     // Attributes of items condition labels; `bias`, if not empty, conditions label pairs at every position. `features`:
     // those of a model, whose attributes condition pairs if they have such a feature; null: none of them does.
     void add(const Items& items, std::string_view bias, const FeatureSet* features = nullptr);
@@ -54,7 +57,6 @@ class TextEncoder {
    private:
     std::int32_t label(std::string_view name) const;
     void read_labels(const Rows& rows);
-    void add_batch(const std::shared_ptr<const Template>& lines, std::span<const Rows> batch, bool labelled);
 
     SequenceEncoder sequences_;
     Names labels_;
