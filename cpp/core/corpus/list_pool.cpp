@@ -68,6 +68,17 @@ bool sort_by_rank(std::span<std::uint32_t> ids) {
     return true;
 }
 
+// Sorts few ids, equal ones among them.
+constexpr std::size_t kFew = 8;
+void sort_few(std::span<std::uint32_t> ids) {
+    for (std::size_t i = 1; i < ids.size(); ++i) {
+        const std::uint32_t id = ids[i];
+        std::size_t k = i;
+        for (; k > 0 && ids[k - 1] > id; --k) ids[k] = ids[k - 1];
+        ids[k] = id;
+    }
+}
+
 std::vector<Attribute> with_values(const PlainList& list) {
     std::vector<Attribute> made;
     for (const std::uint32_t id : list.ids) made.push_back({id, 1.0});
@@ -90,8 +101,9 @@ void normalise(std::vector<Attribute>& list) {
 }
 
 PlainList prepare(std::span<std::uint32_t> ids) {
-    const bool distinct = ids.size() <= kMostRanked && sort_by_rank(ids);
-    if (!distinct) std::sort(ids.begin(), ids.end());
+    const bool few = ids.size() <= kFew, distinct = !few && ids.size() <= kMostRanked && sort_by_rank(ids);
+    if (few) sort_few(ids);
+    if (!few && !distinct) std::sort(ids.begin(), ids.end());
     const bool repeats = !distinct && std::adjacent_find(ids.begin(), ids.end()) != ids.end();
     return {ids, hash_of<std::uint32_t>(ids), repeats};
 }

@@ -86,9 +86,11 @@ double best_path(const Potentials& potentials, Recursion& recursion, Lattice& la
     recursion.gather_rest(lattice);
     const LabelPairs pairs(Y);
     const RestPairs& rest = lattice.rest;
-    std::vector<int> order;
-    AlignedVector<double> column(static_cast<std::size_t>(stride), -kInfinity);
-    std::vector<std::int64_t> corrected(static_cast<std::size_t>(Y), 0);  // the last t at which a column was
+    thread_local std::vector<int> order;
+    thread_local AlignedVector<double> column;
+    thread_local std::vector<std::int64_t> corrected;  // the last t at which a column was
+    column.assign(static_cast<std::size_t>(stride), -kInfinity);
+    corrected.assign(static_cast<std::size_t>(Y), 0);
     for (std::int64_t t = 0; t < lattice.length; ++t) {
         double* epsilon = lattice.alpha + t * stride;
         const double* previous = epsilon - stride;
@@ -108,11 +110,15 @@ double best_path(const Potentials& potentials, Recursion& recursion, Lattice& la
         }
         const double* s = recursion.constrained_scores(lattice, t);
         for (int y = 0; y < stride; ++y) epsilon[y] += s[y];
-        if (epsilon[largest(epsilon, stride)] == -kInfinity) unsatisfiable(lattice, t);
     }
-    const double* last = lattice.alpha + (lattice.length - 1) * stride;
-    std::int64_t y = largest(last, stride);
-    const double score = last[y];
+    const auto best_at = [&](std::int64_t t) { return largest(lattice.alpha + t * stride, stride); };
+    std::int64_t y = best_at(lattice.length - 1);
+    const double score = lattice.alpha[(lattice.length - 1) * stride + y];
+    if (score == -kInfinity) {  // and so from some position on
+        std::int64_t t = 0;
+        while (lattice.alpha[t * stride + best_at(t)] > -kInfinity) ++t;
+        unsatisfiable(lattice, t);
+    }
     for (std::int64_t t = lattice.length - 1; t >= 0; --t) {
         labels[t] = static_cast<std::int32_t>(y);
         if (t == 0) break;

@@ -52,7 +52,7 @@ void AttributeLists::cut(std::span<const Rows> sequences) {
 }
 
 void AttributeLists::find(const std::shared_ptr<const Template>& lines, std::span<const Rows> sequences,
-                          const Names& names, bool start) {
+                          const Names& names, bool start, const FeatureSet* features) {
     cut(sequences);
     if (finders_.empty() || finders_.front().lines() != lines.get()) {
         finders_.clear();
@@ -81,12 +81,12 @@ void AttributeLists::find(const std::shared_ptr<const Template>& lines, std::spa
         for (std::size_t p = 0; p < n_parts_; ++p) add_noted(parts_[p].notes, *names.growing(), parts_[p].found);
     }
     parallel_for(n_parts, threads_, 1, [&](int, std::int64_t p) {
-        make_lists(finders_.front().kinds(), sequences, start, parts_[static_cast<std::size_t>(p)]);
+        make_lists(finders_.front().kinds(), sequences, start, features, parts_[static_cast<std::size_t>(p)]);
     });
 }
 
 void AttributeLists::make_lists(const std::vector<Template::Kind>& kinds, std::span<const Rows> sequences, bool start,
-                                Part& part) const {
+                                const FeatureSet* features, Part& part) const {
     const std::size_t n_lines = kinds.size();
     std::vector<std::uint8_t> of_labels(n_lines), of_pairs(n_lines), never(n_lines, 0);
     for (std::size_t k = 0; k < n_lines; ++k) {
@@ -98,18 +98,19 @@ void AttributeLists::make_lists(const std::vector<Template::Kind>& kinds, std::s
     part.listed.resize(2 * part.found.size() + 1);  // no more than that, so that views stay valid
     const std::uint32_t* found = part.found.data();
     std::uint32_t* end = part.listed.data();
-    const auto list = [&](const std::vector<std::uint8_t>& counts) {
+    const auto list = [&](const std::vector<std::uint8_t>& counts, const FeatureSet* conditioning) {
         std::uint32_t* const begin = end;
         for (std::size_t k = 0; k < n_lines; ++k) {
+            const bool there = counts[k] != 0 && found[k] != AttributeFinder::kAbsent;
             *end = found[k];
-            end += counts[k] & static_cast<std::uint8_t>(found[k] != AttributeFinder::kAbsent);
+            end += there && (conditioning == nullptr || conditioning->conditions_pairs(found[k]));
         }
         return prepare({begin, end});
     };
     for (std::size_t i = part.begin; i < part.end; ++i) {
         for (std::int64_t t = 0; t < sequences[i].length; ++t, found += n_lines) {
-            part.unigram.push_back(list(of_labels));
-            part.bigram.push_back(list(t > 0 || start ? of_pairs : never));
+            part.unigram.push_back(list(of_labels, nullptr));
+            part.bigram.push_back(list(t > 0 || start ? of_pairs : never, features));
         }
     }
 }

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "core/corpus/features.hpp"
 #include "core/corpus/list_pool.hpp"
 #include "core/text/attribute_finder.hpp"
 #include "core/text/names.hpp"
@@ -29,9 +30,9 @@ class AttributeLists {
     // As many of these sequences. At first nearly every attribute is noted, which needs memory: there are fewer then.
     std::span<const Rows> first_of(std::span<const Rows> sequences, const Names& names) const;
 
-    // Makes the lists of these sequences. start: as for SequenceEncoder.
+    // Makes the lists of these sequences. start, features: as for SequenceEncoder.
     void find(const std::shared_ptr<const Template>& lines, std::span<const Rows> sequences, const Names& names,
-              bool start);
+              bool start, const FeatureSet* features);
 
     // Calls use(unigram, bigram) with the lists of each position of sequence i of those.
     template <class Use>
@@ -57,7 +58,7 @@ class AttributeLists {
     };
     void cut(std::span<const Rows> sequences);
     void make_lists(const std::vector<Template::Kind>& kinds, std::span<const Rows> sequences, bool start,
-                    Part& part) const;
+                    const FeatureSet* features, Part& part) const;
 
     int threads_;
     std::vector<AttributeFinder> finders_;  // [threads]

@@ -104,7 +104,7 @@ std::unique_ptr<TextEncoder> Labeller::take_encoder() const {
     const std::unique_lock lock(idle_->mutex, std::try_to_lock);
     if (!lock || idle_->encoders.empty()) {
         return std::make_unique<TextEncoder>(Names(attributes_), Names(labels_), start_, std::string(), false,
-                                             WordRows(vectors_));
+                                             WordRows(vectors_), 1, &chain_->features());
     }
     std::unique_ptr<TextEncoder> encoder = std::move(idle_->encoders.back());
     idle_->encoders.pop_back();

@@ -50,7 +50,7 @@ void SequenceEncoder::add_rows(const Batch& batch) {
     std::size_t first = 0;
     while (first < batch.sequences.size()) {
         const std::span<const Rows> some = lists_.first_of(batch.sequences.subspan(first), attributes_);
-        lists_.find(batch.lines, some, attributes_, options_.start);
+        lists_.find(batch.lines, some, attributes_, options_.start, options_.features);
         for (std::size_t i = 0; i < some.size(); ++i, ++first) {
             const Rows& rows = some[i];
             if (wants_words()) read_words(rows, rows.n_columns - batch.n_beside);

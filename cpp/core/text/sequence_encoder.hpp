@@ -26,6 +26,8 @@ class SequenceEncoder {
         bool skip_empty = false;  // a sequence without positions is left out instead of being an error
         WordRows words = {};      // of every position, if its word has a vector
         int threads = 1;          // that work on rows; 0: as many as there are cores
+        // Of a model, where attributes of rows without a feature of pairs condition none; null: all do that may.
+        const FeatureSet* features = nullptr;
     };
     // What is known of a position beside its attributes.
     struct Label {
@@ -54,7 +56,7 @@ class SequenceEncoder {
     // change the lists. Returns false as soon as `use` does.
     template <class Use>
     bool each_position(const std::shared_ptr<const Template>& lines, const Rows& rows, Use use) {
-        lists_.find(lines, {&rows, 1}, attributes_, options_.start);
+        lists_.find(lines, {&rows, 1}, attributes_, options_.start, options_.features);
         const auto fill = [](const PlainList& from, std::vector<Attribute>& list) {
             list.clear();
             for (const std::uint32_t id : from.ids) list.push_back({id, 1.0});

@@ -24,11 +24,14 @@ class TextEncoder {
     // start: whether bigram attributes of the first position condition the pair (start, label).
     // missing: the text of a label that is not known; empty: there is none. share: as for CorpusBuilder.
     // words: of positions, whose vectors are dense columns. threads: that work on columns, 0: as many as there are
-    // cores.
+    // cores. features: of a model, as for SequenceEncoder.
     TextEncoder(Names attributes, Names labels, bool start, std::string missing = {}, bool share = true,
-                WordRows words = {}, int threads = 1)
-        : sequences_(std::move(attributes),
-                     {.start = start, .share = share, .words = std::move(words), .threads = threads}),
+                WordRows words = {}, int threads = 1, const FeatureSet* features = nullptr)
+        : sequences_(std::move(attributes), {.start = start,
+                                             .share = share,
+                                             .words = std::move(words),
+                                             .threads = threads,
+                                             .features = features}),
           labels_(std::move(labels)),
           missing_(std::move(missing)) {}
 

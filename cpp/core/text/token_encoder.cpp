@@ -23,7 +23,8 @@ TokenEncoder::TokenEncoder(std::shared_ptr<StringTable> attributes, std::shared_
                                                           .share = !options_.pairs.of_model(),
                                                           .skip_empty = options_.skip_empty,
                                                           .words = options_.words,
-                                                          .threads = options_.threads}) {
+                                                          .threads = options_.threads,
+                                                          .features = options_.pairs.features()}) {
     if (!options_.lines) sequences_.set_bias(options_.bias);
 }
 

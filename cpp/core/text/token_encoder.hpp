@@ -53,6 +53,7 @@ class PairRule {
 
     bool asks() const { return static_cast<bool>(predicate_); }
     bool of_model() const { return features_ != nullptr; }
+    const FeatureSet* features() const { return features_.get(); }  // of a model, or null
     // Of attribute `id` of the table.
     bool operator()(std::uint32_t id, const StringTable& names) {
         if (features_) return features_->conditions_pairs(id);
