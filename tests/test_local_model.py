@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from sparsecrf._core import LANES
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers.local_model import Block, LocalModel
+from sparsecrf.training.solvers.pairs import Pairs
 from sparsecrf.training.solvers.proximal import _smooth_direction
 
 
@@ -49,8 +50,12 @@ def test_a_step_without_l1_is_that_of_bfgs(model, n_pairs):
         b_s = b @ step
         b += np.outer(change, change) / (step @ change) - np.outer(b_s, b_s) / (step @ b_s)
     gradient = 0.01 * rng.normal(size=9)
-    assert_allclose(_smooth_direction(model, gradient, rho2, s, y), -np.linalg.solve(b, gradient), rtol=1e-8)
-    far = _smooth_direction(model, 1e3 * gradient, rho2, s, y)
+    pairs = Pairs(memory=10)
+    for pair in zip(s, y, strict=True):
+        pairs.add(*pair)
+    assert len(pairs) == n_pairs
+    assert_allclose(_smooth_direction(model, gradient, rho2, pairs, 1), -np.linalg.solve(b, gradient), rtol=1e-8)
+    far = _smooth_direction(model, 1e3 * gradient, rho2, pairs, 1)
     assert np.abs(far).max() == 1.0
     assert far @ gradient < 0
 

@@ -13,6 +13,7 @@
 #include "core/training/quadratic_groups.hpp"
 #include "core/training/sbcd.hpp"
 #include "core/training/sgd.hpp"
+#include "core/training/two_loop.hpp"
 #include "module.hpp"
 
 namespace sparsecrf::bindings {
@@ -92,6 +93,58 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
         minimize_over_groups(model, levels, radius, tolerance, max_sweeps, span_of(d));
     }
     return d;
+}
+
+// ---- The two-loop recursion
+using Changed = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+StepPairs step_pairs(const Array2<double>& s, const Array2<double>& y, const Array1<double>& curvature, double ridge,
+                     std::size_t n) {
+    const std::size_t m = curvature.size();
+    for (const Array2<double>* rows : {&s, &y}) {
+        if (rows->shape(0) == m && (rows->shape(1) == n || m == 0)) continue;
+        throw InputError(message("pairs: expected ", m, " of ", n, " numbers, found ", rows->shape(0), " of ",
+                                 rows->shape(1)));
+    }
+    return {view(s), view(y), view(curvature), ridge};
+}
+
+void bind_two_loop(nb::module_& m) {
+    m.def(
+        "two_loop_back",
+        [](Changed d, Array2<double> s, Array2<double> y, Array1<double> curvature, double ridge, int threads) {
+            const StepPairs pairs = step_pairs(s, y, curvature, ridge, d.size());
+            const int n = checked_threads(threads);
+            Result<double, 1> a = make<double, 1>({curvature.size()});
+            const WithoutGil unlocked;
+            two_loop_back(pairs, n, span_of(d), span_of(a));
+            return a;
+        },
+        nb::arg("d").noconvert(), nb::arg("s").noconvert(), nb::arg("y").noconvert(), nb::arg("curvature").noconvert(),
+        nb::arg("ridge"), nb::arg("threads"),
+        nb::sig("def two_loop_back(d: numpy.typing.NDArray[numpy.float64], s: numpy.typing.NDArray[numpy.float64], "
+                "y: numpy.typing.NDArray[numpy.float64], curvature: numpy.typing.NDArray[numpy.float64], "
+                "ridge: float, threads: int) -> numpy.typing.NDArray[numpy.float64]"),
+        "The first loop of the two-loop recursion, from the last pair (s, z = y + ridge s) to the first: d changes by "
+        "-a z with a = s.d / s.z. Returns a. curvature: s.z of each pair.");
+    m.def(
+        "two_loop_forth",
+        [](Changed d, Array2<double> s, Array2<double> y, Array1<double> curvature, double ridge, Array1<double> a,
+           int threads) {
+            const StepPairs pairs = step_pairs(s, y, curvature, ridge, d.size());
+            if (a.size() != curvature.size()) {
+                throw InputError(message("a: expected ", curvature.size(), " numbers, found ", a.size()));
+            }
+            const int n = checked_threads(threads);
+            const WithoutGil unlocked;
+            two_loop_forth(pairs, view(a), n, span_of(d));
+        },
+        nb::arg("d").noconvert(), nb::arg("s").noconvert(), nb::arg("y").noconvert(), nb::arg("curvature").noconvert(),
+        nb::arg("ridge"), nb::arg("a").noconvert(), nb::arg("threads"),
+        nb::sig("def two_loop_forth(d: numpy.typing.NDArray[numpy.float64], s: numpy.typing.NDArray[numpy.float64], "
+                "y: numpy.typing.NDArray[numpy.float64], curvature: numpy.typing.NDArray[numpy.float64], "
+                "ridge: float, a: numpy.typing.NDArray[numpy.float64], threads: int) -> None"),
+        "The second loop, from the first pair to the last: d changes by (a - z.d / s.z) s.");
 }
 
 void bind_sgd(nb::module_& m) {
@@ -233,6 +286,7 @@ void bind_solvers(nb::module_& m) {
         "sequences_by_attribute",
         [](const Corpus& corpus) { return copy<std::int64_t>(sequences_by_attribute(corpus)); }, nb::arg("corpus"),
         "The number of sequences that hold each attribute.");
+    bind_two_loop(m);
     nb::class_<Sbcd>(m, "Sbcd", "Blockwise coordinate descent over a labelled corpus.")
         .def(
             "__init__",

@@ -239,14 +239,16 @@ class Model(AnsweringModel):
         active = np.flatnonzero(self.w[:n_pairs])
         longer = Ngrams.of(features).where(self.w[n_pairs:] != 0)
         attribute = np.concatenate([features.unigram_attribute, features.bigram_attribute])[active]
-        kept = np.unique(np.concatenate([attribute, longer.attribute]))
+        stays = np.zeros(features.n_attributes, dtype=np.bool_)
+        stays[attribute] = stays[longer.attribute] = True
+        kept, place_of = np.flatnonzero(stays), np.cumsum(stays) - 1
         # x becomes the place of x among the attributes that stay.
-        place = np.searchsorted(kept, attribute).astype(np.int64)
+        place = place_of[attribute]
         numbers = Numbering.of(features).moved(features.numbers[active], place, len(kept))
         w = self.w[self.w != 0]
         ngrams = None
         if longer:
-            ngrams = longer._replace(attribute=np.searchsorted(kept, longer.attribute).astype(np.int32))
+            ngrams = longer._replace(attribute=place_of[longer.attribute].astype(np.int32))
             first = Numbering.of(features)._replace(n_attributes=len(kept)).first_ngram
             numbers = np.concatenate([numbers, first + np.arange(len(longer.attribute))])
         old_names, names = self.vocabulary.attributes, StringTable()

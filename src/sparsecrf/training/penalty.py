@@ -118,14 +118,19 @@ class ElasticNet:
         return self.rho1
 
     def value(self, w: Floats) -> float:
-        return self.rho1 * float(np.abs(w).sum()) + 0.5 * self.rho2 * float(w @ w)
+        l1 = 0.0 if self.rho1 == 0 else self.rho1 * float(np.abs(w).sum())
+        return l1 + 0.5 * self.rho2 * float(w @ w)
 
     def subgradient(self, w: Floats, g: Floats) -> Floats:
+        if self.rho1 == 0:
+            return g + self.rho2 * w
         at_zero = np.sign(g) * self.excess(g)
         return np.where(w != 0, g + self.rho2 * w + self.rho1_of * np.sign(w), at_zero)
 
     def excess(self, g: Floats) -> Floats:
         """max(|g| - rho1, 0)"""
+        if self.rho1 == 0:
+            return np.abs(g)
         excess: Floats = np.maximum(np.abs(g) - self.rho1_of, 0.0)
         return excess
 
@@ -136,7 +141,7 @@ class ElasticNet:
 
     def conjugate(self, size: Floats) -> float:
         """sum_k max(|G_k| - rho1, 0)^2 / (2 rho2); without rho2: infinite unless every |G_k| <= rho1."""
-        excess = np.maximum(size - self.rho1_of, 0.0)
+        excess = size if self.rho1 == 0 else np.maximum(size - self.rho1_of, 0.0)
         if self.rho2 == 0:
             # Rounding of a product with a factor, not more, may exceed rho1.
             return 0.0 if (excess <= 1e-12 * self.rho1_of).all() else np.inf

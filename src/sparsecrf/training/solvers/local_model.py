@@ -52,10 +52,10 @@ class LocalModel(NamedTuple):
         q = np.abs(h)
         np.maximum(q, np.abs(g), out=q)
         parent = _unigram_of_each(known)
-        child = parent >= 0
-        shared = np.bincount(parent[child], weights=q[child], minlength=known.size)
-        diagonal = np.maximum(q, shared)
-        diagonal += ridge
+        child = np.flatnonzero(parent >= 0)
+        above, place = np.unique(parent[child], return_inverse=True)  # few, where features are millions
+        diagonal = q + ridge
+        diagonal[above] = np.maximum(q[above], np.bincount(place, weights=q[child], minlength=len(above))) + ridge
         return cls(diagonal, parent, q)
 
     def with_block(self, block: Block) -> LocalModel:
@@ -91,16 +91,16 @@ class LocalModel(NamedTuple):
             (D_parent - sum c^2 / D_child) x_parent = r_parent - sum c r_child / D_child
             D_child x_child = r_child - c x_parent
         """
-        diagonal = self.diagonal + ridge
+        x: Floats = self.diagonal + ridge
+        x = r / x if r.ndim > 1 else np.divide(r, x, out=x)
         child = np.flatnonzero(self.parent >= 0)
-        if not len(child):
-            return r / diagonal
-        parent, share = self.parent[child], self.coupling[child] / diagonal[child]
-        x = r.copy()
-        np.subtract.at(x.T, parent, (share * r[..., child]).T)
-        pivot = diagonal - np.bincount(parent, weights=share * self.coupling[child], minlength=len(diagonal))
-        x /= pivot
-        x[..., child] = r[..., child] / diagonal[child] - share * x[..., parent]
+        parent, share = self.parent[child], self.coupling[child] / (self.diagonal[child] + ridge)
+        above, place = np.unique(parent, return_inverse=True)
+        shared = np.bincount(place, weights=share * self.coupling[child], minlength=len(above))
+        rest = r[..., above]
+        np.subtract.at(rest.T, place, (share * r[..., child]).T)
+        x[..., above] = rest / (self.diagonal[above] + ridge - shared)
+        x[..., child] -= share * x[..., parent]
         return x
 
     def minimize(

@@ -40,20 +40,7 @@ class Owlqn(WithPairs):
         return new
 
     def _inverse_hessian_times(self, v: Floats) -> Floats:
-        """The two-loop recursion."""
-        q = v.copy()
-        all_s, all_y = self.pairs.s, self.pairs.y
-        first = []
-        for s, y in zip(all_s[::-1], all_y[::-1], strict=True):
-            rho = 1.0 / float(s @ y)
-            a = rho * float(s @ q)
-            q -= a * y
-            first.append((rho, a))
-        if first:
-            q *= float(all_s[-1] @ all_y[-1]) / float(all_y[-1] @ all_y[-1])
-        for s, y, (rho, a) in zip(all_s, all_y, reversed(first), strict=True):
-            q += (a - rho * float(y @ q)) * s
-        return q
+        return self.pairs.inverse_times(v.copy(), self.pairs.as_last, threads=self.objective.threads)
 
     def _search(self, point: Point, v: Floats, d: Floats, t: float) -> Point:
         objective, penalty = self.objective, self.objective.elastic_net_on(point.known)

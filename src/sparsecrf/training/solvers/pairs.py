@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
+from sparsecrf._core import two_loop_back, two_loop_forth
 from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.solvers.state import Arrays
 
@@ -46,6 +49,7 @@ class Pairs:
 
     def __init__(self, memory: int) -> None:
         self.memory = memory
+        self._of_pair: Floats  # [pairs, 3] s . y, s . s, y . y
         self.forget()
 
     @property
@@ -63,28 +67,52 @@ class Pairs:
 
     def add(self, s: Floats, y: Floats) -> None:
         """Take a pair in, unless its curvature s . y is not clearly positive."""
-        if not _curved(s, y):
+        products = _products(s, y)
+        if not _curved(products):
             return
         keep = min(self.memory, max(_FEWEST, _MOST_NUMBERS // len(s))) - 1
         self._s.append(s, keep)
         self._y.append(y, keep)
+        self._of_pair = np.vstack([self._of_pair[len(self._of_pair) - len(self) + 1 :], [products]])
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         """What is left of each pair on the new set, if it still shows a curvature: a feature that left may have held
         all of it."""
         if len(self):
             s, y = new.carry(self.s, old), new.carry(self.y, old)
-            kept = np.array([_curved(*pair) for pair in zip(s, y, strict=True)])
-            self._s, self._y = _Rows(s[kept]), _Rows(y[kept])
+            products = _products_of(s, y)
+            kept = np.array([_curved(of_pair) for of_pair in products])
+            self._s, self._y, self._of_pair = _Rows(s[kept]), _Rows(y[kept]), products[kept]
+
+    def inverse_times(
+        self, d: Floats, of_first: Callable[[Floats], Floats], ridge: float = 0.0, threads: int = 1
+    ) -> Floats:
+        """d times the inverse of the BFGS matrix of the pairs (s, y + ridge s), by the two-loop recursion, where
+        `of_first` is that for the matrix without any pairs. d itself is changed."""
+        s_y, s_s, _ = self._of_pair.T
+        shape = len(self), len(d)
+        pairs = self.s.reshape(shape), self.y.reshape(shape), s_y + ridge * s_s, ridge
+        along = two_loop_back(d, *pairs, threads)
+        d = of_first(d)
+        two_loop_forth(d, *pairs, along, threads)
+        return d
+
+    def as_last(self, d: Floats) -> Floats:
+        """d times the inverse of the matrix that is as steep as the last pair in all directions; d without pairs."""
+        if len(self):
+            s_y, _, y_y = self._of_pair[-1]
+            d *= s_y / y_y
+        return d
 
     def forget(self) -> None:
-        self._s, self._y = _Rows(np.empty((0, 0))), _Rows(np.empty((0, 0)))
+        self._s, self._y, self._of_pair = _Rows(np.empty((0, 0))), _Rows(np.empty((0, 0))), np.empty((0, 3))
 
     def state(self) -> Arrays:
         return {"s": self._s.lend(), "y": self._y.lend()}
 
     def restore(self, state: Arrays) -> None:
         self._s, self._y = _Rows(state["s"]), _Rows(state["y"])
+        self._of_pair = _products_of(self.s, self.y)
 
 
 class WithPairs:
@@ -105,6 +133,17 @@ class WithPairs:
         self.pairs.restore(state)
 
 
-def _curved(s: Floats, y: Floats) -> bool:
+def _products(s: Floats, y: Floats) -> tuple[float, float, float]:
+    """s . y, s . s, y . y"""
+    return float(s @ y), float(s @ s), float(y @ y)
+
+
+def _products_of(s: Floats, y: Floats) -> Floats:
+    """[pairs, 3]"""
+    return np.array([_products(*pair) for pair in zip(s, y, strict=True)]).reshape(-1, 3)
+
+
+def _curved(products: Sequence[float] | Floats) -> bool:
     """Whether the curvature s . y is clearly positive."""
-    return bool(s @ y > 1e-12 * np.sqrt((s @ s) * (y @ y)))
+    s_y, s_s, y_y = products
+    return bool(s_y > 1e-12 * np.sqrt(s_s * y_y))

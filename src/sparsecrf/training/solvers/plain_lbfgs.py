@@ -54,17 +54,7 @@ class PlainLbfgs(WithPairs):
         return new
 
     def _direction(self, gradient: Floats) -> Floats:
-        s, y = self.pairs.s, self.pairs.y
-        s_y = np.einsum("ik,ik->i", s, y)
-        d, along = -gradient, np.empty(len(s))
-        for i in reversed(range(len(s))):
-            along[i] = s[i] @ d / s_y[i]
-            d -= along[i] * y[i]
-        if len(s):
-            d *= s_y[-1] / (y[-1] @ y[-1])
-        for i in range(len(s)):
-            d += (along[i] - y[i] @ d / s_y[i]) * s[i]
-        return d
+        return self.pairs.inverse_times(-gradient, self.pairs.as_last, threads=self.objective.threads)
 
     def _search(self, point: Point, d: Floats, t: float) -> Point:
         """The first trial that meets the strong Wolfe conditions, else the best one; `point` if none is better."""

@@ -140,7 +140,7 @@ class Proximal:
         if self.objective.penalty.rho1 == 0:
             del expected, h  # every vector is as long as the space: the fewer at a time the better
             rho2, model = self.objective.penalty.rho2, self._rescaled(model, least)
-            return _smooth_direction(model, point.g + rho2 * point.w, rho2, s, y)
+            return _smooth_direction(model, point.g + rho2 * point.w, rho2, self.pairs, self.objective.threads)
         # Weights that rest at zero well within their bound stay there.
         penalty = self.objective.penalty_on(known)
         free = np.flatnonzero(penalty.movable(point.w, point.g, _FREE))
@@ -186,17 +186,9 @@ class Proximal:
         return float(y @ (y / model.diagonal)) / float(s @ y)
 
 
-def _smooth_direction(model: LocalModel, gradient: Floats, rho2: float, s: Floats, y: Floats) -> Floats:
+def _smooth_direction(model: LocalModel, gradient: Floats, rho2: float, pairs: Pairs, threads: int) -> Floats:
     """The step without an l1 term, every weight within its radius. The pairs are those of the loss alone."""
-    d, along, scratch = -gradient, np.empty(len(s)), np.empty(len(gradient))
-    s_y = np.einsum("ik,ik->i", s, y) + rho2 * np.einsum("ik,ik->i", s, s)
-    for i in reversed(range(len(s))):
-        along[i] = s[i] @ d / s_y[i]
-        d -= np.multiply(y[i], along[i], out=scratch)
-        d -= np.multiply(s[i], along[i] * rho2, out=scratch)
-    d = model.solve(d, rho2)
-    for i in range(len(s)):
-        d += np.multiply(s[i], along[i] - (y[i] @ d + rho2 * (s[i] @ d)) / s_y[i], out=scratch)
+    d = pairs.inverse_times(-gradient, lambda r: model.solve(r, rho2), rho2, threads)
     bounded = np.clip(d, -RADIUS, RADIUS)
     # What is cut off weight by weight may no longer lead downwards.
     return bounded if gradient @ bounded < 0 else d * (RADIUS / np.abs(d).max(initial=RADIUS))

@@ -168,6 +168,7 @@ class _Run:
         self.first_screening = _FIRST_SCREENING_OF_NGRAMS if longer else _FIRST_SCREENING
         self.screen_every = _SCREEN_NGRAMS_EVERY if longer else _SCREEN_EVERY
         self.stalled = 0  # steps in a row that did not improve
+        self._valued: tuple[Point | None, float] = None, np.nan  # the last point whose objective was asked for
         self.head: State | None = None  # the state before the screening of this iteration
         self.stopped_by: str | None = None
 
@@ -336,7 +337,9 @@ class _Run:
     # ---- What is known of a point
 
     def _value(self, point: Point) -> float:
-        return point.loss + self.objective.penalty_on(point.known).value(point.w)
+        if self._valued[0] is not point:  # it is asked for several times an iteration
+            self._valued = point, point.loss + self.objective.penalty_on(point.known).value(point.w)
+        return self._valued[1]
 
     def _target(self, point: Point) -> float:
         """The distance to the optimum that is asked for."""
