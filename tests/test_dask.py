@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import threading
 import time
 from functools import partial
@@ -29,7 +30,7 @@ from sparsecrf.cli.options import Inputs
 from sparsecrf.dask import ClusterError, DaskCRF, label, train
 from sparsecrf.dask.cluster import Cluster, OnDask
 from sparsecrf.dask.encoding import encode
-from sparsecrf.dask.partitions import How, parts_of
+from sparsecrf.dask.partitions import File, How, parts_of
 from sparsecrf.encoding.formats import format_named
 from sparsecrf.shards import Shards
 from sparsecrf.training.objective import Objective
@@ -270,8 +271,32 @@ def test_parts_of_a_file_are_as_files(client, tmp_path):
     number = "".join(lines[:-2]).count("\n") + 1
     with pytest.raises(InputError, match=rf"partition {len(parts) - 1}: .*all.txt, line {number}: expected"):
         train(client, str(tmp_path / "all.txt"), partition_bytes=1 << 14)
-    with pytest.raises(InputError, match="partition_bytes: expected at least 1, found 0"):
+    with pytest.raises(InputError, match="partition_bytes: expected a whole number from 1, found 0"):
         train(client, str(tmp_path / "all.txt"), partition_bytes=0)
+
+
+def test_parts_without_labels_or_ends_and_other_names(client, tmp_path):
+    """A part may have no label, if others have some; a file may have no end of a sequence for long, or at all; and a
+    name need not be text."""
+    file = os.path.join(os.fsencode(tmp_path), b"a\xff.txt")
+    with open(file, "wb") as out:
+        out.write(b"x A\ny B\n\n" * 2000 + b"x ?\ny ?\n\n" * 2000)
+    found = train(client, os.fsdecode(file), missing="?", partition_bytes=1 << 13, max_iter=2, **OPTIONS)
+    assert names(found.data.vocabulary.labels) == ["A", "B"]
+    assert found.data.shards.n_missing == 4000
+    with open(file, "wb") as out:
+        out.write(b"x ?\n\n" * 4000)
+    with pytest.raises(InputError, match="expected labels, found all of them to be missing"):
+        train(client, os.fsdecode(file), missing="?", partition_bytes=1 << 13)
+    (tmp_path / "long").write_text("x A\n" * 9000 + "\n" + "y B\n" * 300)
+    for size in (5000, 20_000, 36_000):
+        assert [part.begin for part in parts_of(str(tmp_path / "long"), format_named("columns"), size)] in (
+            [0],
+            [0, 36_001],
+        )
+    (tmp_path / "one").write_text("x A\n" * 9000)
+    assert len(parts_of(str(tmp_path / "one"), format_named("columns"), 5000)) == 1
+    assert parts_of(str(tmp_path / "nothing"), format_named("columns"), 5000) == [File(str(tmp_path / "nothing"))]
 
 
 def test_broken_files(client, files, tmp_path):

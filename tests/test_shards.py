@@ -155,12 +155,13 @@ def test_two_shards_at_a_time_are_open():
     corpus, shards, others = corpus_of(n=20), [], []
 
     def opened(part):
-        others.append(sum(shard._corpus is not None or shard._oracle is not None for shard in shards))
+        others.append(sum(shard._corpus is not None or shard._ahead is not None for shard in shards))
         return corpus.subset(part)
 
     shards += [Shard(partial(opened, part), keep=False) for part in np.array_split(np.arange(20), 5)]
     assert len(fit(Shards(InProcess(shards)), rho1=RHO1, max_iter=3).w) > 0
-    assert set(others) == {0, 1}
+    assert 2 in others
+    assert max(others) == 2
     assert all(shard._corpus is None and shard._ahead is None for shard in shards)
 
 

@@ -114,7 +114,7 @@ double best_path(const Potentials& potentials, Recursion& recursion, Lattice& la
     const auto best_at = [&](std::int64_t t) { return largest(lattice.alpha + t * stride, stride); };
     std::int64_t y = best_at(lattice.length - 1);
     const double score = lattice.alpha[(lattice.length - 1) * stride + y];
-    if (score == -kInfinity) {  // and so from some position on
+    if (score == -kInfinity) {  // then so is everything from some position on
         std::int64_t t = 0;
         while (lattice.alpha[t * stride + best_at(t)] > -kInfinity) ++t;
         unsatisfiable(lattice, t);

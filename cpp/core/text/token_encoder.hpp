@@ -88,7 +88,7 @@ class TokenEncoder {
         bool grow;         // unknown attributes and labels get an id; otherwise attributes are left out
         bool skip_empty;   // a sequence without tokens is left out instead of being an error
         std::shared_ptr<const Template> lines;  // makes the attributes and says which condition pairs; null: none
-        PairRule pairs;                         // without `lines`
+        PairRule pairs;                         // without `lines`; of a model with them, too: which of them can matter
         WordRows words = {};                    // of positions, whose vectors are dense columns
         int threads = 1;                        // that work on rows for `lines`; 0: as many as there are cores
     };

@@ -160,7 +160,7 @@ class RunOptions:
         int | None,
         typer.Option(
             rich_help_panel=_LARGE,
-            help="Memory for parts that are kept there; by default a quarter of what there is. 0: one part at a time.",
+            help="Memory for parts that are kept there; by default a quarter of what there is. 0: none is kept.",
             metavar="MB",
             min=0,
         ),
@@ -191,7 +191,7 @@ class RunOptions:
         typer.Option(
             rich_help_panel=_LONG,
             help="Train on the workers of this Dask scheduler (tcp://...), or on N started here (local:N). TRAIN may "
-            "then be patterns and URLs; a file is a partition.",
+            "then be patterns and URLs; a file is a partition, a large one several.",
             metavar="ADDRESS|local:N",
         ),
     ] = None

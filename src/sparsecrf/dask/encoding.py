@@ -7,7 +7,7 @@ from typing import Any
 
 from distributed import Future
 
-from sparsecrf._core import StringTable
+from sparsecrf._core import InputError, StringTable
 from sparsecrf.dask.cluster import Cluster, OnDask, named_errors, release
 from sparsecrf.dask.partitions import (
     PARTITION_BYTES,
@@ -26,6 +26,7 @@ from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.estimators.labelled import Encoding
 from sparsecrf.estimators.labels import LabelNames
 from sparsecrf.shards import Shard, Shards
+from sparsecrf.shards.shards import one_after_the_other
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,14 @@ def encode(
 
 
 def _files(cluster: Cluster, X: Any, how: How, partition_bytes: int) -> list[Future]:
-    parts = [part for url in files_of(X) for part in parts_of(url, how.format, partition_bytes)]
+    urls = files_of(X)
+    # On the workers: a file may be theirs alone.
+    found = cluster.map(parts_of, urls, [how.format] * len(urls), [partition_bytes] * len(urls), name="parts")
+    all_parts = cluster.merged(one_after_the_other, found)
+    try:
+        parts: list[File] = cluster.result(all_parts, found)
+    finally:
+        release([all_parts, *found])
     fields = ([getattr(part, name) for part in parts] for name in ("url", "begin", "end"))
     return cluster.map(File, *fields, name="file")
 
@@ -101,6 +109,8 @@ def _vocabulary(
     else:
         for name in sorted(names.labels[k] for k in range(len(names.labels))):
             labels.intern(name)
+    if len(labels) == 0:
+        raise InputError("expected labels, found all of them to be missing")
     vocabulary = Vocabulary(vocabulary.bigrams, vocabulary.start, labels, names.attributes)
     return vocabulary, names.kind, names.n_columns, names.n_features
 

@@ -16,16 +16,16 @@ from distributed import Future
 
 from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.dask.cluster import Cluster
-from sparsecrf.encoding.encode import encode_files
+from sparsecrf.encoding.encode import PieceEncoder
 from sparsecrf.encoding.formats import COLUMNS, Format
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
 from sparsecrf.estimators.labelled import LabelledData, weights_of
 from sparsecrf.estimators.labels import LabelNames
 from sparsecrf.estimators.sequences import beside, sequences
-from sparsecrf.files.text import PIECE_BYTES
+from sparsecrf.files.text import PIECE_BYTES, name_of
 
-#: A file of more bytes is cut into partitions of about as many.
+#: A file of more bytes is cut into partitions of at most about as many.
 PARTITION_BYTES = 1 << 25
 _NEAR_BYTES = 1 << 12  # an end of a sequence is looked for in so many, then in more
 
@@ -106,30 +106,36 @@ class File:
 
     def names(self, how: How, k: int) -> Names:
         vocabulary = how.vocabulary(True)
-        n_columns = self._encoded(how, vocabulary, True, 0)[1]
-        return Names(vocabulary.labels, vocabulary.attributes, str, n_columns, None, k)
+        read = self._read(how, vocabulary, True, 0)
+        return Names(vocabulary.labels, vocabulary.attributes, str, read.layout.n_columns, None, k)
 
     def encode(self, how: How, vocabulary: Vocabulary, n_columns: int) -> Corpus:
-        return self._encoded(how, vocabulary, False, n_columns)[0]
+        return self._read(how, vocabulary, False, n_columns).build(self.name)
 
-    def _encoded(self, how: How, vocabulary: Vocabulary, grow: bool, n_columns: int) -> tuple[Corpus, int]:
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return name_of(self.url)
+
+    def _read(self, how: How, vocabulary: Vocabulary, grow: bool, n_columns: int) -> PieceEncoder:
         try:
-            return self._read(1, how, vocabulary, grow, n_columns)
+            return self._from_line(1 if self.begin == 0 else 2, how, vocabulary, grow, n_columns)
         except InputError:
             if self.begin == 0:
                 raise
         # Once more, only for the message: which line of the file it is.
-        return self._read(1 + self._lines_before(), how, vocabulary, grow, n_columns)
+        return self._from_line(1 + self._lines_before(), how, vocabulary, grow, n_columns)
 
-    def _read(
-        self, first_line: int, how: How, vocabulary: Vocabulary, grow: bool, n_columns: int
-    ) -> tuple[Corpus, int]:
+    def _from_line(self, first_line: int, how: How, vocabulary: Vocabulary, grow: bool, n_columns: int) -> PieceEncoder:
+        encoder = PieceEncoder(
+            how.format, vocabulary, how.template, n_columns=n_columns, grow=grow, missing=how.missing
+        )
         with _opened(self.url) as file:
-            part = cast(IO[bytes], _Part(file, self, first_line))
-            found = encode_files(
-                how.format, [part], vocabulary, how.template, n_columns=n_columns, grow=grow, missing=how.missing
-            )
-        return found.corpus, found.n_columns
+            for piece in how.format.pieces(cast(IO[bytes], _Part(file, self, first_line))):
+                encoder.add(piece, self.name)
+        if encoder.n_sequences == 0:
+            raise InputError(f"{self.name}: expected at least one sequence, found none")
+        return encoder
 
     def _lines_before(self) -> int:
         with _opened(self.url) as file:
@@ -141,7 +147,7 @@ class _Part:
     """The bytes of a part as a file of its own, which errors can name."""
 
     def __init__(self, file: IO[bytes], part: File, first_line: int) -> None:
-        self._file, self.name, self.first_line = file, part.url, first_line
+        self._file, self.name, self.first_line = file, part.name, first_line
         self._left = None if part.end is None else part.end - part.begin
         if part.begin > 0:
             file.seek(part.begin)
@@ -167,27 +173,32 @@ def _opened(url: str) -> Iterator[IO[bytes]]:
 
 
 def parts_of(url: str, format: Format, size: int) -> list[File]:
-    """A file in parts of about `size` bytes that end where a sequence ends; in one part if it is not larger, or where
-    that cannot be told here: it may be the workers' alone, or nothing to be read from the middle."""
+    """A file in parts of at most about `size` bytes that end where a sequence ends; in one part if it cannot be opened
+    here, or cannot be read from the middle."""
+    ends = [0]
     try:
         with _opened(url) as file:
             n_bytes = file.seek(0, os.SEEK_END)
-            n_parts = max(1, round(n_bytes / size))
-            cuts = {_next_end(file, n_bytes * k // n_parts, format) for k in range(1, n_parts)}
+            n_parts = -(-n_bytes // size)
+            for at in (n_bytes * k // n_parts for k in range(1, n_parts)):
+                end = _next_end(file, at, format, size) if at > ends[-1] else None
+                if end is not None and end < n_bytes:
+                    ends.append(end)
     except (OSError, ValueError):
         return [File(url)]
-    ends = sorted(cut for cut in cuts if cut < n_bytes)
-    return [File(url, begin, end) for begin, end in zip([0, *ends], [*ends, None], strict=True)]
+    return [File(url, begin, end) for begin, end in zip(ends, [*ends[1:], None], strict=True)]
 
 
-def _next_end(file: IO[bytes], at: int, format: Format) -> int:
-    """The end of a sequence not far behind byte `at`: the end of the first piece from the next line on."""
+def _next_end(file: IO[bytes], at: int, format: Format, most: int) -> int | None:
+    """The end of a sequence soon after byte `at`: the end of the first piece from the next line on. None: there is none
+    within so many bytes."""
     file.seek(at - 1)
     file.readline()
     begin = file.tell()
-    rest = _Part(file, File("", begin), first_line=2)  # not the first, which pieces() would look at more closely
-    first = next(format.pieces(cast(IO[bytes], rest), _NEAR_BYTES), None)
-    return begin + (0 if first is None else len(first.data))
+    near = File("", begin, begin + max(most, _NEAR_BYTES))
+    # Not the first line, which pieces() would look at more closely.
+    first = next(format.pieces(cast(IO[bytes], _Part(file, near, first_line=2)), _NEAR_BYTES), None)
+    return None if first is None or begin + len(first.data) == near.end else begin + len(first.data)
 
 
 def is_files(X: Any) -> bool:

@@ -76,8 +76,8 @@ def train(
         template = Template.of(template)
     cluster = Cluster(client, timeout)
     how = How(template, bigrams, start, missing, format_named(format))
-    if partition_bytes < 1:
-        raise InputError(f"partition_bytes: expected at least 1, found {partition_bytes}")
+    if not isinstance(partition_bytes, int) or partition_bytes < 1:
+        raise InputError(f"partition_bytes: expected a whole number from 1, found {partition_bytes!r}")
     data = encode(cluster, X, y, sample_weight, how, threads, partition_bytes)
     try:
         parts = data.label_parts(label_parts)

@@ -10,7 +10,7 @@ Of a pass only the weights of the working set go to the shards, and its gradient
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -98,17 +98,22 @@ class Shard:
         them."""
         if self._oracle is None and self._ahead is None:
             self._ahead = Future()
-            Thread(target=_fulfil, args=(self._ahead, self._made), daemon=True).start()
+            try:
+                Thread(target=_fulfil, args=(self._ahead, self._made), daemon=True).start()
+            except RuntimeError:  # there can be no more threads: the question does it all
+                self._ahead = None
 
     def _prepared(self) -> tuple[Corpus, Oracle]:
         ahead, self._ahead = self._ahead, None
         self._corpus, self._oracle = made = self._made() if ahead is None else ahead.result()
-        if self.following is not None:
-            self.following.get_ready()
+        following = self.following
+        if following is not None:
+            following.get_ready()
         return made
 
     def _made(self) -> tuple[Corpus, Oracle]:
-        corpus = self._open() if self._corpus is None else self._corpus
+        corpus = self._corpus
+        corpus = self._open() if corpus is None else corpus
         return corpus, (self._make_oracle or CompiledOracle)(corpus, self.threads, self._kernel)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -147,7 +152,9 @@ def _in_turn(shards: Sequence[Shard]) -> Iterator[None]:
         yield
     finally:
         for shard in shards:
-            shard.following = shard._ahead = None
+            left, shard.following, shard._ahead = shard._ahead, None, None
+            if left is not None:  # of a question that was broken off: only one is in memory at a time
+                wait([left])
 
 
 class Workers(Protocol):

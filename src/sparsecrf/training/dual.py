@@ -156,18 +156,18 @@ def _peak(slope: Callable[[float], float], low: float, high: float) -> float:
         return low
     if at_high >= 0:
         return high
-    middle, stays = low, 0  # 1: the low end was moved last, -1: the high one
+    moved = 0  # 1: the low end was moved last, -1: the high one
     for _ in range(_MOST_STEPS):
         middle = low + (high - low) * at_low / (at_low - at_high)
         if not low < middle < high or high - low <= _CLOSE * high:
             break
         value = slope(middle)
         if value == 0:
-            break
+            return middle
         if value > 0:
-            low, at_low, at_high = middle, value, at_high / (2 if stays > 0 else 1)
-            stays = 1
+            low, at_low, at_high = middle, value, at_high / (2 if moved > 0 else 1)
+            moved = 1
         else:
-            high, at_high, at_low = middle, value, at_low / (2 if stays < 0 else 1)
-            stays = -1
-    return middle
+            high, at_high, at_low = middle, value, at_low / (2 if moved < 0 else 1)
+            moved = -1
+    return low

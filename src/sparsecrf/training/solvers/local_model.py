@@ -20,6 +20,8 @@ from sparsecrf.training.group_penalty import OnFeatures
 from sparsecrf.training.order_penalty import WeightedNet
 from sparsecrf.training.penalty import Penalty
 
+_FEW = 16  # so many times fewer numbers than there could be are sorted
+
 
 class Block(NamedTuple):
     """Curvature between some features."""
@@ -53,7 +55,7 @@ class LocalModel(NamedTuple):
         np.maximum(q, np.abs(g), out=q)
         parent = _unigram_of_each(known)
         child = np.flatnonzero(parent >= 0)
-        above, place = np.unique(parent[child], return_inverse=True)  # few, where features are millions
+        above, place = _distinct(parent[child], known.size)
         diagonal = q + ridge
         diagonal[above] = np.maximum(q[above], np.bincount(place, weights=q[child], minlength=len(above))) + ridge
         return cls(diagonal, parent, q)
@@ -95,7 +97,7 @@ class LocalModel(NamedTuple):
         x = r / x if r.ndim > 1 else np.divide(r, x, out=x)
         child = np.flatnonzero(self.parent >= 0)
         parent, share = self.parent[child], self.coupling[child] / (self.diagonal[child] + ridge)
-        above, place = np.unique(parent, return_inverse=True)
+        above, place = _distinct(parent, len(self.diagonal))
         shared = np.bincount(place, weights=share * self.coupling[child], minlength=len(above))
         rest = r[..., above]
         np.subtract.at(rest.T, place, (share * r[..., child]).T)
@@ -163,6 +165,16 @@ def _groups_of(forest: Forest, free: NDArray[np.int64], n: int) -> dict[str, Any
         eta.append(level.eta[found])
         first += len(found)
     return {"group": group, "eta": np.concatenate(eta)}
+
+
+def _distinct(numbers: NDArray[np.int32], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct ones of numbers below n, ascending, and the place of each among them."""
+    if _FEW * len(numbers) < n:
+        found, place = np.unique(numbers, return_inverse=True)
+        return found.astype(np.int64), place
+    there = np.zeros(n, dtype=np.bool_)
+    there[numbers] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[numbers]
 
 
 def _unigram_of_each(known: WorkingSet) -> NDArray[np.int32]:

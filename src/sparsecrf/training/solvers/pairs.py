@@ -87,8 +87,8 @@ class Pairs:
     def inverse_times(
         self, d: Floats, of_first: Callable[[Floats], Floats], ridge: float = 0.0, threads: int = 1
     ) -> Floats:
-        """d times the inverse of the BFGS matrix of the pairs (s, y + ridge s), by the two-loop recursion, where
-        `of_first` is that for the matrix without any pairs. d itself is changed."""
+        """d times the inverse of the BFGS matrix of the pairs (s, y + ridge s), by the two-loop recursion. `of_first`
+        multiplies by the inverse of the matrix before any pair. d itself is changed."""
         s_y, s_s, _ = self._of_pair.T
         shape = len(self), len(d)
         pairs = self.s.reshape(shape), self.y.reshape(shape), s_y + ridge * s_s, ridge

@@ -44,7 +44,7 @@ class Solver(Protocol):
         """The working set changes: carry over what was learnt."""
 
     def forget(self) -> None:
-        """Drop what was learnt: it led to a step that did not improve."""
+        """Drop what was learnt: it led to a step that did not improve, or no step follows."""
 
     def state(self) -> Arrays:
         """What was learnt, as arrays that no later step changes."""
@@ -268,7 +268,8 @@ class _Run:
     def _result(self, point: Point, found: _Certificate | None) -> Result:
         """The point to return, with its certificate: as tight as it can be made, unless time is up."""
         assert self.stopped_by is not None
-        self.solver.forget()  # what it learnt makes room for the certificate, where memory is at its peak
+        self.head = None
+        self.solver.forget()  # its pairs make room for the certificate, where memory is at its peak
         in_time = self.stopped_by not in ("time_limit", "interrupt")
         best = self._best()
         if isinstance(best, Lowest) and not (in_time or self._time_to_screen()):
