@@ -23,7 +23,7 @@ from sparsecrf.files.container import pack, unpack  # noqa: E402
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="limits and /proc as Linux has them")
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
-no_sanitizer = pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="sanitizers need the memory")
+no_sanitizer = pytest.mark.skipif("san.so" in os.environ.get("LD_PRELOAD", ""), reason="sanitizers need the memory")
 
 
 # ---- Regular expressions
