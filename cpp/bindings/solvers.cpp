@@ -103,8 +103,8 @@ StepPairs step_pairs(const Array2<double>& s, const Array2<double>& y, const Arr
     const std::size_t m = curvature.size();
     for (const Array2<double>* rows : {&s, &y}) {
         if (rows->shape(0) == m && (rows->shape(1) == n || m == 0)) continue;
-        throw InputError(message("pairs: expected ", m, " of ", n, " numbers, found ", rows->shape(0), " of ",
-                                 rows->shape(1)));
+        throw InputError(
+            message("pairs: expected ", m, " of ", n, " numbers, found ", rows->shape(0), " of ", rows->shape(1)));
     }
     return {view(s), view(y), view(curvature), ridge};
 }

@@ -27,11 +27,9 @@ class TextEncoder {
     // cores. features: of a model, as for SequenceEncoder.
     TextEncoder(Names attributes, Names labels, bool start, std::string missing = {}, bool share = true,
                 WordRows words = {}, int threads = 1, const FeatureSet* features = nullptr)
-        : sequences_(std::move(attributes), {.start = start,
-                                             .share = share,
-                                             .words = std::move(words),
-                                             .threads = threads,
-                                             .features = features}),
+        : sequences_(
+              std::move(attributes),
+              {.start = start, .share = share, .words = std::move(words), .threads = threads, .features = features}),
           labels_(std::move(labels)),
           missing_(std::move(missing)) {}
 
