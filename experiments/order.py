@@ -30,6 +30,7 @@ from sparsecrf.training.heldout import best_labels, token_error
 #: Labels of a feature at most and order_factor, by name.
 ORDERS: dict[str, tuple[int | None, float]] = {"1": (1, 1.0), "2": (2, 1.0), "3": (3, 1.0), "any": (None, 2.0)}
 DEAR = {"3, factor 2": (3, 2.0)}  #: for five-letter contexts besides
+LIMITED = ("tags",)  #: without a limit it takes more than half an hour of the processor
 RHO2 = 0.01
 #: By task: the beginning of the names of the attributes that condition n-grams, and the values of rho1, falling.
 CONDITIONED = {
@@ -41,7 +42,7 @@ CONDITIONED = {
     "tags": ("B", (1.0, 0.5)),
 }
 SLACK = 1.02  # objectives are within their tolerance of the minimum
-MINUTES = {"letters": 2.0, "3-gram": 5.0, "5-gram": 8.0, "chunks": 2.0, "entities": 1.0, "tags": 5.0}
+MINUTES = {"letters": 9.0, "3-gram": 9.0, "5-gram": 13.0, "chunks": 13.0, "entities": 6.0, "tags": 10.0}
 
 
 def jobs(quick: bool) -> dict[str, Job]:
@@ -50,6 +51,8 @@ def jobs(quick: bool) -> dict[str, Job]:
         rho1s = [1.0] if quick else list(CONDITIONED[task][1])
         files = TASKS[task].files + (() if TASKS[task].dev is None else (TASKS[task].dev,))
         for name, (order, factor) in (ORDERS | (DEAR if task == "5-gram" else {})).items():
+            if order is None and task in LIMITED:
+                continue
             options: dict[str, Any] = {"task": task, "order": order, "factor": factor}
             options |= {"rho1s": rho1s, "tol": 2e-2 if quick else 5e-3}
             found[f"{task}, order {name}"] = Job("experiments.order:chosen", options, files, MINUTES[task])
@@ -112,7 +115,8 @@ def report(results: dict[str, Result]) -> Report:
     objectives = [f"{task} {', '.join(texts)}" for task, texts in same.items()]
     errors = [f"{task} {of['2']['test_error']:.1f} and {of['3']['test_error']:.1f} %" for task, of in by_task.items()]
     gain = {task: found["2"]["test_error"] - found["3"]["test_error"] for task, found in by_task.items()}
-    longest = [f"{task} {of['3']['test_error']:.2f} and {of['any']['test_error']:.2f}" for task, of in by_task.items()]
+    unlimited = {task: of for task, of in by_task.items() if "any" in of}
+    longest = [f"{task} {of['3']['test_error']:.2f} and {of['any']['test_error']:.2f}" for task, of in unlimited.items()]
     return Report(
         numbers=dict(results),
         tables={f"{task}: rho2 = {RHO2:g}, rho1 chosen on the dev part": _table(of) for task, of in by_task.items()},
@@ -126,7 +130,7 @@ def report(results: dict[str, Result]) -> Report:
             ),
             Relation(
                 "Without a limit the test error is at most 0.1 points above that of three labels",
-                all(of["any"]["test_error"] <= of["3"]["test_error"] + 0.1 for of in by_task.values()),
+                all(of["any"]["test_error"] <= of["3"]["test_error"] + 0.1 for of in unlimited.values()),
                 ", ".join(longest) + " %",
                 full_only=True,
             ),
