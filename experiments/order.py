@@ -116,7 +116,9 @@ def report(results: dict[str, Result]) -> Report:
     errors = [f"{task} {of['2']['test_error']:.1f} and {of['3']['test_error']:.1f} %" for task, of in by_task.items()]
     gain = {task: found["2"]["test_error"] - found["3"]["test_error"] for task, found in by_task.items()}
     unlimited = {task: of for task, of in by_task.items() if "any" in of}
-    longest = [f"{task} {of['3']['test_error']:.2f} and {of['any']['test_error']:.2f}" for task, of in unlimited.items()]
+    longest = [
+        f"{task} {of['3']['test_error']:.2f} and {of['any']['test_error']:.2f}" for task, of in unlimited.items()
+    ]
     return Report(
         numbers=dict(results),
         tables={f"{task}: rho2 = {RHO2:g}, rho1 chosen on the dev part": _table(of) for task, of in by_task.items()},
