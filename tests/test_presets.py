@@ -6,7 +6,7 @@ from itertools import chain
 import pytest
 from sklearn.base import clone
 
-from sparsecrf import CRF, CRFCV, InputError, Model, Template
+from sparsecrf import CRF, CRFCV, InputError, Model, Template, with_mentions
 from sparsecrf.encoding.presets import PRESETS
 
 X = [["Ann", "lives", "in", "Oslo"], ["Bob", "likes", "Rome"], ["in", "Paris", "Eve", "sings"], ["Tom", "saw", "Kyiv"]]
@@ -17,23 +17,29 @@ COLUMNS = "\n".join(
 WORDS = "\n".join("".join(f"{w} {y}\n" for w, y in zip(*pair, strict=True)) for pair in zip(X, Y, strict=True))
 
 
+def taken_by(name):
+    """The sentences as the preset takes them."""
+    return with_mentions(X) if name == "documents" else X
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_is_a_template(name):
     template = Template.preset(name)
-    assert (template.n_columns, template.text[:1]) == (1, "#")
-    made = template.attributes(X[0])[0]
+    assert (template.n_columns, template.text[:1]) == (8 if name == "documents" else 1, "#")
+    made = template.attributes(taken_by(name)[0])[0]
     assert len(set(made)) == len(made) == len(template), "two lines make the same attribute"
-    assert Template.preset(name, 3).n_columns == (3 if name == "columns" else 1)
+    assert Template.preset(name, 3).n_columns == {"columns": 3, "documents": 8}.get(name, 1)
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_estimator(name):
-    crf = CRF(rho1=0.01, features=name).fit(X, Y)
-    assert crf.predict(X).tolist() == Y
+    sentences = taken_by(name)
+    crf = CRF(rho1=0.01, features=name).fit(sentences, Y)
+    assert crf.predict(sentences).tolist() == Y
     assert crf.model_.template.text == Template.preset(name).text
     again = Model.from_bytes(crf.model_.to_bytes())
-    assert again.label(X[0]) == Y[0]
-    assert pickle.loads(pickle.dumps(crf)).predict(X[:1]).tolist() == Y[:1]
+    assert again.label(sentences[0]) == Y[0]
+    assert pickle.loads(pickle.dumps(crf)).predict(sentences[:1]).tolist() == Y[:1]
 
 
 def test_columns_are_counted():
@@ -60,11 +66,15 @@ def test_cross_validation_and_clone():
 
 @pytest.mark.parametrize("estimator", [CRF, CRFCV])
 def test_mistakes(estimator):
-    with pytest.raises(InputError, match="features: expected one of words, tagging, letters, columns, found 'wrods'"):
+    with pytest.raises(
+        InputError, match="features: expected one of words, tagging, letters, columns, documents, found 'wrods'"
+    ):
         estimator(features="wrods").fit(X, Y)
     with pytest.raises(InputError, match="features: expected no template with it, found both"):
         estimator(features="words", template="U:%x[0,0]").fit(X, Y)
-    with pytest.raises(InputError, match="preset: expected one of words, tagging, letters, columns, found None"):
+    with pytest.raises(
+        InputError, match="preset: expected one of words, tagging, letters, columns, documents, found None"
+    ):
         Template.preset(None)
     with pytest.raises(InputError, match="preset: expected at least one column, found 0"):
         Template.preset("columns", 0)
@@ -96,7 +106,10 @@ def test_program_counts_columns(program):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--features", "wrods"], "--features: expected one of words, tagging, letters, columns, found 'wrods'"),
+        (
+            ["--features", "wrods"],
+            "--features: expected one of words, tagging, letters, columns, documents, found 'wrods'",
+        ),
         (["--features", "words", "-t", "t.txt"], "--features: expected no --template with it, found both"),
         (["--features", "words", "--format", "crfsuite"], "--features: expected none for CRFsuite files"),
     ],

@@ -10,9 +10,11 @@ if TYPE_CHECKING:
 
     from sparsecrf._core import Corpus, InputError, UnsatisfiableError
     from sparsecrf.encoding.formats.conllu import read_conllu
+    from sparsecrf.encoding.formats.documents import read_documents
     from sparsecrf.encoding.formats.json_lines import read_jsonl
     from sparsecrf.encoding.formats.token_lines import read_tokens
     from sparsecrf.encoding.label_parts import LabelParts
+    from sparsecrf.encoding.mentions import with_mentions
     from sparsecrf.encoding.resources import Resource
     from sparsecrf.encoding.template import Template
     from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
@@ -47,8 +49,10 @@ _HOME = {
     "fit": "training",
     "read_columns": "files.columns",
     "read_conllu": "encoding.formats.conllu",
+    "read_documents": "encoding.formats.documents",
     "read_jsonl": "encoding.formats.json_lines",
     "read_tokens": "encoding.formats.token_lines",
+    "with_mentions": "encoding.mentions",
 }
 
 #: Modules that need not be imported by name.
@@ -74,8 +78,10 @@ __all__ = [
     "fit",
     "read_columns",
     "read_conllu",
+    "read_documents",
     "read_jsonl",
     "read_tokens",
+    "with_mentions",
 ]
 
 

@@ -48,7 +48,7 @@ ENCODING = Declared(
 )
 FORMAT = Declared(
     "Format of the data: columns, crfsuite, conllu (or conllu:upos, xpos, feats, upos+feats), jsonl (or jsonl:FIELD), "
-    "tokens. By default what the name of the file says, else as the data that the model was trained on.",
+    "tokens, documents. By default what the name of the file says, else as the data that the model was trained on.",
     "--format",
     metavar="NAME",
     panel="Data",

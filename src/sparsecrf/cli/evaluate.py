@@ -54,7 +54,9 @@ def evaluate(
     from rich.console import Console
 
     from sparsecrf import InputError, Model
+    from sparsecrf.cli.documents import missing_in_file
     from sparsecrf.files.text import name_of
+    from sparsecrf.model.format import format_for
     from sparsecrf.model.predict import unknown_gold
     from sparsecrf.progress import say
 
@@ -77,6 +79,8 @@ def evaluate(
         _print_report(evaluation, confusion)
     if known is not None and (remark := unknown_gold(evaluation, known.labels)) is not None:
         say(f"sparsecrf: warning: {name_of(file)}: {remark}")
+    if known is not None and (remark := missing_in_file(format_for(known, file, format), file)) is not None:
+        say(remark)
 
 
 def _evaluate(file: str, model: Model | None, scheme: Scheme, **reading: Any) -> Evaluation:

@@ -75,6 +75,7 @@ def label(
     the model has never seen say nothing. Several labellings of a sequence follow each other, as --score shows them.
     """
     from sparsecrf.cli.answers import Answers
+    from sparsecrf.cli.documents import missing_documents
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
     from sparsecrf.cli.headers import header_remark
     from sparsecrf.cli.unknown import unknown_remark
@@ -163,6 +164,7 @@ def label(
             _write(out, text, advance, piece)
     for remark in (
         header_remark(of, first, source),
+        missing_documents(of, first.data, source),
         unknown_remark(known, of, charset, first, source, ragged=ragged),
     ):
         if remark is not None:

@@ -93,11 +93,13 @@ class Manner:
 
 def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
     """That of the options and of the model of --init."""
-    from sparsecrf.encoding.formats import format_named, format_of
+    from sparsecrf.encoding.formats import COLUMNS, FORMATS, format_named, format_of
     from sparsecrf.encoding.presets import preset
     from sparsecrf.encoding.template import Template
 
     format = format_of(inputs.data[0]) if inputs.format is None else format_named(inputs.format, "--format")
+    if inputs.features == "documents" and inputs.format is None and format is COLUMNS:
+        format = FORMATS["documents"]
     format.check_template(inputs.template, "--template")
     format.check_template(inputs.features, "--features")
     if inputs.features is not None and inputs.template is not None:

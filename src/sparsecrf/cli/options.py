@@ -57,8 +57,9 @@ TemplateFile: TypeAlias = Annotated[
 Features: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="A ready-made template instead: words (entities, chunks), tagging (parts of speech), letters, or columns "
-        "(words and a window over the other columns). [bold]sparsecrf data template NAME[/bold] prints it.",
+        help="A ready-made template instead: words (entities, chunks), tagging (parts of speech), letters, columns "
+        "(words and a window over the other columns), or documents (words, and where else in its document a word "
+        "stands; --format documents). [bold]sparsecrf data template NAME[/bold] prints it.",
         metavar="|".join(PRESETS),
         autocompletion=lambda: list(PRESETS),
     ),
@@ -164,7 +165,8 @@ Format: TypeAlias = Annotated[
     typer.Option(
         rich_help_panel="Data",
         help=f"Format of the data; by default what the name says ({_SUFFIXES}), else {COLUMNS.name}. "
-        "conllu:xpos (upos, feats, upos+feats) and jsonl:FIELD say where the labels are.",
+        "conllu:xpos (upos, feats, upos+feats) and jsonl:FIELD say where the labels are; documents are columns, where "
+        "-DOCSTART- begins a document.",
         metavar="|".join(FORMATS),
     ),
 ]

@@ -216,6 +216,7 @@ def train(
     Minimises loss + rho1 |w|_1 + rho2/2 |w|^2 over all features that can be formed, and says how close to the optimum
     it came. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with status 130.
     """
+    from sparsecrf.cli.documents import unused_documents
     from sparsecrf.cli.train_report import advice, closing, on_dev_data, plain_columns, remarks, size, summary, taken
     from sparsecrf.encoding.template import ngram_attributes
     from sparsecrf.model import Model
@@ -248,6 +249,8 @@ def train(
             say(remark)
         if plain_columns(inputs, labelled) and warm is None:
             say(_PLAIN, quiet=shown.quiet)
+        if (unused := unused_documents(inputs.data[0], inputs.features)) is not None:
+            say(unused, quiet=shown.quiet)
         init = None if warm is None else weights_in(warm, labelled.vocabulary, parts)
         if warm is not None and init is not None:
             say(taken(run.init or "", warm, labelled, init, inputs.template or inputs.features), quiet=shown.quiet)

@@ -54,6 +54,29 @@ def _words(_: int = 1) -> list[str]:
     ]
 
 
+def _documents(_: int = 1) -> list[str]:
+    """As `words`, and what is written elsewhere in the document, in columns 1 to 7 (`mentions.py`)."""
+    lines = _words()[1:-1]
+    lines += [
+        "# how other mentions of the word in its document are written, with its shape and those of its neighbours",
+        "U:f=%x[0,1]",
+        "U:fk=%x[0,1]/%h[0,0,1]",
+        "U:fek=%x[0,1]/%e[0]/%h[0,0,1]",
+        "U:f-1k=%x[-1,1]/%h[-1,0,1]/%h[0,0,1]",
+        "U:f+1k=%x[1,1]/%h[1,0,1]/%h[0,0,1]",
+    ]
+    for name, column in (("o", 2), ("oo", 5)):
+        before, here, after = range(column, column + 3)
+        lines += [
+            f"# beside the {'first' if name == 'o' else 'second'} of them",
+            f"U:{name}l-1=%l[0,{before}]",
+            f"U:{name}l+1=%l[0,{after}]",
+            *(f"U:{name}k{k - here:+}=%h[0,{k},1]/%h[0,0,1]" for k in (before, here, after)),
+            f"U:{name}k-1+1=%h[0,{before},1]/%h[0,{here},1]/%h[0,{after},1]",
+        ]
+    return ["# documents: column 0 is the word, columns 1 to 7 tell of its other mentions", *lines, "B"]
+
+
 def _tagging(_: int = 1) -> list[str]:
     """Parts of speech: affixes count for more, neighbours for less."""
     return [
@@ -158,6 +181,7 @@ PRESETS: dict[str, Callable[[int], list[str]]] = {
     "tagging": _tagging,
     "letters": _letters,
     "columns": _columns,
+    "documents": _documents,
 }
 
 

@@ -73,8 +73,8 @@ class Template(_core.Template):
 
     @classmethod
     def preset(cls, name: str, n_columns: int = 1, *, resources: Sequence[Resource] = ()) -> Template:
-        """A ready-made template: "words", "tagging", "letters", or "columns" for rows of so many columns. It has lines
-        for all `resources`.
+        """A ready-made template: "words", "tagging", "letters", "documents" for rows of `with_mentions`, or "columns"
+        for rows of so many columns. It has lines for all `resources`.
 
         `.text` has its lines, to print or to change.
         """

@@ -230,7 +230,8 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
 
 def _of_preset(name: str, resources: list[Resource], n_columns: int) -> Template:
     text = preset(name, n_columns, resources=resources)
-    return Template(text, source=f"features {name!r}", resources=resources)
+    source = f"features {name!r}" + (" for rows of with_mentions" if name == "documents" else "")
+    return Template(text, source=source, resources=resources)
 
 
 class PathWatch(PathProgress):

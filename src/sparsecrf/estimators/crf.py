@@ -54,7 +54,8 @@ class CRF(BaseCRF):
     warm_start : start from the weights of the last call of `fit`.
     verbose : 1 shows progress, 2 a line for each iteration.
     features : a ready-made template instead, for sentences that are lists of words: words (entities, chunks), tagging
-        (parts of speech), letters (words that are lists of letters), or columns (rows of columns, the word first).
+        (parts of speech), letters (words that are lists of letters), columns (rows of columns, the word first), or
+        documents (rows of `with_mentions`, which say where else in its document a word stands).
     resources : lexicons, clusters and word classes (`Resource.lexicon(name, file)`, ...), which `features` use by
         themselves and a template by `%d[row,column,name]`.
     vectors : vectors of words that stand beside the attributes: a file in the text format of word2vec, GloVe or

@@ -74,11 +74,17 @@ def whole_lines(data: bytes) -> int:
     return data.rfind(b"\n") + 1
 
 
-def pieces(source: Source, size: int = PIECE_BYTES, whole: Callable[[bytes], int] = whole_sequences) -> Iterator[Piece]:
+def pieces(
+    source: Source,
+    size: int = PIECE_BYTES,
+    whole: Callable[[bytes], int] = whole_sequences,
+    *,
+    from_start: bool = False,
+) -> Iterator[Piece]:
     """Cut a file between sequences into pieces of about `size` bytes.
 
     From a pipe or terminal a sequence is given as soon as the blank line after it has been read. `whole` says how many
-    bytes from the beginning of a line are whole sequences.
+    bytes from the beginning of a line are whole sequences; if `from_start`, from the beginning of a piece.
     """
     with opened(source) as file:
         read = getattr(file, "read1", file.read)  # read would wait until all `size` bytes have come
@@ -91,7 +97,7 @@ def pieces(source: Source, size: int = PIECE_BYTES, whole: Callable[[bytes], int
             rest += block
             end = whole(bytes(memoryview(rest)[begin:]))
             if end == 0:
-                begin = max(begin, rest.rfind(b"\n", looked_at) + 1)
+                begin = 0 if from_start else max(begin, rest.rfind(b"\n", looked_at) + 1)
                 wanted = max(size, len(rest))
                 continue
             yield Piece(bytes(memoryview(rest)[: begin + end]), line)

@@ -1,0 +1,92 @@
+"""Where else in its document a word stands: columns that a template can read like any other.
+
+News names a person in full once, and by the last name from then on. What stands beside another mention of a word says
+as much of it as what stands beside the word itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sparsecrf._core import InputError
+
+NO_MENTION = "_none"  #: the cells of a word that stands nowhere else in the document
+_BEFORE, _AFTER = "_B-1", "_B+1"  # beyond the ends of a sequence, as for templates
+
+#: Columns after the word, which is column 0: how the other mentions are written, and of two of them the word before,
+#: the word itself and the word after.
+N_MENTION_COLUMNS = 7
+
+
+def with_mentions(document: Sequence[Sequence[str] | Sequence[Sequence[str]]]) -> list[list[list[str]]]:
+    """The sequences of one document as rows of columns, which say where else in the document each word stands.
+
+    A token is a word, or a row of columns that begins with it. The row of a word has, after it, seven columns:
+
+    - 1: how its other mentions are written. `x`: one in lower case, `C`: one with a capital letter, which is not the
+      first of its sequence, `U`: one in upper case, or several of these; `n`: none of these;
+    - 2, 3, 4: the word before the first other mention, that mention, and the word after it;
+    - 5, 6, 7: the same of the second other mention.
+
+    Other columns follow. Mentions of a word are equal to it but for case. Where there is no other mention, cells are
+    `_none`; beyond the ends of a sequence stand `_B-1` and `_B+1`.
+
+    >>> with_mentions([["Mr", "Blair"], ["Blair", "left"]])[1][0]
+    ['Blair', 'C', 'Mr', 'Blair', '_B+1', '_none', '_none', '_none']
+    """
+    cells = [_rows(sequence, i) for i, sequence in enumerate(document)]
+    places: dict[str, list[tuple[int, int]]] = {}
+    writings: dict[str, list[int]] = {}  # how many mentions are written in each way
+    for i, rows in enumerate(cells):
+        for t, row in enumerate(rows):
+            key = row[0].lower()
+            places.setdefault(key, []).append((i, t))
+            counts = writings.setdefault(key, [0] * len(_WAYS))
+            for k in _ways(row[0], t):
+                counts[k] += 1
+
+    def with_its_mentions(i: int, t: int, row: list[str]) -> list[str]:
+        key = row[0].lower()
+        others = [place for place in places[key][:3] if place != (i, t)][:2]
+        return [row[0], *_cells(cells, row[0], t, others, writings[key]), *row[1:]]
+
+    return [[with_its_mentions(i, t, row) for t, row in enumerate(rows)] for i, rows in enumerate(cells)]
+
+
+_WAYS = "xCU"
+
+
+def _rows(sequence: Sequence[str] | Sequence[Sequence[str]], i: int) -> list[list[str]]:
+    if isinstance(sequence, str) or not isinstance(sequence, Sequence):
+        raise InputError(f"sequence {i}: expected a list of tokens, found {sequence!r:.60}")
+    rows = [[token] if isinstance(token, str) else list(token) for token in sequence]
+    for t, row in enumerate(rows):
+        if not row or not isinstance(row[0], str):
+            found = f"found {sequence[t]!r:.60}"
+            raise InputError(f"sequence {i}, position {t}: expected a word, or a row that begins with it, {found}")
+    return rows
+
+
+def _ways(word: str, t: int) -> list[int]:
+    """In which of _WAYS the word at position t of its sequence is written: in one or in none."""
+    if word.islower():
+        return [0]
+    if t > 0 and word[:1].isupper() and word[1:].islower():
+        return [1]
+    return [2] if len(word) > 1 and word.isupper() else []
+
+
+def _cells(
+    cells: list[list[list[str]]], word: str, t: int, others: list[tuple[int, int]], counts: list[int]
+) -> list[str]:
+    """The columns of the word at position t. `counts` are of all mentions, this one included."""
+    if not others:
+        return [NO_MENTION] * N_MENTION_COLUMNS
+    own = _ways(word, t)
+    made = ["".join(name for k, name in enumerate(_WAYS) if counts[k] > (k in own)) or "n"]
+    for i, at in others:
+        rows = cells[i]
+        made.append(rows[at - 1][0] if at > 0 else _BEFORE)
+        made.append(rows[at][0])
+        made.append(rows[at + 1][0] if at + 1 < len(rows) else _AFTER)
+    return made + [NO_MENTION] * (N_MENTION_COLUMNS - len(made))
