@@ -37,7 +37,8 @@ from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, union
 from sparsecrf.training.heldout import token_error
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
-from sparsecrf.training.solvers.working_set import Point, point_at, run
+from sparsecrf.training.solvers.solver import Point, point_at
+from sparsecrf.training.solvers.working_set import run
 from sparsecrf.training.stopping import Stopping
 
 RHO2 = 0.01

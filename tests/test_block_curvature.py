@@ -16,7 +16,7 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers import proximal
 from sparsecrf.training.solvers.proximal import Proximal
-from sparsecrf.training.solvers.working_set import point_at
+from sparsecrf.training.solvers.solver import point_at
 from test_ngrams import indicators
 
 

@@ -13,7 +13,7 @@ from sparsecrf.training import SOLVERS
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers.sbcd import Blockwise, Cd, Groupwise, sbcd
-from sparsecrf.training.solvers.working_set import Point
+from sparsecrf.training.solvers.solver import Point
 from strategies import problems
 
 

@@ -17,7 +17,7 @@ from sparsecrf.training import fit
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers.sgd import SgdL1, _Stochastic, warm_up
-from sparsecrf.training.solvers.working_set import Point, point_at
+from sparsecrf.training.solvers.solver import Point, point_at
 from strategies import problems
 
 stochastic = pytest.mark.parametrize(("solver", "rho1"), [("sgd", 0.0), ("sgd-l1", 1.0)])

@@ -17,7 +17,7 @@ from sparsecrf.training.data import TrainingData
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.order_penalty import OrderPenalty
 from sparsecrf.training.solvers.sgd import SgdL1
-from sparsecrf.training.solvers.working_set import Point
+from sparsecrf.training.solvers.solver import Point
 
 STEPS = {"eta0": 0.3, "decay": 0.5}
 SHAPES = [(1, [1, 3]), (2, [1, 2, 6]), (3, [5, 4]), (4, [4, 1, 4]), (3, [1, 6])]

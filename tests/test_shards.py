@@ -27,7 +27,7 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers import proximal, sgd
 from sparsecrf.training.solvers.sgd import _WarmUp, warm_up
-from sparsecrf.training.solvers.working_set import Point
+from sparsecrf.training.solvers.solver import Point
 
 RHO1, RHO2 = 0.5, 0.1
 

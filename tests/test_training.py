@@ -20,7 +20,7 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers import working_set
 from sparsecrf.training.solvers.proximal import Proximal
-from sparsecrf.training.solvers.working_set import Point
+from sparsecrf.training.solvers.solver import Point
 from strategies import problems
 
 every_solver = pytest.mark.parametrize("solver", DETERMINISTIC)  # for the others see test_sgd.py

@@ -12,7 +12,7 @@ from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers import proximal
 from sparsecrf.training.solvers.proximal import Proximal
 from sparsecrf.training.solvers.sgd import warm_up
-from sparsecrf.training.solvers.working_set import Point, point_at
+from sparsecrf.training.solvers.solver import Point, point_at
 
 pytestmark = pytest.mark.usefixtures("any_size")
 penalties = pytest.mark.parametrize("rho1", [0.0, 0.5])

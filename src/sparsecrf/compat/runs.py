@@ -16,7 +16,7 @@ from sparsecrf.training import fit
 
 if TYPE_CHECKING:
     from sparsecrf.training.feature_sets import Floats, Numbers
-    from sparsecrf.training.solvers.working_set import Point
+    from sparsecrf.training.solvers.solver import Point
 
 #: Gets what an iteration says of itself, and its features and weights.
 Each = Callable[[dict[str, Any], "Numbers", "Floats"], None]

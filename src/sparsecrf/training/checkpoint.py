@@ -27,8 +27,8 @@ from sparsecrf.training.heldout import Best
 from sparsecrf.training.history import Record
 from sparsecrf.training.ngrams import NgramSpace
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.solvers.solver import Point
 from sparsecrf.training.solvers.state import Lowest, State
-from sparsecrf.training.solvers.working_set import Point
 from sparsecrf.warn import warn_caller
 
 _FORMAT, _VERSION = "sparsecrf checkpoint", 2

@@ -44,7 +44,8 @@ from sparsecrf.training.solvers.owlqn import Owlqn
 from sparsecrf.training.solvers.proximal import Proximal
 from sparsecrf.training.solvers.sbcd import Cd, sbcd
 from sparsecrf.training.solvers.sgd import EPOCHS, Sgd, SgdL1
-from sparsecrf.training.solvers.working_set import Callback, Point, Solver, point_at, run
+from sparsecrf.training.solvers.solver import Point, Solver, point_at
+from sparsecrf.training.solvers.working_set import Callback, run
 from sparsecrf.training.starting_weights import Weights
 from sparsecrf.training.stopping import Stopping
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.solvers.solver import Point
 from sparsecrf.training.solvers.state import Arrays
-from sparsecrf.training.solvers.working_set import Point
 
 _GROW, _FALL = 2.0, 0.9  # of L
 _TRIALS = 40  # values of L at most, in one step

@@ -12,8 +12,8 @@ import numpy as np
 from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.plain_lbfgs import PlainLbfgs
+from sparsecrf.training.solvers.solver import Point
 from sparsecrf.training.solvers.state import Arrays
-from sparsecrf.training.solvers.working_set import Point
 
 _INNER_ITERATIONS = 20  # of one step: SciPy starts its memory anew at each
 

@@ -12,7 +12,7 @@ import numpy as np
 from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.pairs import Pairs, WithPairs
-from sparsecrf.training.solvers.working_set import Point
+from sparsecrf.training.solvers.solver import Point
 
 _SUFFICIENT = 1e-4
 _SHORTEST = 2.0**-30

@@ -17,7 +17,7 @@ from sparsecrf._core import InputError
 from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.pairs import Pairs, WithPairs
-from sparsecrf.training.solvers.working_set import Point
+from sparsecrf.training.solvers.solver import Point
 
 _DECREASE, _CURVATURE = 1e-4, 0.9  # the constants of the Wolfe conditions
 _TRIALS = 20

@@ -23,8 +23,8 @@ from sparsecrf._core import Sbcd as Sweeper
 from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.local_model import LocalModel
+from sparsecrf.training.solvers.solver import Point
 from sparsecrf.training.solvers.state import Arrays
-from sparsecrf.training.solvers.working_set import Point
 
 _MORE_DAMPING, _LESS_DAMPING, _MOST_DAMPING = 4.0, 0.8, 1e9
 

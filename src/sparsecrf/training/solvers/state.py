@@ -14,7 +14,7 @@ from sparsecrf.training.heldout import Best
 
 if TYPE_CHECKING:
     from sparsecrf.training.history import Record
-    from sparsecrf.training.solvers.working_set import Point
+    from sparsecrf.training.solvers.solver import Point
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -9,48 +9,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from sparsecrf.training.dual import LowerBound
-from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, place_among, union
+from sparsecrf.training.feature_sets import place_among
 from sparsecrf.training.heldout import Best, Dev
 from sparsecrf.training.history import Record
 from sparsecrf.training.objective import LAST_SECONDS, Objective, OutOfTime
-from sparsecrf.training.solvers.state import Arrays, Keeper, Lowest, State
+from sparsecrf.training.solvers.solver import Point, Solver, point_at
+from sparsecrf.training.solvers.state import Keeper, Lowest, State
 from sparsecrf.training.stopping import Stopping, remaining
-
-
-@dataclass(frozen=True)
-class Point:
-    """Weights on a working set, with the loss and its gradient there."""
-
-    known: WorkingSet
-    w: Floats
-    loss: float
-    g: Floats
-    trials: int = 0  #: of the line search that led here; 0: there was none
-    step: float = 1.0  #: how far it went along its direction
-
-
-class Solver(Protocol):
-    """One algorithm on a fixed set of features."""
-
-    def step(self, point: Point) -> Point:
-        """One iteration. Returns `point` itself if it found nothing better; a stochastic one may raise P."""
-
-    def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        """The working set changes: carry over what was learnt."""
-
-    def forget(self) -> None:
-        """Drop what was learnt: it led to a step that did not improve, or no step follows."""
-
-    def state(self) -> Arrays:
-        """What was learnt, as arrays that no later step changes."""
-
-    def restore(self, state: Arrays) -> None:
-        """Go on as the solver that this is the state of would have."""
 
 
 @dataclass
@@ -86,18 +56,6 @@ _TIGHT = 1e-4
 _NOTHING = 1e-13
 _ASKED_ONCE = 1e-3  # the smallest tolerance for which one estimate is enough
 _PASSES_TO_SCREEN = 4.0  # how many passes the first screening takes, about
-
-
-def point_at(objective: Objective, numbers: Numbers | None = None, w: Floats | None = None) -> Point:
-    """These weights, on them and on what can become positive; zero if there are none."""
-    known = objective.hopeful()
-    if numbers is None or w is None:
-        w = np.zeros(known.size)
-    else:
-        given = objective.working_set(numbers)
-        known = objective.working_set(union(known.numbers, objective.prepared.only_allowed(numbers)))
-        w = known.carry(w, given)
-    return Point(known, w, *objective.loss_grad(known, w))
 
 
 def run(

@@ -1,0 +1,55 @@
+"""What a solver is: it takes a point, weights on a working set, to a better one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, union
+from sparsecrf.training.objective import Objective
+from sparsecrf.training.solvers.state import Arrays
+
+
+@dataclass(frozen=True)
+class Point:
+    """Weights on a working set, with the loss and its gradient there."""
+
+    known: WorkingSet
+    w: Floats
+    loss: float
+    g: Floats
+    trials: int = 0  #: of the line search that led here; 0: there was none
+    step: float = 1.0  #: how far it went along its direction
+
+
+class Solver(Protocol):
+    """One algorithm on a fixed set of features."""
+
+    def step(self, point: Point) -> Point:
+        """One iteration. Returns `point` itself if it found nothing better; a stochastic one may raise P."""
+
+    def move(self, new: WorkingSet, old: WorkingSet) -> None:
+        """The working set changes: carry over what was learnt."""
+
+    def forget(self) -> None:
+        """Drop what was learnt: it led to a step that did not improve, or no step follows."""
+
+    def state(self) -> Arrays:
+        """What was learnt, as arrays that no later step changes."""
+
+    def restore(self, state: Arrays) -> None:
+        """Go on as the solver that this is the state of would have."""
+
+
+def point_at(objective: Objective, numbers: Numbers | None = None, w: Floats | None = None) -> Point:
+    """These weights, on them and on what can become positive; zero if there are none."""
+    known = objective.hopeful()
+    if numbers is None or w is None:
+        w = np.zeros(known.size)
+    else:
+        given = objective.working_set(numbers)
+        known = objective.working_set(union(known.numbers, objective.prepared.only_allowed(numbers)))
+        w = known.carry(w, given)
+    return Point(known, w, *objective.loss_grad(known, w))
