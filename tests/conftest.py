@@ -19,3 +19,20 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 def program(tmp_path, monkeypatch, capsys):
     """Runs the program in this process."""
     return Program(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Workers in threads of this process: quick to start, and all that most tests need."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def client(cluster):
+    from distributed import Client
+
+    with Client(cluster) as made:
+        yield made
