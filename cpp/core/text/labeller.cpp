@@ -125,18 +125,12 @@ Labeller::Batch Labeller::read(std::string_view piece, const std::string& source
         const ColumnOptions columns{options.bytes, options.ragged, encoder.n_needed(*lines_), options.force};
         ColumnReader reader(source, n_columns, line, columns);
         reader.open(piece);
-        std::int64_t checked = -1;  // the columns of sequences that passed
-        bool labelled = false;
-        encoder.add(reader, lines_, [&](const Rows& rows) {
-            if (rows.n_columns != checked || !rows.is_text) {
-                const std::string where = reader.where(rows.first_line);
-                labelled = check(rows, options, where);
-                encoder.check_word_column(rows.n_columns - (labelled ? 1 : 0), where);
-                checked = rows.n_columns;
-            }
+        const auto is_labelled = [&](const Rows& rows, const std::string& where) {
+            return check(rows, options, where);
+        };
+        encoder.add(reader, lines_, is_labelled, [&](const Rows& rows) {
             batch.first_line.push_back(rows.first_line);
             batch.lines.insert(batch.lines.end(), rows.lines.begin(), rows.lines.end());
-            return labelled;
         });
     } else {
         CrfsuiteReader reader(source, line);

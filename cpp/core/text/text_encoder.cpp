@@ -19,26 +19,23 @@ void TextEncoder::read_labels(const Rows& rows) {
 }
 
 void TextEncoder::add(ColumnReader& reader, const std::shared_ptr<const Template>& lines) {
-    std::int64_t checked = -1;  // the columns of sequences that passed
-    add(reader, lines, [&](const Rows& rows) {
-        if (rows.n_columns == checked && rows.is_text) return true;
-        const std::string where = reader.where(rows.first_line);
+    const auto is_labelled = [&](const Rows& rows, const std::string& where) {
         lines->check_is_text(rows, where);
         lines->check_columns(rows.n_columns - 1, where);
-        check_word_column(rows.n_columns - 1, where);
-        checked = rows.n_columns;
         return true;
-    });
+    };
+    add(reader, lines, is_labelled, [](const Rows&) {});
 }
 
 void TextEncoder::add(ColumnReader& reader, const std::shared_ptr<const Template>& lines,
-                      const IsLabelled& is_labelled) {
+                      const IsLabelled& is_labelled, const Note& note) {
     sequences_.set_bias({});
+    std::int64_t checked = -1;  // the columns of sequences that passed
+    bool labelled = false;
     std::exception_ptr error;
     for (bool more = true; more;) {
         std::size_t n = 0;
         std::int64_t tokens = 0;
-        bool labelled = false;
         labels_of_.clear();
         try {
             while (tokens < sequences_.batch_tokens()) {
@@ -46,8 +43,14 @@ void TextEncoder::add(ColumnReader& reader, const std::shared_ptr<const Template
                 Rows& rows = batch_[n];
                 more = reader.next(rows);
                 if (!more) break;
-                labelled = is_labelled(rows);
+                if (rows.n_columns != checked || !rows.is_text) {
+                    const std::string where = reader.where(rows.first_line);
+                    labelled = is_labelled(rows, where);
+                    sequences_.check_word_column(rows.n_columns - (labelled ? 1 : 0), where);
+                    checked = rows.n_columns;
+                }
                 if (labelled) read_labels(rows);
+                note(rows);
                 tokens += rows.length;
                 ++n;
             }

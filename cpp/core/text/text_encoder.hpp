@@ -36,10 +36,13 @@ class TextEncoder {
     // Adds all sequences of the reader's piece; the last column is the label. An error is that of the first sequence
     // that is wrong; those before it have been added.
     void add(ColumnReader& reader, const std::shared_ptr<const Template>& lines);
-    // The same where is_labelled says whether the last column is the label, for all sequences of the piece alike. It is
-    // called with one after the other, and throws for one that does not fit the template.
-    using IsLabelled = std::function<bool(const Rows&)>;
-    void add(ColumnReader& reader, const std::shared_ptr<const Template>& lines, const IsLabelled& is_labelled);
+    // The same where is_labelled says whether the last column is the label, for all sequences of the piece alike. It
+    // throws for one that does not fit the template, and is asked again only where the next could differ; `where`: file
+    // and line. `note` is called with one after the other.
+    using IsLabelled = std::function<bool(const Rows&, const std::string& where)>;
+    using Note = std::function<void(const Rows&)>;
+    void add(ColumnReader& reader, const std::shared_ptr<const Template>& lines, const IsLabelled& is_labelled,
+             const Note& note);
     // Attributes of items condition labels; `bias`, if not empty, conditions label pairs at every position. `features`:
     // those of a model, whose attributes condition pairs if they have such a feature; null: none of them does.
     void add(const Items& items, std::string_view bias, const FeatureSet* features = nullptr);
@@ -48,10 +51,6 @@ class TextEncoder {
     std::int64_t n_tokens() const { return sequences_.builder().n_tokens(); }
     // Columns of observations that rows must have.
     std::int64_t n_needed(const Template& lines) const { return sequences_.n_needed(lines); }
-    // As of SequenceEncoder.
-    void check_word_column(std::int64_t n_observed, const std::string& where) const {
-        sequences_.check_word_column(n_observed, where);
-    }
     // The corpus of what was added since the last one.
     Corpus build() { return sequences_.build(labels_.size()); }
 
