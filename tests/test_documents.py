@@ -1,14 +1,19 @@
 """Files of documents: where else in its document a word stands, and what models make of it."""
 
 import io
+import os
 import random
+from threading import Thread
 
+import numpy as np
+import pandas
 import pytest
 
 from program import Program
 from sparsecrf import CRF, InputError, Model, Template, encode_folder, read_documents, with_mentions
-from sparsecrf.encoding.formats import format_named
+from sparsecrf.encoding.formats import documents, format_named
 from sparsecrf.encoding.formats.documents import _MOST
+from sparsecrf.encoding.formats.records import Answer
 from sparsecrf.files.text import Piece
 
 DOCUMENTS = format_named("documents")
@@ -81,6 +86,9 @@ def test_columns_of_rows_stay():
     [
         (["Ann", "ran"], "sequence 0: expected a list of tokens, found 'Ann'"),
         ([["Ann"], 7], "sequence 1: expected a list of tokens, found 7"),
+        ([b"Ann"], "sequence 0: expected a list of tokens, found b'Ann'"),
+        ([[{"word": "Ann"}]], "sequence 0, position 0: expected a word, or a row that begins with it, found {"),
+        ([["Ann", 7]], "sequence 0, position 1: expected a word, or a row that begins with it, found 7"),
         ([["Ann", []]], "sequence 0, position 1: expected a word, or a row that begins with it, found \\[\\]"),
         ([[(1, "x")]], "sequence 0, position 0: expected a word, or a row that begins with it, found \\(1, 'x'\\)"),
     ],
@@ -90,10 +98,18 @@ def test_what_is_no_document(document, message):
         with_mentions(document)
 
 
+def test_other_kinds_of_lists():
+    document = [["Ann", "ran"], ["Ann"]]
+    expected = with_mentions(document)
+    assert with_mentions([np.array(words) for words in document]) == expected
+    assert with_mentions(pandas.Series(words) for words in document) == expected
+    assert with_mentions(iter(iter(words) for words in document)) == expected
+
+
 def file_of(documents):
     """Words of documents as a file; a word is its own label."""
     return "".join(
-        "".join(f"{word} x {word}\n" for word in words) + "\n" for document in documents for words in document
+        "".join(f"{word} {word}\n" for word in words) + "\n" for document in documents for words in document
     ).encode()
 
 
@@ -125,6 +141,42 @@ def test_rows_do_not_depend_on_pieces(seed):
     expected += [rows for document in documents for rows in plain_mentions(document)]
     for size in (1, 7, 100, 1000, 1 << 17):
         assert of_file(data, size) == expected
+
+
+def test_marks_after_blanks():
+    documents = random_documents(random.Random(3), 8)
+    data = file_of(documents)
+    for size in (1, 50, 1 << 17):
+        assert of_file(data.replace(b"-DOCSTART-", b" \t-DOCSTART-"), size) == of_file(data)
+
+
+def test_a_pipe_is_cut_in_time(monkeypatch):
+    """What came before is not looked at again with every block: sequences are counted a few times only."""
+    data = file_of([[["-DOCSTART-"], *[["Ann", "ran", "home"]] * (_MOST - 10)]] * 3)
+    counted, blocks = [], []
+    count = documents._n_sequences
+    monkeypatch.setattr(documents, "_n_sequences", lambda piece: counted.append(len(piece)) or count(piece))
+
+    class Pipe(io.BytesIO):
+        def read1(self, size):
+            blocks.append(size)
+            return super().read1(min(size, 20))
+
+    rows = [r.rows for piece in DOCUMENTS.pieces(Pipe(data), 100) for r in DOCUMENTS.records(piece, "file", True)]
+    assert rows == of_file(data)
+    assert len(blocks) > 1000
+    assert len(counted) < 20
+
+
+def test_columns_between():
+    """Columns between the word and the label follow those of mentions, and must be as many in every line."""
+    data = b"-DOCSTART- X O\n\nAnn N P\nran V O\n\nAnn N P\n\n"
+    rows = of_file(data)
+    assert rows[2] == [["Ann", "n", "_B-1", "Ann", "ran", "_none", "_none", "_none", "N"]]
+    with pytest.raises(InputError, match="file, line 8: expected 3 columns as in line 1, found 2: 'Ann N'"):
+        of_file(data + b"Ann N\n")
+    with pytest.raises(InputError, match="file, line 3: expected text, found a NUL byte"):
+        of_file(b"-DOCSTART- O\n\na\0b O\n")
 
 
 def test_what_is_no_mark():
@@ -218,9 +270,52 @@ def test_labelled_files(run):
     assert tabs.out.split("\n")[0] == "-DOCSTART-\tx\tO"
     alone = run("label", "-m", "m", stdin=b"Mr\nBal\n")
     assert "standard input: expected documents that begin with -DOCSTART-" in alone.err
-    skipped = run("label", "-m", "m", "--on-error", "skip", "--force", stdin=b"-DOCSTART- O\n\nMr O\nBal\n\nMr O\n\n")
-    assert "line 4: expected a word and, last, its label, found 'Bal'; the sequence was skipped" in skipped.err
-    assert skipped.out.startswith("-DOCSTART- O O\n\n\nMr O O\n")
+    assert run("label", "-m", "m", stdin=b"\n-DOCSTART-\n\nMr\nBal\n").err == ""
+    missing = run("eval", "-", "-m", "m", stdin=text.replace("-DOCSTART- O\n\n", "").encode())
+    assert "standard input: expected documents that begin with -DOCSTART-" in missing.err
+
+
+def test_wrong_numbers_of_columns(run):
+    run("train", "train.txt", "--format", "documents", "-m", "m", "--rho1", "0.1", "-q")
+    labelled = run("label", "-m", "m", "test.txt").out
+    done = run("eval", "-", "-m", "m", stdin=labelled.encode())  # its last column is not gold
+    assert "expected 1 column of observations as in training and, last, the label, found 3 columns" in done.err
+    done = run("label", "-m", "m", stdin=b"Mr Bal rose today\n")
+    assert "line 1: expected 1 column of observations as in training and, perhaps, a label, found 4 columns" in done.err
+
+
+def test_one_wrong_sequence(run):
+    """It is left out; other documents keep their mentions."""
+    run("train", "train.txt", "--features", "documents", "-m", "m", "--rho1", "0.1", "--rho2", "0.1", "-q")
+    good, begin = (run.directory / "test.txt").read_bytes(), b"-DOCSTART- O\n\nxx\xff O\n\nMr O\nBal B-PER\n\n"
+    expected = run("label", "-m", "m", stdin=good).out
+    for choice, bad in (("skip", ""), ("replace", "xx\ufffd O O\n")):
+        done = run("label", "-m", "m", "--on-error", choice, stdin=begin + good)
+        assert done.out.startswith(f"-DOCSTART- O O\n\n{bad}\nMr O O\nBal B-PER B-PER\n\n")
+        assert done.out.endswith(expected)
+        assert "line 3, byte 3: expected text in UTF-8" in done.err
+
+
+def test_through_a_pipe(run):
+    """Byte by byte: the same answers as for a file."""
+    run("train", "train.txt", "--features", "documents", "-m", "m", "--rho1", "0.1", "-q")
+    expected = run("label", "-m", "m", "test.txt").out
+    reading, writing = os.pipe()
+    text = (run.directory / "test.txt").read_bytes()
+
+    def feed():
+        with os.fdopen(writing, "wb", buffering=0) as pipe:
+            for byte in text[: text.index(b"\n\n", 2000) + 2]:
+                pipe.write(bytes([byte]))
+
+    Thread(target=feed).start()
+    with os.fdopen(reading, "rb", buffering=0) as pipe:
+        records = [r for piece in DOCUMENTS.pieces(pipe) for r in DOCUMENTS.records(piece, "pipe", True)]
+    model = Model.load("m")
+    marks = [k for k, r in enumerate(records) if r.rows[0][0] == "-DOCSTART-"]  # the last document is not whole
+    found = "".join(r.filled(Answer(model.label(r.rows))) for r in records[: marks[-1]])
+    assert expected.startswith(found)
+    assert len(found) > 1000
 
 
 def test_python(run):
@@ -231,8 +326,16 @@ def test_python(run):
     assert crf.predict(rows).tolist() == [["O", "B-PER", "O"]] * 2
     run("train", "train.txt", "--features", "documents", "-m", "m", "--rho1", "0.1", "--rho2", "0.1", "-q")
     assert Model.load("m").label(rows[1]) == ["O", "B-PER", "O"]
-    with pytest.raises(InputError, match="expected 8 columns of observations"):
-        crf.predict(sentences)
+    with pytest.raises(InputError, match=r"expected 8 columns .* .features 'documents' for rows of with_mentions"):
+        CRF(features="documents").fit(sentences, [["O", "B-PER", "O"]] * 2)
+    crf.model_.save("own")
+    assert run("label", "-m", "own", "test.txt").out == run("label", "-m", "m", "test.txt").out
+    again = run("train", "test.txt", "--init", "m", "-m", "again", "--rho1", "0.1")
+    assert again.status == 0, again.err
+    assert Model.load("again").training["format"] == "documents"
+    run.write(a_jsonl="{}")
+    done = run("train", "a.jsonl", "--features", "documents", "-m", "x")
+    assert "--features: documents expected files of --format documents, found JSON-lines files" in done.err
 
 
 def test_shards(run):
@@ -247,24 +350,39 @@ def test_shards(run):
     assert small == large
 
 
+def test_parts_for_a_cluster(tmp_path):
+    """Large files are cut where documents begin, as far as these are not too long."""
+    rng = random.Random(1)
+    documents = [[["-DOCSTART-"], *[rng.choices(WORDS, k=6) for _ in range(rng.randint(1, 300))]] for _ in range(60)]
+    data = file_of(documents)
+    (tmp_path / "all.txt").write_bytes(data)
+    parts_of = pytest.importorskip("sparsecrf.dask.partitions", reason="clusters need the extra `dask`").parts_of
+    for size in (1000, 20_000, len(data) // 2):
+        ends = [part.end for part in parts_of(str(tmp_path / "all.txt"), DOCUMENTS, size)][:-1]
+        assert ends
+        assert all(data[end:].startswith(b"-DOCSTART- ") for end in ends)
+
+
 def test_conversion(run):
     done = run("convert", "train.txt", "columns.txt", "--from", "documents", "--to", "columns")
     assert done.status == 0, done.err
     lines = (run.directory / "columns.txt").read_text().split("\n")
     assert lines[0] == "-DOCSTART- " + " ".join(NONE) + " O"
     assert all(len(line.split()) in (0, 9) for line in lines)
-    run("convert", "columns.txt", "again.txt", "--from", "columns", "--to", "documents")
-    assert (run.directory / "again.txt").read_text().split() == (run.directory / "train.txt").read_text().split()
     columns = ["--features", "documents", "--format", "columns", "--rho1", "0.1", "-q"]
     assert run("train", "columns.txt", "-m", "a", *columns).status == 0
     assert run("train", "train.txt", "-m", "b", "--features", "documents", "--rho1", "0.1", "-q").status == 0
     assert Model.load("a").w.tolist() == Model.load("b").w.tolist()
+    run("convert", "train.txt", "tokens.txt", "--from", "columns", "--to", "tokens")
+    run("convert", "tokens.txt", "again.txt", "--from", "tokens", "--to", "documents")
+    assert (run.directory / "again.txt").read_text().rstrip() == (run.directory / "train.txt").read_text().rstrip()
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"-DOCSTART- O\n\nAnn\n\n", "bad.txt, line 3: expected a word and, last, its label, found 'Ann'"),
+        (b"-DOCSTART-\n\nAnn\n\n", "bad.txt, line 1: expected a word and, last, its label, found '-DOCSTART-'"),
+        (b"-DOCSTART- O\n\nAnn\n\n", "bad.txt, line 3: expected 2 columns as in line 1, found 1: 'Ann'"),
         (b"-DOCSTART- O\n\nAnn \xff O\n\n", "bad.txt, line 3, byte 5: expected text in UTF-8, found byte 0xFF"),
         (b"\n\n", "bad.txt: expected at least one sequence, found none"),
     ],
@@ -278,8 +396,9 @@ def test_errors(run, data, message):
 
 
 def test_texts_of_other_formats():
-    assert DOCUMENTS.text([["Ann"], ["ran"]], ["N", "V"]) == "Ann N\nran V\n\n"
-    for rows, labels in [([["a b"]], ["N"]), ([["a", "b"]], ["N"]), ([["a"]], ["N V"]), ([[""]], ["N"])]:
-        with pytest.raises(InputError, match="expected a token of one word without blanks"):
+    assert DOCUMENTS.text([["Ann"], ["20\u00a0000"]], ["N", "V"]) == "Ann N\n20\u00a0000 V\n\n"
+    assert DOCUMENTS.text([["Ann", "x"]], ["N"]) == "Ann x N\n\n"
+    for rows, labels in [([["a b"]], ["N"]), ([["a", ""]], ["N"]), ([["a"]], ["N V"])]:
+        with pytest.raises(InputError, match="expected text without blanks, found"):
             DOCUMENTS.text(rows, labels)
-    assert DOCUMENTS.width(Piece(b"-DOCSTART- O\n\n", 1), "f") == 9
+    assert DOCUMENTS.width(Piece(b"-DOCSTART- O\n\n", 1), "f") == 10  # of a token without a label, and one

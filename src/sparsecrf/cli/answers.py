@@ -35,7 +35,14 @@ class Answers:
         except InputError:
             if self.on_error is OnError.STOP:
                 raise
-        return b"".join(map(self._one, self.format.sequences(piece)))
+        return b"".join(map(self._independent, self.format.independent(piece)))
+
+    def _independent(self, piece: Piece) -> bytes:
+        """The answer to sequences that belong together. If one of them is wrong, the others are on their own."""
+        try:
+            return self._labelled(piece)
+        except InputError:
+            return b"".join(map(self._one, self.format.sequences(piece)))
 
     def _labelled(self, piece: Piece) -> bytes:
         return self.charset.encoded(self.label(self.charset.decoded(piece, self.source)), self.source)

@@ -3,42 +3,54 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sparsecrf.encoding.formats.documents import MARK, Documents
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.formats import Format
+    from sparsecrf.files.text import Piece
 
-_FIRST_BYTES = 1 << 18  # of a file are looked at
+_FIRST_BYTES = 1 << 18  # of a training file are looked at
 
 
 def unused_documents(file: str, features: str | None) -> str | None:
     """That the words of a training file stand in documents, if nothing was asked of these; None: there is nothing to
     say."""
-    if features != "words" or not os.path.isfile(file) or _beginning(file).count(f"\n{MARK}".encode()) < 2:
+    if features not in ("words", "columns") or not os.path.isfile(file):
         return None
+    with open(file, "rb") as opened:
+        if opened.read(_FIRST_BYTES).count(f"\n{MARK}".encode()) < 2:
+            return None
     return (
         f"{file} has documents ({MARK}): --features documents also sees where else in its document a word stands; "
         "such a model labels whole documents"
     )
 
 
-def missing_documents(format: Format, beginning: bytes, source: str) -> str | None:
-    """That a file to be labelled has no documents, by how it begins; None: there is nothing to say."""
-    if not isinstance(format, Documents) or MARK.encode() in beginning:
-        return None
-    return (
-        f"sparsecrf: warning: {source}: expected documents that begin with {MARK}, as in training, found none at its "
-        "beginning: words were labelled without their other mentions, and worse for it"
-    )
+class SeenDocuments:
+    """Whether a file that a model labels has documents, if the model expects them."""
 
+    def __init__(self, format: Format, source: str) -> None:
+        self._source, self._missing = source, isinstance(format, Documents)
 
-def missing_in_file(format: Format, file: str) -> str | None:
-    """The same of a file that can be read again."""
-    return missing_documents(format, _beginning(file), file) if os.path.isfile(file) else None
+    def watched(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
+        """The pieces of the file, which are looked at on the way."""
+        for piece in pieces:
+            self._missing = self._missing and MARK.encode() not in piece.data
+            yield piece
 
+    def look(self, rows: list[list[str]]) -> None:
+        """The same for a sequence."""
+        self._missing = self._missing and rows[0][0] != MARK
 
-def _beginning(file: str) -> bytes:
-    with open(file, "rb") as opened:
-        return opened.read(_FIRST_BYTES)
+    @property
+    def remark(self) -> str | None:
+        """That there are none; None: there is nothing to say."""
+        if not self._missing:
+            return None
+        return (
+            f"sparsecrf: warning: {self._source}: expected documents that begin with {MARK}, as in training, found "
+            "none: words were labelled without their other mentions, and worse for it"
+        )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from sparsecrf import Model
+    from sparsecrf.cli.documents import SeenDocuments
     from sparsecrf.metrics import ChunkScore, Evaluation
 
 _SCORES = ("precision", "recall", "F1", "gold", "predicted", "correct")
@@ -54,7 +55,7 @@ def evaluate(
     from rich.console import Console
 
     from sparsecrf import InputError, Model
-    from sparsecrf.cli.documents import missing_in_file
+    from sparsecrf.cli.documents import SeenDocuments
     from sparsecrf.files.text import name_of
     from sparsecrf.model.format import format_for
     from sparsecrf.model.predict import unknown_gold
@@ -65,7 +66,9 @@ def evaluate(
     notes = Console(stderr=True, highlight=False, markup=False, emoji=False)
     with notes.status(f"Evaluating {name_of(file)} ..."):
         known = None if model is None else Model.load(model)
-        evaluation = _evaluate(file, known, scheme, gold=gold, format=format, ragged=ragged, encoding=encoding)
+        documents = None if known is None else SeenDocuments(format_for(known, file, format), name_of(file))
+        reading = {"gold": gold, "format": format, "ragged": ragged, "encoding": encoding, "documents": documents}
+        evaluation = _evaluate(file, known, scheme, **reading)
     if model is None and gold is None and not _columns_share_labels(evaluation):
         first, second = next(iter(evaluation.confusion))
         raise InputError(
@@ -79,12 +82,12 @@ def evaluate(
         _print_report(evaluation, confusion)
     if known is not None and (remark := unknown_gold(evaluation, known.labels)) is not None:
         say(f"sparsecrf: warning: {name_of(file)}: {remark}")
-    if known is not None and (remark := missing_in_file(format_for(known, file, format), file)) is not None:
+    if documents is not None and (remark := documents.remark) is not None:
         say(remark)
 
 
 def _evaluate(file: str, model: Model | None, scheme: Scheme, **reading: Any) -> Evaluation:
-    """`reading`: gold, format, ragged, encoding."""
+    """`reading`: gold, format, ragged, encoding, documents."""
     from sparsecrf import InputError
     from sparsecrf.files.text import name_of
     from sparsecrf.metrics import Evaluation
@@ -108,15 +111,16 @@ def _label_sequences(
     format: str | None = None,
     ragged: bool = False,
     encoding: str | None = None,
+    documents: SeenDocuments | None = None,
 ) -> Iterator[tuple[list[str], list[str]]]:
-    """Gold and predicted labels, sequence by sequence."""
+    """Gold and predicted labels, sequence by sequence. `documents` gets to see what a model labels."""
     from sparsecrf import InputError
     from sparsecrf.encoding.formats import format_named, format_of
     from sparsecrf.files.charset import UTF8, Charset, decoded
     from sparsecrf.files.columns import read_columns
 
     if model is not None:
-        yield from _predicted(file, model, format=format, ragged=ragged, encoding=encoding)
+        yield from _predicted(file, model, documents, format=format, ragged=ragged, encoding=encoding)
         return
     charset = Charset(encoding or UTF8, "--encoding")
     of = format_of(file) if format is None else format_named(format, "--format")
@@ -177,11 +181,15 @@ def _is_header(row: list[str]) -> bool:
         return False
 
 
-def _predicted(file: str, model: Model, **reading: Any) -> Iterator[tuple[list[str], list[str]]]:
+def _predicted(
+    file: str, model: Model, documents: SeenDocuments | None, **reading: Any
+) -> Iterator[tuple[list[str], list[str]]]:
     """Gold and predicted labels of a file that the model labels."""
     from sparsecrf.model.predict import predicted
 
-    for _, gold, labels in predicted(model, file, **reading):
+    for tokens, gold, labels in predicted(model, file, **reading):
+        if documents is not None:
+            documents.look(tokens)
         yield gold, labels
 
 

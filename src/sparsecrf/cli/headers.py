@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sparsecrf.encoding.formats import format_named
+
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
     from sparsecrf.encoding.formats import Format
@@ -24,7 +26,7 @@ _FIRST_BYTES = 1 << 20  # of a file are looked at
 def headers(data: Labelled, files: Sequence[str]) -> list[str]:
     """A remark for each file whose first line looks like names of columns: its last cell and another are such names,
     and no other of its first lines has that label."""
-    if data.template is None or data.format:
+    if data.template is None or (data.format and not format_named(data.format).token_a_line):
         return []  # the files have no columns
     found = {file: cells for file in files if os.path.isfile(file) and (cells := _header(_beginning(file)))}
     return [f"{_remark(file, cells)} with the label {cells[-1]!r}; leave it out" for file, cells in found.items()]
@@ -32,7 +34,7 @@ def headers(data: Labelled, files: Sequence[str]) -> list[str]:
 
 def header_remark(format: Format, first: Piece, source: str) -> str | None:
     """The same about a file that was labelled, by its first piece; None: there is nothing to say."""
-    cells = _header(first.data[:_FIRST_BYTES]) if format.has_columns else []
+    cells = _header(first.data[:_FIRST_BYTES]) if format.token_a_line else []
     return f"sparsecrf: warning: {_remark(source, cells)}; leave it out" if cells else None
 
 

@@ -71,11 +71,12 @@ def label(
 ) -> None:
     """Label sequences: every line of columns with the label as one more column; other formats with labels filled in.
 
-    Input from a pipe is answered sequence by sequence, as soon as the blank line after one has been read. Words that
+    Input from a pipe is answered sequence by sequence, as soon as the blank line after one has been read; documents
+    when the next one begins. Words that
     the model has never seen say nothing. Several labellings of a sequence follow each other, as --score shows them.
     """
     from sparsecrf.cli.answers import Answers
-    from sparsecrf.cli.documents import missing_documents
+    from sparsecrf.cli.documents import SeenDocuments
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
     from sparsecrf.cli.headers import header_remark
     from sparsecrf.cli.unknown import unknown_remark
@@ -150,7 +151,8 @@ def label(
         if output == "-" and sys.stdout is None:
             raise InputError("standard output: expected it open, found it closed")
         out: IO[bytes] = sys.stdout.buffer if output == "-" else stack.enter_context(replacing(output))
-        incoming = of.pieces(data)
+        documents = SeenDocuments(of, source)
+        incoming = documents.watched(of.pieces(data))
         first = next(incoming, None)
         if first is None:
             return
@@ -164,7 +166,7 @@ def label(
             _write(out, text, advance, piece)
     for remark in (
         header_remark(of, first, source),
-        missing_documents(of, first.data, source),
+        documents.remark,
         unknown_remark(known, of, charset, first, source, ragged=ragged),
     ):
         if remark is not None:

@@ -98,8 +98,13 @@ def manner_of(inputs: Inputs, init: Model | None = None) -> Manner:
     from sparsecrf.encoding.template import Template
 
     format = format_of(inputs.data[0]) if inputs.format is None else format_named(inputs.format, "--format")
-    if inputs.features == "documents" and inputs.format is None and format is COLUMNS:
-        format = FORMATS["documents"]
+    if inputs.format is None and format is COLUMNS:  # the name of the file says nothing
+        if inputs.features == "documents":
+            format = FORMATS["documents"]
+        elif init is not None and FORMAT in init.training:
+            format = format_named(str(init.training[FORMAT]), "--init")
+    if inputs.features == "documents" and not format.token_a_line:
+        raise InputError(f"--features: documents expected files of --format documents, found {format.title} files")
     format.check_template(inputs.template, "--template")
     format.check_template(inputs.features, "--features")
     if inputs.features is not None and inputs.template is not None:

@@ -197,7 +197,7 @@ def _next_end(file: IO[bytes], at: int, format: Format, most: int) -> int | None
     begin = file.tell()
     near = File("", begin, begin + max(most, _NEAR_BYTES))
     # Not the first line, which pieces() would look at more closely.
-    first = next(format.pieces(cast(IO[bytes], _Part(file, near, first_line=2)), _NEAR_BYTES), None)
+    first = next(format.pieces(cast(IO[bytes], _Part(file, near, first_line=2)), _NEAR_BYTES, inside=True), None)
     return None if first is None or begin + len(first.data) == near.end else begin + len(first.data)
 
 

@@ -6,7 +6,7 @@ as much of it as what stands beside the word itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 
 from sparsecrf._core import InputError
 
@@ -18,13 +18,15 @@ _BEFORE, _AFTER = "_B-1", "_B+1"  # beyond the ends of a sequence, as for templa
 N_MENTION_COLUMNS = 7
 
 
-def with_mentions(document: Sequence[Sequence[str] | Sequence[Sequence[str]]]) -> list[list[list[str]]]:
+def with_mentions(document: Iterable[Iterable[str | Iterable[str]]]) -> list[list[list[str]]]:
     """The sequences of one document as rows of columns, which say where else in the document each word stands.
+
+    Several documents are given one by one: what is given together is one document.
 
     A token is a word, or a row of columns that begins with it. The row of a word has, after it, seven columns:
 
-    - 1: how its other mentions are written. `x`: one in lower case, `C`: one with a capital letter, which is not the
-      first of its sequence, `U`: one in upper case, or several of these; `n`: none of these;
+    - 1: how its other mentions are written. `x`: one in lower case; `C`: one with a capital letter and then lower case,
+      which is not the first of its sequence; `U`: one in upper case; or several of these; `n`: none of these;
     - 2, 3, 4: the word before the first other mention, that mention, and the word after it;
     - 5, 6, 7: the same of the second other mention.
 
@@ -56,15 +58,22 @@ def with_mentions(document: Sequence[Sequence[str] | Sequence[Sequence[str]]]) -
 _WAYS = "xCU"
 
 
-def _rows(sequence: Sequence[str] | Sequence[Sequence[str]], i: int) -> list[list[str]]:
-    if isinstance(sequence, str) or not isinstance(sequence, Sequence):
+def _rows(sequence: Iterable[str | Iterable[str]], i: int) -> list[list[str]]:
+    if not _is_list(sequence):
         raise InputError(f"sequence {i}: expected a list of tokens, found {sequence!r:.60}")
-    rows = [[token] if isinstance(token, str) else list(token) for token in sequence]
-    for t, row in enumerate(rows):
+    rows = []
+    for t, token in enumerate(sequence):
+        row = [token] if isinstance(token, str) else list(token) if _is_list(token) else []
         if not row or not isinstance(row[0], str):
-            found = f"found {sequence[t]!r:.60}"
+            found = f"found {token!r:.60}"
             raise InputError(f"sequence {i}, position {t}: expected a word, or a row that begins with it, {found}")
+        rows.append(row)
     return rows
+
+
+def _is_list(value: object) -> bool:
+    """Whether its items are those of a list, which those of text and of mappings are not."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
 
 
 def _ways(word: str, t: int) -> list[int]:

@@ -30,6 +30,7 @@ from sparsecrf.estimators.frame_warnings import warn_of_labels, warn_of_unused
 from sparsecrf.estimators.frames import Groups, by_groups, check_one_of, of_other
 from sparsecrf.estimators.labelled import Encoding, LabelledData, MakesTemplate
 from sparsecrf.model import Model
+from sparsecrf.model.format import FORMAT
 from sparsecrf.path import Point
 from sparsecrf.path.both import AskedRho2
 from sparsecrf.path.progress import PathProgress
@@ -188,6 +189,8 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
     def _keep(self, data: Encoding, found: Fit) -> None:
         # Without the attributes that have no weight: most have none, and each would be looked up to no effect.
         self.model_ = data.model(found).compacted()
+        if self.features == "documents":  # the files that the model can label
+            self.model_.training[FORMAT] = "documents"
         if data.n_features is not None:
             self.n_features_in_ = data.n_features
         elif hasattr(self, "n_features_in_"):

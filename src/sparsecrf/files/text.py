@@ -74,36 +74,42 @@ def whole_lines(data: bytes) -> int:
     return data.rfind(b"\n") + 1
 
 
-def pieces(
-    source: Source,
-    size: int = PIECE_BYTES,
-    whole: Callable[[bytes], int] = whole_sequences,
-    *,
-    from_start: bool = False,
-) -> Iterator[Piece]:
+def pieces(source: Source, size: int = PIECE_BYTES, whole: Callable[[bytes], int] = whole_sequences) -> Iterator[Piece]:
     """Cut a file between sequences into pieces of about `size` bytes.
 
     From a pipe or terminal a sequence is given as soon as the blank line after it has been read. `whole` says how many
-    bytes from the beginning of a line are whole sequences; if `from_start`, from the beginning of a piece.
+    bytes from the beginning of a line are whole sequences.
     """
+    begin = 0  # of the line that was not finished when the piece was last looked at; before it there is no blank line
+
+    def whole_so_far(piece: bytearray, looked_at: int) -> int:
+        nonlocal begin
+        begin = 0 if looked_at == 0 else begin
+        end = whole(bytes(memoryview(piece)[begin:]))
+        if end == 0:
+            begin = max(begin, piece.rfind(b"\n", looked_at) + 1)
+        return 0 if end == 0 else begin + end
+
+    return growing_pieces(source, size, whole_so_far)
+
+
+def growing_pieces(source: Source, size: int, whole: Callable[[bytearray, int], int]) -> Iterator[Piece]:
+    """Cut a file into pieces of about `size` bytes, as `whole` says: it is given a piece that grows as the file is
+    read, and how much of it has been looked at before, and says how much of it can be taken; 0: nothing yet."""
     with opened(source) as file:
         read = getattr(file, "read1", file.read)  # read would wait until all `size` bytes have come
-        # `begin`: of the line that was not finished when `rest` was last looked at; before it there is no blank line.
-        rest, line, wanted, begin = bytearray(), getattr(file, "first_line", 1), size, 0
-        while block := read(wanted):
+        rest, line, looked_at = bytearray(), getattr(file, "first_line", 1), 0
+        while block := read(max(size, looked_at)):
             if line == 1 and not rest:
                 _check_unpacked(block, source)
-            looked_at = len(rest)
             rest += block
-            end = whole(bytes(memoryview(rest)[begin:]))
-            if end == 0:
-                begin = 0 if from_start else max(begin, rest.rfind(b"\n", looked_at) + 1)
-                wanted = max(size, len(rest))
-                continue
-            yield Piece(bytes(memoryview(rest)[: begin + end]), line)
-            line += rest.count(b"\n", 0, begin + end)
-            del rest[: begin + end]
-            wanted, begin = size, 0
+            end = whole(rest, looked_at)
+            looked_at = len(rest)
+            if end > 0:
+                yield Piece(bytes(memoryview(rest)[:end]), line)
+                line += rest.count(b"\n", 0, end)
+                del rest[:end]
+                looked_at = 0
         if rest:
             yield Piece(bytes(rest), line)
 

@@ -50,6 +50,8 @@ class RecordLabeller:
         """For records that all have tokens."""
         if not records:
             return []
+        for record in records if self._model.n_columns else ():
+            self._format.fit_columns(record, self._model.n_columns, self._source)
         try:
             return self._answers(records)
         except InputError as error:

@@ -39,6 +39,7 @@ class Format(ABC):
     suffix: ClassVar[str] = ""  #: file names with this ending are in the format; "": no names are
     takes_template: ClassVar[bool] = False  #: whether a template makes the attributes; if not, the files have them
     has_columns: ClassVar[bool] = False  #: whether lines are columns, which may be ragged, or of any bytes
+    token_a_line: ClassVar[bool] = False  #: whether a line is the columns of a token, the label last
     skipped: ClassVar[bytes] = b"\n"  #: what `label` writes for a sequence that it skips
 
     def variant(self, choice: str, option: str) -> Format:
@@ -77,9 +78,16 @@ class Format(ABC):
         """The template for files with so many columns before the label: the one given, or the format's default."""
         return template
 
-    def pieces(self, source: Source, size: int = PIECE_BYTES) -> Iterator[Piece]:
-        """A file in pieces of about `size` bytes, each of whole sequences. Here a blank line ends a sequence."""
+    def pieces(self, source: Source, size: int = PIECE_BYTES, *, inside: bool = False) -> Iterator[Piece]:
+        """A file in pieces of about `size` bytes, each of whole sequences. Here a blank line ends a sequence.
+
+        `inside`: the source may begin in the middle of what must not be cut.
+        """
         return pieces(source, size)
+
+    def independent(self, piece: Piece) -> Iterator[Piece]:
+        """The parts of a piece that say nothing of each other. Here the sequences."""
+        return self.sequences(piece)
 
     def sequences(self, piece: Piece) -> Iterator[Piece]:
         """The sequences of a piece, each with the blank line after it, if there is one."""

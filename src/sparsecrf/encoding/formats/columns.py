@@ -18,6 +18,7 @@ class Columns(Format):
     title = "column"
     takes_template = True
     has_columns = True
+    token_a_line = True
 
     def template_for(self, template: Template | None, n_observed: int) -> Template | None:
         """Without a template, attributes are the columns themselves and the bias."""

@@ -1,7 +1,7 @@
 """Column files of documents, as CoNLL has them: a sequence that begins with -DOCSTART- begins a document.
 
-The token is the first column, the label the last. Tokens get the columns of `with_mentions`: where else in the document
-they stand.
+The token is the first column, the label the last. After the token, rows get the columns of `with_mentions`: where else
+in the document it stands. Then come the other columns of the file.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from itertools import pairwise
 from sparsecrf._core import InputError, whole_sequences
 from sparsecrf.encoding.formats.records import Answer, Record, Records, read_records, text_lines
 from sparsecrf.encoding.mentions import N_MENTION_COLUMNS, NO_MENTION, with_mentions
-from sparsecrf.files.text import PIECE_BYTES, Piece, Source, pieces
+from sparsecrf.files.text import PIECE_BYTES, Piece, Source, growing_pieces
 
 MARK = "-DOCSTART-"  #: the first token of a document
-_MARK, _BLANKS = MARK.encode(), b" \t\v\f\r"
+_MARK = MARK.encode()
 _CELL = re.compile(r"[^ \t-\r]+")  # not other space, which a word may have in it
 
-#: Sequences of a document. What comes after them is taken sentence by sentence, so that a file with a single mark need
-#: not be in memory as a whole.
+#: Sequences of a document, that of the mark included. What comes after them is taken sentence by sentence, so that a
+#: file with a single mark need not be in memory as a whole.
 _MOST = 500
 
 
@@ -29,10 +29,19 @@ class Documents(Records):
 
     name = "documents"
     title = "document"
+    token_a_line = True
     default_features = "documents"
 
-    def pieces(self, source: Source, size: int = PIECE_BYTES) -> Iterator[Piece]:
-        return pieces(source, size, _whole_documents, from_start=True)
+    def pieces(self, source: Source, size: int = PIECE_BYTES, *, inside: bool = False) -> Iterator[Piece]:
+        return growing_pieces(source, size, _end_within if inside else _whole_documents)
+
+    def independent(self, piece: Piece) -> Iterator[Piece]:
+        begin, line = 0, piece.line
+        for at in [*_marks(piece.data), len(piece.data)]:
+            if at > begin:
+                yield Piece(piece.data[begin:at], line)
+                line += piece.data.count(b"\n", begin, at)
+                begin = at
 
     def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
         document: list[_Sequence] = []
@@ -43,28 +52,35 @@ class Documents(Records):
             document.append(sequence)
         yield from _with_mentions(document)
 
+    def fit_columns(self, record: Record, n_columns: int, source: str) -> None:
+        found, expected, labelled = len(record.rows[0]), n_columns, record.labels is not None
+        if found == expected + 1 and not labelled:  # the last one is a label, which nobody asked for
+            record.rows = [row[:-1] for row in record.rows]
+        elif found != expected:
+            observed, label = (
+                _counted(expected - N_MENTION_COLUMNS),
+                "last, the label" if labelled else "perhaps, a label",
+            )
+            raise InputError(
+                f"{source}, line {record.line}: expected {observed} of observations as in training and, {label}, found "
+                f"{_counted(found - N_MENTION_COLUMNS + labelled)} (one token a line, a blank line between sequences)"
+            )
+
     def text(self, rows: list[list[str]], labels: list[str]) -> str:
-        for row, label in zip(rows, labels, strict=True):
-            if len(row) not in (1, 1 + N_MENTION_COLUMNS) or any(cell.split() != [cell] for cell in (row[0], label)):
-                raise InputError(
-                    "expected a token of one word without blanks, and a label without blanks, found "
-                    f"{' '.join(row)!r:.60} and {label!r:.60}"
-                )
-        return "".join(f"{row[0]} {label}\n" for row, label in zip(rows, labels, strict=True)) + "\n"
+        lines = [[*row, label] for row, label in zip(rows, labels, strict=True)]
+        for line in lines:
+            for cell in line:
+                if _CELL.fullmatch(cell) is None:
+                    raise InputError(f"expected text without blanks, found {cell!r:.60}")
+        return "".join(" ".join(line) + "\n" for line in lines) + "\n"
 
 
 class _Sequence(Record):
-    def __init__(self, lines: list[str], first: int, source: str, labelled: bool) -> None:
-        self.line, self._lines = first, lines
-        cells = [_CELL.findall(line) for line in lines]
+    def __init__(self, lines: list[str], first: int, cells: list[list[str]], labelled: bool) -> None:
+        self.line, self._lines, self.is_mark = first, lines, cells[0][0] == MARK
         if labelled:
-            for k, found in enumerate(cells):
-                if len(found) < 2:
-                    where = f"{source}, line {first + k}"
-                    raise InputError(f"{where}: expected a word and, last, its label, found {found[0]!r:.60}")
             self.labels = [found[-1] for found in cells]
-        self.words = [found[0] for found in cells]
-        self.is_mark = self.words[0] == MARK
+        self.rows = [found[:-1] for found in cells] if labelled else cells
 
     def filled(self, answer: Answer) -> str:
         made = []
@@ -75,45 +91,75 @@ class _Sequence(Record):
 
 
 def _sequences(piece: Piece, source: str, labelled: bool) -> Iterator[_Sequence]:
-    lines, first = list[str](), piece.line
+    """The sequences of a piece, without their mentions. All lines have as many columns as the first."""
+    lines, cells = list[str](), list[list[str]]()
+    width = of_line = 0
     for number, line in enumerate([*text_lines(piece, source), ""], piece.line):
-        if _CELL.search(line):
-            first = first if lines else number
+        found = _CELL.findall(line)
+        if found:
+            if width == 0:
+                width, of_line = len(found), number
+            if len(found) != width:
+                expected = f"{_counted(width)} as in line {of_line}"
+                raise InputError(f"{source}, line {number}: expected {expected}, found {len(found)}: {line!r:.60}")
+            if labelled and width < 2:
+                raise InputError(f"{source}, line {number}: expected a word and, last, its label, found {line!r:.60}")
             lines.append(line)
+            cells.append(found)
         elif lines:
-            yield _Sequence(lines, first, source, labelled)
-            lines = []
+            yield _Sequence(lines, number - len(lines), cells, labelled)
+            lines, cells = [], []
 
 
 def _with_mentions(document: list[_Sequence]) -> list[_Sequence]:
-    """The sequences of a document, or one that belongs to none, with their rows."""
+    """The sequences of a document, or one that belongs to none, with the columns of mentions."""
     if document and document[0].is_mark:
-        for sequence, rows in zip(document, with_mentions([one.words for one in document]), strict=True):
+        for sequence, rows in zip(document, with_mentions([one.rows for one in document]), strict=True):
             sequence.rows = rows
     else:
         for sequence in document:
-            sequence.rows = [[word, *[NO_MENTION] * N_MENTION_COLUMNS] for word in sequence.words]
+            sequence.rows = [[row[0], *[NO_MENTION] * N_MENTION_COLUMNS, *row[1:]] for row in sequence.rows]
     return document
 
 
-def _whole_documents(data: bytes) -> int:
-    """How many of the bytes, which begin where a document does or outside of any, are whole documents."""
-    at = len(data)
-    while (at := data.rfind(_MARK, 0, at)) > 0:
-        if _begins_sequence(data, at):
-            return at
-    end = whole_sequences(data)
-    goes_on = data.lstrip(b"\xef\xbb\xbf" + _BLANKS + b"\n").startswith(_MARK) and _n_sequences(data[:end]) <= _MOST
-    return 0 if goes_on else end
+def _counted(n: int) -> str:
+    return "1 column" if n == 1 else f"{n} columns"
 
 
-def _begins_sequence(data: bytes, at: int) -> bool:
-    """Whether the mark at this byte is a whole cell, the first of a sequence."""
-    before, here = data.rfind(b"\n", 0, max(0, at - 1)) + 1, data[at + len(_MARK) : at + len(_MARK) + 1]
-    return here.isspace() and data[at - 1 : at] == b"\n" and not data[before:at].strip()
+def _whole_documents(data: bytearray, looked_at: int) -> int:
+    """How many of the bytes, which begin where a document does or outside of any, are whole documents.
+
+    So many of them were looked at before, when there was none.
+    """
+    if (end := _end_within(data, looked_at)) > 0:
+        return end
+    if not data.lstrip(b"\xef\xbb\xbf \t\n\v\f\r").startswith(_MARK):
+        return whole_sequences(bytes(data))
+    # Counting takes a while: whenever there is twice as much.
+    if (len(data) >> 12).bit_length() == (looked_at >> 12).bit_length():
+        return 0
+    end = whole_sequences(bytes(data))
+    return end if _n_sequences(data[:end]) > _MOST else 0
 
 
-def _n_sequences(data: bytes) -> int:
+def _end_within(data: bytearray, looked_at: int) -> int:
+    """Where the last document begins of bytes that begin anywhere; 0: in none of them."""
+    return max(_marks(data, max(0, data.rfind(b"\n", 0, looked_at))), default=0)
+
+
+def _marks(data: bytes | bytearray, begin: int = 0) -> Iterator[int]:
+    """Where lines begin, but for the first, that begin a document: a mark is the first cell, and the line before is
+    blank."""
+    at = begin
+    while (at := data.find(_MARK, at)) >= 0:
+        line = data.rfind(b"\n", 0, at) + 1
+        before = data.rfind(b"\n", 0, max(0, line - 1)) + 1
+        at += len(_MARK)
+        if line > 0 and data[at : at + 1].isspace() and not data[before : at - len(_MARK)].strip():
+            yield line
+
+
+def _n_sequences(data: bytearray) -> int:
     """The number of sequences that a blank line ends."""
     blank = [not line.strip() for line in data.split(b"\n")]
     return sum(ends and not before for before, ends in pairwise(blank))
@@ -123,7 +169,7 @@ def read_documents(source: Source) -> Iterator[tuple[list[list[str]], list[str |
     """Read a column file of documents sequence by sequence: rows with the columns of `with_mentions`, and labels.
 
     A sequence that begins with -DOCSTART- begins a document; sequences before the first belong to none. The word is the
-    first column, the label the last; others are not read. `source` is a path, "-" (standard input) or a file open for
-    bytes.
+    first column, the label the last; others follow the columns of mentions. `source` is a path, "-" (standard input) or
+    a file open for bytes.
     """
     return read_records(Documents(), source)

@@ -64,8 +64,11 @@ class Records(Format):
             return template
         return Template(preset(self.default_features), source=f"features {self.default_features!r}")
 
-    def pieces(self, source: Source, size: int = PIECE_BYTES) -> Iterator[Piece]:
+    def pieces(self, source: Source, size: int = PIECE_BYTES, *, inside: bool = False) -> Iterator[Piece]:
         return pieces(source, size, whole_lines) if self.one_line else super().pieces(source, size)
+
+    def fit_columns(self, record: Record, n_columns: int, source: str) -> None:
+        """Make the rows of a record those of a model that was trained with so many columns, or raise."""
 
     def sequences(self, piece: Piece) -> Iterator[Piece]:
         if not self.one_line:
@@ -174,6 +177,9 @@ def text_lines(piece: Piece, source: str) -> list[str]:
         line, byte = piece.line + before.count(b"\n"), error.start - before.rfind(b"\n")
         found = f"byte 0x{piece.data[error.start]:02X}"
         raise InputError(f"{source}, line {line}, byte {byte}: expected text in UTF-8, found {found}") from None
+    if "\0" in text:
+        line = piece.line + text.count("\n", 0, text.index("\0"))
+        raise InputError(f"{source}, line {line}: expected text, found a NUL byte")
     lines = text.split("\n")[: -1 if text.endswith("\n") else None]
     if piece.line == 1 and lines:
         lines[0] = lines[0].removeprefix("\ufeff")
