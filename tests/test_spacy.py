@@ -71,6 +71,26 @@ def test_batches_give_the_same(trained):
     assert [entities(doc) for doc in trained.pipe(texts, batch_size=4)] == one_by_one
 
 
+def test_other_mentions_in_a_doc():
+    """Only another sentence of the doc says what a name is."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    component = nlp.add_pipe("sparsecrf", config={"features": "documents", "rho1": 0.1, "rho2": 0.1})
+    docs = []
+    for kind, before in (("PER", "Mr"), ("LOC", "near")) * 8:
+        name = f"{'BDFGHKLM'[len(docs) // 2]}{('al', 'en')[len(docs) % 2]}"
+        words = f"{before} {name} rose . then {name} fell .".split()
+        labels = ["O", f"B-{kind}", "O", "O", "O", f"B-{kind}", "O", "O"]
+        docs.append(Doc(nlp.vocab, words=words, ents=labels, sent_starts=[True, *[False] * 3] * 2))
+    component.fit(docs)
+    assert entities(nlp("then Rum fell . Mr Rum rose .")) == [("Rum", "PER"), ("Rum", "PER")]
+    assert entities(nlp("then Rum fell . near Rum rose .")) == [("Rum", "LOC"), ("Rum", "LOC")]
+    again = spacy.blank("en")
+    again.add_pipe("sentencizer")
+    again.add_pipe("sparsecrf", config={"features": "documents"}).from_bytes(component.to_bytes())
+    assert entities(again("then Rum fell . Mr Rum rose .")) == [("Rum", "PER"), ("Rum", "PER")]
+
+
 def test_sentences_are_sequences(trained):
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")

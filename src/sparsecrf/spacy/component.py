@@ -16,6 +16,7 @@ from spacy.util import filter_spans, minibatch
 
 from sparsecrf._core import InputError
 from sparsecrf.defaults import RHO1, RHO2, TOL
+from sparsecrf.encoding.mentions import with_mentions
 from sparsecrf.estimators.crf import CRF
 from sparsecrf.model import Model
 from sparsecrf.model.spans import SpanReader
@@ -120,9 +121,9 @@ class SparseCRF(Pipe):  # type: ignore[misc]
         X, y = [], []
         for doc in docs:
             gold = labels_of(doc, self.target)
-            for start, end in self._sequences(doc):
+            for start, end, tokens in self._sequences(doc):
                 if any(label is not None for label in gold[start:end]):
-                    X.append(self._rows(doc, start, end))
+                    X.append(tokens)
                     y.append(gold[start:end])
         if not X:
             raise InputError(f"docs: expected some with {TARGETS[self.target]}, found none")
@@ -159,13 +160,17 @@ class SparseCRF(Pipe):  # type: ignore[misc]
             return dict(get_ner_prf(examples))
         return dict(Scorer.score_token_attr(examples, self.target))
 
-    def _sequences(self, doc: Doc) -> list[tuple[int, int]]:
-        """Where sequences begin and end."""
+    def _sequences(self, doc: Doc) -> list[tuple[int, int, list[Any]]]:
+        """Where sequences begin and end, and their tokens."""
+        places = [(0, len(doc))] if len(doc) else []
         if self.by_sentence and doc.has_annotation("SENT_START"):
-            return [(sentence.start, sentence.end) for sentence in doc.sents]
-        return [(0, len(doc))] if len(doc) else []
+            places = [(sentence.start, sentence.end) for sentence in doc.sents]
+        tokens = [self._tokens(doc, *place) for place in places]
+        if self.training.get("features") == "documents":
+            tokens = with_mentions(tokens)
+        return [(*place, found) for place, found in zip(places, tokens, strict=True)]
 
-    def _rows(self, doc: Doc, start: int, end: int) -> list[Any]:
+    def _tokens(self, doc: Doc, start: int, end: int) -> list[Any]:
         if self.columns == ["text"]:
             return [token.text for token in doc[start:end]]
         return [[str(getattr(token, name)) for name in self.columns] for token in doc[start:end]]
@@ -173,14 +178,14 @@ class SparseCRF(Pipe):  # type: ignore[misc]
     def _annotate(self, docs: list[Doc]) -> None:
         if self.model is None:
             raise ValueError(f"{self.name}: expected a trained component: call fit(docs), or nlp.initialize(...)")
-        places = [(doc, start, end) for doc in docs for start, end in self._sequences(doc)]
+        places = [(doc, *sequence) for doc in docs for sequence in self._sequences(doc)]
         spans: dict[int, list[tuple[int, int, str, float]]] = {id(doc): [] for doc in docs}
         if places:
             chain = self.model.chain_with(int(self.training.get("n_jobs") or 1))
-            corpus = self.model.encode(self._rows(*place) for place in places)
+            corpus = self.model.encode(tokens for *_, tokens in places)
             path, offsets = chain.viterbi(corpus)[0], corpus.offsets.tolist()
             reader = SpanReader(self.model.labels, "auto") if self.target == "ents" else None
-            for i, (doc, start, end) in enumerate(places):
+            for i, (doc, start, end, _) in enumerate(places):
                 labels = path[offsets[i] : offsets[i + 1]]
                 if reader is None:
                     self._set_tags(doc, start, end, labels)
