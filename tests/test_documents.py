@@ -15,6 +15,7 @@ from sparsecrf.encoding.formats import documents, format_named
 from sparsecrf.encoding.formats.documents import _MOST
 from sparsecrf.encoding.formats.records import Answer
 from sparsecrf.files.text import Piece
+from sparsecrf.reference.word_functions import class_of, lower
 
 DOCUMENTS = format_named("documents")
 NONE = ["_none"] * 7
@@ -27,19 +28,19 @@ def plain_mentions(document):
     def word(i, t):
         return "_B-1" if t < 0 else "_B+1" if t == len(document[i]) else document[i][t]
 
-    def ways(i, t):
-        found = word(i, t)
-        if found == found.lower() != found.upper():
+    def way(i, t):
+        classes = [class_of(character) for character in word(i, t)]
+        if "x" in classes and "X" not in classes:
             return "x"
-        if found == found.upper() != found.lower() and len(found) > 1:
+        if "X" in classes and "x" not in classes and len(classes) > 1:
             return "U"
-        return "C" if t > 0 and found[0] == found[0].upper() != found[0].lower() and found[1:].islower() else ""
+        return "C" if t > 0 and classes[0] == "X" and "x" in classes and "X" not in classes[1:] else ""
 
     made = [[] for _ in document]
     for i, t in places:
-        others = [p for p in places if p != (i, t) and word(*p).lower() == word(i, t).lower()]
-        written = {way for p in others for way in ways(*p)}
-        row = [word(i, t), "".join(way for way in "xCU" if way in written) or "n"] if others else [word(i, t), "_none"]
+        others = [p for p in places if p != (i, t) and lower(word(*p)) == lower(word(i, t))]
+        written = {way(*p) for p in others}
+        row = [word(i, t), "".join(k for k in "xCU" if k in written) or "n"] if others else [word(i, t), "_none"]
         for k in range(2):
             row += [word(others[k][0], others[k][1] + d) for d in (-1, 0, 1)] if k < len(others) else ["_none"] * 3
         made[i].append(row)

@@ -70,6 +70,7 @@ NB_MODULE(_core, m) {
     bindings::bind_encoder(m);
     bindings::bind_features(m);
     bindings::bind_inference(m);
+    bindings::bind_mentions(m);
     bindings::bind_packed(m);
     bindings::bind_solvers(m);
     bindings::bind_resource(m);

@@ -17,6 +17,7 @@ void bind_strings(nanobind::module_& m);
 void bind_encoder(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
 void bind_inference(nanobind::module_& m);
+void bind_mentions(nanobind::module_& m);
 void bind_resource(nanobind::module_& m);
 void bind_solvers(nanobind::module_& m);
 void bind_text(nanobind::module_& m);

@@ -27,8 +27,8 @@ void TextEncoder::add(ColumnReader& reader, const std::shared_ptr<const Template
     add(reader, lines, is_labelled, [](const Rows&) {});
 }
 
-void TextEncoder::add(ColumnReader& reader, const std::shared_ptr<const Template>& lines,
-                      const IsLabelled& is_labelled, const Note& note) {
+void TextEncoder::add(ColumnReader& reader, const std::shared_ptr<const Template>& lines, const IsLabelled& is_labelled,
+                      const Note& note) {
     sequences_.set_bias({});
     std::int64_t checked = -1;  // the columns of sequences that passed
     bool labelled = false;

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from sparsecrf import _core
 from sparsecrf._core import InputError
 
 NO_MENTION = "_none"  #: the cells of a word that stands nowhere else in the document
@@ -36,26 +37,8 @@ def with_mentions(document: Iterable[Iterable[str | Iterable[str]]]) -> list[lis
     >>> with_mentions([["Mr", "Blair"], ["Blair", "left"]])[1][0]
     ['Blair', 'C', 'Mr', 'Blair', '_B+1', '_none', '_none', '_none']
     """
-    cells = [_rows(sequence, i) for i, sequence in enumerate(document)]
-    places: dict[str, list[tuple[int, int]]] = {}
-    writings: dict[str, list[int]] = {}  # how many mentions are written in each way
-    for i, rows in enumerate(cells):
-        for t, row in enumerate(rows):
-            key = row[0].lower()
-            places.setdefault(key, []).append((i, t))
-            counts = writings.setdefault(key, [0] * len(_WAYS))
-            for k in _ways(row[0], t):
-                counts[k] += 1
-
-    def with_its_mentions(i: int, t: int, row: list[str]) -> list[str]:
-        key = row[0].lower()
-        others = [place for place in places[key][:3] if place != (i, t)][:2]
-        return [row[0], *_cells(cells, row[0], t, others, writings[key]), *row[1:]]
-
-    return [[with_its_mentions(i, t, row) for t, row in enumerate(rows)] for i, rows in enumerate(cells)]
-
-
-_WAYS = "xCU"
+    rows = [_rows(sequence, i) for i, sequence in enumerate(document)]
+    return _core.with_mentions(rows, _BEFORE, _AFTER, NO_MENTION)
 
 
 def _rows(sequence: Iterable[str | Iterable[str]], i: int) -> list[list[str]]:
@@ -74,28 +57,3 @@ def _rows(sequence: Iterable[str | Iterable[str]], i: int) -> list[list[str]]:
 def _is_list(value: object) -> bool:
     """Whether its items are those of a list, which those of text and of mappings are not."""
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
-
-
-def _ways(word: str, t: int) -> list[int]:
-    """In which of _WAYS the word at position t of its sequence is written: in one or in none."""
-    if word.islower():
-        return [0]
-    if t > 0 and word[:1].isupper() and word[1:].islower():
-        return [1]
-    return [2] if len(word) > 1 and word.isupper() else []
-
-
-def _cells(
-    cells: list[list[list[str]]], word: str, t: int, others: list[tuple[int, int]], counts: list[int]
-) -> list[str]:
-    """The columns of the word at position t. `counts` are of all mentions, this one included."""
-    if not others:
-        return [NO_MENTION] * N_MENTION_COLUMNS
-    own = _ways(word, t)
-    made = ["".join(name for k, name in enumerate(_WAYS) if counts[k] > (k in own)) or "n"]
-    for i, at in others:
-        rows = cells[i]
-        made.append(rows[at - 1][0] if at > 0 else _BEFORE)
-        made.append(rows[at][0])
-        made.append(rows[at + 1][0] if at + 1 < len(rows) else _AFTER)
-    return made + [NO_MENTION] * (N_MENTION_COLUMNS - len(made))

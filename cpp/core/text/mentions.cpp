@@ -1,0 +1,59 @@
+#include "core/text/mentions.hpp"
+
+#include "core/base/unicode.hpp"
+#include "core/base/utf8.hpp"
+#include "core/text/word_functions.hpp"
+
+namespace sparsecrf {
+namespace {
+
+Mentions::Way way_of(std::string_view word, std::size_t position) {
+    std::size_t n = 0;
+    bool begins_upper = false, any_upper = false, upper_later = false, any_lower = false;
+    for (std::size_t at = 0; at < word.size(); ++n) {
+        const Utf8Character next = utf8_first(word.substr(at));
+        const CharClass found = next.code == Utf8Character::kNone ? CharClass::rest : class_of(next.code);
+        const bool is_upper = found == CharClass::upper;
+        if (n == 0) begins_upper = is_upper;
+        any_upper = any_upper || is_upper;
+        upper_later = upper_later || (is_upper && n > 0);
+        any_lower = any_lower || found == CharClass::lower;
+        at += next.length;
+    }
+    if (any_lower && !any_upper) return Mentions::kLower;
+    if (position > 0 && begins_upper && !upper_later && any_lower) return Mentions::kCapital;
+    return n > 1 && any_upper && !any_lower ? Mentions::kUpper : Mentions::kOther;
+}
+
+}  // namespace
+
+void Mentions::add(std::span<const std::string_view> words) {
+    const std::size_t sequence = begin_.size();
+    begin_.push_back(tokens_.size());
+    for (std::size_t t = 0; t < words.size(); ++t) {
+        lower_.clear();
+        append_lower(words[t], lower_);
+        const std::uint32_t word = words_.intern(lower_);
+        if (word == all_.size()) all_.emplace_back();
+        Word& all = all_[word];
+        const Way way = way_of(words[t], t);
+        if (all.n < all.first.size()) all.first[all.n++] = {sequence, t};
+        ++all.written[way];
+        tokens_.push_back({word, way});
+    }
+}
+
+Mentions::Others Mentions::of(const Place& place) const {
+    const Token& token = tokens_[begin_[place.sequence] + place.position];
+    const Word& all = all_[token.word];
+    Others others;
+    for (std::size_t k = 0; k < all.n && others.n < others.first.size(); ++k) {
+        if (all.first[k] != place) others.first[others.n++] = all.first[k];
+    }
+    for (std::size_t way = 0; way < others.written.size(); ++way) {
+        others.written[way] = all.written[way] > (way == token.way ? 1u : 0u);
+    }
+    return others;
+}
+
+}  // namespace sparsecrf
