@@ -17,7 +17,7 @@ import time
 
 from benchmarks.tasks import DATA, TASKS
 
-from sparsecrf import CRF, Template, read_columns
+from sparsecrf import CRF, Template, read_columns, read_documents
 from sparsecrf.chunks import recode
 from sparsecrf.encoding.resources import named
 from sparsecrf.encoding.vectors import WordVectors
@@ -30,10 +30,13 @@ COLUMNS = {"conll2000": 2}
 RECORDED = {"conll2003": "conll2003-rich", "conll2000": "conll2000", "ewt": "ewt"}
 TIME_LIMIT = 240.0
 KINDS = ("lexicon", "clusters", "classes")  #: of resources
+DOCUMENTS = -1  #: in place of a number of columns
 
 
 def read(path: pathlib.Path, n_columns: int, more: object = None) -> Sentences:
-    """Rows of the first columns, and the last one, the label."""
+    """Rows of the first columns, and the last one, the label; or words in documents."""
+    if n_columns == DOCUMENTS:
+        return [([row[:8] for row in rows], list(map(str, labels))) for rows, labels in read_documents(path)]
     made = []
     for rows in read_columns(path):
         cells = [[*row[: n_columns or -1], *(more(row[0]) if callable(more) else [])] for row in rows]
@@ -70,6 +73,8 @@ def main() -> None:
     recorded = TASKS[RECORDED[options.task]] if options.features == "recorded" else None
     more = None if recorded is None else recorded.more
     n_columns = COLUMNS.get(options.task, 1) if recorded is None else 0
+    if options.features == "documents":
+        n_columns = DOCUMENTS
     train, other = parts(options.data / options.task, n_columns, more, options.test)
     if recorded is not None:
         how = {"template": Template(recorded.template)}
