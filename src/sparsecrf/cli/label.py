@@ -72,8 +72,8 @@ def label(
     """Label sequences: every line of columns with the label as one more column; other formats with labels filled in.
 
     Input from a pipe is answered sequence by sequence, as soon as the blank line after one has been read; documents
-    when the next one begins. Words that
-    the model has never seen say nothing. Several labellings of a sequence follow each other, as --score shows them.
+    when the next one begins. Words that the model has never seen say nothing. Several labellings of a sequence follow
+    each other, as --score shows them.
     """
     from sparsecrf.cli.answers import Answers
     from sparsecrf.cli.documents import SeenDocuments

@@ -57,10 +57,8 @@ class Documents(Records):
         if found == expected + 1 and not labelled:  # the last one is a label, which nobody asked for
             record.rows = [row[:-1] for row in record.rows]
         elif found != expected:
-            observed, label = (
-                _counted(expected - N_MENTION_COLUMNS),
-                "last, the label" if labelled else "perhaps, a label",
-            )
+            observed = _counted(expected - N_MENTION_COLUMNS)
+            label = "last, the label" if labelled else "perhaps, a label"
             raise InputError(
                 f"{source}, line {record.line}: expected {observed} of observations as in training and, {label}, found "
                 f"{_counted(found - N_MENTION_COLUMNS + labelled)} (one token a line, a blank line between sequences)"
