@@ -422,12 +422,30 @@ def test_another_oracle_is_a_class():
     assert CountingOracle.asked >= {"loss_grad", "shard_sums", "masses", "counts", "signs_agree"}
 
 
+def odd(array):
+    """The same numbers at an odd address."""
+    return np.frombuffer(b"x" + array.tobytes(), dtype=array.dtype, offset=1)
+
+
+def test_a_corpus_in_a_message():
+    """Arrays of a pickle that came from another process may be at any address; those of a caller may not."""
+    corpus, buffers = corpus_of(n=5, missing=True), []
+    data = pickle.dumps(corpus, protocol=5, buffer_callback=buffers.append)
+    assert buffers
+    moved = [memoryview(b"x" + buffer.raw().tobytes())[1:] for buffer in buffers]
+    found = pickle.loads(data, buffers=moved)
+    assert found.fingerprint == corpus.fingerprint
+    arrays = {name: value for name, value in corpus.to_arrays().items() if value is not None}
+    with pytest.raises(InputError, match="expected aligned numbers"):
+        Corpus.from_arrays(**arrays | {"lengths": odd(arrays["lengths"])})
+
+
 def test_arrays_at_odd_addresses():
     """Those of a message from another process may be at any: a set takes them, the core says so."""
     corpus = corpus_of(n=5)
     features, w = point_of(corpus)
-    odd = np.frombuffer(b"x" + features.numbers.tobytes(), dtype=np.int64, offset=1)
-    assert not odd.flags.aligned
-    assert_array_equal(Known(corpus.n_labels, corpus.n_attributes, odd).features.numbers, features.numbers)
+    numbers = odd(features.numbers)
+    assert not numbers.flags.aligned
+    assert_array_equal(Known(corpus.n_labels, corpus.n_attributes, numbers).features.numbers, features.numbers)
     with pytest.raises(InputError, match="expected aligned numbers"):
-        Oracle(corpus).loss(features, np.frombuffer(b"x" + w.tobytes(), dtype=np.float64, offset=1))
+        Oracle(corpus).loss(features, odd(w))

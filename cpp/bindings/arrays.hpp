@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,6 +32,20 @@ auto view(const A& array) {
             "array: expected aligned numbers, found them at an odd address; numpy.require(..., requirements='A')");
     }
     return std::span<const typename A::Scalar>(array.data(), array.size());
+}
+
+// Throws for arrays at odd addresses; those that are optional may be missing.
+template <class T>
+void check_aligned_one(const std::optional<T>& array) {
+    if (array) static_cast<void>(view(*array));
+}
+template <class T>
+void check_aligned_one(const T& array) {
+    static_cast<void>(view(array));
+}
+template <class... A>
+void check_aligned(const A&... arrays) {
+    (check_aligned_one(arrays), ...);
 }
 
 // An uninitialised NumPy array that owns its memory.

@@ -67,6 +67,8 @@ std::shared_ptr<Corpus> from_arrays(std::int64_t n_labels, std::int64_t n_attrib
                                     Optional<double> unigram_value, Optional<double> bigram_value,
                                     Optional<std::int32_t> labels, Optional<double> sequence_weight,
                                     Optional<double> token_weight) {
+    check_aligned(lengths, unigram_ptr, unigram_id, bigram_ptr, bigram_id, unigram_value, bigram_value, labels,
+                  sequence_weight, token_weight);
     const WithoutGil unlocked;
     std::int64_t n_positions = 0;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -144,7 +146,8 @@ Corpus with_dense(const Corpus& c, const Array2<float>& values, const Array1<std
     for (const std::int64_t x : view(attributes)) {
         ids.push_back(x < 0 || x > kMaxAttributes ? kNoAttribute : static_cast<std::uint32_t>(x));
     }
-    return c.with_dense({values.data(), values.data() + values.size()}, std::move(ids));
+    const std::span<const float> numbers = view(values);
+    return c.with_dense({numbers.begin(), numbers.end()}, std::move(ids));
 }
 
 // `to_arrays`, and dense columns.
@@ -170,17 +173,22 @@ std::int64_t n_bytes(const Corpus& c) {
     return sum;
 }
 
-// What pickle calls on an object without content.
+// What pickle calls on an object without content. Arrays that came in a message may be at any address.
 void from_state(Corpus& self, const nb::dict& state) {
-    const auto ints = [&](const char* name) { return nb::cast<Array1<std::int64_t>>(state[name]); };
-    const auto ids = [&](const char* name) { return nb::cast<Array1<std::int32_t>>(state[name]); };
-    const auto numbers = [&](const char* name) { return nb::cast<Optional<double>>(state[name]); };
+    const nb::object require = nb::module_::import_("numpy").attr("require");
+    const auto array = [&](const char* name) -> nb::object {
+        const nb::object found = state[name];
+        return found.is_none() ? found : require(found, nb::none(), "A");
+    };
+    const auto ints = [&](const char* name) { return nb::cast<Array1<std::int64_t>>(array(name)); };
+    const auto ids = [&](const char* name) { return nb::cast<Array1<std::int32_t>>(array(name)); };
+    const auto numbers = [&](const char* name) { return nb::cast<Optional<double>>(array(name)); };
     const std::shared_ptr<Corpus> made = from_arrays(
         nb::cast<std::int64_t>(state["n_labels"]), nb::cast<std::int64_t>(state["n_attributes"]), ints("lengths"),
         ints("unigram_ptr"), ids("unigram_id"), ints("bigram_ptr"), ids("bigram_id"), numbers("unigram_value"),
         numbers("bigram_value"), ids("labels"), numbers("sequence_weight"), numbers("token_weight"));
     if (state.contains("dense")) {
-        const auto values = nb::cast<Array2<float>>(state["dense"]);
+        const auto values = nb::cast<Array2<float>>(array("dense"));
         *made = with_dense(*made, values, ints("dense_attributes"));
     }
     new (&self) Corpus(std::move(*made));
