@@ -1,110 +1,22 @@
-"""Files of documents: where else in its document a word stands, and what models make of it."""
+"""Files of documents: how they are read and cut, and what models make of them."""
 
 import io
 import os
 import random
 from threading import Thread
 
-import numpy as np
-import pandas
 import pytest
 
+from plain_mentions import WORDS, plain_mentions
 from program import Program
 from sparsecrf import CRF, InputError, Model, Template, encode_folder, read_documents, with_mentions
 from sparsecrf.encoding.formats import documents, format_named
 from sparsecrf.encoding.formats.documents import _MOST
 from sparsecrf.encoding.formats.records import Answer
 from sparsecrf.files.text import Piece
-from sparsecrf.reference.word_functions import class_of, lower
 
 DOCUMENTS = format_named("documents")
 NONE = ["_none"] * 7
-
-
-def plain_mentions(document):
-    """Every other place of every word, looked for one by one."""
-    places = [(i, t) for i, words in enumerate(document) for t in range(len(words))]
-
-    def word(i, t):
-        return "_B-1" if t < 0 else "_B+1" if t == len(document[i]) else document[i][t]
-
-    def way(i, t):
-        classes = [class_of(character) for character in word(i, t)]
-        if "x" in classes and "X" not in classes:
-            return "x"
-        if "X" in classes and "x" not in classes and len(classes) > 1:
-            return "U"
-        return "C" if t > 0 and classes[0] == "X" and "x" in classes and "X" not in classes[1:] else ""
-
-    made = [[] for _ in document]
-    for i, t in places:
-        others = [p for p in places if p != (i, t) and lower(word(*p)) == lower(word(i, t))]
-        written = {way(*p) for p in others}
-        row = [word(i, t), "".join(k for k in "xCU" if k in written) or "n"] if others else [word(i, t), "_none"]
-        for k in range(2):
-            row += [word(others[k][0], others[k][1] + d) for d in (-1, 0, 1)] if k < len(others) else ["_none"] * 3
-        made[i].append(row)
-    return made
-
-
-WORDS = [
-    "ann",
-    "Ann",
-    "ANN",
-    "of",
-    "Of",
-    "I",
-    "i",
-    "I.",
-    "U.S.",
-    "7",
-    "-",
-    "McAdam",
-    "mcadam",
-    "élan",
-    "Élan",
-    "東京",
-    "ß",
-    "ǅ",
-]
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_mentions(seed):
-    rng = random.Random(seed)
-    vocabulary = rng.sample(WORDS, rng.randint(2, len(WORDS)))
-    document = [rng.choices(vocabulary, k=rng.randint(0, 6)) for _ in range(rng.randint(1, 6))]
-    assert with_mentions(document) == plain_mentions(document)
-
-
-def test_columns_of_rows_stay():
-    rows = with_mentions([[("Ann", "NNP"), ("ran", "VBD")], [("Ann", "NNP")]])
-    assert rows[1] == [["Ann", "n", "_B-1", "Ann", "ran", "_none", "_none", "_none", "NNP"]]
-
-
-@pytest.mark.parametrize(
-    ("document", "message"),
-    [
-        (["Ann", "ran"], "sequence 0: expected a list of tokens, found 'Ann'"),
-        ([["Ann"], 7], "sequence 1: expected a list of tokens, found 7"),
-        ([b"Ann"], "sequence 0: expected a list of tokens, found b'Ann'"),
-        ([[{"word": "Ann"}]], "sequence 0, position 0: expected a word, or a row that begins with it, found {"),
-        ([["Ann", 7]], "sequence 0, position 1: expected a word, or a row that begins with it, found 7"),
-        ([["Ann", []]], "sequence 0, position 1: expected a word, or a row that begins with it, found \\[\\]"),
-        ([[(1, "x")]], "sequence 0, position 0: expected a word, or a row that begins with it, found \\(1, 'x'\\)"),
-    ],
-)
-def test_what_is_no_document(document, message):
-    with pytest.raises(InputError, match=message):
-        with_mentions(document)
-
-
-def test_other_kinds_of_lists():
-    document = [["Ann", "ran"], ["Ann"]]
-    expected = with_mentions(document)
-    assert with_mentions([np.array(words) for words in document]) == expected
-    assert with_mentions(pandas.Series(words) for words in document) == expected
-    assert with_mentions(iter(iter(words) for words in document)) == expected
 
 
 def file_of(documents):
