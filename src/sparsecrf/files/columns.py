@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from sparsecrf._core import parse_columns
 from sparsecrf.files.text import Source, name_of, pieces
+
+#: A column of a line, as the core reads it: only blanks of ASCII set columns off, a word may have other space in it.
+CELL = re.compile(r"[^ \t-\r]+")
 
 
 def read_columns(source: Source, *, ragged: bool = False) -> Iterator[list[list[str]]]:

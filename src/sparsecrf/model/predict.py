@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -11,6 +10,7 @@ from sparsecrf._core import InputError, parse_crfsuite
 from sparsecrf.encoding.formats import Format, Records
 from sparsecrf.encoding.unknown_labels import listed
 from sparsecrf.files.charset import Charset
+from sparsecrf.files.columns import CELL
 from sparsecrf.files.text import Piece, Source, name_of
 from sparsecrf.model.charset import charset_for
 from sparsecrf.model.format import format_for, with_hint
@@ -18,8 +18,6 @@ from sparsecrf.model.format import format_for, with_hint
 if TYPE_CHECKING:
     from sparsecrf.metrics import Evaluation
     from sparsecrf.model import Model
-
-_CELL = re.compile(r"[^ \t-\r]+")
 
 
 class Predicted(NamedTuple):
@@ -123,8 +121,7 @@ def _of_columns(model: Model, format: Format, name: str, charset: Charset, ragge
         data = charset.decoded(piece, name).data
         labelled = labeller.label(data, name, n_columns, piece.line, bytes=charset.is_bytes, ragged=ragged)
         text = labelled.decode("utf-8", "backslashreplace")
-        # Columns are set off by blanks of ASCII only, as the core reads them: a word may have other space in it.
-        for rows in ([_CELL.findall(line) for line in rows.split("\n")] for rows in text.split("\n\n")[:-1]):
+        for rows in ([CELL.findall(line) for line in rows.split("\n")] for rows in text.split("\n\n")[:-1]):
             if ragged:
                 _check_gold(rows, template.n_columns, f"{name}, from line {piece.line}")
             yield Predicted([row[:-2] for row in rows], [row[-2] for row in rows], [row[-1] for row in rows])

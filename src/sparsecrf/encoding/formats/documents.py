@@ -6,18 +6,17 @@ in the document it stands. Then come the other columns of the file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 
 from sparsecrf._core import InputError, whole_sequences
 from sparsecrf.encoding.formats.records import Answer, Record, Records, read_records, text_lines
 from sparsecrf.encoding.mentions import N_MENTION_COLUMNS, NO_MENTION, with_mentions
+from sparsecrf.files.columns import CELL
 from sparsecrf.files.text import PIECE_BYTES, Piece, Source, growing_pieces
 
 MARK = "-DOCSTART-"  #: the first token of a document
 _MARK = MARK.encode()
-_CELL = re.compile(r"[^ \t-\r]+")  # not other space, which a word may have in it
 
 #: Sequences of a document, that of the mark included. What comes after them is taken sentence by sentence, so that a
 #: file with a single mark need not be in memory as a whole.
@@ -68,7 +67,7 @@ class Documents(Records):
         lines = [[*row, label] for row, label in zip(rows, labels, strict=True)]
         for line in lines:
             for cell in line:
-                if _CELL.fullmatch(cell) is None:
+                if CELL.fullmatch(cell) is None:
                     raise InputError(f"expected text without blanks, found {cell!r:.60}")
         return "".join(" ".join(line) + "\n" for line in lines) + "\n"
 
@@ -93,7 +92,7 @@ def _sequences(piece: Piece, source: str, labelled: bool) -> Iterator[_Sequence]
     lines, cells = list[str](), list[list[str]]()
     width = of_line = 0
     for number, line in enumerate([*text_lines(piece, source), ""], piece.line):
-        found = _CELL.findall(line)
+        found = CELL.findall(line)
         if found:
             if width == 0:
                 width, of_line = len(found), number
