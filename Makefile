@@ -7,7 +7,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard build/npm/sparsecrf.wasm) \
 	$(shell find cpp src -not -name __pycache__ -not -name '*.pyc' 2>/dev/null)
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.inl')
 
-.PHONY: demo test test-browser test-spacy chromium wasm lint docs bench bench-micro bench-peers bench-training bench-labelling \
+.PHONY: demo test golden golden-record test-browser test-spacy chromium wasm lint docs bench bench-micro bench-peers bench-training bench-labelling \
 	bench-estimator experiments experiments-pages sanitize sanitize-thread torture wheels test-matrix format clean
 .DELETE_ON_ERROR:
 
@@ -16,6 +16,14 @@ demo: .venv/installed
 
 test: .venv/installed
 	.venv/bin/python -m pytest $(PYTEST_ARGS)
+
+# Whether results are those of tests/golden/digests.json, bit for bit: training, inference, files, the program, the C
+# library. `make golden-record` writes that file, where a change of results is intended.
+golden: .venv/installed
+	PYTHON=.venv/bin/python tests/golden/check.sh
+
+golden-record: .venv/installed
+	.venv/bin/python tests/golden record
 
 # The pages of `sparsecrf report`, and of the manual if it is built, in Chromium ($$CHROMIUM, or one on the path).
 test-browser: .venv/installed .venv/browser chromium

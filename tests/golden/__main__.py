@@ -1,0 +1,41 @@
+"""Golden digests: whether training, inference, files and the program still give what they gave, bit for bit.
+
+    python tests/golden check [NAME ...]     compare with digests.json; exit status 1 names each component that changed
+    python tests/golden record               write digests.json: only where a change of results is intended
+    python tests/golden show NAME            print what the cases whose names contain NAME give
+
+A check runs every case once for each instruction set of the machine, with 1, 2 or 3 threads in turns. `record` runs all
+nine combinations and refuses if the number of threads matters. `--all` makes a check do the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+import golden
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="tests/golden", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("command", choices=["check", "record", "show"])
+    parser.add_argument("names", nargs="*", help="only cases whose names contain one of these")
+    parser.add_argument("--all", action="store_true", help="every number of threads with every instruction set")
+    given = parser.parse_args()
+    begin = time.process_time()
+    if given.command == "record":
+        report = golden.record(given.names)
+    elif given.command == "show":
+        report = golden.show(given.names)
+    else:
+        report = golden.check(given.names, every_setting=given.all)
+    print(*report.lines, sep="\n")
+    print(f"golden: {report.summary}, {time.process_time() - begin:.0f} s of processor time")
+    return 0 if report.good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

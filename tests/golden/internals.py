@@ -1,0 +1,196 @@
+"""All that the golden cases know of the package beyond its public names. When modules move or the core's interface
+changes, this file follows, and the digests stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sparsecrf import LabelParts, Vocabulary, _core
+
+KERNELS = ("sparse", "dense", "log", "auto")
+
+
+def instruction_sets() -> list[str]:
+    """Those of this machine, the slowest first."""
+    return _core.instruction_sets()
+
+
+@contextmanager
+def instruction_set(name: str) -> Iterator[None]:
+    before = _core.instruction_set()
+    _core.set_instruction_set(name)
+    try:
+        yield
+    finally:
+        _core.set_instruction_set(before)
+
+
+def feature_numbers(model: Any) -> list[Any]:
+    """The numbers of a model's features, and the label n-grams among them."""
+    return [model.features.numbers, *model.features.ngrams]
+
+
+def word_vectors(file: Any) -> Any:
+    """Vectors of words in a file of text."""
+    from sparsecrf.encoding.vectors import WordVectors
+
+    return WordVectors.load(file)
+
+
+class Family:
+    """A corpus, a set of features with every feature of one family, and weights for them."""
+
+    def __init__(self, name: str, corpus: Any, features: Any, w: Any) -> None:
+        self.name, self.corpus, self.features, self.w = name, corpus, features, w
+
+
+def families(data: dict[str, Any]) -> list[Family]:
+    """`data`: labelled sequences (tiny_data.Data) by what they are made for."""
+    plain, parts = data["attributes"], data["ud"]
+    found = [
+        _family("labels", plain, bigrams="bias"),
+        _family("pairs", plain, bigrams="all"),
+        _family("values", data["negative"], bigrams="all"),
+        _family("missing", data["missing"], bigrams="bias"),
+        _family("token weights", plain, bigrams="bias", token_weight=data["weights"]),
+        _family("many labels", data["many"], bigrams="bias"),
+        _family("parts", parts, rule="ud"),
+        _family("class pairs", parts, rule="ud", classes=True),
+        _family("class pairs, all", parts, rule="ud", classes=True, bigrams="all"),
+        _family("n-grams", plain, bigrams="bias", longest=4),
+        _family("n-grams, all", plain, bigrams="all", longest=3),
+        _family("parts, n-grams", parts, rule="ud", longest=3),
+    ]
+    found.append(_with_dense(found[0]))
+    return found
+
+
+def _family(
+    name: str,
+    data: Any,
+    *,
+    bigrams: str = "bias",
+    rule: str | None = None,
+    classes: bool = False,
+    longest: int = 2,
+    **weights: Any,
+) -> Family:
+    vocabulary = Vocabulary(bigrams=bigrams)
+    corpus = vocabulary.encode(data.X, data.y, grow=True, sort_labels=True, **weights)
+    names = [vocabulary.labels[k] for k in range(corpus.n_labels)]
+    parts = None if rule is None else LabelParts.of(names, rule, classes=classes).core
+    features = _core.FeatureSet.all_virtual(corpus, parts)
+    if longest > 2:
+        table = _ngrams(corpus, longest)
+        first = _first_ngram(features)
+        numbers = np.concatenate([features.numbers, first + np.arange(len(table))])
+        features = _core.FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers, table, parts)
+    return Family(name, corpus, features, _weights(len(features)))
+
+
+def _first_ngram(features: Any) -> int:
+    from sparsecrf.encoding.numbering import Numbering
+
+    return Numbering.of(features).first_ngram
+
+
+def _ngrams(corpus: Any, longest: int) -> Any:
+    """A table of the label n-grams of the first sequences, of the attribute 0 and of one other."""
+    seen: dict[tuple[int, tuple[int, ...]], None] = {}
+    offsets, labels, start = corpus.offsets.tolist(), corpus.labels.tolist(), corpus.n_labels
+    attributes = sorted({int(x) for x in corpus.to_arrays()["bigram_id"]})
+    for begin, end in list(pairwise(offsets))[:6]:
+        path = [start, *labels[begin:end]]
+        for n in range(3, longest + 1):
+            for t in range(n, len(path) + 1):
+                for x in {attributes[0], attributes[-1]}:
+                    seen[x, tuple(path[t - n : t])] = None
+    cells = sorted(seen)
+    table = _core.NgramTable(corpus.n_labels)
+    arrays = ([x for x, _ in cells], [len(string) for _, string in cells], [y for _, string in cells for y in string])
+    table.add(*(np.array(array, dtype=np.int32) for array in arrays))
+    return table
+
+
+def _with_dense(family: Family) -> Family:
+    """Dense columns beside the attributes, each an attribute of its own."""
+    corpus = family.corpus
+    arrays = {**corpus.to_arrays(), "n_attributes": corpus.n_attributes + 3}
+    wider = _core.Corpus.from_arrays(**arrays)
+    cells = np.arange(3 * corpus.n_tokens, dtype=np.int64) * 2654435761 % 4096
+    values = (cells.astype(np.float32) / np.float32(1024) - np.float32(2)).reshape(-1, 3)
+    corpus = wider.with_dense(values, corpus.n_attributes + np.arange(3, dtype=np.int64))
+    features = _core.FeatureSet.all_virtual(corpus)
+    return Family("dense", corpus, features, _weights(len(features)))
+
+
+def _weights(n: int) -> Any:
+    """Every third is zero, the others are within +-1."""
+    cells = (np.arange(n, dtype=np.int64) * 2654435761 + 12345) % 65536
+    w = cells.astype(np.float64) / 32768.0 - 1.0
+    w[::3] = 0.0
+    return w
+
+
+def _labels_missing(corpus: Any) -> bool:
+    return bool((corpus.labels < 0).any())
+
+
+def sums(family: Family, kernel: str, threads: int) -> dict[str, Any]:
+    """Loss, derivatives, screening and dual quantities of a corpus."""
+    corpus, features, w = family.corpus, family.features, family.w
+    oracle = _core.Oracle(corpus, threads, kernel)
+    counts = oracle.counts(features)
+    loss, gradient, curvature = oracle.loss_grad_curvature(features, w)
+    listed = np.flatnonzero(np.maximum(np.abs(gradient), np.abs(counts)) > 0.5)[:60]
+    options = {"rho1": 0.5, "rho2": 0.1, "sweeps": 3, "max_entries": 10**6}
+    found = {
+        "counts": counts,
+        "loss": [loss, oracle.loss(features, w), oracle.loss_grad(features, w, counts)[0]],
+        "gradient": [gradient, oracle.loss_grad(features, w)[1]],
+        "curvature": curvature,
+        "block curvature": oracle.block_curvature(features, w, listed, 1),
+        "masses": [*oracle.masses(), *oracle.masses(True)],
+        "candidates": [oracle.candidates(features, w, bound) for bound in (0.05, 0.5)],
+    }
+    if oracle.signs_agree:
+        found["sequence factors"] = oracle.sequence_factors(features, w, listed, gradient[listed], **options)
+    if features.n_ngram:
+        pairs = np.arange(features.n_unigram, features.n_unigram + features.n_bigram)
+        places = [k for k in pairs.tolist() if features.bigram_previous[k - features.n_unigram] < corpus.n_labels]
+        found["ngram bounds"] = oracle.ngram_bounds(features, w, np.array(places[:20], dtype=np.int64))
+    else:
+        whole = oracle.masses(True)
+        found["shard sums"] = oracle.shard_sums(features, w, 0.5, *whole, 0.1)
+    return found
+
+
+def inference(family: Family, kernel: str, threads: int) -> dict[str, Any]:
+    """What a chain with fixed weights answers, with and without constraints."""
+    corpus = family.corpus
+    chain = _core.Chain(family.features, family.w, kernel=kernel, threads=threads)
+    n, P = corpus.n_labels, corpus.n_tokens
+    fixed = np.full(P, -1, dtype=np.int32)
+    fixed[::7] = np.arange(len(fixed[::7])) % n
+    allowed = np.ones((P, n), dtype=bool)
+    allowed[3::5, 0] = fixed[3::5] == 0
+    forbidden = np.zeros((n + 1, n), dtype=bool)
+    forbidden[0, n - 1] = True
+    limits = _core.Constraints(n, allowed=allowed, forbidden=forbidden, fixed=fixed)
+    found: dict[str, Any] = {"log prob": chain.log_prob(corpus)}
+    if not _labels_missing(corpus):
+        found["score"] = chain.score(corpus)
+    for name, constraints in (("free", None), ("constrained", limits)):
+        found[f"log Z, {name}"] = chain.log_partition(corpus, constraints)
+        found[f"marginals, {name}"] = [
+            chain.marginals(corpus, constraints),
+            chain.edge_marginals(corpus, 1, constraints),
+            chain.posterior(corpus, constraints),
+        ]
+        found[f"labels, {name}"] = [*chain.viterbi(corpus, constraints), *chain.nbest(corpus, 2, 4, constraints)]
+    return found
