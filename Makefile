@@ -31,7 +31,7 @@ test-browser: .venv/installed .venv/browser chromium
 
 # The component of spaCy. Not in `test`: spaCy and what it needs are large, and not there for every Python.
 test-spacy: .venv/installed .venv/spacy
-	.venv/bin/python -m pytest tests/test_spacy.py tests/test_docs.py -k spacy $(PYTEST_ARGS)
+	.venv/bin/python -m pytest tests/contrib/test_spacy.py tests/project/test_docs.py -k spacy $(PYTEST_ARGS)
 
 # The C library as WebAssembly, for `sparsecrf report --try` and as an npm package in build/npm, by Emscripten 3.1.6 or
 # later. The package in .venv gets it.
@@ -161,7 +161,7 @@ sanitize: .venv-sanitize/installed
 		.venv-sanitize/bin/python -m pytest --capture=sys $(PYTEST_ARGS)
 
 # ---- A release: sdist and wheels, audited, installed without a compiler, tested; the core on other systems (release/).
-# WHEELS_ARGS="STEP ... --tests 'tests/test_model.py'" does less. Needs Python 3.11 or later here, one from 3.12 on, and
+# WHEELS_ARGS="STEP ... --tests 'tests/model/test_model.py'" does less. Needs Python 3.11 or later here, one from 3.12 on, and
 # Emscripten.
 IN_RELEASE = PATH="$(abspath .venv-release/bin):$$PATH" .venv-release/bin/python
 
@@ -180,9 +180,9 @@ test-matrix: .venv-release/release
 # ---- ThreadSanitizer: the core without Python (cpp/tests/threads.cpp, transition.cpp), then the tests that use threads.
 # Python and NumPy are not built with it: what they do is not looked at (ignore_noninstrumented_modules), but their locks
 # are. THREAD_TESTS=tests is the whole suite.
-THREAD_TESTS ?= tests/test_threads.py tests/test_oracle.py tests/test_inference.py tests/test_shards.py tests/test_sgd.py \
-	tests/test_sbcd.py tests/test_training.py tests/test_ngrams.py tests/test_many_labels.py tests/test_train_label.py \
-	tests/test_heldout.py
+THREAD_TESTS ?= tests/core/test_threads.py tests/core/test_oracle.py tests/core/test_inference.py tests/shards/test_shards.py tests/training/test_sgd.py \
+	tests/training/test_sbcd.py tests/training/test_training.py tests/core/test_ngrams.py tests/core/test_many_labels.py tests/cli/test_train_label.py \
+	tests/training/test_heldout.py
 
 .venv-sanitize-thread/installed: .venv-sanitize-thread/tools $(SOURCES)
 	CXX=$(CXX) .venv-sanitize-thread/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/thread \

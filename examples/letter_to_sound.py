@@ -15,11 +15,11 @@ minute on one core. `sparsecrf demo` does the same with a path of penalties, err
 import random
 
 from sparsecrf import Vocabulary, fit
-from sparsecrf.datasets.align import Aligner
-from sparsecrf.datasets.cmudict import parse
-from sparsecrf.datasets.fetch import contents
-from sparsecrf.datasets.registry import find
-from sparsecrf.demo.letters import attributes, conditions_pairs, phonemes, pronunciations
+from sparsecrf.contrib.datasets.align import Aligner
+from sparsecrf.contrib.datasets.cmudict import parse
+from sparsecrf.contrib.datasets.fetch import contents
+from sparsecrf.contrib.datasets.registry import find
+from sparsecrf.contrib.demo.letters import attributes, conditions_pairs, phonemes, pronunciations
 
 WORDS = 5000
 

@@ -20,7 +20,7 @@ X_dev = [features(sentence) for sentence in words_dev]
 # %%
 # The path begins where the first weight appears; every solution starts the next.
 
-from sparsecrf.plots import plot_path
+from sparsecrf.contrib.plots import plot_path
 
 path = CRF(rho2=0.01).path(X, y, dev=(X_dev, y_dev), n_rho=14, rho_min_ratio=3e-4, scoring="token_accuracy")
 display = plot_path(path)
@@ -39,6 +39,6 @@ for name, crf in (("best", best), ("one_se", small)):
 # %%
 # The price of sparsity, with the error against the number of weights:
 
-from sparsecrf.plots import plot_tradeoff
+from sparsecrf.contrib.plots import plot_tradeoff
 
 display = plot_tradeoff(path)

@@ -37,14 +37,14 @@ for label in (name.label, name.runner_up):
 # %%
 # How sure the model is of every label:
 
-from sparsecrf.plots import plot_marginals
+from sparsecrf.contrib.plots import plot_marginals
 
 display = plot_marginals(model, features(sentence), tokens=sentence)
 
 # %%
 # Which label follows which, and the largest weights of all:
 
-from sparsecrf.plots import plot_transitions, plot_weights
+from sparsecrf.contrib.plots import plot_transitions, plot_weights
 
 display = plot_transitions(model)
 

@@ -9,7 +9,7 @@ simulated one: two of its six labels look alike, and the best possible error, 15
 import numpy as np
 
 from sparsecrf import CRF
-from sparsecrf.simulate import paper_hmm
+from sparsecrf.contrib.simulate import paper_hmm
 
 hmm = paper_hmm()
 rng = np.random.default_rng(0)
@@ -22,7 +22,7 @@ print(f"error {100 * (1 - crf.score(X_test, y_test)):.2f} %, best possible {100 
 # %%
 # Accuracy against confidence on unseen data. On the line: of the tokens that have probability p, a share of p is right.
 
-from sparsecrf.plots import CalibrationDisplay, plot_confusion
+from sparsecrf.contrib.plots import CalibrationDisplay, plot_confusion
 
 display = CalibrationDisplay.from_estimator(crf, X_test, y_test, strategy="quantile").plot()
 print(f"expected calibration error {display.ece:.3f}")

@@ -7,9 +7,9 @@ A program that was written for sklearn-crfsuite needs another import line. Then,
 
 from collections import Counter
 
-import sparsecrf.compat as sklearn_crfsuite  # was: import sklearn_crfsuite
+import sparsecrf.contrib.compat as sklearn_crfsuite  # was: import sklearn_crfsuite
 from made_up import features, sentences
-from sparsecrf.compat import metrics  # was: from sklearn_crfsuite import metrics
+from sparsecrf.contrib.compat import metrics  # was: from sklearn_crfsuite import metrics
 
 words, y = sentences(300, seed=1)
 X = [features(sentence) for sentence in words]
@@ -44,7 +44,7 @@ for name, crf in (("before", same), ("now", sparse)):
 # %%
 # How training went:
 
-from sparsecrf.plots import ConvergenceDisplay
+from sparsecrf.contrib.plots import ConvergenceDisplay
 
 runs = {"rho1 = 0.1": same.history_, "rho1 = 2": sparse.history_}
 display = ConvergenceDisplay(runs).plot(x="passes", panels=["above_best", "kkt", "active"])

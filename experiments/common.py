@@ -81,7 +81,7 @@ class Report:
 
     numbers: dict[str, Any]
     tables: dict[str, list[str]]  #: Markdown, by title
-    figures: dict[str, Any]  #: displays of `sparsecrf.plots`, by file name without ending
+    figures: dict[str, Any]  #: displays of `sparsecrf.contrib.plots`, by file name without ending
     relations: list[Relation]
     headline: str  #: one sentence for RESULTS.md, with ours and the paper's numbers
 

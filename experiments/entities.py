@@ -12,8 +12,8 @@ from experiments.common import Experiment, Job, Relation, Report, Result, durati
 from experiments.data import TASKS, Corpora, read
 from experiments.training import active, fit_alone, history
 from sparsecrf import Fit, InputError
+from sparsecrf.contrib.selection import frequency_cutoff, mutual_information, threshold
 from sparsecrf.metrics import Evaluation
-from sparsecrf.selection import frequency_cutoff, mutual_information, threshold
 from sparsecrf.training.heldout import best_labels
 
 RHO1 = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)

@@ -1,4 +1,4 @@
-"""Figures of the experiments: the displays of `sparsecrf.plots` where there is one, else panels in the same style."""
+"""Figures of the experiments: displays of `contrib.plots` where there is one, else panels in the same style."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsecrf.plots.display import COLUMN, PAGE, QUIET, Display, look, plain_log, printable
-from sparsecrf.plots.heatmap import add_bar, draw_cells, name_panels
+from sparsecrf.contrib.plots.display import COLUMN, PAGE, QUIET, Display, look, plain_log, printable
+from sparsecrf.contrib.plots.heatmap import add_bar, draw_cells, name_panels
 
 #: By name: x and y of each point.
 Curves = Mapping[str, tuple[Any, Any]]

@@ -12,8 +12,8 @@ from experiments import paper
 from experiments.common import Experiment, Job, Relation, Report, Result, number, table
 from experiments.training import fit_alone
 from sparsecrf import Corpus, Fit, Vocabulary
-from sparsecrf.plots import ReplicationsDisplay
-from sparsecrf.simulate import HMM, paper_hmm
+from sparsecrf.contrib.plots import ReplicationsDisplay
+from sparsecrf.contrib.simulate import HMM, paper_hmm
 from sparsecrf.training.heldout import token_error
 
 TRAIN, TEST, REPLICATIONS = 10, 2000, 100  # sequences, sequences, and how often; the paper does not say the second

@@ -60,7 +60,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("versions", nargs="*", default=VERSIONS, metavar="VERSION", help="such as 3.12")
     parser.add_argument("--only", choices=["oldest", "newest"])
-    parser.add_argument("--tests", default="", help="arguments of pytest, for example 'tests/test_model.py'")
+    parser.add_argument("--tests", default="", help="arguments of pytest, for example 'tests/model/test_model.py'")
     arguments = parser.parse_args()
     report, env, cells = Report(), {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, []
     for version in arguments.versions:

@@ -211,7 +211,7 @@ def main() -> None:
     }
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("steps", nargs="*", metavar="STEP", help=", ".join(steps))
-    parser.add_argument("--tests", default="", help="arguments of pytest, for example 'tests/test_model.py'")
+    parser.add_argument("--tests", default="", help="arguments of pytest, for example 'tests/model/test_model.py'")
     arguments = parser.parse_args()
     if unknown := set(arguments.steps) - set(steps):
         parser.error(f"expected steps of {', '.join(steps)}, found {', '.join(sorted(unknown))}")

@@ -4,7 +4,6 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, settings
-
 from program import Program
 
 _common = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])

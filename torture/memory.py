@@ -160,8 +160,8 @@ def child_of_program(room_mb: int, arguments: list[str]) -> None:
     import sparsecrf.cli
     import sparsecrf.cli.labelled
     import sparsecrf.cli.train_report
+    import sparsecrf.contrib.plots
     import sparsecrf.model.file
-    import sparsecrf.plots
     import sparsecrf.training
 
     np.ones((99, 99)) @ np.ones((99, 99))  # OpenBLAS takes its memory now, and would end the process if it could not

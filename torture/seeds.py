@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sparsecrf import BIAS, CRF, Model, fit
+from sparsecrf.contrib.convert.crfsuite import to_dump
+from sparsecrf.contrib.convert.crfsuite_write import to_binary
 from sparsecrf.encoding.presets import PRESETS, preset
 from sparsecrf.encoding.vectors import WordVectors
-from sparsecrf.model.crfsuite import to_dump
-from sparsecrf.model.crfsuite_write import to_binary
 from torture.inputs import keep
 from torture.targets import MANIFEST, corpus_of_checkpoint, make_folder
 from torture.text_targets import ENCODINGS, FUNCTIONS, RECORDS, TEMPLATE, models
@@ -111,7 +111,7 @@ def _manifest() -> bytes:
 
 
 def _crfsuite_binary(labels: list[str], attributes: list[str], features: list[tuple[int, int, int, float]]) -> bytes:
-    """The layout that src/sparsecrf/model/crfsuite.py describes, without the tables that only CRFsuite needs."""
+    """The layout that sparsecrf/contrib/convert/crfsuite.py describes, without the tables that only CRFsuite needs."""
     parts = [b"FEAT" + struct.pack("<II", 12 + 20 * len(features), len(features))]
     parts[0] += b"".join(struct.pack("<IIId", *feature) for feature in features)
     for names in (labels, attributes):

@@ -174,7 +174,7 @@ def space(rng: random.Random, corpus: Any) -> dict[str, Any]:
     import numpy as np
 
     from sparsecrf._core import FeatureSet
-    from sparsecrf.selection import frequency_cutoff, mutual_information
+    from sparsecrf.contrib.selection import frequency_cutoff, mutual_information
 
     kind = rng.choice(["all", "all", "observed", "some", "none", "frequent", "telling"])
     if kind == "all":
@@ -204,7 +204,7 @@ def one(rng: random.Random) -> None:
 def from_another(rng: random.Random) -> None:
     """A fit that begins at another, looks at dev data, and is cut down afterwards."""
     from sparsecrf import fit
-    from sparsecrf.selection import threshold
+    from sparsecrf.contrib.selection import threshold
 
     vocabulary, corpus = encoded(rng)
     start = fit(corpus, **options(rng))

@@ -1,4 +1,4 @@
-"""Peak memory of `Trainer`, in a process of its own: python-crfsuite or `sparsecrf.compat`.
+"""Peak memory of `Trainer`, in a process of its own: python-crfsuite or `sparsecrf.contrib.compat`.
 
     python benchmarks/compat/memory.py sparsecrf|pycrfsuite [--c1 0] [--c2 1] [--iterations 25] [--sentences 8000]
 
@@ -59,7 +59,7 @@ def main() -> None:
     options = parser.parse_args()
     made: Any
     if options.tool == "sparsecrf":
-        from sparsecrf.compat import Trainer
+        from sparsecrf.contrib.compat import Trainer
 
         made = Trainer(verbose=False)
     else:

@@ -1,4 +1,4 @@
-"""`sparsecrf.compat` beside python-crfsuite, on made-up data:
+"""`sparsecrf.contrib.compat` beside python-crfsuite, on made-up data:
 
     PYTHONPATH=. python benchmarks/compat/run.py [--rounds N] [--suite FOLDER ...]
 
@@ -24,11 +24,11 @@ from typing import Any
 import pycrfsuite
 from benchmarks.common import machine
 
-from sparsecrf import compat
+from sparsecrf.contrib import compat
 
 TOOLS: dict[str, Any] = {"python-crfsuite": pycrfsuite, "compat": compat}
 Sequences = list[tuple[list[dict[str, Any]], list[str]]]
-SUITE = "import sys, pytest, sparsecrf.compat as c; c.install(); sys.exit(pytest.main(['-q', '-rfX', 'tests']))"
+SUITE = "import sys, pytest, sparsecrf.contrib.compat as c; c.install(); sys.exit(pytest.main(['-q', '-rfX', 'tests']))"
 
 
 def made_up(n: int, n_labels: int, seed: int) -> Sequences:

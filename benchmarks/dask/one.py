@@ -35,9 +35,9 @@ def local(files: list[str], cores: int, max_iter: int) -> dict[str, Any]:
 def on_dask(files: list[str], cores: int, max_iter: int) -> dict[str, Any]:
     from distributed import Client, LocalCluster
 
-    from sparsecrf.dask.cluster import Cluster, OnDask
-    from sparsecrf.dask.encoding import encode
-    from sparsecrf.dask.partitions import How
+    from sparsecrf.contrib.dask.cluster import Cluster, OnDask
+    from sparsecrf.contrib.dask.encoding import encode
+    from sparsecrf.contrib.dask.partitions import How
     from sparsecrf.shards import Shards
 
     class Recorded(OnDask):

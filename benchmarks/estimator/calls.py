@@ -19,7 +19,7 @@ import pycrfsuite
 from benchmarks.presets.speed import with_features, words
 
 from sparsecrf import CRF
-from sparsecrf.compat import Tagger
+from sparsecrf.contrib.compat import Tagger
 
 Labelling = Callable[[Any], Any]
 

@@ -85,7 +85,7 @@ def main() -> None:
     if options.tool == "sparsecrf":
         model = crf.model_
     else:
-        from sparsecrf.model.foreign import read_crfsuite
+        from sparsecrf.contrib.convert.foreign import read_crfsuite
 
         model = read_crfsuite(pathlib.Path(crf.modelfile.name))
     if options.save:

@@ -11,10 +11,10 @@ from benchmarks.tasks import Files, Task
 from numpy.typing import NDArray
 
 from sparsecrf import Model, Template, Vocabulary, read_columns
+from sparsecrf.contrib.convert.foreign import READERS
 from sparsecrf.encoding.encode import encode_columns
 from sparsecrf.encoding.vocabulary import BIAS
 from sparsecrf.metrics import evaluate
-from sparsecrf.model.foreign import READERS
 from sparsecrf.training import weights_in
 from sparsecrf.training.heldout import best_labels
 from sparsecrf.training.objective import Objective

@@ -27,7 +27,7 @@ from benchmarks.projects.packages import PACKAGES, Package, Sequence, use
 def main() -> None:
     task, name, folder, tool, *rest = sys.argv[1:]
     if tool == "compat":
-        from sparsecrf import compat
+        from sparsecrf.contrib import compat
 
         compat.install()
         compat.Trainer.model_format = "crfsuite"  # so that the other one can open it

@@ -1,4 +1,4 @@
-"""Pictures of `sparsecrf.plots` in the gallery: they are figures without pyplot, which its own scraper does not see."""
+"""Pictures of `sparsecrf.contrib.plots` in the gallery: figures without pyplot, which its own scraper does not see."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from sphinx_gallery.scrapers import figure_rst
 
-from sparsecrf.plots.display import Display
+from sparsecrf.contrib.plots.display import Display
 
 DPI = 150
 _SHOWN = "_in_gallery"  # the attribute of a figure that is on the page

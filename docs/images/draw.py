@@ -5,12 +5,12 @@ They are SVG files of text, and the same bytes each time.
 
 from pathlib import Path
 
-from sparsecrf.datasets.cmudict import parse
-from sparsecrf.datasets.fetch import contents
-from sparsecrf.datasets.registry import find
-from sparsecrf.demo.letter_to_sound import train
-from sparsecrf.demo.letters import attributes, make_task
-from sparsecrf.plots import plot_marginals, plot_path
+from sparsecrf.contrib.datasets.cmudict import parse
+from sparsecrf.contrib.datasets.fetch import contents
+from sparsecrf.contrib.datasets.registry import find
+from sparsecrf.contrib.demo.letter_to_sound import train
+from sparsecrf.contrib.demo.letters import attributes, make_task
+from sparsecrf.contrib.plots import plot_marginals, plot_path
 
 WORDS, SEED = 8000, 1
 WORD = "phoneme"

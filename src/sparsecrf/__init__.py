@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from sparsecrf.moved import MOVED, install
+
 TYPE_CHECKING = False  # as in `typing`, which takes long to import
 if TYPE_CHECKING:
     from typing import Any
@@ -56,7 +58,7 @@ _HOME = {
 }
 
 #: Modules that need not be imported by name.
-_MODULES = ("chunks", "compat", "explain", "metrics", "path", "plots", "report", "scorers", "selection", "simulate")
+_MODULES = ("chunks", "contrib", "metrics", "path", "scorers")
 
 __all__ = [
     "BIAS",
@@ -84,6 +86,8 @@ __all__ = [
     "with_mentions",
 ]
 
+install()
+
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
@@ -94,7 +98,7 @@ def __getattr__(name: str) -> Any:
         found = getattr(import_module(f"sparsecrf.{_HOME[name]}"), name)
         globals()[name] = found
         return found
-    if name in _MODULES:
+    if name in _MODULES or name in MOVED:
         return import_module(f"sparsecrf.{name}")
     raise AttributeError(f"module 'sparsecrf' has no attribute {name!r}")
 

@@ -1,6 +1,6 @@
 """Defaults that several functions, estimators and commands share. Imports nothing: the command line starts with it.
 
-tests/test_defaults.py compares every signature and every option of the command line with these.
+tests/estimators/test_defaults.py compares every signature and every option of the command line with these.
 """
 
 RHO1 = 1.0  #: absolute (l1) penalty

@@ -5,11 +5,11 @@ import shutil
 
 import pytest
 from playwright.sync_api import sync_playwright
-
 from reports import DATA, large_model, model_of_parts, model_with_vectors, small_model
-from sparsecrf import CRF
-from sparsecrf.report import make_report
 from test_ngram_models import sentences
+
+from sparsecrf import CRF
+from sparsecrf.contrib.report import make_report
 
 ARGUMENTS = [
     "--no-sandbox",

@@ -4,9 +4,9 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-
 from reports import HEBREW, SCRIPT, small_model
-from sparsecrf.report import make_report
+
+from sparsecrf.contrib.report import make_report
 
 # ---- Helpers
 

@@ -1,14 +1,14 @@
 """A sentence of one's own in the page of `sparsecrf report --try`: labels, confidence, reasons, and no network."""
 
 import pytest
-from playwright.sync_api import expect
-
 from c_library import PACKAGE
 from newswire import sentences
-from sparsecrf import CRF
-from sparsecrf.report import make_report
-from sparsecrf.report.trial import VARIABLE
+from playwright.sync_api import expect
 from test_wasm import random_sentences
+
+from sparsecrf import CRF
+from sparsecrf.contrib.report import make_report
+from sparsecrf.contrib.report.trial import VARIABLE
 
 if not (PACKAGE / "sparsecrf.wasm").exists():
     pytest.skip("expected what `make wasm` builds, found none", allow_module_level=True)

@@ -1,4 +1,4 @@
-// Unicode 14.0.0. Written by tests/unicode_table.py: do not edit.
+// Unicode 14.0.0. Written by tests/support/unicode_table.py: do not edit.
 // clang-format off
 // Where code points of another class begin.
 constexpr ClassRun kClassRuns[] = {

@@ -1,5 +1,5 @@
 // A binary model of CRFsuite, read where it is asked: the weights of a sequence are found through the tables that
-// CRFsuite itself uses, so the first answer does not wait for a million names. src/sparsecrf/model/crfsuite.py and
+// CRFsuite itself uses, so the first answer does not wait for a million names. src/sparsecrf/contrib/convert/crfsuite.py and
 // crfsuite_write.py describe the file.
 #pragma once
 

@@ -3,7 +3,7 @@
 // A lexicon has entries of one word or several, each with a class or none. Every class is matched by itself: from left
 // to right, at each row the longest entry that begins there, and on behind its end. A match marks its rows S (alone),
 // or B, I, E (first, inside, last). A table gives a word one class; of clusters it is a path such as 01101, whose
-// beginnings are larger clusters. The plain twin is src/sparsecrf/reference/resources.py.
+// beginnings are larger clusters. The plain twin is tests/reference/resources.py.
 #pragma once
 
 #include <array>

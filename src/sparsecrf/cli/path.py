@@ -130,7 +130,7 @@ def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> N
     )
     from sparsecrf.cli.labelled import resource_files
     from sparsecrf.cli.vectors import vector_files
-    from sparsecrf.plots import check_plot
+    from sparsecrf.contrib.plots import check_plot
 
     files = [*inputs.data, inputs.dev, inputs.template, *vector_files(inputs)]
     check_readable(*files)
@@ -252,7 +252,7 @@ class _Models:
 
 def _tell(found: Path, models: _Models, shown: Shown, seconds: float) -> None:
     """The best model, and what people, programs and pictures are told."""
-    from sparsecrf.plots import plot_path
+    from sparsecrf.contrib.plots import plot_path
     from sparsecrf.progress import say
 
     if found.best is not None:

@@ -41,11 +41,11 @@ def report(
 
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.cli.long_runs import shown_warnings
+    from sparsecrf.contrib.convert.foreign import open_model
+    from sparsecrf.contrib.report import make_report
     from sparsecrf.files.atomic import write_atomically
     from sparsecrf.files.text import name_of
-    from sparsecrf.model.foreign import open_model
     from sparsecrf.progress import say
-    from sparsecrf.report import make_report
 
     check_readable(model, data)
     check_writable(output, inputs=[model, data])

@@ -13,7 +13,7 @@ import typer
 from sparsecrf.cli.options import AnyModel
 
 if TYPE_CHECKING:
-    from sparsecrf.explain import ModelExplanation, Weight
+    from sparsecrf.contrib.explain import ModelExplanation, Weight
 
 _TOP = 10  # weights of each label in a text
 
@@ -43,7 +43,7 @@ def show(
     As tsv, the previous label is empty for weights of single labels and \\[start] at the start of a sequence.
     """
     from sparsecrf.cli.files import check_readable
-    from sparsecrf.model.foreign import open_model
+    from sparsecrf.contrib.convert.foreign import open_model
 
     check_readable(model)
     shown = _TOP if top is None and format is Format.text and attribute is None else top
@@ -82,7 +82,7 @@ def _as_json(explained: ModelExplanation) -> dict[str, Any]:
 def _print_tables(explained: ModelExplanation) -> None:
     from rich.console import Console
 
-    from sparsecrf.explain.tables import model_tables
+    from sparsecrf.contrib.explain.tables import model_tables
 
     console = Console(highlight=False)
     for table in model_tables(explained, console):

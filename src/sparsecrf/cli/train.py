@@ -275,7 +275,7 @@ def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.cli.labelled import resource_files
     from sparsecrf.cli.vectors import vector_files
-    from sparsecrf.plots import check_plot
+    from sparsecrf.contrib.plots import check_plot
 
     other = [inputs.dev, run.init, inputs.template, *vector_files(inputs)]
     check_readable(*(inputs.data if run.dask is None else ()), *other)
@@ -380,7 +380,7 @@ def fit_with_log(
 def show(found: Fit, result: dict[str, Any], shown: Shown) -> None:
     """The result for other programs, and as a plot."""
     from sparsecrf.cli.train_report import as_json
-    from sparsecrf.plots import plot_convergence
+    from sparsecrf.contrib.plots import plot_convergence
 
     if shown.json:
         print(as_json(result))

@@ -204,7 +204,7 @@ def _check_kind(data: memoryview, source: str) -> None:
     for mark, (what, tool) in _OTHERS.items():
         if begin.startswith(mark):
             way = f"`sparsecrf convert {source} NEW --from {tool} --to sparsecrf` makes one of it"
-            also = "; sparsecrf.compat.Tagger opens it as it is" if mark == b"lCRF" else ""
+            also = "; sparsecrf.contrib.compat.Tagger opens it as it is" if mark == b"lCRF" else ""
             raise InputError(f"{source}: expected a {FORMAT}, found {what}; {way}{also}")
     if begin[:1] == b"\x80" and begin[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         way = "pickle.load or joblib.load open it (only if you trust it), and its model_.save(FILE) makes a model file"

@@ -23,9 +23,9 @@ if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded
     import numpy as np
     from numpy.typing import NDArray
 
+    from sparsecrf.contrib.explain import ModelExplanation, SequenceExplanation
     from sparsecrf.encoding.template import Template
     from sparsecrf.encoding.vectors import WordVectors
-    from sparsecrf.explain import ModelExplanation, SequenceExplanation
 
 
 class Model(AnsweringModel):
@@ -319,7 +319,7 @@ class Model(AnsweringModel):
         explain(sequence, labels=None, top=5): what each attribute and transition adds to the score of the best labels,
         or of those given (None: the best there), and margins; `top` contributions of each token are printed.
         """
-        from sparsecrf.explain import explain_model, explain_sequence
+        from sparsecrf.contrib.explain import explain_model, explain_sequence
 
         if sequence is not None:
             return explain_sequence(self, sequence, labels, **options)

@@ -17,7 +17,7 @@ from sparsecrf._core import InputError
 from sparsecrf.defaults import PENALTIES
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
-from sparsecrf.explain.templates import by_line, by_prefix
+from sparsecrf.encoding.template_groups import by_line, by_prefix
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template

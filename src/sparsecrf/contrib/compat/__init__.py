@@ -1,0 +1,64 @@
+"""python-crfsuite's and sklearn-crfsuite's interfaces: existing programs need another import line and nothing else.
+
+    import sparsecrf.contrib.compat as pycrfsuite              # Trainer, Tagger, ItemSequence
+    import sparsecrf.contrib.compat as sklearn_crfsuite        # CRF
+    from sparsecrf.contrib.compat import metrics, scorers, utils
+
+The objective is CRFsuite's (params.py), on the features that CRFsuite would make (features.py). Model files are those
+of sparsecrf; those of CRFsuite can be opened, and written on request. `install` gives the originals' names to these
+classes, for pickles of the originals and for libraries that import them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sparsecrf.contrib.compat import metrics, scorers, utils
+    from sparsecrf.contrib.compat.errors import CRFSUITE_VERSION, CRFSuiteError
+    from sparsecrf.contrib.compat.estimator import CRF
+    from sparsecrf.contrib.compat.itemsequence import ItemSequence
+    from sparsecrf.contrib.compat.originals import install
+    from sparsecrf.contrib.compat.tagger import Tagger
+    from sparsecrf.contrib.compat.trainer import BaseTrainer, Trainer
+
+#: Imported when first used: a tagger does not wait for scikit-learn.
+_HOME = {
+    "BaseTrainer": "trainer",
+    "CRF": "estimator",
+    "CRFSUITE_VERSION": "errors",
+    "CRFSuiteError": "errors",
+    "ItemSequence": "itemsequence",
+    "Tagger": "tagger",
+    "Trainer": "trainer",
+    "install": "originals",
+}
+
+__all__ = [
+    "CRF",
+    "CRFSUITE_VERSION",
+    "BaseTrainer",
+    "CRFSuiteError",
+    "ItemSequence",
+    "Tagger",
+    "Trainer",
+    "install",
+    "metrics",
+    "scorers",
+    "utils",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("metrics", "scorers", "utils"):
+        return import_module(f"sparsecrf.contrib.compat.{name}")
+    if name in _HOME:
+        found = getattr(import_module(f"sparsecrf.contrib.compat.{_HOME[name]}"), name)
+        globals()[name] = found
+        return found
+    raise AttributeError(f"module 'sparsecrf.contrib.compat' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,274 @@
+"""sklearn-crfsuite's estimator."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from sparsecrf._core import InputError
+from sparsecrf.contrib.compat.itemsequence import tokens
+from sparsecrf.contrib.compat.metrics import flat_accuracy_score
+from sparsecrf.contrib.compat.modelfile import FileResource
+from sparsecrf.contrib.compat.tagger import ParsedDump, Tagger
+from sparsecrf.contrib.compat.trainer import LinePerIterationTrainer, Trainer
+from sparsecrf.contrib.compat.training_log import TrainLogParser
+from sparsecrf.model import Model
+
+#: Constructor parameters whose names differ from CRFsuite's; those of calibration_NAME are calibration.NAME there.
+_CRFSUITE_NAMES = {
+    "min_freq": "feature.minfreq",
+    "all_possible_states": "feature.possible_states",
+    "all_possible_transitions": "feature.possible_transitions",
+    "pa_type": "type",
+}
+_NOT_OF_TRAINING = ("algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls")
+
+
+class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """sklearn-crfsuite's CRF, trained by `sparsecrf`: parameters as for `Trainer`, None for the default.
+
+    With `model_filename`, `fit` also writes the model there, and an estimator that was not fitted takes it from there,
+    be it of this package or of CRFsuite. Otherwise the model is in memory, and a file is made only if it is asked for:
+    `modelfile.name` (`keep_tempfiles`: it stays when the estimator is gone).
+    """
+
+    #: The last training run.
+    training_log_: TrainLogParser | None = None
+    _model: Model | None = None
+    _modelfile: FileResource | None = None
+    _tagger: Tagger | None = None
+    _info_cached: ParsedDump | None = None
+
+    def __init__(
+        self,
+        algorithm: str | None = None,
+        min_freq: float | None = None,
+        all_possible_states: bool | None = None,
+        all_possible_transitions: bool | None = None,
+        c1: float | None = None,
+        c2: float | None = None,
+        max_iterations: int | None = None,
+        num_memories: int | None = None,
+        epsilon: float | None = None,
+        period: int | None = None,
+        delta: float | None = None,
+        linesearch: str | None = None,
+        max_linesearch: int | None = None,
+        calibration_eta: float | None = None,
+        calibration_rate: float | None = None,
+        calibration_samples: float | None = None,
+        calibration_candidates: int | None = None,
+        calibration_max_trials: int | None = None,
+        pa_type: int | None = None,
+        c: float | None = None,
+        error_sensitive: bool | None = None,
+        averaging: bool | None = None,
+        variance: float | None = None,
+        gamma: float | None = None,
+        verbose: bool = False,
+        model_filename: str | os.PathLike[str] | None = None,
+        keep_tempfiles: bool = False,
+        trainer_cls: type[Trainer] | None = None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.min_freq = min_freq
+        self.all_possible_states = all_possible_states
+        self.all_possible_transitions = all_possible_transitions
+        self.c1 = c1
+        self.c2 = c2
+        self.max_iterations = max_iterations
+        self.num_memories = num_memories
+        self.epsilon = epsilon
+        self.period = period
+        self.delta = delta
+        self.linesearch = linesearch
+        self.max_linesearch = max_linesearch
+        self.calibration_eta = calibration_eta
+        self.calibration_rate = calibration_rate
+        self.calibration_samples = calibration_samples
+        self.calibration_candidates = calibration_candidates
+        self.calibration_max_trials = calibration_max_trials
+        self.pa_type = pa_type
+        self.c = c
+        self.error_sensitive = error_sensitive
+        self.averaging = averaging
+        self.variance = variance
+        self.gamma = gamma
+        self.verbose = verbose
+        self.model_filename = model_filename
+        self.keep_tempfiles = keep_tempfiles
+        self.trainer_cls = trainer_cls
+
+    # ---- Training
+
+    def fit(
+        self,
+        X: Iterable[Iterable[Any]],
+        y: Iterable[Iterable[str]],
+        X_dev: Iterable[Iterable[Any]] | None = None,
+        y_dev: Iterable[Iterable[str]] | None = None,
+    ) -> CRF:
+        """Train on sequences X with labels y; dev sequences are evaluated at every iteration (`training_log_`)."""
+        if (X_dev is None) != (y_dev is None):
+            raise InputError("dev data: expected both X_dev and y_dev, found one of them")
+        trainer = self._trainer()
+        for group, (xs, ys) in enumerate([(X, y), (X_dev, y_dev)]):
+            if xs is not None and ys is not None:
+                for xseq, yseq in zip(xs, ys, strict=True):
+                    trainer.append(xseq, yseq, group)
+        trainer.train(self.model_filename or "", holdout=-1 if X_dev is None else 1)
+        self.training_log_ = trainer.logparser
+        self._model, self._tagger, self._info_cached = trainer.model, None, None
+        if trainer.model is not None:
+            self.modelfile.use(trainer.model)
+        return self
+
+    def _trainer(self) -> Trainer:
+        params = {
+            _CRFSUITE_NAMES.get(name, name.replace("calibration_", "calibration.")): value
+            for name, value in self.get_params().items()
+            if name not in _NOT_OF_TRAINING and value is not None
+        }
+        chosen: type[Trainer] = self.trainer_cls or LinePerIterationTrainer
+        if not issubclass(chosen, Trainer):
+            raise InputError(f"trainer_cls: expected a subclass of sparsecrf.contrib.compat.Trainer, found {chosen!r}")
+        return chosen(algorithm=self.algorithm, params=params, verbose=self.verbose)
+
+    # ---- Answers
+
+    def predict(self, X: Iterable[Iterable[Any]]) -> Rows:
+        """The labels of each sequence: an array of lists."""
+        return _of_lists(map(self.predict_single, X))
+
+    def predict_single(self, xseq: Iterable[Any]) -> list[str]:
+        return self._fitted_tagger().tag(xseq)
+
+    def predict_marginals(self, X: Iterable[Iterable[Any]]) -> Rows:
+        """The probabilities of each sequence: an array of lists with a dict {label: probability} for each token."""
+        return _of_lists(map(self.predict_marginals_single, X))
+
+    def predict_marginals_single(self, xseq: Iterable[Any]) -> list[dict[str, float]]:
+        tagger, items = self._fitted_tagger(), tokens(xseq)
+        labels = tagger.labels()
+        tagger.set(items)
+        return [{label: tagger.marginal(label, t) for label in labels} for t in range(len(items))]
+
+    def score(self, X: Iterable[Iterable[Any]], y: Iterable[Iterable[str]]) -> float:
+        """Share of tokens with the right label. `compat.metrics` has others."""
+        return flat_accuracy_score(y, self.predict(X))
+
+    def _fitted_tagger(self) -> Tagger:
+        if self.tagger_ is None:
+            raise NotFittedError("CRF: expected a fitted model or a model_filename, found neither: call fit first")
+        return self.tagger_
+
+    # ---- The model: None before there is one
+
+    @property
+    def modelfile(self) -> FileResource:
+        """The file of the model, made when its `name` is asked for if it has none; `modelfile.cleanup()` removes it."""
+        found = self._modelfile
+        if found is None or (found.auto if self.model_filename is not None else not found.auto):
+            found = self._modelfile = FileResource(self.model_filename, self.keep_tempfiles)
+            if self._model is not None:
+                found.use(self._model)
+        return found
+
+    @property
+    def tagger_(self) -> Tagger | None:
+        if self._tagger is None:
+            tagger = Tagger()
+            if self._model is not None:
+                tagger.use(self._model)
+            elif self.model_filename is not None:
+                tagger.open(self.model_filename)
+            else:
+                return None
+            self._tagger, self._info_cached = tagger, None
+        return self._tagger
+
+    @property
+    def model_(self) -> Model | None:
+        """The model, to be asked for more than sklearn-crfsuite has (n-best, constraints), or saved."""
+        return None if self.tagger_ is None else self.tagger_.model
+
+    @property
+    def _info(self) -> ParsedDump | None:
+        if self._info_cached is None and self.tagger_ is not None:
+            self._info_cached = self.tagger_.info()
+        return self._info_cached
+
+    @property
+    def classes_(self) -> list[str] | None:
+        return None if self.tagger_ is None else self.tagger_.labels()
+
+    @property
+    def size_(self) -> int | None:
+        """Bytes of the model's file."""
+        return None if self._info is None else int(self._info.header["size"])
+
+    @property
+    def num_attributes_(self) -> int | None:
+        """Number of attributes that have a weight."""
+        return None if self._info is None else len(self._info.attributes)
+
+    @property
+    def attributes_(self) -> list[str] | None:
+        """Attributes that have a weight."""
+        return None if self._info is None else list(self._info.attributes)
+
+    @property
+    def state_features_(self) -> dict[tuple[str, str], float] | None:
+        """Weights by (attribute, label)."""
+        return None if self._info is None else self._info.state_features
+
+    @property
+    def transition_features_(self) -> dict[tuple[str, str], float] | None:
+        """Weights by (label, next label)."""
+        return None if self._info is None else self._info.transitions
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._model is not None or self.model_filename is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The model is in it; files and what is made from the model are not."""
+        gone = ("_tagger", "_info_cached", "_modelfile")
+        return {name: value for name, value in super().__getstate__().items() if name not in gone}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restores a pickle of this class, or of sklearn-crfsuite's (`compat.install`), whose model is a file."""
+        state = dict(state)
+        file = state.pop("modelfile", None)
+        if isinstance(file, FileResource) and (content := file.content()) is not None:
+            tagger = Tagger()
+            tagger.open_inmemory(content)
+            state["_model"] = tagger.model
+        super().__setstate__(state)
+
+
+class Rows(np.ndarray[Any, np.dtype[np.object_]]):
+    """An array of lists, as sklearn-crfsuite's `predict` gives. It equals a list of the same lists: older versions gave
+    a list.
+    """
+
+    def __eq__(self, other: object) -> Any:
+        return np.bool_(self.tolist() == other) if isinstance(other, list) else super().__eq__(other)
+
+    def __ne__(self, other: object) -> Any:
+        return np.bool_(self.tolist() != other) if isinstance(other, list) else super().__ne__(other)
+
+    __hash__ = None  # as an array has none
+
+
+def _of_lists(rows: Iterable[list[Any]]) -> Rows:
+    """One dimension of lists, even if all are equally long: what scikit-learn can index and join."""
+    found = list(rows)
+    array = np.empty(len(found), dtype=object)
+    for k, row in enumerate(found):
+        array[k] = row
+    return array.view(Rows)

@@ -1,0 +1,44 @@
+"""sklearn-crfsuite's metrics: scikit-learn's, over the tokens of all sequences. Options go to scikit-learn's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sklearn import metrics
+
+from sparsecrf.contrib.compat.utils import flatten
+
+Labels = Iterable[Iterable[str]]
+
+
+def flat_accuracy_score(y_true: Labels, y_pred: Labels, **options: Any) -> float:
+    """Share of tokens with the right label."""
+    return float(metrics.accuracy_score(flatten(y_true), flatten(y_pred), **options))
+
+
+def flat_precision_score(y_true: Labels, y_pred: Labels, **options: Any) -> Any:
+    return metrics.precision_score(flatten(y_true), flatten(y_pred), **options)
+
+
+def flat_recall_score(y_true: Labels, y_pred: Labels, **options: Any) -> Any:
+    return metrics.recall_score(flatten(y_true), flatten(y_pred), **options)
+
+
+def flat_f1_score(y_true: Labels, y_pred: Labels, **options: Any) -> Any:
+    return metrics.f1_score(flatten(y_true), flatten(y_pred), **options)
+
+
+def flat_fbeta_score(y_true: Labels, y_pred: Labels, beta: float, **options: Any) -> Any:
+    return metrics.fbeta_score(flatten(y_true), flatten(y_pred), beta=beta, **options)
+
+
+def flat_classification_report(y_true: Labels, y_pred: Labels, labels: Any = None, **options: Any) -> Any:
+    """Precision, recall and F1 by label: text, or a dict with output_dict=True."""
+    return metrics.classification_report(flatten(y_true), flatten(y_pred), labels=labels, **options)
+
+
+def sequence_accuracy_score(y_true: Labels, y_pred: Labels) -> float:
+    """Share of sequences whose labels are all right; 0 if there are none."""
+    right = [list(a) == list(b) for a, b in zip(y_true, y_pred, strict=True)]
+    return sum(right) / len(right) if right else 0.0

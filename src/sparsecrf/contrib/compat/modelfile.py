@@ -1,0 +1,101 @@
+"""The file of a model, as sklearn-crfsuite's estimators have one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import InputError
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
+
+_DATA = "__FILE_RESOURCE_DATA__"  # the content of the file in pickles of sklearn-crfsuite
+
+
+class FileResource:
+    """A file by a name, or one that is made when its `name` is asked for: a model in memory needs none.
+
+    It is made in a folder for temporary files, in CRFsuite's format, so that other programs can open it. `cleanup`
+    removes it, and so does the end of this object, unless `keep_tempfiles` is set. Pickles of sklearn-crfsuite's class
+    of this name can be opened as this one (`sparsecrf.contrib.compat.install`).
+    """
+
+    def __init__(
+        self,
+        filename: str | os.PathLike[str] | None = None,
+        keep_tempfiles: bool = False,
+        suffix: str = ".crfsuite",
+        prefix: str = "model",
+    ) -> None:
+        self.auto = filename is None
+        self.keep_tempfiles, self.suffix, self.prefix = keep_tempfiles, suffix, prefix
+        self._name = filename
+        self._content: bytes | None = None  # of a file that is to be made
+        self._model: Model | None = None  # the same, not yet in this form
+        self._remove: weakref.finalize[..., FileResource] | None = None
+
+    def use(self, model: Model) -> None:
+        """The file is that of this model from now on."""
+        self.cleanup()
+        if self.auto:
+            self._name, self._model, self._content = None, model, None
+
+    @property
+    def name(self) -> str | os.PathLike[str] | None:
+        """None if there is no model."""
+        if self._name is None and self.content() is not None:
+            self.ensure_name()
+        return self._name
+
+    def content(self) -> bytes | None:
+        """What is in the file that is made; None for one that has a name."""
+        if self._content is None and self._model is not None:
+            from sparsecrf.contrib.convert.crfsuite_write import to_binary
+
+            self._content = to_binary(self._model)
+        return self._content
+
+    def ensure_name(self) -> None:
+        """Make the file."""
+        if self._name is not None:
+            return
+        if not self.auto:
+            raise InputError("model file: expected a name, found None")
+        handle, path = tempfile.mkstemp(self.suffix, self.prefix)
+        with os.fdopen(handle, "wb") as file:
+            file.write(self.content() or b"")
+        self._name = path
+        if not self.keep_tempfiles:
+            self._remove = weakref.finalize(self, _unlink, path)
+
+    def cleanup(self) -> None:
+        """Remove the file, if it was made here and is not to be kept."""
+        if self.keep_tempfiles or not self.auto:
+            return
+        if self._remove is not None:
+            self._remove()
+        self._name = self._content = self._model = self._remove = None
+
+    def refresh(self) -> None:
+        """Begin a new file."""
+        self.cleanup()
+        self.ensure_name()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """As sklearn-crfsuite's: options, name, and what is in a file that was made."""
+        state = {name: getattr(self, name) for name in ("auto", "keep_tempfiles", "suffix", "prefix")}
+        return {**state, "name": None if self.auto else self._name, **({_DATA: self.content()} if self.auto else {})}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        name = None if state["auto"] else state["name"]
+        self.__init__(name, state["keep_tempfiles"], state["suffix"], state["prefix"])  # type: ignore[misc]
+        self._content = state.get(_DATA)
+
+
+def _unlink(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)

@@ -1,0 +1,1 @@
+"""Models of other tools (CRFsuite, Wapiti, CRF++), read and written."""

@@ -1,0 +1,164 @@
+"""Writes the binary file of CRFsuite, as CRFsuite itself would: the same features, names and tables in the same order.
+
+crfsuite.py has the layout of the parts that are read there. Besides these, CRFsuite needs, to tag:
+
+    strings     after the header of a chunk of strings, 256 pairs: u4 offset of a hash table (0: none), u4 its slots.
+                A string with the hash h is in table h % 256, which has two slots for each of its strings: at slot
+                (h >> 8) % slots or, where that is taken, at the next one that is free. A slot has u4 h and u4 offset
+                of the string.
+    references  "LFRF" for labels, "AFRF" for attributes, u4 size, u4 number, by id u4 offset in the file of a list:
+                u4 number, u4 numbers of the features that have this source. Labels have two more, which are 0.
+
+The hash is lookup3 (Bob Jenkins, 2006, in the public domain) of a string with the 0 at its end.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from sparsecrf._core import InputError
+from sparsecrf.contrib.convert.crfsuite import BYTE_ORDER, CQDB, FEATURE, HEADER, as_written
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sparsecrf.model import Model
+
+_TABLES = 256
+
+
+def to_binary(model: Model) -> bytes:
+    """The content of CRFsuite's model file."""
+    import numpy as np
+
+    labels, attributes, states, transitions = as_written(model)
+    features = np.zeros(len(states[0]) + len(transitions[0]), np.dtype(FEATURE))
+    n = len(states[0])
+    features["type"][n:] = 1
+    for k, field in enumerate(("source", "label", "weight")):
+        features[field] = np.concatenate([states[k], transitions[k]])
+    chunks = [struct.pack("<4sII", b"FEAT", 12 + features.nbytes, len(features)) + features.tobytes()]
+    chunks += [_strings(labels), _strings(attributes)]
+    offsets = [HEADER.size]
+    for chunk in chunks:
+        offsets.append(offsets[-1] + len(chunk))
+    for name, sources, first, count in (
+        (b"LFRF", transitions[0], n, len(labels)),
+        (b"AFRF", states[0], 0, len(attributes)),
+    ):
+        chunks.append(bytes(-offsets[-1] % 4))
+        offsets[-1] += len(chunks[-1])
+        chunks.append(_references(name, sources, first, count, offsets[-1]))
+        offsets.append(offsets[-1] + len(chunks[-1]))
+    if offsets[-1] >= 2**32:
+        raise InputError(f"CRFsuite's model files have less than 4 GB: expected a smaller model, found {offsets[-1]}")
+    counts = (0, len(labels), len(attributes))  # CRFsuite leaves the number of features to their chunk
+    header = HEADER.pack(b"lCRF", offsets[-1], b"FOMC", 100, *counts, *offsets[:-1])
+    return b"".join([header, *chunks])
+
+
+def _references(name: bytes, sources: Any, first: int, n: int, at: int) -> bytes:
+    """The numbers of the features of each source 0, ..., n - 1, in a chunk that begins at byte `at` of the file.
+
+    `sources` are those of the features first, first + 1, ..., ascending.
+    """
+    import numpy as np
+
+    empty = 2 if name == b"LFRF" else 0
+    counts = np.bincount(sources, minlength=n)
+    ends = np.cumsum(counts + 1)
+    words = np.empty(len(sources) + n, np.dtype("<u4"))  # of all lists
+    words[ends - counts - 1] = counts
+    is_number = np.ones(len(words), np.bool_)
+    is_number[ends - counts - 1] = False
+    words[is_number] = first + np.arange(len(sources))
+    begin = 12 + 4 * (n + empty)
+    table = np.zeros(n + empty, np.dtype("<u4"))
+    table[:n] = at + begin + 4 * (ends - counts - 1)
+    return struct.pack("<4sII", name, begin + words.nbytes, n + empty) + table.tobytes() + words.tobytes()
+
+
+def _strings(names: list[str]) -> bytes:
+    """A chunk of strings."""
+    import numpy as np
+
+    encoded = [name.encode() + b"\0" for name in names]
+    for name in encoded:
+        if b"\0" in name[:-1]:
+            raise InputError(f"CRFsuite's names end at the first NUL: expected none, found one in {name[:-1]!r}")
+    lengths = np.array([len(name) for name in encoded], dtype=np.int64)
+    data_begin = CQDB.size + 8 * _TABLES
+    ends = np.cumsum(lengths + 8)
+    offsets = data_begin + ends - lengths - 8
+    data = b"".join(struct.pack("<II", k, len(name)) + name for k, name in enumerate(encoded))
+    tables, references = _hash_tables(_hashes(encoded), offsets, data_begin + len(data))
+    links = data_begin + len(data) + len(tables)
+    size = links + 4 * len(names)
+    header = CQDB.pack(b"CQDB", size, 0, BYTE_ORDER, len(names), links if names else 0)
+    return b"".join([header, references, data, tables, offsets.astype("<u4").tobytes()])
+
+
+def _hash_tables(hashes: Any, offsets: Any, at: int) -> tuple[bytes, bytes]:
+    """All tables, the first of which begins at byte `at` of the chunk, and the references to them."""
+    import numpy as np
+
+    members: list[list[tuple[int, int]]] = [[] for _ in range(_TABLES)]
+    for h, offset in zip(hashes.tolist(), offsets.tolist(), strict=True):
+        members[h % _TABLES].append((h, offset))
+    slots = np.zeros((2 * len(hashes), 2), dtype=np.dtype("<u4"))
+    references, begin = [], 0
+    for table in members:
+        n = 2 * len(table)
+        references += [at + 8 * begin if n else 0, n]
+        taken: dict[int, tuple[int, int]] = {}
+        for h, offset in table:
+            k = (h >> 8) % n
+            while k in taken:
+                k = (k + 1) % n
+            taken[k] = (h, offset)
+        if taken:
+            slots[[begin + k for k in taken]] = list(taken.values())
+        begin += n
+    return slots.tobytes(), np.array(references, dtype="<u4").tobytes()
+
+
+def _hashes(names: list[bytes]) -> Any:
+    """lookup3's `hashlittle` of each: 12 bytes at a time are added to three sums, which are mixed in between.
+
+    Names of equally many blocks of 12 bytes (the last one filled up with 0) are hashed together.
+    """
+    import numpy as np
+
+    hashes = np.zeros(len(names), dtype=np.uint32)
+    blocks = np.array([(len(name) + 11) // 12 for name in names], dtype=np.int64)
+    for n in np.unique(blocks).tolist():
+        which = np.flatnonzero(blocks == n)
+        padded = b"".join(names[k].ljust(12 * n, b"\0") for k in which.tolist())
+        words = np.frombuffer(padded, dtype="<u4").reshape(len(which), 3 * n)
+        lengths = np.array([len(names[k]) for k in which.tolist()], dtype=np.uint32)
+        a = b = c = np.uint32(0xDEADBEEF) + lengths
+        for k in range(0, 3 * n, 3):
+            a, b, c = a + words[:, k], b + words[:, k + 1], c + words[:, k + 2]
+            a, b, c = _mixed(a, b, c) if k + 3 < 3 * n else _final(a, b, c)
+        hashes[which] = c
+    return hashes
+
+
+def _rotated(x: Any, bits: int) -> Any:
+    return (x << bits) | (x >> (32 - bits))
+
+
+def _mixed(a: Any, b: Any, c: Any) -> tuple[Any, Any, Any]:
+    for bits in (4, 6, 8, 16, 19, 4):
+        a, c = (a - c) ^ _rotated(c, bits), c + b
+        a, b, c = b, c, a
+    return a, b, c
+
+
+def _final(a: Any, b: Any, c: Any) -> tuple[Any, Any, Any]:
+    for bits in (14, 11, 25, 16, 4, 14, 24):
+        c = (c ^ b) - _rotated(b, bits)
+        a, b, c = b, c, a
+    # Seven steps have turned the three by one place.
+    return c, a, b

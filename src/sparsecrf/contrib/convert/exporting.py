@@ -1,0 +1,168 @@
+"""What the writers of Wapiti's and CRF++'s models share.
+
+Both tools have a template with lines u and b, and no start label. The label before the first token is expressed by a
+line of its own: `%x[-1,0]` is a boundary cell there and nowhere else, so that
+
+    b:%x[0,0]    with a weight of (b:dog, start, NOUN)
+    u:start:%x[-1,0]:b:%x[0,0]    has the same weight of (u:start:_x-1:b:dog, NOUN)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import InputError
+from sparsecrf.contrib.convert.template_lines import Line, Macro, lines_of
+
+if TYPE_CHECKING:
+    from sparsecrf._core import StringTable
+    from sparsecrf.encoding.template import Template
+    from sparsecrf.model import Model
+
+_START = ":start:"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """Another tool, as far as its models differ."""
+
+    name: str
+    boundary: str  #: whose cells stand beyond the ends of a sequence, as `--boundary` calls them
+    before: str  #: the cell before the first one
+    unigram: str  #: the letter that lines of labels begin with
+    bigram: str  #: of pairs
+    has_both: bool  #: whether lines * condition both
+
+    def name_of(self, attribute: str, *, pairs: bool) -> str:
+        """What the tool calls an attribute of the template, with the weights of labels or those of pairs."""
+        if attribute[0] == "*":
+            return attribute if self.has_both else (self.bigram if pairs else self.unigram) + attribute
+        return (self.bigram if attribute[0] in "Bb" else self.unigram) + attribute[1:]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A model as the tool would have it."""
+
+    lines: list[str]  #: of the template
+    attributes: list[str]  #: X
+    unigram: Any  #: [n, 2] int64: attribute, label
+    unigram_w: Any  #: [n]
+    bigram: Any  #: [m, 3] int64: attribute, previous label, label
+    bigram_w: Any  #: [m]
+
+
+def exported(model: Model, tool: Tool) -> Exported:
+    """The model for a tool. An InputError says what the tool cannot express."""
+    import numpy as np
+
+    if model.template is None:
+        raise InputError(
+            f"{tool.name}'s models make attributes from columns: expected a model with a template, found one without"
+        )
+    if model.dense is not None:
+        raise InputError(f"{tool.name}'s models have no vectors: expected a model without, found one with them")
+    small = model.without_parts().compacted()
+    if small.features.n_ngram:
+        n = small.features.n_ngram
+        raise InputError(f"{tool.name}'s models have label pairs at most: expected no longer n-grams, found {n}")
+    lines = lines_of(model.template)
+    _check_template(model.template, lines, tool)
+    Y, f, w, names = len(small.labels), small.features, small.w, small.vocabulary.attributes
+    n = f.n_unigram
+    _check_letters(names, f.unigram_attribute, "Uu*", "labels")
+    _check_letters(names, f.bigram_attribute, "Bb*", "label pairs")
+    after_start = f.bigram_previous == Y
+    ids = _Ids(lambda x: names[x])
+    of_labels = ids.of(f.unigram_attribute, lambda name: tool.name_of(name, pairs=False))
+    of_pairs = ids.of(f.bigram_attribute[~after_start], lambda name: tool.name_of(name, pairs=True))
+    of_start = ids.of(
+        f.bigram_attribute[after_start],
+        lambda name: f"{tool.unigram}{_START}{tool.before}:{tool.name_of(name, pairs=True)}",
+        start=True,
+    )
+    labels = np.concatenate([f.unigram_label, f.bigram_label[after_start]])
+    return Exported(
+        list(_lines(lines, tool, start=bool(after_start.any()))),
+        ids.names,
+        np.stack([np.concatenate([of_labels, of_start]), labels], axis=1).astype(np.int64),
+        np.concatenate([w[:n], w[n:][after_start]]),
+        np.stack([of_pairs, f.bigram_previous[~after_start], f.bigram_label[~after_start]], axis=1).astype(np.int64),
+        w[n:][~after_start],
+    )
+
+
+def _check_letters(names: StringTable, attributes: Any, letters: str, what: str) -> None:
+    """Raise for an attribute that no line of a template could have made: its first letter says what it conditions."""
+    for x in dict.fromkeys(attributes.tolist()):
+        if names[x][:1] not in tuple(letters):
+            expected = f"attributes with weights of {what} to begin with {', '.join(letters[:-1])} or {letters[-1]}"
+            raise InputError(f"expected {expected}, as lines of templates do, found {names[x]!r:.60}")
+
+
+class _Ids:
+    """New attributes, numbered as they come. Two of the model must not become one."""
+
+    def __init__(self, old_name: Callable[[int], str]) -> None:
+        self.names: list[str] = []
+        self._old_name = old_name
+        self._known: dict[str, tuple[int, int, bool]] = {}  # by new name: id, old attribute, whether after the start
+
+    def of(self, attributes: Any, rename: Callable[[str], str], *, start: bool = False) -> Any:
+        """The new ids of these attributes, one for each entry."""
+        import numpy as np
+
+        distinct, place = np.unique(attributes, return_inverse=True)
+        return np.array([self._id(x, rename, start) for x in distinct.tolist()], dtype=np.int64)[place]
+
+    def _id(self, x: int, rename: Callable[[str], str], start: bool) -> int:
+        name = rename(self._old_name(x))
+        found, old, at_start = self._known.setdefault(name, (len(self.names), x, start))
+        if (old, at_start) != (x, start):
+            both = f"{self._old_name(old)!r} and {self._old_name(x)!r}"
+            raise InputError(f"expected attributes that stay distinct, found {both}, which would both be {name!r}")
+        if found == len(self.names):
+            self.names.append(name)
+        return found
+
+
+def _check_template(template: Template, lines: list[Line], tool: Tool) -> None:
+    """Raise for what would mean something else, or nothing, in the tool."""
+    if line := _first(lines, lambda macro: macro.is_of_words):
+        raise InputError(
+            f"template: {tool.name} has no functions of words: expected %x, %t and %m only, found {line.text!r}"
+        )
+    if template.boundary != tool.boundary and (line := _first(lines, lambda macro: macro.leaves)):
+        raise InputError(
+            f"template, line {line.text!r}: cells beyond the ends of a sequence have other names in {tool.name}; "
+            f"expected a model trained with --boundary {tool.boundary}, found one with {template.boundary}"
+        )
+    letters = {str(line.parts[0])[0] for line in lines}
+    if not letters.isdisjoint("Tt"):
+        raise InputError(f"template: {tool.name} has no lines T... for label n-grams: expected U, B or *, found one")
+    for pair in ("Uu", "Bb"):
+        if letters >= set(pair):
+            raise InputError(f"template: expected lines that begin with {pair[0]} or with {pair[1]}, found both")
+    reserved = [tool.unigram + _START] + ([] if tool.has_both or "*" not in letters else ["U*", "B*"])
+    for line in lines:
+        text = line.text[0].upper() + line.text[1:]
+        if any(text.startswith(begin[0].upper() + begin[1:]) for begin in reserved):
+            raise InputError(
+                f"template: expected no line that begins as lines made for {tool.name} do, found {line.text!r}"
+            )
+
+
+def _first(lines: Iterable[Line], matches: Callable[[Macro], bool]) -> Line | None:
+    return next((line for line in lines if any(map(matches, line.macros))), None)
+
+
+def _lines(lines: list[Line], tool: Tool, *, start: bool) -> Iterable[str]:
+    for line in lines:
+        texts = [tool.name_of(line.text, pairs=pairs) for pairs in (False, True)]
+        yield from dict.fromkeys(texts)
+    if start:
+        for line in lines:
+            if line.kind != "U":
+                yield f"{tool.unigram}{_START}%x[-1,0]:{tool.name_of(line.text, pairs=True)}"

@@ -1,0 +1,179 @@
+"""Models of other tools: one module a tool, and what they share.
+
+None of these tools has a start label, so their models have none here. Names of attributes stay as they are: those of
+CRF++ and Wapiti are what the template, which is kept, makes of the columns. To these tools names are bytes: `encoding`
+says what text they are, or that they are to stay bytes (files/charset.py), and the model remembers it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import InputError, StringTable
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.files.charset import UTF8, UTF8_TEXT, Charset
+from sparsecrf.model import Model
+
+if TYPE_CHECKING:
+    from sparsecrf.encoding.template import Template
+
+File = str | os.PathLike[str]
+
+
+def read_crfsuite(path: File) -> Model:
+    """Read a model file of CRFsuite, or the text of `crfsuite dump` (weights to 6 decimals)."""
+    from sparsecrf.contrib.convert.crfsuite import from_binary, from_dump
+
+    data, source = Path(path).read_bytes(), os.fspath(path)
+    return from_binary(data, source) if data.startswith(b"lCRF") else from_dump(data, source)
+
+
+def read_wapiti(path: File, encoding: str = UTF8) -> Model:
+    """Read a model file of Wapiti, or the text of `wapiti dump` (weights to 5 decimals, no template)."""
+    from sparsecrf.contrib.convert.wapiti import from_dump, from_model
+
+    data, source, charset = Path(path).read_bytes(), os.fspath(path), Charset(encoding)
+    of = from_model if data.startswith(b"#mdl#") else from_dump
+    return _for_files(of(data, source, charset), charset)
+
+
+def read_crfpp(path: File, encoding: str = UTF8) -> Model:
+    """Read a model of CRF++, binary (weights of single precision) or the text that `crf_learn -t` writes beside it."""
+    from sparsecrf.contrib.convert.crfpp import from_text
+    from sparsecrf.contrib.convert.crfpp_binary import from_binary, is_binary
+
+    data, source, charset = Path(path).read_bytes(), os.fspath(path), Charset(encoding)
+    if is_binary(data):
+        return _for_files(from_binary(data, source, charset), charset)
+    if not data.startswith(b"version: "):
+        raise InputError(f"{source}: expected a model of CRF++, binary or text, found {data[:20]!r}")
+    return _for_files(from_text(data, source, charset), charset)
+
+
+def _for_files(model: Model, charset: Charset) -> Model:
+    """The model, for files of this encoding."""
+    if not charset.is_utf8:
+        model.training["encoding"] = charset.name
+    return model
+
+
+def write_crfsuite(model: Model, path: File) -> None:
+    """Write a model as `crfsuite dump` would, with all digits. Bigram weights other than plain transitions, and any
+    after the start, are an error: CRFsuite has none.
+    """
+    from sparsecrf.contrib.convert.crfsuite import to_dump
+    from sparsecrf.files.atomic import write_atomically
+
+    write_atomically(path, to_dump(model).encode())
+
+
+def write_crfsuite_binary(model: Model, path: File) -> None:
+    """Write a model as CRFsuite's own file, which python-crfsuite and `crfsuite tag` open. What CRFsuite cannot express
+    is an error, as for `write_crfsuite`.
+    """
+    from sparsecrf.contrib.convert.crfsuite_write import to_binary
+    from sparsecrf.files.atomic import write_atomically
+
+    write_atomically(path, to_binary(model))
+
+
+def write_wapiti(model: Model, path: File) -> None:
+    """Write a model file of Wapiti. What Wapiti cannot express is an error."""
+    from sparsecrf.contrib.convert.wapiti import to_model
+    from sparsecrf.files.atomic import write_atomically
+    from sparsecrf.model.charset import charset_for
+
+    write_atomically(path, to_model(model, charset_for(model, None)))
+
+
+def write_crfpp(model: Model, path: File) -> None:
+    """Write a text model of CRF++, of which `crf_learn -C` makes a binary one. What it cannot express is an error."""
+    from sparsecrf.contrib.convert.crfpp import to_text
+    from sparsecrf.files.atomic import write_atomically
+    from sparsecrf.model.charset import charset_for
+
+    write_atomically(path, to_text(model, charset_for(model, None)))
+
+
+READERS: dict[str, Callable[..., Model]] = {"crfsuite": read_crfsuite, "wapiti": read_wapiti, "crf++": read_crfpp}
+WRITERS: dict[str, Callable[[Model, File], None]] = {
+    "crfsuite": write_crfsuite,
+    "crfsuite-binary": write_crfsuite_binary,
+    "wapiti": write_wapiti,
+    "crf++": write_crfpp,
+}
+
+
+#: How model files of other tools begin, and whose they are.
+_MARKS = {b"lCRF": "crfsuite", b"FILEHEADER = {": "crfsuite", b"#mdl#": "wapiti", b"version: ": "crf++"}
+
+
+def open_model(path: File) -> Model:
+    """Read a model of this package or of another tool, by how the file begins."""
+    with open(path, "rb") as file:
+        begin = file.read(16)
+    for mark, tool in _MARKS.items():
+        if begin.startswith(mark) and begin[8:9] != b"{":  # there, a header of our own would begin
+            return READERS[tool](path)
+    return Model.load(path)
+
+
+def text_of(raw: bytes, where: str, charset: Charset = UTF8_TEXT) -> str:
+    """Names are bytes to other tools, text here."""
+    try:
+        return charset.text(raw)
+    except UnicodeDecodeError as error:
+        found = f"byte 0x{raw[error.start]:02x} in {raw[:40]!r}"
+        raise InputError(f"{where}: expected {charset.title}, found {found} (encoding: what else it is)") from error
+
+
+def number_of(raw: bytes | str, where: str) -> float:
+    """A weight in decimal notation."""
+    from math import isfinite
+
+    try:
+        value = float(raw)
+    except ValueError:
+        value = float("nan")
+    if not isfinite(value):
+        raise InputError(f"{where}: expected a weight, found {raw[:40]!r}")
+    return value
+
+
+def assemble(
+    source: str,
+    labels: Sequence[str],
+    attributes: Sequence[str],
+    unigram: tuple[Any, Any],
+    bigram: tuple[Any, Any],
+    *,
+    tool: str,
+    template: Template | None = None,
+    n_columns: int = 0,
+) -> Model:
+    """A model from cells by id (as `Model.from_cells`) with their weights, without those that are zero."""
+    import numpy as np
+
+    tables = []
+    for what, names in (("label", labels), ("attribute", attributes)):
+        table = StringTable()
+        for k, name in enumerate(names):
+            if table.intern(name) != k:
+                raise InputError(f"{source}: expected distinct {what}s, found {name!r} twice")
+        tables.append(table)
+    kept = []
+    for (cells, w), width in ((unigram, 2), (bigram, 3)):
+        cells, w = np.asarray(cells, dtype=np.int64).reshape(-1, width), np.asarray(w, dtype=np.float64)
+        active = w != 0
+        kept += [cells[active], w[active]]
+    conditioning = frozenset(attributes[x] for x in np.unique(kept[2][:, 0]))
+    training: Mapping[str, Any] = {"imported_from": tool}
+    try:
+        vocabulary = Vocabulary(bigrams=conditioning, start=False, labels=tables[0], attributes=tables[1])
+        made = Model.from_cells(vocabulary, *kept, template=template, n_columns=n_columns, training=training)
+        return made.compacted()
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from error

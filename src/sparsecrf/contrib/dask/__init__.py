@@ -1,0 +1,37 @@
+"""Training and labelling on a Dask cluster.
+
+The optimiser is that of one machine and stays with the caller. Partitions become encoded shards that stay on the
+workers; weights of the working set go to them, losses and gradients come back (sparsecrf/shards/).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sparsecrf.contrib.dask.cluster import ClusterError
+    from sparsecrf.contrib.dask.estimator import DaskCRF
+    from sparsecrf.contrib.dask.labelling import label
+    from sparsecrf.contrib.dask.training import Trained, train
+
+#: Imported when first used: workers need neither the estimator nor scikit-learn.
+_HOME = {
+    "ClusterError": "cluster",
+    "DaskCRF": "estimator",
+    "Trained": "training",
+    "label": "labelling",
+    "train": "training",
+}
+
+__all__ = ["ClusterError", "DaskCRF", "Trained", "label", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'sparsecrf.contrib.dask' has no attribute {name!r}")
+    return getattr(import_module(f"sparsecrf.contrib.dask.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

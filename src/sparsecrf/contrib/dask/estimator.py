@@ -1,0 +1,187 @@
+"""DaskCRF: the estimator for partitions on a cluster."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from distributed import Client, get_client
+from sklearn.utils.validation import check_is_fitted
+
+from sparsecrf._core import InputError
+from sparsecrf.contrib.dask.cluster import TIMEOUT, Cluster, release
+from sparsecrf.contrib.dask.labelling import over_partitions
+from sparsecrf.contrib.dask.partitions import in_step, partitions_of
+from sparsecrf.contrib.dask.training import train
+from sparsecrf.defaults import ORDER, ORDER_FACTOR, RHO1, RHO2, SOLVER, TOL
+from sparsecrf.encoding.label_parts import AskedParts
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vocabulary import Bigrams
+from sparsecrf.estimators.base import TrainingCRF
+from sparsecrf.estimators.crf import CRF
+from sparsecrf.model import Model
+from sparsecrf.shards import add
+from sparsecrf.training.solvers.working_set import Callback
+
+
+class DaskCRF(TrainingCRF):
+    """Linear-chain CRF with an elastic net, trained and used on a Dask cluster.
+
+    X and y are Dask bags, or lists of partitions (lists, delayed, futures) of what `CRF` takes: sequences of tokens,
+    and of labels. Parameters and attributes are those of `CRF` that its signature has, with these differences.
+
+    Parameters
+    ----------
+    solver : auto, owlqn, lbfgs or fista.
+    n_jobs : threads of one shard. A worker works on as many shards at a time as it has threads.
+    timeout : seconds without any answer after which the cluster is given up.
+
+    Attributes
+    ----------
+    client : the Dask client to use, if it is not the current one. It is set, not passed: a client cannot be cloned.
+    """
+
+    client: Client | None = None
+    random_state = None  # no solver that works over shards has anything random
+    features = None  # template=Template.preset(...) says it
+    resources = None  # a template has its own
+    vectors, standardize, dense_scale = None, True, 1.0  # workers keep data that have no dense columns
+
+    def __init__(
+        self,
+        rho1: float = RHO1,
+        rho2: float = RHO2,
+        solver: str = SOLVER,
+        template: Template | str | os.PathLike[str] | None = None,
+        max_iter: int | None = None,
+        tol: float = TOL,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        *,
+        bigrams: Bigrams = "bias",
+        start: bool = True,
+        observed_only: bool = False,
+        order: int | None = ORDER,
+        order_factor: float = ORDER_FACTOR,
+        label_parts: AskedParts | None = None,
+        gap: float | None = None,
+        time_limit: float | None = None,
+        patience: int | None = None,
+        callback: Callback | None = None,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        self.rho1 = rho1
+        self.rho2 = rho2
+        self.solver = solver
+        self.template = template
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.bigrams = bigrams
+        self.start = start
+        self.observed_only = observed_only
+        self.order = order
+        self.order_factor = order_factor
+        self.label_parts = label_parts
+        self.gap = gap
+        self.time_limit = time_limit
+        self.patience = patience
+        self.callback = callback
+        self.timeout = timeout
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        dev: tuple[Any, Any] | None = None,
+        init_model: Model | None = None,
+    ) -> DaskCRF:
+        """Train. `dev`, other (X, y) in memory, is labelled at every iteration. See `CRF.fit`."""
+        if y is None:
+            raise InputError("y: expected the labels of X, found None")
+        init = init_model
+        if init is None and self.warm_start:
+            init = getattr(self, "model_", None)
+        options = self._options()
+        del options["seed"]
+        with self._watching() as callback:
+            found = train(
+                self._client(),
+                X,
+                y,
+                sample_weight,
+                template=None if self.template is None else Template.of(self.template),
+                bigrams=self.bigrams,
+                start=self.start,
+                dev=dev,
+                init_model=init,
+                timeout=self.timeout,
+                rho1=self.rho1,
+                order=self.order,
+                order_factor=self.order_factor,
+                label_parts=self.label_parts,
+                time_limit=self.time_limit,
+                patience=self.patience,
+                callback=callback,
+                **options,
+            )
+        self._keep(found.data, found.fit)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The best labels of each sequence; lazy: of a bag a bag, of a list of partitions a list of delayed."""
+        return over_partitions(self._client(), self._local(), X, _predict)
+
+    def predict_marginals(self, X: Any) -> Any:
+        """P(y_t = y) of each sequence, columns in the order of `classes_`; lazy as `predict`."""
+        return over_partitions(self._client(), self._local(), X, _predict_marginals)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of the tokens whose best label is right."""
+        cluster, local = Cluster(self._client(), self.timeout), self._local()
+        parts = {"X": partitions_of(cluster, X, "X"), "y": partitions_of(cluster, y, "y")}
+        n = in_step(parts)
+        tasks = cluster.map(_right, [cluster.share(local)] * n, *parts.values(), name="score")
+        last = cluster.merged(add, tasks)
+        try:
+            right, total = cluster.result(last, tasks)
+        finally:
+            release([last, *tasks])
+        if total == 0:
+            raise InputError("X: expected tokens to be scored, found none")
+        return float(right / total)
+
+    def _client(self) -> Client:
+        return get_client() if self.client is None else self.client
+
+    def _local(self) -> CRF:
+        """A fitted estimator for one partition."""
+        check_is_fitted(self)
+        local = CRF()
+        for name in ("model_", "classes_", "n_features_in_"):
+            if hasattr(self, name):
+                setattr(local, name, getattr(self, name))
+        return local
+
+
+def _predict(crf: CRF, X: list[Any]) -> list[Any]:
+    return list(crf.predict(X))
+
+
+def _predict_marginals(crf: CRF, X: list[Any]) -> list[Any]:
+    return list(crf.predict_marginals(X))
+
+
+def _right(crf: CRF, X: Any, y: Any) -> tuple[int, int]:
+    """Tokens labelled as they should be, and tokens."""
+    X, y = list(X), [list(labels) for labels in y]
+    predicted = crf.predict(X)
+    if [len(labels) for labels in y] != [len(labels) for labels in predicted]:
+        raise InputError("y: expected a label for each token of X, found other lengths")
+    pairs = [pair for labels, best in zip(y, predicted, strict=True) for pair in zip(labels, best, strict=True)]
+    return sum(label == best for label, best in pairs), len(pairs)

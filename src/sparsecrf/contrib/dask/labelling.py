@@ -1,0 +1,54 @@
+"""`label`: a model over partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from dask import delayed
+from dask.bag import Bag, from_delayed
+from distributed import Client
+
+from sparsecrf._core import InputError
+from sparsecrf.contrib.dask.cluster import named_errors
+from sparsecrf.model import Model
+
+
+def label(client: Client, model: Model, X: Any, *, marginals: bool = False) -> Any:
+    """The best labels of each sequence, or its marginals, a row for each token and a column for each of model.labels.
+
+    Lazy, as Dask's own: of a bag a bag, of a list of partitions a list of delayed. The model goes to the cluster once,
+    and from worker to worker.
+    """
+    return over_partitions(client, model, X, _marginals if marginals else _labels)
+
+
+def over_partitions(client: Client, model: Any, X: Any, answer: Callable[[Any, list[Any]], Any]) -> Any:
+    """answer(model, sequences) of each partition. `model` is anything that can be pickled."""
+    # A task, not data that are put on a worker: it is made again if that worker is lost.
+    sent = client.submit(_itself, model, pure=False)
+    work = partial(_partition, answer)
+    if not isinstance(X, (Bag, list, tuple)):
+        raise InputError(f"X: expected a bag, or a list of partitions, found {type(X).__name__}")
+    parts = X.to_delayed() if isinstance(X, Bag) else X
+    answers = [delayed(work, pure=False)(k, sent, part) for k, part in enumerate(parts)]
+    return from_delayed(answers) if isinstance(X, Bag) else answers
+
+
+def _partition(answer: Callable[[Any, list[Any]], Any], k: int, model: Any, part: Any) -> Any:
+    return named_errors(k, answer, model, list(part))
+
+
+def _labels(model: Model, X: list[Any]) -> list[list[str]]:
+    return [model.label(sequence) if len(sequence) else [] for sequence in X]
+
+
+def _marginals(model: Model, X: list[Any]) -> list[Any]:
+    import numpy as np
+
+    return [model.marginals(x) if len(x) else np.empty((0, len(model.labels))) for x in X]
+
+
+def _itself(value: Any) -> Any:
+    return value

@@ -1,0 +1,273 @@
+"""Partitions of labelled sequences: Dask bags, delayed or plain lists, or files and parts of them; and how a worker
+reads one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import glob, has_magic
+from typing import IO, Any, NamedTuple, cast
+
+from dask.bag import Bag
+from dask.delayed import Delayed
+from distributed import Future
+
+from sparsecrf._core import Corpus, InputError, StringTable
+from sparsecrf.contrib.dask.cluster import Cluster
+from sparsecrf.encoding.encode import PieceEncoder
+from sparsecrf.encoding.formats import COLUMNS, Format
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
+from sparsecrf.estimators.labelled import LabelledData, weights_of
+from sparsecrf.estimators.labels import LabelNames
+from sparsecrf.estimators.sequences import beside, sequences
+from sparsecrf.files.text import PIECE_BYTES, name_of
+
+#: A file of more bytes is cut into partitions of at most about as many.
+PARTITION_BYTES = 1 << 25
+_NEAR_BYTES = 1 << 12  # an end of a sequence is looked for in so many, then in more
+
+
+@dataclass(frozen=True)
+class How:
+    """How tokens become attributes."""
+
+    template: Template | None = None
+    bigrams: Bigrams = "bias"
+    start: bool = True
+    missing: str = ""  #: label that means none, in files
+    format: Format = COLUMNS  #: of files
+    labels: tuple[str, ...] = ()  #: the first ones, whether or not the files have them
+
+    def vocabulary(self, files: bool) -> Vocabulary:
+        """A new one."""
+        made_by_template = self.template is not None or (files and self.format.takes_template)
+        return Vocabulary(Template.conditions_pairs if made_by_template else self.bigrams, self.start)
+
+
+class Names(NamedTuple):
+    """What partitions tell of themselves before they can be encoded."""
+
+    labels: StringTable
+    attributes: StringTable
+    kind: type[str] | type[int] | type[bool] | None  #: of the labels
+    n_columns: int  #: of a line, the label included, or of a row of columns; 0: no columns
+    n_features: int | None  #: columns of every matrix
+    partition: int  #: the first of them
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Python objects."""
+
+    X: Any
+    y: Any
+    weight: Any = None
+
+    @classmethod
+    def of(cls, X: Any, y: Any, weight: Any) -> Sequences:
+        """Partitions may be iterators, which can be read once; without y they hold pairs (tokens, labels)."""
+        X, y, weight = (None if part is None else _listed(part) for part in (X, y, weight))
+        if y is None:
+            pairs = [pair for pair in X if isinstance(pair, tuple) and len(pair) == 2]
+            if len(pairs) != len(X):
+                raise InputError("expected pairs (tokens, labels) where there is no y, found something else")
+            X, y = [tokens for tokens, _ in pairs], [labels for _, labels in pairs]
+        if len(X) == 0:
+            raise InputError("expected sequences, found none")
+        return cls(X, y, weight)
+
+    def names(self, how: How, k: int) -> Names:
+        data = LabelledData.encode(
+            self.X, self.y, self.weight, template=how.template, bigrams=how.bigrams, start=how.start
+        )
+        tables = data.vocabulary.labels, data.vocabulary.attributes
+        return Names(*tables, data.names.kind, data.n_columns, data.n_features, k)
+
+    def encode(self, how: How, vocabulary: Vocabulary, n_columns: int) -> Corpus:
+        return vocabulary.encode(
+            sequences(self.X, columns=how.template is not None),
+            LabelNames().of(beside(self.y, None, "y")),
+            **weights_of(self.weight, None),
+            template=how.template,
+            skip_empty=True,
+        )
+
+
+@dataclass(frozen=True)
+class File:
+    """A file or a part of one, read where it is worked on. `url`: a path, or anything that fsspec opens."""
+
+    url: str
+    begin: int = 0
+    end: int | None = None  #: the byte after the last; None: the end of the file
+
+    def names(self, how: How, k: int) -> Names:
+        vocabulary = how.vocabulary(True)
+        read = self._read(how, vocabulary, True, 0)
+        return Names(vocabulary.labels, vocabulary.attributes, str, read.layout.n_columns, None, k)
+
+    def encode(self, how: How, vocabulary: Vocabulary, n_columns: int) -> Corpus:
+        return self._read(how, vocabulary, False, n_columns).build(self.name)
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return name_of(self.url)
+
+    def _read(self, how: How, vocabulary: Vocabulary, grow: bool, n_columns: int) -> PieceEncoder:
+        try:
+            return self._from_line(1 if self.begin == 0 else 2, how, vocabulary, grow, n_columns)
+        except InputError:
+            if self.begin == 0:
+                raise
+        # Once more, only for the message: which line of the file it is.
+        return self._from_line(1 + self._lines_before(), how, vocabulary, grow, n_columns)
+
+    def _from_line(self, first_line: int, how: How, vocabulary: Vocabulary, grow: bool, n_columns: int) -> PieceEncoder:
+        encoder = PieceEncoder(
+            how.format, vocabulary, how.template, n_columns=n_columns, grow=grow, missing=how.missing
+        )
+        with _opened(self.url) as file:
+            for piece in how.format.pieces(cast(IO[bytes], _Part(file, self, first_line))):
+                encoder.add(piece, self.name)
+        if encoder.n_sequences == 0:
+            raise InputError(f"{self.name}: expected at least one sequence, found none")
+        return encoder
+
+    def _lines_before(self) -> int:
+        with _opened(self.url) as file:
+            before = _Part(file, File(self.url, 0, self.begin), 1)
+            return sum(block.count(b"\n") for block in iter(lambda: before.read(PIECE_BYTES), b""))
+
+
+class _Part:
+    """The bytes of a part as a file of its own, which errors can name."""
+
+    def __init__(self, file: IO[bytes], part: File, first_line: int) -> None:
+        self._file, self.name, self.first_line = file, part.name, first_line
+        self._left = None if part.end is None else part.end - part.begin
+        if part.begin > 0:
+            file.seek(part.begin)
+
+    def read(self, size: int) -> bytes:
+        if self._left is None:
+            return self._file.read(size)
+        found = self._file.read(min(size, self._left))
+        self._left -= len(found)
+        return found
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[IO[bytes]]:
+    if "://" not in url:
+        with open(url, "rb") as file:
+            yield file
+        return
+    import fsspec
+
+    with fsspec.open(url, "rb") as file:
+        yield cast(IO[bytes], file)
+
+
+def parts_of(url: str, format: Format, size: int) -> list[File]:
+    """A file in parts of at most about `size` bytes that end where a sequence ends; in one part if it cannot be opened
+    here, or cannot be read from the middle."""
+    ends = [0]
+    try:
+        with _opened(url) as file:
+            n_bytes = file.seek(0, os.SEEK_END)
+            n_parts = -(-n_bytes // size)
+            for at in (n_bytes * k // n_parts for k in range(1, n_parts)):
+                end = _next_end(file, at, format, size) if at > ends[-1] else None
+                if end is not None and end < n_bytes:
+                    ends.append(end)
+    except (OSError, ValueError):
+        return [File(url)]
+    return [File(url, begin, end) for begin, end in zip(ends, [*ends[1:], None], strict=True)]
+
+
+def _next_end(file: IO[bytes], at: int, format: Format, most: int) -> int | None:
+    """The end of a sequence soon after byte `at`: the end of the first piece from the next line on. None: there is none
+    within so many bytes."""
+    file.seek(at - 1)
+    file.readline()
+    begin = file.tell()
+    near = File("", begin, begin + max(most, _NEAR_BYTES))
+    # Not the first line, which pieces() would look at more closely.
+    first = next(format.pieces(cast(IO[bytes], _Part(file, near, first_line=2)), _NEAR_BYTES, inside=True), None)
+    return None if first is None or begin + len(first.data) == near.end else begin + len(first.data)
+
+
+def is_files(X: Any) -> bool:
+    """A path, URL or pattern, or a list of them."""
+    given = [X] if isinstance(X, (str, os.PathLike)) else X
+    return isinstance(given, (list, tuple)) and len(given) > 0 and all(isinstance(x, (str, os.PathLike)) for x in given)
+
+
+def files_of(X: Any) -> list[str]:
+    """The files that paths, URLs and patterns name; those of a pattern in the order of their names."""
+    found: list[str] = []
+    for given in [X] if isinstance(X, (str, os.PathLike)) else X:
+        name = os.fspath(given)
+        if "://" in name:
+            import fsspec
+
+            system, path = fsspec.core.url_to_fs(name)
+            names = [system.unstrip_protocol(p) for p in sorted(system.glob(path))] if has_magic(path) else [name]
+        else:
+            # Workers may have another current directory.
+            names = [os.path.abspath(p) for p in (sorted(glob(name)) if has_magic(name) else [name])]
+        if not names:
+            raise InputError(f"{name}: expected files of that pattern, found none")
+        found += names
+    return found
+
+
+def partitions_of(cluster: Cluster, X: Any, what: str) -> list[Any]:
+    """The partitions of a bag, or of a list of delayed, of futures or of lists: as futures."""
+    if isinstance(X, Bag):
+        X = X.to_delayed()
+    if not isinstance(X, (list, tuple)):
+        raise InputError(f"{what}: expected a bag, or a list of partitions, found {type(X).__name__}")
+    if len(X) == 0:
+        raise InputError(f"{what}: expected partitions, found none")
+    delayed = iter(cluster.client.compute([part for part in X if isinstance(part, Delayed)]))
+    return [
+        next(delayed) if isinstance(part, Delayed) else part if isinstance(part, Future) else cluster.share(part)
+        for part in X
+    ]
+
+
+def in_step(parts: Mapping[str, Sequence[Any] | None]) -> int:
+    """The number of partitions, which all of these must have."""
+    sizes = {name: len(part) for name, part in parts.items() if part is not None}
+    if len(set(sizes.values())) > 1:
+        raise InputError(f"expected as many partitions in each, found {sizes}")
+    return next(iter(sizes.values()))
+
+
+def _listed(part: Any) -> Any:
+    return part if hasattr(part, "__len__") else list(part)
+
+
+def merge_names(answers: list[Names]) -> Names:
+    """The names of all in the order of the partitions: the ids that one pass over them would give."""
+    first, *others = answers
+    labels, attributes, kind = first.labels.copy(), first.attributes.copy(), first.kind
+    for other in others:
+        for what, expected, found in (
+            ("labels of", kind or other.kind, other.kind or kind),
+            ("columns:", first.n_columns, other.n_columns),
+            ("matrices of columns:", first.n_features, other.n_features),
+        ):
+            if expected != found:
+                text = [x.__name__ if isinstance(x, type) else x for x in (expected, found)]
+                where = f"as in partition {first.partition}"
+                raise InputError(f"partition {other.partition}: expected {what} {text[0]} {where}, found {text[1]}")
+        kind = kind or other.kind
+        labels.intern_all(other.labels)
+        attributes.intern_all(other.attributes)
+    return Names(labels, attributes, kind, first.n_columns, first.n_features, first.partition)

@@ -1,0 +1,116 @@
+"""Letter to sound as sequence labelling: attributes of letters, labels from the aligner, pronunciations from labels."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import compress
+
+from sparsecrf._core import Corpus
+from sparsecrf.contrib.datasets.align import JOIN, SILENT, Aligner, Word
+from sparsecrf.contrib.datasets.cmudict import RARE, usual
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.model import Model
+
+WINDOW = 4  # letters on each side
+LONGEST = 4  # n-gram
+HELD_OUT = 1000  # words each for dev and test
+EXAMPLES = ("phoenix", "knight", "quick", "exhaust", "island", "music")  # of alignment: no, one and two sounds a letter
+
+
+def attributes(word: str) -> list[list[str]]:
+    """For each letter: the letters around it by their distance, and the n-grams that hold it or touch it.
+
+    An attribute is `where:letters`, the place of the first letter relative to this one: in `phoenix`, the x has
+    `0:x`, `-1:ix`, `-3:eni` and others. `^` and `$` stand before and after the word.
+    """
+    padded = "^" * WINDOW + word + "$" * WINDOW
+    here = range(WINDOW, WINDOW + len(word))
+    return [[f"{begin}:{padded[t + begin : t + begin + n]}" for begin, n in _GRAMS] for t in here]
+
+
+# Where an n-gram begins, and its n: all single letters of the window; longer ones that hold this letter or touch it.
+# The letter itself comes first: reports call the token by it.
+_GRAMS = sorted(
+    (
+        (begin, n)
+        for n in range(1, LONGEST + 1)
+        for begin in range(-WINDOW, WINDOW + 2 - n)
+        if n == 1 or -n <= begin <= 1
+    ),
+    key=lambda gram: gram != (0, 1),
+)
+
+
+def conditions_pairs(attribute: str) -> bool:
+    """Whether an attribute weighs pairs of labels too: the letter itself does."""
+    return attribute.startswith("0:") and len(attribute) == 3
+
+
+def phonemes(labels: Iterable[str]) -> tuple[str, ...]:
+    """What the labels of a word sound like: silent letters fall out, double labels are two phonemes."""
+    return tuple(phoneme for label in labels if label != SILENT for phoneme in label.split(JOIN))
+
+
+def pronunciations(model: Model, word: str, k: int = 3, among: int = 20) -> list[tuple[tuple[str, ...], float]]:
+    """The k best pronunciations of a word with probabilities; labellings that sound the same are added up."""
+    total: dict[tuple[str, ...], float] = {}
+    for labels, p in model.nbest(attributes(word), among):
+        sounds = phonemes(labels)
+        total[sounds] = total.get(sounds, 0.0) + p
+    return sorted(total.items(), key=lambda item: -item[1])[:k]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Words with the labels of their letters."""
+
+    words: list[Word]
+    labels: list[list[str]]
+
+    def encode(self, vocabulary: Vocabulary, *, grow: bool = False) -> Corpus:
+        """A label that the vocabulary does not have is given as missing: no model gets it right."""
+        known = {vocabulary.labels[k] for k in range(len(vocabulary.labels))}
+        y = self.labels if grow else [[label if label in known else None for label in word] for word in self.labels]
+        return vocabulary.encode((attributes(spelling) for spelling, _ in self.words), y, grow=grow)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A sample of a dictionary, aligned."""
+
+    train: Part  #: without the few words that need a rare label
+    dev: Part
+    test: Part
+    examples: Part  #: a few words to look at
+    log_likelihoods: list[float]  #: of EM on the training words
+
+
+def make_task(words: Sequence[Word], n_train: int, seed: int) -> Task:
+    """Draw training, dev and test words and align them. EM sees the training words alone."""
+    held_out = min(HELD_OUT, len(words) // 4)
+    drawn = random.Random(seed).sample(list(words), min(len(words), n_train + 2 * held_out))
+    dev, test, train = drawn[:held_out], drawn[held_out : 2 * held_out], drawn[2 * held_out :]
+    aligner = Aligner.for_words(words)
+    log_likelihoods = aligner.fit(train)
+    labels = aligner.align(train)
+    kept = usual(labels, least=min(RARE, 1 + len(train) // 500))
+    examples = [word for word in words if word[0] in EXAMPLES]
+    return Task(
+        train=Part(list(compress(train, kept)), list(compress(labels, kept))),
+        dev=Part(dev, aligner.align(dev)),
+        test=Part(test, aligner.align(test)),
+        examples=Part(examples, aligner.align(examples)),
+        log_likelihoods=log_likelihoods,
+    )
+
+
+def answers(model: Model, part: Part) -> Iterator[list[str]]:
+    """The best labels of each word."""
+    corpus = model.encode(attributes(spelling) for spelling, _ in part.words)
+    found, _ = model.chain.viterbi(corpus)
+    begin = 0
+    for spelling, _ in part.words:
+        yield [model.labels[k] for k in found[begin : begin + len(spelling)]]
+        begin += len(spelling)

@@ -1,0 +1,25 @@
+"""Explanations: what a model has learnt, and why it labels a sequence as it does. `Model.explain` makes them."""
+
+from sparsecrf.contrib.explain.label_strings import LabelString, longest_strings, weights_by_length
+from sparsecrf.contrib.explain.of_model import ModelExplanation, explain_model
+from sparsecrf.contrib.explain.of_sequence import SequenceExplanation, explain_sequence
+from sparsecrf.contrib.explain.templates import TemplateUse
+from sparsecrf.contrib.explain.token import Contribution, TokenExplanation
+from sparsecrf.contrib.explain.weights import START, Weight
+from sparsecrf.encoding.template_groups import OTHER
+
+__all__ = [
+    "OTHER",
+    "START",
+    "Contribution",
+    "LabelString",
+    "ModelExplanation",
+    "SequenceExplanation",
+    "TemplateUse",
+    "TokenExplanation",
+    "Weight",
+    "explain_model",
+    "explain_sequence",
+    "longest_strings",
+    "weights_by_length",
+]

@@ -1,0 +1,126 @@
+"""A whole model explained: its largest weights, transitions, what each line of the template is good for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf.contrib.explain.frame import frame
+from sparsecrf.contrib.explain.templates import TemplateUse, template_uses
+from sparsecrf.contrib.explain.weights import Weight, WeightTable, check_top
+
+if TYPE_CHECKING:
+    from sparsecrf.encoding.template import Template
+    from sparsecrf.model import Model
+
+TOP = 10  # weights of each label, unless told
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelExplanation:
+    """What a model has learnt. Made by `Model.explain`. Weights get their names when they are asked for."""
+
+    labels: list[str]  #: [Y]
+    transitions: NDArray[np.float64]  #: [Y + 1, Y] plain transitions, the last row the start
+    training: dict[str, Any]  #: how the weights were found, and how close to the optimum they are
+    #: labels, attributes (with a weight), parts (of labels, if there are any) and active_part,
+    #: active_unigram, active_bigram, active_class_pair (of these, those of pairs of classes of labels, if there are
+    #: classes), active_ngram if there are any (their numbers), vectors (words and numbers of each, if the model looks
+    #: them up), start
+    summary: dict[str, Any]
+    template: Template | None
+    top: int | None  #: how many weights of each kind; None: all
+    label: str | None  #: what was asked about; None: all
+    attribute: str | None
+    _table: WeightTable
+    _is_plain: NDArray[np.bool_]  # [K] which weights of the table are plain transitions
+
+    @cached_property
+    def weights(self) -> dict[str, list[Weight]]:
+        """Weights of single labels and of parts, by label or part, the largest first: at most `top` of each."""
+        own = zip(self._table.label_names, self._table.where(self._table.previous < 0).by_label(), strict=True)
+        return {name: table.top(self.top) for name, table in own if self.label in (None, name)}
+
+    @cached_property
+    def bigrams(self) -> list[Weight]:
+        """Weights of label pairs, but for plain transitions, and of longer n-grams: the `top` largest."""
+        return self._table.where((self._table.previous >= 0) & ~self._is_plain).top(self.top)
+
+    @cached_property
+    def templates(self) -> list[TemplateUse]:
+        """What each line of the template is good for, by falling mass."""
+        return template_uses(self._table, self.template)
+
+    def largest(self, n: int | None = None, *, label: str | None = None, transitions: bool = True) -> list[Weight]:
+        """The n largest weights of both kinds (None: all), of one label, without plain transitions if asked so."""
+        kept = np.ones(len(self._table), dtype=np.bool_) if transitions else ~self._is_plain
+        if label is not None:
+            kept &= self._table.label == self._table.label_names.index(label)
+        return self._table.where(kept).top(n)
+
+    def plain_transitions(self, n: int | None = None) -> list[Weight]:
+        """The n largest weights of plain transitions (None: all)."""
+        return self._table.where(self._is_plain).top(n)
+
+    def to_frame(self) -> Any:
+        """All active weights that were asked about, whatever `top`, in a pandas frame: attribute, previous, label,
+        weight, the largest first.
+        """
+        return frame(self.largest(), Weight._fields)
+
+    def __repr__(self) -> str:
+        counts = self.summary
+        n = sum(counts.get(f"active_{kind}", 0) for kind in ("unigram", "bigram", "ngram"))
+        return f"<ModelExplanation: {n} weights>"
+
+    def __str__(self) -> str:
+        from sparsecrf.contrib.explain.tables import as_text, model_tables
+
+        return as_text(lambda console: model_tables(self, console))
+
+    def _repr_html_(self) -> str:
+        from sparsecrf.contrib.explain.html import model_html
+
+        return model_html(self)
+
+
+def explain_model(
+    model: Model, top: int | None = TOP, *, label: str | None = None, attribute: str | None = None
+) -> ModelExplanation:
+    """Explain a model: the `top` largest weights (None: all), of one label or one attribute if asked so."""
+    check_top(top)
+    table = WeightTable.of(model, label, attribute)
+    plain = [model.vocabulary.attributes.find(name) for name in model.plain_attributes()]
+    n_unigram = int(np.count_nonzero(model.w[: model.features.n_unigram]))
+    parts, n_part = model.label_parts, int(((table.label >= len(model.labels)) & (table.previous < 0)).sum())
+    n_pairs, classes = len(model.features) - model.features.n_ngram, bool(model.features.class_cells)
+    n_class = int(np.count_nonzero(model.w[n_pairs - model.features.n_class : n_pairs]))
+    n_ngram = int(np.count_nonzero(model.w[len(model.features) - model.features.n_ngram :]))
+    return ModelExplanation(
+        labels=model.labels,
+        transitions=model.transitions(),
+        training=model.training,
+        summary={
+            "labels": len(model.labels),
+            "attributes": model.n_attributes,
+            **({} if parts is None else {"parts": len(parts.names), "active_part": n_part}),
+            "active_unigram": n_unigram,
+            "active_bigram": model.n_active - n_unigram - n_ngram,
+            **({"active_class_pair": n_class} if classes else {}),
+            **({"active_ngram": n_ngram} if n_ngram else {}),
+            **({} if model.vectors is None else {"vectors": [len(model.vectors), model.vectors.width]}),
+            "start": model.vocabulary.start,
+        },
+        template=model.template,
+        top=top,
+        label=label,
+        attribute=attribute,
+        _table=table,
+        _is_plain=(table.previous >= 0)
+        & (table.previous <= len(model.labels) + (0 if parts is None else len(parts.names)))
+        & np.isin(table.attribute, np.array(plain, dtype=np.int32)),
+    )

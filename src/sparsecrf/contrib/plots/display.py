@@ -1,0 +1,160 @@
+"""What all pictures share: where they are drawn, how they look, how they are saved.
+
+Figures are made without pyplot: no screen is needed, and none is kept alive behind the caller's back. matplotlib is
+imported when something is drawn.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import InputError
+from sparsecrf.contrib.plots.files import check_matplotlib, rendered, save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLUMN, PAGE = 3.5, 7.2  # inches: the widths of a journal's column and of its page
+TALLEST = 9.0  # inches
+
+#: Series are told apart by colour (Okabe and Ito, safe for the colour-blind), by dashes and by marks: in grey too.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#56B4E9", "#E69F00")
+DASHES = ("-", "--", "-.", ":")
+MARKS = ("o", "s", "^", "D", "v", "P", "X")
+QUIET = "#888888"  # what is there for comparison
+
+SMALL = 7  # points: names and numbers at the axes
+_STYLE: Any = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+    "legend.fontsize": SMALL,
+    "legend.frameon": False,
+    "axes.linewidth": 0.6,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 3.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+
+
+class Display:
+    """A picture: made from data, drawn by `plot`, which sets `ax_` (the main axes), `axes_` (all) and `figure_`."""
+
+    ax_: Axes
+    axes_: tuple[Axes, ...]
+    figure_: Figure
+
+    def plot(self, ax: Any = None) -> Display:
+        """Draw on `ax`, one axes for each panel, or on a figure of its own. Returns the display itself."""
+        raise NotImplementedError
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the figure to an .svg, .png or .pdf file; draws it if that has not been done."""
+        save_figure(self._drawn(), file)
+
+    def _repr_png_(self) -> bytes:
+        """Notebooks show it."""
+        return rendered(self._drawn(), ".png")
+
+    def _drawn(self) -> Figure:
+        if not hasattr(self, "figure_"):
+            self.plot()
+        return self.figure_
+
+    @contextmanager
+    def _drawing(
+        self,
+        ax: Axes | Sequence[Axes] | None,
+        rows: int = 1,
+        columns: int = 1,
+        *,
+        size: tuple[float, float],
+        heights: Sequence[float] | None = None,
+        share: bool = False,
+        main: int = 0,
+    ) -> Iterator[tuple[Axes, ...]]:
+        """The axes to draw on: those of the caller, or `rows` by `columns` new ones on a figure of `size` inches.
+
+        With `share`, panels above each other have one x axis. `main` says which panel `ax_` is.
+        """
+        check_matplotlib()
+        import matplotlib
+        from matplotlib.figure import Figure
+
+        if ax is not None:
+            self._keep(_given(ax, rows * columns), main)
+            yield self.axes_
+            return
+        with matplotlib.rc_context(_STYLE):
+            figure = Figure(figsize=size, layout="constrained")
+            grid = figure.subplots(
+                rows,
+                columns,
+                squeeze=False,
+                sharex="col" if share else False,
+                gridspec_kw=None if heights is None else {"height_ratios": list(heights)},
+            )
+            self._keep(tuple(grid.ravel()), main)
+            yield self.axes_
+        for panel in figure.axes:  # ticks are made when they are drawn, under other settings
+            panel.tick_params(which="both", labelsize=SMALL, width=0.6)
+
+    def _keep(self, axes: tuple[Axes, ...], main: int) -> None:
+        figure: Any = axes[main].figure
+        self.axes_, self.ax_, self.figure_ = axes, axes[main], figure
+
+
+def _given(ax: Any, n: int) -> tuple[Axes, ...]:
+    axes: list[Any] = [ax] if hasattr(ax, "plot") else [panel for row in ax for panel in _flat(row)]
+    if len(axes) != n:
+        raise InputError(f"ax: expected {n} axes, one for each panel, found {len(axes)}")
+    return tuple(axes)
+
+
+def _flat(row: Any) -> list[Any]:
+    """A row of an array of axes, or one axes of a list."""
+    return [row] if hasattr(row, "plot") else list(row)
+
+
+def look(k: int) -> dict[str, Any]:
+    """How the k-th of several series is drawn."""
+    return {
+        "color": COLOURS[k % len(COLOURS)],
+        "linestyle": DASHES[k % len(DASHES)],
+        "marker": MARKS[k % len(MARKS)],
+    }
+
+
+def legend_above(ax: Axes, names: Sequence[str], **legend: Any) -> None:
+    """What the lines are, above the axes: below, a curve may be anywhere. Flush right, where long names have room."""
+    columns = 2 if max(map(len, names)) <= 14 else 1
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, borderaxespad=0.2, **legend)
+
+
+def printable(name: str, longest: int = 24) -> str:
+    """A name of the data as matplotlib draws it: one line, cut in the middle if long, dollars without mathematics."""
+    text = "".join(c if c.isprintable() else "\ufffd" for c in name)
+    if len(text) > longest:
+        half = (longest - 1) // 2
+        text = f"{text[:half]}\u2026{text[len(text) - half :]}"
+    return text.replace("$", r"\$")
+
+
+def plain_log(axis: Any, low: float, high: float) -> None:
+    """Ticks of a logarithmic axis written as plain numbers; the fewer decades it has, the more ticks in each."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+    if high < 3 * low:
+        axis.set_major_locator(MaxNLocator(4))
+    else:
+        within = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if high < 10 * low else (1.0, 2.0, 5.0) if high < 100 * low else (1.0,)
+        axis.set_major_locator(LogLocator(subs=within))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.7g}"))
+    axis.set_minor_locator(NullLocator())

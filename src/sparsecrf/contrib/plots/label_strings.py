@@ -1,0 +1,69 @@
+"""Longer dependencies: how many weights have how many labels, and the longest strings of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import InputError
+from sparsecrf.contrib.explain.label_strings import LabelString, longest_strings, weights_by_length
+from sparsecrf.contrib.plots.display import COLOURS, PAGE, TALLEST, Display, printable
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
+
+TOP = 30  # strings that are drawn
+_LONGEST = 48  # characters of a string of labels
+
+
+class LabelStringsDisplay(Display):
+    """Weights by number of labels, and a bar for each of the longest strings of three labels or more."""
+
+    def __init__(self, strings: Sequence[LabelString], by_length: Sequence[int]) -> None:
+        """`strings` from the top down; `by_length`: how many weights have one label, two labels, ..."""
+        self.strings, self.by_length = list(strings), list(by_length)
+        if not self.by_length:
+            raise InputError("by_length: expected at least one number, found none")
+
+    @classmethod
+    def from_model(cls, model: Model, *, top: int | None = TOP) -> LabelStringsDisplay:
+        """Of a model; the `top` longest strings (None: all), of equal length those with the largest sum of |w|."""
+        return cls(longest_strings(model, top), weights_by_length(model))
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, **options: Any) -> LabelStringsDisplay:
+        """As `from_model`, of a fitted `CRF`."""
+        return cls.from_model(estimator.model_, **options)
+
+    def plot(self, ax: Any = None) -> LabelStringsDisplay:
+        """Two panels. Above: the number of weights, on a logarithmic scale. Below: for each string the sums of its
+        positive weights, to the right, and of its negative ones, to the left and hatched, over all attributes.
+        """
+        n = max(1, len(self.strings))
+        below = 0.5 + 0.15 * n
+        heights = [1.3, min(below, TALLEST - 1.3)]
+        with self._drawing(ax, 2, size=(PAGE, sum(heights)), heights=heights, main=1) as (counts, bars):
+            self._draw_counts(counts)
+            self._draw_strings(bars)
+        return self
+
+    def _draw_counts(self, panel: Any) -> None:
+        lengths = range(1, len(self.by_length) + 1)
+        panel.bar(lengths, self.by_length, color=COLOURS[0], width=0.6)
+        panel.set_yscale("symlog", linthresh=1)
+        panel.set_ylim(bottom=0, top=4 * max(1, *self.by_length))
+        for x, value in zip(lengths, self.by_length, strict=True):
+            panel.annotate(f"{value:,}", (x, value), ha="center", va="bottom", fontsize=7)
+        panel.set_xticks(list(lengths))
+        panel.set(xlabel="labels of a weight", ylabel="weights")
+
+    def _draw_strings(self, panel: Any) -> None:
+        places = range(len(self.strings))
+        panel.barh(places, [s.positive for s in self.strings], color=COLOURS[0], height=0.7)
+        panel.barh(places, [s.negative for s in self.strings], color=COLOURS[1], height=0.7, hatch="////", alpha=0.8)
+        panel.axvline(0, color="black", linewidth=0.6)
+        panel.set_yticks(list(places), [printable(" ".join(s.labels), _LONGEST) for s in self.strings])
+        panel.set_ylim(max(1, len(self.strings)) - 0.5, -0.5)
+        panel.set_xlabel("sums of positive and of negative weights")
+        if not self.strings:
+            panel.text(0.5, 0.5, "no weight has three labels or more", ha="center", transform=panel.transAxes)

@@ -1,0 +1,104 @@
+"""One HTML page from data, text, style and scripts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import InputError
+from sparsecrf.contrib.report.of_model import model_data
+from sparsecrf.contrib.report.of_sentences import sentence_data
+from sparsecrf.contrib.report.pack import Names
+from sparsecrf.contrib.report.trial import trial_data
+
+if TYPE_CHECKING:
+    from sparsecrf.files.text import Source
+    from sparsecrf.model import Model
+
+#: In the order in which they need each other.
+SCRIPTS = ("base", "rows", "summary", "curves", "grid", "maps", "weights", "scores", "token", "sentences", "main")
+#: What a page with a labeller has besides.
+TRIAL_SCRIPTS = ("tagger", "try")
+STYLES = ("base", "parts")
+
+# What would end the element, or a line of JavaScript in the eyes of old browsers.
+_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+def make_report(
+    model: Model,
+    *,
+    name: str = "model",
+    data: Source | None = None,
+    format: str | None = None,
+    max_sentences: int = 300,
+    max_weights: int = 200_000,
+    trial: bool = False,
+    example: str | None = None,
+) -> str:
+    """A page about a model, in one HTML text that loads nothing: what it has learnt and how it was trained.
+
+    `data`, a labelled file, adds scores and `max_sentences` sentences, those with errors first, with what speaks for
+    each label. Its `format` is by default what its name says, else that of the training data. Of more than
+    `max_weights` weights the largest are listed. With `trial` the page labels what a reader types, beginning with
+    `example`: it then has the model in it, and the labeller as WebAssembly (`make wasm`).
+    """
+    for what, value in (("max_sentences", max_sentences), ("max_weights", max_weights)):
+        if value < 1:
+            raise InputError(f"{what}: expected a number of at least 1, found {value}")
+    names = Names()
+    content = model_data(model, name, max_weights, names)
+    content["sentences"] = None if data is None else sentence_data(model, data, max_sentences, names, format=format)
+    content["names"] = names.all
+    if trial:
+        content["try"] = trial_data(model, example or "")
+    return assemble(content)
+
+
+def assemble(content: dict[str, Any]) -> str:
+    """The page around its data."""
+    trial = content.get("try") is not None
+    scripts = (*SCRIPTS[:-1], *TRIAL_SCRIPTS, SCRIPTS[-1]) if trial else SCRIPTS
+    style, script = _joined("css", STYLES), f'"use strict";\n(() => {{\n{_joined("js", scripts)}}})();\n'
+    # Nothing may be loaded or sent, and no script runs but this one: what a word says stays a word.
+    compiles = " 'wasm-unsafe-eval'" if trial else ""  # WebAssembly may be compiled; text still never becomes code
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'{compiles}; style-src '{_digest(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    parts = {
+        "policy": html.escape(policy, quote=True).replace("&#x27;", "'"),
+        "title": html.escape(content["name"]),
+        "style": style,
+        "data": as_script_text(content),
+        "script": script,
+    }
+    page = _read("page.html")
+    # One pass from left to right: inserted text is not searched for placeholders.
+    pieces, rest = [], page
+    for key in ("policy", "title", "style", "data", "script"):
+        before, mark, rest = rest.partition(f"{{{{{key}}}}}")
+        assert mark, f"page.html: expected {{{{{key}}}}}"
+        pieces += [before, parts[key]]
+    return "".join([*pieces, rest])
+
+
+def as_script_text(content: Any) -> str:
+    """JSON that cannot end the script element it stands in, whatever its strings are."""
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_ESCAPES)
+
+
+def _joined(kind: str, names: tuple[str, ...]) -> str:
+    return "".join(_read(f"{name}.{kind}") for name in names)
+
+
+def _read(name: str) -> str:
+    return (files("sparsecrf.contrib.report") / "page" / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

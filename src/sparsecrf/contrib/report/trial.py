@@ -1,0 +1,52 @@
+"""A model and its labeller in the page, so that a reader can try it: `sparsecrf report --try`."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import os
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import InputError
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
+
+RUNTIME = "sparsecrf.wasm"
+VARIABLE = "SPARSECRF_WASM"
+
+
+def runtime() -> bytes:
+    """The C library as WebAssembly. It is no part of the sources: `make wasm` builds it into the package."""
+    if named := os.environ.get(VARIABLE):
+        where, remedy = named, f"${VARIABLE} says that it is there"
+    else:
+        where = str(files("sparsecrf.contrib.report") / "page" / RUNTIME)
+        remedy = (
+            "this installation was made without it. In a copy of the repository, `make wasm` builds it (with "
+            f"Emscripten) and installs it; or name a file with ${VARIABLE}"
+        )
+    try:
+        with open(where, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise InputError(f"--try: expected {where}, found none ({error.strerror}): {remedy}") from None
+
+
+def trial_data(model: Model, example: str) -> dict[str, Any]:
+    """What page/try.js takes. `example` is what is labelled first."""
+    if model.dense is not None:
+        raise InputError("--try: expected a model without vectors, found one with them")
+    if model.template is not None and any(getattr(one, "path", None) is not None for one in model.template.resources):
+        raise InputError("--try: expected a model with the content of its resources, found one trained with --refer")
+    return {
+        "wasm": _packed(runtime()),
+        "model": _packed(model.to_bytes()),
+        "example": example,
+        "reasons": model.features.n_ngram == 0,
+    }
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode("ascii")

@@ -1,0 +1,76 @@
+"""Attributes grouped by the template line, or else by the prefix, that they come from."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsecrf.encoding.vocabulary import BIAS
+
+if TYPE_CHECKING:
+    from sparsecrf.encoding.template import Template
+
+#: The name for attributes of no line, or without a prefix.
+OTHER = "[other]"
+
+MACRO = re.compile(r'%[xXtTmMlpPsShcne]\s*\[(?:"(?:\\.|[^"\\])*"|[^"\]])*\]')
+# What attributes of mappings have before their value: `word[-3:]` of `word[-3:]:ing`, `-1:postag` of `-1:postag:NN`.
+_NAME = r"(?:\[[^\]]*\]|\([^)]*\)|[^:=\[(])+"
+_OFFSET = r"[+-]?\d+"
+_PREFIX = re.compile(rf"((?:{_OFFSET}:(?={_NAME}[:=]))?{_NAME})[:=]")
+# `-1:postag:NN` has a name and a value. `-1:istitle` has a name, or else a value: `-1:dog`.
+_NAMED = re.compile(rf"({_OFFSET}):{_NAME}[:=]")
+_UNNAMED = re.compile(rf"({_OFFSET}):{_NAME}")
+
+
+def by_prefix(texts: list[str]) -> tuple[list[str], NDArray[np.intp]]:
+    """Names of groups, and the group of each attribute.
+
+    Behind an offset where most attributes have a name and a value, those that have one of them have the name.
+    """
+    number: dict[str, int] = {}
+    named = Counter(found[1] for text in texts if (found := _NAMED.match(text)))
+    unnamed = Counter(found[1] for text in texts if (found := _UNNAMED.fullmatch(text)))
+    group = np.empty(len(texts), dtype=np.intp)
+    for k, text in enumerate(texts):
+        found, offset = _PREFIX.match(text), _UNNAMED.fullmatch(text)
+        is_name = offset is not None and named[offset[1]] >= unnamed[offset[1]]
+        name = text if text == BIAS or is_name else OTHER if found is None else found[1]
+        group[k] = number.setdefault(name, len(number))
+    return list(number), group
+
+
+def by_line(texts: list[str], template: Template) -> tuple[list[str], NDArray[np.intp]]:
+    """The same by the lines of a template, OTHER the last.
+
+    An attribute does not say which line made it. It is of the line with the most literal text that it matches; lines
+    that differ in their macros only make the same attributes and share a row.
+    """
+    lines_of: dict[tuple[str, ...], list[str]] = {}  # literal parts between macros: the lines that have them
+    for line in _lines(template):
+        parts = MACRO.split(line)
+        if template.boundary == "wapiti":
+            parts[0] = parts[0][:1].lower() + parts[0][1:]
+        lines_of.setdefault(tuple(parts), []).append(line)
+    shapes = list(lines_of)
+    most_literal = sorted(range(len(shapes)), key=lambda k: -sum(map(len, shapes[k])))
+    pattern = re.compile("|".join(f"({'.*'.join(map(re.escape, shapes[k]))})" for k in most_literal), re.DOTALL)
+
+    def line_of(found: Any) -> int:
+        return len(shapes) if found is None else most_literal[found.lastindex - 1]
+
+    group = np.fromiter((line_of(pattern.fullmatch(text)) for text in texts), dtype=np.intp, count=len(texts))
+    return [*(" | ".join(lines) for lines in lines_of.values()), OTHER], group
+
+
+def _lines(template: Template) -> list[str]:
+    """The lines that make attributes, as the template reads them."""
+    wapiti = template.boundary == "wapiti"
+    lines = re.split(r"\r?\n", template.text.removeprefix("\ufeff"))
+    if wapiti:
+        return [kept for line in lines if (kept := line.partition("#")[0].rstrip(" \t"))]
+    return [line for line in lines if line.strip(" \t") and not line.startswith("#")]

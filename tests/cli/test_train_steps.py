@@ -1,0 +1,111 @@
+"""The steps of `sparsecrf train`, one by one, and options in groups."""
+
+from dataclasses import asdict, dataclass, fields
+from inspect import signature
+from typing import Annotated
+
+import pytest
+import typer
+from program import Program
+from typer.testing import CliRunner
+
+import sparsecrf.path
+from sparsecrf import CRF, fit
+from sparsecrf.cli.options import Inputs, with_groups
+from sparsecrf.cli.path import PathOptions
+from sparsecrf.cli.train import FitOptions, RunOptions, check_options, fit_with_log, read
+from sparsecrf.shards import shards, shards_of
+
+COLUMNS = "a A\nb B\n\nb B\na A\na A\n\n"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch, capsys):
+    program = Program(tmp_path, monkeypatch, capsys)
+    program.write(d_txt=COLUMNS)
+    return program
+
+
+def defaults(parameters):
+    """By name; what makes the parts of labels, and their classes, has names of its own."""
+    found = {name: parameter.default for name, parameter in parameters.items()}
+    return {**found, "label_parts": found["parts"], "class_pairs": signature(CRF).parameters["class_pairs"].default}
+
+
+def test_options_of_fit_are_those_of_the_library():
+    known = defaults(signature(fit).parameters)
+    assert asdict(FitOptions()) == {field.name: known[field.name] for field in fields(FitOptions)}
+
+
+def test_options_of_a_path_are_those_of_the_library():
+    known = defaults({**signature(fit).parameters, **signature(sparsecrf.path.path).parameters})
+    assert asdict(PathOptions()) == {field.name: known[field.name] for field in fields(PathOptions)}
+
+
+@pytest.mark.parametrize(
+    ("fitting", "run", "hint", "message"),
+    [
+        ({"patience": 3}, {}, "--patience", "expected --dev with it"),
+        ({"resume": True}, {}, "--resume", "expected --checkpoint with it"),
+        ({"solver": "nosuch"}, {}, "--solver", "expected one of auto, sbcd"),
+        ({"solver": "sgd"}, {}, "--rho1", "expected 0 for sgd, found 1"),
+        ({}, {"shard_tokens": 5}, "--shard-tokens", "expected --cache with it"),
+        ({}, {"cache": "a", "dask": "local:1"}, "--cache", "expected no --dask with it"),
+        ({"solver": "sbcd"}, {"cache": "a"}, "--solver", "with --cache, found 'sbcd'"),
+        ({"solver": "cd"}, {"dask": "local:1"}, "--solver", "with --dask, found 'cd'"),
+    ],
+)
+def test_options_that_do_not_go_together(fitting, run, hint, message):
+    check_options(Inputs(["d.txt"]), FitOptions(), RunOptions())
+    with pytest.raises(typer.BadParameter, match=message) as error:
+        check_options(Inputs(["d.txt"]), FitOptions(**fitting), RunOptions(**run))
+    assert error.value.param_hint == hint
+
+
+def test_data_are_the_same_wherever_they_are_kept(files):
+    found = []
+    for run in (RunOptions(), RunOptions(cache="folder")):
+        with read(Inputs(["d.txt"], dev="d.txt"), run, threads=1, quiet=True) as labelled:
+            data = shards_of(labelled.corpus, 1)
+            fitted, error = fit_with_log(data, labelled, FitOptions(), None, None, quiet=True)
+            found.append((labelled.n_columns, labelled.template.text, labelled.dev.n_tokens, fitted.w.tolist()))
+            assert error is None
+    assert found[0] == found[1]
+    assert found[0][:3] == (1, "*0:%x[0,0]\n*\n", 5)
+
+
+def test_the_data_are_prepared_once(files, monkeypatch):
+    """Counting features and training ask the same oracle."""
+    made, real = [], shards.CompiledOracle
+
+    def counting(*arguments):
+        made.append(arguments)
+        return real(*arguments)
+
+    monkeypatch.setattr(shards, "CompiledOracle", counting)
+    assert files("train", "d.txt", "-m", "m").status == 0
+    assert len(made) == 1
+
+
+@dataclass(frozen=True)
+class Group:
+    needed: Annotated[str, typer.Argument()]
+    size: Annotated[int, typer.Option("--size", "-s", min=1)] = 3
+
+
+def test_fields_of_a_group_are_options():
+    seen = []
+
+    @with_groups
+    def command(group: Group, flag: Annotated[bool, typer.Option("--flag")] = False) -> None:
+        """What it does."""
+        seen.append((group, flag))
+
+    app = typer.Typer()
+    app.command()(command)
+    assert CliRunner().invoke(app, ["x"]).exit_code == 0
+    assert CliRunner().invoke(app, ["y", "-s", "5", "--flag"]).exit_code == 0
+    assert seen == [(Group("x", 3), False), (Group("y", 5), True)]
+    assert CliRunner().invoke(app, ["x", "--size", "0"]).exit_code == 2
+    assert CliRunner().invoke(app, []).exit_code == 2
+    assert command.__doc__ == "What it does."

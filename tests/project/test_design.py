@@ -1,0 +1,98 @@
+"""DESIGN.md is true where a test can tell: the files that its map names exist, and the example has its numbers."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sparsecrf import Template, Vocabulary, fit
+from sparsecrf._core import FeatureSet, Oracle
+from sparsecrf.encoding.encode import encode_columns
+from sparsecrf.encoding.numbering import Numbering
+
+ROOT = Path(__file__).parents[2]
+DESIGN = (ROOT / "DESIGN.md").read_text()
+MAP = DESIGN[DESIGN.index("## 3. The map") : DESIGN.index("## 4. ")]
+EXAMPLE = " ".join(DESIGN[DESIGN.index("### One example") : DESIGN.index("### Glossary")].split())
+SENTENCES = ["the DET dog NOUN barks VERB", "dogs NOUN bark VERB", "a DET cat NOUN sleeps VERB", "cats NOUN sleep VERB"]
+
+
+def files_named(text):
+    """Names in backquotes that are paths."""
+    return {name for name in re.findall(r"`([\w./-]+)`", text) if re.search(r"/|\.(py|cpp|hpp|inl|js|md)$", name)}
+
+
+def missing(names):
+    """Names that no file or folder of the tree ends with."""
+    tree = [f"/{path.relative_to(ROOT)}" for top in ("src", "cpp", "tests") for path in (ROOT / top).rglob("*")]
+    return {
+        name
+        for name in names
+        if not (ROOT / name).exists() and not any(f.endswith(f"/{name.rstrip('/')}") for f in tree)
+    }
+
+
+def test_the_map_names_files_that_exist():
+    names = files_named(MAP)
+    assert len(names) > 60
+    assert missing(names) == set()
+    assert missing({"cpp/core/recursion.cpp", "io/text.py"}) == {"cpp/core/recursion.cpp", "io/text.py"}
+
+
+def test_the_map_names_every_file_of_training():
+    for file in (ROOT / "src/sparsecrf/training").rglob("*.py"):
+        assert file.name == "__init__.py" or f"`{file.name}`" in MAP, file
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    tokens = [re.sub(r"(\S+) (\S+) ?", r"\1 \2\n", sentence) for sentence in SENTENCES]
+    file = tmp_path_factory.mktemp("design") / "train.txt"
+    file.write_text("\n".join(tokens))
+    vocabulary, template = Vocabulary(Template.conditions_pairs), Template("U:%x[0,0]\nB\n")
+    corpus = encode_columns([file], vocabulary, template, grow=True).corpus
+    found = fit(corpus, rho1=0.1, rho2=0.01, tol=1e-9)
+    return vocabulary, corpus, found, found.model(vocabulary, template=template, n_columns=1)
+
+
+def says(number, digits=4):
+    assert f"{number:.{digits}f}" in EXAMPLE
+
+
+def test_the_features_of_the_example(example):
+    vocabulary, corpus, found, _ = example
+    assert [vocabulary.attributes[k] for k in range(3)] == ["U:the", "B", "U:dog"]
+    assert [vocabulary.labels[k] for k in range(3)] == ["DET", "NOUN", "VERB"]
+    numbering = Numbering.of(corpus)
+    assert (numbering.unigram(0, 0), numbering.bigram(1, 1, 2)) == (0, 50)
+    space = FeatureSet.all_virtual(corpus)
+    assert (corpus.n_attributes, len(space), len(FeatureSet.observed(corpus)), len(found.w)) == (11, 42, 14, 5)
+    for phrase in ("11 attributes", "a space of 42, of which 14 occur", "5 of the 42 weights"):
+        assert phrase in EXAMPLE
+
+
+def test_the_weights_of_the_example(example):
+    _, corpus, found, _ = example
+    space, oracle = FeatureSet.all_virtual(corpus), Oracle(corpus)
+    w = np.zeros(len(space))
+    says(oracle.loss_grad(space, w)[1][0], 3)
+    w[np.searchsorted(space.numbers, found.numbers)] = found.w
+    g = oracle.loss_grad(space, w)[1]
+    says(w[0])
+    says(g[0])
+    says(1 + g[0])
+    says(g[np.searchsorted(space.numbers, 7)])
+    assert g[0] + 0.1 + 0.01 * w[0] == pytest.approx(0, abs=1e-6)
+
+
+def test_the_labels_of_the_example(example):
+    _, _, found, model = example
+    weight = dict(zip(found.numbers.tolist(), found.w.tolist(), strict=True))
+    for number in (0, 54, 46, 50):
+        says(weight[number])
+    says(sum(weight[number] for number in (0, 54, 46, 50)))
+    tokens = [["the"], ["cat"], ["barks"]]
+    assert model.label(tokens) == ["DET", "NOUN", "VERB"]
+    says(np.exp(model.log_prob(tokens, ["DET", "NOUN", "VERB"])), 3)
+    says(model.marginals(tokens)[0, 0], 3)

@@ -1,0 +1,111 @@
+"""Every code block of README and manual runs, and prints what the page says; links lead somewhere; examples run."""
+
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+from pages import run_page
+from reader_files import write_files
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS / "_ext"))
+
+from repository_links import in_manual  # noqa: E402
+
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+GALLERY = sorted(path for path in (ROOT / "examples").glob("*.py") if path.name != "made_up.py")
+NEEDS = {"spacy.md": "spacy"}  #: pages that need another package
+#: Pages that only describe.
+WITHOUT_CODE = {"api.md", "changelog.md", "cli.md", "index.md", "mathematics.md"}
+
+pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
+
+
+@pytest.fixture
+def quiet_pictures():
+    """No window is opened, and no figure stays."""
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("agg")
+    yield
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_blocks(page, program, monkeypatch, quiet_pictures):
+    if page.name in NEEDS:
+        pytest.importorskip(NEEDS[page.name], reason="an extra of its own")
+    monkeypatch.setenv("COLUMNS", "100")  # of tables
+    write_files(program)
+    ran = run_page(page, program)
+    assert (ran == 0) == (page.name in WITHOUT_CODE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links(page):
+    """On the page of a repository: to files that are there, and to headings that they have."""
+    for link, heading in links_of(page.read_text(encoding="utf-8")):
+        target = page.parent / link if link else page
+        assert target.exists(), f"{page.name}: {link}"
+        if heading:
+            assert heading in headings_of(target), f"{page.name}: {link}#{heading}"
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)
+def test_links_in_the_manual(page):
+    """Nothing outside of docs: the examples and the changelog are pages there."""
+    for link, _ in links_of(in_manual(page.read_text(encoding="utf-8"))):
+        if link.startswith("gallery/"):  # made from the examples
+            assert link == "gallery/index.rst" or (ROOT / "examples" / f"{Path(link).stem}.py").exists(), link
+        else:
+            assert ".." not in link, f"{page.name}: {link}"
+            assert (DOCS / link).exists(), f"{page.name}: {link}"
+
+
+def links_of(text):
+    """Files and headings in them; addresses of the network are left out."""
+    links = re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)|src=\"([^\":]+)\"", text)
+    return [(file or source, heading) for file, heading, source in links]
+
+
+def headings_of(page):
+    titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.M)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_no_page_is_forgotten():
+    listed = (DOCS / "index.md").read_text(encoding="utf-8").splitlines()
+    assert {page.stem for page in PAGES[1:]} - {"index"} <= set(listed)
+
+
+@pytest.mark.parametrize("example", GALLERY, ids=lambda example: example.name)
+def test_every_example_has_a_picture(example):
+    """Those that are run with the manual draw one. For others that name none, the gallery would show a placeholder."""
+    text = example.read_text(encoding="utf-8")
+    if example in EXAMPLES:
+        assert re.search(r"^\w[^#]*(\bplot_\w+\(|\.plot\(|subplots\()", text, flags=re.M)
+        return
+    named = re.search(r"^# sphinx_gallery_thumbnail_path = '(.*)'$", text, flags=re.M)
+    assert named
+    assert (DOCS / named[1]).exists()
+
+
+def test_the_first_screen_of_the_readme_is_for_newcomers():
+    """How to install it, a few lines that run, a picture, the others in a table; how it is made comes later."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    marks = ("pip install", "from sparsecrf import", "<img src=", "| | sparsecrf | others |")
+    lines = [text[: text.index(mark)].count("\n") for mark in marks]
+    assert lines == sorted(lines)
+    assert lines[-1] < 40
+    assert text.index("(CONTRIBUTING.md)") > text.index("## Your first model")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_examples(example, monkeypatch, quiet_pictures):
+    monkeypatch.syspath_prepend(str(example.parent))
+    runpy.run_path(str(example))

@@ -1,0 +1,144 @@
+"""When a run stops: the estimate on sequences whose limit is known, and the promise of `tol` on real runs."""
+
+import time
+from math import inf
+
+import numpy as np
+import pytest
+from problems import make_problem
+
+from sparsecrf import CRF, Vocabulary, fit
+from sparsecrf.path import rho_max
+from sparsecrf.training.ngrams import NgramSpace
+from sparsecrf.training.solvers import proximal, working_set
+from sparsecrf.training.stopping import remaining
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.8, 0.95])
+@pytest.mark.parametrize("n", [12, 30, 100])
+def test_of_a_geometric_sequence(rate, n):
+    """Never below what is left, and not far above once the gains of a window are a fair share of it."""
+    values = [5.0 + 3.0 * rate**k for k in range(n)]
+    left = values[-1] - 5.0
+    assert remaining(values) >= left
+    if rate > 0.9:
+        assert remaining(values) <= 10 * left
+
+
+def test_no_estimate_yet():
+    assert remaining([3.0]) == inf
+    assert remaining([3.0, 2.0, 1.5, 1.2, 1.1]) == inf
+    assert remaining([10.0 - k for k in range(20)]) == inf  # the gains do not fall
+    assert remaining([1.0] * 20) == inf  # there are none
+
+
+@pytest.mark.parametrize("solver", ["auto", "owlqn", "cd"])
+@pytest.mark.parametrize("tol", [5e-3, 1e-3])
+def test_the_promise_holds(solver, tol):
+    for seed in range(3):
+        problem = make_problem(seed=seed, n_labels=4, lengths=[6] * 40, n_attributes=15, density=0.4)
+        options = {"rho1": 0.2, "rho2": 0.01, "threads": 1}
+        best = fit(problem.corpus(), tol=1e-9, **options).objective
+        found = fit(problem.corpus(), solver=solver, tol=tol, **options)
+        assert found.stopped_by == "tol"
+        assert found.objective <= best * (1 + tol)
+        assert found.remaining <= tol * found.objective
+        assert found.gap >= found.objective - best - 1e-9 * best
+
+
+def test_kkt_of_an_exact_optimum_is_no_noise_divided_by_noise():
+    """One label: nothing can be learnt, and every gradient is rounding."""
+    problem = make_problem(seed=1, n_labels=1, lengths=[20] * 20, n_attributes=5, real_values=True)
+    found = fit(problem.corpus(), rho1=0.0, rho2=0.1, threads=1)
+    assert found.kkt < 1e-3
+
+
+def test_the_stochastic_start_looks_at_the_clock_and_is_heard(monkeypatch, tmp_path):
+    """Without time it makes eight steps; what was cut short is not what a later run goes on from."""
+    monkeypatch.setattr(proximal, "_LEAST_TOKENS", 0)
+    corpus = make_problem(seed=4, lengths=[6] * 120, n_labels=4, n_attributes=40).corpus()
+    heard, options = [], {"rho1": 0.5, "rho2": 0.3, "threads": 1}
+    whole = fit(corpus, heartbeat=heard.append, **options)
+    assert heard[0] == "stochastic start, step size"
+    assert "stochastic start, epoch 2, 7 %" in heard  # eight steps at a time, of 120
+    kept = tmp_path / "run"
+    cut = fit(corpus, time_limit=0.0, checkpoint=kept, **options)
+    assert cut.stopped_by == "time_limit"
+    assert fit(corpus, checkpoint=kept, resume=True, **options).objective == whole.objective
+
+
+@pytest.mark.parametrize("first_screening", [0, 10**9])
+def test_a_time_limit_leaves_no_time_for_a_long_certificate(first_screening, monkeypatch):
+    """What was certified before counts; a screening that would take long is not begun when time is up."""
+    monkeypatch.setattr(working_set, "LAST_SECONDS", -1.0)
+    monkeypatch.setattr(working_set, "_FIRST_SCREENING", first_screening)
+    corpus = make_problem(seed=4, lengths=[6] * 120, n_labels=4, n_attributes=40).corpus()
+    options = {"rho1": 0.5, "rho2": 0.3, "threads": 1, "callback": lambda _: time.sleep(0.3), "time_limit": 0.2}
+    found = fit(corpus, **options)
+    assert (found.stopped_by, found.kkt) == ("time_limit", np.inf)
+    assert np.isfinite(found.gap) == (first_screening == 0)
+    assert found.training_record()["kkt"] is None
+    monkeypatch.undo()
+    found = fit(corpus, **options)
+    assert np.isfinite(found.kkt)
+    assert np.isfinite(found.gap)
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_iter": 12}])
+def test_a_time_limit_ends_a_screening_of_label_ngrams(limits, monkeypatch):
+    """Each length of n-grams takes a pass or more; the model is the one before."""
+    corpus = make_problem(seed=4, lengths=[6] * 60, n_labels=3, n_attributes=4).corpus()
+    options = {"rho1": 0.1, "rho2": 0.3, "threads": 1, "order": None, "tol": 1e-6, **limits}
+    whole, lengths = fit(corpus, **options), []
+    longer = NgramSpace.longer
+
+    def slow(space, known, w, expected, n_labels, threshold):
+        lengths.append(n_labels)
+        time.sleep(0.8)
+        return longer(space, known, w, expected, n_labels, threshold)
+
+    monkeypatch.setattr(NgramSpace, "longer", slow)
+    cut = fit(corpus, time_limit=0.5, **options)
+    assert lengths == [3, 4]  # 1.6 s: more than a second too late for the next
+    assert (cut.stopped_by, cut.kkt) == ("time_limit", np.inf)
+    assert whole.objective < cut.objective < np.inf
+
+
+def test_without_certify_nothing_is_done_for_a_tighter_gap(monkeypatch):
+    corpus = make_problem(seed=4, lengths=[6] * 120, n_labels=4, n_attributes=40).corpus()
+    options = {"rho1": 0.5, "rho2": 0.3, "threads": 1, "max_iter": 8}
+    whole = fit(corpus, **options)
+
+    def never(*arguments):
+        raise AssertionError("factors of sequences were asked for")
+
+    monkeypatch.setattr(working_set.Objective, "sequence_factors", never)
+    quick = fit(corpus, certify=False, **options)
+    assert np.array_equal(quick.w, whole.w)
+    assert whole.gap < quick.gap < np.inf
+
+
+@pytest.mark.parametrize(
+    ("options", "X", "y", "weight"),
+    [
+        ({"solver": "owlqn", "rho1": 0.03, "rho2": 0.0, "tol": 1e-6}, [["b", ["b", "b"]]], [["L1", "L0"]], None),
+        (
+            {"rho1": 1.05, "rho2": 0.1, "bigrams": "all"},
+            [[[], [], ["a"], ["a", "b"], []]],
+            [["L0", "L0", "L1", "L0", "L1"]],
+            [[0, 0, 0, 2.5, 0]],
+        ),
+    ],
+)
+def test_pairs_that_lose_their_curvature_are_dropped(options, X, y, weight):
+    """A feature that leaves the working set may have held all of a step: s . y was 0, and divided by."""
+    assert CRF(**options).fit(X, y, weight).stopped_by_ in ("tol", "precision")
+
+
+def test_rho_max_where_nothing_is_observed():
+    """The only token with a label has no attribute: nothing is observed, but what could be has a gradient."""
+    corpus = Vocabulary(bigrams="all").encode([["a", [], "a"]] * 2, [["L0", "L1", "L2"], [None, "L2", None]], grow=True)
+    alone = corpus.subset(np.array([1]))
+    largest = rho_max(alone, threads=1)
+    assert largest == pytest.approx(4 / 9)
+    assert len(fit(alone, rho1=1.001 * largest, rho2=0.01, threads=1).w) == 0
