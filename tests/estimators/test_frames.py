@@ -1,4 +1,4 @@
-"""Data frames with a row for each token: groups= tells sentences apart, predictions are a column."""
+"""Data frames with a row for each token: sentences= tells sentences apart, predictions are a column."""
 
 import re
 import warnings
@@ -40,20 +40,20 @@ def test_a_frame_is_its_sentences(name, data):
     expected = CRF(rho1=0.1).fit(mappings(X), y)
     tokens = frame[["sentence", "word", "tag"]]
     for crf in (
-        CRF(rho1=0.1).fit(tokens, frame["label"], groups="sentence"),
-        CRF(rho1=0.1).fit(frame, "label", groups="sentence"),
-        CRF(rho1=0.1).fit(frame, "label", groups=["sentence"]),
+        CRF(rho1=0.1).fit(tokens, frame["label"], sentences="sentence"),
+        CRF(rho1=0.1).fit(frame, "label", sentences="sentence"),
+        CRF(rho1=0.1).fit(frame, "label", sentences=["sentence"]),
     ):
         assert crf.model_.w.tolist() == expected.model_.w.tolist()
         assert crf.feature_names_in_.tolist() == ["word", "tag"]
         flat = [label for labels in expected.predict(mappings(X)) for label in labels]
-        assert crf.predict(frame, groups="sentence").to_list() == flat
-        assert crf.predict(tokens, groups="sentence").to_list() == flat
-        assert crf.score(frame, "label", groups="sentence") == expected.score(mappings(X), y)
+        assert crf.predict(frame, sentences="sentence").to_list() == flat
+        assert crf.predict(tokens, sentences="sentence").to_list() == flat
+        assert crf.score(frame, "label", sentences="sentence") == expected.score(mappings(X), y)
         marginals = np.concatenate(list(expected.predict_marginals(mappings(X))))
-        assert np.array_equal(crf.predict_marginals(frame, groups="sentence"), marginals)
-        assert len(crf.predict_nbest(frame, 2, groups="sentence")) == len(X)
-        assert len(crf.predict_spans(frame, groups="sentence")) == len(X)
+        assert np.array_equal(crf.predict_marginals(frame, sentences="sentence"), marginals)
+        assert len(crf.predict_nbest(frame, 2, sentences="sentence")) == len(X)
+        assert len(crf.predict_spans(frame, sentences="sentence")) == len(X)
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
@@ -63,34 +63,34 @@ def test_words_make_features(name, data):
     columns = table(data)
     frame = library(name).DataFrame({key: columns[key] for key in ("sentence", "word", "label")})
     expected = CRF(features="words").fit(words, y)
-    crf = CRF(features="words").fit(frame, "label", groups="sentence", dev=(frame, "label"))
+    crf = CRF(features="words").fit(frame, "label", sentences="sentence", dev=(frame, "label"))
     assert crf.model_.w.tolist() == expected.model_.w.tolist()
-    assert crf.history_[-1].dev_error == 100 * (1 - crf.score(frame, "label", groups="sentence"))
+    assert crf.history_[-1].dev_error == 100 * (1 - crf.score(frame, "label", sentences="sentence"))
 
 
 def test_predictions_fit_back(data):
     pandas = library("pandas")
     frame = pandas.DataFrame(table(data), index=[f"row {k}" for k in range(len(table(data)["word"]))])
-    crf = CRF(rho1=0.1).fit(frame, "label", groups="sentence")
-    frame["found"] = crf.predict(frame, groups="sentence")
-    assert (frame["found"] == frame["label"]).mean() == crf.score(frame, "label", groups="sentence")
+    crf = CRF(rho1=0.1).fit(frame, "label", sentences="sentence")
+    frame["found"] = crf.predict(frame, sentences="sentence")
+    assert (frame["found"] == frame["label"]).mean() == crf.score(frame, "label", sentences="sentence")
     some = frame[frame["sentence"] != "s0"]
-    assert crf.predict(some, groups="sentence").index.equals(some.index)
+    assert crf.predict(some, sentences="sentence").index.equals(some.index)
 
 
 def test_predictions_fit_back_in_polars(data):
     polars = library("polars")
     frame = polars.DataFrame(table(data))
-    crf = CRF(rho1=0.1).fit(frame, "label", groups="sentence")
-    found = frame.with_columns(crf.predict(frame, groups="sentence").alias("found"))
+    crf = CRF(rho1=0.1).fit(frame, "label", sentences="sentence")
+    found = frame.with_columns(crf.predict(frame, sentences="sentence").alias("found"))
     assert found.columns[-1] == "found"
-    assert isinstance(crf.predict(frame, groups="sentence"), polars.Series)
+    assert isinstance(crf.predict(frame, sentences="sentence"), polars.Series)
 
 
 def test_several_columns_tell_sentences_apart():
     pandas = library("pandas")
     frame = pandas.DataFrame({"d": [1, 1, 2, 2], "s": [0, 0, 0, 1], "w": list("abab"), "y": list("ABAB")})
-    crf = CRF(rho1=0.01).fit(frame, "y", groups=["d", "s"])
+    crf = CRF(rho1=0.01).fit(frame, "y", sentences=["d", "s"])
     assert list(map(len, crf.predict_marginals([[{"w": "a"}]]))) == [1]
     lists = [[{"w": "a"}, {"w": "b"}], [{"w": "a"}], [{"w": "b"}]]
     expected = CRF(rho1=0.01).fit(lists, [["A", "B"], ["A"], ["B"]])
@@ -100,18 +100,20 @@ def test_several_columns_tell_sentences_apart():
 def test_rows_of_a_sentence_stand_together():
     pandas = library("pandas")
     frame = pandas.DataFrame({"s": [1, 2, 1], "w": ["a", "b", "c"], "y": ["A", "B", "A"]})
-    message = r"groups: expected the rows of a sentence one after the other, found 1 in rows 0 and 2 .*sort the frame"
+    message = (
+        r"sentences: expected the rows of a sentence one after the other, found 1 in rows 0 and 2 .*sort the frame"
+    )
     with pytest.raises(InputError, match=message):
-        CRF().fit(frame, "y", groups="s")
-    crf = CRF(rho1=0.01).fit(frame.sort_values("s", kind="stable"), "y", groups="s")
+        CRF().fit(frame, "y", sentences="s")
+    crf = CRF(rho1=0.01).fit(frame.sort_values("s", kind="stable"), "y", sentences="s")
     with pytest.raises(InputError, match=message):
-        crf.predict(frame, groups="s")
+        crf.predict(frame, sentences="s")
 
 
 def test_cross_validation_takes_them_too(data):
     pandas = library("pandas")
     frame = pandas.DataFrame(table(data))
-    crf = CRFCV(rho1s=[3, 1, 0.3, 0.1], cv=3).fit(frame, "label", groups="sentence")
+    crf = CRFCV(rho1s=[3, 1, 0.3, 0.1], cv=3).fit(frame, "label", sentences="sentence")
     expected = CRFCV(rho1s=[3, 1, 0.3, 0.1], cv=3).fit(mappings(data[0]), data[1])
     assert crf.scores_.tolist() == expected.scores_.tolist()
 
@@ -135,29 +137,31 @@ def test_searches_of_scikit_learn_take_a_frame_for_each_sentence(name, data):
 def test_what_is_refused(data):
     pandas = library("pandas")
     frame = pandas.DataFrame(table(data))
-    with pytest.raises(InputError, match="groups: expected a data frame with it, found list"):
-        CRF().fit(data[0], data[1], groups="sentence")
-    with pytest.raises(InputError, match=r"groups: expected a column of X \(sentence, word, tag, label\), found 'id'"):
-        CRF().fit(frame, "label", groups="id")
+    with pytest.raises(InputError, match="sentences: expected a data frame with it, found list"):
+        CRF().fit(data[0], data[1], sentences="sentence")
+    with pytest.raises(
+        InputError, match=r"sentences: expected a column of X \(sentence, word, tag, label\), found 'id'"
+    ):
+        CRF().fit(frame, "label", sentences="id")
     with pytest.raises(InputError, match=r"y: expected a column of X .*, found 'gold'"):
-        CRF().fit(frame, "gold", groups="sentence")
+        CRF().fit(frame, "gold", sentences="sentence")
     with pytest.raises(InputError, match="X: expected a column of tokens besides sentence, label, found none"):
-        CRF().fit(frame[["sentence", "label"]], "label", groups="sentence")
-    with pytest.raises(InputError, match="lengths: expected none with groups='sentence', found both"):
-        CRF().fit(frame, "label", groups="sentence", lengths=[len(frame)])
+        CRF().fit(frame[["sentence", "label"]], "label", sentences="sentence")
+    with pytest.raises(InputError, match="lengths: expected none with sentences='sentence', found both"):
+        CRF().fit(frame, "label", sentences="sentence", lengths=[len(frame)])
     with pytest.raises(InputError, match="y: expected the index of X, found another"):
-        CRF().fit(frame, frame["label"].sort_values(), groups="sentence")
+        CRF().fit(frame, frame["label"].sort_values(), sentences="sentence")
     with pytest.raises(InputError, match=f"y: expected {len(frame)} labels, one for each row of X, found 3"):
-        CRF().fit(frame, frame["label"][:3], groups="sentence")
-    with pytest.raises(InputError, match=r"groups: expected a value of 'sentence' in every row, found .* in row 1"):
-        CRF().fit(frame.assign(sentence=["s", None, *["t"] * (len(frame) - 2)]), "label", groups="sentence")
+        CRF().fit(frame, frame["label"][:3], sentences="sentence")
+    with pytest.raises(InputError, match=r"sentences: expected a value of 'sentence' in every row, found .* in row 1"):
+        CRF().fit(frame.assign(sentence=["s", None, *["t"] * (len(frame) - 2)]), "label", sentences="sentence")
     later = frame.index[frame["sentence"] == "s1"][0]
     with_gap = frame.assign(tag=frame["tag"].where(frame.index != later))
     with pytest.raises(InputError, match="sequence 1, position 0, column 'tag': expected text or a number, found"):
-        CRF().fit(with_gap, "label", groups="sentence")
-    crf = CRF().fit(frame, "label", groups="sentence")
+        CRF().fit(with_gap, "label", sentences="sentence")
+    crf = CRF().fit(frame, "label", sentences="sentence")
     with pytest.raises(InputError, match=r"X: expected a column of X .*, found 'tag'"):
-        crf.predict(frame[["sentence", "word"]], groups="sentence")
+        crf.predict(frame[["sentence", "word"]], sentences="sentence")
 
 
 def columns_of(data, *names):
@@ -167,14 +171,14 @@ def columns_of(data, *names):
 def test_a_column_that_is_y_is_no_feature(data):
     """A series of the frame is left out of the features as its name would be: else the model learns to copy it."""
     frame = columns_of(data, "sentence", "word", "tag", "label")
-    expected = CRF(rho1=0.1).fit(frame, "label", groups="sentence")
+    expected = CRF(rho1=0.1).fit(frame, "label", sentences="sentence")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        crf = CRF(rho1=0.1).fit(frame, frame["label"], groups="sentence")
+        crf = CRF(rho1=0.1).fit(frame, frame["label"], sentences="sentence")
     assert crf.feature_names_in_.tolist() == ["word", "tag"]
     assert crf.model_.w.tolist() == expected.model_.w.tolist()
     some = frame["label"].value_counts().index[-1]  # the rarest
-    changed = CRF(rho1=0.1).fit(frame, frame["label"].replace(some, "other"), groups="sentence")
+    changed = CRF(rho1=0.1).fit(frame, frame["label"].replace(some, "other"), sentences="sentence")
     assert changed.feature_names_in_.tolist() == ["word", "tag"]
 
 
@@ -184,19 +188,20 @@ def test_series_that_have_the_name_of_a_column_they_were_made_of(data):
     frame = columns_of(data, "sentence", "word", "tag", "label")
     labels = frame["word"].map(lambda word: "AB"[len(word) % 2])
     assert labels.name == "word"
-    crf = CRF(rho1=0.1).fit(frame[["sentence", "word", "tag"]], labels, groups="sentence")
+    crf = CRF(rho1=0.1).fit(frame[["sentence", "word", "tag"]], labels, sentences="sentence")
     assert crf.feature_names_in_.tolist() == ["word", "tag"]
     numbers = (frame["sentence"] != frame["sentence"].shift()).cumsum().rename("word")
-    by_number = CRF(rho1=0.1).fit(frame, "label", groups=numbers)
+    by_number = CRF(rho1=0.1).fit(frame, "label", sentences=numbers)
     assert by_number.feature_names_in_.tolist() == ["sentence", "word", "tag"]
-    with pytest.raises(InputError, match="groups: expected with dev the name of a column of both frames"):
-        CRF(rho1=0.1).path(frame, "label", groups=numbers, dev=(frame, "label"), n_rho=2)
+    with pytest.raises(InputError, match="sentences: expected with dev the name of a column of both frames"):
+        CRF(rho1=0.1).path(frame, "label", sentences=numbers, dev=(frame, "label"), n_rho=2)
     gaps = frame.assign(extra=pandas.array([pandas.NA, *range(1, len(frame))], dtype="Int64"))
     assert (
-        "extra" not in CRF(rho1=0.1).fit(gaps[["sentence", "word", "label"]], "label", groups=numbers).feature_names_in_
+        "extra"
+        not in CRF(rho1=0.1).fit(gaps[["sentence", "word", "label"]], "label", sentences=numbers).feature_names_in_
     )
     kept = gaps["label"].astype("string").where(frame.index > 0)  # the first label is not known
-    partly = CRF(rho1=0.1).fit(gaps.assign(label=kept)[["word", "label"]], kept.fillna("O"), groups=gaps["sentence"])
+    partly = CRF(rho1=0.1).fit(gaps.assign(label=kept)[["word", "label"]], kept.fillna("O"), sentences=gaps["sentence"])
     assert partly.feature_names_in_.tolist() == ["word"]
 
 
@@ -207,8 +212,8 @@ def test_a_column_that_is_the_same_as_y(data):
     tokens, labels = frame[["word", "label"]], frame["label"]
     message = "X, column 'label': the same as y at every token; is it the label?"
     for fit in (
-        lambda crf: crf.fit(frame, labels.tolist(), groups="sentence"),
-        lambda crf: crf.fit(frame, labels.rename("gold"), groups="sentence"),
+        lambda crf: crf.fit(frame, labels.tolist(), sentences="sentence"),
+        lambda crf: crf.fit(frame, labels.rename("gold"), sentences="sentence"),
         lambda crf: crf.fit(tokens, labels, lengths=lengths),
         lambda crf: crf.fit(tokens, labels.to_numpy(), lengths=lengths),
         lambda crf: crf.fit([part[["word", "label"]] for part in parts], [part["label"].tolist() for part in parts]),
@@ -220,42 +225,42 @@ def test_a_column_that_is_the_same_as_y(data):
     nearly = frame.assign(label=[*labels[:-1], "another"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        CRF().fit(nearly, labels.tolist(), groups="sentence")
-        CRF().fit(frame[["sentence", "word"]], labels.tolist(), groups="sentence")
+        CRF().fit(nearly, labels.tolist(), sentences="sentence")
+        CRF().fit(frame[["sentence", "word"]], labels.tolist(), sentences="sentence")
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
-def test_groups_may_be_the_column_itself(name, data):
+def test_sentences_may_be_the_column_itself(name, data):
     frame = library(name).DataFrame(table(data))
-    expected = CRF(rho1=0.1).fit(frame, "label", groups="sentence")
-    found = expected.predict(frame, groups="sentence").to_list()
+    expected = CRF(rho1=0.1).fit(frame, "label", sentences="sentence")
+    found = expected.predict(frame, sentences="sentence").to_list()
     ids = frame["sentence"]
-    for groups in (ids, ids.to_list(), ids.to_numpy(), tuple(ids)):
-        crf = CRF(rho1=0.1).fit(frame, "label", groups=groups)
+    for column in (ids, ids.to_list(), ids.to_numpy(), tuple(ids)):
+        crf = CRF(rho1=0.1).fit(frame, "label", sentences=column)
         assert crf.feature_names_in_.tolist() == ["word", "tag"]
         assert crf.model_.w.tolist() == expected.model_.w.tolist()
-        assert crf.predict(frame, groups=groups).to_list() == found
-        assert crf.score(frame, "label", groups=groups) == expected.score(frame, "label", groups="sentence")
-    with_dev = CRF(rho1=0.1).fit(frame, "label", groups=ids, dev=(frame[:20], "label"))
-    named = CRF(rho1=0.1).fit(frame, "label", groups="sentence", dev=(frame[:20], "label"))
+        assert crf.predict(frame, sentences=column).to_list() == found
+        assert crf.score(frame, "label", sentences=column) == expected.score(frame, "label", sentences="sentence")
+    with_dev = CRF(rho1=0.1).fit(frame, "label", sentences=ids, dev=(frame[:20], "label"))
+    named = CRF(rho1=0.1).fit(frame, "label", sentences="sentence", dev=(frame[:20], "label"))
     assert with_dev.history_[-1].dev_error == named.history_[-1].dev_error
-    chosen = CRFCV(rho1s=[3, 1, 0.3, 0.1], cv=3).fit(frame, "label", groups=ids)
+    chosen = CRFCV(rho1s=[3, 1, 0.3, 0.1], cv=3).fit(frame, "label", sentences=ids)
     assert chosen.feature_names_in_.tolist() == ["word", "tag"]
 
 
-def test_groups_that_are_refused(data):
+def test_sentences_that_are_refused(data):
     frame = columns_of(data, "sentence", "word", "label")
     n, ids = len(frame), frame["sentence"]
-    with pytest.raises(InputError, match=f"groups: expected {n} values, one for each row of X, found 3"):
-        CRF().fit(frame, "label", groups=ids[:3])
-    with pytest.raises(InputError, match="groups: expected the index of X, found another"):
-        CRF().fit(frame, "label", groups=ids.sort_values(ascending=False))
-    with pytest.raises(InputError, match=r"groups: .*list of names, found DataFrame; keep .* groups='sentence'"):
-        CRF().fit(frame, "label", groups=frame[["sentence"]])
-    with pytest.raises(InputError, match=r"groups: expected with dev the name of a column .*, found ndarray"):
-        CRF().fit(frame, "label", groups=ids.to_numpy(), dev=(frame, "label"))
-    with pytest.raises(InputError, match="lengths: expected none with groups, found both"):
-        CRF().fit(frame, "label", groups=ids, lengths=[n])
+    with pytest.raises(InputError, match=f"sentences: expected {n} values, one for each row of X, found 3"):
+        CRF().fit(frame, "label", sentences=ids[:3])
+    with pytest.raises(InputError, match="sentences: expected the index of X, found another"):
+        CRF().fit(frame, "label", sentences=ids.sort_values(ascending=False))
+    with pytest.raises(InputError, match=r"sentences: .*list of names, found DataFrame; keep .* sentences='sentence'"):
+        CRF().fit(frame, "label", sentences=frame[["sentence"]])
+    with pytest.raises(InputError, match=r"sentences: expected with dev the name of a column .*, found ndarray"):
+        CRF().fit(frame, "label", sentences=ids.to_numpy(), dev=(frame, "label"))
+    with pytest.raises(InputError, match="lengths: expected none with sentences, found both"):
+        CRF().fit(frame, "label", sentences=ids, lengths=[n])
 
 
 def test_labels_that_a_column_does_not_have(data):
@@ -272,33 +277,56 @@ def test_labels_that_a_column_does_not_have(data):
         parts = [part for _, part in gappy.groupby("sentence", sort=False)]
         X_parts, y_parts = [part[["word", "tag"]] for part in parts], [part["label"] for part in parts]
         for crf in (
-            CRF(rho1=0.1).fit(gappy, "label", groups="sentence"),
-            CRF(rho1=0.1).fit(frame.drop(columns="label"), column, groups="sentence"),
+            CRF(rho1=0.1).fit(gappy, "label", sentences="sentence"),
+            CRF(rho1=0.1).fit(frame.drop(columns="label"), column, sentences="sentence"),
             CRF(rho1=0.1).fit(X_parts, y_parts),
         ):
             assert crf.model_.w.tolist() == expected.model_.w.tolist()
         assert crf.score(X_parts, y_parts) == expected.score(X, y)
     numbers = pandas.Series([None if label is None else len(label) for label in flat])
     with pytest.raises(InputError, match=r"give integers or text: y.astype\(int\), or 'Int64' if some are missing"):
-        CRF().fit(frame.drop(columns="label"), numbers, groups="sentence")
-    CRF().fit(frame.drop(columns="label"), numbers.astype("Int64"), groups="sentence")
+        CRF().fit(frame.drop(columns="label"), numbers, sentences="sentence")
+    CRF().fit(frame.drop(columns="label"), numbers.astype("Int64"), sentences="sentence")
 
 
 def test_columns_that_a_template_does_not_read_are_told(data):
     frame = columns_of(data, "sentence", "tag", "word", "label")
     message = "X: column 'tag' is taken for the word; 'word' is not used"
     with pytest.warns(UserWarning, match=message) as told:
-        CRF(features="words").fit(frame, "label", groups="sentence")
+        CRF(features="words").fit(frame, "label", sentences="sentence")
     assert told[0].filename == __file__
     parts = [part for _, part in frame.groupby("sentence", sort=False)]
     with pytest.warns(UserWarning, match=message):
         CRF(template="U:%x[0,0]\nB").fit([part[["tag", "word"]] for part in parts], [part["label"] for part in parts])
     more = frame.assign(more="x")[["sentence", "tag", "word", "more", "label"]]
     with pytest.warns(UserWarning, match="X: the template reads 'tag', 'word'; 'more' is not used"):
-        CRF(template="U:%x[0,1]\nB").fit(more, "label", groups="sentence")
+        CRF(template="U:%x[0,1]\nB").fit(more, "label", sentences="sentence")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        CRF(features="columns").fit(frame, "label", groups="sentence")
-        CRF(features="words").fit(frame.drop(columns="tag"), "label", groups="sentence")
+        CRF(features="columns").fit(frame, "label", sentences="sentence")
+        CRF(features="words").fit(frame.drop(columns="tag"), "label", sentences="sentence")
     with pytest.raises(InputError, match=r"column 'n': .*\(X.astype\(str\)\), or leave it out"):
-        CRF(features="columns").fit(frame.assign(n=1), "label", groups="sentence")
+        CRF(features="columns").fit(frame.assign(n=1), "label", sentences="sentence")
+
+
+def test_groups_is_the_old_name_of_sentences(data):
+    frame = library("pandas").DataFrame(table(data))
+    expected = CRF(rho1=0.1).fit(frame, "label", sentences="sentence")
+    with pytest.warns(DeprecationWarning, match=r"groups= is deprecated: write sentences=") as warned:
+        crf = CRF(rho1=0.1).fit(frame, "label", groups="sentence")
+    assert warned[0].filename == __file__
+    assert crf.model_.to_bytes() == expected.model_.to_bytes()
+    with pytest.warns(DeprecationWarning, match=r"write sentences="):
+        assert crf.score(frame, "label", groups="sentence") == expected.score(frame, "label", sentences="sentence")
+    with pytest.warns(DeprecationWarning, match=r"write sentences="):
+        CRFCV(rho1s=[1.0, 0.3], cv=3).fit(frame, "label", groups="sentence")
+    with pytest.raises(TypeError, match="expected sentences alone, found groups, its old name, too"):
+        crf.predict(frame, sentences="sentence", groups="sentence")
+
+
+def test_whole_documents_of_a_frame_are_left_out_together(data):
+    frame = library("pandas").DataFrame(table(data))
+    documents = [k // 2 for k in range(len(data[0]))]
+    by_frame = CRFCV([1.0, 0.3], cv=3, random_state=1).fit(frame, "label", sentences="sentence", groups=documents)
+    by_list = CRFCV([1.0, 0.3], cv=3, random_state=1).fit(mappings(data[0]), data[1], groups=documents)
+    assert by_frame.scores_.tolist() == by_list.scores_.tolist()

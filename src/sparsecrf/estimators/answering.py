@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from sparsecrf._core import Chain, Constraints, Corpus, InputError
 from sparsecrf.estimators.base import TrainingCRF
 from sparsecrf.estimators.blocks import CORPUS_TOKENS, QUICK_TOKENS, in_blocks
-from sparsecrf.estimators.frames import Groups, Sentences, by_groups, check_one_of
+from sparsecrf.estimators.frames import SentenceColumn, Sentences, check_one_of, split_sentences
 from sparsecrf.estimators.labelled import weights_of, width_of, with_dense
 from sparsecrf.estimators.sequences import labels_beside, sequences
 from sparsecrf.model.limits import chunk_constraints
 from sparsecrf.model.spans import Span, SpanReader
+from sparsecrf.warn import renamed
 
 Objects = NDArray[np.object_]
 
@@ -25,12 +26,13 @@ Objects = NDArray[np.object_]
 class BaseCRF(TrainingCRF):
     """An estimator with a `model_` that answers for sequences in memory."""
 
+    @renamed("groups", "sentences")
     def predict(
         self,
         X: Any,
         *,
         lengths: Iterable[int] | None = None,
-        groups: Groups | None = None,
+        sentences: SentenceColumn | None = None,
         dense: Any = None,
         constrain: str | None = None,
     ) -> Any:
@@ -39,29 +41,29 @@ class BaseCRF(TrainingCRF):
         `dense` has the vectors of tokens, as for `fit`. `constrain`: only valid chunk labels, by the scheme iob1, iob2
         or iobes.
 
-        With `lengths`, X is flat, and so is the answer: an array with a label for each token. With `groups`, X is a
+        With `lengths`, X is flat, and so is the answer: an array with a label for each token. With `sentences`, X is a
         data frame and the answer a column for it: a series with the same index.
         """
-        X, lengths, column = self._flat(with_dense(X, dense, lengths, groups), lengths, groups)
+        X, lengths, column = self._flat(with_dense(X, dense, lengths, sentences), lengths, sentences)
         found = self._predict_each(X, lengths, constrain)
         if lengths is None:
             return found
         return column(np.array([label for labels in found for label in labels], dtype=self.classes_.dtype))
 
     def _flat(
-        self, X: Any, lengths: Iterable[int] | None, groups: Groups | None
+        self, X: Any, lengths: Iterable[int] | None, sentences: SentenceColumn | None
     ) -> tuple[Any, Iterable[int] | None, Callable[[NDArray[Any]], Any]]:
         """X and the lengths of its sequences, and what makes a column of an answer for each token."""
-        if groups is None:
+        if sentences is None:
             return X, lengths, np.asarray
         check_is_fitted(self)
-        check_one_of(lengths, groups)
-        found = self._sentences(X, groups)
+        check_one_of(lengths, sentences)
+        found = self._sentences(X, sentences)
         return found.X, found.lengths, found.column
 
-    def _sentences(self, X: Any, groups: Groups, y: Any = None) -> Sentences:
+    def _sentences(self, X: Any, sentences: SentenceColumn, y: Any = None) -> Sentences:
         """Those of a frame, by the columns that training used."""
-        return by_groups(X, groups, y, getattr(self, "feature_names_in_", None))
+        return split_sentences(X, sentences, y, getattr(self, "feature_names_in_", None))
 
     def _predict_each(self, X: Any, lengths: Iterable[int] | None, constrain: str | None = None) -> Objects:
         self._check_fitted()
@@ -88,22 +90,23 @@ class BaseCRF(TrainingCRF):
     def _limits(self, corpus: Corpus, constrain: str | None) -> Constraints | None:
         return chunk_constraints(self.model_.labels, corpus, constrain)
 
+    @renamed("groups", "sentences")
     def predict_marginals(
         self,
         X: Any,
         *,
         lengths: Iterable[int] | None = None,
-        groups: Groups | None = None,
+        sentences: SentenceColumn | None = None,
         dense: Any = None,
         constrain: str | None = None,
     ) -> NDArray[Any]:
         """P(y_t = y) of each sequence: an array of float64[T, Y], columns in the order of `classes_`. `constrain` as
         for `predict`: among the valid labellings.
 
-        With `lengths` or `groups`, X is flat, and so is the answer: one float64[T, Y] for all tokens.
+        With `lengths` or `sentences`, X is flat, and so is the answer: one float64[T, Y] for all tokens.
         """
         check_is_fitted(self)
-        X, lengths, _ = self._flat(with_dense(X, dense, lengths, groups), lengths, groups)
+        X, lengths, _ = self._flat(with_dense(X, dense, lengths, sentences), lengths, sentences)
         none = np.empty((0, len(self.classes_)))
 
         def marginals(chain: Chain, corpus: Corpus) -> NDArray[np.float64]:
@@ -112,19 +115,20 @@ class BaseCRF(TrainingCRF):
         found = self._split(X, lengths, marginals, none)
         return found if lengths is None else np.concatenate([none, *found])
 
+    @renamed("groups", "sentences")
     def predict_nbest(
         self,
         X: Any,
         k: int,
         *,
         lengths: Iterable[int] | None = None,
-        groups: Groups | None = None,
+        sentences: SentenceColumn | None = None,
         constrain: str | None = None,
     ) -> Objects:
         """The k best labellings of each sequence with their probabilities, best first: an array of lists of pairs.
         `constrain` as for `predict`: the best and their probabilities among the valid labellings.
         """
-        X, lengths, _ = self._flat(X, lengths, groups)
+        X, lengths, _ = self._flat(X, lengths, sentences)
 
         def best(chain: Chain, corpus: Corpus) -> list[list[tuple[list[Any], float]]]:
             limits = self._limits(corpus, constrain)
@@ -140,13 +144,14 @@ class BaseCRF(TrainingCRF):
 
         return self._each(X, lengths, best, [([], 1.0)])
 
+    @renamed("groups", "sentences")
     def predict_spans(
         self,
         X: Any,
         *,
         scheme: str = "auto",
         lengths: Iterable[int] | None = None,
-        groups: Groups | None = None,
+        sentences: SentenceColumn | None = None,
         constrain: str | None = None,
     ) -> Objects:
         """The chunks of the best labels of each sequence, with their probabilities: an array of lists of `Span`.
@@ -155,7 +160,7 @@ class BaseCRF(TrainingCRF):
         chunk's own tokens have, whatever the others do. `constrain` as for `predict`.
         """
         check_is_fitted(self)
-        X, lengths, _ = self._flat(X, lengths, groups)
+        X, lengths, _ = self._flat(X, lengths, sentences)
         reader = SpanReader(self.model_.labels, scheme)
 
         def spans(chain: Chain, corpus: Corpus) -> list[list[Span]]:
@@ -166,6 +171,7 @@ class BaseCRF(TrainingCRF):
 
         return self._each(X, lengths, spans, [])
 
+    @renamed("groups", "sentences")
     def score(
         self,
         X: Any,
@@ -173,17 +179,17 @@ class BaseCRF(TrainingCRF):
         sample_weight: Any = None,
         *,
         lengths: Iterable[int] | None = None,
-        groups: Groups | None = None,
+        sentences: SentenceColumn | None = None,
         dense: Any = None,
     ) -> float:
         """The share of tokens whose label is right. Tokens whose label is None do not count; weights as for `fit`."""
         from sparsecrf.scorers import token_accuracy_score
 
-        if groups is not None:
+        if sentences is not None:
             check_is_fitted(self)
-            check_one_of(lengths, groups)
-            X, lengths, y, _ = self._sentences(X, groups, y)
-        X = with_dense(X, dense, lengths, groups)
+            check_one_of(lengths, sentences)
+            X, lengths, y, _ = self._sentences(X, sentences, y)
+        X = with_dense(X, dense, lengths, sentences)
         lengths = None if lengths is None else [int(n) for n in lengths]
         weights = next(iter(weights_of(sample_weight, lengths).values()), None)
         return token_accuracy_score(labels_beside(y, lengths), self._predict_each(X, lengths), weights)

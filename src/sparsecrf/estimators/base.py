@@ -27,7 +27,7 @@ from sparsecrf.encoding.vectors import WordVectors, given_vectors
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.class_weights import ClassWeight, labels_of, token_weights
 from sparsecrf.estimators.frame_warnings import warn_of_labels, warn_of_unused
-from sparsecrf.estimators.frames import Groups, by_groups, check_one_of, of_other
+from sparsecrf.estimators.frames import SentenceColumn, check_one_of, of_other, split_sentences
 from sparsecrf.estimators.labelled import Encoding, LabelledData, MakesTemplate
 from sparsecrf.model import Model
 from sparsecrf.model.format import FORMAT
@@ -79,13 +79,13 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         y: Any,
         sample_weight: Any = None,
         lengths: Iterable[int] | None = None,
-        groups: Groups | None = None,
+        sentences: SentenceColumn | None = None,
     ) -> LabelledData:
         template = self._template()
         names = None
-        if groups is not None:
-            check_one_of(lengths, groups)
-            X, lengths, y, _ = by_groups(X, groups, y)
+        if sentences is not None:
+            check_one_of(lengths, sentences)
+            X, lengths, y, _ = split_sentences(X, sentences, y)
             names = list(X.columns)
         warn_of_labels(X, y)
         if self.class_weight is not None:
@@ -108,12 +108,12 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         warn_of_unused(X, made.template)
         return replace(made, frame_columns=names)
 
-    def _encoded_dev(self, data: LabelledData, dev: tuple[Any, Any], groups: Groups | None) -> OtherData:
+    def _encoded_dev(self, data: LabelledData, dev: tuple[Any, Any], sentences: SentenceColumn | None) -> OtherData:
         """Other labelled data by the vocabulary of these; a frame, if these were one. Warns of unknown labels."""
-        if groups is None or not isinstance(dev, (tuple, list)) or len(dev) != 2:
+        if sentences is None or not isinstance(dev, (tuple, list)) or len(dev) != 2:
             other = data.encode_other(dev, threads=self._threads())
         else:
-            found = by_groups(dev[0], of_other(groups, dev[0], data.frame_columns), dev[1], data.frame_columns)
+            found = split_sentences(dev[0], of_other(sentences, dev[0], data.frame_columns), dev[1], data.frame_columns)
             other = data.encode_other((found.X, found.y), found.lengths, self._threads())
         data.warn_of_unknown(other)
         return other

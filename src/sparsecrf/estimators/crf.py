@@ -17,7 +17,7 @@ from sparsecrf.encoding.vectors import WordVectors
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.answering import BaseCRF
 from sparsecrf.estimators.class_weights import ClassWeight
-from sparsecrf.estimators.frames import Groups
+from sparsecrf.estimators.frames import SentenceColumn
 from sparsecrf.estimators.labelled import with_dense
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.model import Model
@@ -25,6 +25,7 @@ from sparsecrf.path.both import AskedRho2
 from sparsecrf.training import fit, weights_in
 from sparsecrf.training.groups import Asked
 from sparsecrf.training.solvers.working_set import Callback
+from sparsecrf.warn import renamed
 
 if TYPE_CHECKING:
     from sparsecrf.path import Path
@@ -39,7 +40,7 @@ class CRF(BaseCRF):
     X is an iterable of sequences, y of their labels. The tokens of a sequence are mappings (attribute to number, text
     or list of text), lists of attributes, single attributes (text), rows of columns if there is a `template`, or the
     rows of a matrix of numbers (NumPy, SciPy). One matrix for all sequences comes with their `lengths`. Labels are text
-    or integers; None: not known. A data frame of all tokens comes with `groups`, the column that tells sentences apart.
+    or integers; None: not known. A data frame of all tokens comes with `sentences`, the column that tells them apart.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ class CRF(BaseCRF):
     feature_groups_ : with groups, what they are called, and how many have a weight, of how many.
     n_iter_, stopped_by_, history_ : how training went.
     n_features_in_ : columns of a matrix.
-    feature_names_in_ : columns of a data frame that tokens are made of, if there were `groups`.
+    feature_names_in_ : columns of a data frame that tokens are made of, if there were `sentences`.
     """
 
     def __init__(
@@ -184,6 +185,7 @@ class CRF(BaseCRF):
         crf.n_active_ = crf.model_.n_active
         return crf
 
+    @renamed("groups", "sentences")
     def fit(
         self,
         X: Any,
@@ -191,7 +193,7 @@ class CRF(BaseCRF):
         sample_weight: Any = None,
         *,
         lengths: Iterable[int] | None = None,
-        groups: Groups | None = None,
+        sentences: SentenceColumn | None = None,
         dev: tuple[Any, Any] | None = None,
         init_model: Model | str | os.PathLike[str] | None = None,
         dense: Any = None,
@@ -201,7 +203,7 @@ class CRF(BaseCRF):
         X and y may be generators: the Python objects of a sequence are released before the next. `sample_weight` has a
         number for each sequence, or a list with one for each token. `dev`: other (X, y), whose error is recorded at
         every iteration.
-        `groups` names the column (or a list of columns) of a data frame X that tells sentences apart, of pandas or
+        `sentences` names the column (or a list of columns) of a data frame X that tells sentences apart, of pandas or
         polars, or is that column: a row is a token, the rows of a sentence stand together, the other columns are its
         attributes or, for a template, its columns. `y` has a label for each row, or is the name of a column; so has
         `dev`. A column that is `y` makes no attributes.
@@ -210,7 +212,7 @@ class CRF(BaseCRF):
         `init_model`: a model, or its file, whose weights to start from, also with `warm_start`. Ctrl-C raises
         KeyboardInterrupt when what there is has been kept: the estimator is fitted, `stopped_by_` is "interrupt".
         """
-        data = self._encoded(with_dense(X, dense, lengths, groups), y, sample_weight, lengths, groups)
+        data = self._encoded(with_dense(X, dense, lengths, sentences), y, sample_weight, lengths, sentences)
         parts = data.label_parts(self.label_parts, self.class_pairs)
         init = init_model
         if init is None and self.warm_start:
@@ -222,7 +224,7 @@ class CRF(BaseCRF):
                 data.corpus,
                 rho1=self.rho1,
                 init=None if init is None else weights_in(init, data.vocabulary, parts),
-                dev=None if dev is None else self._encoded_dev(data, dev, groups).corpus,
+                dev=None if dev is None else self._encoded_dev(data, dev, sentences).corpus,
                 patience=self.patience,
                 time_limit=self.time_limit,
                 callback=callback,
@@ -233,6 +235,7 @@ class CRF(BaseCRF):
         self._keep(data, found)
         return self
 
+    @renamed("groups", "sentences")
     def path(
         self,
         X: Any,
@@ -240,7 +243,7 @@ class CRF(BaseCRF):
         sample_weight: Any = None,
         *,
         lengths: Iterable[int] | None = None,
-        groups: Groups | None = None,
+        sentences: SentenceColumn | None = None,
         dev: tuple[Any, Any] | None = None,
         n_rho: int | None = None,
         rho_min_ratio: float | None = None,
@@ -256,8 +259,8 @@ class CRF(BaseCRF):
         """
         from sparsecrf.path import path
 
-        data = self._encoded(X, y, sample_weight, lengths, groups)
-        held_out = None if dev is None else self._encoded_dev(data, dev, groups)
+        data = self._encoded(X, y, sample_weight, lengths, sentences)
+        held_out = None if dev is None else self._encoded_dev(data, dev, sentences)
         score = score_for(scoring, data, None if held_out is None else held_out.unknown.at)
         with self._watching_path(score.name) as watch:
             return path(

@@ -19,7 +19,7 @@ from sparsecrf.encoding.vectors import WordVectors
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.answering import BaseCRF
 from sparsecrf.estimators.class_weights import ClassWeight
-from sparsecrf.estimators.frames import is_frame
+from sparsecrf.estimators.frames import SentenceColumn, is_frame
 from sparsecrf.estimators.labelled import LabelledData
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.path import Path, cross_validate
@@ -27,6 +27,7 @@ from sparsecrf.path.both import AskedRho2
 from sparsecrf.training.feature_sets import Numbers
 from sparsecrf.training.groups import Asked
 from sparsecrf.training.solvers.working_set import Callback
+from sparsecrf.warn import warn_deprecated
 
 SELECTION = ("best", "one_se")
 
@@ -138,20 +139,27 @@ class CRFCV(BaseCRF):
         self.callback = callback
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, lengths: Iterable[int] | None = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        lengths: Iterable[int] | None = None,
+        sentences: SentenceColumn | None = None,
+        groups: Any = None,
     ) -> CRFCV:
         """Choose the penalty and train.
 
         `groups` has a value for each sequence, such as its document: sequences of the same value are left out together,
-        or the splitter does with them what it does. If X is a data frame without `lengths`, they name its column of
-        sentences instead, as for `CRF.fit`, which has the others. A best rho1 at an edge gives a `PathWarning`.
+        or the splitter uses them as it does. The other arguments are those of `CRF.fit`. A best rho1 at an edge gives a
+        `PathWarning`.
         """
         if self.selection not in SELECTION:
             raise InputError(f"selection: expected one of {', '.join(SELECTION)}, found {self.selection!r}")
-        columns = None
-        if lengths is None and is_frame(X):
-            columns, groups = groups, None
-        data = self._encoded(X, y, sample_weight, lengths, columns)
+        if groups is not None and sentences is None and lengths is None and is_frame(X):
+            warn_deprecated("groups", "sentences")
+            sentences, groups = groups, None
+        data = self._encoded(X, y, sample_weight, lengths, sentences)
         score, folds = score_for(self.scoring, data), self._folds(data.places, groups)
         n_folds = folds["folds"] if isinstance(folds["folds"], int) else len(folds["folds"])
         with self._watching_path(score.name, n_folds) as watch:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sparsecrf._core import InputError
 
 #: The column, or columns, whose values say to which sentence a row belongs, by name; or such values, one for each row.
-Groups: TypeAlias = str | Sequence[Any]
+SentenceColumn: TypeAlias = str | Sequence[Any]
 
 
 #: A column that has the name of y and at least this share of its labels is the labels, some of them changed.
@@ -43,19 +43,19 @@ def is_polars(X: Any) -> bool:
     return hasattr(X, "iter_rows") and hasattr(X, "get_columns")
 
 
-def by_groups(X: Any, groups: Any, y: Any = None, features: Iterable[str] | None = None) -> Sentences:
-    """The sentences of a frame: rows that have the same value in the column `groups`, or the same values in several.
+def split_sentences(X: Any, sentences: Any, y: Any = None, features: Iterable[str] | None = None) -> Sentences:
+    """The sentences of a frame: rows with the same value in the column `sentences`, or the same values in several.
 
-    The rows of a sentence stand together, in order. `groups` may also be the values themselves, one for each row. `y`
-    has a label for each row, or is the name of a column. Tokens are made of the columns `features`; None: of all that
+    The rows of a sentence are consecutive. `sentences` may also be the values themselves, one for each row. `y` has a
+    label for each row, or is the name of a column. Tokens are made of the columns `features`; None: of all that
     are not otherwise used, by name or by value.
     """
     if not is_frame(X):
-        raise InputError(f"groups: expected a data frame with it, found {type(X).__name__}; lists need no groups")
+        raise InputError(f"sentences: expected a data frame with it, found {type(X).__name__}; lists need none")
     columns = list(X.columns)
-    names, values = _told_apart_by(X, groups)
+    names, values = _told_apart_by(X, sentences)
     label = y if isinstance(y, str) else None
-    for what, wanted in (("groups", names), ("y", [label] if label else ()), ("X", features)):
+    for what, wanted in (("sentences", names), ("y", [label] if label else ()), ("X", features)):
         for name in () if wanted is None else wanted:
             if name not in columns:
                 raise InputError(f"{what}: expected a column of X ({_listed(columns)}), found {name!r}")
@@ -63,7 +63,7 @@ def by_groups(X: Any, groups: Any, y: Any = None, features: Iterable[str] | None
         values = [X[name].to_list() for name in names]
     else:
         names = [name for k, name in enumerate(columns) if _agreement(cells(X, k), values[0]) == 1]
-    lengths = _lengths(values, names or ["groups"])
+    lengths = _lengths(values, names or ["sentences"])
     if label is not None:
         y = labels_in(X[label])
     elif y is not None:
@@ -100,46 +100,47 @@ def _agreement(column: Sequence[Any], values: Sequence[Any]) -> float:
     return sum(bool(a == b) for a, b in both) / len(both) if both else 0.0
 
 
-def check_one_of(lengths: Any, groups: Any) -> None:
+def check_one_of(lengths: Any, sentences: Any) -> None:
     """Raise if sequences are told apart in two ways."""
     if lengths is not None:
-        how = f"={groups!r:.60}" if isinstance(groups, (str, list, tuple)) else ""
-        raise InputError(f"lengths: expected none with groups{how}, found both")
+        how = f"={sentences!r:.60}" if isinstance(sentences, (str, list, tuple)) else ""
+        raise InputError(f"lengths: expected none with sentences{how}, found both")
 
 
-def of_other(groups: Any, X: Any, features: Iterable[str] | None = None) -> Any:
-    """What tells sentences of another frame apart as `groups` does: names of columns that are no features."""
-    if not is_frame(X) or isinstance(groups, str):
-        return groups
-    if isinstance(groups, (list, tuple)) and all(name in X.columns for name in groups):
-        return groups
-    name = named(groups)
+def of_other(sentences: Any, X: Any, features: Iterable[str] | None = None) -> Any:
+    """What tells sentences of another frame apart as `sentences` does: names of columns that are no features."""
+    if not is_frame(X) or isinstance(sentences, str):
+        return sentences
+    if isinstance(sentences, (list, tuple)) and all(name in X.columns for name in sentences):
+        return sentences
+    name = named(sentences)
     if name is None or name not in X.columns or name in (features or ()):
         raise InputError(
-            f"groups: expected with dev the name of a column of both frames, found {type(groups).__name__} for one"
+            "sentences: expected with dev the name of a column of both frames, found "
+            f"{type(sentences).__name__} for one"
         )
     return name
 
 
-def _told_apart_by(X: Any, groups: Any) -> tuple[list[str], list[list[Any]] | None]:
+def _told_apart_by(X: Any, sentences: Any) -> tuple[list[str], list[list[Any]] | None]:
     """The columns that tell sentences apart, by name; or, if they are not given by name, a value for each row."""
-    if isinstance(groups, str):
-        return [groups], None
-    if isinstance(groups, (list, tuple)):
-        by_name = len(groups) > 0 and all(isinstance(name, str) for name in groups)
-        if by_name and (len(groups) != len(X) or all(name in X.columns for name in groups)):
-            return list(groups), None
-        is_flat = all(value is None or isinstance(value, str) or not hasattr(value, "__len__") for value in groups)
+    if isinstance(sentences, str):
+        return [sentences], None
+    if isinstance(sentences, (list, tuple)):
+        by_name = len(sentences) > 0 and all(isinstance(name, str) for name in sentences)
+        if by_name and (len(sentences) != len(X) or all(name in X.columns for name in sentences)):
+            return list(sentences), None
+        is_flat = all(value is None or isinstance(value, str) or not hasattr(value, "__len__") for value in sentences)
     else:
-        is_flat = is_series(groups) or getattr(groups, "ndim", 0) == 1
-    if not is_flat or len(groups) == 0:
-        found = f"{groups!r:.60}" if isinstance(groups, (list, tuple, int)) else type(groups).__name__
+        is_flat = is_series(sentences) or getattr(sentences, "ndim", 0) == 1
+    if not is_flat or len(sentences) == 0:
+        found = f"{sentences!r:.60}" if isinstance(sentences, (list, tuple, int)) else type(sentences).__name__
         raise InputError(
-            f"groups: expected the name of a column, or a list of names, found {found}; keep the columns in X and give "
-            "their names: groups='sentence'"
+            f"sentences: expected the name of a column, or a list of names, found {found}; keep the columns in X and "
+            "give their names: sentences='sentence'"
         )
-    _check_beside(X, groups, "groups", "values")
-    return [], [groups.to_list() if is_series(groups) else list(groups)]
+    _check_beside(X, sentences, "sentences", "values")
+    return [], [sentences.to_list() if is_series(sentences) else list(sentences)]
 
 
 def _listed(names: Sequence[Any]) -> str:
@@ -159,12 +160,12 @@ def _lengths(columns: list[list[Any]], names: list[str]) -> list[int]:
     for group, rows in groupby(ids):
         for name, part in zip(names, (group,) if len(columns) == 1 else group, strict=len(columns) > 1):
             if is_missing(part):
-                raise InputError(f"groups: expected a value of {name!r} in every row, found {part!r} in row {row}")
+                raise InputError(f"sentences: expected a value of {name!r} in every row, found {part!r} in row {row}")
         if group in seen:
-            remedy = "sort the frame, or name more columns: groups=['document', 'sentence']"
+            remedy = "sort the frame, or name more columns: sentences=['document', 'sentence']"
             raise InputError(
-                f"groups: expected the rows of a sentence one after the other, found {group!r} in rows {seen[group]} "
-                f"and {row} with others between; {remedy}"
+                f"sentences: expected the rows of a sentence one after the other, found {group!r} in rows "
+                f"{seen[group]} and {row} with others between; {remedy}"
             )
         seen[group] = row
         lengths.append(sum(1 for _ in rows))
@@ -173,7 +174,7 @@ def _lengths(columns: list[list[Any]], names: list[str]) -> list[int]:
 
 
 def _check_beside(X: Any, values: Any, what: str, plural: str) -> None:
-    """Raise for labels or groups that are not one for each row, or in another order by their index."""
+    """Raise for labels or sentences that are not one for each row, or in another order by their index."""
     if not hasattr(values, "__len__"):
         return
     if len(values) != len(X):

@@ -161,12 +161,12 @@ class LabelledData(Encoding):
         return cls(vocabulary, names, template, n_columns, *shapes, token_kind=kind, dense=dense, vectors=vectors)
 
 
-def with_dense(X: Any, dense: Any, lengths: Any = None, groups: Any = None) -> Any:
+def with_dense(X: Any, dense: Any, lengths: Any = None, sentences: Any = None) -> Any:
     """Tokens with their vectors, as pairs; X itself without any."""
     if dense is None:
         return X
-    if lengths is not None or groups is not None:
-        raise InputError("dense: expected sequences one by one, found lengths or groups with it")
+    if lengths is not None or sentences is not None:
+        raise InputError("dense: expected sequences one by one, found lengths or sentences with it")
     return paired(sequences(X), dense)
 
 

@@ -32,7 +32,7 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
     elif is_matrix(X):
         raise InputError("X: expected lengths= with one matrix for all sequences, found none")
     elif is_frame(X):
-        hint = "groups= with the column that tells sentences apart, or a frame for each"
+        hint = "sentences= with the column that tells sentences apart, or a frame for each"
         split = _HOW_TO_SPLIT[is_polars(X)]
         raise InputError(
             f"X: expected lengths= with one data frame for all sequences, {hint}; found none of these. Searches of "
