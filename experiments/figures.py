@@ -85,6 +85,7 @@ def heat(values: Any, rows: Sequence[str], columns: Sequence[str], label: str) -
 
     def draw(ax: Any) -> None:
         mesh = draw_cells(ax, np.asarray(values, float))
+        mesh.set_rasterized(True)  # thousands of cells would be as many lines of SVG
         add_bar(ax, mesh, label)
         name_panels([(ax, rows, columns)])
 

@@ -30,7 +30,7 @@ def write_pages(out: Path, here: Path, experiments: list[Experiment]) -> None:
         pictures = sorted((out / name).glob("*.svg"))
         for path in pictures:
             shutil.copyfile(path, record / path.name)
-        write_atomically(record / f"{name}.json", (json.dumps(numbers, indent=1) + "\n").encode())
+        write_atomically(record / f"{name}.json", (json.dumps(numbers) + "\n").encode())
         readme[name] = [*page, *(f"![{path.stem}](record/{path.name})" for path in pictures)]
     paths = {e.name: record / f"{e.name}.json" for e in experiments}
     found = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.exists()}

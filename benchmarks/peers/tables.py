@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import inf, isfinite
 
 from benchmarks.common import RECORD
-from benchmarks.peers import plots, record
+from benchmarks.peers import record
 from benchmarks.peers.record import Row
 from benchmarks.tasks import TASKS
 
@@ -94,7 +94,7 @@ def spaces(rows: Iterable[Row]) -> dict[str, Space]:
     return {name: Space(rows) for name, rows in found.items()}
 
 
-def task_page(name: str, rows: list[Row], figure: str) -> list[str]:
+def task_page(name: str, rows: list[Row]) -> list[str]:
     runs = [row for row in rows if row.kind == "run"]
     by_f1 = any(row.test_f1 is not None for row in runs)
     best_score = _best_score(runs, by_f1)
@@ -114,7 +114,7 @@ def task_page(name: str, rows: list[Row], figure: str) -> list[str]:
     for row in rows:
         if row.kind in ("missing", "failed"):
             lines.append(f"- {row.tool} ({row.space}): {row.note}")
-    return [*lines, "", f"![time to objective]({figure})", ""]
+    return [*lines, ""]
 
 
 def _about(name: str, rows: list[Row]) -> str:
@@ -223,9 +223,7 @@ def write(path: pathlib.Path) -> None:
     ]
     for name in dict.fromkeys(row.task for row in rows):
         mine = [row for row in rows if row.task == name]
-        figure = path.with_name(f"{path.stem}-{name}.svg")
-        plots.draw(name, spaces(mine), figure)
-        page += task_page(name, mine, figure.name)
+        page += task_page(name, mine)
     path.with_suffix(".md").write_text("\n".join(page).rstrip() + "\n", encoding="utf-8")
     if path.is_relative_to(RECORD):
         _summarise(path, rows)
