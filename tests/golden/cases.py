@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import c_answers
 import core_cases
 import internals
+import program_cases
 import tiny_data
 from case import Case, Setting
 from digest import stable_file
@@ -194,6 +195,14 @@ def _more(name: str, setting: Setting) -> dict[str, Any]:
     return {"model": stable_file(cv.model_.to_bytes()), "labels": list(map(list, cv.predict(data.new_X)))}
 
 
+def _as_crfsuite(algorithm: str, setting: Setting) -> dict[str, Any]:
+    """CRFsuite's algorithms, of which `ap`, `pa` and `arow` are in no solver."""
+    data = _data("plain")
+    crf = internals.crfsuite_estimator(algorithm=algorithm, max_iterations=4).fit(data.X, data.y)
+    weights = [sorted(crf.state_features_.items()), sorted(crf.transition_features_.items())]
+    return {"weights": weights, "labels": list(map(list, crf.predict(data.new_X)))}
+
+
 def _quiet(run: Callable[[Setting], dict[str, Any]], setting: Setting) -> dict[str, Any]:
     """Runs of six iterations warn that they end too early."""
     with warnings.catch_warnings():
@@ -208,5 +217,6 @@ def all_cases() -> list[Case]:
         for solver in solvers
     ]
     found += [Case(f"train/{name}", partial(_more, name)) for name in ("warm start", "dev", "path", "cv")]
-    found += core_cases.cases()
+    found += [Case(f"train/as CRFsuite/{name}", partial(_as_crfsuite, name)) for name in ("ap", "pa", "arow", "lbfgs")]
+    found += [*core_cases.cases(), *program_cases.cases()]
     return [case._replace(run=partial(_quiet, case.run)) for case in found]

@@ -56,11 +56,13 @@ def _chosen(names: Sequence[str]) -> list[Case]:
     return chosen
 
 
-def _settings(number: int, every: bool) -> Iterator[Setting]:
-    """All of them, or each instruction set with another number of threads."""
-    for k, name in enumerate(internals.instruction_sets()):
-        for threads in THREADS if every else [THREADS[(number + k) % len(THREADS)]]:
-            yield Setting(threads, name)
+def _settings(case: Case, number: int = 0, every: bool = True) -> Iterator[Setting]:
+    """All of them; or each instruction set with another number of threads; or one of these, if that is enough."""
+    sets = internals.instruction_sets()
+    for k, name in enumerate(sets):
+        if every or not case.once or k == number % len(sets):
+            for threads in THREADS if every else [THREADS[(number // len(sets) + k) % len(THREADS)]]:
+                yield Setting(threads, name)
 
 
 def _run(case: Case, setting: Setting) -> Digests:
@@ -85,7 +87,7 @@ def check(names: Sequence[str] = (), *, every_setting: bool = False) -> Report:
         if expected is None:
             lines.append(f"{case.name}: not recorded")
             continue
-        for setting in _settings(number, every_setting):
+        for setting in _settings(case, number, every_setting):
             n, changed = _compared(case, setting, expected)
             compared += n
             lines += changed
@@ -148,7 +150,7 @@ def _recorded(case: Case) -> tuple[dict[str, Any], list[str]]:
     """The digests of a case by component, and what is wrong with them."""
     by_set: dict[str, dict[str, str]] = {}  # by component and instruction set
     lines = []
-    for setting in _settings(0, every=True):
+    for setting in _settings(case):
         for component, found in _run(case, setting).items():
             first = by_set.setdefault(component, {}).setdefault(setting.instruction_set, found)
             if found != first:
@@ -173,6 +175,6 @@ def show(names: Sequence[str]) -> Report:
     """The digests of these cases, component by component and setting by setting."""
     lines = []
     for case in _chosen(names):
-        for setting in _settings(0, every=True):
+        for setting in _settings(case):
             lines += [f"{case.name} {tuple(setting)} {name} {found}" for name, found in _run(case, setting).items()]
     return Report(lines, f"{len(lines)} digests", True)

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from digest import stable_file
 from sparsecrf import LabelParts, Vocabulary, _core
 
 KERNELS = ("sparse", "dense", "log", "auto")
@@ -40,6 +42,19 @@ def word_vectors(file: Any) -> Any:
     from sparsecrf.encoding.vectors import WordVectors
 
     return WordVectors.load(file)
+
+
+def crfsuite_estimator(**options: Any) -> Any:
+    """The estimator with the interface of sklearn-crfsuite."""
+    from sparsecrf.compat import CRF
+
+    return CRF(**options)
+
+
+def encoded_folder(folder: Path) -> dict[str, Any]:
+    """What `train --cache` has made: the lists and labels of each shard, and the names of attributes and labels."""
+    shards = [_core.Corpus.open(file, copy=True).to_arrays() for file in sorted(folder.glob("shard-*.corpus"))]
+    return {"lists": shards, "names": stable_file((folder / "vocabulary").read_bytes())}
 
 
 class Family:

@@ -16,7 +16,10 @@ same_arithmetic = pytest.mark.skipif(
 
 
 @same_arithmetic
-@pytest.mark.parametrize("name", ["/plain/", "/order 3/", "/class pairs/", "/dense/", "core/labels/"])
+@pytest.mark.parametrize(
+    "name",
+    ["train/plain/", "train/order 3/", "train/class pairs/", "train/dense/", "core/labels/", "program/label/columns"],
+)
 def test_results_are_those_recorded(name):
     report = golden.check([name])
     assert report.lines == []

@@ -249,8 +249,12 @@ def json_file(X: list[Rows], y: list[list[str]]) -> str:
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
-def token_file(X: list[Rows]) -> str:
-    return "".join(" ".join(word for word, _ in rows) + "\n" for rows in X)
+def token_file(X: list[Rows], y: list[list[str]] | None = None) -> str:
+    """word/LABEL, or words alone."""
+    words = [[word for word, _ in rows] for rows in X]
+    if y is not None:
+        words = [[f"{w}/{label}" for w, label in zip(*item, strict=True)] for item in zip(words, y, strict=True)]
+    return "".join(" ".join(sentence) + "\n" for sentence in words)
 
 
 def document_file(X: list[Rows], y: list[list[str]]) -> str:
