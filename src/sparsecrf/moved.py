@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 import warnings
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 
 TYPE_CHECKING = False  # as in `typing`, which takes long to import
 if TYPE_CHECKING:
+    from importlib.abc import Loader as Loader
     from types import ModuleType
     from typing import Any
+else:
+    Loader = object  # importing importlib.abc takes longer than everything else here
 
 _PACKAGES = ("compat", "dask", "datasets", "demo", "explain", "plots", "report", "selection", "simulate", "spacy")
 _CONVERT = ("crfpp", "crfpp_binary", "crfsuite", "crfsuite_write", "exporting", "foreign", "template_lines", "wapiti")
@@ -34,7 +36,9 @@ def new_name(name: str) -> str | None:
     return None
 
 
-class _Redirect(Loader):
+class Redirect(Loader):
+    """Loads a module under another name."""
+
     def __init__(self, name: str) -> None:
         self._name = name
 
@@ -47,14 +51,14 @@ class _Redirect(Loader):
         module.__spec__ = self._spec  # of its own name: the import system has put that of the old one there
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         new = new_name(name) if name.startswith("sparsecrf.") else None
         if new is None:
             return None
         if name.count(".") == 1:  # once for a package, not again for each of its modules
             warnings.warn(f"{name} has moved: import {new}", DeprecationWarning, stacklevel=2)
-        return ModuleSpec(name, _Redirect(new))
+        return ModuleSpec(name, Redirect(new))
 
 
 def install() -> None:

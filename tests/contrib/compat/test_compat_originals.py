@@ -1,17 +1,13 @@
 """What programs of python-crfsuite and sklearn-crfsuite import, catch, open and pass besides training and tagging."""
 
 import gc
-import json
 import os
 import pickle
-import subprocess
-import sys
 import warnings
 
 import joblib
 import pycrfsuite
 import pytest
-import sklearn_crfsuite
 
 from sparsecrf import InputError, Model
 from sparsecrf.contrib import compat
@@ -95,68 +91,23 @@ def test_a_file_of_the_users_stays(tmp_path):
     resource.cleanup()
 
 
-# ---- Pickles of the originals
-
-OPEN = """
-import json, pickle, sys, sparsecrf.contrib.compat
-sparsecrf.contrib.compat.install()
-with open(sys.argv[1], "rb") as file:
-    crf = pickle.load(file)
-from sparsecrf.contrib.compat import CRF
-assert type(crf) is CRF, type(crf)
-X = json.loads(sys.argv[2])
-last = crf.training_log_.last_iteration
-print(json.dumps([crf.predict(X).tolist(), crf.get_params()["c2"], last["loss"], crf.state_features_["n", "sunny"]]))
-again = pickle.loads(pickle.dumps(crf))
-assert again.predict(X) == crf.predict(X).tolist()
-"""
-
-
-@pytest.mark.parametrize("named", [True, False])
-def test_pickles_of_sklearn_crfsuite(tmp_path, named):
-    """In a process of its own, which does not see the originals."""
-    options = {"model_filename": str(tmp_path / "model")} if named else {}
-    theirs = sklearn_crfsuite.CRF(c2=0.25, max_iterations=20, **options).fit(X, Y, X[:1], Y[:1])
-    with open(tmp_path / "pickle", "wb") as file:
-        pickle.dump(theirs, file)
-    command = [sys.executable, "-c", OPEN, str(tmp_path / "pickle"), json.dumps(X)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    assert done.returncode == 0, done.stderr
-    labels, c2, loss, weight = json.loads(done.stdout)
-    assert labels == theirs.predict(X).tolist()
-    assert c2 == 0.25
-    assert loss == theirs.training_log_.last_iteration["loss"]
-    assert weight == pytest.approx(theirs.state_features_["n", "sunny"], abs=1e-6)
-
-
-def test_libraries_that_import_the_originals():
-    code = (
-        "import sparsecrf.contrib.compat as c; c.install()\n"
-        "import pycrfsuite, sklearn_crfsuite, sklearn_crfsuite.metrics\n"
-        "from sklearn_crfsuite import CRF, metrics, scorers, utils\n"
-        "from pycrfsuite._logparser import TrainLogParser\n"
-        "from sklearn_crfsuite.trainer import LinePerIterationTrainer\n"
-        "assert CRF is c.CRF and pycrfsuite.Tagger is c.Tagger and sklearn_crfsuite.metrics is c.metrics\n"
-        "assert issubclass(LinePerIterationTrainer, pycrfsuite.Trainer)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=600)
-    assert done.returncode == 0, done.stderr
-
-
-def test_eli5():
-    """`explain_weights` takes what is registered as sklearn_crfsuite.CRF."""
-    pytest.importorskip("eli5")
-    code = (
-        "import sparsecrf.contrib.compat as c; c.install()\n"
-        "import eli5, json\n"
-        f"crf = c.CRF(c2=0.1).fit({X!r}, {Y!r})\n"
-        "found = eli5.explain_weights(crf)\n"
-        "assert found.error is None, found.error\n"
-        "assert {t.target for t in found.targets} == {'sunny', 'rainy'}\n"
-        "assert 'w:walk' in eli5.format_as_text(found)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=600)
-    assert done.returncode == 0, done.stderr
+def test_the_descriptor_of_a_temporary_file(folder):
+    crf = compat.CRF(c2=0.1)
+    with pytest.raises(AttributeError, match="expected a temporary file, found none"):
+        crf.modelfile.fd  # noqa: B018
+    crf.fit(X, Y)
+    descriptor = crf.modelfile.fd
+    assert crf.modelfile.fd == descriptor
+    assert os.path.samestat(os.fstat(descriptor), os.stat(crf.modelfile.name))
+    crf.modelfile.cleanup()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+    crf.fit(X, Y)
+    os.close(crf.modelfile.fd)  # as programs do that remove the file themselves
+    os.unlink(crf.modelfile.name)
+    crf.modelfile.cleanup()
+    assert not list(folder.iterdir())
+    assert not hasattr(compat.CRF(model_filename="m").modelfile, "fd")
 
 
 # ---- Bytes

@@ -241,14 +241,19 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         return {name: value for name, value in super().__getstate__().items() if name not in gone}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restores a pickle of this class, or of sklearn-crfsuite's (`compat.install`), whose model is a file."""
-        state = dict(state)
-        file = state.pop("modelfile", None)
-        if isinstance(file, FileResource) and (content := file.content()) is not None:
-            tagger = Tagger()
-            tagger.open_inmemory(content)
-            state["_model"] = tagger.model
-        super().__setstate__(state)
+        """Restore a pickle of this class or (`compat.install`) of sklearn-crfsuite's, whose model is a file.
+
+        Up to version 0.3.6 the file alone knew some parameters; those that are nowhere get their defaults.
+        """
+        file = state.get("modelfile")
+        defaults = type(self)().get_params()
+        if isinstance(file, FileResource):
+            defaults |= {"keep_tempfiles": file.keep_tempfiles, "model_filename": None if file.auto else file.name}
+            if (content := file.content()) is not None:
+                tagger = Tagger()
+                tagger.open_inmemory(content)
+                defaults["_model"] = tagger.model
+        super().__setstate__(defaults | {name: value for name, value in state.items() if name != "modelfile"})
 
 
 class Rows(np.ndarray[Any, np.dtype[np.object_]]):

@@ -37,6 +37,7 @@ class FileResource:
         self._content: bytes | None = None  # of a file that is to be made
         self._model: Model | None = None  # the same, not yet in this form
         self._remove: weakref.finalize[..., FileResource] | None = None
+        self._descriptors: list[int] = []
 
     def use(self, model: Model) -> None:
         """The file is that of this model from now on."""
@@ -50,6 +51,15 @@ class FileResource:
         if self._name is None and self.content() is not None:
             self.ensure_name()
         return self._name
+
+    @property
+    def fd(self) -> int:
+        """A descriptor of the temporary file, open until the file is removed."""
+        if not self.auto or (name := self.name) is None:
+            raise AttributeError("fd: expected a temporary file, found none")
+        if not self._descriptors:
+            self._descriptors.append(os.open(name, os.O_RDWR))
+        return self._descriptors[0]
 
     def content(self) -> bytes | None:
         """What is in the file that is made; None for one that has a name."""
@@ -70,7 +80,7 @@ class FileResource:
             file.write(self.content() or b"")
         self._name = path
         if not self.keep_tempfiles:
-            self._remove = weakref.finalize(self, _unlink, path)
+            self._remove = weakref.finalize(self, _remove, path, self._descriptors)
 
     def cleanup(self) -> None:
         """Remove the file, if it was made here and is not to be kept."""
@@ -79,6 +89,7 @@ class FileResource:
         if self._remove is not None:
             self._remove()
         self._name = self._content = self._model = self._remove = None
+        self._descriptors = []
 
     def refresh(self) -> None:
         """Begin a new file."""
@@ -96,6 +107,9 @@ class FileResource:
         self._content = state.get(_DATA)
 
 
-def _unlink(path: str) -> None:
+def _remove(path: str, descriptors: list[int]) -> None:
+    for descriptor in descriptors:
+        with contextlib.suppress(OSError):  # the program may have closed it
+            os.close(descriptor)
     with contextlib.suppress(OSError):
         os.unlink(path)

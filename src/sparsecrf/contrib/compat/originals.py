@@ -3,45 +3,68 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from importlib import import_module
-from types import ModuleType
+from importlib.machinery import ModuleSpec
+from typing import TYPE_CHECKING, Any
 
-#: Modules of the originals; where their names are here: all of a module, or some of it.
-_MODULES: dict[str, dict[str, str]] = {
-    "pycrfsuite": {
-        "ItemSequence": "itemsequence",
-        "Tagger": "tagger",
-        "Trainer": "trainer",
-        "BaseTrainer": "trainer",
-        "CRFSuiteError": "errors",
-        "CRFSUITE_VERSION": "errors",
-    },
-    "pycrfsuite._logparser": {"TrainLogParser": "training_log", "LabelScore": "training_log"},
-    "pycrfsuite._dumpparser": {"ParsedDump": "tagger"},
-    "sklearn_crfsuite": {"CRF": "estimator"},
-    "sklearn_crfsuite.estimator": {"CRF": "estimator"},
-    "sklearn_crfsuite.trainer": {"LinePerIterationTrainer": "trainer"},
-    "sklearn_crfsuite._fileresource": {"FileResource": "modelfile"},
+from sparsecrf.contrib import compat
+from sparsecrf.moved import Loader, Redirect
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+#: The originals, and which of their names are in `compat`.
+_PACKAGES = {
+    "pycrfsuite": ("BaseTrainer", "CRFSUITE_VERSION", "CRFSuiteError", "ItemSequence", "Tagger", "Trainer"),
+    "sklearn_crfsuite": ("CRF",),
 }
-_MODULES["pycrfsuite._pycrfsuite"] = _MODULES["pycrfsuite"]
-_SAME = {f"sklearn_crfsuite.{name}": name for name in ("metrics", "scorers", "utils")}
+#: Modules of the originals, and the modules that have their names here.
+_MODULES = {
+    "pycrfsuite._pycrfsuite": "pycrfsuite",
+    "pycrfsuite._logparser": "sparsecrf.contrib.compat.training_log",
+    "pycrfsuite._dumpparser": "sparsecrf.contrib.compat.tagger",
+    "sklearn_crfsuite.compat": "sparsecrf.contrib.compat.estimator",
+    "sklearn_crfsuite._fileresource": "sparsecrf.contrib.compat.modelfile",
+    **{
+        f"sklearn_crfsuite.{name}": f"sparsecrf.contrib.compat.{name}"
+        for name in ("estimator", "metrics", "scorers", "trainer", "utils")
+    },
+}
 
 
 def install() -> None:
-    """Let `import pycrfsuite` and `import sklearn_crfsuite` give this package's classes from now on.
+    """Make `import pycrfsuite` and `import sklearn_crfsuite` give this package's classes from now on.
 
-    For libraries that import the originals (call it before they do), and to open pickles of the originals' classes,
-    which name the modules of those. Nothing is written to disk, and it ends with the process.
+    Use it for libraries that import the originals (call it before they do), and to open pickles of the originals'
+    classes, which name the originals' modules. It lasts as long as the process. Modules are imported when they are
+    first used: a program that only tags does not load scikit-learn.
     """
-    for name, places in _MODULES.items():
-        module = ModuleType(name, f"{name} by sparsecrf.contrib.compat")
-        for attribute, place in places.items():
-            setattr(module, attribute, getattr(import_module(f"sparsecrf.contrib.compat.{place}"), attribute))
-        sys.modules[name] = module
-    for name, place in _SAME.items():
-        sys.modules[name] = import_module(f"sparsecrf.contrib.compat.{place}")
-    for name in [*_MODULES, *_SAME]:
-        parent, _, child = name.rpartition(".")
-        if parent:
-            setattr(sys.modules[parent], child, sys.modules[name])
-            sys.modules[parent].__path__ = []  # a package
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    for name in list(sys.modules):
+        if name.partition(".")[0] in _PACKAGES:
+            del sys.modules[name]
+    sys.meta_path.insert(0, _Finder())
+
+
+class _Finder(Loader):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name in _MODULES:
+            return ModuleSpec(name, Redirect(_MODULES[name]))
+        return ModuleSpec(name, self, is_package=True) if name in _PACKAGES else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """None: a module as any other."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        package = module.__name__
+        vars(module).update(__all__=_PACKAGES[package], __getattr__=partial(_attribute, package))
+
+
+def _attribute(package: str, name: str) -> Any:
+    if f"{package}.{name}" in _MODULES:
+        return import_module(f"{package}.{name}")
+    if name in _PACKAGES[package]:
+        return getattr(compat, name)
+    raise AttributeError(f"module {package!r} has no attribute {name!r}")
