@@ -1,7 +1,8 @@
 """Links that work on a repository's page and in the built manual: pages are written for the first.
 
-A page links to other pages and to files of the repository as they lie there. What lies elsewhere in the manual, the
-examples and the changelog, is replaced when a page is read.
+A page links to other pages and to files of the repository by relative paths. When Sphinx reads a page, links to the
+examples and the changelog become links to their pages of the manual. Links from docs/internals to files that the
+manual does not have become addresses of the repository.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ _MOVED = (
     (re.compile(r"\]\(\.\./examples/(\w+)\.py\)"), r"](gallery/\1.rst)"),
     (re.compile(r"\]\(\.\./examples/?\)"), "](gallery/index.rst)"),
     (re.compile(r"\]\(\.\./CHANGELOG\.md\)"), "](changelog.md)"),
+    (re.compile(r"\]\(\.\./\.\./([^)]+)\)"), r"](https://github.com/sparsecrf/sparsecrf/blob/main/\1)"),
 )
 
 

@@ -18,7 +18,7 @@ class Case(NamedTuple):
     #: Everything that is compared, by component: features, weights, objective, model, labels, ...
     run: Callable[[Setting], dict[str, Any]]
     #: Whether every instruction set must give the same bits. With `auto` kernels the cost model chooses sparse or dense
-    #: sums by instruction set (DESIGN.md, section 4), so digests may then differ; forced kernels agree to the bit.
+    #: sums by instruction set (docs/internals/determinism.md), so digests may differ; forced kernels agree to the bit.
     forced_kernel: bool = False
     #: Whether a check runs it in one setting only, by turns: what depends on the setting is in other cases, too.
     once: bool = False

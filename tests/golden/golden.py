@@ -2,8 +2,9 @@
 
 digests.json has for each case the digest of each component: one for all instruction sets, or one for each where the
 cost model may choose other kernels. `arithmetic` is a digest of what NumPy and the C library's mathematics give here:
-the core's own kernels give the same bits on every machine (DESIGN.md, section 4), but solvers also use NumPy's sums and
-products, which are rounded differently by other processors and versions. Where it differs, digests cannot be compared.
+the core's own kernels give the same bits on every machine (docs/internals/determinism.md), but solvers also use NumPy's
+sums and products, which are rounded differently by other processors and versions. Where it differs, digests cannot be
+compared.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""DESIGN.md is true where a test can tell: the files that its map names exist, and the example has its numbers."""
+"""DESIGN.md and docs/internals are true where a test can tell: the files that they name exist, and the example has its
+numbers."""
 
 import re
 from pathlib import Path
@@ -13,6 +14,7 @@ from sparsecrf.encoding.numbering import Numbering
 
 ROOT = Path(__file__).parents[2]
 DESIGN = (ROOT / "DESIGN.md").read_text()
+INTERNALS = sorted((ROOT / "docs" / "internals").glob("*.md"))
 MAP = DESIGN[DESIGN.index("## 3. The map") : DESIGN.index("## 4. ")]
 EXAMPLE = " ".join(DESIGN[DESIGN.index("### One example") : DESIGN.index("### Glossary")].split())
 SENTENCES = ["the DET dog NOUN barks VERB", "dogs NOUN bark VERB", "a DET cat NOUN sleeps VERB", "cats NOUN sleep VERB"]
@@ -24,8 +26,9 @@ def files_named(text):
 
 
 def missing(names):
-    """Names that no file or folder of the tree ends with."""
-    tree = [f"/{path.relative_to(ROOT)}" for top in ("src", "cpp", "tests") for path in (ROOT / top).rglob("*")]
+    """Names that no file or folder of the tree ends with, with or without its extension."""
+    paths = [path.relative_to(ROOT) for top in ("src", "cpp", "tests") for path in (ROOT / top).rglob("*")]
+    tree = {f"/{name}" for path in paths for name in (path, path.with_suffix(""))}
     return {
         name
         for name in names
@@ -34,10 +37,20 @@ def missing(names):
 
 
 def test_the_map_names_files_that_exist():
-    names = files_named(MAP)
-    assert len(names) > 60
-    assert missing(names) == set()
+    assert len(files_named(MAP)) > 60
+    assert missing(files_named(DESIGN)) == set()
     assert missing({"cpp/core/recursion.cpp", "io/text.py"}) == {"cpp/core/recursion.cpp", "io/text.py"}
+
+
+@pytest.mark.parametrize("page", INTERNALS, ids=lambda page: page.stem)
+def test_the_internals_name_files_that_exist(page):
+    names = files_named(page.read_text())
+    assert names
+    assert missing(names) == set()
+
+
+def test_the_design_is_short():
+    assert len(DESIGN.split()) <= 5000
 
 
 def test_the_map_names_every_file_of_training():

@@ -16,6 +16,8 @@ sys.path.insert(0, str(DOCS / "_ext"))
 from repository_links import in_manual  # noqa: E402
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+INTERNALS = sorted((DOCS / "internals").glob("*.md"))
+FOR_CONTRIBUTORS = [ROOT / "DESIGN.md", ROOT / "CONTRIBUTING.md", *INTERNALS]  #: pages without code that runs
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 GALLERY = sorted(path for path in (ROOT / "examples").glob("*.py") if path.name != "made_up.py")
 NEEDS = {"spacy.md": "spacy"}  #: pages that need another package
@@ -23,6 +25,10 @@ NEEDS = {"spacy.md": "spacy"}  #: pages that need another package
 WITHOUT_CODE = {"api.md", "changelog.md", "cli.md", "index.md", "mathematics.md"}
 
 pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
+
+
+def name_of(page):
+    return page.relative_to(ROOT).as_posix()
 
 
 @pytest.fixture
@@ -45,7 +51,7 @@ def test_blocks(page, program, monkeypatch, quiet_pictures):
     assert (ran == 0) == (page.name in WITHOUT_CODE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *FOR_CONTRIBUTORS], ids=name_of)
 def test_links(page):
     """On the page of a repository: to files that are there, and to headings that they have."""
     for link, heading in links_of(page.read_text(encoding="utf-8")):
@@ -55,15 +61,16 @@ def test_links(page):
             assert heading in headings_of(target), f"{page.name}: {link}#{heading}"
 
 
-@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES[1:], *INTERNALS], ids=name_of)
 def test_links_in_the_manual(page):
     """Nothing outside of docs: the examples and the changelog are pages there."""
     for link, _ in links_of(in_manual(page.read_text(encoding="utf-8"))):
         if link.startswith("gallery/"):  # made from the examples
             assert link == "gallery/index.rst" or (ROOT / "examples" / f"{Path(link).stem}.py").exists(), link
         else:
-            assert ".." not in link, f"{page.name}: {link}"
-            assert (DOCS / link).exists(), f"{page.name}: {link}"
+            target = (page.parent / link).resolve()
+            assert target.is_relative_to(DOCS), f"{page.name}: {link}"
+            assert target.exists(), f"{page.name}: {link}"
 
 
 def links_of(text):
@@ -80,6 +87,10 @@ def headings_of(page):
 def test_no_page_is_forgotten():
     listed = (DOCS / "index.md").read_text(encoding="utf-8").splitlines()
     assert {page.stem for page in PAGES[1:]} - {"index"} <= set(listed)
+    assert {f"internals/{page.stem}" for page in INTERNALS} <= set(listed)
+    contents = [(DOCS / "internals" / "index.md").read_text(encoding="utf-8"), (ROOT / "DESIGN.md").read_text()]
+    for page in INTERNALS:
+        assert page.name == "index.md" or all(f"{page.name})" in text for text in contents), page.name
 
 
 @pytest.mark.parametrize("example", GALLERY, ids=lambda example: example.name)
