@@ -81,10 +81,8 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
     }
     const auto unigrams = [&](auto add) {
         each_position([&](std::int64_t t, std::int32_t, std::uint32_t y) {
-            each_of(corpus.unigram_lists, corpus.unigram[t], y, add);
-            for (std::size_t k = 0; parts != nullptr && k < parts->cells_of(y).size(); ++k) {
-                each_of(corpus.unigram_lists, corpus.unigram[t], parts->cells_of(y)[k], add);
-            }
+            made.cells().for_each(
+                y, [&](std::uint32_t cell) { each_of(corpus.unigram_lists, corpus.unigram[t], cell, add); });
         });
         for (const std::uint32_t x : corpus.dense_attributes) {  // they stand everywhere, with any label
             for (int y = 0; x != kNoAttribute && y < corpus.n_labels; ++y) add(x, static_cast<std::uint32_t>(y));

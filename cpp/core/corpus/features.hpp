@@ -47,8 +47,9 @@ struct FeatureSet {
                                    std::shared_ptr<const LabelParts> parts = nullptr);
     std::vector<std::int64_t> numbers() const;
     Numbering numbering() const { return {n_labels, n_attributes, n_cells() - n_labels, n_classes()}; }
-    int n_cells() const { return parts == nullptr ? n_labels : parts->n_cells(); }  // of a unigram row: Y + P
-    int n_classes() const { return parts == nullptr ? 0 : parts->n_classes(); }     // C
+    LabelCells cells() const { return {n_labels, parts.get()}; }                 // of unigram rows
+    int n_cells() const { return cells().size(); }                               // Y + P
+    int n_classes() const { return parts == nullptr ? 0 : parts->n_classes(); }  // C
 
     // The features with a non-zero empirical count in some sequence (missing labels count for nothing). `zeros`: also
     // those that stand there with the value 0 only.

@@ -66,4 +66,37 @@ class LabelParts {
     std::vector<std::uint32_t> member_ptr_, member_;  // [C + 1], [Y]
 };
 
+// The cells of unigram rows, whether labels have parts (null: none) or not.
+class LabelCells {
+   public:
+    LabelCells(int n_labels, const LabelParts* parts) : n_labels_(n_labels), parts_(parts) {}
+
+    int size() const { return parts_ == nullptr ? n_labels_ : parts_->n_cells(); }  // Y + P
+    // visit(cell) for those of label y: its own, then those of its parts.
+    template <class Visit>
+    void for_each(std::uint32_t y, Visit visit) const {
+        visit(y);
+        if (parts_ == nullptr) return;
+        for (const std::uint32_t cell : parts_->cells_of(y)) visit(cell);
+    }
+    bool has(std::uint32_t y, std::uint32_t cell) const {
+        return cell == y || (parts_ != nullptr && parts_->has(y, cell));
+    }
+    // Unfolds n rows of p, [n, stride]: the first of [n, cell_stride], in `scratch` or, without parts, p itself.
+    template <class Scratch>
+    const double* unfold(const double* p, std::size_t n, int stride, int cell_stride, Scratch& scratch) const {
+        scratch.resize(parts_ == nullptr ? 0 : n * static_cast<std::size_t>(cell_stride));
+        if (parts_ == nullptr) return p;
+        for (std::size_t r = 0; r < n; ++r) {
+            parts_->unfold(p + r * static_cast<std::size_t>(stride),
+                           scratch.data() + r * static_cast<std::size_t>(cell_stride));
+        }
+        return scratch.data();
+    }
+
+   private:
+    int n_labels_;
+    const LabelParts* parts_;
+};
+
 }  // namespace sparsecrf

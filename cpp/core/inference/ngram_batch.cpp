@@ -50,6 +50,14 @@ NgramBatch::NgramBatch(const Potentials& potentials, Recursion& recursion)
 
 void NgramBatch::run(std::span<Lattice* const> lattices, std::span<const double> weights, bool derivatives,
                      NgramSums* sums) {
+    const auto alone = [&](Lattice& lattice) {
+        recursion_.forward(lattice);
+        if (derivatives) recursion_.backward(lattice);
+    };
+    if (!suits(potentials_)) {
+        for (Lattice* lattice : lattices) alone(*lattice);
+        return;
+    }
     lattices_ = lattices;
     weights_ = weights;
     sums_ = sums;
@@ -69,9 +77,7 @@ void NgramBatch::run(std::span<Lattice* const> lattices, std::span<const double>
         if (sums != nullptr) sums->clear(sums->place.size(), sums->squares);
     }
     for (std::size_t i = 0; i < n; ++i) {
-        if (!tracks_[i].failed) continue;
-        recursion_.forward(*lattices[i]);
-        if (derivatives) recursion_.backward(*lattices[i]);
+        if (tracks_[i].failed) alone(*lattices[i]);
     }
 }
 

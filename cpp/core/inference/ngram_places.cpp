@@ -308,6 +308,11 @@ void NgramPlaces::lay_targets(NgramPlace& place) {
     for (const std::uint32_t s : place.after->string) index_[s] = kNoString;
 }
 
+std::shared_ptr<NgramTables> NgramTables::of(const Corpus& corpus, const FeatureSet& features) {
+    if (features.n_ngram() == 0) return nullptr;
+    return std::make_shared<NgramTables>(std::make_shared<NgramPlaces>(features), corpus);
+}
+
 NgramTables::NgramTables(std::shared_ptr<NgramPlaces> shared, const Corpus& corpus)
     : places(std::move(shared)), kind_of(static_cast<std::size_t>(corpus.n_tokens()), kNoString) {
     const std::vector<std::uint32_t> of = places->of(corpus);

@@ -171,6 +171,8 @@ class NgramPlaces {
 // The places of one corpus, with their weights.
 struct NgramTables {
     NgramTables(std::shared_ptr<NgramPlaces> shared, const Corpus& corpus);
+    // Of a set of features; null: it has no n-grams.
+    static std::shared_ptr<NgramTables> of(const Corpus& corpus, const FeatureSet& features);
     // E of the pairs, for the matrices of the base lists.
     template <class TransitionOf>
     void weigh(TransitionOf transition_of) {

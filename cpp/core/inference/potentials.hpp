@@ -43,6 +43,11 @@ class Potentials {
         }
         ngrams_ = std::move(ngrams);
     }
+    // The same, with the weights that were assigned last.
+    void assign_ngrams(const std::shared_ptr<NgramTables>& ngrams) {
+        if (ngrams != nullptr) ngrams->places->assign(w_, threads_);
+        set_ngrams(ngrams);
+    }
     const NgramTables* ngrams() const { return ngrams_.get(); }
 
     int n_labels() const { return n_labels_; }

@@ -58,7 +58,7 @@ class Recursion {
     void edge_marginals(const Lattice& lattice, std::int64_t t, double* out);
     // visit(k, p_t(pairs[k])) for ascending pairs of one kind (after the start, or not), after backward. One pair after
     // the other: right for a few pairs (Sbcd) and in the log domain. Elsewhere sums over positions are outer products,
-    // sum_t alpha_{t-1}(y') v_t(y), times E: BaseExpectations takes them over the positions of a block, in tiles,
+    // sum_t alpha_{t-1}(y') v_t(y), times E: PairFamily takes them over the positions of a block, in tiles,
     // SgdStep over those of one sequence, with E as `renew` left it. Neither could do as the other
     // does without being slower.
     template <class Visit>

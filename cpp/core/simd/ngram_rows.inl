@@ -201,7 +201,7 @@ void ngram_values(const NgramRows& of) {
     for (std::size_t k = 0; k < n_own; ++k) put(value, n_inner + k, row(v, label[k]));
 }
 
-// dB, the flow and p of arcs and pairs. Sums of leaves are without X, as those of NgramExpectations.
+// dB, the flow and p of arcs and pairs. Sums of leaves are without X, as those of NgramFamily.
 template <bool kSums, bool kSquares>
 SPARSECRF_INLINE void leaves_backward(const NgramRows& of, Row& safe) {
     const Row most = every(of.most), item = row(of.item, 0);

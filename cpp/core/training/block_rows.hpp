@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/aligned.hpp"
+#include "core/corpus/label_parts.hpp"
 #include "core/inference/lattice.hpp"
 #include "core/inference/ngram_batch.hpp"
 
@@ -13,15 +14,18 @@ namespace sparsecrf {
 // Row r of item k is lattice k's position r - first row of k.
 struct BlockRows {
     AlignedVector<double> alpha, v, p;  // [rows, Yp]; v scaled by the item's weight unless logarithmic
-    AlignedVector<double> cells;        // [rows, Cp] p of labels and of their parts; empty without parts
-    AlignedVector<double> classes;    // [rows, C C padded] p of pairs of classes of labels, at first rows [C]; or empty
-    std::vector<double> weight;       // [rows] of the item
-    std::vector<std::uint32_t> item;  // [rows] index into lattices
-    std::vector<Lattice> lattices;    // [items of the block]
+    AlignedVector<double> cells;    // [rows, Cp] p of labels and of their parts, made by `unfold`; empty without parts
+    AlignedVector<double> classes;  // [rows, C C padded] p of pairs of classes of labels, at first rows [C]; or empty
+    std::vector<double> weight;     // [rows] of the item
+    std::vector<std::uint32_t> item;      // [rows] index into lattices
+    std::vector<Lattice> lattices;        // [items of the block]
     std::vector<std::int64_t> first_row;  // [items of the block]
     NgramSums ngram_sums;                 // of the items that were done side by side
-    bool alone = false;                   // whether there are others with label n-grams
+    bool sum_ngrams = false;              // whether these are wanted
 
+    void unfold(const LabelCells& of, int stride, int cell_stride) {
+        of.unfold(p.data(), weight.size(), stride, cell_stride, cells);
+    }
     // Probabilities of the cells of unigram rows.  [Cp]
     const double* cell_p(std::size_t row, int cell_stride) const {
         return (cells.empty() ? p : cells).data() + row * static_cast<std::size_t>(cell_stride);

@@ -1,16 +1,13 @@
 #include "core/training/oracle.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "core/base/compensated_sum.hpp"
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
-#include "core/base/shares.hpp"
 #include "core/base/trim.hpp"
 #include "core/inference/recursion.hpp"
 #include "core/training/block_curvature.hpp"
-#include "core/training/expectations.hpp"
 #include "core/training/ngram_screen.hpp"
 
 namespace sparsecrf {
@@ -32,36 +29,6 @@ void check_places(const char* what, const FeatureSet& features, std::span<const 
     }
 }
 
-// C of the label n-grams.
-void count_ngrams(const Corpus& corpus, std::span<const double> weights, const FeatureSet& features,
-                  std::vector<double>& counts) {
-    std::unordered_map<std::uint64_t, std::size_t> place;  // of attribute and string
-    const auto key = [](std::uint32_t x, std::uint32_t string) { return std::uint64_t{x} << 32 | string; };
-    for (std::size_t k = 0; k < features.ngram_string.size(); ++k) {
-        place[key(features.ngram_attribute[k], features.ngram_string[k])] =
-            static_cast<std::size_t>(features.first_ngram()) + k;
-    }
-    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
-        const double weight = weights[static_cast<std::size_t>(i)];
-        if (weight == 0.0) continue;
-        const std::int32_t* path = corpus.labels.data() + corpus.offsets[i];
-        for (std::int64_t t = 0; t < corpus.length(i); ++t) {
-            const std::int64_t position = corpus.offsets[i] + t;
-            features.strings.for_each_suffix(path, t, [&](std::uint32_t string) {
-                const auto add = [&](const ListPool& lists, std::uint32_t list) {
-                    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
-                        const auto found = place.find(key(lists.id(k), string));
-                        if (found != place.end()) counts[found->second] += weight * lists.value(k);
-                    }
-                };
-                if (features.strings.length(string) < 3) return;
-                add(corpus.base_lists, corpus.base[position]);
-                add(corpus.rest_lists, corpus.rest[position]);
-            });
-        }
-    }
-}
-
 }  // namespace
 
 Oracle::Oracle(const Corpus& corpus, Kernel kernel, int threads)
@@ -71,80 +38,24 @@ const std::vector<double>& Oracle::counts(const FeatureSet& features) {
     features.check_fits(corpus_);
     if (counts_of_ == features.serial) return counts_;
     counts_of_ = 0;
-    count(features, plan_.count_weight, counts_);
+    counts_.resize(static_cast<std::size_t>(features.size()));
+    count_features(corpus_, features, plan_.count_weight, threads_, counts_);
     counts_of_ = features.serial;
     return counts_;
-}
-
-// The counts of the attributes of one share.
-void Oracle::count_share(const FeatureSet& features, std::span<const double> weights, std::size_t share,
-                         std::vector<double>& counts) const {
-    const auto n_shares = static_cast<std::size_t>(threads_);
-    const auto add = [&](const auto& ptr, const auto& cells, std::int64_t offset, const ListPool& lists,
-                         std::uint32_t list, std::uint32_t cell, double weight) {
-        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
-            if (share_of_attribute(lists.id(k), n_shares) != share) continue;
-            const auto begin = cells.begin() + ptr[lists.id(k)], end = cells.begin() + ptr[lists.id(k) + 1];
-            const auto found = std::lower_bound(begin, end, cell);
-            if (found == end || *found != cell) continue;
-            counts[static_cast<std::size_t>(offset + (found - cells.begin()))] += weight * lists.value(k);
-        }
-    };
-    const LabelPairs pairs(corpus_.n_labels);
-    for (std::int64_t i = 0; i < corpus_.n_sequences(); ++i) {
-        const double weight = weights[static_cast<std::size_t>(i)];
-        if (weight == 0.0) continue;
-        std::uint32_t previous = pairs.start();
-        for (std::int64_t t = corpus_.offsets[i]; t < corpus_.offsets[i + 1]; ++t) {
-            const auto y = static_cast<std::uint32_t>(corpus_.labels[t]);
-            const std::uint32_t pair = pairs.pair(previous, y);
-            add(features.unigram_ptr, features.unigram_label, 0, corpus_.unigram_lists, corpus_.unigram[t], y, weight);
-            for (std::size_t k = 0; features.parts != nullptr && k < features.parts->cells_of(y).size(); ++k) {
-                add(features.unigram_ptr, features.unigram_label, 0, corpus_.unigram_lists, corpus_.unigram[t],
-                    features.parts->cells_of(y)[k], weight);
-            }
-            add(features.bigram_ptr, features.bigram_pair, features.n_unigram(), corpus_.base_lists, corpus_.base[t],
-                pair, weight);
-            add(features.bigram_ptr, features.bigram_pair, features.n_unigram(), corpus_.rest_lists, corpus_.rest[t],
-                pair, weight);
-            if (features.n_class() > 0) {
-                const std::uint32_t of_classes = features.parts->class_pair(previous, y);
-                add(features.class_ptr, features.class_pair, features.first_class(), corpus_.base_lists,
-                    corpus_.base[t], of_classes, weight);
-                add(features.class_ptr, features.class_pair, features.first_class(), corpus_.rest_lists,
-                    corpus_.rest[t], of_classes, weight);
-            }
-            previous = y;
-        }
-    }
-}
-
-void Oracle::count(const FeatureSet& features, std::span<const double> weights, std::vector<double>& counts) const {
-    counts.assign(static_cast<std::size_t>(features.size()), 0.0);
-    parallel_for(threads_, threads_, 1, [&](int, std::int64_t share) {
-        count_share(features, weights, static_cast<std::size_t>(share), counts);
-    });
-    if (features.n_ngram() > 0) count_ngrams(corpus_, weights, features, counts);
-    if (corpus_.n_dense > 0) count_dense(corpus_, weights, features, counts);
-}
-
-Oracle::Prepared::Prepared(const Corpus& corpus, const FeatureSet& features, int threads)
-    : serial(features.serial), unigrams(corpus, features, threads), pairs(corpus, features) {
-    if (features.n_ngram() > 0) ngrams = std::make_shared<NgramTables>(std::make_shared<NgramPlaces>(features), corpus);
 }
 
 Oracle::Prepared& Oracle::prepare(const FeatureSet& features, std::span<const double> w) {
     if (prepared_ == nullptr || prepared_->serial != features.serial) {
         prepared_.reset();
         trim();
-        prepared_ = std::make_unique<Prepared>(corpus_, features, threads_);
+        prepared_ = std::make_unique<Prepared>(corpus_, features, kernel_, threads_);
     }
     Prepared& of = *prepared_;
-    of.rows = UnigramRows(features, w, of.unigrams.attributes);
-    if (!of.potentials) of.potentials.emplace(corpus_, of.unigrams.lists, kernel_, threads_, &of.pairs);
+    of.tables.features = &features;
+    of.rows = UnigramRows(features, w, of.tables.unigrams.attributes);
+    if (!of.potentials) of.potentials.emplace(corpus_, of.tables.unigrams.lists, kernel_, threads_, &of.tables.pairs);
     of.potentials->assign(features, w, of.rows);
-    if (of.ngrams != nullptr) of.ngrams->places->assign(w, threads_);
-    of.potentials->set_ngrams(of.ngrams);
+    of.potentials->assign_ngrams(of.tables.ngrams);
     return of;
 }
 
@@ -155,9 +66,7 @@ void Oracle::trim() const {
 
 void Oracle::release_sums(Prepared& of) {
     rows_ = {};
-    of.unigrams.blocks = {};
-    of.sums.reset();
-    of.class_sums.reset();
+    for (const auto& family : of.families) family->release();
     trim();
 }
 
@@ -166,10 +75,7 @@ void Oracle::release_tables() {
     if (prepared_ == nullptr) return;
     prepared_->rows = {};
     prepared_->potentials.reset();
-    prepared_->sums.reset();
-    prepared_->class_sums.reset();
-    prepared_->ngram_sums.reset();
-    prepared_->dense_sums.reset();
+    prepared_->families = make_families(prepared_->tables);
     trim();
 }
 
@@ -186,40 +92,31 @@ const Plan& Oracle::plan_for(const Potentials& potentials) {
     return *large_plan_;
 }
 
-double Oracle::pass(const Potentials& potentials, std::span<const double> weights, const Visit& visit,
-                    const NgramExpectations* sums) {
+double Oracle::pass(const Potentials& potentials, std::span<const double> weights, const Sums& sums) {
     const Plan& plan = plan_for(potentials);
     const auto n_blocks = static_cast<std::int64_t>(plan.blocks.size());
     const auto n_rows = static_cast<std::size_t>(std::min<std::int64_t>(threads_, n_blocks));
-    const bool derivatives = static_cast<bool>(visit);
     rows_.resize(n_rows);
     std::vector<Recursion> recursions;
-    for (std::size_t k = 0; k < n_rows; ++k) recursions.emplace_back(potentials, derivatives);
+    for (std::size_t k = 0; k < n_rows; ++k) recursions.emplace_back(potentials, !sums.empty());
     std::vector<NgramBatch> batches;
-    for (std::size_t k = 0; NgramBatch::suits(potentials) && k < n_rows; ++k)
-        batches.emplace_back(potentials, recursions[k]);
+    for (Recursion& recursion : recursions) batches.emplace_back(potentials, recursion);
     std::vector<double> log_z(plan.items.size());
     in_turns(n_blocks, threads_, [&](int thread, std::int64_t b, Turn& turn) {
         const auto block = static_cast<std::size_t>(b), own = static_cast<std::size_t>(thread);
-        run_block(plan, plan.blocks[block], potentials, weights, derivatives, sums, recursions[own],
-                  batches.empty() ? nullptr : &batches[own], rows_[own], log_z);
-        if (visit) visit(thread, block, rows_[own], turn);
+        run_block(plan, plan.blocks[block], potentials, weights, sums, recursions[own], batches[own], rows_[own],
+                  log_z);
+        for (BlockSums* each : sums) each->add(thread, block, rows_[own], turn);
     });
     return dot(weights, log_z);
 }
 
 void Oracle::run_block(const Plan& plan, const Block& block, const Potentials& potentials,
-                       std::span<const double> weights, bool derivatives, const NgramExpectations* sums,
-                       Recursion& recursion, NgramBatch* batch, BlockRows& rows, std::span<double> log_z) const {
+                       std::span<const double> weights, const Sums& sums, Recursion& recursion, NgramBatch& batch,
+                       BlockRows& rows, std::span<double> log_z) const {
     const auto stride = static_cast<std::size_t>(potentials.stride());
-    const LabelParts* parts = potentials.parts();
-    const auto cell_stride = static_cast<std::size_t>(parts == nullptr ? 0 : padded(parts->n_cells()));
     for (AlignedVector<double>* x : {&rows.alpha, &rows.v, &rows.p})
         x->resize(static_cast<std::size_t>(plan.max_rows) * stride);
-    rows.cells.resize(static_cast<std::size_t>(plan.max_rows) * cell_stride);
-    const LabelParts* classes = derivatives ? potentials.classes() : nullptr;
-    const std::size_t class_stride = classes == nullptr ? 0 : class_row_size(*classes);
-    rows.classes.resize(static_cast<std::size_t>(plan.max_rows) * class_stride);
     rows.lattices.resize(static_cast<std::size_t>(plan.max_items));
     rows.weight.clear();
     rows.item.clear();
@@ -242,65 +139,31 @@ void Oracle::run_block(const Plan& plan, const Block& block, const Potentials& p
         lattices.push_back(&lattice);
     }
     const auto first_item = static_cast<std::size_t>(block.first_item);
-    const bool together = batch != nullptr;
-    if (sums != nullptr) sums->clear(rows.ngram_sums);
-    if (together) {
-        batch->run(lattices, weights.subspan(first_item, lattices.size()), derivatives,
-                   sums == nullptr ? nullptr : &rows.ngram_sums);
-    }
-    rows.alone = !together;
+    rows.sum_ngrams = false;
+    for (BlockSums* each : sums) each->open(rows);
+    batch.run(lattices, weights.subspan(first_item, lattices.size()), !sums.empty(),
+              rows.sum_ngrams ? &rows.ngram_sums : nullptr);
     for (std::size_t i = 0; i < lattices.size(); ++i) {
-        Lattice& lattice = *lattices[i];
-        const std::size_t k = first_item + i, first_row = static_cast<std::size_t>(rows.first_row[i]);
-        const auto length = static_cast<std::size_t>(lattice.length);
-        if (!together) recursion.forward(lattice);
-        log_z[k] = lattice.log_z;
-        if (!derivatives) continue;
-        if (!together) recursion.backward(lattice);
-        rows.alone |= lattice.ngrams.any() && !lattice.ngrams.together;
-        for (std::size_t t = 0; parts != nullptr && t < length; ++t)
-            parts->unfold(lattice.p + t * stride, rows.cells.data() + (first_row + t) * cell_stride);
-        for (std::size_t t = 0; classes != nullptr && t < length; ++t) {
-            recursion.class_marginals(lattice, static_cast<std::int64_t>(t),
-                                      rows.classes.data() + (first_row + t) * class_stride);
-        }
-        if (weights[k] == 1.0 || lattice.logarithmic) continue;
-        for (std::size_t c = 0; c < length * stride; ++c) lattice.v[c] *= weights[k];
+        const Lattice& lattice = *lattices[i];
+        const double weight = weights[first_item + i];
+        log_z[first_item + i] = lattice.log_z;
+        for (BlockSums* each : sums) each->keep(recursion, lattice, static_cast<std::size_t>(rows.first_row[i]), rows);
+        if (sums.empty() || weight == 1.0 || lattice.logarithmic) continue;
+        for (std::size_t c = 0; c < static_cast<std::size_t>(lattice.length) * stride; ++c) lattice.v[c] *= weight;
     }
 }
 
 double Oracle::expectations(const FeatureSet& features, std::span<const double> w, std::span<const double> weights,
                             std::span<double> g, std::span<double> h) {
     Prepared& of = prepare(features, w);
-    const Plan& plan = plan_for(*of.potentials);
-    if (of.unigrams.blocks.empty()) of.unigrams.make_blocks(corpus_, plan, threads_);
-    if (!of.sums) of.sums.emplace(corpus_, of.pairs, kernel_, threads_);
-    Expectations sums(features, of.unigrams, g, h, threads_);
-    of.sums->begin(!h.empty());
-    if (features.n_class() > 0) {
-        if (!of.class_sums) of.class_sums.emplace(corpus_, features);
-        of.class_sums->begin(!h.empty());
+    const GradientPass gradient{plan_for(*of.potentials), *of.potentials, g, h};
+    Sums sums;
+    for (const auto& family : of.families) {
+        family->begin(gradient);
+        sums.insert(sums.begin(), family.get());
     }
-    if (of.ngrams != nullptr) {
-        if (!of.ngram_sums) of.ngram_sums.emplace(*of.ngrams, corpus_, plan, threads_);
-        of.ngram_sums->begin(!h.empty());
-    }
-    if (corpus_.n_dense > 0) {
-        if (!of.dense_sums) of.dense_sums.emplace(corpus_, plan, threads_);
-        of.dense_sums->begin(!h.empty());
-    }
-    const Visit visit = [&](int thread, std::size_t b, BlockRows& rows, Turn& turn) {
-        sums.add(plan.blocks[b], of.unigrams.blocks[b], rows, turn);
-        if (of.dense_sums) of.dense_sums->add(thread, plan.blocks[b], rows, turn);
-        if (of.class_sums) of.class_sums->add(plan.blocks[b], rows, features, g, h, turn);
-        if (of.ngrams != nullptr) of.ngram_sums->add(thread, b, rows, turn);
-        of.sums->add(*of.potentials, plan.blocks[b], rows, turn);
-    };
-    const double log_z = pass(*of.potentials, weights, visit, of.ngrams == nullptr ? nullptr : &*of.ngram_sums);
-    of.sums->finish(*of.potentials, features, g, h);
-    if (of.class_sums) of.class_sums->finish(features, g, h);
-    if (of.ngrams != nullptr) of.ngram_sums->finish(g, h);
-    if (of.dense_sums) of.dense_sums->finish(features, g, h);
+    const double log_z = pass(*of.potentials, weights, sums);
+    for (const auto& family : of.families) family->finish();
     return log_z;
 }
 
@@ -311,8 +174,7 @@ Screen Oracle::screened(const FeatureSet& features, std::span<const double> w, d
     Prepared& of = prepare(features, w);
     release_sums(of);  // a screening ends the gradients over a set: they make room for what is summed here
     Screen screen(corpus_, plan_for(*of.potentials), features.parts.get(), bound, threads_, whole);
-    pass(*of.potentials, item_weights(),
-         [&](int thread, std::size_t b, BlockRows& rows, Turn& turn) { screen.add(thread, b, rows, turn); });
+    pass(*of.potentials, item_weights(), {&screen});
     screen.finish(*of.potentials);
     return screen;
 }
@@ -362,7 +224,8 @@ std::vector<double> Oracle::gradient_with_factors(const FeatureSet& features, st
         weights[k] *= s[k];
         of_sequence[static_cast<std::size_t>(plan_.items[k].sequence)] += weights[k];
     }
-    count(features, of_sequence, g);
+    g.resize(static_cast<std::size_t>(features.size()));
+    count_features(corpus_, features, of_sequence, threads_, g);
     for (double& c : g) c = -c;
     expectations(features, w, weights, g, {});
     return g;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,11 +11,8 @@
 #include "core/inference/base_pairs.hpp"
 #include "core/inference/potentials.hpp"
 #include "core/inference/unigram_rows.hpp"
-#include "core/training/base_expectations.hpp"
 #include "core/training/block_rows.hpp"
-#include "core/training/class_expectations.hpp"
-#include "core/training/dense_expectations.hpp"
-#include "core/training/ngram_expectations.hpp"
+#include "core/training/families/families.hpp"
 #include "core/training/plan.hpp"
 #include "core/training/screen.hpp"
 #include "core/training/sequence_factors.hpp"
@@ -77,36 +73,24 @@ class Oracle {
     void release_tables();
 
    private:
-    // Runs all items block by block, a block by one thread; after block b, visit(thread, b, rows, turn), if there is
-    // one. Returns the sum of weight * log Z.
-    using Visit = std::function<void(int, std::size_t, BlockRows&, Turn&)>;
-    // `sums`: of label n-grams, which visit will add to; null: they are not asked for.
-    double pass(const Potentials& potentials, std::span<const double> weights, const Visit& visit,
-                const NgramExpectations* sums = nullptr);
-    // Forward-backward of the items of a block, without backward unless `derivatives`. `batch`: null, or what does them
-    // side by side.
+    // Runs all items block by block, a block by one thread, and adds it to `sums`, in their order. Without any,
+    // forward alone. Returns the sum of weight * log Z.
+    using Sums = std::vector<BlockSums*>;
+    double pass(const Potentials& potentials, std::span<const double> weights, const Sums& sums);
     void run_block(const Plan& plan, const Block& block, const Potentials& potentials, std::span<const double> weights,
-                   bool derivatives, const NgramExpectations* sums, Recursion& recursion, NgramBatch* batch,
-                   BlockRows& rows, std::span<double> log_z) const;
+                   const Sums& sums, Recursion& recursion, NgramBatch& batch, BlockRows& rows,
+                   std::span<double> log_z) const;
     std::vector<double> item_weights() const;
-    // C with these weights of sequences.  counts: [K]
-    void count(const FeatureSet& features, std::span<const double> weights, std::vector<double>& counts) const;
-    void count_share(const FeatureSet& features, std::span<const double> weights, std::size_t share,
-                     std::vector<double>& counts) const;
-    // What passes over one feature set share: what depends on the set alone, and the storage of all that depends on the
-    // weights too. Solvers make many passes before they change the set.
+    // What passes over one feature set share, and the storage of all that depends on the weights too. Solvers make many
+    // passes before they change the set.
     struct Prepared {
-        Prepared(const Corpus& corpus, const FeatureSet& features, int threads);
+        Prepared(const Corpus& corpus, const FeatureSet& features, Kernel kernel, int threads)
+            : serial(features.serial), tables(corpus, features, kernel, threads), families(make_families(tables)) {}
         const std::uint64_t serial;  // of the set
-        UnigramIndex unigrams;       // its blocks are made when a gradient needs them
-        const BasePairs pairs;
+        SetTables tables;
+        std::vector<std::unique_ptr<Family>> families;
         UnigramRows rows;
         std::optional<Potentials> potentials;
-        std::optional<BaseExpectations> sums;         // made when a gradient needs them
-        std::shared_ptr<NgramTables> ngrams;          // null: the set has none
-        std::optional<ClassExpectations> class_sums;  // made when a gradient needs them; none without classes
-        std::optional<NgramExpectations> ngram_sums;
-        std::optional<DenseExpectations> dense_sums;
     };
     // With the tables of these weights.
     Prepared& prepare(const FeatureSet& features, std::span<const double> w);

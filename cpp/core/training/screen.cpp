@@ -123,8 +123,9 @@ std::vector<std::uint32_t> Screen::lists_to_bound() const {
     return wanted;
 }
 
-void Screen::add(int thread, std::size_t b, const BlockRows& rows, Turn& turn) {
+void Screen::add(int thread, std::size_t b, BlockRows& rows, Turn& turn) {
     const Block& block = plan_.blocks[b];
+    rows.unfold({n_labels_, parts_}, stride_, cell_stride_);
     auto& [sorter, unigrams, likely, sums] = scratch_[static_cast<std::size_t>(thread)];
     const std::size_t n_frequent = unigram_.keys.size(), n_shares = shares_in_turns(threads_);
     unigrams = sorter.sort(corpus_, plan_, block, corpus_.unigram_lists, row_of_.data(), n_frequent + rare_.size());

@@ -22,6 +22,7 @@
 #include "core/base/aligned.hpp"
 #include "core/base/in_turns.hpp"
 #include "core/training/block_rows.hpp"
+#include "core/training/families/family.hpp"
 #include "core/training/pair_bounds.hpp"
 #include "core/training/plan.hpp"
 #include "core/training/sparse_sums.hpp"
@@ -44,7 +45,7 @@ struct ShardSums {
     std::vector<double> share;  // m_s / M
 };
 
-class Screen {
+class Screen final : public BlockSums {
    public:
     // Candidates are the features whose expectation could exceed `bound` > 0. `whole`: masses (absolute) of all shards.
     // `parts` of the labels, or null: the expectation of a part is the sum of those of its labels.
@@ -52,7 +53,7 @@ class Screen {
            const Masses* whole = nullptr);
 
     // Block b of the plan.
-    void add(int thread, std::size_t b, const BlockRows& rows, Turn& turn);
+    void add(int thread, std::size_t b, BlockRows& rows, Turn& turn) override;
     // After the last block, once.
     void finish(const Potentials& potentials);
     // Numbers of the candidates (FeatureSet::from_numbers), ascending; of a corpus that is all there is.

@@ -73,14 +73,15 @@ UnigramIndex::UnigramIndex(const Corpus& corpus, const FeatureSet& set, int thre
     lists = corpus.unigram_lists.renamed(row_of, n_dense, threads);
 }
 
-void UnigramIndex::make_blocks(const Corpus& corpus, const Plan& plan, int threads) {
-    blocks.resize(plan.blocks.size());
+std::vector<Occurrences> UnigramIndex::turned(const Corpus& corpus, const Plan& plan, int threads) const {
+    std::vector<Occurrences> blocks(plan.blocks.size());
     std::vector<RowSorter> sorters(static_cast<std::size_t>(threads));
     parallel_for(static_cast<std::int64_t>(blocks.size()), threads, 1, [&](int thread, std::int64_t k) {
         const auto b = static_cast<std::size_t>(k);
         blocks[b] = sorters[static_cast<std::size_t>(thread)].sort(corpus, plan, plan.blocks[b], lists, nullptr,
                                                                    attributes.size());
     });
+    return blocks;
 }
 
 }  // namespace sparsecrf

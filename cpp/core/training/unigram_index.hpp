@@ -40,9 +40,9 @@ struct UnigramIndex {
     std::vector<std::uint32_t> attributes;  // [R] the attribute of each row
     std::vector<Range> features;            // [R] the unigram features of each row
     ListPool lists;                         // the corpus's lists, entries named by row instead of attribute
-    std::vector<Occurrences> blocks;        // [blocks of the plan] by row; empty before make_blocks
 
-    void make_blocks(const Corpus& corpus, const Plan& plan, int threads);
+    // Of the blocks of a plan, by row.
+    std::vector<Occurrences> turned(const Corpus& corpus, const Plan& plan, int threads) const;
 };
 
 }  // namespace sparsecrf

@@ -1,5 +1,5 @@
-// From marginals to expectations of label n-grams, and what n-grams add to those of label pairs of base lists: summed
-// by arcs, and by place and base list, then shared out over the features there.
+// Features of an attribute and a string of three labels or more, and what they add to those of label pairs of base
+// lists: summed by arcs, and by place and base list, then shared out over the features there.
 #pragma once
 
 #include <cstdint>
@@ -7,27 +7,23 @@
 #include <vector>
 
 #include "core/base/aligned.hpp"
-#include "core/base/in_turns.hpp"
 #include "core/inference/ngram_places.hpp"
 #include "core/simd/kernels.hpp"
-#include "core/training/block_rows.hpp"
-#include "core/training/plan.hpp"
+#include "core/training/families/family.hpp"
 
 namespace sparsecrf {
 
-// Made for a feature set, used for any number of passes: begin, add every block, finish. Keeps references.
-class NgramExpectations {
+class NgramFamily final : public Family {
    public:
-    // Lists the pairs of the tables.
-    NgramExpectations(NgramTables& tables, const Corpus& corpus, const Plan& plan, int threads);
+    explicit NgramFamily(SetTables& tables);
+    static bool present(const Corpus&, const FeatureSet& features) { return features.n_ngram() > 0; }
+    static void count(const Corpus& corpus, const FeatureSet& features, std::span<const double> weights, int threads,
+                      std::span<double> counts);
 
-    // curvature: sums of squares are taken too.
-    void begin(bool curvature);
-    // Makes sums of a block ready for this pass.
-    void clear(NgramSums& of) const { of.clear(tables_.places->n_arcs(), curvature_); }
-    void add(int thread, std::size_t block, const BlockRows& rows, Turn& turn);
-    // Adds to g and, with curvature, to h: [K].
-    void finish(std::span<double> g, std::span<double> h) const;
+    void begin(const GradientPass& pass) override;
+    void open(BlockRows& rows) override;
+    void add(int thread, std::size_t block, BlockRows& rows, Turn& turn) override;
+    void finish() override;
 
    private:
     // A pair of a kind (NgramTables) that has a feature of the base list.
@@ -57,22 +53,20 @@ class NgramExpectations {
     struct Tile {
         AlignedVector<double> mass, mass2, flow, flow2;
     };
+    void lay(const Plan& plan);
     void cut_parts();
-    static Occurrences index(const Block& block, const Plan& plan, const Corpus& corpus,
-                             const std::vector<std::uint32_t>& key_of);
+    Occurrences index(const Block& block, const Plan& plan, const std::vector<std::uint32_t>& key_of) const;
     void add_arcs(const Part& part, std::span<const std::uint32_t> rows_of, const BlockRows& rows, Tile& tile);
     void add_tile(const Part& part, Tile& tile);
     void list_pairs(std::uint32_t kind);
     void add_sums(std::size_t share, std::size_t n_shares, const NgramSums& of);
     void add_pairs(std::uint32_t kind, std::span<const std::uint32_t> rows_of, const BlockRows& rows);
 
-    NgramTables& tables_;
-    const Corpus& corpus_;
+    NgramTables& ngrams_;
     const Kernels& kernels_;
-    const int threads_, stride_;  // stride_: Yp
-    bool curvature_ = false;
+    const int stride_;                                      // Yp
     std::vector<Pairs> kinds_;                              // [kinds]
-    std::vector<Occurrences> rows_by_kind_, rows_by_arcs_;  // [blocks]
+    std::vector<Occurrences> rows_by_kind_, rows_by_arcs_;  // [blocks]; empty before the first pass
     std::vector<std::vector<Part>> parts_;                  // [arcs]
     std::vector<std::size_t> first_arc_;                    // [arcs] the first arc of each among the sums
     std::size_t n_arcs_ = 0, n_pairs_ = 0;                  // of all arcs, of all kinds

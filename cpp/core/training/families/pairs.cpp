@@ -1,4 +1,4 @@
-#include "core/training/base_expectations.hpp"
+#include "core/training/families/pairs.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "core/base/parallel.hpp"
 #include "core/base/shares.hpp"
 #include "core/inference/cost_model.hpp"
-#include "core/inference/recursion.hpp"
+#include "core/training/families/count_rows.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -54,15 +54,33 @@ std::span<const std::uint32_t> rows_of(const Occurrences& all, std::size_t key) 
 
 }  // namespace
 
-BaseExpectations::BaseExpectations(const Corpus& corpus, const BasePairs& pairs, Kernel kernel, int threads)
-    : corpus_(corpus),
-      pairs_(pairs),
-      threads_(threads),
-      n_labels_(corpus.n_labels),
-      stride_(padded(corpus.n_labels)),
-      lists_(corpus.base_lists.size()) {
-    parallel_for(static_cast<std::int64_t>(lists_.size()), threads, 16, [&](int, std::int64_t list) {
-        lay(lists_[static_cast<std::size_t>(list)], pairs.of(static_cast<std::uint32_t>(list)), kernel);
+PairFamily::PairFamily(SetTables& tables)
+    : Family(tables),
+      threads_(tables.threads),
+      n_labels_(tables.corpus.n_labels),
+      stride_(padded(tables.corpus.n_labels)) {}
+
+void PairFamily::count(const Corpus& corpus, const FeatureSet& features, std::span<const double> weights, int threads,
+                       std::span<double> counts) {
+    const LabelPairs pairs(corpus.n_labels);
+    count_rows(corpus, weights, threads, features.bigram_ptr, features.bigram_pair,
+               counts.data() + features.n_unigram(),
+               [&](std::int64_t t, std::uint32_t previous, std::uint32_t y, auto add) {
+                   add(corpus.base_lists, corpus.base[t], pairs.pair(previous, y));
+                   add(corpus.rest_lists, corpus.rest[t], pairs.pair(previous, y));
+               });
+}
+
+void PairFamily::release() {
+    lists_ = {};
+    n_cells_ = 0;
+    for (AlignedVector<double>* x : {&product_, &product2_, &direct_, &direct2_}) *x = {};
+}
+
+void PairFamily::lay_lists() {
+    lists_.resize(tables_.corpus.base_lists.size());
+    parallel_for(static_cast<std::int64_t>(lists_.size()), threads_, 16, [&](int, std::int64_t list) {
+        lay(lists_[static_cast<std::size_t>(list)], tables_.pairs.of(static_cast<std::uint32_t>(list)));
     });
     for (List& list : lists_) {
         list.first = n_cells_;
@@ -70,11 +88,11 @@ BaseExpectations::BaseExpectations(const Corpus& corpus, const BasePairs& pairs,
     }
 }
 
-void BaseExpectations::lay(List& list, std::span<const std::uint32_t> pairs, Kernel kernel) const {
+void PairFamily::lay(List& list, std::span<const std::uint32_t> pairs) const {
     if (pairs.empty()) return;
     const std::size_t inner = LabelPairs(n_labels_).count_inner(pairs);
-    list.all_pairs = kernel == Kernel::dense ||
-                     (kernel == Kernel::automatic && !pairs_are_cheaper(inner, n_labels_, lists_.size() - 1));
+    list.all_pairs = tables_.kernel == Kernel::dense ||
+                     (tables_.kernel == Kernel::automatic && !pairs_are_cheaper(inner, n_labels_, lists_.size() - 1));
     list.n =
         list.all_pairs ? static_cast<std::size_t>(n_labels_ + 1) * static_cast<std::size_t>(stride_) : pairs.size();
     if (list.all_pairs) return;
@@ -88,38 +106,41 @@ void BaseExpectations::lay(List& list, std::span<const std::uint32_t> pairs, Ker
     list.y = compress(list.right, n_labels_);
 }
 
-std::optional<std::size_t> BaseExpectations::cell(std::uint32_t list, std::uint32_t pair) const {
+std::optional<std::size_t> PairFamily::cell(std::uint32_t list, std::uint32_t pair) const {
     const List& of = lists_[list];
     if (of.all_pairs) {
         const LabelPairs numbers(n_labels_);
         return of.first + numbers.previous(pair) * static_cast<std::size_t>(stride_) + numbers.label(pair);
     }
-    const std::span<const std::uint32_t> pairs = pairs_.of(list);
+    const std::span<const std::uint32_t> pairs = tables_.pairs.of(list);
     const auto found = std::lower_bound(pairs.begin(), pairs.end(), pair);
     if (found == pairs.end() || *found != pair) return std::nullopt;
     return of.first + static_cast<std::size_t>(found - pairs.begin());
 }
 
-void BaseExpectations::begin(bool curvature) {
-    curvature_ = curvature;
+void PairFamily::begin(const GradientPass& pass) {
+    pass_ = &pass;
+    if (lists_.empty()) lay_lists();
     product_.assign(n_cells_, 0.0);
     direct_.resize(n_cells_);
-    if (curvature) {
+    if (pass.curvature()) {
         product2_.assign(n_cells_, 0.0);
         direct2_.resize(n_cells_);
     }
     for (List& list : lists_) list.has_direct = false;
 }
 
-void BaseExpectations::add(const Potentials& potentials, const Block& block, BlockRows& rows, Turn& turn) {
+void PairFamily::add(int, std::size_t b, BlockRows& rows, Turn& turn) {
+    const Block& block = pass_->plan.blocks[b];
     turn([&] {
+        add_rest(block, rows);
         for (const Occurrences* all : {&block.inner, &block.start}) {
             for (std::size_t k = 0; k < all->keys.size(); ++k) {
-                if (lists_[all->keys[k]].n > 0) add_direct(potentials, all->keys[k], rows_of(*all, k), rows);
+                if (lists_[all->keys[k]].n > 0) add_direct(all->keys[k], rows_of(*all, k), rows);
             }
         }
     });
-    for (int power = 1; power <= (curvature_ ? 2 : 1); ++power) {
+    for (int power = 1; power <= (pass_->curvature() ? 2 : 1); ++power) {
         if (power == 2) square(rows);
         double* target = (power == 1 ? product_ : product2_).data();
         for (std::size_t share = 0; share < shares_in_turns(threads_); ++share) {
@@ -134,7 +155,7 @@ void BaseExpectations::add(const Potentials& potentials, const Block& block, Blo
     }
 }
 
-void BaseExpectations::add_share(std::size_t share, const Block& block, const BlockRows& rows, double* sums) const {
+void PairFamily::add_share(std::size_t share, const Block& block, const BlockRows& rows, double* sums) const {
     const std::size_t n_shares = shares_in_turns(threads_);
     const bool by_list = lists_.size() >= 4 * n_shares;
     const auto cut = [&](std::size_t s) {
@@ -150,8 +171,8 @@ void BaseExpectations::add_share(std::size_t share, const Block& block, const Bl
 }
 
 // sums(y', y) += sum_r alpha_{r-1}(y') v_r(y) for y0 <= y' < y1, over the rows that are not logarithmic.
-void BaseExpectations::add_products(const List& list, std::span<const std::uint32_t> all, const BlockRows& rows, int y0,
-                                    int y1, double* sums) const {
+void PairFamily::add_products(const List& list, std::span<const std::uint32_t> all, const BlockRows& rows, int y0,
+                              int y1, double* sums) const {
     const double* a[kRowsAtATime];
     const double* v[kRowsAtATime];
     std::size_t n = 0;
@@ -175,8 +196,8 @@ void BaseExpectations::add_products(const List& list, std::span<const std::uint3
 
 // sums[k] += sum_r a[r](y') v[r](y) for the candidates k = (y', y) with y0 <= y' < y1. With the columns of a and v that
 // occur laid side by side, a candidate is a product of two short contiguous vectors.
-void BaseExpectations::add_pairs(const List& list, const double* const* a, const double* const* v, std::size_t n,
-                                 int y0, int y1, double* sums) {
+void PairFamily::add_pairs(const List& list, const double* const* a, const double* const* v, std::size_t n, int y0,
+                           int y1, double* sums) {
     const auto index = [&](int y) {
         return static_cast<std::size_t>(std::lower_bound(list.previous.begin(), list.previous.end(), y) -
                                         list.previous.begin());
@@ -198,11 +219,11 @@ void BaseExpectations::add_pairs(const List& list, const double* const* a, const
 }
 
 // sums(start, y) += sum_r v_r(y)
-void BaseExpectations::add_start(std::uint32_t list, std::span<const std::uint32_t> all, const BlockRows& rows,
-                                 double* sums) const {
+void PairFamily::add_start(std::uint32_t list, std::span<const std::uint32_t> all, const BlockRows& rows,
+                           double* sums) const {
     const List& of = lists_[list];
     const LabelPairs numbers(n_labels_);
-    const std::span<const std::uint32_t> pairs = pairs_.of(list);
+    const std::span<const std::uint32_t> pairs = tables_.pairs.of(list);
     for (const std::uint32_t r : all) {
         if (rows.lattices[rows.item[r]].logarithmic) continue;
         const double* v = rows.v.data() + static_cast<std::size_t>(r) * stride_;
@@ -215,9 +236,8 @@ void BaseExpectations::add_start(std::uint32_t list, std::span<const std::uint32
 }
 
 // What is not an outer product: pairs of logarithmic rows, and the rest lists' share of the base pairs,
-// p - alpha E_base v and p^2 - (alpha E_base v)^2. That of label n-grams is for NgramExpectations.
-void BaseExpectations::add_direct(const Potentials& potentials, std::uint32_t list, std::span<const std::uint32_t> all,
-                                  const BlockRows& rows) {
+// p - alpha E_base v and p^2 - (alpha E_base v)^2. That of label n-grams is for NgramFamily.
+void PairFamily::add_direct(std::uint32_t list, std::span<const std::uint32_t> all, const BlockRows& rows) {
     List& of = lists_[list];
     const LabelPairs numbers(n_labels_);
     std::optional<Recursion> recursion;
@@ -230,15 +250,15 @@ void BaseExpectations::add_direct(const Potentials& potentials, std::uint32_t li
             if (!at) return;
             if (!of.has_direct) {
                 std::fill_n(direct_.data() + of.first, of.n, 0.0);
-                if (curvature_) std::fill_n(direct2_.data() + of.first, of.n, 0.0);
+                if (pass_->curvature()) std::fill_n(direct2_.data() + of.first, of.n, 0.0);
                 of.has_direct = true;
             }
             direct_[*at] += weight * p;
-            if (curvature_) direct2_[*at] += weight * p2;
+            if (pass_->curvature()) direct2_[*at] += weight * p2;
         };
         if (lattice.logarithmic) {
-            if (!recursion) recursion.emplace(potentials);
-            const std::span<const std::uint32_t> pairs = numbers.at(pairs_.of(list), t == 0);
+            if (!recursion) recursion.emplace(pass_->potentials);
+            const std::span<const std::uint32_t> pairs = numbers.at(tables_.pairs.of(list), t == 0);
             recursion->pair_marginals(lattice, t, pairs, [&](std::size_t k, double p) { add(pairs[k], p, p * p); });
         } else {
             lattice.rest.for_each_extra(t, add);
@@ -246,7 +266,36 @@ void BaseExpectations::add_direct(const Potentials& potentials, std::uint32_t li
     }
 }
 
-void BaseExpectations::square(BlockRows& rows) const {
+// E[x, y', y] += sum_t w v p_t(y', y) for the attributes of rest lists: their pairs are among the lattice's.
+void PairFamily::add_rest(const Block& block, const BlockRows& rows) const {
+    const FeatureSet& features = *tables_.features;
+    const std::span<double> g = pass_->g, h = pass_->h;
+    const Occurrences& all = block.rest;
+    const LabelPairs numbers(n_labels_);
+    const std::int64_t offset = features.n_unigram();
+    for (std::size_t key = 0; key < all.keys.size(); ++key) {
+        const std::uint32_t x = all.keys[key];
+        const std::int64_t begin = features.bigram_ptr[x], end = features.bigram_ptr[x + 1];
+        if (begin == end) continue;
+        const std::uint32_t* pairs = features.bigram_pair.data();
+        const std::int64_t split = begin + static_cast<std::int64_t>(numbers.count_inner(features.bigram_pairs_of(x)));
+        for (std::uint32_t o = all.ptr[key]; o < all.ptr[key + 1]; ++o) {
+            const std::uint32_t r = all.rows[o], item = rows.item[r];
+            const RestPairs& rest = rows.lattices[item].rest;
+            const std::int64_t t = r - rows.first_row[item];
+            const double value = all.value(o), weight = rows.weight[r];
+            std::int64_t k = rest.ptr[static_cast<std::size_t>(t)];
+            for (std::int64_t f = t == 0 ? split : begin; f < (t == 0 ? end : split); ++f) {
+                while (rest.pair[static_cast<std::size_t>(k)] < pairs[f]) ++k;
+                const double p = rest.p[static_cast<std::size_t>(k)];
+                g[offset + f] += weight * value * p;
+                if (!h.empty()) h[offset + f] += weight * value * value * p * (1.0 - p);
+            }
+        }
+    }
+}
+
+void PairFamily::square(BlockRows& rows) const {
     for (std::size_t r = 0; r < rows.weight.size(); ++r) {
         if (rows.lattices[rows.item[r]].logarithmic) continue;
         double* alpha = rows.alpha.data() + r * static_cast<std::size_t>(stride_);
@@ -260,15 +309,15 @@ void BaseExpectations::square(BlockRows& rows) const {
 }
 
 // E_list o product + direct, and the same of squares.
-void BaseExpectations::complete(std::uint32_t list, const Potentials& potentials) {
+void PairFamily::complete(std::uint32_t list) {
     const List& of = lists_[list];
-    const Transition& transition = potentials.transition_of_list(list);
-    const std::span<const std::uint32_t> pairs = pairs_.of(list);
+    const Transition& transition = pass_->potentials.transition_of_list(list);
+    const std::span<const std::uint32_t> pairs = tables_.pairs.of(list);
     const auto multiply = [&](double* x) { of.all_pairs ? transition.multiply(x) : transition.multiply(pairs, x); };
     double* product = product_.data() + of.first;
     multiply(product);
     for (std::size_t c = 0; of.has_direct && c < of.n; ++c) product[c] += direct_[of.first + c];
-    if (!curvature_) return;
+    if (!pass_->curvature()) return;
     double* product2 = product2_.data() + of.first;
     multiply(product2);
     multiply(product2);
@@ -276,26 +325,26 @@ void BaseExpectations::complete(std::uint32_t list, const Potentials& potentials
 }
 
 // E[x, y', y] += v (E_list o product + direct) over the base lists that hold x.
-void BaseExpectations::finish(const Potentials& potentials, const FeatureSet& features, std::span<double> g,
-                              std::span<double> h) {
+void PairFamily::finish() {
     const auto n_lists = static_cast<std::int64_t>(lists_.size());
     parallel_for(n_lists, threads_, items_at_a_time(n_lists, threads_), [&](int, std::int64_t list) {
-        if (lists_[static_cast<std::size_t>(list)].n > 0) complete(static_cast<std::uint32_t>(list), potentials);
+        if (lists_[static_cast<std::size_t>(list)].n > 0) complete(static_cast<std::uint32_t>(list));
     });
     parallel_for(threads_, threads_, 1,
-                 [&](int, std::int64_t share) { finish_share(static_cast<std::size_t>(share), features, g, h); });
+                 [&](int, std::int64_t share) { finish_share(static_cast<std::size_t>(share)); });
 }
 
 // The features of the attributes of one share.
-void BaseExpectations::finish_share(std::size_t share, const FeatureSet& features, std::span<double> g,
-                                    std::span<double> h) const {
+void PairFamily::finish_share(std::size_t share) const {
+    const FeatureSet& features = *tables_.features;
+    const std::span<double> g = pass_->g, h = pass_->h;
     const auto Yp = static_cast<std::size_t>(stride_), n_shares = static_cast<std::size_t>(threads_);
-    const ListPool& pool = corpus_.base_lists;
+    const ListPool& pool = tables_.corpus.base_lists;
     for (std::uint32_t list = 0; list < pool.size(); ++list) {
         const List& of = lists_[list];
         if (of.n == 0) continue;
         const double* product = product_.data() + of.first;
-        const double* product2 = curvature_ ? product2_.data() + of.first : nullptr;
+        const double* product2 = pass_->curvature() ? product2_.data() + of.first : nullptr;
         for (std::int64_t e = pool.begin(list); e < pool.end(list); ++e) {
             const std::uint32_t x = pool.id(e);
             if (share_of(x, n_shares) != share) continue;
@@ -305,13 +354,13 @@ void BaseExpectations::finish_share(std::size_t share, const FeatureSet& feature
             const auto take = [&](std::size_t k, std::size_t c) {
                 const auto f = static_cast<std::size_t>(first) + k;
                 g[f] += value * product[c];
-                if (curvature_) h[f] += value * value * (product[c] - product2[c]);
+                if (pass_->curvature()) h[f] += value * value * (product[c] - product2[c]);
             };
             if (of.all_pairs) {
                 for_each_pair(row, n_labels_,
                               [&](std::size_t k, std::size_t i, std::size_t y) { take(k, i * Yp + y); });
             } else {
-                for_each_place(row, pairs_.of(list), take);
+                for_each_place(row, tables_.pairs.of(list), take);
             }
         }
     }

@@ -1,6 +1,7 @@
-#include "core/training/ngram_expectations.hpp"
+#include "core/training/families/ngrams.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/base/lanes.hpp"
 #include "core/base/parallel.hpp"
@@ -14,34 +15,64 @@ constexpr std::uint32_t kLeavesAtOnce = 1024;  // of a part, about
 
 }  // namespace
 
-NgramExpectations::NgramExpectations(NgramTables& tables, const Corpus& corpus, const Plan& plan, int threads)
-    : tables_(tables),
-      corpus_(corpus),
+NgramFamily::NgramFamily(SetTables& tables)
+    : Family(tables),
+      ngrams_(*tables.ngrams),
       kernels_(kernels()),
-      threads_(threads),
-      stride_(padded(corpus.n_labels)),
-      rows_by_kind_(plan.blocks.size()),
-      rows_by_arcs_(plan.blocks.size()),
-      tiles_(static_cast<std::size_t>(threads)) {
-    std::vector<std::uint32_t> arcs_of(tables.kind_of.size(), kNoString);  // [P]
-    for (std::size_t p = 0; p < tables.kind_of.size(); ++p) {
-        const NgramPlace* place = tables.at(static_cast<std::int64_t>(p));
+      stride_(padded(tables.corpus.n_labels)),
+      tiles_(static_cast<std::size_t>(tables.threads)) {}
+
+void NgramFamily::count(const Corpus& corpus, const FeatureSet& features, std::span<const double> weights, int,
+                        std::span<double> counts) {
+    std::unordered_map<std::uint64_t, std::size_t> place;  // of attribute and string
+    const auto key = [](std::uint32_t x, std::uint32_t string) { return std::uint64_t{x} << 32 | string; };
+    for (std::size_t k = 0; k < features.ngram_string.size(); ++k) {
+        place[key(features.ngram_attribute[k], features.ngram_string[k])] =
+            static_cast<std::size_t>(features.first_ngram()) + k;
+    }
+    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
+        const double weight = weights[static_cast<std::size_t>(i)];
+        if (weight == 0.0) continue;
+        const std::int32_t* path = corpus.labels.data() + corpus.offsets[i];
+        for (std::int64_t t = 0; t < corpus.length(i); ++t) {
+            const std::int64_t position = corpus.offsets[i] + t;
+            features.strings.for_each_suffix(path, t, [&](std::uint32_t string) {
+                const auto add = [&](const ListPool& lists, std::uint32_t list) {
+                    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
+                        const auto found = place.find(key(lists.id(k), string));
+                        if (found != place.end()) counts[found->second] += weight * lists.value(k);
+                    }
+                };
+                if (features.strings.length(string) < 3) return;
+                add(corpus.base_lists, corpus.base[position]);
+                add(corpus.rest_lists, corpus.rest[position]);
+            });
+        }
+    }
+}
+
+void NgramFamily::lay(const Plan& plan) {
+    std::vector<std::uint32_t> arcs_of(ngrams_.kind_of.size(), kNoString);  // [P]
+    for (std::size_t p = 0; p < ngrams_.kind_of.size(); ++p) {
+        const NgramPlace* place = ngrams_.at(static_cast<std::int64_t>(p));
         if (place != nullptr && place->arcs->n_arcs() > 0) arcs_of[p] = place->arcs_id;
     }
-    tables.listed.assign(tables.kinds.size(), {});
-    for (std::uint32_t kind = 0; kind < tables.kinds.size(); ++kind) list_pairs(kind);
+    ngrams_.listed.assign(ngrams_.kinds.size(), {});
+    for (std::uint32_t kind = 0; kind < ngrams_.kinds.size(); ++kind) list_pairs(kind);
     cut_parts();
-    parallel_for(static_cast<std::int64_t>(plan.blocks.size()), threads_, 1, [&](int, std::int64_t b) {
+    rows_by_kind_.resize(plan.blocks.size());
+    rows_by_arcs_.resize(plan.blocks.size());
+    parallel_for(static_cast<std::int64_t>(plan.blocks.size()), tables_.threads, 1, [&](int, std::int64_t b) {
         const auto k = static_cast<std::size_t>(b);
-        rows_by_kind_[k] = index(plan.blocks[k], plan, corpus_, tables.kind_of);
-        rows_by_arcs_[k] = index(plan.blocks[k], plan, corpus_, arcs_of);
+        rows_by_kind_[k] = index(plan.blocks[k], plan, ngrams_.kind_of);
+        rows_by_arcs_[k] = index(plan.blocks[k], plan, arcs_of);
     });
 }
 
-void NgramExpectations::cut_parts() {
+void NgramFamily::cut_parts() {
     std::uint32_t n_parts = 0;
-    for (std::uint32_t id = 0; id < tables_.places->n_arcs(); ++id) {
-        const NgramArcs& arcs = tables_.places->arcs(id);
+    for (std::uint32_t id = 0; id < ngrams_.places->n_arcs(); ++id) {
+        const NgramArcs& arcs = ngrams_.places->arcs(id);
         first_arc_.push_back(n_arcs_);
         n_arcs_ += arcs.n_arcs();
         std::vector<Part>& parts = parts_.emplace_back();
@@ -57,8 +88,8 @@ void NgramExpectations::cut_parts() {
 }
 
 // Rows of a block by key, in their order.
-Occurrences NgramExpectations::index(const Block& block, const Plan& plan, const Corpus& corpus,
-                                     const std::vector<std::uint32_t>& key_of) {
+Occurrences NgramFamily::index(const Block& block, const Plan& plan, const std::vector<std::uint32_t>& key_of) const {
+    const Corpus& corpus = tables_.corpus;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> found;  // key, row
     std::uint32_t row = 0;
     for (std::int64_t k = block.first_item; k < block.last_item; ++k) {
@@ -81,23 +112,32 @@ Occurrences NgramExpectations::index(const Block& block, const Plan& plan, const
     return made;
 }
 
-void NgramExpectations::begin(bool curvature) {
-    curvature_ = curvature;
-    for (Sums* of : {&leaves_, &arcs_}) of->begin(n_arcs_, curvature);
-    pairs_.begin(n_pairs_, curvature);
+void NgramFamily::begin(const GradientPass& pass) {
+    pass_ = &pass;
+    if (rows_by_kind_.empty()) lay(pass.plan);
+    for (Sums* of : {&leaves_, &arcs_}) of->begin(n_arcs_, pass.curvature());
+    pairs_.begin(n_pairs_, pass.curvature());
+}
+
+void NgramFamily::open(BlockRows& rows) {
+    rows.ngram_sums.clear(ngrams_.places->n_arcs(), pass_->curvature());
+    rows.sum_ngrams = true;
 }
 
 // In each turn a share of the parts of arcs and of the kinds.
-void NgramExpectations::add(int thread, std::size_t block, const BlockRows& rows, Turn& turn) {
+void NgramFamily::add(int thread, std::size_t block, BlockRows& rows, Turn& turn) {
     const Occurrences &by_arcs = rows_by_arcs_[block], &by_kind = rows_by_kind_[block];
     const auto rows_of = [](const Occurrences& of, std::size_t key) {
         return std::span(of.rows).subspan(of.ptr[key], of.ptr[key + 1] - of.ptr[key]);
     };
-    const std::size_t n_shares = shares_in_turns(threads_);
+    const bool alone =
+        std::any_of(rows.lattices.begin(), rows.lattices.begin() + static_cast<std::ptrdiff_t>(rows.first_row.size()),
+                    [](const Lattice& of) { return !of.ngrams.together; });
+    const std::size_t n_shares = shares_in_turns(tables_.threads);
     for (std::size_t share = 0; share < n_shares; ++share) {
         turn([&] {
             add_sums(share, n_shares, rows.ngram_sums);
-            for (std::size_t key = 0; rows.alone && key < by_arcs.keys.size(); ++key) {
+            for (std::size_t key = 0; alone && key < by_arcs.keys.size(); ++key) {
                 for (const Part& part : parts_[by_arcs.keys[key]]) {
                     if (share_of(part.number, n_shares) != share) continue;
                     add_arcs(part, rows_of(by_arcs, key), rows, tiles_[static_cast<std::size_t>(thread)]);
@@ -113,15 +153,15 @@ void NgramExpectations::add(int thread, std::size_t block, const BlockRows& rows
 
 // Of leaves sum_t w A_t(c) flow_t(parent) is a product of two matrices, taken where there is a leaf, a tile of rows at
 // a time; X comes in at the end. The first part has the arcs that are not leaves, and those in the log domain.
-void NgramExpectations::add_arcs(const Part& part, std::span<const std::uint32_t> rows_of, const BlockRows& rows,
-                                 Tile& tile) {
-    const NgramArcs& arcs = tables_.places->arcs(part.arcs);
+void NgramFamily::add_arcs(const Part& part, std::span<const std::uint32_t> rows_of, const BlockRows& rows,
+                           Tile& tile) {
+    const NgramArcs& arcs = ngrams_.places->arcs(part.arcs);
     const std::size_t n_histories = part.last - part.first, n_nodes = arcs.n_nodes();
     for (AlignedVector<double>* x : {&tile.mass, &tile.mass2}) x->resize(n_histories * kTile);
     for (AlignedVector<double>* x : {&tile.flow, &tile.flow2}) x->resize(n_nodes * kTile);
     const bool first = part.first == 0;
     double* sum = arcs_.p.data() + first_arc_[part.arcs];
-    double* square = curvature_ ? arcs_.square.data() + first_arc_[part.arcs] : nullptr;
+    double* square = pass_->curvature() ? arcs_.square.data() + first_arc_[part.arcs] : nullptr;
     std::size_t column = 0;
     for (const std::uint32_t r : rows_of) {
         const std::uint32_t item = rows.item[r];
@@ -133,14 +173,14 @@ void NgramExpectations::add_arcs(const Part& part, std::span<const std::uint32_t
         const std::size_t begin = of.logarithmic ? 0 : arcs.n_leaves();
         for (std::size_t g = begin; first && g < arcs.n_arcs(); ++g) {
             sum[g] += weight * p[g - begin];
-            if (curvature_) square[g] += weight * p[g - begin] * p[g - begin];
+            if (pass_->curvature()) square[g] += weight * p[g - begin] * p[g - begin];
         }
         if (of.logarithmic || n_histories == 0) continue;
         const double* mass = of.before(t) + part.first;
         const double* flow = of.flow.data() + of.node_ptr[t];
         for (std::size_t h = 0; h < n_histories; ++h) tile.mass[h * kTile + column] = weight * mass[h];
         for (std::size_t n = 0; n < n_nodes; ++n) tile.flow[n * kTile + column] = flow[n];
-        for (std::size_t h = 0; curvature_ && h < n_histories; ++h)
+        for (std::size_t h = 0; pass_->curvature() && h < n_histories; ++h)
             tile.mass2[h * kTile + column] = weight * mass[h] * mass[h];
         if (++column == kTile) {
             add_tile(part, tile);
@@ -158,9 +198,9 @@ void NgramExpectations::add_arcs(const Part& part, std::span<const std::uint32_t
 
 // Of a block: what was summed over positions that were done side by side. By parts, as in add_arcs: all that is added to
 // a sum is added in one turn.
-void NgramExpectations::add_sums(std::size_t share, std::size_t n_shares, const NgramSums& of) {
+void NgramFamily::add_sums(std::size_t share, std::size_t n_shares, const NgramSums& of) {
     for (std::size_t k = 0; k < of.used.size(); ++k) {
-        const NgramArcs& arcs = tables_.places->arcs(of.used[k]);
+        const NgramArcs& arcs = ngrams_.places->arcs(of.used[k]);
         const std::size_t first_arc = first_arc_[of.used[k]];
         const auto add = [&](const std::vector<double>& from, std::vector<double>& to, std::size_t begin,
                              std::size_t end) {
@@ -170,16 +210,16 @@ void NgramExpectations::add_sums(std::size_t share, std::size_t n_shares, const 
             if (share_of(part.number, n_shares) != share) continue;
             const std::size_t begin = arcs.leaf_ptr[part.first], end = arcs.leaf_ptr[part.last];
             add(of.p, leaves_.p, begin, end);
-            if (curvature_) add(of.square, leaves_.square, begin, end);
+            if (pass_->curvature()) add(of.square, leaves_.square, begin, end);
             if (part.first != 0) continue;
             add(of.p, arcs_.p, arcs.n_leaves(), arcs.n_arcs());
-            if (curvature_) add(of.square, arcs_.square, arcs.n_leaves(), arcs.n_arcs());
+            if (pass_->curvature()) add(of.square, arcs_.square, arcs.n_leaves(), arcs.n_arcs());
         }
     }
 }
 
-void NgramExpectations::add_tile(const Part& part, Tile& tile) {
-    const NgramArcs& arcs = tables_.places->arcs(part.arcs);
+void NgramFamily::add_tile(const Part& part, Tile& tile) {
+    const NgramArcs& arcs = ngrams_.places->arcs(part.arcs);
     const auto add = [&](const AlignedVector<double>& mass, const AlignedVector<double>& flow, double* sum) {
         for (std::uint32_t h = part.first; h < part.last; ++h) {
             const double* row = mass.data() + std::size_t{h - part.first} * kTile;
@@ -189,19 +229,20 @@ void NgramExpectations::add_tile(const Part& part, Tile& tile) {
         }
     };
     add(tile.mass, tile.flow, leaves_.p.data() + first_arc_[part.arcs]);
-    if (!curvature_) return;
+    if (!pass_->curvature()) return;
     for (std::size_t k = 0; k < tile.flow.size(); ++k) tile.flow2[k] = tile.flow[k] * tile.flow[k];
     add(tile.mass2, tile.flow2, leaves_.square.data() + first_arc_[part.arcs]);
 }
 
-void NgramExpectations::list_pairs(std::uint32_t kind) {
-    const FeatureSet& features = tables_.places->features();
-    const NgramPlace& place = *tables_.kinds[kind].place;
-    const std::uint32_t base = tables_.kinds[kind].base;
+void NgramFamily::list_pairs(std::uint32_t kind) {
+    const FeatureSet& features = ngrams_.places->features();
+    const NgramPlace& place = *ngrams_.kinds[kind].place;
+    const std::uint32_t base = ngrams_.kinds[kind].base;
+    const ListPool& base_lists = tables_.corpus.base_lists;
     Pairs& made = kinds_.emplace_back();
-    std::vector<std::uint32_t>& pairs = tables_.listed[kind];
-    for (std::int64_t e = corpus_.base_lists.begin(base); e < corpus_.base_lists.end(base); ++e) {
-        const std::uint32_t x = corpus_.base_lists.id(e);
+    std::vector<std::uint32_t>& pairs = ngrams_.listed[kind];
+    for (std::int64_t e = base_lists.begin(base); e < base_lists.end(base); ++e) {
+        const std::uint32_t x = base_lists.id(e);
         const std::span<const std::uint32_t> row = features.bigram_pairs_of(x);
         const auto first = static_cast<std::uint32_t>(features.n_unigram() + features.bigram_ptr[x]);
         for (const auto part : {place.own_pairs(), place.other_pairs()}) {
@@ -211,7 +252,7 @@ void NgramExpectations::list_pairs(std::uint32_t kind) {
                 if (j == row.size()) break;
                 if (row[j] != pair) continue;
                 const auto k = static_cast<std::uint32_t>(&pair - place.pair.data());
-                made.listed.push_back({k, first + j, corpus_.base_lists.value(e)});
+                made.listed.push_back({k, first + j, base_lists.value(e)});
                 pairs.push_back(k);
             }
         }
@@ -226,12 +267,12 @@ void NgramExpectations::list_pairs(std::uint32_t kind) {
 }
 
 // With b = alpha E v, p = b + extra: p^2 - b^2 = extra (2 b + extra). Rows of v hold w v.
-void NgramExpectations::add_pairs(std::uint32_t kind, std::span<const std::uint32_t> rows_of, const BlockRows& rows) {
-    const NgramPlace& place = *tables_.kinds[kind].place;
-    const std::vector<std::uint32_t>& pairs = tables_.listed[kind];
+void NgramFamily::add_pairs(std::uint32_t kind, std::span<const std::uint32_t> rows_of, const BlockRows& rows) {
+    const NgramPlace& place = *ngrams_.kinds[kind].place;
+    const std::vector<std::uint32_t>& pairs = ngrams_.listed[kind];
     const std::size_t n = pairs.size();
     double* sum = pairs_.p.data() + kinds_[kind].first;
-    double* square = curvature_ ? pairs_.square.data() + kinds_[kind].first : nullptr;
+    double* square = pass_->curvature() ? pairs_.square.data() + kinds_[kind].first : nullptr;
     std::vector<double> gathered(n);
     for (const std::uint32_t r : rows_of) {
         const std::uint32_t item = rows.item[r];
@@ -247,7 +288,7 @@ void NgramExpectations::add_pairs(std::uint32_t kind, std::span<const std::uint3
             for (std::size_t k = 0; k < n; ++k) gathered[k] = of.extra[of.pair_ptr[t] + pairs[k]];
         }
         for (std::size_t k = 0; k < n; ++k) sum[k] += w * extra[k];
-        if (!curvature_) continue;
+        if (!pass_->curvature()) continue;
         const double* v = lattice.v + t * stride_;
         const double* alpha = t == 0 ? nullptr : lattice.alpha + (t - 1) * stride_;
         for (std::size_t k = 0; k < n; ++k) {
@@ -260,16 +301,17 @@ void NgramExpectations::add_pairs(std::uint32_t kind, std::span<const std::uint3
 }
 
 // E[x, g] += v sum_t w p_t(g);  h[x, g] += v^2 sum_t w p_t(g) (1 - p_t(g))
-void NgramExpectations::finish(std::span<double> g, std::span<double> h) const {
-    const auto offset = static_cast<std::size_t>(tables_.places->features().first_ngram());
-    for (std::uint32_t id = 0; id < tables_.places->n_arcs(); ++id) {
-        const NgramArcs& arcs = tables_.places->arcs(id);
+void NgramFamily::finish() {
+    const std::span<double> g = pass_->g, h = pass_->h;
+    const auto offset = static_cast<std::size_t>(ngrams_.places->features().first_ngram());
+    for (std::uint32_t id = 0; id < ngrams_.places->n_arcs(); ++id) {
+        const NgramArcs& arcs = ngrams_.places->arcs(id);
         for (const NgramArcs::Term& term : arcs.terms) {
             const std::size_t arc = first_arc_[id] + term.arc, f = offset + term.feature;
             const double x = arcs.x[term.arc], linear = leaves_.p[arc];  // X may overflow where all is logarithmic
             const double p = arcs_.p[arc] + (linear == 0.0 ? 0.0 : x * linear);
             g[f] += term.value * p;
-            if (!curvature_) continue;
+            if (!pass_->curvature()) continue;
             const double square = arcs_.square[arc] + (linear == 0.0 ? 0.0 : x * x * leaves_.square[arc]);
             h[f] += term.value * term.value * (p - square);
         }
@@ -278,7 +320,7 @@ void NgramExpectations::finish(std::span<double> g, std::span<double> h) const {
         for (const Listed& each : kind.listed) {
             const std::size_t k = kind.first + each.pair;
             g[each.feature] += each.value * pairs_.p[k];
-            if (curvature_) h[each.feature] += each.value * each.value * (pairs_.p[k] - pairs_.square[k]);
+            if (pass_->curvature()) h[each.feature] += each.value * each.value * (pairs_.p[k] - pairs_.square[k]);
         }
     }
 }

@@ -1,4 +1,4 @@
-#include "core/training/dense_expectations.hpp"
+#include "core/training/families/dense_columns.hpp"
 
 #include "core/base/shares.hpp"
 #include "core/inference/dense_columns.hpp"
@@ -6,22 +6,20 @@
 
 namespace sparsecrf {
 
-DenseExpectations::DenseExpectations(const Corpus& corpus, const Plan& plan, int threads)
-    : corpus_(corpus),
-      plan_(plan),
-      threads_(threads),
-      stride_(padded(corpus.n_labels)),
-      scratch_(static_cast<std::size_t>(threads)) {}
+DenseFamily::DenseFamily(SetTables& tables)
+    : Family(tables), stride_(padded(tables.corpus.n_labels)), scratch_(static_cast<std::size_t>(tables.threads)) {}
 
-void DenseExpectations::begin(bool curvature) {
-    curvature_ = curvature;
-    const auto size = static_cast<std::size_t>(corpus_.n_dense * stride_);
+void DenseFamily::begin(const GradientPass& pass) {
+    pass_ = &pass;
+    const auto size = static_cast<std::size_t>(tables_.corpus.n_dense * stride_);
     sums_.assign(size, 0.0);
-    squares_.assign(curvature ? size : 0, 0.0);
+    squares_.assign(pass.curvature() ? size : 0, 0.0);
 }
 
-void DenseExpectations::add(int thread, const Block& block, const BlockRows& rows, Turn& turn) {
-    const std::int64_t d = corpus_.n_dense;
+void DenseFamily::add(int thread, std::size_t b, BlockRows& rows, Turn& turn) {
+    const Corpus& corpus = tables_.corpus;
+    const Block& block = pass_->plan.blocks[b];
+    const std::int64_t d = corpus.n_dense;
     const std::size_t n = rows.weight.size();
     auto& [x, variance, x_rows, p_rows] = scratch_[static_cast<std::size_t>(thread)];
     x.resize(n * static_cast<std::size_t>(d));
@@ -34,19 +32,19 @@ void DenseExpectations::add(int thread, const Block& block, const BlockRows& row
     // x <- w X, or w X^2, row by row
     const auto fill = [&](bool squared) {
         for (std::int64_t local = 0; local < block.last_item - block.first_item; ++local) {
-            const std::int64_t i = plan_.items[static_cast<std::size_t>(block.first_item + local)].sequence;
+            const std::int64_t i = pass_->plan.items[static_cast<std::size_t>(block.first_item + local)].sequence;
             const std::int64_t first = rows.first_row[static_cast<std::size_t>(local)];
-            const float* from = corpus_.dense.data() + corpus_.offsets[i] * d;
+            const float* from = corpus.dense.data() + corpus.offsets[i] * d;
             double* to = x.data() + first * d;
             const double weight = rows.weight[static_cast<std::size_t>(first)];
-            for (std::int64_t k = 0; k < corpus_.length(i) * d; ++k) {
+            for (std::int64_t k = 0; k < corpus.length(i) * d; ++k) {
                 const double value = from[k];
                 to[k] = squared ? weight * value * value : weight * value;
             }
         }
     };
     // sums(j, y) += sum_r x(r, j) p(r, y), a share of the columns j in each turn
-    const auto n_shares = static_cast<std::int64_t>(shares_in_turns(threads_));
+    const auto n_shares = static_cast<std::int64_t>(shares_in_turns(tables_.threads));
     const auto multiply = [&](double* sums) {
         for (std::int64_t share = 0; share < n_shares; ++share) {
             turn([&] {
@@ -57,7 +55,7 @@ void DenseExpectations::add(int thread, const Block& block, const BlockRows& row
     };
     fill(false);
     multiply(sums_.data());
-    if (!curvature_) return;
+    if (!pass_->curvature()) return;
     variance.resize(n * static_cast<std::size_t>(stride_));
     for (std::size_t k = 0; k < variance.size(); ++k) variance[k] = rows.p[k] * (1.0 - rows.p[k]);
     for (std::size_t r = 0; r < n; ++r) p_rows[r] = variance.data() + r * static_cast<std::size_t>(stride_);
@@ -65,15 +63,15 @@ void DenseExpectations::add(int thread, const Block& block, const BlockRows& row
     multiply(squares_.data());
 }
 
-void DenseExpectations::finish(const FeatureSet& features, std::span<double> g, std::span<double> h) const {
-    for_each_dense(corpus_, features, [&](std::int64_t j, std::int64_t k, int y) {
-        g[k] += sums_[j * stride_ + y];
-        if (!h.empty()) h[k] += squares_[j * stride_ + y];
+void DenseFamily::finish() {
+    for_each_dense(tables_.corpus, *tables_.features, [&](std::int64_t j, std::int64_t k, int y) {
+        pass_->g[k] += sums_[j * stride_ + y];
+        if (pass_->curvature()) pass_->h[k] += squares_[j * stride_ + y];
     });
 }
 
-void count_dense(const Corpus& corpus, std::span<const double> weights, const FeatureSet& features,
-                 std::span<double> counts) {
+void DenseFamily::count(const Corpus& corpus, const FeatureSet& features, std::span<const double> weights, int,
+                        std::span<double> counts) {
     const std::int64_t d = corpus.n_dense, Y = corpus.n_labels;
     std::vector<double> sums(static_cast<std::size_t>(d * Y), 0.0);  // [d, Y]
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {

@@ -1,38 +1,56 @@
-#include "core/training/class_expectations.hpp"
+#include "core/training/families/class_pairs.hpp"
 
 #include <algorithm>
 
 #include "core/base/lanes.hpp"
+#include "core/training/families/count_rows.hpp"
 
 namespace sparsecrf {
 
-std::size_t class_row_size(const LabelParts& parts) {
-    return static_cast<std::size_t>(padded(static_cast<int>(parts.class_pairs().n_inner())));
-}
-
-ClassExpectations::ClassExpectations(const Corpus& corpus, const FeatureSet& features)
-    : corpus_(corpus),
-      pairs_(features.parts->class_pairs()),
-      row_(class_row_size(*features.parts)),
-      slot_of_(corpus.base_lists.size(), -1) {
-    const ListPool& pool = corpus.base_lists;
+ClassPairFamily::ClassPairFamily(SetTables& tables)
+    : Family(tables),
+      pairs_(tables.features->parts->class_pairs()),
+      row_(static_cast<std::size_t>(padded(static_cast<int>(pairs_.n_inner())))),
+      slot_of_(tables.corpus.base_lists.size(), -1) {
+    const ListPool& pool = tables.corpus.base_lists;
     for (std::uint32_t list = 0; list < pool.size(); ++list) {
         for (std::int64_t e = pool.begin(list); e < pool.end(list) && slot_of_[list] < 0; ++e) {
-            if (features.class_pairs_of(pool.id(e)).empty()) continue;
+            if (tables.features->class_pairs_of(pool.id(e)).empty()) continue;
             slot_of_[list] = static_cast<std::int32_t>(lists_.size());
             lists_.push_back(list);
         }
     }
 }
 
-void ClassExpectations::begin(bool curvature) {
-    curvature_ = curvature;
-    sum_.assign(lists_.size() * pairs_.size(), 0.0);
-    if (curvature) square_.assign(sum_.size(), 0.0);
+void ClassPairFamily::count(const Corpus& corpus, const FeatureSet& features, std::span<const double> weights,
+                            int threads, std::span<double> counts) {
+    count_rows(corpus, weights, threads, features.class_ptr, features.class_pair,
+               counts.data() + features.first_class(),
+               [&](std::int64_t t, std::uint32_t previous, std::uint32_t y, auto add) {
+                   const std::uint32_t pair = features.parts->class_pair(previous, y);
+                   add(corpus.base_lists, corpus.base[t], pair);
+                   add(corpus.rest_lists, corpus.rest[t], pair);
+               });
 }
 
-void ClassExpectations::add(const Block& block, const BlockRows& rows, const FeatureSet& features, std::span<double> g,
-                            std::span<double> h, Turn& turn) {
+void ClassPairFamily::begin(const GradientPass& pass) {
+    pass_ = &pass;
+    sum_.assign(lists_.size() * pairs_.size(), 0.0);
+    if (pass.curvature()) square_.assign(sum_.size(), 0.0);
+}
+
+void ClassPairFamily::open(BlockRows& rows) {
+    rows.classes.resize(static_cast<std::size_t>(pass_->plan.max_rows) * row_);
+}
+
+void ClassPairFamily::keep(Recursion& recursion, const Lattice& lattice, std::size_t first_row, BlockRows& rows) {
+    for (std::int64_t t = 0; t < lattice.length; ++t) {
+        recursion.class_marginals(lattice, t, rows.classes.data() + (first_row + static_cast<std::size_t>(t)) * row_);
+    }
+}
+
+void ClassPairFamily::add(int, std::size_t b, BlockRows& rows, Turn& turn) {
+    const Block& block = pass_->plan.blocks[b];
     turn([&] {
         for (const bool start : {false, true}) {
             const Occurrences& all = start ? block.start : block.inner;
@@ -43,12 +61,12 @@ void ClassExpectations::add(const Block& block, const BlockRows& rows, const Fea
                          std::span(all.rows).subspan(all.ptr[k], all.ptr[k + 1] - all.ptr[k]), rows, start);
             }
         }
-        add_rest(block, rows, features, g, h);
+        add_rest(block, rows);
     });
 }
 
-void ClassExpectations::add_list(std::size_t slot, std::span<const std::uint32_t> all, const BlockRows& rows,
-                                 bool start) {
+void ClassPairFamily::add_list(std::size_t slot, std::span<const std::uint32_t> all, const BlockRows& rows,
+                               bool start) {
     const std::size_t at = slot * pairs_.size() + (start ? pairs_.n_inner() : 0);
     const std::size_t n = start ? pairs_.n_labels : pairs_.n_inner();
     for (const std::uint32_t r : all) {
@@ -56,15 +74,16 @@ void ClassExpectations::add_list(std::size_t slot, std::span<const std::uint32_t
         const double weight = rows.weight[r];
         double* sum = sum_.data() + at;
         for (std::size_t c = 0; c < n; ++c) sum[c] += weight * p[c];
-        if (!curvature_) continue;
+        if (!pass_->curvature()) continue;
         double* square = square_.data() + at;
         for (std::size_t c = 0; c < n; ++c) square[c] += weight * p[c] * p[c];
     }
 }
 
 // E[x, c', c] += sum_t w v p_t(c', c) for the attributes of rest lists.
-void ClassExpectations::add_rest(const Block& block, const BlockRows& rows, const FeatureSet& features,
-                                 std::span<double> g, std::span<double> h) const {
+void ClassPairFamily::add_rest(const Block& block, const BlockRows& rows) const {
+    const FeatureSet& features = *tables_.features;
+    const std::span<double> g = pass_->g, h = pass_->h;
     const Occurrences& all = block.rest;
     for (std::size_t k = 0; k < all.keys.size(); ++k) {
         const std::span<const std::uint32_t> row = features.class_pairs_of(all.keys[k]);
@@ -79,18 +98,20 @@ void ClassExpectations::add_rest(const Block& block, const BlockRows& rows, cons
             for (std::size_t j = start ? inner : 0; j < (start ? row.size() : inner); ++j) {
                 const double q = p[start ? pairs_.start_label(row[j]) : row[j]];
                 g[place + j] += weight * value * q;
-                if (curvature_) h[place + j] += weight * value * value * q * (1.0 - q);
+                if (pass_->curvature()) h[place + j] += weight * value * value * q * (1.0 - q);
             }
         }
     }
 }
 
 // E[x, c', c] += v sum over the rows of the base lists that hold x
-void ClassExpectations::finish(const FeatureSet& features, std::span<double> g, std::span<double> h) const {
-    const ListPool& pool = corpus_.base_lists;
+void ClassPairFamily::finish() {
+    const FeatureSet& features = *tables_.features;
+    const std::span<double> g = pass_->g, h = pass_->h;
+    const ListPool& pool = tables_.corpus.base_lists;
     for (std::size_t slot = 0; slot < lists_.size(); ++slot) {
         const double* sum = sum_.data() + slot * pairs_.size();
-        const double* square = curvature_ ? square_.data() + slot * pairs_.size() : nullptr;
+        const double* square = pass_->curvature() ? square_.data() + slot * pairs_.size() : nullptr;
         for (std::int64_t e = pool.begin(lists_[slot]); e < pool.end(lists_[slot]); ++e) {
             const std::span<const std::uint32_t> row = features.class_pairs_of(pool.id(e));
             if (row.empty()) continue;
@@ -98,7 +119,7 @@ void ClassExpectations::finish(const FeatureSet& features, std::span<double> g, 
             const double value = pool.value(e);
             for (std::size_t j = 0; j < row.size(); ++j) {
                 g[place + j] += value * sum[row[j]];
-                if (curvature_) h[place + j] += value * value * (sum[row[j]] - square[row[j]]);
+                if (pass_->curvature()) h[place + j] += value * value * (sum[row[j]] - square[row[j]]);
             }
         }
     }

@@ -1,0 +1,20 @@
+// All families of features. To add one, write a class as in family.hpp and add it to the list in families.cpp.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/training/families/family.hpp"
+
+namespace sparsecrf {
+
+// Those that the set has. Their order is that of finish: label n-grams add to the features of pairs, after these.
+// Blocks are added in the opposite order, since pairs change the rows.
+std::vector<std::unique_ptr<Family>> make_families(SetTables& tables);
+
+// C of all features, given the weights of the sequences.  weights: [N], counts: [K]
+void count_features(const Corpus& corpus, const FeatureSet& features, std::span<const double> weights, int threads,
+                    std::span<double> counts);
+
+}  // namespace sparsecrf

@@ -1,0 +1,71 @@
+// A family of features: all features of one form, such as those of an attribute and a label. It knows how its features
+// are counted and how their derivatives are summed over a corpus; families.hpp has the list of all families.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "core/base/in_turns.hpp"
+#include "core/corpus/features.hpp"
+#include "core/inference/base_pairs.hpp"
+#include "core/inference/potentials.hpp"
+#include "core/inference/recursion.hpp"
+#include "core/training/block_rows.hpp"
+#include "core/training/plan.hpp"
+#include "core/training/unigram_index.hpp"
+
+namespace sparsecrf {
+
+// What passes over one feature set share, whatever the weights are.
+struct SetTables {
+    SetTables(const Corpus& corpus, const FeatureSet& features, Kernel kernel, int threads);
+
+    const Corpus& corpus;
+    const FeatureSet* features;  // set anew for each pass: a set may be copied
+    const Kernel kernel;
+    const int threads;
+    const UnigramIndex unigrams;
+    const BasePairs pairs;
+    const std::shared_ptr<NgramTables> ngrams;  // null: the set has none
+};
+
+// What sums over the positions of all blocks of a pass.
+class BlockSums {
+   public:
+    virtual ~BlockSums() = default;
+    // Before forward-backward of a block.
+    virtual void open(BlockRows&) {}
+    // After forward-backward of an item whose first row is this one; v does not have the item's weight yet.
+    virtual void keep(Recursion&, const Lattice&, std::size_t /*first_row*/, BlockRows&) {}
+    // Adds the block, in turns.
+    virtual void add(int thread, std::size_t block, BlockRows& rows, Turn& turn) = 0;
+};
+
+// A pass for the gradient.
+struct GradientPass {
+    const Plan& plan;
+    const Potentials& potentials;
+    std::span<double> g, h;  // [K] what is summed is added to them; h is empty if no curvature is wanted
+    bool curvature() const { return !h.empty(); }
+};
+
+// Made for a feature set, used for any number of passes: begin, add every block, finish. Beside what is declared here,
+// a family has
+//     static bool present(const Corpus&, const FeatureSet&);   // whether the set can have such features
+//     static void count(const Corpus&, const FeatureSet&, std::span<const double> weights, int threads,
+//                       std::span<double> counts);             // adds C, given the weights of the sequences [N]
+class Family : public BlockSums {
+   public:
+    explicit Family(SetTables& tables) : tables_(tables) {}
+    virtual void begin(const GradientPass& pass) = 0;  // the pass is kept by reference
+    virtual void finish() {}
+    // Gives back what only gradients need; the next one makes it again.
+    virtual void release() {}
+
+   protected:
+    SetTables& tables_;
+    const GradientPass* pass_ = nullptr;
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,88 @@
+#include "core/training/families/labels.hpp"
+
+#include <algorithm>
+
+#include "core/base/parallel.hpp"
+#include "core/base/shares.hpp"
+#include "core/inference/unigram_rows.hpp"
+#include "core/simd/kernels.hpp"
+#include "core/training/families/count_rows.hpp"
+
+namespace sparsecrf {
+namespace {
+
+constexpr std::size_t kRowsAtATime = 32;
+
+}  // namespace
+
+void LabelFamily::count(const Corpus& corpus, const FeatureSet& features, std::span<const double> weights, int threads,
+                        std::span<double> counts) {
+    const LabelCells cells = features.cells();
+    count_rows(corpus, weights, threads, features.unigram_ptr, features.unigram_label, counts.data(),
+               [&](std::int64_t t, std::uint32_t, std::uint32_t y, auto add) {
+                   cells.for_each(y, [&](std::uint32_t cell) { add(corpus.unigram_lists, corpus.unigram[t], cell); });
+               });
+}
+
+void LabelFamily::begin(const GradientPass& pass) {
+    pass_ = &pass;
+    if (blocks_.empty()) blocks_ = tables_.unigrams.turned(tables_.corpus, pass.plan, tables_.threads);
+}
+
+void LabelFamily::add(int, std::size_t b, BlockRows& rows, Turn& turn) {
+    const Occurrences& all = blocks_[b];
+    const std::int64_t n_features = tables_.features->n_unigram();
+    const auto n_shares = static_cast<std::int64_t>(shares_in_turns(tables_.threads));
+    rows.unfold(tables_.features->cells(), padded(tables_.features->n_labels), cell_stride_);
+    for (std::int64_t share = 0; share < n_shares;
+         ++share) {  // features side by side have lines of the cache of their own
+        const std::int64_t first = n_features * share / n_shares, last = n_features * (share + 1) / n_shares;
+        turn([&] {
+            for (std::size_t key = 0; key < all.keys.size(); ++key) {
+                const std::int64_t begin = tables_.unigrams.features[all.keys[key]].begin;
+                if (begin >= first && begin < last) add_attribute(all, key, rows);
+            }
+        });
+    }
+}
+
+// E[x, y] += sum_t w v p_t(y);  h[x, y] += sum_t w v^2 p_t(y) (1 - p_t(y)), for one x
+void LabelFamily::add_attribute(const Occurrences& all, std::size_t key, const BlockRows& rows) const {
+    const Kernels& k = kernels();
+    const std::vector<std::uint16_t>& label = tables_.features->unigram_label;
+    const std::span<double> g = pass_->g, h = pass_->h;
+    const auto [begin, end] = tables_.unigrams.features[all.keys[key]];
+    const std::size_t first = all.ptr[key], last = all.ptr[key + 1];
+    const auto p = [&](std::size_t o) { return rows.cell_p(all.rows[o], cell_stride_); };
+    if (!worth_a_dense_row(end - begin, cell_stride_)) {
+        for (std::size_t o = first; o < last; ++o) {
+            const double value = all.value(o), weight = rows.weight[all.rows[o]];
+            for (std::int64_t f = begin; f < end; ++f) {
+                const double q = p(o)[label[f]];
+                g[f] += weight * value * q;
+                if (!h.empty()) h[f] += weight * value * value * q * (1.0 - q);
+            }
+        }
+        return;
+    }
+    thread_local AlignedVector<double> sum, sum2;
+    sum.assign(static_cast<std::size_t>(cell_stride_), 0.0);
+    sum2.assign(static_cast<std::size_t>(cell_stride_), 0.0);
+    for (std::size_t o = first; o < last;) {
+        const double* x[kRowsAtATime];
+        double factor[kRowsAtATime];
+        int n = 0;
+        for (; o < last && n < static_cast<int>(kRowsAtATime); ++o, ++n) {
+            x[n] = p(o);
+            factor[n] = rows.weight[all.rows[o]] * all.value(o);
+            if (!h.empty()) k.axpy_variance(factor[n] * all.value(o), x[n], cell_stride_, sum2.data());
+        }
+        k.sum_rows(factor, x, n, cell_stride_, sum.data());
+    }
+    for (std::int64_t f = begin; f < end; ++f) {
+        g[f] += sum[label[f]];
+        if (!h.empty()) h[f] += sum2[label[f]];
+    }
+}
+
+}  // namespace sparsecrf
