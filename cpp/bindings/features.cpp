@@ -196,6 +196,16 @@ void bind_features(nb::module_& m) {
         .def_prop_ro("n_ngram", &FeatureSet::n_ngram)
         .def_prop_ro("ngrams", &ngrams_of, nb::rv_policy::move,
                      "Attribute, number of labels, and labels one after the other, of the label n-grams.")
+        .def_prop_ro(
+            "conditioning",
+            [](const FeatureSet& f) {
+                std::vector<std::uint32_t> found;
+                for (std::uint32_t x = 0; x < f.n_attributes; ++x) {
+                    if (f.conditions_pairs(x)) found.push_back(x);
+                }
+                return found;
+            },
+            "The attributes that condition label pairs, or longer n-grams.")
         .def_prop_ro("size", &FeatureSet::size)
         .def("__len__", &FeatureSet::size)
         .def_prop_ro(

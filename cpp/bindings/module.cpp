@@ -76,5 +76,6 @@ NB_MODULE(_core, m) {
     bindings::bind_resource(m);
     bindings::bind_word_vectors(m);
     bindings::bind_text(m);
+    bindings::bind_model(m);
     bindings::bind_crfsuite_model(m);
 }

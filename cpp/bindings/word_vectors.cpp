@@ -73,6 +73,18 @@ void bind_word_vectors(nb::module_& m) {
             "of "
             "columns, the one that is the word.")
         .def_prop_ro("n_dense", &WordVectors::n_dense, "Dense columns that they make.")
+        .def_prop_ro("words", &WordVectors::words)
+        .def_prop_ro(
+            "values",
+            [](const WordVectors& vectors) {
+                const std::span<const float> all = vectors.values();
+                return nb::ndarray<nb::memview, const float, nb::ndim<1>, nb::c_contig>(all.data(), {all.size()});
+            },
+            nb::rv_policy::reference_internal, nb::sig("def values(self) -> memoryview[float]"),
+            "[words * d] their vectors, one after the other.")
+        .def_prop_ro("width", &WordVectors::width, "d")
+        .def_prop_ro("window", &WordVectors::window)
+        .def_prop_ro("column", &WordVectors::column)
         .def("row", nb::overload_cast<std::string_view>(&WordVectors::row, nb::const_), nb::arg("word"),
              "The row of a word's vector, or of its lower case; -1: there is none.")
         .def(

@@ -152,6 +152,10 @@ std::int32_t sparsecrf_n_columns(const sparsecrf_model* model) {
     return lines == nullptr ? -1 : static_cast<std::int32_t>(lines->n_columns());
 }
 
+std::int32_t sparsecrf_vector_width(const sparsecrf_model* model) {
+    return model == nullptr ? 0 : static_cast<std::int32_t>(model->model->vector_width());
+}
+
 // ---- Sequences.
 int sparsecrf_sequence_new(const sparsecrf_model* model, sparsecrf_sequence** sequence) {
     return guarded([&] {
@@ -168,6 +172,13 @@ void sparsecrf_clear(sparsecrf_sequence* sequence) {
 
 int sparsecrf_add(sparsecrf_sequence* sequence, const char* text, std::size_t size, double value) {
     return guarded([&] { given(sequence, "sequence").sequence.add(text_of(text, size), value); });
+}
+
+int sparsecrf_add_vector(sparsecrf_sequence* sequence, const double* values, std::size_t n) {
+    return guarded([&] {
+        if (n > 0) given(values, "values");
+        given(sequence, "sequence").sequence.add_vector({values, n});
+    });
 }
 
 int sparsecrf_end_token(sparsecrf_sequence* sequence) {

@@ -62,6 +62,9 @@ SPARSECRF_API int32_t sparsecrf_label_number(const sparsecrf_model* model, const
 /* How many columns a token must have at least, if the model makes attributes from columns by a template; -1 if tokens
  * have attributes of their own. */
 SPARSECRF_API int32_t sparsecrf_n_columns(const sparsecrf_model* model);
+/* How many numbers the vector has that every token must come with; 0 if tokens have none, or if the model looks up the
+ * vectors of words itself. */
+SPARSECRF_API int32_t sparsecrf_vector_width(const sparsecrf_model* model);
 
 /* ---- Sequences: tokens in, answers out.
  *
@@ -79,6 +82,8 @@ SPARSECRF_API void sparsecrf_clear(sparsecrf_sequence* sequence);
  * the model does not know are left out. */
 #define SPARSECRF_WHOLE ((size_t)-1)
 SPARSECRF_API int sparsecrf_add(sparsecrf_sequence* sequence, const char* text, size_t size, double value);
+/* The vector of this token, sparsecrf_vector_width() numbers, before it is complete. */
+SPARSECRF_API int sparsecrf_add_vector(sparsecrf_sequence* sequence, const double* values, size_t n);
 /* The token is complete. */
 SPARSECRF_API int sparsecrf_end_token(sparsecrf_sequence* sequence);
 /* Both for a token of n texts that end with a NUL. values: [n], or NULL: all 1. */

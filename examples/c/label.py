@@ -33,6 +33,7 @@ class Library:
         "open_memory": (c_char_p, c_size_t, POINTER(c_void_p)),
         "sequence_new": (c_void_p, POINTER(c_void_p)),
         "add": (c_void_p, c_char_p, c_size_t, c_double),
+        "add_vector": (c_void_p, POINTER(c_double), c_size_t),
         "end_token": (c_void_p,),
         "label": (c_void_p, POINTER(c_int32), c_size_t),
         "marginals": (c_void_p, POINTER(c_double), c_size_t),
@@ -44,6 +45,7 @@ class Library:
         "error": (c_char_p,),
         "n_labels": (c_int32, c_void_p),
         "n_columns": (c_int32, c_void_p),
+        "vector_width": (c_int32, c_void_p),
         "label_name": (c_char_p, c_void_p, c_int32),
         "clear": (None, c_void_p),
         "sequence_free": (None, c_void_p),
@@ -86,9 +88,13 @@ class Tagger:
         self.library.close(self.model)
 
     def put(self, tokens) -> int:
-        """Tokens in, each a list of columns or of attributes (name, or name and value); returns their number."""
+        """Tokens in, each a list of columns or of attributes (name, or name and value), in a pair with its vector if
+        the model takes vectors; returns their number."""
         self.library.clear(self.sequence)
         for token in tokens:
+            if width := self.library.vector_width(self.model):
+                token, vector = token
+                self.library.add_vector(self.sequence, (c_double * width)(*vector), len(vector))
             for item in token:
                 text, value = (item, 1.0) if isinstance(item, str) else item
                 content = text.encode()

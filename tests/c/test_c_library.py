@@ -295,13 +295,58 @@ def test_files_that_are_no_models(functions, by_name, tmp_path):
     assert re.search("expected content with digest .* found it damaged", refused(tmp_path / "damaged"))
 
 
-def test_models_with_vectors(functions):
-    """Whether a model keeps the vectors of words or tokens come with them."""
-    X, y = [["a", "b"]] * 2, [["N", "V"]] * 2
-    vectors = WordVectors(["a", "b"], [[1.0, 2.0], [2.0, 1.0]])
-    for model in (CRF(vectors=vectors).fit(X, y).model_, CRF().fit(X, y, dense=vectors.of(X)).model_):
-        with pytest.raises(ValueError, match=r"expected a model without vectors of tokens, .* found one with them"):
-            by_ctypes.Tagger(functions, model.to_bytes())
+def word_vectors():
+    rng = np.random.default_rng(1)
+    return WordVectors([*"abcd", "é"], rng.normal(size=(5, 3)), window=1)
+
+
+def test_models_that_look_up_vectors(functions, tmp_path):
+    """Stored in the model, or in a file beside it; of words, and of a column."""
+    X, y = [["a", "B", "c"], ["d", "x"], ["É", "a"]] * 3, [["N", "V", "N"], ["V", "V"], ["N", "V"]] * 3
+    vectors = word_vectors()
+    lines = [" ".join([vectors.table[k], *map(repr, row)]) for k, row in enumerate(vectors.values.tolist())]
+    (tmp_path / "vectors.txt").write_text("\n".join(lines), encoding="utf-8")
+    named = WordVectors.load(tmp_path / "vectors.txt", window=1, store=False)
+    for template in (None, "U:%x[0,0]\nB\n"):
+        for given, compact in ((vectors, False), (vectors, True), (named, False)):
+            model = CRF(vectors=given, template=template, rho1=0.01, tol=0.1).fit(X, y).model_
+            content = model.to_bytes(compact=compact)
+            same, tagger = Model.from_bytes(content), by_ctypes.Tagger(functions, content)
+            assert functions.vector_width(tagger.model) == 0
+            tokens = [["a"], ["new"], ["D"], ["é"]]
+            assert_equal_answers(tagger, same, tokens)
+            found = tagger.reasons(tokens)
+            assert any(name.startswith("dense[") for _, name, *_ in found)
+            score = same.chain.viterbi(same.encode([tokens]))[1][0]
+            assert sum(value * weight for *_, value, weight in found) == pytest.approx(score)
+    (tmp_path / "vectors.txt").write_text("a 1 2 3\n")
+    with pytest.raises(ValueError, match="expected the file that the model was trained with"):
+        by_ctypes.Tagger(functions, content)
+
+
+def test_tokens_with_vectors(functions):
+    X, y = [["a", "b", "c"], ["d", "x"]] * 3, [["N", "V", "N"], ["V", "V"]] * 3
+    vectors = word_vectors()
+    model = CRF(rho1=0.01, tol=0.1).fit(X, y, dense=vectors.of(X)).model_
+    tagger = by_ctypes.Tagger(functions, model.to_bytes())
+    assert functions.vector_width(tagger.model) == 3
+    words = ["a", "c", "x"]
+    rows = vectors.of([words])[0].astype(float)
+    pairs = list(zip(words, rows, strict=True))
+    in_lists = [([word], row.tolist()) for word, row in pairs]
+    assert tagger.label(in_lists) == model.label(pairs)
+    assert tagger.marginals(in_lists) == model.marginals(pairs).tolist()
+    assert tagger.nbest(in_lists, 5) == model.nbest(pairs, 5)
+    functions.clear(tagger.sequence)
+    with pytest.raises(ValueError, match="position 0: expected a vector of 3 numbers, found none"):
+        functions.end_token(tagger.sequence)
+    with pytest.raises(ValueError, match="position 0: expected a vector of 3 numbers, found 2"):
+        functions.add_vector(tagger.sequence, (by_ctypes.c_double * 2)(), 2)
+    with pytest.raises(ValueError, match="position 0, dense column 1: expected a finite number, found nan"):
+        functions.add_vector(tagger.sequence, (by_ctypes.c_double * 3)(0.0, float("nan"), 0.0), 3)
+    plain = by_ctypes.Tagger(functions, Model.from_weights(["a"], {("x", "a"): 1.0}).to_bytes())
+    with pytest.raises(ValueError, match=r"position 0: expected no vector, .* found one"):
+        functions.add_vector(plain.sequence, (by_ctypes.c_double * 3)(), 3)
 
 
 def accepts(functions, content):

@@ -265,12 +265,12 @@ def array(dtype="F64", shape=(1,), offsets=(0, 8)):
     [
         (struct.pack("<Q", 2**63) + b"{}" + bytes(100), "promise a header of 9223372036854775808"),
         (struct.pack("<Q", 96) + b"{}", "10 bytes that promise a header of 96"),
-        (with_header(b"[" * 100_000), "begins with"),
+        (with_header(b"[" * 100_000), "does not begin with"),
         (with_header(b'{"a":' + b"[" * 100_000), "no JSON object"),
         (with_header(b'{"a":NaN}'), "no JSON object"),
-        (with_header(b'{"a":1' + b"0" * 10_000 + b"}"), "no JSON object"),
+        (with_header(b'{"a":1' + b"0" * 10_000 + b"}"), "another kind of file"),
         (with_header(b'{"a":"\xff"}'), "no JSON object"),
-        (with_header(b'{"__metadata__":{"a":"1","a":"2"}}'), "occurs twice"),
+        (with_header(b'{"__metadata__":{"a":"1","a":"2"}}'), "no JSON object .*expected distinct names"),
         (with_header({"__metadata__": {"format": 1}}), "metadata of names and texts"),
         (with_header(DESCRIBED | {"w": 3}, bytes(8)), "dtype, shape and data_offsets"),
         (with_header(DESCRIBED | {"w": array("F16")}, bytes(8)), "a dtype of"),
@@ -285,7 +285,7 @@ def array(dtype="F64", shape=(1,), offsets=(0, 8)):
         (with_header(DESCRIBED | {"w": array(offsets=[8, 16])}, bytes(16)), "'w' at 0 of 16 bytes, found it at 8"),
         (with_header(DESCRIBED | {"b": array("U8", [4], [0, 4]), "w": array(offsets=[4, 12])}, bytes(12)), "aligned"),
         (with_header(DESCRIBED | {"w": array()}, bytes(16)), "expected 8 bytes of arrays, found 16"),
-        (with_header(DESCRIBED | {"w": array()}, bytes(8)), "digest None"),
+        (with_header(DESCRIBED | {"w": array()}, bytes(8)), "digest none"),
     ],
 )
 def test_headers_that_lie(data, expected, tmp_path):

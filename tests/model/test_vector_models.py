@@ -1,6 +1,7 @@
 """Models that look up the vectors of words, from Python; test_vector_commands.py has the program."""
 
 import copy
+import json
 import pickle
 import random
 
@@ -15,7 +16,8 @@ from sparsecrf.contrib.compat import Tagger
 from sparsecrf.contrib.convert.foreign import WRITERS
 from sparsecrf.contrib.report import make_report
 from sparsecrf.encoding.vectors import WordVectors
-from sparsecrf.model.stored_vectors import vectors_of
+from sparsecrf.files.container import pack, unpack
+from sparsecrf.model.file import FORMAT, VERSION
 
 
 @pytest.fixture
@@ -141,9 +143,14 @@ def test_mistakes_in_python(glove):
 
 
 @pytest.mark.parametrize("record", [{"column": 0}, {"column": 0, "window": 11}, {"column": "0", "window": 0}])
-def test_records_that_make_no_sense(record):
-    with pytest.raises(InputError, match="m: expected the record of word vectors, found"):
-        vectors_of(record, {"vectors.values": None}, "m")
+def test_records_that_make_no_sense(record, glove):
+    content = CRF(vectors=glove, rho1=0.02).fit(X, Y).model_.to_bytes()
+    metadata, arrays = unpack(memoryview(content), "good", FORMAT, VERSION)
+    kept = {name: text for name, text in metadata.items() if name not in ("format", "version")}
+    kept["vectors"] = json.dumps(record)
+    arrays = {name: np.array(array.data).reshape(array.shape) for name, array in arrays.items()}
+    with pytest.raises(InputError, match="model in memory: expected the record of word vectors, found"):
+        Model.from_bytes(pack(FORMAT, VERSION, kept, arrays))
 
 
 def test_other_tools(glove, tmp_path):
@@ -155,8 +162,12 @@ def test_other_tools(glove, tmp_path):
             WRITERS[tool](model, tmp_path / "m")
     with pytest.raises(InputError, match="tagger: expected a model of attributes, found one with vectors"):
         Tagger().use(plain)
-    with pytest.raises(InputError, match="--try: expected a model without vectors, found one with them"):
-        make_report(lines, trial=True)
+    for model in (
+        CRF(rho1=0.02).fit(X, Y, dense=twin(X)).model_,
+        CRF(vectors=WordVectors.load(glove, store=False), rho1=0.02).fit(X, Y).model_,
+    ):
+        with pytest.raises(InputError, match="--try: expected a model that has the vectors of words, found"):
+            make_report(model, trial=True)
 
 
 def test_reading_in_pieces():

@@ -41,7 +41,13 @@ std::vector<Contribution> contributions(const FeatureSet& features, std::span<co
         const auto add = [&](const Attribute& x, std::int32_t previous, double weight) {
             if (weight * x.value != 0.0) made.push_back({t, x.id, previous, y, x.value, weight});
         };
-        for (const Attribute& x : corpus.unigram_attributes(corpus.offsets[i] + t)) {
+        const std::int64_t position = corpus.offsets[i] + t;
+        std::vector<Attribute> here = corpus.unigram_attributes(position);
+        for (std::int64_t j = 0; j < corpus.n_dense; ++j) {
+            if (corpus.dense_attributes[j] == kNoAttribute) continue;
+            here.push_back({corpus.dense_attributes[j], corpus.dense[position * corpus.n_dense + j]});
+        }
+        for (const Attribute& x : here) {
             const auto weight = [&](std::uint32_t cell) {
                 return weight_of<std::uint16_t>(features.unigram_ptr, features.unigram_label, mu, x.id,
                                                 static_cast<std::uint16_t>(cell));
@@ -54,7 +60,7 @@ std::vector<Contribution> contributions(const FeatureSet& features, std::span<co
             }
             add(x, Contribution::kNone, sum);
         }
-        for (const Attribute& x : corpus.bigram_attributes(corpus.offsets[i] + t)) {
+        for (const Attribute& x : corpus.bigram_attributes(position)) {
             const auto previous = static_cast<std::uint32_t>(before), label = static_cast<std::uint32_t>(y);
             double sum = weight_of<std::uint32_t>(features.bigram_ptr, features.bigram_pair, lambda, x.id,
                                                   pairs.pair(previous, label));

@@ -22,7 +22,7 @@ struct Contribution {
 };
 
 // The terms that are not zero of sequence i with these labels, position by position: first those of labels, then those
-// of pairs, by attribute. w: [K] of `features`, which have no longer n-grams. labels: [T].
+// of pairs, by attribute; dense columns come after the other attributes. w: [K] of `features`, which have no longer n-grams. labels: [T].
 std::vector<Contribution> contributions(const FeatureSet& features, std::span<const double> w, const Corpus& corpus,
                                         std::int64_t i, std::span<const std::int32_t> labels);
 

@@ -101,7 +101,7 @@ Entry read_entry(const std::string& name, const Json& json, const std::string& s
         throw wrong("dtype, shape and data_offsets, found something else");
     }
     const std::int64_t item = dtype->is(Json::Kind::text) ? size_of(dtype->text) : 0;
-    if (item == 0) throw wrong("a type of numbers that is known, found another one");
+    if (item == 0) throw wrong("a dtype of F64, F32, BOOL, I64, I32, I16, U32, U16, U8, found '", dtype->text, "'");
     const auto whole_numbers = [&](const Json& list, const char* what) {
         std::vector<std::int64_t> made;
         for (const Json& number : list.items) {

@@ -1,5 +1,7 @@
 #include "core/model/model.hpp"
 
+#include <cmath>
+
 #include "core/base/error.hpp"
 #include "core/base/file_memory.hpp"
 #include "core/base/utf8.hpp"
@@ -17,8 +19,17 @@ const char* bias_of(const ModelParts& parts) { return parts.lines ? "" : kBias; 
 Model::Model(ModelParts parts)
     : parts_(std::move(parts)),
       chain_(std::make_shared<Chain>(parts_.features, parts_.w, Kernel::automatic, 1)),
-      labeller_(parts_.lines, parts_.attributes, parts_.labels, chain_, parts_.start, bias_of(parts_),
-                parts_.n_columns) {}
+      labeller_(parts_.lines, parts_.attributes, parts_.labels, chain_, parts_.start, bias_of(parts_), parts_.n_columns,
+                parts_.vectors) {}
+
+const Labeller& Model::labeller() const {
+    if (vector_width() > 0) {
+        throw InputError(
+            "label: expected for text files a model that has the vectors of words (train --vectors, CRF(vectors=...)), "
+            "found one whose tokens must come with vectors");
+    }
+    return labeller_;
+}
 
 std::shared_ptr<const Model> Model::open(const std::filesystem::path& path, const std::string& source) {
     const FileMemory file(path, FileMemory::Kind::kMapped);
@@ -34,18 +45,23 @@ TokenEncoder Model::encoder() const {
              .grow = false,
              .skip_empty = false,
              .lines = parts_.lines,
-             .pairs = PairRule::of_features(parts_.features)}};
+             .pairs = PairRule::of_features(parts_.features),
+             .words = parts_.vectors}};
 }
 
 Sequence::Sequence(std::shared_ptr<const Model> model) : model_(std::move(model)), encoder_(model_->encoder()) {}
 
 void Sequence::clear() {
     tokens_.resize(0);
+    vectors_.clear();
     n_tokens_ = 0;
     encoded_ = false;
 }
 
-void Sequence::forget_token() { tokens_.resize(static_cast<std::size_t>(n_tokens_)); }
+void Sequence::forget_token() {
+    tokens_.resize(static_cast<std::size_t>(n_tokens_));
+    vectors_.resize(static_cast<std::size_t>(n_tokens_ * model_->vector_width()));
+}
 
 void Sequence::add(std::string_view text, double value) {
     if (const std::size_t at = utf8_error(text); at != std::string_view::npos) {
@@ -56,24 +72,48 @@ void Sequence::add(std::string_view text, double value) {
     tokens_.entries.push_back({begin, tokens_.text.size(), value});
 }
 
-void Sequence::end_token() {
-    if (const Template* lines = model_->parts().lines.get()) {
-        const std::size_t found = tokens_.entries.size() - tokens_.begin(static_cast<std::size_t>(n_tokens_));
-        const std::size_t first = n_tokens_ == 0 ? found : tokens_.ends[0];
-        const std::string where = message("position ", n_tokens_);
-        try {
-            if (found != first) {
-                throw InputError(message(where, ": expected ", first, " columns as at position 0, found ", found));
-            }
-            lines->check_columns(static_cast<std::int64_t>(found), where);
-        } catch (const InputError&) {
-            forget_token();
-            throw;
+void Sequence::add_vector(std::span<const double> values) {
+    const ModelParts& parts = model_->parts();
+    const std::string where = message("position ", n_tokens_);
+    const auto width = static_cast<std::size_t>(model_->vector_width());
+    if (width == 0) throw InputError(where + ": expected no vector, which the model has no use for, found one");
+    if (values.size() != width) {
+        throw InputError(message(where, ": expected a vector of ", width, " numbers, found ", values.size()));
+    }
+    vectors_.resize(static_cast<std::size_t>(n_tokens_) * width);
+    for (std::size_t j = 0; j < width; ++j) {
+        if (!std::isfinite(values[j])) {
+            throw InputError(message(where, ", dense column ", j, ": expected a finite number, found ", values[j]));
         }
+        vectors_.push_back(static_cast<float>((values[j] - parts.mean[j]) * parts.scale[j]));
+    }
+}
+
+void Sequence::end_token() {
+    try {
+        check_token();
+    } catch (const InputError&) {
+        forget_token();
+        throw;
     }
     tokens_.ends.push_back(tokens_.entries.size());
     ++n_tokens_;
     encoded_ = false;
+}
+
+void Sequence::check_token() const {
+    const std::string where = message("position ", n_tokens_);
+    if (vectors_.size() != static_cast<std::size_t>((n_tokens_ + 1) * model_->vector_width())) {
+        throw InputError(message(where, ": expected a vector of ", model_->vector_width(), " numbers, found none"));
+    }
+    const Template* lines = model_->parts().lines.get();
+    if (lines == nullptr) return;
+    const std::size_t found = tokens_.entries.size() - tokens_.begin(static_cast<std::size_t>(n_tokens_));
+    const std::size_t first = n_tokens_ == 0 ? found : tokens_.ends[0];
+    if (found != first) {
+        throw InputError(message(where, ": expected ", first, " columns as at position 0, found ", found));
+    }
+    lines->check_columns(static_cast<std::int64_t>(found), where);
 }
 
 const Corpus& Sequence::corpus() const {
@@ -86,6 +126,10 @@ const Corpus& Sequence::corpus() const {
     for (std::int64_t t = 0; t < n_tokens_; ++t) encoder_.add_position({});
     encoder_.end(1.0);
     corpus_ = encoder_.build();
+    if (model_->vector_width() > 0) {
+        corpus_ = corpus_.with_dense(
+            vectors_, dense_attributes(model_->vector_width(), *model_->parts().attributes, corpus_.n_attributes));
+    }
     encoded_ = true;
     return corpus_;
 }

@@ -11,6 +11,7 @@
 #include "core/base/number.hpp"
 #include "core/corpus/packed.hpp"
 #include "core/model/stored_resources.hpp"
+#include "core/model/stored_vectors.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -22,6 +23,7 @@ using Names = std::set<std::string>;
 const Names kArrays{"labels.bytes", "labels.offsets", "attributes.bytes", "attributes.offsets", "features", "weights"};
 const Names kCompactArrays{"labels.bytes", "labels.offsets", "attributes.front", "features.steps", "weights"};
 const Names kNgramArrays{"ngrams.attribute", "ngrams.length", "ngrams.labels"};
+const Names kVectorArrays{"vectors.bytes", "vectors.offsets", "vectors.values"};
 const Names kMetadata{"format", "version", "start", "template", "n_columns", "training"};
 
 template <class Map>
@@ -60,8 +62,8 @@ Json metadata_json(const Container& file, const std::string& name) {
         message(file.source, ": expected ", expected, " as ", name, ", found ", file.metadata.at(name).substr(0, 80)));
 }
 
-std::shared_ptr<const Template> read_template(const Container& file) {
-    const Json json = metadata_json(file, "template");
+std::shared_ptr<const Template> read_template(const std::string& record, const std::string& source) {
+    const Json json = parse_json(record);
     if (json.is(Json::Kind::null)) return nullptr;
     const Json *text = json.find("text"), *boundary = json.find("boundary"), *bytes = json.find("bytes"),
                *resources = json.find("resources");
@@ -69,15 +71,17 @@ std::shared_ptr<const Template> read_template(const Container& file) {
     const bool good = text != nullptr && boundary != nullptr && json.items.size() == n && text->is(Json::Kind::text) &&
                       boundary->is(Json::Kind::text) && (bytes == nullptr || bytes->is(Json::Kind::boolean)) &&
                       (resources == nullptr || resources->is(Json::Kind::array));
-    if (!good) wrong_kind(file, "a template's text and boundary", "template");
+    if (!good) {
+        throw InputError(message(source, ": expected a template's text and boundary, found ", record.substr(0, 80)));
+    }
     if (boundary->text != "crf++" && boundary->text != "wapiti") {
         throw InputError(
-            message(file.source, ": template: boundary: expected 'crf++' or 'wapiti', found '", boundary->text, "'"));
+            message(source, ": template: boundary: expected 'crf++' or 'wapiti', found '", boundary->text, "'"));
     }
     const Dialect dialect = boundary->text == "wapiti" ? Dialect::wapiti : Dialect::crfpp;
     return std::make_shared<Template>(
-        text->text, dialect, file.source + ": template", bytes != nullptr && bytes->boolean,
-        resources == nullptr ? Template::Resources() : read_resources(*resources, file.source));
+        text->text, dialect, source + ": template", bytes != nullptr && bytes->boolean,
+        resources == nullptr ? Template::Resources() : read_resources(*resources, source));
 }
 
 std::shared_ptr<StringTable> read_strings(const Container& file, const std::string& name) {
@@ -120,6 +124,12 @@ std::shared_ptr<const LabelParts> read_parts(const Container& file, std::int64_t
         !names->is(Json::Kind::array) || (classes != nullptr && !classes->is(Json::Kind::array)) ||
         !rows->is(Json::Kind::array) || static_cast<std::int64_t>(rows->items.size()) != n_labels) {
         wrong_kind(file, "names of parts and a row for each label", "parts");
+    }
+    Names distinct;
+    for (const Json& name : names->items) {
+        if (!name.is(Json::Kind::text) || !distinct.insert(name.text).second) {
+            wrong_kind(file, "each name of a part once", "parts");
+        }
     }
     std::vector<std::int64_t> ptr{0};
     std::vector<std::int32_t> part;
@@ -187,6 +197,7 @@ std::shared_ptr<StringTable> read_front_coded(const Container& file) {
 // What the metadata say.
 void read_metadata(const Container& file, ModelParts& made) {
     const Json start = metadata_json(file, "start"), n_columns = metadata_json(file, "n_columns");
+    metadata_json(file, "template");  // what it says is read later
     if (!start.is(Json::Kind::boolean)) wrong_kind(file, "bool", "start");
     if (n_columns.whole().value_or(INT64_MAX) > INT32_MAX) wrong_kind(file, "int", "n_columns");
     made.start = start.boolean;
@@ -194,8 +205,20 @@ void read_metadata(const Container& file, ModelParts& made) {
     const Json training = metadata_json(file, "training");
     if (!training.is(Json::Kind::object)) wrong_kind(file, "dict", "training");
     const Json* encoding = training.find("encoding");
-    made.encoding = encoding != nullptr && encoding->is(Json::Kind::text) ? encoding->text : "utf-8";
-    made.lines = read_template(file);
+    if (encoding != nullptr && encoding->is(Json::Kind::text)) made.encoding = encoding->text;
+    if (!file.metadata.contains("dense")) return;
+    DenseScale dense;
+    if (!read_dense_scale(metadata_json(file, "dense"), dense)) {
+        wrong_kind(file, "mean and scale of dense columns", "dense");
+    }
+    if (file.metadata.contains("parts")) {
+        throw InputError(file.source + ": label_parts: expected none with dense columns, found some");
+    }
+    if (file.metadata.contains("vectors")) {
+        made.vectors = stored_vectors(file, metadata_json(file, "vectors"), dense);
+    }
+    made.mean = std::move(dense.mean);
+    made.scale = std::move(dense.scale);
 }
 
 }  // namespace
@@ -205,15 +228,15 @@ ModelParts read_model(std::span<const std::byte> data, const std::string& source
     const bool compact = file.metadata.at("version") == std::to_string(kCompact);
     const bool longer =
         compact ? file.arrays.contains("ngrams.attribute") : file.metadata.at("version") == std::to_string(kWithNgrams);
-    if (file.metadata.contains("dense")) {
-        throw InputError(message(source,
-                                 ": expected a model without vectors of tokens, which only Python can use, found one "
-                                 "with them"));
-    }
     Names arrays = compact ? kCompactArrays : kArrays, metadata = kMetadata;
     if (longer) arrays.insert(kNgramArrays.begin(), kNgramArrays.end());
     if (compact) metadata.insert("scale");
-    if (file.metadata.contains("parts")) metadata.insert("parts");
+    const bool looks_up = file.metadata.contains("vectors");
+    if (looks_up && file.arrays.contains("vectors.values")) arrays.insert(kVectorArrays.begin(), kVectorArrays.end());
+    for (const char* name : {"dense", "parts", "vectors"}) {
+        if (file.metadata.contains(name)) metadata.insert(name);
+    }
+    if (looks_up) metadata.insert("dense");
     check_names(file.arrays, arrays, "arrays", source);
     check_names(file.metadata, metadata, "metadata", source);
     ModelParts made;
@@ -242,6 +265,16 @@ ModelParts read_model(std::span<const std::byte> data, const std::string& source
     } catch (const InputError& error) {
         const std::string what = error.what();
         throw InputError(what.starts_with(source) ? what : source + ": " + what);
+    }
+    made.metadata = file.metadata;
+    return made;
+}
+
+ModelParts read_whole_model(std::span<const std::byte> file, const std::string& source, Check check) {
+    ModelParts made = read_model(file, source, check);
+    made.lines = read_template(made.metadata.at("template"), source);
+    if (const auto named = made.metadata.find("vectors"); named != made.metadata.end() && !made.vectors) {
+        made.vectors = named_vectors(parse_json(named->second), {made.mean, made.scale}, source);
     }
     return made;
 }

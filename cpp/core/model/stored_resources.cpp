@@ -37,14 +37,35 @@ std::string unpacked(const Json& record, const std::string& where) {
     }
 }
 
+std::shared_ptr<const Resource> read_resource(const Json& record, const std::string& source) {
+    const bool refers = record.find("path") != nullptr;
+    const bool good = refers ? has_texts(record, {"name", "kind", "sha256", "path"}, false)
+                             : has_texts(record, {"name", "kind", "sha256", "content"}, true);
+    if (!good) throw InputError(source + ": expected the record of a resource, found something else");
+    const std::string &name = record.find("name")->text, &kind = record.find("kind")->text;
+    const std::string where = message(source, ": ", kind, ' ', name);
+    const Resource::Kind known = Resource::kind_named(kind, where);
+    std::string content = refers ? named_file(record.find("path")->text, where, source) : unpacked(record, where);
+    Sha256 hash;
+    hash.update(content);
+    const std::string found = hash.hex_digest();
+    if (found != record.find("sha256")->text) {
+        throw InputError(message(where,
+                                 ": expected the file that the model was trained with, with the SHA-256 checksum ",
+                                 record.find("sha256")->text, ", found another"));
+    }
+    return std::make_shared<Resource>(name, known, std::move(content), where);
+}
+
+}  // namespace
+
 #if defined(__EMSCRIPTEN__)
-std::string file_content(const std::string& path, const std::string& where, const std::string&) {
-    throw InputError(message(where, ": expected a model with the content of its lexicons, found the file ", path,
+std::string named_file(const std::string& path, const std::string& where, const std::string&) {
+    throw InputError(message(where, ": expected a model that has the content itself, found the file ", path,
                              ", which cannot be read here"));
 }
 #else
-// Of the path, or of the file of its name beside the model.
-std::string file_content(const std::string& path, const std::string& where, const std::string& model) {
+std::string named_file(const std::string& path, const std::string& where, const std::string& model) {
     const std::filesystem::path beside =
         std::filesystem::path(model).parent_path() / std::filesystem::path(path).filename();
     std::error_code ignored;
@@ -60,28 +81,6 @@ std::string file_content(const std::string& path, const std::string& where, cons
     }
 }
 #endif
-
-std::shared_ptr<const Resource> read_resource(const Json& record, const std::string& source) {
-    const bool refers = record.find("path") != nullptr;
-    const bool good = refers ? has_texts(record, {"name", "kind", "sha256", "path"}, false)
-                             : has_texts(record, {"name", "kind", "sha256", "content"}, true);
-    if (!good) throw InputError(source + ": expected the record of a resource, found something else");
-    const std::string &name = record.find("name")->text, &kind = record.find("kind")->text;
-    const std::string where = message(source, ": ", kind, ' ', name);
-    const Resource::Kind known = Resource::kind_named(kind, where);
-    std::string content = refers ? file_content(record.find("path")->text, where, source) : unpacked(record, where);
-    Sha256 hash;
-    hash.update(content);
-    const std::string found = hash.hex_digest();
-    if (found != record.find("sha256")->text) {
-        throw InputError(message(where,
-                                 ": expected the file that the model was trained with, with the SHA-256 checksum ",
-                                 record.find("sha256")->text, ", found another"));
-    }
-    return std::make_shared<Resource>(name, known, std::move(content), where);
-}
-
-}  // namespace
 
 Template::Resources read_resources(const Json& list, const std::string& source) {
     Template::Resources made;

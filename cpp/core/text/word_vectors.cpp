@@ -8,9 +8,11 @@
 namespace sparsecrf {
 
 WordVectors::WordVectors(std::shared_ptr<const StringTable> words, std::span<const float> values,
-                         std::vector<double> mean, std::vector<double> scale, std::int64_t window, std::int64_t column)
+                         std::vector<double> mean, std::vector<double> scale, std::int64_t window, std::int64_t column,
+                         std::shared_ptr<const void> owner)
     : words_(std::move(words)),
       values_(values),
+      owner_(std::move(owner)),
       mean_(std::move(mean)),
       scale_(std::move(scale)),
       window_(window),
@@ -67,12 +69,16 @@ Corpus WordVectors::added_to(const Corpus& corpus, std::span<const std::int32_t>
             }
         }
     }
+    return corpus.with_dense(std::move(values), dense_attributes(d, attributes, corpus.n_attributes));
+}
+
+std::vector<std::uint32_t> dense_attributes(std::int64_t n, const StringTable& attributes, std::uint32_t n_attributes) {
     std::vector<std::uint32_t> ids;
-    for (std::int64_t j = 0; j < d; ++j) {
+    for (std::int64_t j = 0; j < n; ++j) {
         const auto found = attributes.find(message("dense[", j, "]"));
-        ids.push_back(found && *found < corpus.n_attributes ? *found : kNoAttribute);
+        ids.push_back(found && *found < n_attributes ? *found : kNoAttribute);
     }
-    return corpus.with_dense(std::move(values), std::move(ids));
+    return ids;
 }
 
 }  // namespace sparsecrf

@@ -26,11 +26,16 @@ class WordVectors {
    public:
     static constexpr std::int32_t kNoRow = -1;
 
-    // values: [n, d], a row for each word; not copied: the caller keeps them. mean, scale: [d + 1]. column: of the
-    // cells of a row of columns, the one that is the word. Throws if the sizes do not fit.
+    // values: [n, d], a row for each word; not copied: the caller keeps them, unless `owner` does. mean, scale: [d + 1].
+    // column: of the cells of a row of columns, the one that is the word. Throws if the sizes do not fit.
     WordVectors(std::shared_ptr<const StringTable> words, std::span<const float> values, std::vector<double> mean,
-                std::vector<double> scale, std::int64_t window, std::int64_t column);
+                std::vector<double> scale, std::int64_t window, std::int64_t column,
+                std::shared_ptr<const void> owner = nullptr);
 
+    const std::shared_ptr<const StringTable>& words() const { return words_; }
+    std::span<const float> values() const { return values_; }
+    std::int64_t width() const { return static_cast<std::int64_t>(mean_.size()) - 1; }  // d
+    std::int64_t window() const { return window_; }
     std::int64_t column() const { return column_; }
     // Dense columns: (d + 1) (2 window + 1).
     std::int64_t n_dense() const { return (width() + 1) * (2 * window_ + 1); }
@@ -43,15 +48,18 @@ class WordVectors {
     Corpus added_to(const Corpus& corpus, std::span<const std::int32_t> rows, const StringTable& attributes) const;
 
    private:
-    std::int64_t width() const { return static_cast<std::int64_t>(mean_.size()) - 1; }  // d
     // Writes the d + 1 columns of a word.
     void write(std::int32_t row, float* out) const;
 
     std::shared_ptr<const StringTable> words_;  // n
     std::span<const float> values_;             // [n, d]
+    std::shared_ptr<const void> owner_;         // of the values, or null
     std::vector<double> mean_, scale_;          // [d + 1]
     std::int64_t window_, column_;
 };
+
+// The attributes dense[0], dense[1], ... that a corpus's dense columns are; kNoAttribute: it has no such attribute.
+std::vector<std::uint32_t> dense_attributes(std::int64_t n, const StringTable& attributes, std::uint32_t n_attributes);
 
 // The words of positions by number, for SequenceEncoder: in training as they come, else by the rows of their vectors.
 class WordRows {

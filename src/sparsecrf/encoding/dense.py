@@ -163,13 +163,3 @@ class DenseColumns:
 
     def to_json(self) -> dict[str, list[float]]:
         return {"mean": self.mean, "scale": self.scale}
-
-    @classmethod
-    def from_json(cls, record: Any, source: str) -> DenseColumns:
-        parts = (
-            [record.get(name) for name in ("mean", "scale")] if isinstance(record, dict) and len(record) == 2 else []
-        )
-        numbers = [part for part in parts if isinstance(part, list) and all(isinstance(x, (int, float)) for x in part)]
-        if len(numbers) != 2 or len(numbers[0]) != len(numbers[1]):
-            raise InputError(f"{source}: expected mean and scale of dense columns, found {str(record)[:80]}")
-        return cls(*numbers)

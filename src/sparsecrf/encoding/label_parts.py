@@ -101,28 +101,6 @@ class LabelParts(NamedTuple):
         rows: dict[str, Any] = {"names": list(self.names), "of_labels": [list(row) for row in self.of_labels]}
         return {**rows, "classes": list(self.classes)} if self.classes else rows
 
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any], source: str) -> LabelParts:
-        names, rows, classes = record.get("names"), record.get("of_labels"), record.get("classes", [])
-        known = record.keys() - {"classes"} == {"names", "of_labels"}
-        good = known and _are(names, str) and _are(rows, list) and _are(classes, int)
-        if not good or not all(_are(row, int) for row in rows or ()):
-            raise InputError(f"{source}: expected names and rows of parts of labels, found {str(record)[:80]}")
-        assert names is not None
-        assert rows is not None
-        if len({*names}) < len(names) or any(len({*row}) < len(row) for row in rows):
-            raise InputError(
-                f"{source}: parts of labels: expected each name once, and each part of a label, found twice"
-            )
-        if not all(0 <= j < len(names) for row in rows for j in row):
-            raise InputError(f"{source}: parts of labels: expected numbers from 0 to {len(names) - 1}, found others")
-        cells = [{y, *(len(rows) + j for j in row)} for y, row in enumerate(rows)]  # that can be the class of a label
-        if "classes" in record and (
-            len(classes) != len(rows) or not all(c in own for c, own in zip(classes, cells, strict=True))
-        ):
-            raise InputError(f"{source}: classes of labels: expected each label or one of its parts, found others")
-        return cls(tuple(names), tuple(tuple(row) for row in rows), tuple(classes))
-
 
 def _names(parts: Iterable[str], labels: set[str]) -> tuple[str, ...]:
     """Of parts, none of which is called like a label, nor like another: in brackets where need be."""
@@ -134,10 +112,6 @@ def _names(parts: Iterable[str], labels: set[str]) -> tuple[str, ...]:
         taken.add(part)
         made.append(part)
     return tuple(made)
-
-
-def _are(values: Any, kind: type) -> bool:
-    return isinstance(values, list) and all(type(value) is kind for value in values)
 
 
 def check_class_pairs(asked: AskedParts | None, class_pairs: bool) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sparsecrf._core import Corpus, Encoder, FeatureSet, InputError, StringTable, WordVectors
 from sparsecrf.encoding.matrix import Columns, Csr, is_matrix
-from sparsecrf.encoding.numbering import Numbering
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
@@ -163,17 +161,9 @@ def _predicate(bigrams: Bigrams) -> Callable[[str], bool] | bool | None:
     return frozenset(bigrams).__contains__
 
 
-def bigrams_of(attributes: StringTable, numbers: Any, numbering: Numbering, longer: Iterable[int] = ()) -> Bigrams:
-    """Which attributes have a bigram feature, by the numbers of all features (ascending); `longer`: those that have a
-    label n-gram."""
-    conditioning = {attributes[x] for x in longer}
-    kinds = ((numbering.first_bigram, numbering.pairs), (numbering.first_class, numbering.class_pairs))
-    for first, width in kinds:
-        at, end = bisect_left(numbers, first), bisect_left(numbers, first + width * numbering.n_attributes)
-        while at < end:
-            x = (int(numbers[at]) - first) // width
-            conditioning.add(attributes[x])
-            at = bisect_left(numbers, first + (x + 1) * width, at)
+def bigrams_of(attributes: StringTable, features: FeatureSet) -> Bigrams:
+    """Which attributes have a feature of label pairs or longer n-grams."""
+    conditioning = {attributes[x] for x in features.conditioning}
     if conditioning <= {BIAS}:
         return "bias"
     return "all" if len(conditioning) == len(attributes) else frozenset(conditioning)

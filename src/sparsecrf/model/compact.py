@@ -11,21 +11,10 @@ the training record's `compact` from those of the model that was saved.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sparsecrf._core import (
-    InputError,
-    StringTable,
-    pack_names,
-    pack_numbers,
-    unpack_names,
-    unpack_numbers,
-    unpack_weights,
-)
+from sparsecrf._core import InputError, StringTable, pack_names, pack_numbers
 from sparsecrf.encoding.numbering import Numbering
-from sparsecrf.files.container import Array
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,11 +22,9 @@ if TYPE_CHECKING:
 
     from sparsecrf.model.file import Parts
 
-ARRAYS = {"labels.bytes", "labels.offsets", "attributes.front", "features.steps", "weights"}
 KINDS = ("int16", "float32")
 RECORD = "compact"  #: in the training record: {"weights": kind, "error": the largest difference of a weight}
 _LARGEST = 32767  # of 16 bits
-_LARGEST_SCALE = 1e100  # no weight is larger
 
 
 def kind_of(compact: bool | str) -> str | None:
@@ -106,27 +93,3 @@ def in_byte_order(parts: Parts) -> Parts:
         w=np.concatenate([w[:n_pairs][by_number], w[n_pairs:]]),
         ngrams=ngrams,
     )
-
-
-def unpack_arrays(arrays: Mapping[str, Array], scale: Any, source: str) -> tuple[StringTable, Any, Any]:
-    """Attributes, numbers and weights of a compact file, without NumPy."""
-    if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0 < scale <= _LARGEST_SCALE:
-        raise InputError(f"{source}: expected a number above 0 and at most 1e100 as scale, found {scale!r:.80}")
-    stored = arrays["weights"]
-    if stored.dtype == "F32":
-        if scale != 1:
-            raise InputError(f"{source}: expected 1 for weights of type F32 as scale, found {scale!r:.80}")
-        w = bytes(array("d", stored.of(f"{source}: weights", "F32")))
-    else:
-        w = unpack_weights(stored.of(f"{source}: weights", "I16"), float(scale))
-    steps = arrays["features.steps"].of(f"{source}: features.steps", "U8")
-    front = arrays["attributes.front"].of(f"{source}: attributes.front", "U8")
-    try:
-        numbers = unpack_numbers(steps, len(w) // 8)
-    except InputError as error:
-        raise InputError(f"{source}: features.steps: {error}") from error
-    try:
-        names = unpack_names(front)
-    except InputError as error:
-        raise InputError(f"{source}: attributes.front: {error}") from error
-    return names, memoryview(numbers).cast("q"), memoryview(w).cast("d")

@@ -15,26 +15,23 @@ false: whether a start label stands before the first position), `template` (its 
 cells, or null), `n_columns` (columns of observations it was trained on; 0: not known) and `training` (how the weights
 were found), each of them JSON; if labels have parts, `parts` names them and says which label has which
 (encoding/label_parts.py); if tokens have vectors, `dense` says how they are standardised (encoding/dense.py), and
-`vectors` which word of a token they belong to (stored_vectors.py).
+`vectors` which word of a token they belong to (encoding/vectors.py).
 Numbers of features take 8 bytes each, but they are checked and laid out in one pass, and strings outweigh them.
 """
 
 from __future__ import annotations
 
 import json
-import mmap
 import os
 import stat
 from collections.abc import Mapping
-from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sparsecrf._core import InputError, StringTable
+from sparsecrf._core import InputError, ModelParts, StringTable
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.files.atomic import write_atomically
-from sparsecrf.files.container import Array, pack, unpack
-from sparsecrf.model.compact import ARRAYS as compact_arrays
-from sparsecrf.model.compact import in_byte_order, pack_arrays, unpack_arrays
+from sparsecrf.files.container import Array, pack
+from sparsecrf.model.compact import in_byte_order, pack_arrays
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.dense import DenseColumns
@@ -44,14 +41,13 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION, WITH_NGRAMS, COMPACT = "sparsecrf model", 1, 2, 3
 IN_MEMORY = "model in memory"
-_ARRAYS = {"labels.bytes", "labels.offsets", "attributes.bytes", "attributes.offsets", "features", "weights"}
+_BEGIN = 200  # bytes that tell what a file is
 _NGRAMS = {"ngrams.attribute", "ngrams.length", "ngrams.labels"}
 _VECTORS = {"vectors.bytes", "vectors.offsets", "vectors.values"}
-_METADATA = {"format", "version", "start", "template", "n_columns", "training"}
 
 
 class Parts(NamedTuple):
-    """What a model file holds."""
+    """What is written to a model file. The core reads it (cpp/core/model/model_file.cpp)."""
 
     labels: StringTable
     attributes: StringTable  #: those that have a weight
@@ -114,76 +110,62 @@ def to_bytes(parts: Parts, compact: tuple[str, float] | None = None) -> bytes:
     return pack(FORMAT, VERSION if parts.ngrams is None else WITH_NGRAMS, metadata, arrays)
 
 
-def read(path: str | os.PathLike[str]) -> Parts:
-    """Read a model. The file is mapped, and free when the last view of it is gone: that of the numbers."""
+def read(path: str | os.PathLike[str]) -> tuple[ModelParts, str]:
+    """What the file of a model holds, and what errors call it."""
     source = os.fspath(path)
-    with open(path, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise InputError(f"{source}: expected a {FORMAT}, found something that is no file")
-        if status.st_size == 0:
-            raise InputError(f"{source}: expected a {FORMAT}, found an empty file")
-        return _parts(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), source)
+    try:
+        return ModelParts.open(source, source), source
+    except InputError:
+        with open(path, "rb") as file:
+            _check_kind(file.read(_BEGIN) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b"", source)
+        raise
 
 
-def from_bytes(data: bytes) -> Parts:
-    """The model in the content of a file."""
-    # A copy, where need be, so that numbers are aligned.
-    return _parts(memoryview(data if isinstance(data, bytes) else bytes(data)), IN_MEMORY)
+def from_bytes(data: bytes) -> tuple[ModelParts, str]:
+    """The same of its content."""
+    content = data if isinstance(data, bytes) else bytes(data)
+    try:
+        return ModelParts.from_bytes(content, IN_MEMORY), IN_MEMORY
+    except InputError:
+        _check_kind(content[:_BEGIN], IN_MEMORY)
+        raise
 
 
-def _parts(data: memoryview, source: str) -> Parts:
-    """Checks everything that a digest cannot know: a file may be whole and still make no sense."""
-    _check_kind(data, source)
-    metadata, arrays = unpack(data, source, FORMAT, VERSION, WITH_NGRAMS, COMPACT)
-    compact = metadata["version"] == str(COMPACT)
-    longer = "ngrams.attribute" in arrays if compact else metadata["version"] == str(WITH_NGRAMS)
-    wanted = (compact_arrays if compact else _ARRAYS) | (_NGRAMS if longer else set())
-    wanted |= _VECTORS if "vectors" in metadata and "vectors.values" in arrays else set()
-    described = _METADATA | ({"scale"} if compact else set()) | ({"dense", "parts", "vectors"} & set(metadata))
-    for what, expected, found in (("arrays", wanted, set(arrays)), ("metadata", described, set(metadata))):
-        if expected != found:
-            raise InputError(f"{source}: expected {what} {sorted(expected)}, found {sorted(found)}")
-    start, n_columns = _json(metadata, "start", bool, source), _json(metadata, "n_columns", int, source)
-    training = _json(metadata, "training", dict, source)
-    template = template_from_json(_json(metadata, "template", object, source), source)
-    labels = strings(arrays, "labels", source)
-    if compact:
-        attributes, numbers, w = unpack_arrays(arrays, _json(metadata, "scale", object, source), source)
-    else:
-        numbers = arrays["features"].of(f"{source}: features", "I64")
-        w = memoryview(bytes(arrays["weights"].of(f"{source}: weights", "F64", len(numbers)))).cast("d")
-        attributes = strings(arrays, "attributes", source)
-    ngrams = _ngrams(arrays, source) if longer else None
-    dense = None
-    if "dense" in metadata:
+def options_of(parts: ModelParts, source: str) -> dict[str, Any]:
+    """What the constructor of a model takes by name."""
+    template, training, of_labels, vectors = (
+        json.loads(parts.metadata.get(name, "null")) for name in ("template", "training", "parts", "vectors")
+    )
+    made = {"template": template_from_json(template, source), "n_columns": parts.n_columns, "training": training}
+    if "dense" in parts.metadata:
         from sparsecrf.encoding.dense import DenseColumns
 
-        dense = DenseColumns.from_json(_json(metadata, "dense", dict, source), source)
-    label_parts = None
-    if "parts" in metadata:
+        made["dense"] = DenseColumns(parts.mean, parts.scale)
+    if of_labels is not None:
         from sparsecrf.encoding.label_parts import LabelParts
 
-        label_parts = LabelParts.from_json(_json(metadata, "parts", dict, source), source)
-    vectors = None
-    if "vectors" in metadata:
-        from sparsecrf.model.stored_vectors import vectors_of
-
-        vectors = vectors_of(_json(metadata, "vectors", dict, source), arrays, source)
-    more = (ngrams, dense, label_parts, vectors)
-    return Parts(labels, attributes, numbers, w, start, template, n_columns, training, *more)
+        rows = map(tuple, of_labels["of_labels"])
+        made["label_parts"] = LabelParts(tuple(of_labels["names"]), tuple(rows), tuple(of_labels.get("classes", ())))
+    if vectors is not None:
+        made["vectors"] = _vectors(parts, vectors, source)
+    return made
 
 
-def _ngrams(arrays: Mapping[str, Array], source: str) -> Ngrams:
-    from array import array
+def _vectors(parts: ModelParts, record: dict[str, Any], source: str) -> WordVectors:
+    from sparsecrf.encoding.resources import where_it_is
+    from sparsecrf.encoding.vectors import WordVectors
 
-    def ints(name: str) -> array[int]:
-        try:
-            return array("i", arrays[f"ngrams.{name}"].of(f"{source}: ngrams.{name}", "I64"))
-        except OverflowError as error:
-            raise InputError(f"{source}: ngrams.{name}: expected numbers below 2^31, found larger ones") from error
-
-    return Ngrams(ints("attribute"), ints("length"), ints("labels"))
+    if (stored := parts.vectors) is not None:
+        return WordVectors._made(stored.words, stored.values, stored.width, stored.column, stored.window)
+    path, words = (name and where_it_is(name, source) for name in (record["path"], record["words"]))
+    try:
+        found = WordVectors.load(path, words, column=record["column"], window=record["window"], store=False)
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from error
+    if found.origin is None or found.origin.sha256 != record["sha256"]:
+        expected = f"the file that the model was trained with, with the SHA-256 checksum {record['sha256']}"
+        raise InputError(f"{path}: expected {expected}, found another")
+    return found
 
 
 #: How files begin that are given for a model by mistake: what they are, and what opens them.
@@ -196,9 +178,8 @@ _OTHERS = {
 }
 
 
-def _check_kind(data: memoryview, source: str) -> None:
-    """Raise for models of other tools and for pickles, with the way to open them, and for text."""
-    begin = bytes(data[:16])
+def _check_kind(begin: bytes, source: str) -> None:
+    """Raise for what begins like models of other tools or pickles, with the way to open them, or like text."""
     if begin[8:9] == b"{":
         return  # the length of a header, whatever it looks like
     for mark, (what, tool) in _OTHERS.items():
@@ -209,7 +190,7 @@ def _check_kind(data: memoryview, source: str) -> None:
     if begin[:1] == b"\x80" and begin[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         way = "pickle.load or joblib.load open it (only if you trust it), and its model_.save(FILE) makes a model file"
         raise InputError(f"{source}: expected a {FORMAT}, found a pickle; {way}")
-    if line := _first_line(bytes(data[:200])):
+    if line := _first_line(begin):
         way = "if it is training data, sparsecrf train makes a model of it"
         raise InputError(f"{source}: expected a {FORMAT}, found text that begins with {line[:40]!r}; {way}")
 
@@ -217,7 +198,7 @@ def _check_kind(data: memoryview, source: str) -> None:
 def _first_line(begin: bytes) -> str | None:
     """That of a file that begins so, if it is text (the last character may be cut)."""
     try:
-        text = begin.decode("utf-8", "strict" if len(begin) < 200 else "ignore")
+        text = begin.decode("utf-8", "strict" if len(begin) < _BEGIN else "ignore")
     except UnicodeDecodeError:
         return None
     is_text = len(text.encode()) > len(begin) - 4 and all(c.isprintable() or c in "\t\r\n" for c in text)
@@ -240,26 +221,6 @@ def strings(arrays: Mapping[str, Array], name: str, source: str) -> StringTable:
         return StringTable.from_arrays(text, offsets)
     except InputError as error:
         raise InputError(f"{source}: {name}: {error}") from error
-
-
-def _json(metadata: Mapping[str, str], name: str, kind: type, source: str) -> Any:
-    try:
-        value = json.loads(metadata[name], parse_constant=_refuse, parse_float=_finite)
-        json.dumps(value, ensure_ascii=False).encode()  # an escape may have made half a character
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{source}: expected JSON as {name}, found {metadata[name][:80]!r} ({error})") from error
-    if not isinstance(value, kind) or (kind is int and not (type(value) is int and 0 <= value < 2**31)):
-        raise InputError(f"{source}: expected {kind.__name__} as {name}, found {metadata[name][:80]}")
-    return value
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no number")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    return value if isfinite(value) else _refuse(text)
 
 
 def template_to_json(template: Template | None) -> dict[str, Any] | None:

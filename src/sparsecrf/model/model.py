@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
-from sparsecrf._core import Chain, FeatureSet, InputError, StringTable
+from sparsecrf._core import Chain, FeatureSet, InputError, ModelParts, StringTable
 from sparsecrf.encoding.dense import DenseColumns
 from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
@@ -15,7 +15,7 @@ from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import BIAS, Bigrams, Token, Vocabulary, bigrams_of
 from sparsecrf.model.answering import AnsweringModel
 from sparsecrf.model.compact import RECORD, kind_of, rounded
-from sparsecrf.model.file import IN_MEMORY, Parts, from_bytes, read, save, to_bytes
+from sparsecrf.model.file import Parts, from_bytes, options_of, read, save, to_bytes
 from sparsecrf.model.limits import label_id
 from sparsecrf.model.tokens import TokenCheck
 
@@ -143,12 +143,18 @@ class Model(AnsweringModel):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read the file of a model."""
-        return cls._of(read(path), os.fspath(path))
+        return cls._read(*read(path))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
         """The model in the content of a file."""
-        return cls._of(from_bytes(data), IN_MEMORY)
+        return cls._read(*from_bytes(data))
+
+    @classmethod
+    def _read(cls, parts: ModelParts, source: str) -> Model:
+        labels, attributes, features = parts.labels, parts.attributes, parts.features
+        vocabulary = Vocabulary(bigrams_of(attributes, features), parts.start, labels, attributes, frozen=True)
+        return cls(vocabulary, features, parts.w, **options_of(parts, source))
 
     @classmethod
     def _of(cls, parts: Parts, source: str) -> Model:
@@ -157,8 +163,7 @@ class Model(AnsweringModel):
             table = None if parts.ngrams is None else parts.ngrams.table(n_labels)
             rows = None if parts.label_parts is None else parts.label_parts.core
             features = FeatureSet.from_numbers(n_labels, n_attributes, parts.numbers, table, rows)
-            longer = () if parts.ngrams is None else parts.ngrams.attribute
-            bigrams = bigrams_of(parts.attributes, parts.numbers, Numbering.of(features), longer)
+            bigrams = bigrams_of(parts.attributes, features)
             vocabulary = Vocabulary(bigrams, parts.start, parts.labels, parts.attributes)
             return cls(
                 vocabulary,

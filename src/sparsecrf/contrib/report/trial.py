@@ -36,8 +36,10 @@ def runtime() -> bytes:
 
 def trial_data(model: Model, example: str) -> dict[str, Any]:
     """What page/try.js takes. `example` is what is labelled first."""
-    if model.dense is not None:
-        raise InputError("--try: expected a model without vectors, found one with them")
+    if model.needs_vectors:
+        raise InputError("--try: expected a model that has the vectors of words, found one whose tokens come with them")
+    if model.vectors is not None and model.vectors.origin is not None:
+        raise InputError("--try: expected a model that has the vectors of words, found one that names their file")
     if model.template is not None and any(getattr(one, "path", None) is not None for one in model.template.resources):
         raise InputError("--try: expected a model with the content of its resources, found one trained with --refer")
     return {
