@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from problems import make_problem
 
-from sparsecrf import InputError
+from sparsecrf import InputError, Vocabulary
 from sparsecrf._core import FeatureSet
 from sparsecrf.path.grid import rho_max
 from sparsecrf.shards import Shards
@@ -264,3 +264,16 @@ def test_negative_values_and_missing_labels():
     assert value - bound <= 1e-6 * value
     missing = make_problem(seed=15, n_labels=3, lengths=[6] * 20, n_attributes=6, missing=0.3)
     assert fit(missing.corpus(), tol=1e-6, **how).gap == np.inf
+
+
+def test_values_that_cancel_do_not_change_the_groups_or_the_size_of_the_space():
+    """An attribute whose values sum to 0 occurs all the same: only its sum of |value| may say whether it does."""
+    found = []
+    for value in (-1.0, -0.999999999):
+        X = [[[("a", 1.0)], [("a", value)]], [[("b", 1.0)], ["a"]], [[("a", -1.0)], ["b"]]]
+        vocabulary = Vocabulary(bigrams="all")
+        data = TrainingData(vocabulary.encode(X, [["P", "Q"], ["Q", "P"], ["P", "P"]], grow=True))
+        fitted = fit(data, rho1=0.01, rho2=0.01, penalty="tree", gap=1e-7)
+        found.append((fitted.objective, data.n_virtual()))
+    assert_allclose(found[0][0], found[1][0], rtol=1e-6)
+    assert found[0][1] == found[1][1] == 2 * 2 + 3 * (2 * 2 + 2)  # BIAS conditions pairs alone

@@ -9,7 +9,7 @@ from ngram_optimum import RHO1, RHO2, corpus, explicit, gradients, minimum
 from numpy.testing import assert_allclose
 from problems import make_problem
 
-from sparsecrf import InputError, Vocabulary, _core, fit
+from sparsecrf import CRF, InputError, Vocabulary, _core, fit
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.shards import Shards
 from sparsecrf.shards.oracle import Known
@@ -180,3 +180,17 @@ def test_ngrams_by_name():
     ngrams = Ngrams(np.array([1, 0], np.int32), np.array([3, 4], np.int32), np.arange(7, dtype=np.int32))
     assert ngrams.strings() == [(0, 1, 2), (3, 4, 5, 6)]
     assert Ngrams.none().table(3) is None
+
+
+def test_without_a_start_label_no_string_begins_with_it():
+    """`start=False`: first positions have no label pair, so nothing comes before them."""
+    rng = np.random.default_rng(0)
+    X = [[str(rng.choice(["a", "b"])) for _ in range(4)] for _ in range(60)]
+    y = [["P", "Q", *("R" if word == "a" else "P" for word in words[2:])] for words in X]
+    longest = {}
+    for start in (True, False):
+        crf = CRF(rho1=0.05, order=4, start=start, bigrams="all").fit(X, y)
+        longest[start] = Ngrams.of(crf.model_.features).strings()
+    assert any(3 in labels for labels in longest[True])  # 3 is the start label: the check can fail
+    assert longest[False]
+    assert not any(3 in labels for labels in longest[False])

@@ -200,7 +200,7 @@ class ShardedOracle:
             none = np.empty(0, dtype=np.int64)
             known = Known.of(FeatureSet.from_numbers(shards.n_labels, shards.n_attributes, none, None, parts))
             self._empty = [self.workers.share(known)]
-        self._masses: tuple[Floats, Floats, Floats] | None = None
+        self._masses: dict[bool, tuple[Floats, Floats, Floats]] = {}  # absolute or not
         self._whole: Any = None
         # What was sent last: solvers make many passes over one feature set.
         self._features: tuple[FeatureSet | None, Any] = (None, None)
@@ -228,13 +228,15 @@ class ShardedOracle:
         """Every feature of the attributes that occur."""
         return self.workers.total(virtual, unite, *self._empty).keys
 
-    def masses(self) -> tuple[Floats, Floats, Floats]:
-        if self._masses is not None:
-            return self._masses
-        unigram, start, inner = self.workers.total(masses, add, False)
-        if len(self.workers) > 1:  # screening needs them, too
-            self._masses = unigram, start, inner
-        return unigram, start, inner
+    def masses(self, absolute: bool = False) -> tuple[Floats, Floats, Floats]:
+        """sum w v of each attribute (`absolute`: of |w v|): in unigram lists, in bigram lists of first positions, and in
+        those of other positions."""
+        if absolute not in self._masses:
+            found = self.workers.total(masses, add, absolute)
+            if len(self.workers) == 1:
+                return found
+            self._masses[absolute] = found  # screening needs them, too
+        return self._masses[absolute]
 
     def counts(self, features: FeatureSet) -> Floats:
         """C [K] of any features."""
@@ -283,8 +285,7 @@ class ShardedOracle:
             numbers: Numbers = self.workers.total(candidates, add, known, w, bound)[0]
             return numbers
         if self._whole is None:
-            absolute = self.masses() if self.signs_agree else self.workers.total(masses, add, True)
-            self._whole = self.workers.share(absolute)
+            self._whole = self.workers.share(self.masses(absolute=not self.signs_agree))
         cells, (sums, shares) = self.workers.total(large_sums, unite, known, w, bound, self._whole)
         upper = sums + FRACTION * bound * np.maximum(1.0 - shares, 0.0)
         return features_of(cells[upper > bound], Numbering.of(features))

@@ -159,10 +159,11 @@ def virtual_features(
     """How many features can be formed: labels and their parts of unigram attributes, pairs of bigram ones, of labels
     and of classes, those of the start too."""
     Y, n_parts = data.n_labels, 0 if parts is None else len(parts.names)
-    unigram, start, inner = (oracle or ShardedOracle(shards_of(data))).masses()
-    pairs = Y * Y + (Y if (start > 0).any() else 0)
-    pairs += 0 if parts is None else parts.n_class_pairs(start=bool((start > 0).any()))
-    return int((unigram > 0).sum()) * (Y + n_parts) + int(((start > 0) | (inner > 0)).sum()) * pairs
+    unigram, start, inner = (oracle or ShardedOracle(shards_of(data))).masses(absolute=True)
+    has_start = bool((start > 0).any())
+    pairs = Y * Y + (Y if has_start else 0)
+    pairs += 0 if parts is None else parts.n_class_pairs(start=has_start)
+    return int((unigram > 0).sum()) * (Y + n_parts) + int((start + inner > 0).sum()) * pairs
 
 
 def _checked_parts(parts: LabelParts, data: Shards, whole: Corpus | None, features: Numbers | None) -> LabelParts:

@@ -42,8 +42,8 @@ class Cells(NamedTuple):
     @classmethod
     def of(cls, data: TrainingData, numbers: Keys) -> Cells:
         numbering = data.numbering
-        unigram, start, inner = data.oracle.masses()
-        both = (unigram != 0) & ((start != 0) | (inner != 0))
+        unigram, start, inner = data.oracle.masses(absolute=True)
+        both = (unigram > 0) & (start + inner > 0)
         n = int(np.searchsorted(numbers, numbering.first_ngram))
         short, ngrams = numbers[:n], Ngrams.none()
         x, y, previous = numbering.attribute(short), numbering.label(short), numbering.previous(short)

@@ -45,6 +45,8 @@ class NgramSpace:
     ) -> None:
         self.numbering, self.order, self._oracle, self._part_rows = numbering, order, oracle, part_rows
         self._conditions = _mask(numbering.n_attributes, attributes)  # [X]
+        #: Whether strings may begin with the start label: not where first positions have no pair (`start=False`).
+        self._has_start = bool((oracle.masses(absolute=True)[1] > 0).any())
         self.table = NgramTable(numbering.n_labels)
         self._counts: Floats = np.empty(0)  # by place in the table
         self._lengths: Ids = np.empty(0, dtype=np.int32)  # likewise: labels of each
@@ -100,7 +102,8 @@ class NgramSpace:
         for first in range(0, len(place), at_once):
             chosen = slice(first, first + at_once)
             bounds, counts = self._oracle.ngram_bounds(known.features, w, place[chosen])
-            row, front = np.nonzero(np.maximum(bounds * _ROUNDED, counts) > threshold)
+            fronts = Y + 1 if self._has_start else Y
+            row, front = np.nonzero(np.maximum(bounds * _ROUNDED, counts)[:, :fronts] > threshold)
             found_x.append(attribute[chosen][row])
             found.append(np.concatenate([front[:, None].astype(np.int32), strings[chosen][row]], axis=1))
         x, labels = np.concatenate(found_x), np.concatenate(found)
