@@ -129,6 +129,10 @@ def test_labels_of_treebanks_are_filled_in(run):
     sure = run("label", "-m", "m", "bare.conllu", "--marginals").out.split("\n")
     assert sure[4].startswith("2\tnos\tnosotros\tPRON\t")
     assert sure[4].split("\t")[9].startswith("Keep=Yes|Prob=0.")
+    run.write(sure_conllu="\n".join(sure))
+    assert (
+        run("label", "-m", "m", "sure.conllu", "--marginals").out.split("\n") == sure
+    )  # a second one replaces the first
     done = run("train", "bare.conllu", "-m", "m2", "-q")
     assert (done.status, "expected labels, found all of them to be missing" in done.err) == (1, True)
 
@@ -274,8 +278,11 @@ def test_formats_that_do_not_fit(run):
         ),
         (
             '{"tokens": ["a"], "labels": [1]}',
-            r'"labels": expected labels of text, null where one is not known, found 1',
+            r'"labels": expected labels of text .* found 1',
         ),
+        ('{"tokens": ["a"], "labels": ["X\\u0000Y"]}', r'"labels": expected labels of text \(without NUL\)'),
+        ('{"text": "ab", "spans": [[0, 2, "X\\u0000"]]}', r'"spans": expected start, end and label'),
+        ('{"text": "a b", "spans": [[true, 3, "X"]]}', r'"spans": expected start, end and label'),
         ('{"tokens": [1], "labels": ["A"]}', r'"tokens": expected texts, or lists of columns, found 1'),
         ('{"words": []}', r'line 1: expected an object with "tokens" or "text"'),
         ("[1]", 'line 1: expected an object with "tokens" or "text"'),
@@ -297,6 +304,8 @@ def test_wrong_json(content, message):
     ("content", "message"),
     [
         ("1\ta\tb\n", "line 1: expected 10 columns set off by tabs, found 3"),
+        ("1\ta" + "\t_" * 8 + "\n3\tb" + "\t_" * 8, "line 2: expected word number 2, found 3"),
+        ("1\t" + "\t_" * 8, "line 1: expected a FORM in the second column, found an empty one"),
         ("# c\n" + "\t".join(["x", *["_"] * 9]), r"line 2: expected the number of a word \(3, 3-4 or 3.1\), found 'x'"),
     ],
 )

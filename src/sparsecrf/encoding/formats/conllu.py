@@ -97,6 +97,10 @@ class _Sentence(Record):
                 raise InputError(f"{where}: expected {_N} columns set off by tabs, found {len(cells)}: {line!r:.60}")
             number = cells[0]
             if number.isdecimal():
+                if int(number) != len(self._words) + 1:
+                    raise InputError(f"{where}: expected word number {len(self._words) + 1}, found {number:.60}")
+                if not cells[1]:
+                    raise InputError(f"{where}: expected a FORM in the second column, found an empty one: {line!r:.60}")
                 self._words[k] = cells
             elif not number.replace("-", ".", 1).replace(".", "", 1).isdecimal():
                 raise InputError(f"{where}: expected the number of a word (3, 3-4 or 3.1), found {number!r:.60}")
@@ -114,8 +118,8 @@ class _Sentence(Record):
             made = list(cells)
             fill(made, answer.labels[t])
             if answer.probabilities is not None:
-                said = f"Prob={answer.probabilities[t]:.6f}"
-                made[_MISC] = said if made[_MISC] == "_" else f"{made[_MISC]}|{said}"
+                others = [item for item in made[_MISC].split("|") if item != "_" and not item.startswith("Prob=")]
+                made[_MISC] = "|".join([*others, f"Prob={answer.probabilities[t]:.6f}"])
             lines[k] = "\t".join(made)
         return "\n".join(lines) + "\n\n"
 

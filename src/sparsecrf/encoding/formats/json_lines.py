@@ -76,6 +76,11 @@ def _fail(where: str, field: str, expected: str, found: Any) -> NoReturn:
     raise InputError(f'{where}, "{field}": expected {expected}, found {json.dumps(found, ensure_ascii=False)[:60]}')
 
 
+def _is_label(value: Any) -> bool:
+    """Text that is not empty; C programs read a label up to the first NUL."""
+    return isinstance(value, str) and value != "" and "\0" not in value
+
+
 class _Tokens(Record):
     """Tokens, each a text or a list of columns, and labels."""
 
@@ -93,8 +98,8 @@ class _Tokens(Record):
             if not isinstance(labels, list) or len(labels) != len(tokens):
                 _fail(where, key, f"a list of {len(tokens)} labels, one for each token", labels)
             for label in labels:
-                if label is not None and (not isinstance(label, str) or not label):
-                    _fail(where, key, "labels of text, null where one is not known", label)
+                if label is not None and not _is_label(label):
+                    _fail(where, key, "labels of text (without NUL), or null if unknown", label)
             self.labels = labels
 
     def filled(self, answer: Answer) -> str:
@@ -147,7 +152,7 @@ class _Text(Record):
             start, end, kind = (given.get(key) for key in ("start", "end", "label"))
         else:
             start, end, kind = given if isinstance(given, list) and len(given) == 3 else (None, None, None)
-        is_span = isinstance(start, int) and isinstance(end, int) and isinstance(kind, str) and kind != ""
+        is_span = type(start) is int and type(end) is int and _is_label(kind)
         if not is_span or not 0 <= start < end <= len(self._content["text"]):
             _fail(self._where, self._key, "start, end and label of a span of the text", given)
         return start, end, kind
