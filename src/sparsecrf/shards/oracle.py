@@ -229,8 +229,8 @@ class ShardedOracle:
         return self.workers.total(virtual, unite, *self._empty).keys
 
     def masses(self, absolute: bool = False) -> tuple[Floats, Floats, Floats]:
-        """sum w v of each attribute (`absolute`: of |w v|): in unigram lists, in bigram lists of first positions, and in
-        those of other positions."""
+        """sum w v (`absolute`: |w v|) of each attribute, three times [X]: over unigram lists, bigram lists of first
+        positions, and those of other positions."""
         if absolute not in self._masses:
             found = self.workers.total(masses, add, absolute)
             if len(self.workers) == 1:
