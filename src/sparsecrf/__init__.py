@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sparsecrf._core import Corpus, InputError, UnsatisfiableError
+    from sparsecrf.compatibility import OptionError
     from sparsecrf.encoding.formats.conllu import read_conllu
     from sparsecrf.encoding.formats.documents import read_documents
     from sparsecrf.encoding.formats.json_lines import read_jsonl
@@ -43,6 +44,7 @@ _HOME = {
     "InputError": "_core",
     "LabelParts": "encoding.label_parts",
     "Model": "model",
+    "OptionError": "compatibility",
     "Resource": "encoding.resources",
     "Template": "encoding.template",
     "UnsatisfiableError": "_core",
@@ -71,6 +73,7 @@ __all__ = [
     "InputError",
     "LabelParts",
     "Model",
+    "OptionError",
     "Resource",
     "Template",
     "UnsatisfiableError",

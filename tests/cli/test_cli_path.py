@@ -174,8 +174,8 @@ def test_a_number_for_rho2_means_that_number(files):
         (["--rho2", "best", "--dev", "dev.txt"], "expected a number of at least 0, or search, found 'best'"),
         (["--rho2", "-1", "--dev", "dev.txt"], "expected a number of at least 0, or search, found '-1'"),
         (["--rho2", "nan", "--dev", "dev.txt"], "expected a number of at least 0, or search, found 'nan'"),
-        (["--rho2", "search"], "expected --dev with search, found none"),
-        (["--rho2", "search", "--dev", "dev.txt", "--n-rho", "3"], "expected a number with a grid of rho1"),
+        (["--rho2", "search"], "--rho2 search needs --dev"),
+        (["--rho2", "search", "--dev", "dev.txt", "--n-rho", "3"], "--rho2 search does not go with --n-rho 3"),
     ],
 )
 def test_wrong_values_of_rho2(files, options, said):

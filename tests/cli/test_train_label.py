@@ -370,8 +370,8 @@ def test_json_has_no_infinite_numbers(trained):
     lines = [done.out, *trained.directory.joinpath("l.jsonl").read_text().splitlines()]
     assert all(json.loads(line, parse_constant=refuse)["gap"] is None for line in lines)
     asked = trained("train", "train.txt", "-t", "t.txt", "-m", "o.safetensors", "--missing", "?", "--gap", "0.1")
-    assert asked.status == 1
-    assert "gap: expected all labels to be known" in asked.err
+    assert asked.status == 2
+    assert "--gap 0.1 does not go with missing labels" in asked.err
 
 
 def test_progress_is_plain_lines_without_a_terminal(trained):

@@ -158,11 +158,11 @@ def test_scale_of_the_start(program):
             "train.txt, line 1: expected the words that have vectors in column 1 (counted from 0), found 1 column of "
             "observations",
         ),
-        (["--vectors", "glove.txt", "--cache", "folder"], "--cache: expected no vectors of words"),
+        (["--vectors", "glove.txt", "--cache", "folder"], "--vectors glove.txt does not go with --cache folder"),
         (["--vectors", "glove.txt", "--encoding", "bytes"], "--vectors: expected text, whose words can be looked up"),
         (["--vectors", "glove.txt", "--format", "crfsuite"], "--vectors: expected none for CRFsuite files"),
-        (["--vectors", "glove.txt", "--solver", "sgd-l1"], "for dense columns, found 'sgd-l1'"),
-        (["--vectors", "glove.txt", "--order", "3"], "order: expected 2 for data with negative values"),
+        (["--vectors", "glove.txt", "--solver", "sgd-l1"], "--vectors glove.txt is not supported by --solver sgd-l1"),
+        (["--vectors", "glove.txt", "--order", "3"], "--order 3 does not go with negative values"),
         (["--vectors", "glove.txt", "--vectors-scale", "0"], "expected a number above 0, found 0"),
         (["--vectors", "v.npy"], "--vectors: expected --vectors-words with v.npy, found none"),
         (

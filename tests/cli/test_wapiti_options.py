@@ -33,7 +33,7 @@ def test_min_count_leaves_rare_attributes_out(files):
     assert (everything["attributes"], found["attributes"]) == (11, 6)
     assert names(Model.load("m")) <= {"U:the", "U:cat", "U:runs", "*1:_B-1", "*1:the", "B"}
     program = files("train", "a.txt", "-t", "t.txt", "-m", "m", "--min-count", "2", "--cache", "c")
-    assert (program.status, "expected no --cache with it" in program.err) == (2, True)
+    assert (program.status, "--min-count 2 does not go with --cache" in program.err) == (2, True)
 
 
 def test_the_corpus_without_rare_attributes_is_that_of_the_others():
@@ -74,7 +74,7 @@ def test_stop_window_ends_training(files):
     assert found.stopped_by == "dev"
     assert found.history[-1].iter < 20
     assert [record.dev_error for record in found.history[-4:]] == [0.0] * 4
-    with pytest.raises(InputError, match="stop_window: expected a dev corpus with it"):
+    with pytest.raises(InputError, match="stop_window=4 needs dev"):
         fit(corpus, stop_window=4)
     common = ["train", "a.txt", "-t", "t.txt", "-m", "m", "--solver", "owlqn", "--tol", "0", "--stop-window", "3"]
     done = files(*common, "--stop-eps", "0.1", "--dev", "a.txt", "--json")

@@ -193,9 +193,9 @@ def test_other_mistakes():
         crf.predict(X, dense=[v[:, 1:] for v in VECTORS])
     with pytest.raises(InputError, match="dense: expected none for a model without dense columns, found some"):
         plain.model_.encode(X, dense=VECTORS)
-    with pytest.raises(InputError, match="dense: expected sequences one by one, found lengths or groups with it"):
+    with pytest.raises(InputError, match="dense: expected sequences one by one, found lengths or sentences with it"):
         plain.predict(X, dense=VECTORS, lengths=[1])
-    with pytest.raises(InputError, match=r"solver: expected auto or .* for dense columns, found 'sgd-l1'"):
+    with pytest.raises(InputError, match="solver='sgd-l1' does not support dense columns; use auto"):
         CRF(solver="sgd-l1").fit(X, LABELLED, dense=VECTORS)
     with pytest.raises(InputError, match="dense_scale: expected a number above 0, found 0"):
         CRF(dense_scale=0).fit(X, LABELLED, dense=VECTORS)

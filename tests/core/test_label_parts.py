@@ -189,7 +189,7 @@ def test_stochastic_solvers_come_close():
 @pytest.mark.parametrize("solver", ["sbcd", "cd"])
 def test_solvers_of_whole_labels_refuse_parts(solver):
     corpus, _ = corpus_of(0)
-    with pytest.raises(InputError, match=f"for labels with parts, found {solver}"):
+    with pytest.raises(InputError, match=f"label_parts is not supported by solver='{solver}'; use auto"):
         fit(corpus, parts=PARTS, solver=solver)
 
 
@@ -248,7 +248,7 @@ def test_training_data_check_parts():
     corpus, _ = corpus_of(0)
     with pytest.raises(InputError, match="expected those of 5 labels, found those of 3"):
         TrainingData(corpus, parts=LabelParts(("a",), ((0,), (0,), ())))
-    with pytest.raises(InputError, match="expected none with a list of features"):
+    with pytest.raises(InputError, match="label_parts does not go with a list of features"):
         TrainingData(corpus, parts=PARTS, features=np.arange(3))
     data = TrainingData(corpus, parts=PARTS)
     x = int(np.argmax(data.oracle.masses()[0]))

@@ -12,7 +12,6 @@ import typer
 import sparsecrf.path
 from sparsecrf import CRF, CRFCV, defaults, fit, training
 from sparsecrf.cli import app
-from sparsecrf.training import fitting
 
 PACKAGE = Path(defaults.__file__).parent
 #: By the name of a parameter.
@@ -69,7 +68,6 @@ def test_options_of_the_command_line(command, names):
 
 def test_names_of_solvers():
     assert tuple(training.SOLVERS) == defaults.SOLVERS
-    assert set(training.OVER_SHARDS) < set(fitting.LONGER) < set(defaults.SOLVERS)
 
 
 def written_out(package: Path) -> Iterator[str]:

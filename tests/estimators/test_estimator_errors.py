@@ -97,7 +97,7 @@ def test_wrong_input_is_named(X, y, options, expected):
         ({"tol": -1}, "tol: expected a number >= 0"),
         ({"solver": "newton"}, "solver: expected one of auto"),
         ({"bigrams": "some"}, "bigrams: expected"),
-        ({"patience": 3}, "patience: expected a dev corpus"),
+        ({"patience": 3}, "patience=3 needs dev"),
     ],
 )
 def test_wrong_options_are_named(options, expected):

@@ -132,8 +132,11 @@ def test_the_program_takes_a_penalty(program):
     ("options", "message"),
     [
         (("--penalty", "lasso"), "expected one of elastic-net, group:attribute"),
-        (("--penalty", "tree", "--solver", "sbcd"), "expected auto or fista with --penalty tree"),
-        (("--penalty", "tree", "--rho1", "0"), "expected a number above 0 with --penalty tree"),
+        (
+            ("--penalty", "tree", "--solver", "sbcd"),
+            "tree is not supported by --solver sbcd; use auto or fista",
+        ),
+        (("--penalty", "tree", "--rho1", "0"), "--penalty tree does not go with --rho1 0"),
     ],
 )
 def test_wrong_use(program, options, message):

@@ -59,9 +59,12 @@ def test_ragged_files_of_bytes_in_a_cache(program):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--ragged"], "--ragged: expected no --dask with it: its workers read column files in UTF-8"),
-        (["--encoding", "latin-1"], "--encoding: expected no --dask with it: its workers read column files in UTF-8"),
-        (["--min-count", "2"], "--min-count: expected no --dask with it: data are counted in memory"),
+        (["--ragged"], "--ragged does not go with --dask tcp://127.0.0.1:1: its workers read column files in UTF-8"),
+        (["--encoding", "latin-1"], "--encoding latin-1 does not go with --dask tcp://127.0.0.1:1: its workers read"),
+        (
+            ["--min-count", "2"],
+            "2 does not go with --dask tcp://127.0.0.1:1: attributes are counted in memory",
+        ),
     ],
 )
 def test_what_a_cluster_does_not_read(options, expected, program):

@@ -115,9 +115,9 @@ def test_warm_start_path_and_cross_validation():
 
 def test_what_does_not_go_together():
     X, y = data()
-    with pytest.raises(InputError, match="class_pairs: expected label_parts with it"):
+    with pytest.raises(InputError, match="class_pairs=True needs label_parts"):
         CRF(class_pairs=True).fit(X, y)
-    with pytest.raises(InputError, match="order: expected 2 with pairs of classes of labels, found 3"):
+    with pytest.raises(InputError, match="class_pairs=True does not go with order=3; use order=2"):
         CRF(label_parts="|", class_pairs=True, order=3).fit(X, y)
     crf, _, _ = trained()
     model = crf.model_
@@ -157,9 +157,12 @@ def test_the_program(program, tmp_path):
     assert "of pairs of classes" in program("show", "m.safetensors").out
     assert program("report", "m.safetensors", "-o", "report.html").status == 0
     for wrong, message in (
-        (["--class-pairs"], "expected --label-parts with it"),
-        ([*how, "--order", "3"], "expected --order 2 with it, found 3"),
-        ([*how, "--cache", "c", "--shard-tokens", "50"], "expected no --shard-tokens with it"),
+        (["--class-pairs"], "--class-pairs needs --label-parts"),
+        ([*how, "--order", "3"], "--class-pairs does not go with --order 3; use --order 2"),
+        (
+            [*how, "--cache", "c", "--shard-tokens", "50"],
+            "--class-pairs does not go with --shard-tokens 50",
+        ),
     ):
         failed = program("train", "-m", "n.safetensors", *wrong, *files)
         assert failed.status == 2

@@ -93,7 +93,7 @@ def test_the_program(program, tmp_path):
     program("path", "-o", "path", "--label-parts", "|", "--n-rho", "2", *files)
     assert Model.load(tmp_path / "path" / "model-01.safetensors").label_parts is not None
     assert "of parts of labels" in program("show", "m.safetensors").out
-    for wrong, message in (("words", "expected a separator"), ("|", "found cd")):
+    for wrong, message in (("words", "expected a separator"), ("|", "| is not supported by --solver cd; use auto")):
         failed = program("train", "-m", "n.safetensors", "--label-parts", wrong, "--solver", "cd", *files)
         assert message in failed.err
 
@@ -141,7 +141,7 @@ def test_parts_that_are_none_are_told(program, tmp_path):
 def test_dense_columns_and_parts_are_refused():
     crf, *_ = trained()
     columns = DenseColumns(np.zeros(1), np.ones(1))
-    with pytest.raises(InputError, match="expected none with dense columns"):
+    with pytest.raises(InputError, match="label_parts: expected none with dense columns"):
         Model(
             crf.model_.vocabulary, crf.model_.features, crf.model_.w, label_parts=crf.model_.label_parts, dense=columns
         )

@@ -144,5 +144,5 @@ def test_command_line(program):
         assert wrong.status == 2
         assert "expected 2 or more" in wrong.err
     wrong = program(*common, "--order", "3", "--solver", "sbcd")
-    assert wrong.status == 1
-    assert "order: expected 2 for the solver sbcd" in wrong.err
+    assert wrong.status == 2
+    assert "--order 3 is not supported by --solver sbcd; use auto, owlqn" in wrong.err

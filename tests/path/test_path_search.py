@@ -166,7 +166,7 @@ def test_patience_ends_the_fits_of_a_path_early(task):
     assert [found.stopped_by for found in early] == ["dev", "dev"]
     assert early.errors[0] == min(record.dev_error for record in early[0].history)
     assert all(early.errors <= late.errors)
-    with pytest.raises(InputError, match="patience: expected a dev corpus with it"):
+    with pytest.raises(InputError, match="patience=2 needs dev"):
         path(corpus, patience=2, **values)
 
 

@@ -22,7 +22,20 @@ CORE_LAYERS = {
 }
 #: Packages and modules of sparsecrf, from the bottom to the top: each may import its own row and those above it here.
 PACKAGE_LAYERS = [
-    {"_core", "defaults", "progress", "chunks", "metrics", "scorers", "tables", "warn", "moved"},
+    {
+        "_core",
+        "compatibility",
+        "declared",
+        "defaults",
+        "options",
+        "progress",
+        "chunks",
+        "metrics",
+        "scorers",
+        "tables",
+        "warn",
+        "moved",
+    },
     {"files"},
     {"encoding"},
     {"model"},

@@ -326,7 +326,9 @@ def test_without_l1_penalty():
 
 @pytest.mark.parametrize("solver", ["sbcd", "cd", "sgd", "sgd-l1"])
 def test_solvers_that_need_the_corpus_are_refused(solver):
-    with pytest.raises(InputError, match=f"auto or owlqn or lbfgs or fista for data in shards, found '{solver}'"):
+    with pytest.raises(
+        InputError, match=f"'{solver}' does not support data in shards; use auto, owlqn, lbfgs or fista"
+    ):
         fit(cut(corpus_of(n=5), 2), solver=solver)
 
 

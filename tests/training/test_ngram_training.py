@@ -165,14 +165,14 @@ def test_refused():
         with pytest.raises(InputError, match="order: expected 2 or more labels"):
             fit(data, order=order)
     for solver in ("sbcd", "cd"):
-        with pytest.raises(InputError, match=f"order: expected 2 for the solver {solver}"):
+        with pytest.raises(InputError, match=f"order=3 is not supported by solver='{solver}'; use auto, owlqn"):
             fit(data, order=3, solver=solver)
-    with pytest.raises(InputError, match="order: expected 2 without an l1 term"):
+    with pytest.raises(InputError, match=r"order=3 does not go with rho1=0\.0: no label n-gram would be zero"):
         fit(data, order=3, rho1=0.0)
-    with pytest.raises(InputError, match="order: expected 2 for a list of features"):
+    with pytest.raises(InputError, match="order=3 does not go with a list of features; use order=2"):
         fit(data, order=3, features=np.array([0], dtype=np.int64))
     missing = make_problem(3, 2, [5, 4], 3, missing=0.4).corpus()
-    with pytest.raises(InputError, match="negative values or missing labels"):
+    with pytest.raises(InputError, match="order=3 does not go with missing labels: nothing bounds"):
         fit(missing, order=3)
 
 

@@ -293,7 +293,7 @@ def test_no_penalty_at_all():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"solver": "sgd", "rho1": 0.5}, r"rho1: solver sgd expected 0, found 0.5; sgd-l1"),
+        ({"solver": "sgd", "rho1": 0.5}, r"rho1=0\.5 is not supported by solver='sgd'; use .* or sgd-l1, or rho1=0"),
         ({"solver": "sgd-l1", "seed": -1}, r"seed: expected .* found -1"),
         ({"solver": "sgd-l1", "seed": 2**64}, r"seed: expected .* found"),
     ],

@@ -16,7 +16,7 @@ import reference
 from sparsecrf import InputError, Vocabulary
 from sparsecrf._core import FeatureSet, Oracle
 from sparsecrf.contrib.simulate import paper_hmm
-from sparsecrf.training import DETERMINISTIC, fit
+from sparsecrf.training import SOLVERS, fit
 from sparsecrf.training.dual import LowerBound
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
@@ -24,7 +24,8 @@ from sparsecrf.training.solvers import working_set
 from sparsecrf.training.solvers.proximal import Proximal
 from sparsecrf.training.solvers.solver import Point
 
-every_solver = pytest.mark.parametrize("solver", DETERMINISTIC)  # for the others see test_sgd.py
+# For the others see test_sgd.py.
+every_solver = pytest.mark.parametrize("solver", [name for name, kind in SOLVERS.items() if not kind.is_stochastic])
 PENALTIES = [(0.5, 0.1), (0.1, 0.01), (2.0, 0.5), (0.0, 0.2), (0.3, 0.0)]
 
 

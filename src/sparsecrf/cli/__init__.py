@@ -15,6 +15,7 @@ from typing import Any
 from sparsecrf.__main__ import interrupt, on_interrupt
 from sparsecrf._core import InputError
 from sparsecrf.cli.declared import INTERRUPTED
+from sparsecrf.compatibility import OptionError
 from sparsecrf.progress import say
 
 
@@ -42,6 +43,9 @@ def main() -> None:
         if not isinstance(error, BrokenPipeError):
             say(f"sparsecrf: {where}{error.strerror or error}")
         sys.exit(1)
+    except OptionError as error:
+        say(f"sparsecrf: {error.as_typed()}")
+        sys.exit(2)
     except InputError as error:
         hint = " (--encoding says what else it is)" if ": expected text in UTF-8, found byte" in str(error) else ""
         say(f"sparsecrf: {error}{hint}")

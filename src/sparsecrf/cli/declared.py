@@ -1,29 +1,14 @@
-"""What an option is, without Typer, for a command that must start quickly. `options.py` makes Typer's form of it."""
+"""Options of several commands, without Typer, for a command that must start quickly."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, get_args, get_type_hints
 
+from sparsecrf.compatibility import Capabilities, Trait
+from sparsecrf.declared import Declared
+
 INTERRUPTED = 130  #: the exit status of a command that was interrupted and saved what there was
-
-
-class Declared:
-    """An option, or, without names, the argument of a command. Its type and default are those of the parameter."""
-
-    def __init__(
-        self,
-        help: str,
-        *names: str,
-        metavar: str | None = None,
-        min: int | None = None,
-        max: int | None = None,
-        choices: tuple[str, ...] = (),
-        panel: str | None = None,
-    ) -> None:
-        """`choices`: the texts that it may be; the command says what is wrong with others. `panel`: of help."""
-        self.help, self.names, self.metavar, self.panel = help, names, metavar, panel
-        self.min, self.max, self.choices = min, max, choices
 
 
 def hints_of(command: Callable[..., None]) -> dict[str, Any]:
@@ -37,6 +22,11 @@ def _as_written(hint: Any) -> Any:
     return hint if hasattr(hint, "__metadata__") or len(annotated) != 1 else annotated[0]
 
 
+#: Of options about how lines are read, which the workers of a cluster do not know.
+_NOT_ON_CLUSTER = Capabilities(
+    refuses={Trait.ON_CLUSTER: "its workers read column files in UTF-8 whose lines are equally long"}
+)
+
 THREADS = Declared("Threads to use; 0: all cores.", "--threads", metavar="N", min=0, max=1024)
 QUIET = Declared("No progress.", "--quiet", "-q")
 ENCODING = Declared(
@@ -45,6 +35,7 @@ ENCODING = Declared(
     "--encoding",
     metavar="NAME|bytes",
     panel="Data",
+    capabilities=_NOT_ON_CLUSTER,
 )
 FORMAT = Declared(
     "Format of the data: columns, crfsuite, conllu (or conllu:upos, xpos, feats, upos+feats), jsonl (or jsonl:FIELD), "
@@ -57,4 +48,5 @@ RAGGED = Declared(
     "Lines may have different numbers of columns: the template's columns come first, the label last.",
     "--ragged",
     panel="Data",
+    capabilities=_NOT_ON_CLUSTER,
 )

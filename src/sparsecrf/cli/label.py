@@ -12,7 +12,8 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 from sparsecrf._core import InputError
 from sparsecrf.cli.answers import OnError
-from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED, THREADS, Declared
+from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED, THREADS
+from sparsecrf.declared import Declared
 from sparsecrf.model.chunk_rules import BIO, SCHEMES, forbidden_pairs
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
-from math import inf
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED, THREADS, Declared, hints_of
-from sparsecrf.defaults import PENALTIES, SEARCH, SOLVERS
+from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED, hints_of
+from sparsecrf.compatibility import Capabilities, OptionError, Trait, has
+from sparsecrf.declared import Declared
 from sparsecrf.encoding.formats import COLUMNS, FORMATS
 from sparsecrf.encoding.presets import PRESETS
 
@@ -26,8 +26,20 @@ def as_typer(declared: Declared) -> Any:
         metavar=declared.metavar,
         min=declared.min,
         max=declared.max,
+        parser=None if declared.parse is None else _parser(declared.parse),
+        autocompletion=(lambda: list(declared.choices)) if declared.choices else None,
         rich_help_panel=declared.panel,
     )
+
+
+def _parser(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def parsed(given: Any) -> Any:
+        try:
+            return parse(given)
+        except OptionError as error:
+            raise typer.BadParameter(error.as_typed()) from None
+
+    return parsed
 
 
 _SUFFIXES = ", ".join(format.suffix for format in FORMATS.values() if format.suffix)
@@ -88,11 +100,13 @@ Classes: TypeAlias = Annotated[
 ]
 Vectors: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        rich_help_panel="Data",
-        help="Vectors of words, which stand beside the features: text as of word2vec, GloVe or fastText (a word and "
+    Declared(
+        "Vectors of words, which stand beside the features: text as of word2vec, GloVe or fastText (a word and "
         "its numbers a line), or a NumPy file with --vectors-words. The model keeps them.",
+        "--vectors",
+        panel="Data",
         metavar="FILE",
+        capabilities=Capabilities(frozenset({Trait.DENSE}), refuses={Trait.IN_FOLDER: "", Trait.ON_CLUSTER: ""}),
     ),
 ]
 VectorsWords: TypeAlias = Annotated[
@@ -140,8 +154,11 @@ Refer: TypeAlias = Annotated[
 ]
 DevFile: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        help="Other labelled data: its token error is recorded, at every iteration or for every model.", metavar="FILE"
+    Declared(
+        "Other labelled data: its token error is recorded, at every iteration or for every model.",
+        "--dev",
+        metavar="FILE",
+        capabilities=has(Trait.DEV),
     ),
 ]
 Boundary: TypeAlias = Annotated[
@@ -191,106 +208,12 @@ Start: TypeAlias = Annotated[
         "default it does, or as in the model of --init.",
     ),
 ]
-
-
-def _order(given: str | int | None) -> int | None:
-    """What `--order` says."""
-    if given is None or given == "none":
-        return None
-    try:
-        order = int(given)
-    except ValueError:
-        order = 0
-    if order < 2:
-        raise typer.BadParameter(f"expected 2 or more labels, or none for no limit, found {given!r}")
-    return order
-
-
-Order: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        metavar="K|none",
-        parser=_order,
-        help="Features have up to so many labels, none: no limit. Above 2, the lines T... of the template, or else "
-        "plain label n-grams; for the solvers auto, owlqn, lbfgs, fista and sgd-l1.",
-    ),
-]
-OrderFactor: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        metavar="X", min=1, help="With --order above 2, rho1 is multiplied by this for each label beyond two."
-    ),
-]
-LabelPartsRule: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--label-parts",
-        metavar="RULE",
-        help="Labels share weights of their parts: a separator such as '|', ud (part of speech, then feature=value), "
-        "or bio; not for the solvers sbcd and cd.",
-    ),
-]
-ClassPairs: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--class-pairs",
-        help="With --label-parts, also weights of pairs of classes: labels with the same first part (the part of "
-        "speech, for ud) are one. Not with --order above 2, --dask or --shard-tokens.",
-    ),
-]
-Threads: TypeAlias = Annotated[int, as_typer(THREADS)]
 Plot: TypeAlias = Annotated[
     str | None, typer.Option(help="Draw how it went into this .svg, .png or .pdf file.", metavar="FILE")
 ]
 Quiet: TypeAlias = Annotated[bool, as_typer(QUIET)]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="The result as one JSON object, the last line of standard output.")
-]
-Rho2: TypeAlias = Annotated[float, typer.Option(metavar="X", min=0, help="Squared (l2) penalty: rho2/2 |w|^2.")]
-
-
-def _number_or_search(text: str | float) -> float | str:
-    """Of --rho2 of `path`."""
-    if text == SEARCH:
-        return text
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < inf:
-        raise typer.BadParameter(f"expected a number of at least 0, or {SEARCH}, found {text!r}")
-    return value
-
-
-Rho2OrSearch: TypeAlias = Annotated[
-    Any,
-    typer.Option(
-        metavar=f"X|{SEARCH}",
-        parser=_number_or_search,
-        help=f"Squared (l2) penalty: rho2/2 |w|^2. {SEARCH}: the best pair of rho1 and rho2 on --dev.",
-    ),
-]
-
-Solver: TypeAlias = Annotated[
-    str, typer.Option(help=f"One of {', '.join(SOLVERS)}.", metavar="NAME", autocompletion=lambda: list(SOLVERS))
-]
-
-Penalty: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        help="elastic-net, or one that keeps or drops whole groups of features: of an attribute, a template line, or a "
-        "label; tree: label pairs under their label. For the solvers auto and fista.",
-        metavar="|".join(PENALTIES),
-        autocompletion=lambda: list(PENALTIES),
-    ),
-]
-GroupWeight: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        metavar="X",
-        min=0,
-        help="With groups: rho1 X sqrt(n) |w of the group|_2 is added for each, n its features that occur.",
-    ),
 ]
 
 
@@ -316,8 +239,8 @@ class Inputs:
     bytes: Bytes = False
     format: Format = None
     missing: Missing = ""
-    ragged: Ragged = False
-    encoding: Encoding = None
+    ragged: Annotated[bool, RAGGED] = False
+    encoding: Annotated[str | None, ENCODING] = None
 
 
 @dataclass(frozen=True)
@@ -331,7 +254,7 @@ class Shown:
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """A command for Typer. Its parameters may be dataclasses such as `Inputs`: each of their fields is an option; and
-    they may be `Declared` without Typer."""
+    parameters and fields may be `Declared` without Typer."""
     hints = hints_of(command)
     groups = {name: hints[name] for name in signature(command).parameters if is_dataclass(hints[name])}
     expanded: list[Parameter] = []
@@ -366,7 +289,7 @@ def _options(group: Any) -> list[Parameter]:
             field.name,
             Parameter.KEYWORD_ONLY,
             default=Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
+            annotation=_for_typer(hints[field.name]),
         )
         for field in fields(group)
     ]

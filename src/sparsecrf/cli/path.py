@@ -7,27 +7,17 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sparsecrf.cli.declared import INTERRUPTED
-from sparsecrf.cli.options import (
-    ClassPairs,
-    GroupWeight,
-    Inputs,
-    LabelPartsRule,
-    Order,
-    OrderFactor,
-    Penalty,
-    Rho2OrSearch,
-    Shown,
-    Solver,
-    Threads,
-    with_groups,
-)
-from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO2, SEARCH, SOLVER, TOL
+from sparsecrf.cli.options import Inputs, Shown, with_groups
+from sparsecrf.compatibility import OptionError
+from sparsecrf.declared import Declared
+from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO1, RHO2, SEARCH, SOLVER, TOL
+from sparsecrf.options import ClassPairs, GroupWeight, LabelPartsRule, Order, OrderFactor, Penalty, Solver, Threads
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
@@ -50,18 +40,39 @@ COLUMNS = (
 )
 
 
+def _number_or_search(text: str | float) -> float | str:
+    """What --rho2 says."""
+    if text == SEARCH:
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < inf:
+        raise OptionError(f"expected a number of at least 0, or {SEARCH}, found {text!r}")
+    return value
+
+
 @dataclass(frozen=True)
 class PathOptions:
     """Options that go to `sparsecrf.path.path` as they are, by the same names."""
 
     n_rho: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="A grid of so many values of rho1 instead of a search.")
+        int | None, Declared("A grid of so many values of rho1 instead of a search.", "--n-rho", metavar="N", min=1)
     ] = None
     rho_min_ratio: Annotated[
         float | None,
-        typer.Option(metavar="X", min=0, max=1, help="The smallest rho1 of a grid, relative to the largest."),
+        Declared("The smallest rho1 of a grid, relative to the largest.", "--rho-min-ratio", metavar="X", min=0, max=1),
     ] = None
-    rho2: Rho2OrSearch = RHO2
+    rho2: Annotated[
+        Any,
+        Declared(
+            f"Squared (l2) penalty: rho2/2 |w|^2. {SEARCH}: the best pair of rho1 and rho2 on --dev.",
+            "--rho2",
+            metavar=f"X|{SEARCH}",
+            parse=_number_or_search,
+        ),
+    ] = RHO2
     penalty: Penalty = PENALTY
     group_weight: GroupWeight = GROUP_WEIGHT
     order: Order = ORDER
@@ -69,11 +80,14 @@ class PathOptions:
     label_parts: LabelPartsRule = None
     class_pairs: ClassPairs = False
     solver: Solver = SOLVER
-    tol: Annotated[float, typer.Option(metavar="X", min=0, help="Stop each fit at this tolerance, as for train.")] = TOL
+    tol: Annotated[float, Declared("Stop each fit at this tolerance, as for train.", "--tol", metavar="X", min=0)] = TOL
     patience: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", min=1, help="Stop each fit when its token error on --dev has not improved for N iterations."
+        Declared(
+            "Stop each fit when its token error on --dev has not improved for N iterations.",
+            "--patience",
+            metavar="N",
+            min=1,
         ),
     ] = None
     threads: Threads = 0
@@ -120,38 +134,22 @@ def path(
 
 def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> None:
     """All that can be wrong before work begins."""
-    from sparsecrf.cli.files import (
-        check_label_parts,
-        check_order,
-        check_penalty,
-        check_readable,
-        check_solver,
-        check_writable,
-    )
+    from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.cli.labelled import resource_files
     from sparsecrf.cli.vectors import vector_files
     from sparsecrf.contrib.plots import check_plot
+    from sparsecrf.path.following import check_search
+    from sparsecrf.training.choices import check_options, declared_choices
 
+    check_options({**vars(fitting), "rho1": RHO1}, declared_choices(Inputs, vars(inputs)))
+    grid = {"n_rho": fitting.n_rho, "rho_min_ratio": fitting.rho_min_ratio}
+    check_search(fitting.rho2, inputs.dev is not None, grid)
     files = [*inputs.data, inputs.dev, inputs.template, *vector_files(inputs)]
     check_readable(*files)
-    check_solver(fitting.solver)
-    check_penalty(fitting.penalty, fitting.solver)
-    check_order(fitting.order, fitting.order_factor, fitting.penalty, fitting.solver)
-    check_label_parts(fitting.label_parts, fitting.class_pairs, fitting.order, fitting.solver)
-    _check_search(inputs, fitting)
     os.makedirs(output, exist_ok=True)
     if shown.plot is not None:
         check_writable(shown.plot, inputs=[*files, *resource_files(inputs)])
         check_plot(shown.plot)
-
-
-def _check_search(inputs: Inputs, fitting: PathOptions) -> None:
-    if fitting.rho2 != SEARCH:
-        return
-    if inputs.dev is None:
-        raise typer.BadParameter(f"expected --dev with {SEARCH}, found none", param_hint="--rho2")
-    if fitting.n_rho is not None or fitting.rho_min_ratio is not None:
-        raise typer.BadParameter(f"expected a number with a grid of rho1, found {SEARCH}", param_hint="--rho2")
 
 
 def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: bool) -> Path:

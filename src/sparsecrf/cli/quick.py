@@ -12,7 +12,8 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
-from sparsecrf.cli.declared import Declared, hints_of
+from sparsecrf.cli.declared import hints_of
+from sparsecrf.declared import Declared
 
 
 def quick_call(arguments: Sequence[str]) -> Callable[[], None] | None:

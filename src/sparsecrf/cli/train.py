@@ -12,32 +12,10 @@ import typer
 
 from sparsecrf._core import InputError
 from sparsecrf.cli.declared import INTERRUPTED
-from sparsecrf.cli.options import (
-    ClassPairs,
-    GroupWeight,
-    Inputs,
-    LabelPartsRule,
-    Order,
-    OrderFactor,
-    Penalty,
-    Rho2,
-    Shown,
-    Solver,
-    Threads,
-    with_groups,
-)
-from sparsecrf.defaults import (
-    CHECKPOINT_EVERY,
-    GROUP_WEIGHT,
-    ORDER,
-    ORDER_FACTOR,
-    PENALTY,
-    RHO1,
-    RHO2,
-    SOLVER,
-    STOP_EPS,
-    TOL,
-)
+from sparsecrf.cli.options import Inputs, Shown, with_groups
+from sparsecrf.compatibility import Capabilities, Named, OptionError, Trait, has
+from sparsecrf.declared import Declared
+from sparsecrf.options import LONG_RUNS, FitOptions
 
 if TYPE_CHECKING:
     from sparsecrf.cli.labelled import Labelled
@@ -45,92 +23,7 @@ if TYPE_CHECKING:
     from sparsecrf.training import Fit, Weights
     from sparsecrf.training.data import TrainingData
 
-_STOPPING, _LARGE, _LONG = "Stopping", "Data larger than memory", "Long runs"
-
-
-@dataclass(frozen=True)
-class FitOptions:
-    """Options that go to `sparsecrf.fit` as they are, by the same names."""
-
-    solver: Solver = SOLVER
-    rho1: Annotated[
-        float, typer.Option(metavar="X", min=0, help="Absolute (l1) penalty: rho1 |w|_1. The larger, the sparser.")
-    ] = RHO1
-    rho2: Rho2 = RHO2
-    penalty: Penalty = PENALTY
-    group_weight: GroupWeight = GROUP_WEIGHT
-    max_iter: Annotated[
-        int | None, typer.Option(rich_help_panel=_STOPPING, metavar="N", min=1, help="Stop after so many iterations.")
-    ] = None
-    tol: Annotated[
-        float,
-        typer.Option(
-            rich_help_panel=_STOPPING,
-            metavar="X",
-            min=0,
-            help="Stop at most this share of the objective above the optimum.",
-        ),
-    ] = TOL
-    gap: Annotated[
-        float | None,
-        typer.Option(
-            rich_help_panel=_STOPPING,
-            metavar="X",
-            min=0,
-            help="Stop at a duality gap of this times the objective instead.",
-        ),
-    ] = None
-    time_limit: Annotated[
-        float | None,
-        typer.Option(rich_help_panel=_STOPPING, metavar="X", min=0, help="Stop after so many seconds of training."),
-    ] = None
-    patience: Annotated[
-        int | None,
-        typer.Option(
-            rich_help_panel=_STOPPING,
-            metavar="N",
-            min=1,
-            help="Stop when the error on --dev has not improved for so many iterations; keep the best.",
-        ),
-    ] = None
-    stop_window: Annotated[
-        int | None,
-        typer.Option(
-            rich_help_panel=_STOPPING,
-            metavar="N",
-            min=2,
-            help="Stop when the error on --dev has varied by less than --stop-eps in so many iterations; Wapiti's -w.",
-        ),
-    ] = None
-    stop_eps: Annotated[
-        float,
-        typer.Option(
-            rich_help_panel=_STOPPING, metavar="X", min=0, help="For --stop-window, in percent of tokens; Wapiti's -e."
-        ),
-    ] = STOP_EPS
-    threads: Threads = 0
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Orders the sequences of sgd and sgd-l1.")] = 0
-    order: Order = ORDER
-    order_factor: OrderFactor = ORDER_FACTOR
-    label_parts: LabelPartsRule = None
-    class_pairs: ClassPairs = False
-    observed_only: Annotated[
-        bool, typer.Option("--observed-only", help="Leave out features that never occur, as CRFsuite does.")
-    ] = False
-    checkpoint: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=_LONG,
-            help="Keep the state of the run in this file, so that --resume can go on.",
-            metavar="FILE",
-        ),
-    ] = None
-    checkpoint_every: Annotated[
-        float, typer.Option(rich_help_panel=_LONG, metavar="X", min=0, help="Seconds between two checkpoints.")
-    ] = CHECKPOINT_EVERY
-    resume: Annotated[
-        bool, typer.Option("--resume", rich_help_panel=_LONG, help="Go on from --checkpoint if it is there.")
-    ] = False
+_LARGE = "Data larger than memory"
 
 
 @dataclass(frozen=True)
@@ -139,60 +32,75 @@ class RunOptions:
 
     cache: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=_LARGE,
-            help="Keep the encoded data in this folder, in parts, of which only some need to fit into memory; made "
+        Declared(
+            "Keep the encoded data in this folder, in parts, of which only some need to fit into memory; made "
             "anew when data, template or options change. For the solvers auto, owlqn, lbfgs and fista.",
+            "--cache",
+            panel=_LARGE,
             metavar="FOLDER",
+            capabilities=Capabilities(
+                frozenset({Trait.SHARDS, Trait.IN_FOLDER}), refuses={Trait.ON_CLUSTER: "its workers keep the data"}
+            ),
         ),
     ] = None
     shard_tokens: Annotated[
         int | None,
-        typer.Option(
-            rich_help_panel=_LARGE,
-            help="Tokens in each part; by default a million. Of the parts that are not kept in memory, the largest "
+        Declared(
+            "Tokens in each part; by default a million. Of the parts that are not kept in memory, the largest "
             "must fit.",
+            "--shard-tokens",
+            panel=_LARGE,
             metavar="N",
             min=1,
+            capabilities=Capabilities(frozenset({Trait.SEVERAL_SHARDS}), needs={Trait.IN_FOLDER: ""}),
         ),
     ] = None
     cache_memory: Annotated[
         int | None,
-        typer.Option(
-            rich_help_panel=_LARGE,
-            help="Memory for parts that are kept there; by default a quarter of what there is. 0: none is kept.",
+        Declared(
+            "Memory for parts that are kept there; by default a quarter of what there is. 0: none is kept.",
+            "--cache-memory",
+            panel=_LARGE,
             metavar="MB",
             min=0,
+            capabilities=Capabilities(needs={Trait.IN_FOLDER: ""}),
         ),
     ] = None
     min_count: Annotated[
         int,
-        typer.Option(
-            metavar="N", min=1, help="Leave out attributes that occur at fewer positions, as crf_learn -f does."
+        Declared(
+            "Leave out attributes that occur at fewer positions, as crf_learn -f does.",
+            "--min-count",
+            metavar="N",
+            min=1,
+            capabilities=Capabilities(
+                refuses=dict.fromkeys((Trait.IN_FOLDER, Trait.ON_CLUSTER), "attributes are counted in memory")
+            ),
         ),
     ] = 1
     init: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=_LONG,
-            help="Start from the weights of this model, with its labels and, unless others are given, its template and "
+        Declared(
+            "Start from the weights of this model, with its labels and, unless others are given, its template and "
             "its start label.",
+            "--init",
+            panel=LONG_RUNS,
             metavar="MODEL",
         ),
     ] = None
     log: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=_LONG, help="Write one JSON object an iteration to this file.", metavar="FILE.jsonl"
-        ),
+        Declared("Write one JSON object an iteration to this file.", "--log", panel=LONG_RUNS, metavar="FILE.jsonl"),
     ] = None
     dask: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=_LONG,
-            help="Train on the workers of this Dask scheduler (tcp://...), or on N started here (local:N). TRAIN may "
+        Declared(
+            "Train on the workers of this Dask scheduler (tcp://...), or on N started here (local:N). TRAIN may "
             "then be patterns and URLs; a file is a partition, a large one several.",
+            "--dask",
+            panel=LONG_RUNS,
             metavar="ADDRESS|local:N",
+            capabilities=has(Trait.SHARDS, Trait.SEVERAL_SHARDS, Trait.ON_CLUSTER),
         ),
     ] = None
 
@@ -224,8 +132,8 @@ def train(
     from sparsecrf.training import weights_in
     from sparsecrf.training.data import TrainingData
 
+    check_together(inputs, fitting, run)
     check_files(model, inputs, fitting, run, shown)
-    check_options(inputs, fitting, run)
     warm = None if run.init is None else Model.load(run.init)
     with read(inputs, run, warm, threads=fitting.threads, quiet=shown.quiet) as labelled:
         parts = labelled.label_parts(fitting.label_parts, fitting.class_pairs)
@@ -281,45 +189,31 @@ def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions
     check_readable(*(inputs.data if run.dask is None else ()), *other)
     read = [*inputs.data, *other, *resource_files(inputs)]
     check_writable(model, fitting.checkpoint, run.log, shown.plot, inputs=read)
+    check_distinct({"model": model, "checkpoint": fitting.checkpoint, "log": run.log, "plot": shown.plot})
     if shown.plot is not None:
         check_plot(shown.plot)
 
 
-def check_options(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
-    """Raise for options that do not go together."""
-    from sparsecrf.cli.files import check_label_parts, check_order, check_penalty, check_solver
-    from sparsecrf.training import OVER_SHARDS
+def check_distinct(outputs: dict[str, str | None]) -> None:
+    """Raise for a file that would be written twice."""
+    written: dict[str, str] = {}
+    for option, file in outputs.items():
+        if file is None or (os.path.exists(file) and not os.path.isfile(file)):  # a device or a pipe may be shared
+            continue
+        target = os.path.realpath(file)
+        if target in written:
+            raise OptionError(
+                Named(option, file), " is the file of ", Named(written[target]), ", too; give each a file of its own"
+            )
+        written[target] = option
 
-    check_solver(fitting.solver, fitting.rho1)
-    check_penalty(fitting.penalty, fitting.solver, fitting.rho1)
-    check_order(fitting.order, fitting.order_factor, fitting.penalty, fitting.solver, fitting.rho1)
-    for option, value in (("--patience", fitting.patience), ("--stop-window", fitting.stop_window)):
-        if value is not None and inputs.dev is None:
-            raise typer.BadParameter("expected --dev with it, found none", param_hint=option)
-    if run.min_count > 1 and (run.cache or run.dask) is not None:
-        other = "--dask" if run.cache is None else "--cache"
-        raise typer.BadParameter(f"expected no {other} with it: data are counted in memory", param_hint="--min-count")
-    if run.cache is not None and run.dask is not None:
-        raise typer.BadParameter("expected no --dask with it, whose workers keep the data", param_hint="--cache")
-    if (run.cache or run.dask) is not None and fitting.solver not in OVER_SHARDS:
-        option = "--dask" if run.cache is None else "--cache"
-        hint = f"expected {' or '.join(OVER_SHARDS)} with {option}, found {fitting.solver!r}"
-        raise typer.BadParameter(hint, param_hint="--solver")
-    if run.dask is not None and (inputs.ragged or inputs.encoding is not None):
-        option = "--ragged" if inputs.ragged else "--encoding"
-        files = "column files in UTF-8 whose lines are equally long"
-        raise typer.BadParameter(f"expected no --dask with it: its workers read {files}", param_hint=option)
-    check_label_parts(fitting.label_parts, fitting.class_pairs, fitting.order, fitting.solver)
-    if fitting.class_pairs and (run.dask is not None or run.shard_tokens is not None):
-        option = "--shard-tokens" if run.dask is None else "--dask"
-        raise typer.BadParameter(
-            f"expected no {option} with it: they are for data in one shard", param_hint="--class-pairs"
-        )
-    if fitting.resume and fitting.checkpoint is None:
-        raise typer.BadParameter("expected --checkpoint with it, found none", param_hint="--resume")
-    for option, given in (("--shard-tokens", run.shard_tokens), ("--cache-memory", run.cache_memory)):
-        if given is not None and run.cache is None:
-            raise typer.BadParameter("expected --cache with it, found none", param_hint=option)
+
+def check_together(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
+    """Raise for options that do not go together."""
+    from sparsecrf.training.choices import check_options, declared_choices
+
+    of_run = declared_choices(RunOptions, vars(run)) + declared_choices(Inputs, vars(inputs))
+    check_options(vars(fitting), of_run)
 
 
 @contextmanager

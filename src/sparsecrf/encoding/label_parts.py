@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparsecrf._core import InputError
+from sparsecrf.compatibility import Capabilities, Named, OptionError, Trait
 
 if TYPE_CHECKING:
     from sparsecrf._core import LabelParts as Rows
@@ -24,6 +25,15 @@ AskedParts = str | Mapping[str, Iterable[str]] | Callable[[str], Iterable[str]]
 
 #: Rules by name; any other string of punctuation is a separator.
 RULES = ("bio", "ud")
+
+
+#: Of features of parts of labels, and of pairs of classes.
+PARTS = Capabilities(frozenset({Trait.PARTS}), refuses={Trait.DENSE: "these condition whole labels", Trait.LISTED: ""})
+CLASS_PAIRS = Capabilities(
+    frozenset({Trait.CLASS_PAIRS}),
+    needs={Trait.PARTS: "the first part of a label says its class"},
+    refuses={Trait.NGRAMS: "", Trait.SEVERAL_SHARDS: ""},
+)
 
 
 class LabelParts(NamedTuple):
@@ -114,12 +124,6 @@ def _names(parts: Iterable[str], labels: set[str]) -> tuple[str, ...]:
     return tuple(made)
 
 
-def check_class_pairs(asked: AskedParts | None, class_pairs: bool) -> None:
-    """Raise for pairs of classes without parts of labels, of which the first is the class."""
-    if class_pairs and asked is None:
-        raise InputError("class_pairs: expected label_parts with it, of which the first says the class, found none")
-
-
 def check_asked(asked: object) -> None:
     """Raise unless parts of labels can be asked for like this."""
     if isinstance(asked, str):
@@ -127,9 +131,9 @@ def check_asked(asked: object) -> None:
             return
     elif isinstance(asked, Mapping) or callable(asked):
         return
-    raise InputError(
-        f"label_parts: expected a separator such as '|', {' or '.join(map(repr, RULES))}, a table or a function, "
-        f"found {asked!r}"
+    raise OptionError(
+        Named("label_parts"),
+        f": expected a separator such as '|', {' or '.join(map(repr, RULES))}, a table or a function, found {asked!r}",
     )
 
 

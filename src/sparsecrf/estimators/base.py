@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sparsecrf._core import InputError
+from sparsecrf.compatibility import Choice, Trait, has
 from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.presets import preset
 from sparsecrf.encoding.resources import Resource, checked
@@ -35,10 +36,13 @@ from sparsecrf.path import Point
 from sparsecrf.path.both import AskedRho2
 from sparsecrf.path.progress import PathProgress
 from sparsecrf.progress import Advance, note, progress, say
-from sparsecrf.training import STOCHASTIC, Fit
+from sparsecrf.training import SOLVERS, Fit
+from sparsecrf.training.choices import check_options
 from sparsecrf.training.groups import Asked, named
 from sparsecrf.training.solvers.working_set import Callback
 from sparsecrf.warn import warn_caller
+
+_CHECKED = ("solver", "rho1", "penalty", "order", "label_parts", "class_pairs")
 
 
 class TrainingCRF(BaseEstimator):  # type: ignore[misc]
@@ -81,6 +85,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         lengths: Iterable[int] | None = None,
         sentences: SentenceColumn | None = None,
     ) -> LabelledData:
+        self._check_options()
         template = self._template()
         names = None
         if sentences is not None:
@@ -129,6 +134,11 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             raise InputError("features: expected no template with it, found both")
         preset(self.features)  # raises for a name that there is not
         return partial(_of_preset, self.features, resources)
+
+    def _check_options(self) -> None:
+        """Raise for parameters that do not go together, before data are encoded."""
+        vectors = [] if self.vectors is None else [Choice("vectors", ..., has(Trait.DENSE))]
+        check_options({name: getattr(self, name) for name in _CHECKED if hasattr(self, name)}, vectors)
 
     def _check_n_jobs(self) -> None:
         if self.n_jobs is not None and (isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral)):
@@ -206,7 +216,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = found.history[-1].iter if found.history else 0
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt  # what there is has been kept
-        if found.stopped_by == "max_iter" and self.solver not in STOCHASTIC:
+        if found.stopped_by == "max_iter" and not SOLVERS[self.solver].is_stochastic:
             reached, option = "before its distance to the optimum could be estimated", "tol"
             if self.gap is not None:
                 share, option = found.gap / found.objective, "gap"

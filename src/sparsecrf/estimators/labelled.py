@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.encoding.dense import DenseColumns, VectorReader, paired
-from sparsecrf.encoding.label_parts import AskedParts, LabelParts, check_class_pairs
+from sparsecrf.encoding.label_parts import AskedParts, LabelParts
 from sparsecrf.encoding.matrix import Csr
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.unknown_labels import OtherData, UnknownLabels
@@ -80,7 +80,6 @@ class Encoding:
 
     def label_parts(self, asked: AskedParts | None, class_pairs: bool = False) -> LabelParts | None:
         """The parts of the labels, as asked, with classes for `class_pairs`; None: they have none."""
-        check_class_pairs(asked, class_pairs)
         return None if asked is None else LabelParts.of(self.label_names, asked, classes=class_pairs)
 
     def model(self, found: Fit) -> Model:

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose, log
-from typing import Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
+from sparsecrf.compatibility import Capabilities, Trait
 from sparsecrf.path.grid import FACTOR, Given, Search
 
 AskedRho2: TypeAlias = float | Literal["search"]
@@ -48,6 +49,11 @@ class Along:
 @dataclass(frozen=True)
 class SearchBoth:
     """Values of both penalties that depend on the errors of those before (see above)."""
+
+    capabilities: ClassVar = Capabilities(
+        needs={Trait.DEV: "pairs of penalties are compared by their scores"},
+        refuses={Trait.GRID: "the search chooses rho1, too"},
+    )
 
     largest: float  #: rho_max
 

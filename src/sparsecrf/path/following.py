@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from sparsecrf._core import Corpus, InputError
+from sparsecrf._core import Corpus
+from sparsecrf.compatibility import Choice, Named, OptionError, Trait, check_compatible, has
 from sparsecrf.defaults import RHO2, SEARCH
 from sparsecrf.path.both import Along, AskedRho2, Penalties, Plan, SearchBoth
 from sparsecrf.path.grid import Search, plan
@@ -117,16 +118,22 @@ def plan_of(
     options: dict[str, Any],
 ) -> Plan:
     """What is tried: values of rho1, given or searched for, at one rho2, or a search over both."""
-    both = isinstance(rho2, str)
-    if both and rho2 != SEARCH:
-        raise InputError(f"rho2: expected a number or {SEARCH!r}, found {rho2!r}")
-    if both and not (scored and rho1 is None and n_rho is None and rho_min_ratio is None):
-        instead = "values of rho1 or a grid of them" if scored else "no data to score on"
-        raise InputError(f"rho2: expected a number with {instead}, found {SEARCH!r}")
+    check_search(rho2, scored, {"rho1": rho1, "n_rho": n_rho, "rho_min_ratio": rho_min_ratio})
     of_rho1 = plan(data, rho1, n_rho, rho_min_ratio, scored=scored, **_among(_PENALTY, options))
     if isinstance(rho2, str):
         return SearchBoth(of_rho1.largest) if isinstance(of_rho1, Search) else Along(of_rho1, RHO2)
     return Along(of_rho1, rho2)
+
+
+def check_search(rho2: AskedRho2, scored: bool, grid: Mapping[str, Any]) -> None:
+    """Raise for a search over both penalties without scores, or with values of rho1 that were asked for."""
+    if not isinstance(rho2, str):
+        return
+    if rho2 != SEARCH:
+        raise OptionError(Named("rho2"), f": expected a number or {SEARCH!r}, found {rho2!r}")
+    given = [Choice(name, value, has(Trait.GRID)) for name, value in grid.items() if value is not None]
+    scores = [Choice("", "scores", has(Trait.DEV))] if scored else []
+    check_compatible([Choice("rho2", rho2, SearchBoth.capabilities), *given, *scores])
 
 
 def searches(values: Plan) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsecrf._core import InputError
 from sparsecrf.path.scores import TOKENS
-from sparsecrf.training import STOCHASTIC, Fit
+from sparsecrf.training import SOLVERS, Fit
 from sparsecrf.training.feature_sets import Floats
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class Path:
             beyond = "smaller" if self.edge_rho2 == "lower" else "larger"
             rho2 = self.rho2.min() if self.edge_rho2 == "lower" else self.rho2.max()
             said.append(f"the best rho2, {rho2:.4g}, is the {beyond[:-1]}st that was tried: give {beyond} values")
-        limited = sum(found.stopped_by in _LIMITS and found.solver not in STOCHASTIC for found in self.fits)
+        limited = sum(found.stopped_by in _LIMITS and not SOLVERS[found.solver].is_stochastic for found in self.fits)
         if limited:
             said.append(
                 f"{limited} of {len(self)} fits were ended by a limit, before their optimum: their scores and numbers "

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from sparsecrf._core import Corpus, FeatureSet, InputError
+from sparsecrf.compatibility import Choice, Trait, check_compatible, has
 from sparsecrf.defaults import ORDER
-from sparsecrf.encoding.label_parts import LabelParts
+from sparsecrf.encoding.label_parts import CLASS_PAIRS, PARTS, LabelParts
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.shards import Shards, shards_of
 from sparsecrf.shards.oracle import ShardedOracle
@@ -45,7 +46,7 @@ class TrainingData:
         self.whole = data if isinstance(data, Corpus) else None
         self.threads = threads
         #: Of labels, and the same for the core; None: they have none.
-        self.parts = parts if parts is None else _checked_parts(parts, self.shards, self.whole, features)
+        self.parts = parts if parts is None else _checked_parts(parts, self.shards)
         self.part_rows = None if self.parts is None else self.parts.core
         self.oracle = ShardedOracle(self.shards, self.part_rows)
         #: The features that occur, ascending, and their counts.
@@ -54,31 +55,43 @@ class TrainingData:
         self.allowed: Numbers | None = self.observed if observed_only else None
         if features is not None:
             self.allowed = _checked(features, self.shards)
+            if observed_only:
+                self.allowed = shared(self.allowed, self.observed)
             if np.array_equal(self.allowed, self.observed):
                 self.allowed = self.observed  # held once
-            if observed_only:
-                raise InputError("features: expected either a list of them or observed_only, found both")
         #: Features of dense columns, ascending: they stand everywhere and are never screened.
         self.dense = _dense_features(self.whole)
         self.order, self.observed_only = _checked_order(order), observed_only
         #: Features of three labels and more; None: there are none.
         self.ngrams: NgramSpace | None = None
+        #: What of the data and the space other choices depend on.
+        self.choices = self._choices(listed=features is not None)
+        check_compatible(self.choices)
         if self.order != 2:
-            if self.parts is not None and self.parts.classes:
-                raise InputError(f"order: expected 2 with pairs of classes of labels, found {order}")
-            if features is not None:
-                raise InputError(f"order: expected 2 for a list of features, found {order}")
-            if not self.oracle.signs_agree:
-                raise InputError(
-                    f"order: expected 2 for data with negative values or missing labels, found {order}: nothing bounds "
-                    "the gradients of label n-grams there"
-                )
             self.ngrams = NgramSpace(self.numbering, self.order, self.oracle, ngram_attributes, self.part_rows)
 
     @classmethod
     def of(cls, data: Corpus | Shards | TrainingData, **how: Any) -> TrainingData:
         """Prepared as `how` says; itself, if it was prepared before."""
         return data if isinstance(data, TrainingData) else cls(data, **how)
+
+    def _choices(self, listed: bool) -> list[Choice]:
+        found = []
+        if self.order != 2:
+            found.append(Choice("order", self.order, NgramSpace.capabilities))
+        if self.parts is not None:
+            found.append(Choice("label_parts", ..., PARTS))
+            if self.parts.classes:
+                found.append(Choice("class_pairs", ..., CLASS_PAIRS))
+        traits = {
+            Trait.LISTED: listed,
+            Trait.DENSE: len(self.dense) > 0,
+            Trait.MISSING: self.shards.n_missing > 0,
+            Trait.NEGATIVE: self.shards.n_missing == 0 and not self.oracle.signs_agree,
+            Trait.SEVERAL_SHARDS: len(self.shards.workers) > 1,
+            Trait.SHARDS: self.whole is None,
+        }
+        return found + [Choice("", trait.title, has(trait)) for trait, is_there in traits.items() if is_there]
 
     @property
     def numbering(self) -> Numbering:
@@ -166,15 +179,9 @@ def virtual_features(
     return int((unigram > 0).sum()) * (Y + n_parts) + int((start + inner > 0).sum()) * pairs
 
 
-def _checked_parts(parts: LabelParts, data: Shards, whole: Corpus | None, features: Numbers | None) -> LabelParts:
+def _checked_parts(parts: LabelParts, data: Shards) -> LabelParts:
     if len(parts.of_labels) != data.n_labels:
         raise InputError(f"parts: expected those of {data.n_labels} labels, found those of {len(parts.of_labels)}")
-    if features is not None:
-        raise InputError("parts: expected none with a list of features, found some")
-    if whole is not None and whole.n_dense > 0:
-        raise InputError("parts: expected none with dense columns, which condition whole labels, found some")
-    if parts.classes and len(data.workers) > 1:
-        raise InputError(f"pairs of classes of labels: expected data in one shard, found {len(data.workers)}")
     if (found := len(parts.class_cells)) > _MOST_CLASSES:
         raise InputError(
             f"pairs of classes of labels: expected at most {_MOST_CLASSES} classes, found {found}: a class is the "

@@ -6,12 +6,12 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
-from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from sparsecrf._core import Corpus, InputError
+from sparsecrf.compatibility import Named, OptionError
 from sparsecrf.defaults import (
     CHECKPOINT_EVERY,
     GROUP_WEIGHT,
@@ -29,6 +29,7 @@ from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.shards import Shards
 from sparsecrf.shards.folder import CorpusFolder
 from sparsecrf.training.checkpoint import Checkpoint
+from sparsecrf.training.choices import check_options
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.group_penalty import GroupPenalty, penalty_of
@@ -38,37 +39,12 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.order_penalty import OrderPenalty
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.result import Fit
-from sparsecrf.training.solvers.fista import Fista
-from sparsecrf.training.solvers.lbfgs import lbfgs
-from sparsecrf.training.solvers.owlqn import Owlqn
-from sparsecrf.training.solvers.proximal import Proximal
-from sparsecrf.training.solvers.sbcd import Cd, sbcd
-from sparsecrf.training.solvers.sgd import EPOCHS, Sgd, SgdL1
-from sparsecrf.training.solvers.solver import Point, Solver, point_at
+from sparsecrf.training.solvers import SOLVERS
+from sparsecrf.training.solvers.sgd import EPOCHS
+from sparsecrf.training.solvers.solver import Point, point_at
 from sparsecrf.training.solvers.working_set import Callback, run
 from sparsecrf.training.starting_weights import Weights
 from sparsecrf.training.stopping import Stopping
-
-#: The objective never rises, and any tolerance is reached.
-DETERMINISTIC: dict[str, Callable[..., Solver]] = {
-    "auto": Proximal,
-    "sbcd": sbcd,
-    "cd": Cd,
-    "owlqn": Owlqn,
-    "lbfgs": lbfgs,
-    "fista": Fista,
-}
-#: Take a seed; come near the optimum, and stop after EPOCHS iterations if no other limit is given.
-STOCHASTIC: dict[str, Callable[..., Solver]] = {"sgd": Sgd, "sgd-l1": SgdL1}
-SOLVERS = {**DETERMINISTIC, **STOCHASTIC}
-#: Ask for sums over all data only: they do not need it in one place.
-OVER_SHARDS = ("auto", "owlqn", "lbfgs", "fista")
-#: Know features of more than two labels. (These need an l1 term, which `sgd` has not: the error then says that.)
-LONGER = (*OVER_SHARDS, "sgd", "sgd-l1")
-#: Minimise penalties over groups of features.
-OVER_GROUPS = ("auto", "fista")
-#: Know no parts of labels.
-WHOLE_LABELS = ("sbcd", "cd")
 
 
 def fit(
@@ -144,32 +120,25 @@ def fit(
     """
     if isinstance(corpus, CorpusFolder):
         corpus = corpus.in_shards(threads)
-    options = _checked_options(solver, solver_options or {})
-    if solver in STOCHASTIC:
-        options = {"seed": seed, **options}
-        max_iter = EPOCHS if max_iter is None else max_iter
     for name, value in (("tol", tol), ("gap", gap)):
         if value is not None and not value >= 0:
-            raise InputError(f"{name}: expected a number >= 0, found {value}")
+            raise OptionError(Named(name), f": expected a number >= 0, found {value}")
     longer = {"order": order, "ngram_attributes": ngram_attributes}
     space = {"observed_only": observed_only, "features": features, **longer, "parts": parts}
     prepared = TrainingData.of(corpus, **space, threads=threads)
     corpus, data = prepared.corpus, prepared.shards
-    if prepared.ngrams is not None:
-        check_longer(prepared.order, solver, rho1)
-    if prepared.parts is not None:
-        check_parts(solver)
-    if isinstance(corpus, Shards) and solver not in OVER_SHARDS:
-        raise InputError(f"solver: expected {' or '.join(OVER_SHARDS)} for data in shards, found {solver!r}")
-    if len(prepared.dense) and solver not in OVER_SHARDS:
-        raise InputError(f"solver: expected {' or '.join(OVER_SHARDS)} for dense columns, found {solver!r}")
+    given = {"solver": solver, "rho1": rho1, "penalty": penalty, "gap": gap, "dev": dev, "patience": patience}
+    given |= {"stop_window": stop_window, "checkpoint": checkpoint, "resume": resume}
+    if prepared.ngrams is not None:  # without them, a factor has no effect
+        given["order_factor"] = order_factor
+    check_options(given, prepared.choices)
+    options = _checked_options(solver, solver_options or {})
+    if SOLVERS[solver].is_stochastic:
+        options = {"seed": seed, **options}
+        max_iter = EPOCHS if max_iter is None else max_iter
     if data.n_missing == data.n_tokens:
         raise InputError("training: expected labels, found none in the whole corpus")
-    if gap is not None and data.n_missing > 0:
-        raise InputError("gap: expected all labels to be known, found some missing: the loss is not convex then")
     omega = penalty_of(penalty, rho1, rho2, group_weight, order_factor, prepared)
-    if isinstance(omega, GroupPenalty):
-        check_groups(omega.grouping.name, solver)
     objective = Objective(prepared, omega)
     objective.heartbeat = heartbeat
     if isinstance(init, Fit):
@@ -182,8 +151,6 @@ def fit(
         identity = _identity(objective, solver, options, dev)
         keeper = Checkpoint(checkpoint, checkpoint_every, identity, prepared.ngrams)
         resumed = keeper.load(objective) if resume else None
-    elif resume:
-        raise InputError("resume: expected the file of a checkpoint, found none")
     start = None
     if init is not None and resumed is None:
         start = point_at(objective, *_given(prepared, init))
@@ -215,28 +182,6 @@ def fit(
         parts=prepared.parts,
         **_about_penalty(omega, point.known.numbers[active]),
     )
-
-
-def check_longer(order: int | None, solver: str, rho1: float) -> None:
-    """Raise for what label n-grams do not go together with."""
-    if solver not in LONGER:
-        raise InputError(f"order: expected 2 for the solver {solver}, which knows label pairs only, found {order}")
-    if not rho1 > 0:
-        raise InputError(f"order: expected 2 without an l1 term, where no label n-gram would be zero, found {order}")
-
-
-def check_parts(solver: str) -> None:
-    """Raise for a solver that does not know parts of labels."""
-    if solver in WHOLE_LABELS:
-        known = " or ".join(name for name in SOLVERS if name not in WHOLE_LABELS)
-        raise InputError(f"solver: expected {known} for labels with parts, found {solver}, whose blocks are labels")
-
-
-def check_groups(penalty: str, solver: str) -> None:
-    """Raise for a solver that does not minimise a penalty over groups."""
-    if solver not in OVER_GROUPS:
-        found = f"{solver}, whose steps take features one by one"
-        raise InputError(f"solver: expected {' or '.join(OVER_GROUPS)} for the penalty {penalty}, found {found}")
 
 
 def _about_penalty(penalty: ElasticNet | OrderPenalty | GroupPenalty, numbers: Numbers) -> dict[str, Any]:
@@ -273,12 +218,11 @@ def _given(data: TrainingData, init: Fit | Weights) -> tuple[Numbers, Floats]:
 
 
 def _checked_options(solver: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    if solver not in SOLVERS:
-        raise InputError(f"solver: expected one of {', '.join(SOLVERS)}, found {solver!r}")
-    known = [name for name in signature(SOLVERS[solver]).parameters if name != "objective"]
+    known = SOLVERS[solver].options
     for name in options:
         if name not in known:
-            raise InputError(f"solver_options: expected for {solver} {' or '.join(known) or 'none'}, found {name!r}")
+            wrong = f": expected for {solver} {' or '.join(known) or 'none'}, found {name!r}"
+            raise OptionError(Named("solver_options"), wrong)
     return dict(options)
 
 
@@ -292,9 +236,6 @@ def _dev(
     data: TrainingData,
 ) -> Dev | None:
     if dev is None:
-        for name, value in (("patience", patience), ("stop_window", window)):
-            if value is not None:
-                raise InputError(f"{name}: expected a dev corpus with it, found {name} {value} alone")
         return None
     check_same_vocabulary("dev", dev, corpus)
     ngrams = None if data.ngrams is None else data.ngrams.table

@@ -24,11 +24,12 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from sparsecrf._core import InputError
+from sparsecrf.compatibility import Capabilities, Trait
 from sparsecrf.training.feature_sets import Floats, Numbers, place_among, union
 from sparsecrf.training.forest import Forest
 from sparsecrf.training.groups import Asked, Cells, Grouping, OwnGroups, grouping_of
@@ -101,6 +102,11 @@ class OnFeatures:
 class GroupPenalty:
     """The penalty over all features of some data."""
 
+    capabilities: ClassVar = Capabilities(
+        frozenset({Trait.GROUPS}),
+        refuses={Trait.NO_L1: "it scales the norms of the groups, too", Trait.ORDER_FACTOR: ""},
+    )
+
     rho1: float
     rho2: float
     grouping: Grouping
@@ -114,8 +120,6 @@ class GroupPenalty:
         weight = float(self.weight) if isinstance(self.weight, Real) else np.nan
         if not (np.isfinite(weight) and weight >= 0):
             raise InputError(f"group_weight: expected a finite number >= 0, found {self.weight!r}")
-        if self.rho1 == 0:
-            raise InputError(f"rho1: expected a number above 0 for the penalty {self.grouping.name}, found 0")
 
     @property
     def threshold(self) -> float:
@@ -196,8 +200,6 @@ def penalty_of(
     """The penalty that `fit` is asked for."""
     grouping, factor = grouping_of(asked), checked_factor(order_factor)
     if grouping is not None:
-        if factor != 1:
-            raise InputError(f"order_factor: expected 1 for the penalty {grouping.name}, found {factor:g}")
         return GroupPenalty(rho1, rho2, grouping, weight, data)
     if factor == 1 or data.ngrams is None:
         return ElasticNet(rho1, rho2)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import InputError
+from sparsecrf.compatibility import Named, OptionError
 from sparsecrf.defaults import PENALTIES
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
@@ -231,9 +232,14 @@ def grouping_of(asked: Asked) -> Grouping | None:
         return None
     if asked == ByLine.name:
         raise InputError(f"penalty: expected names of attributes for {asked}, found ids alone: see `named`")
-    if asked not in _BY_NAME:
-        raise InputError(f"penalty: expected one of {', '.join(PENALTIES)}, found {asked!r}")
+    check_penalty_name(asked)
     return _BY_NAME[asked]()
+
+
+def check_penalty_name(asked: str) -> None:
+    """Raise for a penalty that there is not."""
+    if asked not in (*PENALTIES, *_BY_NAME):
+        raise OptionError(Named("penalty"), f": expected one of {', '.join(PENALTIES)}, found {asked!r}")
 
 
 def named(asked: Asked, vocabulary: Vocabulary, template: Template | None = None) -> str | Grouping:

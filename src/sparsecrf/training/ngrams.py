@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import FeatureSet, InputError, LabelParts, NgramTable
+from sparsecrf.compatibility import Capabilities, Trait
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.shards.oracle import ShardedOracle
@@ -34,6 +35,16 @@ _ROUNDED = 1.0 + 1e-9  # sums of probabilities are rounded
 class NgramSpace:
     """The label n-grams of some training data, up to `order` labels (None: no limit), of the given attributes (None:
     of all that condition label pairs)."""
+
+    capabilities = Capabilities(
+        frozenset({Trait.NGRAMS}),
+        refuses={
+            Trait.NO_L1: "no label n-gram would be zero then",
+            Trait.MISSING: "nothing bounds the gradients of label n-grams there",
+            Trait.NEGATIVE: "nothing bounds the gradients of label n-grams there",
+            Trait.LISTED: "",
+        },
+    )
 
     def __init__(
         self,

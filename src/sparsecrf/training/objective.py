@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsecrf._core import LONGEST_NGRAM, Corpus, InputError
+from sparsecrf._core import LONGEST_NGRAM, Corpus
 from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.shards import Shards
 from sparsecrf.training.data import TrainingData
@@ -85,8 +85,7 @@ class Objective:
     @property
     def corpus(self) -> Corpus:
         """The corpus itself, for solvers whose steps look at single sequences."""
-        if self.prepared.whole is None:
-            raise InputError("solver: expected one that needs sums over the data only, found one that needs all of it")
+        assert self.prepared.whole is not None
         return self.prepared.whole
 
     def penalty_on(self, known: WorkingSet) -> Penalty:
@@ -233,6 +232,5 @@ class Objective:
 
 
 def _separable(penalty: Penalty | PenaltyOfAll) -> ElasticNet:
-    if not isinstance(penalty, ElasticNet):
-        raise InputError("penalty: expected an elastic net for this solver, found groups of features")
+    assert isinstance(penalty, ElasticNet)
     return penalty

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsecrf._core import InputError
+from sparsecrf.compatibility import Named, OptionError
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.ngrams import NgramSpace
 from sparsecrf.training.penalty import ElasticNet
@@ -81,5 +81,5 @@ def checked_factor(given: Any) -> float:
     """What `order_factor` may be: below 1, ever longer strings would cost ever less, and nothing would bound them."""
     factor = float(given) if isinstance(given, Real) and not isinstance(given, bool) else np.nan
     if not (np.isfinite(factor) and factor >= 1):
-        raise InputError(f"order_factor: expected a finite number >= 1, found {given!r}")
+        raise OptionError(Named("order_factor"), f": expected a finite number >= 1, found {given!r}")
     return factor

@@ -232,7 +232,7 @@ def test_broken_partitions(client, data, broken, expected):
 
 
 def test_solvers_that_need_the_data_are_refused(client, data):
-    with pytest.raises(InputError, match="auto or owlqn or lbfgs or fista for data on a cluster, found 'sbcd'"):
+    with pytest.raises(InputError, match="'sbcd' does not support data on a cluster; use auto, owlqn"):
         train(client, *map(cut, data), solver="sbcd")
 
 

@@ -188,7 +188,7 @@ def test_labels_of_dev_data_that_the_workers_do_not_have(client, program, dev):
     [
         (["--dask", "local:none"], 1, "--dask: expected a number of workers after local:, found 'none'"),
         (["--dask", "nowhere"], 1, "--dask: expected a Dask scheduler at nowhere"),
-        (["--dask", "local:2", "--solver", "sbcd"], 2, "expected auto or owlqn or lbfgs or fista with --dask"),
+        (["--dask", "local:2", "--solver", "sbcd"], 2, "--dask local:2 is not supported by --solver sbcd; use"),
     ],
 )
 def test_program_refuses(program, files, arguments, status, expected, monkeypatch):

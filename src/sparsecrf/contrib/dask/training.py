@@ -9,20 +9,22 @@ from typing import Any
 from distributed import Client
 
 from sparsecrf._core import Corpus, InputError
+from sparsecrf.compatibility import Choice, Trait, has
 from sparsecrf.contrib.dask.cluster import TIMEOUT, Cluster
 from sparsecrf.contrib.dask.encoding import ShardedData, encode
 from sparsecrf.contrib.dask.partitions import PARTITION_BYTES, How
 from sparsecrf.defaults import SOLVER
 from sparsecrf.encoding.encode import encode_files
 from sparsecrf.encoding.formats import format_named
-from sparsecrf.encoding.label_parts import AskedParts, check_asked
+from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.template import Template, ngram_attributes
 from sparsecrf.encoding.unknown_labels import OtherData, with_unknown
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.files.charset import UTF8_TEXT
 from sparsecrf.files.text import readable_twice
 from sparsecrf.model import Model
-from sparsecrf.training import OVER_SHARDS, Fit, fit, weights_in
+from sparsecrf.training import Fit, fit, weights_in
+from sparsecrf.training.choices import check_options
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,8 @@ def train(
 
     The same partitions give the same bits, on whatever workers.
     """
-    if solver not in OVER_SHARDS:
-        raise InputError(f"solver: expected {' or '.join(OVER_SHARDS)} for data on a cluster, found {solver!r}")
-    if label_parts is not None:
-        check_asked(label_parts)
+    of_fit = {"solver": solver, "label_parts": label_parts, "dev": dev, **options}
+    check_options(of_fit, [Choice("", "data on a cluster", has(Trait.SHARDS, Trait.ON_CLUSTER))])
     if template is not None:
         template = Template.of(template)
     cluster = Cluster(client, timeout)

@@ -1,1 +1,16 @@
-"""One algorithm a file, all on the same objective; `working_set` is the loop around them."""
+"""Solvers, one a file, and their names."""
+
+from sparsecrf.training.solvers import fista, lbfgs, owlqn, proximal, sbcd, sgd
+from sparsecrf.training.solvers.solver import SolverKind
+
+#: By name; `sparsecrf.defaults.SOLVERS` has the same names.
+SOLVERS: dict[str, SolverKind] = {
+    "auto": proximal.KIND,
+    "sbcd": sbcd.SBCD,
+    "cd": sbcd.CD,
+    "owlqn": owlqn.KIND,
+    "lbfgs": lbfgs.KIND,
+    "fista": fista.KIND,
+    "sgd": sgd.SGD,
+    "sgd-l1": sgd.SGD_L1,
+}

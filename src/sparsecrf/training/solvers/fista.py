@@ -15,9 +15,10 @@ import math
 
 import numpy as np
 
+from sparsecrf.compatibility import Trait, solver_for
 from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.objective import Objective
-from sparsecrf.training.solvers.solver import Point
+from sparsecrf.training.solvers.solver import Point, SolverKind
 from sparsecrf.training.solvers.state import Arrays
 
 _GROW, _FALL = 2.0, 0.9  # of L
@@ -80,3 +81,6 @@ class Fista:
 
     def _value(self, point: Point) -> float:
         return point.loss + self.objective.penalty_on(point.known).value(point.w)
+
+
+KIND = SolverKind(Fista, solver_for(Trait.L1, Trait.GROUPS, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS))

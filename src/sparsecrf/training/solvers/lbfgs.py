@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparsecrf.compatibility import Trait, solver_for
 from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.plain_lbfgs import PlainLbfgs
-from sparsecrf.training.solvers.solver import Point
+from sparsecrf.training.solvers.solver import Point, SolverKind
 from sparsecrf.training.solvers.state import Arrays
 
 _INNER_ITERATIONS = 20  # of one step: SciPy starts its memory anew at each
@@ -77,3 +78,6 @@ class Lbfgs:
                 raise
             self.interrupted = True
         return best
+
+
+KIND = SolverKind(lbfgs, solver_for(Trait.L1, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS))

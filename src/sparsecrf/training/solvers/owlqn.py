@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparsecrf.compatibility import Trait, solver_for
 from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.pairs import Pairs, WithPairs
-from sparsecrf.training.solvers.solver import Point
+from sparsecrf.training.solvers.solver import Point, SolverKind
 
 _SUFFICIENT = 1e-4
 _SHORTEST = 2.0**-30
@@ -55,3 +56,6 @@ class Owlqn(WithPairs):
                 return Point(point.known, w, loss, g)
             t /= 2
         return point
+
+
+KIND = SolverKind(Owlqn, solver_for(Trait.L1, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS))

@@ -24,12 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import LANES, RADIUS, RIDGE
+from sparsecrf.compatibility import Trait, solver_for
 from sparsecrf.training.feature_sets import Floats, WorkingSet, place_among
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.local_model import Block, LocalModel
 from sparsecrf.training.solvers.pairs import Pairs
 from sparsecrf.training.solvers.sgd import warm_up
-from sparsecrf.training.solvers.solver import Point
+from sparsecrf.training.solvers.solver import Point, SolverKind
 from sparsecrf.training.solvers.state import Arrays
 
 _SCALES = 0.3, 30.0  # how far the last step may scale B0
@@ -214,3 +215,6 @@ def _factors(s: Floats, y: Floats, b0_s: Floats, free: NDArray[np.int64]) -> tup
 def _padded(x: Floats) -> Floats:
     """Columns of zeros up to a multiple of LANES."""
     return np.pad(x, ((0, 0), (0, -x.shape[1] % LANES)))
+
+
+KIND = SolverKind(Proximal, solver_for(Trait.L1, Trait.GROUPS, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS))

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from sparsecrf._core import InputError, disjoint_groups, sequences_by_attribute
 from sparsecrf._core import Sbcd as Sweeper
+from sparsecrf.compatibility import Trait, solver_for
 from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.local_model import LocalModel
-from sparsecrf.training.solvers.solver import Point
+from sparsecrf.training.solvers.solver import Point, SolverKind
 from sparsecrf.training.solvers.state import Arrays
 
 _MORE_DAMPING, _LESS_DAMPING, _MOST_DAMPING = 4.0, 0.8, 1e9
@@ -151,3 +152,8 @@ def sbcd(objective: Objective, as_printed: float | None = None, groups: bool | N
         blockwise = 1.5 * float(holders.sum()) / max(objective.corpus.n_sequences, 1)
         groups = int(group.max(initial=0)) + 1 < blockwise
     return Groupwise(objective, group) if groups else Blockwise(objective)
+
+
+# Their steps look at single sequences, and their blocks are the features of an attribute and whole labels.
+SBCD = SolverKind(sbcd, solver_for(Trait.L1))
+CD = SolverKind(Cd, solver_for(Trait.L1))

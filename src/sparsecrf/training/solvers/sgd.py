@@ -30,11 +30,12 @@ import numpy as np
 
 from sparsecrf._core import InputError
 from sparsecrf._core import Sgd as Stepper
+from sparsecrf.compatibility import Trait, solver_for
 from sparsecrf.shards import Shard, shards_of
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.order_penalty import OrderPenalty, WeightedNet
-from sparsecrf.training.solvers.solver import Point
+from sparsecrf.training.solvers.solver import Point, SolverKind
 from sparsecrf.training.solvers.state import Arrays
 
 Answer = TypeVar("Answer")
@@ -243,17 +244,16 @@ def _extent(shard: Shard, stepper: Stepper) -> tuple[int, int]:
 class Sgd(_Stochastic):
     """Bottou's, for the l2 penalty alone."""
 
-    def __init__(self, objective: Objective, seed: int = 0, eta0: float | None = None) -> None:
-        if objective.penalty.rho1 != 0:
-            raise InputError(f"rho1: solver sgd expected 0, found {objective.penalty.rho1}; sgd-l1 takes an l1 penalty")
-        super().__init__(objective, seed, eta0)
-
     def decay(self, eta0: float) -> float:
         return max(eta0 * self.objective.penalty.rho2, _DECAY)
 
 
 class SgdL1(_Stochastic):
     """With the cumulative l1 penalty."""
+
+
+SGD = SolverKind(Sgd, solver_for(Trait.PARTS), is_stochastic=True)  # label n-grams need an l1 term
+SGD_L1 = SolverKind(SgdL1, solver_for(Trait.L1, Trait.NGRAMS, Trait.PARTS), is_stochastic=True)
 
 
 class _WarmUp(_Stochastic):

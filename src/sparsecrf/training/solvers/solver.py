@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from inspect import signature
+from typing import Any, Protocol
 
 import numpy as np
 
+from sparsecrf.compatibility import Capabilities
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, union
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.state import Arrays
@@ -41,6 +44,25 @@ class Solver(Protocol):
 
     def restore(self, state: Arrays) -> None:
         """Go on as the solver that this is the state of would have."""
+
+
+@dataclass(frozen=True)
+class SolverKind:
+    """A solver by name: what makes it, and what it can minimise."""
+
+    make: Callable[..., Solver]
+    capabilities: Capabilities
+    #: Takes a seed, comes near the optimum, and stops after EPOCHS iterations if no other limit is given. The others
+    #: never raise the objective, and reach any tolerance.
+    is_stochastic: bool = False
+
+    def __call__(self, objective: Objective, **options: Any) -> Solver:
+        return self.make(objective, **options)
+
+    @property
+    def options(self) -> list[str]:
+        """Names of what `solver_options` may hold."""
+        return [name for name in signature(self.make).parameters if name != "objective"]
 
 
 def point_at(objective: Objective, numbers: Numbers | None = None, w: Floats | None = None) -> Point:

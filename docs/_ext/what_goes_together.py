@@ -1,0 +1,75 @@
+"""The tables of docs/choosing.md that say what goes together, made from the declarations: `python FILE` writes them.
+
+tests/project/test_what_goes_together.py compares the page with the declarations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from sparsecrf.cli.options import Inputs
+from sparsecrf.cli.train import RunOptions
+from sparsecrf.compatibility import OF_SOLVERS, Capabilities, Trait
+from sparsecrf.declared import Declared
+from sparsecrf.encoding.label_parts import CLASS_PAIRS, PARTS
+from sparsecrf.options import FitOptions
+from sparsecrf.path.both import SearchBoth
+from sparsecrf.training import SOLVERS
+from sparsecrf.training.group_penalty import GroupPenalty
+from sparsecrf.training.ngrams import NgramSpace
+
+PAGE = Path(__file__).parents[1] / "choosing.md"
+BEGIN, END = "<!-- made by docs/_ext/what_goes_together.py -->", "<!-- end -->"
+
+
+def of_solvers() -> Iterator[str]:
+    """A row for each solver: which of the traits it supports."""
+    yield "| solver | " + " | ".join(trait.title for trait in OF_SOLVERS) + " |"
+    yield "|---" * (len(OF_SOLVERS) + 1) + "|"
+    for name, kind in SOLVERS.items():
+        cells = ("" if trait in kind.capabilities.refuses else "yes" for trait in OF_SOLVERS)
+        yield f"| `{name}` | " + " | ".join(cells) + " |"
+
+
+def of_others() -> Iterator[str]:
+    """A row for each other choice that needs something, or cannot be combined with something."""
+    yield "| | needs | does not go with |"
+    yield "|---|---|---|"
+    for name, capabilities in _choices():
+        needs = ", ".join(f"`{trait.value[1]}` {trait.value[2]}".strip() for trait in capabilities.needs)
+        refuses = ", ".join(trait.title + (f" ({why})" if why else "") for trait, why in capabilities.refuses.items())
+        if needs or refuses:
+            yield f"| {name} | {needs} | {refuses} |"
+
+
+def _choices() -> Iterator[tuple[str, Capabilities]]:
+    yield f"`order` above 2: {Trait.NGRAMS.title}", NgramSpace.capabilities
+    yield "`label_parts`", PARTS
+    yield "`class_pairs`", CLASS_PAIRS
+    yield "`penalty` over groups", GroupPenalty.capabilities
+    yield "`rho2` search", SearchBoth.capabilities
+    for group in (FitOptions, RunOptions, Inputs):
+        yield from _declared(group)
+
+
+def _declared(group: Any) -> Iterator[tuple[str, Capabilities]]:
+    for name, hint in get_type_hints(group, include_extras=True).items():
+        for declared in getattr(hint, "__metadata__", ()):
+            if isinstance(declared, Declared) and declared.capabilities is not None:
+                yield f"`{name}`" if group is FitOptions else f"`{declared.names[0]}`", declared.capabilities
+
+
+def tables() -> str:
+    return "\n".join([BEGIN, "", *of_solvers(), "", *of_others(), "", END])
+
+
+def with_tables(page: str) -> str:
+    """The page, with the tables as the declarations are now."""
+    before, _, rest = page.partition(BEGIN)
+    return before + tables() + rest.partition(END)[2]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

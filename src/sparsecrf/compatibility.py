@@ -1,0 +1,185 @@
+"""What goes together: one check of the options against each other, before work begins.
+
+A solver, a penalty, a kind of feature, a data source and an option each declare their `Capabilities`: the traits that
+they bring, those that they need some other choice to bring, and those that they cannot be combined with.
+`check_compatible` compares the choices of a run. Its `OptionError` names options as Python spells them, and as the
+command line does (`as_typed`), which reports it as wrong usage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple
+
+from sparsecrf._core import InputError
+
+
+class Trait(Enum):
+    """A property of the model, the data or the run on which other choices may depend.
+
+    The value: what the manual calls it, the option that brings it, and how that option must be set for that.
+    """
+
+    L1 = "an L1 penalty", "rho1", "above 0"
+    NO_L1 = "no L1 penalty", "rho1", "of 0"
+    GROUPS = "a penalty over groups of features", "penalty", "group:attribute, group:line, group:label or tree"
+    NGRAMS = "features of more than two labels", "order", "above 2"
+    ORDER_FACTOR = "a penalty that grows with the order", "order_factor", "above 1"
+    PARTS = "parts of labels", "label_parts", ""
+    CLASS_PAIRS = "pairs of label classes", "class_pairs", ""
+    DENSE = "dense columns", "vectors", ""
+    LISTED = "a list of features", "numbers", ""
+    SHARDS = "data in shards", "cache", ""
+    SEVERAL_SHARDS = "data in several shards", "shard_tokens", ""
+    IN_FOLDER = "data in a folder", "cache", ""
+    ON_CLUSTER = "data on a cluster", "dask", ""
+    MISSING = "missing labels", "missing", ""
+    NEGATIVE = "negative values", "", ""
+    DEV = "held-out data", "dev", ""
+    CHECKPOINT = "a checkpoint", "checkpoint", ""
+    GRID = "a grid of rho1", "n_rho", ""
+
+    @property
+    def title(self) -> str:
+        """What the manual calls it."""
+        return self.value[0]
+
+    @property
+    def setting(self) -> tuple[str | Named, ...]:
+        """The option that brings it, and how."""
+        _, option, how = self.value
+        return (Named(option), f" {how}" if how else "")
+
+
+#: What a solver may or may not be able to do; any other trait is the same to all solvers.
+OF_SOLVERS = (Trait.NGRAMS, Trait.PARTS, Trait.GROUPS, Trait.DENSE, Trait.SHARDS, Trait.L1)
+
+
+class Named(NamedTuple):
+    """An option in a message, with its value if that is worth printing."""
+
+    option: str
+    value: Any = ...  #: not text or a number: not printed
+
+    def in_python(self) -> str:
+        return f"{self.option}={self.value!r}" if self._is_printed else self.option
+
+    def as_typed(self) -> str:
+        """As on the command line."""
+        option = "--" + self.option.replace("_", "-")
+        if not self._is_printed or self.value is True:
+            return option
+        value = f"{self.value:g}" if isinstance(self.value, float) else self.value
+        return f"{option} {'none' if value is None else value}"
+
+    @property
+    def _is_printed(self) -> bool:
+        return self.value is None or isinstance(self.value, (str, int, float))
+
+
+class OptionError(InputError):
+    """Wrong usage: an option with a wrong value, or options that do not go together."""
+
+    def __init__(self, *pieces: str | Named) -> None:
+        """`pieces` of the message: text, and options, which Python and the command line spell differently."""
+        super().__init__(*pieces)
+        self.pieces = pieces
+
+    def __str__(self) -> str:
+        return "".join(piece if isinstance(piece, str) else piece.in_python() for piece in self.pieces)
+
+    def as_typed(self) -> str:
+        """The message with options spelled as on the command line."""
+        return "".join(piece if isinstance(piece, str) else piece.as_typed() for piece in self.pieces)
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a choice brings, needs and cannot be combined with. The texts are reasons, and may be empty."""
+
+    has: frozenset[Trait] = frozenset()
+    needs: Mapping[Trait, str] = field(default_factory=dict)
+    refuses: Mapping[Trait, str] = field(default_factory=dict)
+
+    def conflicts(self, others: Iterable[Capabilities]) -> bool:
+        """Whether one of the others brings a trait that this refuses."""
+        return any(self.refuses.keys() & other.has for other in others)
+
+
+def has(*traits: Trait) -> Capabilities:
+    """Of a choice that brings these, and goes with everything that does not refuse them."""
+    return Capabilities(frozenset(traits))
+
+
+def solver_for(*supported: Trait) -> Capabilities:
+    """Of a solver that knows these of the traits that not every solver knows."""
+    return Capabilities(refuses={trait: "" for trait in OF_SOLVERS if trait not in supported})
+
+
+class Choice(NamedTuple):
+    """An option that was given, or, without an option, a property of the data, which `value` describes."""
+
+    option: str
+    value: Any
+    capabilities: Capabilities
+
+    @property
+    def name(self) -> str | Named:
+        return Named(self.option, self.value) if self.option else str(self.value)
+
+
+#: How the option of a trait is set to do without it. Options of other traits are left out.
+_WITHOUT: dict[Trait, tuple[str | Named, ...]] = {
+    Trait.L1: (Named("rho1", 0),),
+    Trait.NO_L1: Trait.L1.setting,
+    Trait.GROUPS: (Named("penalty", "elastic-net"),),
+    Trait.NGRAMS: (Named("order", 2),),
+    Trait.ORDER_FACTOR: (Named("order_factor", 1),),
+}
+
+
+def check_compatible(choices: Sequence[Choice], solvers: Mapping[str, Capabilities] | None = None) -> None:
+    """Raise for the first choice that refuses what another brings, or that lacks what it needs. `solvers`: those that
+    the message may recommend instead."""
+    for choice in choices:
+        for trait, reason in choice.capabilities.refuses.items():
+            for other in choices:
+                if trait not in other.capabilities.has:
+                    continue
+                if choice.option == "solver":
+                    use = _other_solvers(choices, solvers or {}, trait)
+                    if other.option:
+                        raise OptionError(other.name, " is not supported by ", choice.name, "; ", *use)
+                    raise OptionError(choice.name, " does not support ", other.name, "; ", *use)
+                use = _without(trait, other, choice)
+                raise OptionError(choice.name, " does not go with ", other.name, _because(reason), "; ", *use)
+    brought = {trait for choice in choices for trait in choice.capabilities.has}
+    for choice in choices:
+        for trait, reason in choice.capabilities.needs.items():
+            if trait not in brought:
+                raise OptionError(choice.name, " needs ", *trait.setting, _because(reason))
+
+
+def _because(reason: str) -> str:
+    return f": {reason}" if reason else ""
+
+
+def _other_solvers(
+    choices: Sequence[Choice], solvers: Mapping[str, Capabilities], trait: Trait
+) -> tuple[str | Named, ...]:
+    """Advice: the solvers that can do with all other choices; or to do without the trait."""
+    others = [choice.capabilities for choice in choices if choice.option != "solver"]
+    able = [name for name, solver in solvers.items() if not solver.conflicts(others)]
+    named = f"{', '.join(able[:-1])} or {able[-1]}" if len(able) > 1 else "".join(able)
+    without = _WITHOUT.get(trait, ())
+    return ("use ", named, ", or " if able and without else "", *without)
+
+
+def _without(trait: Trait, brought_by: Choice, refused_by: Choice) -> tuple[str | Named, ...]:
+    """Advice: to set the one option or the other so that the conflict is gone."""
+    for each, choice in ((trait, brought_by), *((own, refused_by) for own in refused_by.capabilities.has)):
+        if each in _WITHOUT and choice.option:
+            return ("use ", *_WITHOUT[each])
+    return ("leave out ", Named(brought_by.option or refused_by.option))

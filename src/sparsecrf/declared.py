@@ -1,0 +1,33 @@
+"""What an option is: declared once, for the command line, the checks and the manual. `cli/options.py` makes Typer's
+form of it. Imports nothing: `label` must start quickly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sparsecrf.compatibility import Capabilities
+
+
+class Declared:
+    """An option, or, without names, the argument of a command. Its type and default are those of the parameter or
+    field that it annotates."""
+
+    def __init__(
+        self,
+        help: str,
+        *names: str,
+        metavar: str | None = None,
+        min: float | None = None,
+        max: float | None = None,
+        choices: tuple[str, ...] = (),
+        panel: str | None = None,
+        parse: Callable[[Any], Any] | None = None,
+        capabilities: Capabilities | None = None,
+    ) -> None:
+        """`choices`: the texts that it may be; the command says what is wrong with others. `panel`: of help. `parse`
+        makes a value of what was typed. `capabilities`: of a run where the option is not at its default."""
+        self.help, self.names, self.metavar, self.panel = help, names, metavar, panel
+        self.min, self.max, self.choices = min, max, choices
+        self.parse, self.capabilities = parse, capabilities

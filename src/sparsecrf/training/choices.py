@@ -1,0 +1,96 @@
+"""What the options of training ask of each other: each value by what it stands for, the others as they are declared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields
+from functools import cache
+from math import isfinite
+from numbers import Real
+from typing import Any, get_type_hints
+
+from sparsecrf.compatibility import Capabilities, Choice, Named, OptionError, Trait, check_compatible, has
+from sparsecrf.declared import Declared
+from sparsecrf.defaults import PENALTY, SOLVERS
+from sparsecrf.encoding.label_parts import CLASS_PAIRS, PARTS, LabelParts, check_asked
+from sparsecrf.options import FitOptions
+from sparsecrf.training import solvers
+from sparsecrf.training.group_penalty import GroupPenalty
+from sparsecrf.training.groups import check_penalty_name
+from sparsecrf.training.ngrams import NgramSpace
+
+
+def check_options(given: Mapping[str, Any], more: Iterable[Choice] = ()) -> None:
+    """Raise for options of training that do not go together, or not with the `more` that was chosen or found."""
+    kinds = {name: kind.capabilities for name, kind in solvers.SOLVERS.items()}
+    check_compatible([*more, *choices_of(given)], kinds)
+
+
+def choices_of(given: Mapping[str, Any]) -> list[Choice]:
+    """Those of the options on which others may depend."""
+    declared = declared_choices(FitOptions, given)
+    by_value = [(name, value, _BY_VALUE[name](value)) for name, value in given.items() if name in _BY_VALUE]
+    return [Choice(name, _shown(value), found) for name, value, found in by_value if found is not None] + declared
+
+
+def declared_choices(group: Any, given: Mapping[str, Any]) -> list[Choice]:
+    """Those of the options that have capabilities in the declaration of a dataclass, where not at their default."""
+    found = []
+    for name, (capabilities, default) in _declared(group).items():
+        if name in given and given[name] is not default and given[name] != default:
+            found.append(Choice(name, _shown(given[name]), capabilities))
+    return found
+
+
+@cache
+def _declared(group: Any) -> dict[str, tuple[Capabilities, Any]]:
+    """Capabilities and defaults of the options of a dataclass that have some."""
+    hints, found = get_type_hints(group, include_extras=True), {}
+    for field in fields(group):
+        for declared in getattr(hints[field.name], "__metadata__", ()):
+            if isinstance(declared, Declared) and declared.capabilities is not None:
+                found[field.name] = declared.capabilities, None if field.default is MISSING else field.default
+    return found
+
+
+def _solver(name: Any) -> Capabilities:
+    if name not in solvers.SOLVERS:
+        raise OptionError(Named("solver"), f": expected one of {', '.join(SOLVERS)}, found {name!r}")
+    return solvers.SOLVERS[name].capabilities
+
+
+def _rho1(value: Any) -> Capabilities | None:
+    """Of a number; what is none is found elsewhere."""
+    if isinstance(value, Real) and not isfinite(value):
+        raise OptionError(Named("rho1"), f": expected a finite number >= 0, found {value!r}")
+    return has(Trait.L1 if float(value) > 0 else Trait.NO_L1) if isinstance(value, Real) else None
+
+
+def _penalty(asked: Any) -> Capabilities | None:
+    if isinstance(asked, str):
+        check_penalty_name(asked)
+    return None if asked == PENALTY else GroupPenalty.capabilities
+
+
+def _label_parts(asked: Any) -> Capabilities | None:
+    if asked is None:
+        return None
+    if not isinstance(asked, LabelParts):
+        check_asked(asked)
+    return PARTS
+
+
+_BY_VALUE: dict[str, Callable[[Any], Capabilities | None]] = {
+    "solver": _solver,
+    "rho1": _rho1,
+    "penalty": _penalty,
+    "order": lambda order: None if order == 2 else NgramSpace.capabilities,
+    "label_parts": _label_parts,
+    "class_pairs": lambda asked: CLASS_PAIRS if asked else None,
+    "dev": lambda dev: None if dev is None else has(Trait.DEV),
+}
+
+
+def _shown(value: Any) -> Any:
+    """What messages call a value: groups of one's own by their name."""
+    return getattr(value, "name", value)

@@ -1,0 +1,114 @@
+"""Options that do not go together: status 2, and a message that names them as typed and says what to use instead."""
+
+import pytest
+
+DATA = "a B-X\nb I-X\nc O\n\na B-Y\nc O\n\n"
+SOLVERS = "auto, owlqn, lbfgs, fista or sgd-l1"
+
+#: What is typed after `train d.txt -m m`, and the message.
+TRAIN = [
+    ("--order 3 --solver cd", f"--order 3 is not supported by --solver cd; use {SOLVERS}, or --order 2"),
+    ("--order none --solver sgd", f"--order none is not supported by --solver sgd; use {SOLVERS}, or --order 2"),
+    (
+        "--order 3 --rho1 0",
+        "--order 3 does not go with --rho1 0: no label n-gram would be zero then; use --rho1 above 0",
+    ),
+    ("--label-parts bio --solver cd", f"--label-parts bio is not supported by --solver cd; use {SOLVERS}"),
+    ("--penalty tree --solver cd", "--penalty tree is not supported by --solver cd; use auto or fista, or --penalty "),
+    (
+        "--penalty group:attribute --solver owlqn",
+        "--penalty group:attribute is not supported by --solver owlqn; use auto",
+    ),
+    (
+        "--penalty tree --rho1 0",
+        "--penalty tree does not go with --rho1 0: it scales the norms of the groups, too; use",
+    ),
+    (
+        "--penalty tree --order 3 --order-factor 2",
+        "--penalty tree does not go with --order-factor 2; use --order-factor 1",
+    ),
+    ("--class-pairs", "--class-pairs needs --label-parts: the first part of a label says its class"),
+    ("--class-pairs --label-parts bio --order 3", "--class-pairs does not go with --order 3; use --order 2"),
+    (
+        "--class-pairs --label-parts bio --dask local:1",
+        "--class-pairs does not go with --dask local:1; leave out --dask",
+    ),
+    (
+        "--solver sgd",
+        "--rho1 1 is not supported by --solver sgd; use auto, sbcd, cd, owlqn, lbfgs, fista or sgd-l1, or",
+    ),
+    ("--cache F --solver sbcd", "--cache F is not supported by --solver sbcd; use auto, owlqn, lbfgs or fista"),
+    ("--dask local:1 --solver cd", "--dask local:1 is not supported by --solver cd; use auto, owlqn, lbfgs or fista"),
+    (
+        "--cache F --dask local:1",
+        "--cache F does not go with --dask local:1: its workers keep the data; leave out --dask",
+    ),
+    (
+        "--min-count 2 --cache F",
+        "--min-count 2 does not go with --cache F: attributes are counted in memory; leave out",
+    ),
+    ("--ragged --dask local:1", "--ragged does not go with --dask local:1: its workers read column files in UTF-8"),
+    ("--encoding latin-1 --dask local:1", "--encoding latin-1 does not go with --dask local:1: its workers read"),
+    ("--shard-tokens 5", "--shard-tokens 5 needs --cache"),
+    ("--cache-memory 5", "--cache-memory 5 needs --cache"),
+    ("--vectors d.txt --cache F", "--vectors d.txt does not go with --cache F; leave out --cache"),
+    ("--vectors d.txt --solver cd", "--vectors d.txt is not supported by --solver cd; use auto, owlqn, lbfgs or fista"),
+    ("--vectors d.txt --label-parts bio", "--label-parts bio does not go with --vectors d.txt: these condition whole"),
+    ("--resume", "--resume needs --checkpoint"),
+    ("--patience 3", "--patience 3 needs --dev"),
+    ("--stop-window 3", "--stop-window 3 needs --dev"),
+    ("--order-factor 2", "--order-factor 2 needs --order above 2"),
+    ("--group-weight 2", "--group-weight 2 needs --penalty group:attribute, group:line, group:label or tree"),
+    ("--checkpoint m", "--checkpoint m is the file of --model, too; give each a file of its own"),
+    ("--log m", "--log m is the file of --model, too; give each a file of its own"),
+    ("--checkpoint c --log ./c", "--log ./c is the file of --checkpoint, too; give each a file of its own"),
+    ("--solver nosuch", "--solver: expected one of auto, sbcd, cd"),
+    ("--penalty lasso", "--penalty: expected one of elastic-net, group:attribute"),
+    ("--label-parts a", "--label-parts: expected a separator such as '|'"),
+    ("--rho1 nan", "--rho1: expected a finite number >= 0, found nan"),
+]
+#: After `path d.txt -o p`.
+PATH = [
+    ("--order 3 --solver sbcd", f"--order 3 is not supported by --solver sbcd; use {SOLVERS}, or --order 2"),
+    ("--penalty tree --solver lbfgs", "--penalty tree is not supported by --solver lbfgs; use auto or fista"),
+    ("--class-pairs", "--class-pairs needs --label-parts"),
+    ("--group-weight 2", "--group-weight 2 needs --penalty"),
+    ("--patience 3", "--patience 3 needs --dev"),
+    ("--rho2 search", "--rho2 search needs --dev: pairs of penalties are compared by their scores"),
+    ("--rho2 search --dev d.txt --n-rho 3", "--rho2 search does not go with --n-rho 3: the search chooses rho1, too"),
+]
+
+
+@pytest.fixture
+def files(program):
+    program.write(d_txt=DATA)
+    return program
+
+
+@pytest.mark.parametrize(("typed", "message"), TRAIN)
+def test_train(files, typed, message):
+    done = files("train", "d.txt", "-m", "m", *typed.split())
+    assert message in done.err
+    assert (done.status, done.out) == (2, "")
+    assert files.files() == ["d.txt"]
+
+
+@pytest.mark.parametrize(("typed", "message"), PATH)
+def test_path(files, typed, message):
+    done = files("path", "d.txt", "-o", "p", *typed.split())
+    assert message in done.err
+    assert (done.status, done.out) == (2, "")
+    assert files.files() == ["d.txt"]
+
+
+@pytest.mark.parametrize("typed", ["--order-factor 0.5", "--order 1", "--group-weight -1", "--max-iter 0"])
+def test_out_of_range(files, typed):
+    done = files("train", "d.txt", "-m", "m", *typed.split())
+    assert f"Invalid value for '{typed.split()[0]}'" in done.err
+    assert done.status == 2
+
+
+def test_what_goes_together_is_accepted(files):
+    assert files("train", "d.txt", "-m", "m", "--order", "3", "--order-factor", "2", "--solver", "fista").status == 0
+    assert files("train", "d.txt", "-m", "m", "--penalty", "tree", "--group-weight", "2").status == 0
+    assert files("train", "d.txt", "-m", "m", "--log", "/dev/null", "--checkpoint", "c").status == 0
