@@ -53,6 +53,47 @@ def test_the_design_is_short():
     assert len(DESIGN.split()) <= 5000
 
 
+#: What readers look for, with words of their question, the file, and what they must find in it.
+QUESTIONS = {
+    "Where is Viterbi?": ("Viterbi", "cpp/core/inference/decode.cpp", "double best_path("),
+    "Where is the forward recursion?": ("forward-backward", "cpp/core/inference/recursion.cpp", "Recursion::forward"),
+    "Where does a run decide to stop?": (
+        "stopping rule",
+        "src/sparsecrf/training/solvers/working_set.py",
+        "def _look(",
+    ),
+    "Where is a new data format registered?": ("data formats", "formats/__init__.py", "FORMATS: "),
+    "Where is the proximal step of the tree penalty?": (
+        "proximal step of the group and tree",
+        "src/sparsecrf/training/forest.py",
+        "def sweep(",
+    ),
+    "Where is the duality gap computed?": ("duality gap", "src/sparsecrf/training/dual.py", "class LowerBound"),
+    "Where are violating features outside the working set found?": (
+        "screening",
+        "cpp/core/training/screen.cpp",
+        "Screen::",
+    ),
+    "Where is chosen which rho1 is tried next?": ("search for rho1", "src/sparsecrf/path/grid.py", "class Search"),
+    "Where is a model file parsed?": ("format of model files", "cpp/core/model/model_file.cpp", "Container"),
+    "Where is a preset such as --features words defined?": (
+        "feature templates",
+        "src/sparsecrf/encoding/presets.py",
+        "words",
+    ),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_reader_finds_it_at_the_first_look(question):
+    """The first row of the map with these words names the file, and the file has what was looked for."""
+    words, file, found = QUESTIONS[question]
+    row = next(line for line in MAP.splitlines() if line.startswith("|") and words in line.split("|")[1])
+    assert f"`{file}`" in row
+    path = next(path for path in (ROOT / file, ROOT / "src/sparsecrf/encoding" / file) if path.exists())
+    assert found in path.read_text(encoding="utf-8")
+
+
 def unknown_modules(text):
     """Modules that the table of cpp/core names and their folder does not have."""
     rows = re.findall(r"^\| `(\w+)` \| (.*) \| [^|]* \|$", text[text.index("| `cpp/core/` | holds") :], flags=re.M)
