@@ -61,19 +61,28 @@ def test_before_fit():
     assert repr(CRF(c1=0.5)) == "CRF(c1=0.5)"
 
 
-def test_predictions_are_one_dimension_of_lists(fitted):
-    """Even where all sequences are equally long; empty ones are answered."""
-    pairs = [x[:2] for x in X]
-    found = fitted.predict(pairs)
-    assert found.shape == (len(pairs),)
-    assert all(isinstance(row, list) and len(row) == 2 for row in found)
-    assert fitted.predict([[], X[0]])[0] == []
-    marginals = fitted.predict_marginals(pairs)
-    assert marginals.shape == (len(pairs),)
-    for row in marginals:
-        for token in row:
-            assert list(token) == fitted.classes_
-            assert sum(token.values()) == pytest.approx(1)
+@pytest.mark.parametrize(
+    ("sequences", "shape"),
+    [
+        ([x[:2] for x in X], (60, 2)),
+        (X[:1], (1, len(X[0]))),
+        ([X[0][:3], X[0][:2]], (2,)),
+        ([[], []], (2, 0)),
+        ([], (0,)),
+    ],
+)
+def test_arrays_have_the_shape_of_the_originals(fitted, sequences, shape):
+    """Two dimensions where all sequences are equally long, one of lists otherwise."""
+    theirs = sklearn_crfsuite.CRF(c1=0.1, c2=0.1).fit(X, Y)
+    for method in ("predict", "predict_marginals"):
+        ours, original = (getattr(crf, method)(sequences) for crf in (fitted, theirs))
+        assert type(ours) is type(original) is np.ndarray
+        assert ours.dtype == original.dtype == object
+        assert ours.shape == original.shape == shape
+    assert fitted.predict(sequences).tolist() == theirs.predict(sequences).tolist()
+    for token in (token for row in fitted.predict_marginals(sequences) for token in row):
+        assert list(token) == fitted.classes_
+        assert sum(token.values()) == pytest.approx(1)
 
 
 def test_item_sequences_are_answered(fitted):

@@ -84,6 +84,17 @@ def test_same_numbers_as_theirs(tmp_path):
     assert words[0] == words[1]
 
 
+@pytest.mark.parametrize("params", [{"c2": 0.1}, {"c1": 0.5, "c2": 0.1}])
+def test_counts_of_a_stored_model(tmp_path, params):
+    """The attribute of the transitions is ours alone: it is not counted."""
+    found = []
+    for package in (pycrfsuite, compat):
+        trainer = trained(package, path=tmp_path / "model", epsilon=1e-8, delta=1e-10, **params)
+        found.append([line for line in trainer.logparser.log if line.startswith("Number of active")])
+    assert found[0] == found[1]
+    assert len(found[0]) == 3
+
+
 def test_norms_with_a_penalty():
     trainer = trained(compat, holdout=False, c1=0.2, c2=0.1)
     last = trainer.logparser.last_iteration

@@ -2,9 +2,10 @@
 
 import pycrfsuite
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from sparsecrf import InputError, Model, Template
-from sparsecrf.contrib.compat import ItemSequence, Tagger, Trainer
+from sparsecrf.contrib.compat import CRF, ItemSequence, Tagger, Trainer
 from sparsecrf.training.history import REASONS
 
 XSEQ = [
@@ -77,12 +78,82 @@ def test_wrong_data(tmp_path):
     ]:
         with pytest.raises(InputError, match=f"sequence 0.*{expected}"):
             trainer.append(x, y)
-    with pytest.raises(InputError, match="expected sequences outside the holdout group -1, found none"):
-        trainer.train(str(tmp_path / "model"))
-    trainer.append(XSEQ, YSEQ, 2)
-    with pytest.raises(InputError, match="outside the holdout group 2"):
-        trainer.train(str(tmp_path / "model"), holdout=2)
-    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        *(([{"a": 1}], [label]) for label in (None, 1, 1.5, ["x"])),
+        *(([item], ["x"]) for item in ({1: 1}, {None: 1}, [1], [None], [{"a": 1}], 1, None, {"a": None}, {"a": [1]})),
+        ([{"a": {"b": None}}], ["x"]),
+        ([{b"a": 1, "b": None}], ["x"]),
+        (3, ["x"]),
+        ([{"a": 1}], 3),
+    ],
+)
+def test_wrong_types_are_type_errors(path, x, y):
+    """As in python-crfsuite, where tagging such items ends with a SystemError."""
+    with pytest.raises(TypeError):
+        pycrfsuite.Trainer(verbose=False).append(x, y)
+    with pytest.raises(TypeError) as caught:
+        Trainer(verbose=False).append(x, y)
+    if 3 not in (x, y):
+        assert isinstance(caught.value, InputError)
+        assert str(caught.value).startswith("sequence 0")
+    if y == ["x"]:
+        tagger = Tagger()
+        tagger.open(path)
+        for call in (tagger.tag, tagger.set, ItemSequence):
+            with pytest.raises(TypeError):
+                call(x)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_wrong_values_are_no_type_errors(value):
+    with pytest.raises(InputError, match="expected a finite") as caught:
+        Trainer(verbose=False).append([{"a": value}], ["x"])
+    assert not isinstance(caught.value, TypeError)
+
+
+@pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd", "ap", "pa", "arow"])
+@pytest.mark.parametrize("held_out", [True, False])
+def test_without_data(tmp_path, algorithm, held_out):
+    """The model is CRFsuite's: labels of the holdout group, and nothing else."""
+    found, holdout = [], 2 if held_out else -1
+    for package in (Trainer, pycrfsuite.Trainer):
+        trainer = package(algorithm, {"max_iterations": 2}, verbose=False)
+        if held_out:
+            trainer.append(XSEQ, YSEQ, 2)
+        path = tmp_path / package.__module__
+        if package is Trainer:
+            with pytest.warns(UserWarning, match="no sequences to train on.* append some") as warned:
+                trainer.train(path, holdout=holdout, format="crfsuite")
+            assert [w.filename for w in warned] == [__file__]
+        else:
+            trainer.train(str(path), holdout=holdout)
+        tagger = Tagger()
+        tagger.open(path)
+        log = [line for line in trainer.logparser.log if line.startswith(("Number", "L-BFGS"))]
+        found.append((path.read_bytes(), tagger.labels(), vars(tagger.info()), log))
+    assert found[0] == found[1]
+    if held_out:
+        assert tagger.tag(XSEQ) == ["sunny"] * 5
+    else:
+        with pytest.raises(InputError, match="expected 1 to 32767 labels, found 0"):
+            tagger.tag(XSEQ)
+
+
+def test_an_estimator_without_data(tmp_path):
+    crf = CRF(c2=0.1).fit([XSEQ], [YSEQ])
+    with pytest.warns(UserWarning, match="no sequences to train on"):
+        crf.fit([], [])
+    assert crf.modelfile.name is None
+    with pytest.raises(NotFittedError):
+        crf.predict([XSEQ])
+    named = CRF(model_filename=str(tmp_path / "model"))
+    with pytest.warns(UserWarning, match="no sequences to train on"):
+        named.fit([], [])
+    assert named.classes_ == named.attributes_ == []
 
 
 def test_data_may_grow_after_training(tmp_path):
@@ -103,8 +174,9 @@ def test_data_may_grow_after_training(tmp_path):
     at_once.train(tmp_path / "model")
     assert at_once.model.to_bytes() == trainer.model.to_bytes() == (tmp_path / "model").read_bytes()
     trainer.clear()
-    with pytest.raises(InputError, match="found none"):
+    with pytest.warns(UserWarning, match="no sequences to train on"):
         trainer.train("")
+    assert trainer.model is None
 
 
 def test_messages(capsys):

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from sparsecrf._core import Corpus, Encoder, InputError
-from sparsecrf.contrib.compat.itemsequence import tokens, without_bytes
+from sparsecrf.contrib.compat.errors import WrongType
+from sparsecrf.contrib.compat.itemsequence import encoded, text_of, tokens
 from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
 
 
@@ -27,31 +28,25 @@ class Data:
         )
 
     def add(self, xseq: Iterable[Any], yseq: Iterable[str], group: int) -> None:
-        items, labels = tokens(xseq), [y.decode() if isinstance(y, bytes) else y for y in yseq]
         where = f"sequence {len(self._groups)}"
+        items, labels = tokens(xseq), [text_of(y, where) if isinstance(y, bytes) else y for y in yseq]
         if len(items) != len(labels):
             raise InputError(
                 f"{where}: expected as many labels as items, found {len(items)} items, {len(labels)} labels"
             )
         for label in labels:  # None would be a missing label to the encoder
             if not isinstance(label, str):
-                raise InputError(f"{where}: expected labels to be text, found {type(label).__name__} {label!r}"[:160])
+                raise WrongType(f"{where}: expected labels to be text, found {type(label).__name__} {label!r}"[:160])
         if items:  # an empty sequence says nothing
-            try:
-                self._encoder.add(items, labels)
-            except InputError:
-                text = without_bytes(items)
-                if text is None:
-                    raise
-                self._encoder.add(text, labels)
+            encoded(items, lambda readable: self._encoder.add(readable, labels))
             self._groups.append(group)
 
     def label_names(self) -> list[str]:
         table = self.vocabulary.labels
         return [table[k] for k in range(len(table))]
 
-    def split(self, holdout: int) -> tuple[Corpus, Corpus | None]:
-        """The sequences to train on, and those of the group `holdout` (None if there are none)."""
+    def split(self, holdout: int) -> tuple[Corpus | None, Corpus | None]:
+        """The sequences to train on, and those of the group `holdout`; None for either that has none."""
         import numpy as np
 
         if len(self._groups) > (0 if self._corpus is None else self._corpus.n_sequences):
@@ -59,9 +54,7 @@ class Data:
             self._corpus = new if self._corpus is None else _joined(self._corpus, new)
         held = np.array(self._groups, dtype=np.int64) == holdout
         if self._corpus is None or held.all():
-            raise InputError(
-                f"training: expected sequences outside the holdout group {holdout}, found none: append some"
-            )
+            return None, self._corpus
         if not held.any():
             return self._corpus, None
         return self._corpus.subset(np.flatnonzero(~held)), self._corpus.subset(np.flatnonzero(held))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from sparsecrf._core import InputError
+
 #: The CRFsuite whose model files, features and log these are.
 CRFSUITE_VERSION = "0.12.2"
 
 
 class CRFSuiteError(Exception):
-    """An error of CRFsuite by its code, for programs that catch it. Nothing here raises it: wrong input is an
-    `InputError`, which is a `ValueError`, and trouble with files an `OSError`.
+    """An error of CRFsuite by its code, for programs that catch it. Nothing here raises it: invalid input is an
+    `InputError`, which is a `ValueError`, and a failure to read or write files an `OSError`.
     """
 
     def __init__(self, code: int) -> None:
         super().__init__(f"CRFsuite's error {code}")
         self.code = code
+
+
+class WrongType(InputError, TypeError):
+    """Labels or attributes that are not text, values that are not numbers: a TypeError in python-crfsuite."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
@@ -26,6 +27,7 @@ _CRFSUITE_NAMES = {
     "all_possible_transitions": "feature.possible_transitions",
     "pa_type": "type",
 }
+Objects = NDArray[np.object_]
 _NOT_OF_TRAINING = ("algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls")
 
 
@@ -124,8 +126,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         trainer.train(self.model_filename or "", holdout=-1 if X_dev is None else 1)
         self.training_log_ = trainer.logparser
         self._model, self._tagger, self._info_cached = trainer.model, None, None
-        if trainer.model is not None:
-            self.modelfile.use(trainer.model)
+        self.modelfile.use(trainer.model)
         return self
 
     def _trainer(self) -> Trainer:
@@ -141,16 +142,16 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     # ---- Answers
 
-    def predict(self, X: Iterable[Iterable[Any]]) -> Rows:
-        """The labels of each sequence: an array of lists."""
-        return _of_lists(map(self.predict_single, X))
+    def predict(self, X: Iterable[Iterable[Any]]) -> Objects:
+        """The labels of each sequence: an array of lists, of two dimensions if all sequences have the same length."""
+        return np.array(list(map(self.predict_single, X)), dtype=object)
 
     def predict_single(self, xseq: Iterable[Any]) -> list[str]:
         return self._fitted_tagger().tag(xseq)
 
-    def predict_marginals(self, X: Iterable[Iterable[Any]]) -> Rows:
-        """The probabilities of each sequence: an array of lists with a dict {label: probability} for each token."""
-        return _of_lists(map(self.predict_marginals_single, X))
+    def predict_marginals(self, X: Iterable[Iterable[Any]]) -> Objects:
+        """As `predict`, with a dict {label: probability} for each token."""
+        return np.array(list(map(self.predict_marginals_single, X)), dtype=object)
 
     def predict_marginals_single(self, xseq: Iterable[Any]) -> list[dict[str, float]]:
         tagger, items = self._fitted_tagger(), tokens(xseq)
@@ -254,26 +255,3 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
                 tagger.open_inmemory(content)
                 defaults["_model"] = tagger.model
         super().__setstate__(defaults | {name: value for name, value in state.items() if name != "modelfile"})
-
-
-class Rows(np.ndarray[Any, np.dtype[np.object_]]):
-    """An array of lists, as sklearn-crfsuite's `predict` gives. It equals a list of the same lists: older versions gave
-    a list.
-    """
-
-    def __eq__(self, other: object) -> Any:
-        return np.bool_(self.tolist() == other) if isinstance(other, list) else super().__eq__(other)
-
-    def __ne__(self, other: object) -> Any:
-        return np.bool_(self.tolist() != other) if isinstance(other, list) else super().__ne__(other)
-
-    __hash__ = None  # as an array has none
-
-
-def _of_lists(rows: Iterable[list[Any]]) -> Rows:
-    """One dimension of lists, even if all are equally long: what scikit-learn can index and join."""
-    found = list(rows)
-    array = np.empty(len(found), dtype=object)
-    for k, row in enumerate(found):
-        array[k] = row
-    return array.view(Rows)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 from sparsecrf._core import InputError
+from sparsecrf.contrib.compat.errors import WrongType
+
+Encoded = TypeVar("Encoded")
 
 
 class ItemSequence:
@@ -44,13 +47,22 @@ def tokens(xseq: Iterable[Any]) -> list[Any]:
     return [list(item) if isinstance(item, str) else item for item in xseq]
 
 
-def without_bytes(items: list[Any]) -> list[Any] | None:
-    """Items whose names and values are text where they were bytes in UTF-8; None if there were none.
+def encoded(items: list[Any], encode: Callable[[list[Any]], Encoded]) -> Encoded:
+    """What the encoder makes of the items, with bytes in UTF-8 decoded.
 
-    To look at every name takes time: ask only if the encoder found something that is not text.
+    Looking at every name takes time, so it is done only if the encoder found something that is not text.
     """
-    made = [_decoded(item, f"item {t}") for t, item in enumerate(items)]
-    return None if all(new is old for new, old in zip(made, items, strict=True)) else made
+    try:
+        return encode(items)
+    except InputError as error:
+        text = [_decoded(item, f"item {t}") for t, item in enumerate(items)]
+        if any(new is not old for new, old in zip(text, items, strict=True)):
+            return encoded(text, encode)
+        try:
+            ItemSequence(items)
+        except TypeError:
+            raise WrongType(str(error)) from None
+        raise
 
 
 def _decoded(item: Any, where: str) -> Any:
@@ -77,9 +89,7 @@ def text_of(raw: bytes, where: str) -> str:
 def _attributes(item: Any, prefix: str, t: int) -> Iterator[tuple[str, float]]:
     if not isinstance(item, dict):
         if not isinstance(item, Iterable):
-            raise InputError(
-                f"item {t}: expected a dict or a list of names, found {type(item).__name__} {item!r}"[:160]
-            )
+            raise WrongType(f"item {t}: expected a dict or a list of names, found {type(item).__name__} {item!r}"[:160])
         for key in item:
             yield prefix + _text(key, t), 1.0
         return
@@ -92,9 +102,9 @@ def _attributes(item: Any, prefix: str, t: int) -> Iterator[tuple[str, float]]:
         else:
             try:
                 yield name, float(value)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 found = f"{type(value).__name__} {value!r}"[:80]
-                raise InputError(
+                raise WrongType(
                     f"item {t}: expected the value of {name!r} to be a number, text, dict, list or set, found {found}"
                 ) from None
 
@@ -103,5 +113,5 @@ def _text(key: Any, t: int) -> str:
     if isinstance(key, bytes):
         return text_of(key, f"item {t}")
     if not isinstance(key, str):
-        raise InputError(f"item {t}: expected the name of an attribute, found {type(key).__name__} {key!r}"[:160])
+        raise WrongType(f"item {t}: expected the name of an attribute, found {type(key).__name__} {key!r}"[:160])
     return key

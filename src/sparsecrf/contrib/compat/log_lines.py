@@ -27,6 +27,7 @@ _SHOWN = {
 _NAMES_THERE = {"period": "stop", "max_linesearch": "linesearch.max_iterations"}
 #: The end of a run of lbfgs. Another reason: convergence.
 _ENDS = {
+    "no data": "L-BFGS terminated with error code (-1020)",
     "delta": "L-BFGS terminated with the stopping criteria",
     "max_iter": "L-BFGS terminated with the maximum number of iterations",
 }

@@ -39,8 +39,8 @@ class FileResource:
         self._remove: weakref.finalize[..., FileResource] | None = None
         self._descriptors: list[int] = []
 
-    def use(self, model: Model) -> None:
-        """The file is that of this model from now on."""
+    def use(self, model: Model | None) -> None:
+        """The file is that of this model from now on. None: there is no file."""
         self.cleanup()
         if self.auto:
             self._name, self._model, self._content = None, model, None

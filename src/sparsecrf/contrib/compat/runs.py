@@ -26,7 +26,7 @@ class Found(NamedTuple):
     """What a run ends with."""
 
     stopped_by: str
-    model: Callable[[Vocabulary], Model]
+    model: Callable[[Vocabulary], Model | None]
 
 
 def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, each: Each) -> Found:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Chain, Corpus, InputError
-from sparsecrf.contrib.compat.itemsequence import tokens, without_bytes
+from sparsecrf.contrib.compat.itemsequence import encoded, tokens
 from sparsecrf.model import Model
 
 if TYPE_CHECKING:
@@ -124,13 +124,7 @@ class Tagger:
         self._corpus = self._marginals = self._items = None
         if not items:
             return
-        try:
-            self._chain, self._corpus = self._encoded(items)
-        except InputError:
-            text = without_bytes(items)
-            if text is None:
-                raise
-            self._chain, self._corpus = self._encoded(text)
+        self._chain, self._corpus = encoded(items, self._encoded)
 
     def _encoded(self, items: list[Any]) -> tuple[Chain, Corpus]:
         """The sequence, and the model or the part of it that the sequence needs."""
@@ -212,6 +206,8 @@ class Tagger:
         """
         from sparsecrf.contrib.convert.crfsuite import header_of
 
+        if self._file is not None and not self._file.label_names:  # trained without data
+            return ParsedDump(header=header_of([], [], 0, 0))
         model = self._dumped_model()
         names, labels = model.vocabulary.attributes, model.labels
         features, weights = model.features, model.w.tolist()

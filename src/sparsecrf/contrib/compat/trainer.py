@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sparsecrf._core import Corpus, InputError
+from sparsecrf._core import Corpus, FeatureSet, InputError
 from sparsecrf.contrib.compat import log_lines
 from sparsecrf.contrib.compat.data import Data
 from sparsecrf.contrib.compat.features import Features, crfsuite_features
 from sparsecrf.contrib.compat.online import RULES, learn_from_mistakes
 from sparsecrf.contrib.compat.params import ALGORITHMS, Option, name_of, settings
-from sparsecrf.contrib.compat.runs import maximise_likelihood
+from sparsecrf.contrib.compat.runs import Found, maximise_likelihood
 from sparsecrf.contrib.compat.training_log import TrainLogParser
-from sparsecrf.encoding.vocabulary import BIAS
+from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
 from sparsecrf.model import Model
 from sparsecrf.training.heldout import best_labels
 
@@ -25,10 +26,20 @@ if TYPE_CHECKING:
     from sparsecrf.training.feature_sets import Floats, Numbers
 
 
-def _crfsuite_file(model: Model) -> bytes:
+def _crfsuite_file(model: Model | None) -> bytes:
     from sparsecrf.contrib.convert.crfsuite_write import to_binary
 
     return to_binary(model)
+
+
+def _without_weights(vocabulary: Vocabulary) -> Model | None:
+    """The model of no data: the labels of the holdout group. Without these it is one that CRFsuite alone can have."""
+    import numpy as np
+
+    if not len(vocabulary.labels):
+        return None
+    none = FeatureSet.from_numbers(len(vocabulary.labels), len(vocabulary.attributes), np.empty(0, dtype=np.int64))
+    return Model(vocabulary, none, np.empty(0))
 
 
 #: The content of a model's file, by format.
@@ -128,9 +139,8 @@ class BaseTrainer:
         self._before_train()
         began = time.perf_counter()
         corpus, dev = self._data.split(holdout)
-        features = self._features(corpus)
-        n_features = features.size
-        lines = log_lines.of_feature_generation(self._values, n_features, time.perf_counter() - began, holdout)
+        features = Features(None, 0) if corpus is None else self._features(corpus)
+        lines = log_lines.of_feature_generation(self._values, features.size, time.perf_counter() - began, holdout)
         self._tell(lines)
         self._tell(log_lines.of_parameters(self._algorithm, self._values))
         labels = self._data.label_names()
@@ -141,12 +151,16 @@ class BaseTrainer:
                 info |= log_lines.holdout_scores(labels, dev.offsets, dev.labels, found)
             self._tell(log_lines.of_iteration(info, self._algorithm), info)
 
-        if self._algorithm in RULES:
+        if corpus is None:
+            words = "training: found no sequences to train on, so the model has no weights: append some"
+            warnings.warn(words, stacklevel=2)
+            found = Found("no data" if self._algorithm == "lbfgs" else "max_iter", _without_weights)
+        elif self._algorithm in RULES:
             found = learn_from_mistakes(corpus, features, self._algorithm, self._values, each)
         else:
             found = maximise_likelihood(corpus, features, settings(self._values), each)
         self._tell(log_lines.of_end(self._algorithm, found.stopped_by, time.perf_counter() - began))
-        self._store(found.model(self._data.vocabulary), model, chosen_format, n_features)
+        self._store(found.model(self._data.vocabulary), model, chosen_format, features.size)
         self._flush()
 
     def _features(self, corpus: Corpus) -> Features:
@@ -161,18 +175,20 @@ class BaseTrainer:
             listed=self._algorithm in RULES,
         )
 
-    def _store(self, model: Model, path: str | os.PathLike[str], format: str, n_features: int) -> None:
+    def _store(self, model: Model | None, path: str | os.PathLike[str], format: str, n_features: int) -> None:
         from sparsecrf.files.atomic import write_atomically
 
         began = time.perf_counter()
-        content = model.to_bytes()
+        self.model = None
+        if model is not None:
+            self.model = Model.from_bytes(model.to_bytes())  # its vocabulary does not grow with that of the data
         if os.fspath(path):
-            write_atomically(path, FORMATS[format](model))
-        self.model = Model.from_bytes(content)  # its vocabulary does not grow with that of the data
-        n_labels = len(model.labels)
+            write_atomically(path, _crfsuite_file(None) if model is None else FORMATS[format](model))
+        n_labels, attributes = len(self._data.vocabulary.labels), self._data.vocabulary.attributes
+        used = set() if self.model is None else set(self.model.features.unigram_attribute.tolist())
         active = {
-            "features": (model.n_active, n_features),
-            "attributes": (self.model.n_attributes, len(self._data.vocabulary.attributes)),
+            "features": (0 if model is None else model.n_active, n_features),
+            "attributes": (len(used), len(attributes) - (attributes.find(BIAS) is not None)),  # CRFsuite has no bias
             "labels": (n_labels, n_labels),
         }
         self._tell(log_lines.of_storing(active, time.perf_counter() - began))

@@ -18,7 +18,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from sparsecrf._core import InputError
-from sparsecrf.contrib.convert.crfsuite import BYTE_ORDER, CQDB, FEATURE, HEADER, as_written
+from sparsecrf.contrib.convert.crfsuite import BYTE_ORDER, CQDB, FEATURE, HEADER, Written, as_written
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 _TABLES = 256
 
 
-def to_binary(model: Model) -> bytes:
-    """The content of CRFsuite's model file."""
+def to_binary(model: Model | None) -> bytes:
+    """The content of CRFsuite's model file. None: a model without labels, as CRFsuite trains one without data."""
     import numpy as np
 
-    labels, attributes, states, transitions = as_written(model)
+    nothing = (np.empty(0, np.int64),) * 3
+    written = Written([], [], nothing, nothing) if model is None else as_written(model)
+    labels, attributes, states, transitions = written
     features = np.zeros(len(states[0]) + len(transitions[0]), np.dtype(FEATURE))
     n = len(states[0])
     features["type"][n:] = 1
