@@ -51,7 +51,7 @@ class Encoder {
         const Place& place = reading.place;
         // A token in the place of a sequence: its names would pass for tokens.
         if (nb::isinstance<nb::dict>(tokens)) place.fail("an iterable of tokens", tokens);
-        Items all = place.items(tokens, "an iterable of tokens");
+        Iteration all = place.items(tokens, "an iterable of tokens");
         reading.place.position = 0;
         std::size_t n_columns = 0;
         TokenText& text = encoder_.tokens();
@@ -143,7 +143,7 @@ class Encoder {
         bool has_more() { return given && at.next(); }
 
         bool given;
-        Items at;
+        Iteration at;
     };
 
     // A sequence that is being read.

@@ -8,7 +8,7 @@
 namespace sparsecrf::bindings {
 namespace {
 
-nb::tuple to_arrays(const StringTable& table) {
+nb::tuple strings_to_arrays(const StringTable& table) {
     return nb::make_tuple(copy<std::uint8_t>(table.bytes()), copy<std::int64_t>(table.ptr()));
 }
 
@@ -44,11 +44,11 @@ void bind_strings(nb::module_& m) {
             nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert(),
             "Distinct strings in order of id: UTF-8 one after the other, and where each begins; the last offset is "
             "the end.")
-        .def("to_arrays", &to_arrays,
+        .def("to_arrays", &strings_to_arrays,
              nb::sig("def to_arrays(self) -> tuple[numpy.typing.NDArray[numpy.uint8], "
                      "numpy.typing.NDArray[numpy.int64]]"),
              "What `from_arrays` takes.")
-        .def("__getstate__", &to_arrays, nb::sig("def __getstate__(self) -> tuple[typing.Any, typing.Any]"))
+        .def("__getstate__", &strings_to_arrays, nb::sig("def __getstate__(self) -> tuple[typing.Any, typing.Any]"))
         .def(
             "__setstate__",
             [](StringTable& table, const nb::tuple& state) {

@@ -64,7 +64,7 @@ struct Gatherer {
         if (PyCallable_Check(method.ptr()) == 0) place.fail("a mapping with a method `items`", mapping);
         PyObject* all = in_python([&] { return PyObject_CallNoArgs(method.ptr()); });
         if (all == nullptr) throw nb::python_error();
-        Items pairs = items_of(nb::steal(all));
+        Iteration pairs = items_of(nb::steal(all));
         while (const nb::object pair = pairs.next()) {
             if (!nb::isinstance<nb::tuple>(pair) || nb::len(pair) != 2) place.fail("items of a name and a value", pair);
             entry(prefix, pair[0], pair[1]);
@@ -77,7 +77,7 @@ struct Gatherer {
         if (PyUnicode_Check(value.ptr())) {
             add(1.0, prefix, name, colon, place.utf8(value));
         } else if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value) || PyAnySet_Check(value.ptr())) {
-            Items texts = items_of(value);
+            Iteration texts = items_of(value);
             while (const nb::object item = texts.next()) {
                 if (!PyUnicode_Check(item.ptr())) place.fail("a list of text as an attribute's value", item);
                 add(1.0, prefix, name, colon, place.utf8(item));
@@ -93,16 +93,16 @@ struct Gatherer {
 
 }  // namespace
 
-nb::object Items::next() {
+nb::object Iteration::next() {
     PyObject* item = in_python([this] { return PyIter_Next(iterator_.ptr()); });
     if (item == nullptr && PyErr_Occurred()) throw nb::python_error();
     return nb::steal(item);
 }
 
-Items items_of(nb::handle x) {
+Iteration items_of(nb::handle x) {
     PyObject* iterator = in_python([&] { return PyObject_GetIter(x.ptr()); });
     if (iterator == nullptr) throw nb::python_error();
-    return Items(nb::steal(iterator));
+    return Iteration(nb::steal(iterator));
 }
 
 std::string Place::text() const {
@@ -133,14 +133,14 @@ std::string_view Place::utf8(nb::handle x) const {
     return {data, static_cast<std::size_t>(size)};
 }
 
-Items Place::items(nb::handle x, const char* expected) const {
+Iteration Place::items(nb::handle x, const char* expected) const {
     PyObject* iterator = in_python([&] { return PyObject_GetIter(x.ptr()); });
     if (iterator == nullptr) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
         PyErr_Clear();
         fail(expected, x);
     }
-    return Items(nb::steal(iterator));
+    return Iteration(nb::steal(iterator));
 }
 
 void gather_row(nb::handle row, std::size_t n_columns, const Place& place, TokenText& out) {
@@ -171,7 +171,7 @@ void gather(nb::handle token, const Place& place, TokenText& out) {
     } else if (nb::isinstance<nb::dict>(token) || nb::hasattr(token, "items")) {
         gatherer.mapping(token, "");
     } else if (nb::hasattr(token, "__iter__") && !PyBytes_Check(token.ptr())) {
-        Items items = items_of(token);
+        Iteration items = items_of(token);
         while (const nb::object item = items.next()) gatherer.item(item);
     } else {
         place.fail("a token (text, a mapping, or a list of attributes)", token);

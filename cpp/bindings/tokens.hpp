@@ -14,11 +14,11 @@ namespace sparsecrf::bindings {
 
 namespace nb = nanobind;
 
-// The items of a Python iterable. Getting one may run Python code.
-class Items {
+// The items of a Python iterable, one after the other. Getting one may run Python code.
+class Iteration {
    public:
-    Items() = default;
-    explicit Items(nb::object iterator) : iterator_(std::move(iterator)) {}
+    Iteration() = default;
+    explicit Iteration(nb::object iterator) : iterator_(std::move(iterator)) {}
     // The next one, or null behind the last.
     nb::object next();
 
@@ -27,7 +27,7 @@ class Items {
 };
 
 // Throws Python's error if x cannot be iterated over.
-Items items_of(nb::handle x);
+Iteration items_of(nb::handle x);
 
 // Where in the input an error is.
 struct Place {
@@ -40,7 +40,7 @@ struct Place {
     double number(nb::handle x, const char* expected) const;
     // UTF-8 of a Python text, which owns it.
     std::string_view utf8(nb::handle x) const;
-    Items items(nb::handle x, const char* expected) const;
+    Iteration items(nb::handle x, const char* expected) const;
 };
 
 // Appends the cells of a row of columns, a position of its own. Throws unless they are `n_columns` texts (0: any

@@ -5,8 +5,6 @@
 namespace sparsecrf {
 namespace {
 
-constexpr double kCancelled = 0x1p-10, kLargeTerm = 0x1p10;  // as in recursion_ngrams.cpp
-
 using Pointers = std::array<const double*, kLanes>;
 
 }  // namespace

@@ -17,8 +17,6 @@ constexpr double kSafeSpread = 300.0;
 // kSafeForbiddenSpread cannot underflow, and the step after it falls back.
 constexpr double kSafeForbiddenSpread = 230.0;
 constexpr double kSafeAlpha = 1e-200;
-// A corrected cell smaller than this share of what it was has lost digits and is summed again.
-constexpr double kCancelled = 0x1p-10;
 
 }  // namespace
 

@@ -12,6 +12,8 @@
 
 namespace sparsecrf {
 
+inline constexpr double kLargeTerm = 0x1p10;  // of a sum over label n-grams that is a probability: it has lost digits
+
 // sum_t log c_t with few logarithms: of products, each taken before it could leave the range of numbers.
 class SumOfLogs {
    public:

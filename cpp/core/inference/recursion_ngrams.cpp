@@ -10,12 +10,6 @@
 #include "core/inference/recursion.hpp"
 
 namespace sparsecrf {
-namespace {
-
-constexpr double kCancelled = 0x1p-10;  // as in recursion.cpp
-constexpr double kLargeTerm = 0x1p10;   // of a sum that is a probability
-
-}  // namespace
 
 void Recursion::open_ngrams(Lattice& lattice) {
     NgramLattice& of = lattice.ngrams;

@@ -9,9 +9,6 @@
 namespace sparsecrf {
 namespace {
 
-// 1 + sum alpha M keeps at least 53 - 10 bits above this share of the sum without M; below, the cell is summed again.
-constexpr double kCancelled = 0x1p-10;
-
 // A sum of zero stays zero: E may have overflowed where only the log domain was used.
 double times(double sum, double weight) { return sum == 0.0 ? 0.0 : sum * weight; }
 

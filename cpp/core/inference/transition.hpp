@@ -18,6 +18,9 @@
 
 namespace sparsecrf {
 
+// A sum after a correction keeps at least 53 - 10 bits above this share of what it was; below, it is summed again.
+inline constexpr double kCancelled = 0x1p-10;
+
 enum class Kernel { automatic, sparse, dense, log };
 
 // Scores of some label pairs, ascending.

@@ -19,15 +19,16 @@ namespace {
 constexpr const char* kFormat = "sparsecrf model";
 constexpr int kVersion = 1, kWithNgrams = 2, kCompact = 3;
 
-using Names = std::set<std::string>;
-const Names kArrays{"labels.bytes", "labels.offsets", "attributes.bytes", "attributes.offsets", "features", "weights"};
-const Names kCompactArrays{"labels.bytes", "labels.offsets", "attributes.front", "features.steps", "weights"};
-const Names kNgramArrays{"ngrams.attribute", "ngrams.length", "ngrams.labels"};
-const Names kVectorArrays{"vectors.bytes", "vectors.offsets", "vectors.values"};
-const Names kMetadata{"format", "version", "start", "template", "n_columns", "training"};
+using NameSet = std::set<std::string>;
+const NameSet kArrays{"labels.bytes",       "labels.offsets", "attributes.bytes",
+                      "attributes.offsets", "features",       "weights"};
+const NameSet kCompactArrays{"labels.bytes", "labels.offsets", "attributes.front", "features.steps", "weights"};
+const NameSet kNgramArrays{"ngrams.attribute", "ngrams.length", "ngrams.labels"};
+const NameSet kVectorArrays{"vectors.bytes", "vectors.offsets", "vectors.values"};
+const NameSet kMetadata{"format", "version", "start", "template", "n_columns", "training"};
 
 template <class Map>
-void check_names(const Map& found, const Names& expected, const char* what, const std::string& source) {
+void check_names(const Map& found, const NameSet& expected, const char* what, const std::string& source) {
     const auto same = [](const auto& entry, const std::string& name) { return entry.first == name; };
     if (std::equal(found.begin(), found.end(), expected.begin(), expected.end(), same)) return;
     std::string names, wanted;
@@ -125,7 +126,7 @@ std::shared_ptr<const LabelParts> read_parts(const Container& file, std::int64_t
         !rows->is(Json::Kind::array) || static_cast<std::int64_t>(rows->items.size()) != n_labels) {
         wrong_kind(file, "names of parts and a row for each label", "parts");
     }
-    Names distinct;
+    NameSet distinct;
     for (const Json& name : names->items) {
         if (!name.is(Json::Kind::text) || !distinct.insert(name.text).second) {
             wrong_kind(file, "each name of a part once", "parts");
@@ -228,7 +229,7 @@ ModelParts read_model(std::span<const std::byte> data, const std::string& source
     const bool compact = file.metadata.at("version") == std::to_string(kCompact);
     const bool longer =
         compact ? file.arrays.contains("ngrams.attribute") : file.metadata.at("version") == std::to_string(kWithNgrams);
-    Names arrays = compact ? kCompactArrays : kArrays, metadata = kMetadata;
+    NameSet arrays = compact ? kCompactArrays : kArrays, metadata = kMetadata;
     if (longer) arrays.insert(kNgramArrays.begin(), kNgramArrays.end());
     if (compact) metadata.insert("scale");
     const bool looks_up = file.metadata.contains("vectors");

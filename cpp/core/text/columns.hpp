@@ -87,6 +87,7 @@ void check_text(std::string_view piece, const std::string& source, std::int64_t 
 // characters that meet may make one.
 std::string escaped(std::span<const std::string_view> parts);
 
+inline char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 inline bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 // The text of a file without the byte order mark that it may begin with.

@@ -12,8 +12,6 @@ constexpr std::int64_t kLargestOffset = 1'000'000'000;
 
 constexpr std::string_view kFunctions = "lpsPShcndD";
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
-
 void check_distinct(const Template::Resources& resources) {
     for (std::size_t k = 0; k < resources.size(); ++k) {
         for (std::size_t j = 0; j < k; ++j) {
@@ -125,7 +123,7 @@ struct Template::Parser {
 
     // The number of a function of words, which is the same for all macros that ask the same.
     std::int64_t function(char letter, std::int64_t column) {
-        WordFunction made{lower(letter), letter != lower(letter), column};
+        WordFunction made{ascii_lower(letter), letter != ascii_lower(letter), column};
         const bool affix = made.letter == 'p' || made.letter == 's';
         skip_blanks();
         if (affix || (made.letter == 'h' && at < line.size() && line[at] == ',')) count(made);
@@ -141,8 +139,8 @@ struct Template::Parser {
         const char letter = at < line.size() ? line[at] : '\0';
         const bool is_function = letter != '\0' && kFunctions.find(letter) != kFunctions.npos;
         Item item;
-        item.macro = is_function ? 'f' : letter == 'e' ? 'e' : lower(letter);
-        item.lower = !is_function && lower(letter) != letter;
+        item.macro = is_function ? 'f' : letter == 'e' ? 'e' : ascii_lower(letter);
+        item.lower = !is_function && ascii_lower(letter) != letter;
         const bool known = is_function || letter == 'e' || item.macro == 'x' || item.macro == 't' || item.macro == 'm';
         if (!known) fail("x, t, m, l, p, s, h, c, n, d or e after '%'", at);
         ++at;
@@ -173,7 +171,7 @@ struct Template::Parser {
 
     void parse() {
         Line made;
-        switch (lower(line[0])) {
+        switch (ascii_lower(line[0])) {
             case 'u':
                 made.kind = Kind::unigram;
                 break;
@@ -198,7 +196,7 @@ struct Template::Parser {
                 at = end;
             }
         }
-        if (out.dialect_ == Dialect::wapiti) made.items[0].literal[0] = lower(line[0]);
+        if (out.dialect_ == Dialect::wapiti) made.items[0].literal[0] = ascii_lower(line[0]);
         for (Item& item : made.items) item.hash = TextHash(item.literal);
         out.lines_.push_back(std::move(made));
     }

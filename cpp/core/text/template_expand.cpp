@@ -8,8 +8,6 @@
 namespace sparsecrf {
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
-
 HashedText hashed(std::string_view text) { return {text, TextHash(text)}; }
 
 const HashedText& edge(std::int64_t row, std::int64_t length) {
@@ -112,7 +110,7 @@ void Template::expand(std::int64_t line, const Rows& rows, const WordValues& val
             const Regex::Match match = regexes_[item.index].search(made);
             made = item.macro == 'm' ? made.substr(match.begin, match.length) : match.found ? "true" : "false";
         }
-        if (item.lower) std::transform(made.begin(), made.end(), made.begin(), lower);
+        if (item.lower) std::transform(made.begin(), made.end(), made.begin(), ascii_lower);
         out.add(hashed(made));
         cut = cut || (bytes_ && item.macro == 'm' && utf8_error(made) != std::string_view::npos);
     }

@@ -31,7 +31,7 @@ std::string shown(std::string_view text) {
     return escaped({&part, 1});
 }
 
-bool is_count(std::string_view text) {
+bool is_short_count(std::string_view text) {
     return !text.empty() && text.size() < 12 &&
            std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -82,7 +82,7 @@ bool VectorText::split(std::string_view line) {
         while (!rest.empty() && !separates(rest[0]) && rest.find_first_of(" \t") != rest.npos) {
             numbers_.push_back(take_last(rest));
         }
-        if (line_ == 1 && numbers_.size() == 1 && is_count(rest) && is_count(numbers_[0])) {
+        if (line_ == 1 && numbers_.size() == 1 && is_short_count(rest) && is_short_count(numbers_[0])) {
             width_ = static_cast<std::int64_t>(*parse_number(numbers_[0]));
             if (all_) {  // a number takes two bytes at least, whatever the line promises
                 const double n = *parse_number(rest) * static_cast<double>(width_);

@@ -1,6 +1,7 @@
 // What forward-backward leaves of a block of a pass, for code that sums over its positions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "core/inference/ngram_batch.hpp"
 
 namespace sparsecrf {
+
+inline constexpr std::size_t kRowsAtATime = 32;  // of a block: their alpha and v stay in the first-level cache
 
 // Row r of item k is lattice k's position r - first row of k.
 struct BlockRows {

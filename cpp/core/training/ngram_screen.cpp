@@ -11,8 +11,8 @@
 namespace sparsecrf {
 namespace {
 
-constexpr double kUnlikely = 1e-6;
-constexpr std::int64_t kItemsAtOnce = 64, kCellsAtOnce = 1 << 23;  // labels times positions: 4 bytes each, and more
+constexpr double kUnlikelyString = 1e-6;
+constexpr std::int64_t kMostItems = 64, kMostCells = 1 << 23;  // labels times positions: 4 bytes each, and more
 
 }  // namespace
 
@@ -45,12 +45,12 @@ void NgramScreen::sum(const Potentials& potentials, int threads, std::span<doubl
     count(counts);
     const std::size_t width = static_cast<std::size_t>(corpus_.n_labels) + 1;
     ItemRuns runs(plan_, potentials, threads);
-    std::vector<Found> found(static_cast<std::size_t>(kItemsAtOnce));
+    std::vector<Found> found(static_cast<std::size_t>(kMostItems));
     std::vector<double> unlikely(first_.size(), 0.0);  // [L] sum of w v p where p is small: the same for every label
     const auto n_items = static_cast<std::int64_t>(plan_.items.size());
     for (std::int64_t begin = 0, n = 0; begin < n_items; begin += n) {
         n = 0;
-        for (std::int64_t cells = 0; begin + n < n_items && n < kItemsAtOnce && cells < kCellsAtOnce; ++n) {
+        for (std::int64_t cells = 0; begin + n < n_items && n < kMostItems && cells < kMostCells; ++n) {
             cells += corpus_.length(plan_.items[static_cast<std::size_t>(begin + n)].sequence) * corpus_.n_labels;
         }
         const auto number = [&](std::int64_t k) { return static_cast<std::size_t>(begin + k); };
@@ -81,7 +81,7 @@ void NgramScreen::sum(const Potentials& potentials, int threads, std::span<doubl
 }
 
 void NgramScreen::add(std::int64_t t, std::uint32_t place, double weight, double p, Found& out) const {
-    if (p <= kUnlikely) {
+    if (p <= kUnlikelyString) {
         out.unlikely.emplace_back(place, weight * std::max(p, 0.0));
         return;
     }

@@ -6,7 +6,7 @@
 //     E[x, b g]  <=  U[x, b g] = sum_t w v min( p_t(g), p_{s+1}(b, y) )
 //
 // p of strings that end there. So a string is a candidate only if its parts are likely at the same positions: far fewer
-// than those whose sums are large. What is less likely than kUnlikely counts for every b. Counts C[x, b g] come along.
+// than those whose sums are large. What is less likely than kUnlikelyString counts for every b. Counts C[x, b g] come along.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::uint32_t kNoTable = 0xffffffffu;
 constexpr double kLarge = 0.01;  // few labels of a position have more, and squares of what has less are small
-constexpr std::size_t kRowsAtATime = 32;
 
 // visit(y, x(y)) for the large numbers of a row; squares of the others are added.
 template <class Visit>

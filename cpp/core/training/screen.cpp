@@ -12,7 +12,6 @@ namespace sparsecrf {
 namespace {
 
 constexpr std::uint32_t kNoRow = ListPool::kDropped;
-constexpr int kRowsAtATime = 32;
 // Sums of all cells of all attributes take more than this: those of rare attributes are kept of likely cells only.
 constexpr std::size_t kLargestTable = std::size_t{1} << 25;
 // Fewer labels have so few pairs that a gradient of all of them costs little.
@@ -183,7 +182,7 @@ void Screen::add_frequent(const Occurrences& all, std::int64_t key, const BlockR
         const double* p[kRowsAtATime];
         double factor[kRowsAtATime];
         int n = 0;
-        for (; o < all.ptr[key + 1] && n < kRowsAtATime; ++o, ++n) {
+        for (; o < all.ptr[key + 1] && n < static_cast<int>(kRowsAtATime); ++o, ++n) {
             p[n] = rows.cell_p(all.rows[o], cell_stride_);
             factor[n] = std::fabs(rows.weight[all.rows[o]] * all.value(o));
         }

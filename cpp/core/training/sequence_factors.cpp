@@ -13,7 +13,7 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::int64_t kItemsAtOnce = 256;
+constexpr std::int64_t kSequencesAtOnce = 256;
 constexpr int kNewtonSteps = 4;
 constexpr double kSmallestStep = 1e-4;  // of s
 constexpr double kSmall = 3e-4;         // of a threshold: smaller parts of G are not kept
@@ -86,11 +86,11 @@ void SequenceFactors::collect(const Potentials& potentials, const FactorOptions&
         of.seen.assign(w_.size(), 0);
         if (parts_ != nullptr) of.cells.resize(static_cast<std::size_t>(parts_->n_cells()));
     }
-    std::vector<Gradient> gradients(static_cast<std::size_t>(kItemsAtOnce));
+    std::vector<Gradient> gradients(static_cast<std::size_t>(kSequencesAtOnce));
     std::int64_t kept = 0;
     const auto n_items = static_cast<std::int64_t>(plan_.items.size());
-    for (std::int64_t begin = 0; begin < n_items; begin += kItemsAtOnce) {
-        const std::int64_t n = std::min(n_items - begin, kItemsAtOnce);
+    for (std::int64_t begin = 0; begin < n_items; begin += kSequencesAtOnce) {
+        const std::int64_t n = std::min(n_items - begin, kSequencesAtOnce);
         const auto number = [&](std::int64_t k) { return static_cast<std::size_t>(begin + k); };
         runs.run(n, number,
                  [&](int thread, std::int64_t k, const Item& item, Recursion& recursion, const Lattice& lattice) {

@@ -21,7 +21,7 @@ void add(double f, const double* x, std::size_t n, double* d) {
     for (std::size_t k = whole; k < n; ++k) d[k] += f * x[k];
 }
 
-double dot(const double* x, const double* d, std::size_t n) {
+double inner(const double* x, const double* d, std::size_t n) {
     const std::size_t whole = n - n % kLanes;
     double sum = kernels().dot(x, d, static_cast<int>(whole));
     for (std::size_t k = whole; k < n; ++k) sum += x[k] * d[k];
@@ -54,7 +54,7 @@ void two_loop_back(const StepPairs& pairs, int threads, std::span<double> d, std
     for (std::size_t i = m; i-- > 0;) {
         const double product = sum_of_blocks(K, threads, sums, [&](std::size_t first, std::size_t n) {
             if (i + 1 < m) change(i + 1, first, n);
-            return dot(pairs.s.data() + i * K + first, d.data() + first, n);
+            return inner(pairs.s.data() + i * K + first, d.data() + first, n);
         });
         a[i] = product / pairs.curvature[i];
     }
@@ -75,9 +75,9 @@ void two_loop_forth(const StepPairs& pairs, std::span<const double> a, int threa
     for (std::size_t i = 0; i < m; ++i) {
         const double product = sum_of_blocks(K, threads, sums, [&](std::size_t first, std::size_t n) {
             if (i > 0) change(i - 1, first, n);
-            const double of_y = dot(pairs.y.data() + i * K + first, d.data() + first, n);
+            const double of_y = inner(pairs.y.data() + i * K + first, d.data() + first, n);
             if (pairs.ridge == 0.0) return of_y;
-            return of_y + pairs.ridge * dot(pairs.s.data() + i * K + first, d.data() + first, n);
+            return of_y + pairs.ridge * inner(pairs.s.data() + i * K + first, d.data() + first, n);
         });
         factor = a[i] - product / pairs.curvature[i];
     }

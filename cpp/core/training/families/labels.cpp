@@ -9,11 +9,6 @@
 #include "core/training/families/count_rows.hpp"
 
 namespace sparsecrf {
-namespace {
-
-constexpr std::size_t kRowsAtATime = 32;
-
-}  // namespace
 
 void LabelFamily::count(const Corpus& corpus, const FeatureSet& features, std::span<const double> weights, int threads,
                         std::span<double> counts) {

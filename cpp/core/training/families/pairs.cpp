@@ -11,8 +11,6 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::size_t kRowsAtATime = 32;  // their alpha and v stay in the first-level cache
-
 // x^T of the n rows for some labels, rows padded with zeros to a multiple of four: out[k, r] = x[r][label[k]].
 void gather_columns(const double* const* x, std::size_t n, std::span<const std::uint16_t> label, double* out) {
     const std::size_t end = (n + 3) / 4 * 4;
