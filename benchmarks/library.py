@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks.tasks import Files
 
 from sparsecrf import Corpus, Template, Vocabulary, fit, read_columns
-from sparsecrf.encoding.encode import encode_columns
 from sparsecrf.encoding.numbering import Numbering
+from sparsecrf.shards.dataset import encode_columns
 from sparsecrf.training.feature_sets import Numbers, union
 
 Result = dict[str, Any]

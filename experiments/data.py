@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.tasks import CHUNKS, COLUMNS, LETTERS, NGRAMS, first_lines
 
 from sparsecrf import Corpus, InputError, Template, Vocabulary
-from sparsecrf.encoding.encode import encode_columns
+from sparsecrf.shards.dataset import encode_columns
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from experiments import figures
 from experiments.common import Experiment, Job, Relation, Report, Result, duration, number, table
 from experiments.training import fit_alone
 from sparsecrf import Corpus, Fit, Template, Vocabulary
-from sparsecrf.encoding.encode import encode_columns
 from sparsecrf.metrics import Evaluation
+from sparsecrf.shards.dataset import encode_columns
 from sparsecrf.training import named
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import WorkingSet
@@ -56,7 +56,7 @@ def kept(data: Path, *, task: str, penalty: str, weight: float, rho1: float, tol
     train, dev, test = (found.corpus for found in encoded)
     how: dict[str, Any] = {"penalty": named(penalty, vocabulary, template), "group_weight": weight}
     found = fit_alone(train, rho1=rho1, rho2=rho2, tol=tol, **how)
-    model = found.model(vocabulary, template=template, n_columns=encoded[0].n_columns - 1)
+    model = found.model(vocabulary, template=template, n_columns=encoded[0].n_columns)
     names = [vocabulary.labels[k] for k in range(train.n_labels)]
     last = found.history[-1]
     return {
@@ -71,7 +71,7 @@ def kept(data: Path, *, task: str, penalty: str, weight: float, rho1: float, tol
         "gap": found.gap / found.objective,
         **{"passes": last.passes, "time_s": last.time_s},
         "bytes": len(model.to_bytes()),
-        "tokens_s": test.n_tokens / _labelling(model, files[2], encoded[2].n_columns),
+        "tokens_s": test.n_tokens / _labelling(model, files[2], encoded[2].n_columns + 1),
     }
 
 

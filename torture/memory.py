@@ -158,7 +158,7 @@ def child_of_program(room_mb: int, arguments: list[str]) -> None:
     import rich.progress  # noqa: F401
 
     import sparsecrf.cli
-    import sparsecrf.cli.labelled
+    import sparsecrf.cli.reading
     import sparsecrf.cli.train_report
     import sparsecrf.contrib.plots
     import sparsecrf.model.file

@@ -22,7 +22,7 @@ def run(minutes: float, out: Path) -> Outcome:
 def soak(seconds: float, threads: int = THREADS) -> Outcome:
     """All threads label texts and sequences with one model, and compare with what one thread said before."""
     from sparsecrf import Model, Template, Vocabulary, fit, read_columns
-    from sparsecrf.encoding.encode import encode_columns
+    from sparsecrf.shards.dataset import encode_columns
 
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory, "data.txt")

@@ -15,8 +15,8 @@ from sparsecrf._core import StringTable
 from sparsecrf.cli.answers import Answers, OnError
 from sparsecrf.cli.evaluate import _evaluate
 from sparsecrf.encoding.convert import converted
-from sparsecrf.encoding.encode import encode_columns, encode_crfsuite, encode_files
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, FORMATS, Records
+from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.vector_files import width_of
 from sparsecrf.encoding.vectors import WordVectors
 from sparsecrf.files.charset import Charset
@@ -24,6 +24,7 @@ from sparsecrf.files.crfsuite import read_crfsuite
 from sparsecrf.files.text import Piece, pieces
 from sparsecrf.model.predict import predicted
 from sparsecrf.model.record_labeller import RecordLabeller
+from sparsecrf.shards.dataset import encode_columns, encode_crfsuite, encode_files
 
 ROWS = [["Ada", "NNP"], ["saw", "VBD"], ["Zürich-Oerlikon", "NNP"], ["1984", "CD"]]
 TEMPLATE = 'U0:%x[0,0]\nU1:%X[-1,0]/%x[1,1]\nU2:%m[0,0,"^.?.?"]\nU3:%t[@-1,0,"\\d*$"]\n*4:%x[0,1]\nB\n'
@@ -140,12 +141,12 @@ RECORDS = ("conllu", "jsonl", "tokens")
 def records(data: bytes) -> None:
     """CoNLL-U, JSON lines and token lines, as the first byte chooses: read, encoded, labelled sequence by sequence."""
     name, text = RECORDS[data[0] % len(RECORDS) if data else 0], data[1:]
-    format_ = FORMATS[name]
+    format_, recipe = FORMATS[name], Recipe(name)
     assert isinstance(format_, Records)
     labelled = RecordLabeller(models()[0], format_, "input")
     all_or_refused(
         lambda: list(format_.read(BytesIO(text))),
-        lambda: encode_files(format_, [BytesIO(text)], format_.vocabulary(start=True), grow=True),
+        lambda: encode_files([BytesIO(text)], recipe, recipe.vocabulary(), grow=True),
         lambda: [labelled(one) for piece in format_.pieces(BytesIO(text)) for one in format_.sequences(piece)],
     )
 
@@ -205,6 +206,6 @@ def _of_triples() -> Model:
     """Trained, as weights of label triples have no names."""
     text = BytesIO(b"Ada NNP A\nsaw VBD B\nOslo NNP C\n1984 CD A\n\nin IN B\nOslo NNP C\n" * 2)
     vocabulary = Vocabulary()
-    corpus, template, _ = encode_columns([text], vocabulary, Template(FUNCTIONS), grow=True)
-    found = fit(corpus, rho1=0.01, rho2=0.01, order=3, threads=1)
-    return found.model(vocabulary, template=template, n_columns=2)
+    data = encode_columns([text], vocabulary, Template(FUNCTIONS), grow=True)
+    found = fit(data.corpus, rho1=0.01, rho2=0.01, order=3, threads=1)
+    return data.model(found)

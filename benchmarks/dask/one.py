@@ -18,7 +18,7 @@ from benchmarks.common import peak_mb
 from benchmarks.dask.data import TEMPLATE
 
 from sparsecrf import Fit, Template, Vocabulary, fit
-from sparsecrf.encoding.encode import encode_columns
+from sparsecrf.shards.dataset import encode_columns
 
 # Passes are compared, so the stochastic steps that need the data in one place are left out.
 OPTIONS: dict[str, Any] = {"rho1": 2.0, "rho2": 0.01, "tol": 0.0, "solver_options": {"warm_up": False}}
@@ -37,7 +37,7 @@ def on_dask(files: list[str], cores: int, max_iter: int) -> dict[str, Any]:
 
     from sparsecrf.contrib.dask.cluster import Cluster, OnDask
     from sparsecrf.contrib.dask.encoding import encode
-    from sparsecrf.contrib.dask.partitions import How
+    from sparsecrf.encoding.recipe import Recipe
     from sparsecrf.shards import Shards
 
     class Recorded(OnDask):
@@ -68,7 +68,7 @@ def on_dask(files: list[str], cores: int, max_iter: int) -> dict[str, Any]:
         Client(made) as client,
     ):
         began = time.perf_counter()
-        data = encode(Cluster(client), files, None, None, How(Template(TEMPLATE)), 1)
+        data = encode(Cluster(client), files, None, None, Recipe(template=Template(TEMPLATE)).resolved(), 1)
         read = time.perf_counter() - began
         # What a task costs that does nothing: `extent` looks at a few numbers.
         asked = [time.perf_counter()]

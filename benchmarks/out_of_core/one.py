@@ -21,7 +21,7 @@ from benchmarks.common import MemoryWatch
 from benchmarks.out_of_core.data import TEMPLATE
 
 from sparsecrf import Template, Vocabulary, encode_folder, fit
-from sparsecrf.encoding.encode import encode_columns
+from sparsecrf.shards.dataset import encode_columns
 
 #: Sizes as the result names them: pages of its own, pages of files, and private memory asked for (RLIMIT_DATA's).
 KINDS = {"anonymous": "RssAnon", "file": "RssFile", "data": "VmData"}

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from sparsecrf import Model, Template, Vocabulary, read_columns
 from sparsecrf.contrib.convert.foreign import READERS
-from sparsecrf.encoding.encode import encode_columns
 from sparsecrf.encoding.vocabulary import BIAS
 from sparsecrf.metrics import evaluate
+from sparsecrf.shards.dataset import encode_columns
 from sparsecrf.training import weights_in
 from sparsecrf.training.heldout import best_labels
 from sparsecrf.training.objective import Objective

@@ -22,8 +22,7 @@ from benchmarks.tasks import TASKS
 
 from sparsecrf import Corpus, Template, Vocabulary
 from sparsecrf._core import FeatureSet, Oracle
-from sparsecrf.encoding.encode import encode_files
-from sparsecrf.encoding.formats import COLUMNS
+from sparsecrf.shards.dataset import encode_columns
 
 
 def milliseconds(corpus: Corpus, features: FeatureSet, threads: int, seconds: float) -> float:
@@ -52,7 +51,7 @@ def main() -> None:
         files = TASKS[name].prepare(folder)
         vocabulary = Vocabulary(start=False)
         template = Template.load(files.template)
-        corpus = encode_files(COLUMNS, [files.train], vocabulary, template, grow=True).corpus
+        corpus = encode_columns([files.train], vocabulary, template, grow=True).corpus
         features = FeatureSet.observed(corpus)
         before = of_others(), time.perf_counter()
         found = {f"quiet {n}": milliseconds(corpus, features, n, seconds) for n in (1, 2)}

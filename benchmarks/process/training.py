@@ -18,7 +18,7 @@ import time
 import numpy as np
 
 from sparsecrf import Template, Vocabulary, fit
-from sparsecrf.encoding.encode import encode_columns
+from sparsecrf.shards.dataset import encode_columns
 
 
 def main() -> None:

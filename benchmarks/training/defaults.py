@@ -26,7 +26,7 @@ HEAD = "| task | above the optimum | estimated | certified | weights / at the op
 def measure(train: str, template: str, rho1: float, rho2: float, tol: float | None, limit: float | None) -> None:
     """One run; prints what it found as JSON."""
     from sparsecrf import Template, Vocabulary, fit
-    from sparsecrf.encoding.encode import encode_columns
+    from sparsecrf.shards.dataset import encode_columns
 
     vocabulary = Vocabulary(bigrams=Template.conditions_pairs, start=False)
     corpus = encode_columns([train], vocabulary, Template.load(template, "crf++"), grow=True).corpus

@@ -42,7 +42,7 @@ LABEL, TRAIN, HELP = ["label", "-m", "m"], ["train", "train.txt", "-m", "m"], ["
         (LABEL, "sparsecrf.cli.files"),
         (HELP, "typer"),
         (TRAIN, "sparsecrf.cli.commands"),
-        (TRAIN, "sparsecrf.cli.labelled"),
+        (TRAIN, "sparsecrf.cli.reading"),
     ],
 )
 def test_interrupted_while_it_starts(tmp_path, arguments, module, number):

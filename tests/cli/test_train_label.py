@@ -13,7 +13,7 @@ import pytest
 
 from sparsecrf import Model, Template, Vocabulary, fit
 from sparsecrf.contrib.simulate import paper_hmm
-from sparsecrf.encoding.encode import encode_columns
+from sparsecrf.shards.dataset import encode_columns
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\n*2:%x[0,0]\nB\n"
 FIELDS = [

@@ -8,7 +8,7 @@ from sentences import sentences
 
 from sparsecrf import CRF
 from sparsecrf._core import Chain
-from sparsecrf.encoding.encode import encode_columns
+from sparsecrf.shards.dataset import encode_columns
 
 LINES = {
     "pairs": ("*0:%x[0,0]\n*1:%x[0,1]\n*2:%x[-1,0]\n", {}),

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from sparsecrf import CRF, InputError, Resource, Template
-from sparsecrf.encoding.encode import encode_columns, encode_files
-from sparsecrf.encoding.formats import format_named
 from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.shards.dataset import encode_columns
 from sparsecrf.shards.encode_folder import encode_folder
 
 THREADS = (1, 2, 3, 8)
@@ -155,9 +154,7 @@ def test_files_folders_and_estimators_on_threads(tmp_path):
     made = []
     for threads in THREADS:
         vocabulary = Vocabulary(Template.conditions_pairs)
-        encoded = encode_files(
-            format_named("columns"), [tmp_path / "train.txt"], vocabulary, template, grow=True, threads=threads
-        )
+        encoded = encode_columns([tmp_path / "train.txt"], vocabulary, template, grow=True, threads=threads)
         folder = encode_folder(tmp_path / f"cache{threads}", [tmp_path / "train.txt"], template, threads=threads)
         shards = [opened().fingerprint for opened in folder.openers()]
         made.append((encoded.corpus.fingerprint, names_of(vocabulary), names_of(folder.vocabulary), shards))

@@ -7,9 +7,10 @@ from program import Program
 
 from sparsecrf import InputError, Model, encode_folder
 from sparsecrf.encoding.convert import converted
-from sparsecrf.encoding.encode import encode_files
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, FORMATS, Records, format_named, format_of
 from sparsecrf.encoding.formats.records import Record
+from sparsecrf.encoding.recipe import Recipe
+from sparsecrf.shards.dataset import encode_columns, encode_crfsuite
 
 
 class Slashes(Records):
@@ -138,7 +139,7 @@ def test_a_template_is_refused_where_it_makes_nothing():
 
 
 def test_the_layout_is_learnt_from_the_first_lines():
-    columns = encode_files(COLUMNS, [io.BytesIO(b"\n\na b X\n")], COLUMNS.vocabulary(True), grow=True)
-    assert (columns.n_columns, columns.template.text) == (3, COLUMNS.template_for(None, 2).text)
-    own = encode_files(CRFSUITE, [io.BytesIO(b"X\ta\tb\n")], CRFSUITE.vocabulary(True), grow=True)
+    columns = encode_columns([io.BytesIO(b"\n\na b X\n")], Recipe("columns").vocabulary(), grow=True)
+    assert (columns.n_columns, columns.template.text) == (2, COLUMNS.template_for(None, 2).text)
+    own = encode_crfsuite([io.BytesIO(b"X\ta\tb\n")], Recipe("crfsuite").vocabulary(), grow=True)
     assert (own.n_columns, own.template) == (0, None)

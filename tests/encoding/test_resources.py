@@ -227,7 +227,7 @@ def test_mistakes():
         Resource.lexicon("x", 3)
     with pytest.raises(InputError, match=r"resources: expected Resource\.lexicon"):
         CRF(features="words", resources=["cities.txt"]).fit(X, Y)
-    with pytest.raises(InputError, match="resources: expected features or a template with them, found neither"):
+    with pytest.raises(InputError, match="resources: expected features or template with it, found none"):
         CRF(resources=[CITIES]).fit(X, Y)
     with pytest.raises(InputError, match="resources: expected them in the Template itself"):
         CRF(template=Template("U:%x[0,0]"), resources=[CITIES]).fit(X, Y)

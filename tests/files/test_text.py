@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from sparsecrf import BIAS, InputError, Template, Vocabulary, read_columns
 from sparsecrf._core import TextEncoder, whole_sequences
-from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
 from sparsecrf.files.crfsuite import crfsuite_lines, read_crfsuite
 from sparsecrf.files.text import pieces
+from sparsecrf.shards.dataset import encode_columns, encode_crfsuite
 
 
 def columns(text, name=None):
@@ -145,7 +145,7 @@ def test_encoding_equals_that_of_python_tokens(start):
     both = Template(TEMPLATE.text.replace("B", "*"))
     vocabulary = Vocabulary(bigrams=Template.conditions_pairs, start=start)
     encoded = encode_columns([io.BytesIO(text_of(TABLE))], vocabulary, both, grow=True)
-    assert encoded.n_columns == 3
+    assert encoded.n_columns == 2
     twin = Vocabulary(bigrams=Template.conditions_pairs, start=start)
     tokens = [both.attributes([row[:-1] for row in rows]) for rows in TABLE]
     corpus = twin.encode(tokens, [[row[-1] for row in rows] for rows in TABLE], grow=True)
@@ -264,7 +264,7 @@ def test_an_encoder_survives_an_error():
 def test_a_mark_and_a_blank_line_first(text):
     assert columns(text)[0][0] == ["a", "b", "X"]
     found = encode_columns([io.BytesIO(text.encode())], Vocabulary(), grow=True)
-    assert (found.n_columns, found.template.n_columns) == (3, 2)
+    assert (found.n_columns, found.template.n_columns) == (2, 2)
 
 
 def test_a_blank_file_first():

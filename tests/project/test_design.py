@@ -9,8 +9,8 @@ import pytest
 
 from sparsecrf import Template, Vocabulary, fit
 from sparsecrf._core import FeatureSet, Oracle
-from sparsecrf.encoding.encode import encode_columns
 from sparsecrf.encoding.numbering import Numbering
+from sparsecrf.shards.dataset import encode_columns
 
 ROOT = Path(__file__).parents[2]
 DESIGN = (ROOT / "DESIGN.md").read_text()

@@ -16,8 +16,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from sparsecrf import InputError, Template, Vocabulary
-from sparsecrf.encoding.encode import encode_columns, encode_crfsuite
 from sparsecrf.shards import encode_folder as module
+from sparsecrf.shards.dataset import encode_columns, encode_crfsuite
 from sparsecrf.shards.encode_folder import encode_folder
 from sparsecrf.shards.folder import MANIFEST, VOCABULARY, CorpusFolder, shard_name
 
@@ -66,7 +66,7 @@ def test_shards_are_the_corpus_in_pieces(tmp_path, data):
     assert len(folder.shards) > 3
     assert (folder.n_sequences, folder.n_tokens) == (whole.corpus.n_sequences, whole.corpus.n_tokens)
     assert (folder.n_labels, folder.n_attributes) == (whole.corpus.n_labels, whole.corpus.n_attributes)
-    assert folder.n_columns == whole.n_columns == 3
+    assert folder.n_columns == whole.n_columns + 1 == 3
     for table, other in (
         (folder.vocabulary.labels, vocabulary.labels),
         (folder.vocabulary.attributes, vocabulary.attributes),

@@ -10,7 +10,7 @@ import pytest
 from test_corpus_folder import TEMPLATE, column_text
 
 from sparsecrf import CorpusFolder, InputError, Model, Template, Vocabulary, encode_folder, fit
-from sparsecrf.encoding.encode import encode_columns
+from sparsecrf.shards.dataset import encode_columns
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ def convert(
             metavar="SCHEME",
         ),
     ] = None,
-    boundary: Boundary = "crf++",
+    boundary: Boundary = None,
     bytes: Bytes = False,
     encoding: Encoding = None,
 ) -> None:
@@ -140,7 +140,7 @@ def convert(
         raise typer.BadParameter("expected none for models of CRFsuite, whose names are UTF-8", param_hint="--encoding")
     check_readable(source, template)
     check_writable(None if target == "-" else target, inputs=[source, template])
-    lines = None if template is None else Template.load(template, boundary, bytes=bytes)
+    lines = None if template is None else Template.load(template, boundary or "crf++", bytes=bytes)
     if is_data:
         conversion = _data(format_named(from_, "--from"), format_named(to, "--to"), lines, chunks)
     else:

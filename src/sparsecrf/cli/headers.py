@@ -7,12 +7,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sparsecrf.encoding.formats import format_named
-
 if TYPE_CHECKING:
-    from sparsecrf.cli.labelled import Labelled
     from sparsecrf.encoding.formats import Format
     from sparsecrf.files.text import Piece
+    from sparsecrf.shards.dataset import Dataset
 
 #: What people call their columns.
 _NAME = re.compile(
@@ -23,10 +21,10 @@ _NAME = re.compile(
 _FIRST_BYTES = 1 << 20  # of a file are looked at
 
 
-def headers(data: Labelled, files: Sequence[str]) -> list[str]:
+def headers(data: Dataset, files: Sequence[str]) -> list[str]:
     """A remark for each file whose first line looks like names of columns: its last cell and another are such names,
     and no other of its first lines has that label."""
-    if data.template is None or (data.format and not format_named(data.format).token_a_line):
+    if data.template is None or not data.recipe.reader.token_a_line:
         return []  # the files have no columns
     found = {file: cells for file in files if os.path.isfile(file) and (cells := _header(_beginning(file)))}
     return [f"{_remark(file, cells)} with the label {cells[-1]!r}; leave it out" for file, cells in found.items()]

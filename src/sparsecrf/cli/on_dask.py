@@ -2,54 +2,39 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
-from sparsecrf.cli.labelled import Labelled, manner_of, say_unknown
 from sparsecrf.cli.options import Inputs
-from sparsecrf.encoding.unknown_labels import UnknownLabels
+from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.progress import say
 
 if TYPE_CHECKING:
-    from sparsecrf.model import Model
+    from sparsecrf.shards.dataset import Dataset
 
 _LOCAL = "local:"
 
 
 @contextmanager
-def labelled_on_dask(
-    inputs: Inputs, address: str, init: Model | None = None, *, threads: int, quiet: bool
-) -> Iterator[Labelled]:
+def read_on_dask(inputs: Inputs, recipe: Recipe, address: str, *, threads: int, quiet: bool) -> Iterator[Dataset]:
     """Read files on the workers of a cluster; the shards are there as long as this lasts."""
     try:
         from sparsecrf.contrib.dask.cluster import Cluster
         from sparsecrf.contrib.dask.encoding import encode
-        from sparsecrf.contrib.dask.partitions import How
-        from sparsecrf.contrib.dask.training import encode_dev
     except ImportError as error:
         raise InputError(f"--dask: expected dask and distributed, as in sparsecrf[dask]: {error}") from None
 
-    manner = manner_of(inputs, init)
-    manner.check_no_vectors("--dask")
-    how = How(manner.template, "bias", manner.start, inputs.missing, manner.format, manner.labels)
     with _client(address) as client:
-        began = time.perf_counter()
         cluster = Cluster(client)
         say(f"reading on {cluster}", quiet=quiet)
-        encoded = encode(cluster, list(inputs.data), None, None, how, threads or 1)
+        data = encode(cluster, list(inputs.data), None, None, recipe, threads or 1)
         try:
-            corpus, unknown = None, UnknownLabels()
-            if inputs.dev is not None:
-                corpus, unknown = encode_dev(encoded, inputs.dev, how)
-                say_unknown(inputs.dev, unknown, encoded.vocabulary)
-            took = time.perf_counter() - began
-            found = (encoded.vocabulary, encoded.shards, encoded.template, encoded.n_columns)
-            yield Labelled(*found, corpus, took, format=manner.recorded_format, unknown=unknown)
+            yield data if inputs.dev is None else replace(data, dev=data.read_other(inputs.dev))
         finally:
-            encoded.shards.release()
+            data.release()
 
 
 @contextmanager

@@ -116,16 +116,16 @@ VectorsWords: TypeAlias = Annotated[
     ),
 ]
 VectorsColumn: TypeAlias = Annotated[
-    int,
+    int | None,
     typer.Option(
         rich_help_panel="Data",
-        help="The column whose words have --vectors, counted from 0 as in templates.",
+        help="The column whose words have --vectors, counted from 0, the default, as in templates.",
         metavar="N",
         min=0,
     ),
 ]
 VectorsWindow: TypeAlias = Annotated[
-    int,
+    int | None,
     typer.Option(
         rich_help_panel="Data",
         help="Beside its own vector a token has those of so many words before and after it.",
@@ -162,10 +162,10 @@ DevFile: TypeAlias = Annotated[
     ),
 ]
 Boundary: TypeAlias = Annotated[
-    str,
+    str | None,
     typer.Option(
         rich_help_panel="Data",
-        help="Whose cells stand beyond the ends of a sequence: crf++ (_B-1, _B+1) or wapiti (_x-1, _x+1).",
+        help="Whose cells are beyond the ends of a sequence: crf++ (_B-1, _B+1), the default, or wapiti (_x-1, _x+1).",
         metavar="crf++|wapiti",
     ),
 ]
@@ -190,8 +190,22 @@ Format: TypeAlias = Annotated[
 ModelFormat: TypeAlias = Annotated[str | None, as_typer(FORMAT)]
 Encoding: TypeAlias = Annotated[str | None, as_typer(ENCODING)]
 Ragged: TypeAlias = Annotated[bool, as_typer(RAGGED)]
+RecipeFile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--recipe",
+        rich_help_panel="Data",
+        help="Read options about data from this file (TOML or JSON), as --save-recipe writes it: format, features, "
+        "lexicon, encoding, ... Options that are given count instead.",
+        metavar="FILE",
+    ),
+]
+SaveRecipe: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--save-recipe", rich_help_panel="Data", help="Write them to this file.", metavar="FILE"),
+]
 Missing: TypeAlias = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--missing",
         rich_help_panel="Data",
@@ -229,18 +243,20 @@ class Inputs:
     classes: Classes = None
     vectors: Vectors = None
     vectors_words: VectorsWords = None
-    vectors_column: VectorsColumn = 0
-    vectors_window: VectorsWindow = 0
+    vectors_column: VectorsColumn = None
+    vectors_window: VectorsWindow = None
     vectors_scale: VectorsScale = None
     refer: Refer = False
     dev: DevFile = None
     start: Start = None
-    boundary: Boundary = "crf++"
+    boundary: Boundary = None
     bytes: Bytes = False
     format: Format = None
-    missing: Missing = ""
+    missing: Missing = None
     ragged: Annotated[bool, RAGGED] = False
     encoding: Annotated[str | None, ENCODING] = None
+    recipe: RecipeFile = None
+    save_recipe: SaveRecipe = None
 
 
 @dataclass(frozen=True)

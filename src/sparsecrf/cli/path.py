@@ -20,8 +20,9 @@ from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO1,
 from sparsecrf.options import ClassPairs, GroupWeight, LabelPartsRule, Order, OrderFactor, Penalty, Solver, Threads
 
 if TYPE_CHECKING:
-    from sparsecrf.cli.labelled import Labelled
+    from sparsecrf._core import Corpus
     from sparsecrf.path import Path, Point, Score
+    from sparsecrf.shards.dataset import Dataset
     from sparsecrf.training import Fit
 
 _BEST = "best.safetensors"
@@ -118,13 +119,13 @@ def path(
     SIGTERM) writes what there is and exits with status 130; its last model, unfinished, is best only if there is no
     other.
     """
-    from sparsecrf.cli.labelled import read_labelled
+    from sparsecrf.cli.reading import read_labelled, recipe_for
     from sparsecrf.path import score_of
 
     _check(output, inputs, fitting, shown)
-    read = read_labelled(inputs, threads=fitting.threads, quiet=shown.quiet)
-    labels = [read.vocabulary.labels[k] for k in range(len(read.vocabulary.labels))]
-    models = _Models(output, read, score_of(score, labels, read.unknown.at), fitting.threads)
+    read = read_labelled(inputs, recipe_for(inputs), threads=fitting.threads, quiet=shown.quiet)
+    unknown = {} if read.dev is None else read.dev.unknown.at
+    models = _Models(output, read, score_of(score, read.label_names, unknown), fitting.threads)
     began = time.perf_counter()
     found = _follow(read, fitting, models, quiet=shown.quiet)
     _tell(found, models, shown, time.perf_counter() - began)
@@ -135,28 +136,27 @@ def path(
 def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> None:
     """All that can be wrong before work begins."""
     from sparsecrf.cli.files import check_readable, check_writable
-    from sparsecrf.cli.labelled import resource_files
-    from sparsecrf.cli.vectors import vector_files
+    from sparsecrf.cli.reading import asked_recipe, given_options
     from sparsecrf.contrib.plots import check_plot
     from sparsecrf.path.following import check_search
     from sparsecrf.training.choices import check_options, declared_choices
 
-    check_options({**vars(fitting), "rho1": RHO1}, declared_choices(Inputs, vars(inputs)))
+    check_readable(inputs.recipe)
+    check_options({**vars(fitting), "rho1": RHO1}, declared_choices(Inputs, given_options(inputs)))
     grid = {"n_rho": fitting.n_rho, "rho_min_ratio": fitting.rho_min_ratio}
     check_search(fitting.rho2, inputs.dev is not None, grid)
-    files = [*inputs.data, inputs.dev, inputs.template, *vector_files(inputs)]
-    check_readable(*files)
+    recipe, files = asked_recipe(inputs), [*inputs.data, inputs.recipe, inputs.dev]
+    check_readable(*files, *recipe.files(resources=False))
     os.makedirs(output, exist_ok=True)
+    check_writable(shown.plot, inputs.save_recipe, inputs=[*files, *recipe.files()])
     if shown.plot is not None:
-        check_writable(shown.plot, inputs=[*files, *resource_files(inputs)])
         check_plot(shown.plot)
 
 
-def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: bool) -> Path:
+def _follow(read: Dataset, fitting: PathOptions, models: _Models, *, quiet: bool) -> Path:
     """The path; after Ctrl-C, as far as it came."""
     import warnings
 
-    from sparsecrf.encoding.template import ngram_attributes
     from sparsecrf.path import Path, PathWarning
     from sparsecrf.path import path as fit_path
     from sparsecrf.path.progress import PathProgress
@@ -172,10 +172,15 @@ def _follow(read: Labelled, fitting: PathOptions, models: _Models, *, quiet: boo
             watch.each(point)
 
         try:
-            options: dict[str, Any] = {"each": each, "callback": watch.callback, "dev": read.dev, "error": models.score}
+            options: dict[str, Any] = {
+                "each": each,
+                "callback": watch.callback,
+                "dev": models.dev,
+                "error": models.score,
+            }
             options |= {**asdict(fitting), "penalty": named(fitting.penalty, read.vocabulary, read.template)}
             options["parts"] = read.label_parts(options.pop("label_parts"), options.pop("class_pairs"))
-            options["ngram_attributes"] = ngram_attributes(read.template, read.vocabulary.attributes)
+            options["ngram_attributes"] = read.ngram_attributes()
             return fit_path(read.corpus, **options)
         except KeyboardInterrupt:
             if not models.points:
@@ -194,11 +199,16 @@ class _Models:
     """The models of a path and their rows of path.tsv, written as they come."""
 
     folder: str
-    read: Labelled
+    read: Dataset
     score: Score
     threads: int
     points: list[Point] = field(default_factory=list)
     rows: dict[int, dict[str, Any]] = field(default_factory=dict)  #: by number
+
+    @property
+    def dev(self) -> Corpus | None:
+        """The held-out data."""
+        return None if self.read.dev is None else self.read.dev.corpus
 
     def save(self, point: Point) -> None:
         """Write the model of a fit that is done."""
@@ -218,11 +228,11 @@ class _Models:
         from sparsecrf.path.scores import CHUNKS
         from sparsecrf.training.heldout import token_error
 
-        if self.read.dev is None or point.error is None or point.fit is None:
+        if self.dev is None or point.error is None or point.fit is None:
             return None, None
         if self.score.name != CHUNKS:
             return point.error, None
-        found, dev = point.fit, self.read.dev
+        found, dev = point.fit, self.dev
         error = token_error(dev, found.numbers, found.w, threads=self.threads, **found.tables())
         return error, 100 - point.error
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,8 +17,7 @@ from sparsecrf.declared import Declared
 from sparsecrf.options import LONG_RUNS, FitOptions
 
 if TYPE_CHECKING:
-    from sparsecrf.cli.labelled import Labelled
-    from sparsecrf.model import Model
+    from sparsecrf.shards.dataset import Dataset
     from sparsecrf.training import Fit, Weights
     from sparsecrf.training.data import TrainingData
 
@@ -125,8 +123,8 @@ def train(
     it came. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with status 130.
     """
     from sparsecrf.cli.documents import unused_documents
+    from sparsecrf.cli.reading import read
     from sparsecrf.cli.train_report import advice, closing, on_dev_data, plain_columns, remarks, size, summary, taken
-    from sparsecrf.encoding.template import ngram_attributes
     from sparsecrf.model import Model
     from sparsecrf.progress import say
     from sparsecrf.training import weights_in
@@ -135,7 +133,9 @@ def train(
     check_together(inputs, fitting, run)
     check_files(model, inputs, fitting, run, shown)
     warm = None if run.init is None else Model.load(run.init)
+    began = time.perf_counter()
     with read(inputs, run, warm, threads=fitting.threads, quiet=shown.quiet) as labelled:
+        read_s = time.perf_counter() - began
         parts = labelled.label_parts(fitting.label_parts, fitting.class_pairs)
         if fitting.label_parts is not None and parts is None:
             say(
@@ -145,28 +145,28 @@ def train(
         elif fitting.class_pairs and parts is not None and not parts.classes:
             say("--class-pairs: no first part is shared by some labels and not by all", quiet=shown.quiet)
         data = TrainingData(
-            labelled.corpus,
+            labelled.shards,
             observed_only=fitting.observed_only,
             order=fitting.order,
-            ngram_attributes=ngram_attributes(labelled.template, labelled.vocabulary.attributes),
+            ngram_attributes=labelled.ngram_attributes(),
             parts=parts,
             threads=fitting.threads,
         )
         say(size(labelled, data.n_virtual()), quiet=shown.quiet)
         for remark in remarks(labelled, inputs.data):
             say(remark)
-        if plain_columns(inputs, labelled) and warm is None:
+        if plain_columns(labelled) and warm is None:
             say(_PLAIN, quiet=shown.quiet)
-        if (unused := unused_documents(inputs.data[0], inputs.features)) is not None:
+        if (unused := unused_documents(inputs.data[0], labelled.recipe.features)) is not None:
             say(unused, quiet=shown.quiet)
         init = None if warm is None else weights_in(warm, labelled.vocabulary, parts)
         if warm is not None and init is not None:
-            say(taken(run.init or "", warm, labelled, init, inputs.template or inputs.features), quiet=shown.quiet)
+            say(taken(run.init or "", warm, labelled, init), quiet=shown.quiet)
         found, log_error = fit_with_log(data, labelled, fitting, run.log, init, quiet=shown.quiet)
         # First of all: whoever interrupts once more must not lose it.
         labelled.model(found).save(model)
         on_dev = on_dev_data(found, labelled, fitting.threads)
-        result = summary(found, labelled, data, on_dev)
+        result = summary(found, labelled, data, read_s, on_dev)
     told = None if on_dev is None else str(on_dev)
     for line in (closing(found, result, model), told, advice(found, labelled, fitting.rho1)):
         if line is not None:
@@ -181,15 +181,15 @@ def train(
 def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions, shown: Shown) -> None:
     """Raise for files that cannot be read or written."""
     from sparsecrf.cli.files import check_readable, check_writable
-    from sparsecrf.cli.labelled import resource_files
-    from sparsecrf.cli.vectors import vector_files
+    from sparsecrf.cli.reading import asked_recipe
     from sparsecrf.contrib.plots import check_plot
 
-    other = [inputs.dev, run.init, inputs.template, *vector_files(inputs)]
-    check_readable(*(inputs.data if run.dask is None else ()), *other)
-    read = [*inputs.data, *other, *resource_files(inputs)]
-    check_writable(model, fitting.checkpoint, run.log, shown.plot, inputs=read)
-    check_distinct({"model": model, "checkpoint": fitting.checkpoint, "log": run.log, "plot": shown.plot})
+    recipe, files = asked_recipe(inputs), [inputs.recipe, inputs.dev, run.init]
+    check_readable(*(inputs.data if run.dask is None else ()), *files, *recipe.files(resources=False))
+    outputs = {"model": model, "checkpoint": fitting.checkpoint, "log": run.log, "plot": shown.plot}
+    outputs["save_recipe"] = inputs.save_recipe
+    check_writable(*outputs.values(), inputs=[*inputs.data, *files, *recipe.files()])
+    check_distinct(outputs)
     if shown.plot is not None:
         check_plot(shown.plot)
 
@@ -210,34 +210,17 @@ def check_distinct(outputs: dict[str, str | None]) -> None:
 
 def check_together(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
     """Raise for options that do not go together."""
+    from sparsecrf.cli.files import check_readable
+    from sparsecrf.cli.reading import given_options
     from sparsecrf.training.choices import check_options, declared_choices
 
-    of_run = declared_choices(RunOptions, vars(run)) + declared_choices(Inputs, vars(inputs))
+    check_readable(inputs.recipe)
+    of_run = declared_choices(RunOptions, vars(run)) + declared_choices(Inputs, given_options(inputs))
     check_options(vars(fitting), of_run)
 
 
-@contextmanager
-def read(
-    inputs: Inputs, run: RunOptions, init: Model | None = None, *, threads: int, quiet: bool
-) -> Iterator[Labelled]:
-    """The data in memory, in a folder, or on a cluster, where they stay as long as this lasts."""
-    if run.dask is not None:
-        from sparsecrf.cli.on_dask import labelled_on_dask
-
-        with labelled_on_dask(inputs, run.dask, init, threads=threads, quiet=quiet) as labelled:
-            yield labelled
-        return
-    from sparsecrf.cli.labelled import read_cached, read_labelled
-
-    if run.cache is None:
-        yield read_labelled(inputs, init, min_count=run.min_count, threads=threads, quiet=quiet)
-    else:
-        memory = None if run.cache_memory is None else run.cache_memory << 20
-        yield read_cached(inputs, run.cache, run.shard_tokens, memory, init, threads=threads, quiet=quiet)
-
-
 def fit_with_log(
-    data: TrainingData, labelled: Labelled, fitting: FitOptions, log: str | None, init: Weights | None, *, quiet: bool
+    data: TrainingData, labelled: Dataset, fitting: FitOptions, log: str | None, init: Weights | None, *, quiet: bool
 ) -> tuple[Fit, OSError | None]:
     """Train on the data, from the weights `init`. With what ended the log early, which does not end training."""
     from sparsecrf.cli.long_runs import shown_warnings, stopping
@@ -265,7 +248,14 @@ def fit_with_log(
         penalty = named(fitting.penalty, labelled.vocabulary, labelled.template)
         options = {**asdict(fitting), "penalty": penalty}
         del options["label_parts"], options["class_pairs"]  # the data have them
-        found = fit(data, init=init, dev=labelled.dev, callback=watch, heartbeat=beat, **options)
+        found = fit(
+            data,
+            init=init,
+            dev=None if labelled.dev is None else labelled.dev.corpus,
+            callback=watch,
+            heartbeat=beat,
+            **options,
+        )
         if lost.is_pending:  # since the last iteration
             found = replace(found, stopped_by="interrupt")
     return found, write.error

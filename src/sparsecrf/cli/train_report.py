@@ -16,9 +16,8 @@ from sparsecrf.defaults import PENALTY, RHO1
 from sparsecrf.training.history import REASONS, distance_in_words
 
 if TYPE_CHECKING:
-    from sparsecrf.cli.labelled import Labelled
-    from sparsecrf.cli.options import Inputs
     from sparsecrf.model import Model
+    from sparsecrf.shards.dataset import Dataset
     from sparsecrf.training import Fit, Weights
     from sparsecrf.training.data import TrainingData
 
@@ -74,21 +73,21 @@ def _logged(path: str) -> tuple[int, int]:
     return n, length
 
 
-def size(data: Labelled, virtual: int) -> str:
+def size(data: Dataset, virtual: int) -> str:
     """How large the training data are, with the number of features that can be formed."""
     labels, attributes = len(data.vocabulary.labels), len(data.vocabulary.attributes)
-    sequences = "1 sequence" if data.corpus.n_sequences == 1 else f"{data.corpus.n_sequences:,} sequences"
+    sequences = "1 sequence" if data.shards.n_sequences == 1 else f"{data.shards.n_sequences:,} sequences"
     return (
-        f"{sequences}, {data.corpus.n_tokens:,} tokens, {labels:,} labels, "
+        f"{sequences}, {data.shards.n_tokens:,} tokens, {labels:,} labels, "
         f"{attributes:,} attributes: {virtual:,} features"
     )
 
 
-def taken(name: str, model: Model, data: Labelled, weights: Weights, template: str | None) -> str:
-    """What training starts with: parts of the model `name` of --init. `template`: what was given instead."""
+def taken(name: str, model: Model, data: Dataset, weights: Weights) -> str:
+    """What training starts with: parts of the model `name` of --init."""
     new = len(data.vocabulary.labels) - len(model.labels)
     parts = [f"{len(model.labels)} labels ({new} more in the data)" if new else f"{len(model.labels)} labels"]
-    if model.template is not None and template is None:
+    if model.template is not None and data.recipe.template is None and data.recipe.features is None:
         parts.insert(0, "the template")
     if data.vocabulary.start == model.vocabulary.start:
         parts.append("the start label" if model.vocabulary.start else "no start label")
@@ -99,7 +98,9 @@ def taken(name: str, model: Model, data: Labelled, weights: Weights, template: s
     return f"from {name}: {', '.join(parts)}, {known}{advice}"
 
 
-def summary(found: Fit, data: Labelled, prepared: TrainingData, dev: DevScores | None = None) -> dict[str, Any]:
+def summary(
+    found: Fit, data: Dataset, prepared: TrainingData, read_s: float, dev: DevScores | None = None
+) -> dict[str, Any]:
     """What `--json` prints."""
     last = found.history[-1] if found.history else None
     Y, X = len(data.vocabulary.labels), len(data.vocabulary.attributes)
@@ -119,11 +120,11 @@ def summary(found: Fit, data: Labelled, prepared: TrainingData, dev: DevScores |
         "observed_features": len(prepared.observed),
         "labels": Y,
         "attributes": X,
-        "sequences": data.corpus.n_sequences,
-        "tokens": data.corpus.n_tokens,
+        "sequences": data.shards.n_sequences,
+        "tokens": data.shards.n_tokens,
         "iterations": last.iter if last else 0,
         "passes": last.passes if last else 0.0,
-        "time_read_s": data.read_s,
+        "time_read_s": read_s,
         "time_train_s": last.time_s if last else 0.0,
         "peak_rss_mb": peak_rss_mb(),
         "stopped_by": found.stopped_by,
@@ -142,11 +143,11 @@ def peak_rss_mb() -> float | None:
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
-def plain_columns(inputs: Inputs, data: Labelled) -> bool:
+def plain_columns(data: Dataset) -> bool:
     """Whether the cells of a token are all that is known of it: there was no template, and no features were named."""
     from sparsecrf.encoding.template import Template
 
-    if data.template is None or inputs.template is not None or inputs.features is not None:
+    if data.template is None or data.recipe.template is not None or data.recipe.features is not None:
         return False
     return data.template.text == Template.of_columns(data.n_columns).text
 
@@ -169,19 +170,19 @@ class DevScores:
         return f"dev data: chunk F1 {self.f1:.2f} % (precision {self.precision:.2f}, recall {self.recall:.2f})"
 
 
-def on_dev_data(found: Fit, data: Labelled, threads: int) -> DevScores | None:
+def on_dev_data(found: Fit, data: Dataset, threads: int) -> DevScores | None:
     """How good the model is on the dev data; None: there are none."""
     from sparsecrf.path.scores import CHUNKS, evaluate_chunks, score_of
     from sparsecrf.training.heldout import best_labels
 
     if data.dev is None:
         return None
-    names = [data.vocabulary.labels[k] for k in range(len(data.vocabulary.labels))]
-    predicted = best_labels(data.dev, found.numbers, found.w, threads=threads, **found.tables())
-    wrong, n = int((predicted != data.dev.labels).sum()), data.dev.n_tokens
-    if score_of("auto", names).name != CHUNKS:
+    dev = data.dev.corpus
+    predicted = best_labels(dev, found.numbers, found.w, threads=threads, **found.tables())
+    wrong, n = int((predicted != dev.labels).sum()), dev.n_tokens
+    if score_of("auto", data.label_names).name != CHUNKS:
         return DevScores(wrong, n, None, None, None)
-    scored = evaluate_chunks(data.dev, predicted, names, data.unknown.at)
+    scored = evaluate_chunks(dev, predicted, data.label_names, data.dev.unknown.at)
     return DevScores(wrong, n, *(value or 0.0 for value in (scored.precision, scored.recall, scored.f1)))
 
 
@@ -195,11 +196,11 @@ _ADVICE_WITHOUT_DEV = (
 _LONG, _MANY = 500, 20
 
 
-def remarks(data: Labelled, files: Sequence[str]) -> list[str]:
+def remarks(data: Dataset, files: Sequence[str]) -> list[str]:
     """What is hardly ever meant, though it can be trained on. `files` are those that the data were read from."""
     from sparsecrf.cli.headers import headers
 
-    n_sequences, n_tokens, n_labels = data.corpus.n_sequences, data.corpus.n_tokens, len(data.vocabulary.labels)
+    n_sequences, n_tokens, n_labels = data.shards.n_sequences, data.shards.n_tokens, len(data.vocabulary.labels)
     found = headers(data, files)
     if n_labels == 1:
         found.append(f"all labels are {data.vocabulary.labels[0]!r}: there is nothing to learn")
@@ -212,7 +213,7 @@ def remarks(data: Labelled, files: Sequence[str]) -> list[str]:
     return [f"sparsecrf: warning: {text}" for text in found]
 
 
-def advice(found: Fit, data: Labelled, rho1: float) -> str | None:
+def advice(found: Fit, data: Dataset, rho1: float) -> str | None:
     """What to try next."""
     if not len(found.w) and len(data.vocabulary.labels) > 1:
         return f"sparsecrf: warning: the model has no weights; rho1 {rho1:g} is too large for these data"

@@ -21,6 +21,12 @@ def name_of(column: int) -> str:
     return f"dense[{column}]"
 
 
+def name_columns(attributes: StringTable, n: int) -> None:
+    """Give n columns ids, before a corpus is encoded that has them."""
+    for j in range(n):
+        attributes.intern(name_of(j))
+
+
 def has_vector(token: Any) -> bool:
     """Whether a token is a pair (attributes, vector)."""
     return isinstance(token, tuple) and len(token) == 2 and hasattr(token[1], "shape") and hasattr(token[1], "dtype")
@@ -51,13 +57,6 @@ def paired(X: Iterable[Any], dense: Any) -> Iterator[list[tuple[Any, Any]]]:
         raise InputError(f"dense: expected no more {what}, found {left} more")
 
 
-def _all(first: list[Any], others: Iterator[Any]) -> Iterator[Any]:
-    """One after the other, and no longer kept."""
-    while first:
-        yield first.pop(0)
-    yield from others
-
-
 class VectorReader:
     """Takes the vectors out of sequences of tokens (attributes, vector)."""
 
@@ -66,47 +65,34 @@ class VectorReader:
         self._rows: list[Any] = []
 
     @classmethod
-    def of(cls, X: Iterable[Any]) -> tuple[VectorReader | None, Iterator[Any]]:
-        """The reader, if the first token has a vector, and all the sequences."""
-        first, X = [], iter(X)
-        for sequence in X:
-            first.append(sequence)
-            if hasattr(sequence, "__len__") and len(sequence) > 0:
-                break
-        found = bool(first) and isinstance(first[-1], (list, tuple)) and len(first[-1]) > 0 and has_vector(first[-1][0])
-        return (cls(first[-1][0][1].size) if found else None), _all(first, X)
+    def of(cls, first: Any) -> VectorReader | None:
+        """The reader for sequences of which this is the first that has tokens; None: it has no vectors."""
+        found = isinstance(first, (list, tuple)) and len(first) > 0 and has_vector(first[0])
+        return cls(first[0][1].size) if found else None
 
     def attributes(self, X: Iterable[Any]) -> Iterator[list[Any]]:
         """The sequences without their vectors, which are kept."""
+        return (self.without(sequence, i) for i, sequence in enumerate(X))
+
+    def without(self, sequence: Iterable[Any], i: int) -> list[Any]:
+        """Sequence i without its vectors, which are kept."""
         import numpy as np
 
-        for i, sequence in enumerate(X):
-            tokens = list(sequence)
-            for t, token in enumerate(tokens):
-                if not has_vector(token):
-                    raise InputError(
-                        f"sequence {i}, position {t}: expected a pair (attributes, vector), found no vector"
-                    )
-                shape = token[1].shape
-                if shape != (self.width,):
-                    raise InputError(
-                        f"sequence {i}, position {t}: expected a vector of {self.width} numbers, found shape {shape}"
-                    )
-            if tokens:
-                self._rows.append(np.array([vector for _, vector in tokens], dtype=np.float64))
-                bad = np.argwhere(~np.isfinite(self._rows[-1]))
-                if len(bad):
-                    t, j = bad[0]
-                    value = self._rows[-1][t, j]
-                    raise InputError(
-                        f"sequence {i}, position {t}, dense column {j}: expected a finite number, found {value}"
-                    )
-            yield [attributes for attributes, _ in tokens]
-
-    def name_all(self, attributes: StringTable) -> None:
-        """Give the columns ids, before a corpus is encoded that has them."""
-        for j in range(self.width):
-            attributes.intern(name_of(j))
+        tokens = list(sequence)
+        for t, token in enumerate(tokens):
+            where = f"sequence {i}, position {t}"
+            if not has_vector(token):
+                raise InputError(f"{where}: expected a pair (attributes, vector), found no vector")
+            if (shape := token[1].shape) != (self.width,):
+                raise InputError(f"{where}: expected a vector of {self.width} numbers, found shape {shape}")
+        if tokens:
+            self._rows.append(np.array([vector for _, vector in tokens], dtype=np.float64))
+            bad = np.argwhere(~np.isfinite(self._rows[-1]))
+            if len(bad):
+                t, j = bad[0]
+                where = f"sequence {i}, position {t}, dense column {j}"
+                raise InputError(f"{where}: expected a finite number, found {self._rows[-1][t, j]}")
+        return [attributes for attributes, _ in tokens]
 
     def matrix(self) -> NDArray[Any]:
         """All vectors, a row for each token."""

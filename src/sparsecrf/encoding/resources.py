@@ -42,7 +42,7 @@ class Resource(_core.Resource):
         A file with an entry a line, or an entry, a tab and its class; a list of either; or a mapping of entries to a
         class or several.
         """
-        return cls._made(name, "lexicon", source, store)
+        return cls.made(name, "lexicon", source, store)
 
     @classmethod
     def clusters(cls, name: str, source: TableSource, *, store: bool = True) -> Resource:
@@ -51,15 +51,15 @@ class Resource(_core.Resource):
         The file of a Brown clustering program or of `sparsecrf data clusters` (path, word, count), one with word and
         class, or a mapping.
         """
-        return cls._made(name, "clusters", source, store)
+        return cls.made(name, "clusters", source, store)
 
     @classmethod
     def classes_of_words(cls, name: str, source: TableSource, *, store: bool = True) -> Resource:
         """Any table of words and classes: a file with both in a line, or a mapping."""
-        return cls._made(name, "classes", source, store)
+        return cls.made(name, "classes", source, store)
 
     @classmethod
-    def _made(cls, name: str, kind: str, source: Any, store: bool) -> Resource:
+    def made(cls, name: str, kind: str, source: Any, store: bool = True) -> Resource:
         if isinstance(source, (str, os.PathLike)):
             content = _read(source, f"{kind} {name}")
             path = None if store else os.path.abspath(source)
@@ -123,17 +123,6 @@ class Resource(_core.Resource):
 
 
 _STORED = {"name", "kind", "sha256", "content"}
-
-
-def named(given: Iterable[str], kind: str, *, store: bool = True) -> list[Resource]:
-    """Resources as the command line gives them: NAME=FILE."""
-    made = []
-    for text in given:
-        name, equals, file = text.partition("=")
-        if not (name and equals and file):
-            raise InputError(f"--{kind}: expected NAME=FILE, found {text!r:.80}")
-        made.append(Resource._made(name, kind, file, store))
-    return made
 
 
 def checked(given: Any, option: str = "resources") -> list[Resource]:

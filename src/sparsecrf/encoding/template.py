@@ -43,7 +43,14 @@ class Template(_core.Template):
             return cls(file.read(), boundary, source, bytes, resources)
 
     @classmethod
-    def of(cls, given: Template | str | os.PathLike[str], resources: Sequence[Resource] = ()) -> Template:
+    def of(
+        cls,
+        given: Template | str | os.PathLike[str],
+        resources: Sequence[Resource] = (),
+        boundary: str = "crf++",
+        *,
+        bytes: bool = False,
+    ) -> Template:
         """A template that may be given as such, by its lines, or by the name of its file; with resources.
 
         Text of several lines is the template itself, one line the name of a file if there is one, else a template.
@@ -55,9 +62,9 @@ class Template(_core.Template):
         if not isinstance(given, (str, os.PathLike)):
             raise InputError(f"template: expected its lines, the name of a file or a Template, found {given!r:.60}")
         if not isinstance(given, str) or ("\n" not in given and os.path.exists(given)):
-            return cls.load(given, resources=resources)
+            return cls.load(given, boundary, bytes=bytes, resources=resources)
         try:
-            return cls(given, resources=resources)
+            return cls(given, boundary, bytes=bytes, resources=resources)
         except InputError as error:
             if "\n" in given:
                 raise

@@ -6,11 +6,11 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from sparsecrf._core import Corpus, InputError
-from sparsecrf.encoding.formats import Format
-from sparsecrf.files.charset import Charset, decoded
+from sparsecrf.encoding.recipe import Recipe
+from sparsecrf.files.charset import decoded
 from sparsecrf.files.text import Source
 
 _SHOWN = 5  # labels in a message
@@ -47,27 +47,18 @@ class UnknownLabels:
         )
 
 
-class OtherData(NamedTuple):
-    """Labelled data, encoded by the vocabulary of others."""
-
-    corpus: Corpus
-    unknown: UnknownLabels
-
-
-def with_unknown(
-    corpus: Corpus, format: Format, source: Source, missing: str, charset: Charset, *, ragged: bool = False
-) -> OtherData:
-    """A corpus with the unknown labels of the file that it was made from (one of `readable_twice`), which is read again
-    if the corpus lacks labels."""
+def unknown_in(source: Source, corpus: Corpus, recipe: Recipe) -> UnknownLabels:
+    """The unknown labels of a file (one of `readable_twice`) of which a corpus was made. The file is read again if the
+    corpus lacks labels."""
     unknown = UnknownLabels()
     if bool((corpus.labels < 0).any()):
         if not isinstance(source, (str, os.PathLike)):
             source.seek(0)
-        with decoded(source, charset) as text:
-            labels = chain.from_iterable(format.labels(text, ragged=ragged))
+        with decoded(source, recipe.charset) as text:
+            labels = chain.from_iterable(recipe.reader.labels(text, ragged=recipe.ragged))
             for label, y in zip(labels, corpus.labels.tolist(), strict=True):
-                unknown.add(None if label == missing else label, y >= 0)
-    return OtherData(corpus, unknown)
+                unknown.add(None if label == recipe.missing else label, y >= 0)
+    return unknown
 
 
 def listed(labels: Counter[Any]) -> str:

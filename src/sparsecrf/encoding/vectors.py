@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparsecrf import _core
 from sparsecrf._core import Corpus, InputError, StringTable
-from sparsecrf.encoding.dense import DenseColumns, name_of
+from sparsecrf.encoding.dense import DenseColumns
 from sparsecrf.encoding.vector_files import Path, check_finite, kept_rows, read_vectors, width_of
 
 if TYPE_CHECKING:  # a model can be loaded without NumPy
@@ -161,10 +161,6 @@ class WordVectors:
         flat = self._values.reshape(-1) if hasattr(self._values, "reshape") else self._values
         return _core.WordVectors(self.table, flat, mean, scale, self.window, self.column)
 
-    def name_all(self, attributes: StringTable) -> None:
-        """Give the dense columns ids, before a corpus is encoded that has them."""
-        name_columns(attributes, self.n_dense)
-
     def to_json(self) -> dict[str, Any]:
         """What a model keeps beside the vectors, or instead of them."""
         record: dict[str, Any] = {"column": self.column, "window": self.window}
@@ -189,12 +185,6 @@ class VectorFile(NamedTuple):
         path, words, column, window, store = self
         needed = None if store else wanted
         return WordVectors.load(path, words, column=column, window=window, store=store, wanted=needed)
-
-
-def name_columns(attributes: StringTable, n: int) -> None:
-    """Give dense columns ids."""
-    for j in range(n):
-        attributes.intern(name_of(j))
 
 
 def given_vectors(given: Any, option: str = "vectors") -> WordVectors | None:

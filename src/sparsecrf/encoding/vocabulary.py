@@ -116,19 +116,35 @@ class Vocabulary:
         are dense columns, of tokens that are text or rows of columns. `threads` make the attributes of a template (0:
         all cores); the corpus does not depend on their number.
         """
-        encoder = self.encoder(
-            grow=grow, skip_empty=skip_empty, template=template, features=features, words=words, threads=threads
+        encoder = SequenceEncoder(
+            self, grow=grow, skip_empty=skip_empty, template=template, features=features, words=words, threads=threads
         )
-        columns = Columns(self.attributes, grow)
         extra = {"label sequences": y, "sequence weights": sequence_weight, "token weights": token_weight}
-        for tokens, labels, weight, weights in _in_step(X, extra):
-            beside = (labels, 1.0 if sequence_weight is None else weight, weights)
-            if isinstance(tokens, Csr) or is_matrix(tokens):
-                rows = tokens if isinstance(tokens, Csr) else Csr(tokens)
-                encoder.add_matrix(rows.ptr, rows.column, rows.value, columns.ids(rows), *beside)
-            else:
-                encoder.add(tokens, *beside)
+        for tokens, labels, weight, weights in in_step(X, extra):
+            encoder.add(tokens, labels, 1.0 if sequence_weight is None else weight, weights)
         return encoder.build(sort_labels)
+
+
+class SequenceEncoder:
+    """Adds sequences of tokens to a corpus, one at a time; options as for `Vocabulary.encode`."""
+
+    def __init__(self, vocabulary: Vocabulary, *, grow: bool, **options: Any) -> None:
+        self._encoder = vocabulary.encoder(grow=grow, **options)
+        self._columns = Columns(vocabulary.attributes, grow)
+
+    def add(self, tokens: Any, labels: Any = None, weight: float = 1.0, weights: Any = None) -> None:
+        """Add a sequence, with a weight of its own or weights of its tokens."""
+        if isinstance(tokens, Csr) or is_matrix(tokens):
+            rows = tokens if isinstance(tokens, Csr) else Csr(tokens)
+            self._encoder.add_matrix(
+                rows.ptr, rows.column, rows.value, self._columns.ids(rows), labels, weight, weights
+            )
+        else:
+            self._encoder.add(tokens, labels, weight, weights)
+
+    def build(self, sort_labels: bool = False) -> Corpus:
+        """The corpus of all of them."""
+        return self._encoder.build(sort_labels)
 
 
 def _first(n: int, table: StringTable) -> StringTable:
@@ -136,7 +152,7 @@ def _first(n: int, table: StringTable) -> StringTable:
     return StringTable.from_arrays(text[: offsets[n]], offsets[: n + 1])
 
 
-def _in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterator[tuple[Any, ...]]:
+def in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterator[tuple[Any, ...]]:
     """Items of X with those of each of `extra` (None where it is None); one of another length is named."""
     given = {name: values for name, values in extra.items() if values is not None}
     for i, (tokens, *rest) in enumerate(zip_longest(X, *given.values(), fillvalue=_END)):

@@ -14,7 +14,7 @@ from sparsecrf._core import Chain, Constraints, Corpus, InputError
 from sparsecrf.estimators.base import TrainingCRF
 from sparsecrf.estimators.blocks import CORPUS_TOKENS, QUICK_TOKENS, in_blocks
 from sparsecrf.estimators.frames import SentenceColumn, Sentences, check_one_of, split_sentences
-from sparsecrf.estimators.labelled import weights_of, width_of, with_dense
+from sparsecrf.estimators.reading import weights_of, width_of, with_dense
 from sparsecrf.estimators.sequences import labels_beside, sequences
 from sparsecrf.model.limits import chunk_constraints
 from sparsecrf.model.spans import Span, SpanReader

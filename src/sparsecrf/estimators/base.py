@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -20,22 +19,22 @@ from sklearn.utils import check_random_state
 from sparsecrf._core import InputError
 from sparsecrf.compatibility import Choice, Trait, has
 from sparsecrf.encoding.label_parts import AskedParts
-from sparsecrf.encoding.presets import preset
+from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.resources import Resource, checked
-from sparsecrf.encoding.template import Template, ngram_attributes
-from sparsecrf.encoding.unknown_labels import OtherData
+from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vectors import WordVectors, given_vectors
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.class_weights import ClassWeight, labels_of, token_weights
 from sparsecrf.estimators.frame_warnings import warn_of_labels, warn_of_unused
 from sparsecrf.estimators.frames import SentenceColumn, check_one_of, of_other, split_sentences
-from sparsecrf.estimators.labelled import Encoding, LabelledData, MakesTemplate
+from sparsecrf.estimators.reading import read_other_sequences, read_sequences, warn_of_unknown
 from sparsecrf.model import Model
 from sparsecrf.model.format import FORMAT
 from sparsecrf.path import Point
 from sparsecrf.path.both import AskedRho2
 from sparsecrf.path.progress import PathProgress
 from sparsecrf.progress import Advance, note, progress, say
+from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import SOLVERS, Fit
 from sparsecrf.training.choices import check_options
 from sparsecrf.training.groups import Asked, named
@@ -84,56 +83,47 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         lengths: Iterable[int] | None = None,
         sentences: SentenceColumn | None = None,
-    ) -> LabelledData:
+    ) -> Dataset:
         self._check_options()
-        template = self._template()
-        names = None
+        recipe, names = self._recipe(), None
         if sentences is not None:
             check_one_of(lengths, sentences)
             X, lengths, y, _ = split_sentences(X, sentences, y)
             names = list(X.columns)
         warn_of_labels(X, y)
+        lengths = None if lengths is None else [int(n) for n in lengths]
         if self.class_weight is not None:
-            lengths = None if lengths is None else [int(n) for n in lengths]
             y = labels_of(y, lengths)
             sample_weight = token_weights(y, self.class_weight, sample_weight, lengths)
-        made = LabelledData.encode(
-            X,
-            y,
-            sample_weight,
-            lengths,
-            template=template,
-            bigrams=self.bigrams,
-            start=self.start,
-            standardize=self.standardize,
-            dense_scale=self.dense_scale,
-            vectors=given_vectors(self.vectors),
-            threads=self._threads(),
-        )
+        made = read_sequences(X, y, sample_weight, lengths, recipe=recipe, threads=self._threads())
         warn_of_unused(X, made.template)
         return replace(made, frame_columns=names)
 
-    def _encoded_dev(self, data: LabelledData, dev: tuple[Any, Any], sentences: SentenceColumn | None) -> OtherData:
-        """Other labelled data by the vocabulary of these; a frame, if these were one. Warns of unknown labels."""
+    def _encoded_dev(self, data: Dataset, dev: tuple[Any, Any], sentences: SentenceColumn | None) -> Dataset:
+        """The data with others, held out, by their vocabulary; a frame, if these were one. Warns of unknown labels."""
         if sentences is None or not isinstance(dev, (tuple, list)) or len(dev) != 2:
-            other = data.encode_other(dev, threads=self._threads())
+            other = read_other_sequences(data, dev, threads=self._threads())
         else:
-            found = split_sentences(dev[0], of_other(sentences, dev[0], data.frame_columns), dev[1], data.frame_columns)
-            other = data.encode_other((found.X, found.y), found.lengths, self._threads())
-        data.warn_of_unknown(other)
-        return other
+            columns = of_other(sentences, dev[0], data.frame_columns)
+            found = split_sentences(dev[0], columns, dev[1], data.frame_columns)
+            other = read_other_sequences(data, (found.X, found.y), found.lengths, self._threads())
+        data = replace(data, dev=other)
+        warn_of_unknown(data)
+        return data
 
-    def _template(self) -> MakesTemplate:
-        """That of the parameter, which may be a file or lines; or of the features by name, for so many columns."""
-        resources = checked(self.resources)
-        if self.features is None:
-            if resources and self.template is None:
-                raise InputError("resources: expected features or a template with them, found neither")
-            return None if self.template is None else Template.of(self.template, resources)
-        if self.template is not None:
-            raise InputError("features: expected no template with it, found both")
-        preset(self.features)  # raises for a name that there is not
-        return partial(_of_preset, self.features, resources)
+    def _recipe(self) -> Recipe:
+        """How tokens become attributes, by the parameters."""
+        recipe = Recipe(
+            template=self.template,
+            features=self.features,
+            resources=tuple(checked(self.resources)),
+            vectors=given_vectors(self.vectors),
+            vectors_scale=self.dense_scale,
+            standardize=self.standardize,
+            bigrams=self.bigrams,
+            start=self.start,
+        )
+        return recipe if self.features == "columns" else replace(recipe, lines=recipe.made(lambda: 1))
 
     def _check_options(self) -> None:
         """Raise for parameters that do not go together, before data are encoded."""
@@ -165,14 +155,14 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             "seed": 0 if random is None else int(random.randint(2**31 - 1)),
         }
 
-    def _penalty(self, data: Encoding) -> dict[str, Any]:
+    def _penalty(self, data: Dataset) -> dict[str, Any]:
         """The penalty, which may ask for the names of attributes and labels."""
         return {"penalty": named(self.penalty, data.vocabulary, data.template), "group_weight": self.group_weight}
 
-    def _space(self, data: Encoding) -> dict[str, Any]:
+    def _space(self, data: Dataset) -> dict[str, Any]:
         """What features there are: how many labels they have, what conditions those of more than two, what these cost,
         and the parts of labels."""
-        attributes = ngram_attributes(data.template, data.vocabulary.attributes)
+        attributes = data.ngram_attributes()
         order = {"order": self.order, "order_factor": self.order_factor, "ngram_attributes": attributes}
         return {**order, "parts": data.label_parts(self.label_parts, self.class_pairs)}
 
@@ -196,7 +186,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         with progress("path", None, quiet=self.verbose != 1) as advance:
             yield PathWatch(self, advance, score, folds)
 
-    def _keep(self, data: Encoding, found: Fit) -> None:
+    def _keep(self, data: Dataset, found: Fit) -> None:
         # Without the attributes that have no weight: most have none, and each would be looked up to no effect.
         self.model_ = data.model(found).compacted()
         if self.features == "documents":  # the files that the model can label
@@ -239,12 +229,6 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.dict = True
         tags.non_deterministic = False
         return tags
-
-
-def _of_preset(name: str, resources: list[Resource], n_columns: int) -> Template:
-    text = preset(name, n_columns, resources=resources)
-    source = f"features {name!r}" + (" for rows of with_mentions" if name == "documents" else "")
-    return Template(text, source=source, resources=resources)
 
 
 class PathWatch(PathProgress):

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from sparsecrf._core import InputError
-from sparsecrf.estimators.labelled import weights_of
+from sparsecrf.estimators.reading import weights_of
 from sparsecrf.estimators.sequences import labels_beside
 from sparsecrf.warn import warn_caller
 

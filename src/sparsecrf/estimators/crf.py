@@ -18,7 +18,7 @@ from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.answering import BaseCRF
 from sparsecrf.estimators.class_weights import ClassWeight
 from sparsecrf.estimators.frames import SentenceColumn
-from sparsecrf.estimators.labelled import with_dense
+from sparsecrf.estimators.reading import with_dense
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.model import Model
 from sparsecrf.path.both import AskedRho2
@@ -213,6 +213,7 @@ class CRF(BaseCRF):
         KeyboardInterrupt when what there is has been kept: the estimator is fitted, `stopped_by_` is "interrupt".
         """
         data = self._encoded(with_dense(X, dense, lengths, sentences), y, sample_weight, lengths, sentences)
+        data = data if dev is None else self._encoded_dev(data, dev, sentences)
         parts = data.label_parts(self.label_parts, self.class_pairs)
         init = init_model
         if init is None and self.warm_start:
@@ -224,7 +225,7 @@ class CRF(BaseCRF):
                 data.corpus,
                 rho1=self.rho1,
                 init=None if init is None else weights_in(init, data.vocabulary, parts),
-                dev=None if dev is None else self._encoded_dev(data, dev, sentences).corpus,
+                dev=None if data.dev is None else data.dev.corpus,
                 patience=self.patience,
                 time_limit=self.time_limit,
                 callback=callback,
@@ -260,15 +261,15 @@ class CRF(BaseCRF):
         from sparsecrf.path import path
 
         data = self._encoded(X, y, sample_weight, lengths, sentences)
-        held_out = None if dev is None else self._encoded_dev(data, dev, sentences)
-        score = score_for(scoring, data, None if held_out is None else held_out.unknown.at)
+        data = data if dev is None else self._encoded_dev(data, dev, sentences)
+        score = score_for(scoring, data, None if data.dev is None else data.dev.unknown.at)
         with self._watching_path(score.name) as watch:
             return path(
                 data.corpus,
                 n_rho=n_rho,
                 rho_min_ratio=rho_min_ratio,
                 rho1=falling(rho1s),
-                dev=None if held_out is None else held_out.corpus,
+                dev=None if data.dev is None else data.dev.corpus,
                 error=score,
                 patience=self.patience,
                 make_model=data.model,

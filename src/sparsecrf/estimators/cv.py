@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -20,10 +20,10 @@ from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.answering import BaseCRF
 from sparsecrf.estimators.class_weights import ClassWeight
 from sparsecrf.estimators.frames import SentenceColumn, is_frame
-from sparsecrf.estimators.labelled import LabelledData
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.path import Path, cross_validate
 from sparsecrf.path.both import AskedRho2
+from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training.feature_sets import Numbers
 from sparsecrf.training.groups import Asked
 from sparsecrf.training.solvers.working_set import Callback
@@ -180,7 +180,7 @@ class CRFCV(BaseCRF):
         self._choose(data, path)
         return self
 
-    def _choose(self, data: LabelledData, path: Path) -> None:
+    def _choose(self, data: Dataset, path: Path) -> None:
         """Keep the numbers of a path and the model of the chosen fit."""
         assert path.errors is not None
         assert path.standard_errors is not None
@@ -194,7 +194,7 @@ class CRFCV(BaseCRF):
         self.rho1_, self.rho2_ = float(self.rho1s_[chosen]), float(self.rho2s_[chosen])
         self._keep(data, path[chosen])
 
-    def _folds(self, places: list[int], groups: Any) -> dict[str, Any]:
+    def _folds(self, places: Sequence[int], groups: Any) -> dict[str, Any]:
         """How `cross_validate` is told of the folds of X, given the places of its sequences in the corpus."""
         folds: Any = 5 if self.cv is None else self.cv
         if not isinstance(folds, Integral):
@@ -208,7 +208,7 @@ class CRFCV(BaseCRF):
         return {"folds": int(folds), "groups": groups, "shuffle": self.shuffle}
 
 
-def _in_corpus(folds: Iterable[tuple[Any, Any]], places: list[int]) -> Iterator[tuple[Numbers, Numbers]]:
+def _in_corpus(folds: Iterable[tuple[Any, Any]], places: Sequence[int]) -> Iterator[tuple[Numbers, Numbers]]:
     """Folds of the sequences of X as folds of the corpus, which lacks those without tokens."""
     of_corpus = np.array(places, dtype=np.int64)
     for fold in folds:

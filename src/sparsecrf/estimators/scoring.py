@@ -13,10 +13,10 @@ from sklearn.metrics import get_scorer, get_scorer_names
 
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.chunks import are_chunk_labels
-from sparsecrf.estimators.labelled import LabelledData
 from sparsecrf.path import Score
 from sparsecrf.path.scores import CHUNKS, TOKENS, Unknown, by_sequence
 from sparsecrf.scorers import chunk_f1_score, label_f1_score, sequence_accuracy_score, token_accuracy_score
+from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.heldout import Labels
 
@@ -37,7 +37,7 @@ _NAMES: dict[Callable[..., float], str] = {
 }
 
 
-def score_for(scoring: Scoring, data: LabelledData, unknown: Unknown | None = None) -> Score:
+def score_for(scoring: Scoring, data: Dataset, unknown: Unknown | None = None) -> Score:
     """The error, in percent, that goes with a score: 100 (1 - score). `unknown`: gold labels that `data` lack."""
     chunks = are_chunk_labels(data.label_names, ())
     if scoring == "auto":

@@ -7,16 +7,15 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, cast
 
 from sparsecrf._core import InputError
 from sparsecrf.encoding.encode import PieceEncoder
-from sparsecrf.encoding.formats import CRFSUITE, Format, format_named
+from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.template import Template
 from sparsecrf.files.charset import UTF8
 from sparsecrf.files.lock import locked
@@ -67,8 +66,30 @@ def encode_folder(
     A new folder replaces the old one when it is complete. `progress` is called with the number of bytes encoded since
     its last call. If two processes ask for the same folder, one creates it and the other waits.
     """
-    of = CRFSUITE if crfsuite else format_named(format)
-    of.check_template(template, "template")
+    name = "crfsuite" if crfsuite else format
+    recipe = Recipe(
+        name,
+        start=start,
+        missing=missing,
+        ragged=ragged,
+        encoding=encoding,
+        labels=tuple(labels),
+        lines=template,
+    )
+    recipe.reader.check_template(template, "template")
+    return encode_shards(path, sources, recipe, shard_tokens, threads=threads, progress=progress)
+
+
+def encode_shards(
+    path: PathLike,
+    sources: Sequence[PathLike],
+    recipe: Recipe,
+    shard_tokens: int = SHARD_TOKENS,
+    *,
+    threads: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> CorpusFolder:
+    """The same by a recipe with nothing left open."""
     if shard_tokens < 1:
         raise InputError(f"shard_tokens: expected at least 1, found {shard_tokens}")
     if not sources:
@@ -79,44 +100,30 @@ def encode_folder(
     tell = progress or (lambda amount: None)
     target = Path(os.path.realpath(path))
     _check_replaceable(target)
-    recipe = _Recipe(template, of, start, missing, shard_tokens, tuple(labels), ragged, encoding)
     with locked(target.with_name(f".{target.name}.lock")):
         manifest = read_manifest(target)
-        if manifest is not None and manifest["recipe"] == recipe.hash([_sha256(source) for source in sources]):
+        if manifest is not None and manifest["recipe"] == _hash(recipe, shard_tokens, map(_sha256, sources)):
             return CorpusFolder.load(target)
         with _replacing(target) as made:
-            _encode(made, sources, recipe, threads, tell)
+            _encode(made, sources, recipe, shard_tokens, threads, tell)
         return CorpusFolder.load(target)
 
 
-@dataclass(frozen=True)
-class _Recipe:
-    """What a folder depends on besides the content of the files."""
-
-    template: Template | None
-    format: Format
-    start: bool
-    missing: str
-    shard_tokens: int
-    labels: tuple[str, ...] = ()
-    ragged: bool = False
-    encoding: str = UTF8
-
-    def hash(self, digests: Sequence[str]) -> str:
-        """With the digests of the files."""
-        parts = {
-            "sparsecrf": version("sparsecrf"),
-            "files": list(digests),
-            "template": template_to_json(self.template),
-            "format": self.format.name,
-            "start": self.start,
-            "missing": self.missing,
-            "shard_tokens": self.shard_tokens,
-            **({"labels": self.labels} if self.labels else {}),
-            **({"ragged": True} if self.ragged else {}),
-            **({"encoding": self.encoding} if self.encoding != UTF8 else {}),
-        }
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+def _hash(recipe: Recipe, shard_tokens: int, digests: Iterable[str]) -> str:
+    """Of all that a folder depends on: the recipe, and the content of the files."""
+    parts = {
+        "sparsecrf": version("sparsecrf"),
+        "files": list(digests),
+        "template": template_to_json(recipe.lines),
+        "format": recipe.reader.name,
+        "start": recipe.start is not False,
+        "missing": recipe.missing,
+        "shard_tokens": shard_tokens,
+        **({"labels": recipe.labels} if recipe.labels else {}),
+        **({"ragged": True} if recipe.ragged else {}),
+        **({"encoding": recipe.encoding} if recipe.encoding not in (None, UTF8) else {}),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 class _Hashed:
@@ -143,19 +150,15 @@ def _sha256(source: PathLike) -> str:
 
 
 def _encode(
-    folder: Path, sources: Sequence[PathLike], recipe: _Recipe, threads: int, tell: Callable[[int], None]
+    folder: Path,
+    sources: Sequence[PathLike],
+    recipe: Recipe,
+    shard_tokens: int,
+    threads: int,
+    tell: Callable[[int], None],
 ) -> None:
-    vocabulary = recipe.format.vocabulary(recipe.start, recipe.labels)
-    encoder = PieceEncoder(
-        recipe.format,
-        vocabulary,
-        recipe.template,
-        grow=True,
-        missing=recipe.missing,
-        ragged=recipe.ragged,
-        encoding=recipe.encoding,
-        threads=threads,
-    )
+    vocabulary = recipe.vocabulary()
+    encoder = PieceEncoder(recipe, vocabulary, grow=True, threads=threads)
     files = ", ".join(map(name_of, sources))
     shards: list[ShardEntry] = []
 
@@ -166,20 +169,20 @@ def _encode(
 
     digests = []
     # A shard ends where a piece does: pieces must not be larger than shards.
-    size = min(PIECE_BYTES, max(1, 16 * recipe.shard_tokens))
+    size = min(PIECE_BYTES, max(1, 16 * shard_tokens))
     for source in sources:
         with open(source, "rb") as file:
             hashed = _Hashed(file, name_of(source))
-            for piece in recipe.format.pieces(cast("IO[bytes]", hashed), size):
+            for piece in encoder.format.pieces(cast("IO[bytes]", hashed), size):
                 encoder.add(piece, hashed.name)
                 tell(len(piece.data))
                 # As long as all labels are missing there is no corpus: the shard goes on.
-                if encoder.n_tokens >= recipe.shard_tokens and len(vocabulary.labels) > 0:
+                if encoder.n_tokens >= shard_tokens and len(vocabulary.labels) > 0:
                     finish_shard()
         digests.append(hashed.digest())
     if encoder.n_sequences or not shards:
         finish_shard()
-    made = recipe.hash(digests)
+    made = _hash(recipe, shard_tokens, digests)
     write_folder(CorpusFolder(folder, made, vocabulary, encoder.layout.template, encoder.layout.n_columns, shards))
 
 

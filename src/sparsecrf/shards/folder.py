@@ -22,12 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from sparsecrf._core import Corpus, InputError, usable_memory
+from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.files.atomic import write_atomically
 from sparsecrf.files.container import pack, unpack
 from sparsecrf.model.file import names, strings, template_from_json, template_to_json
 from sparsecrf.shards import Shards
+from sparsecrf.shards.dataset import Dataset
 from sparsecrf.shards.manifest import check_manifest
 
 FORMAT, VERSION = "sparsecrf corpus folder", 1
@@ -122,6 +124,11 @@ class CorpusFolder:
                 break
             n_kept += 1
         return Shards.in_process(self.openers(), threads=threads, n_kept=n_kept)
+
+    def dataset(self, recipe: Recipe, threads: int = 0, memory: int | None = None) -> Dataset:
+        """The data with the recipe that they were encoded by; threads and memory as for `in_shards`."""
+        shards = self.in_shards(threads, memory)
+        return Dataset(self.vocabulary, shards, recipe, self.template, max(0, self.n_columns - 1))
 
     def _size_of(self, k: int) -> int:
         file = self.path / shard_name(k)

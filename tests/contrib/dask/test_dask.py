@@ -22,7 +22,7 @@ from sparsecrf._core import Corpus
 from sparsecrf.contrib.dask import ClusterError, DaskCRF, label, train
 from sparsecrf.contrib.dask.cluster import Cluster, OnDask
 from sparsecrf.contrib.dask.encoding import encode
-from sparsecrf.contrib.dask.partitions import How
+from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.shards import Shards
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
@@ -78,7 +78,7 @@ def test_estimator_with_label_ngrams(client, data):
 def test_loss_and_gradient_are_those_of_one_machine(client, data):
     X, y = data
     encoded = CRF()._encoded(X, y)
-    shards = encode(Cluster(client), cut(X), cut(y), None, How(), 1).shards
+    shards = encode(Cluster(client), cut(X), cut(y), None, Recipe(), 1).shards
     whole, several = Objective(encoded.corpus, ElasticNet(0.1, 0.1), threads=1), Objective(shards, ElasticNet(0.1, 0.1))
     known = whole.hopeful()
     w = np.random.default_rng(0).normal(size=known.size)

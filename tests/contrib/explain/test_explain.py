@@ -15,7 +15,7 @@ from strategies import seeds
 import reference
 from sparsecrf import BIAS, CRF, InputError, Model, Template, Vocabulary, fit
 from sparsecrf.contrib.explain import START, Contribution, Weight
-from sparsecrf.encoding.encode import encode_columns
+from sparsecrf.shards.dataset import encode_columns
 
 enumeration = reference.enumeration
 

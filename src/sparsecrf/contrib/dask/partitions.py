@@ -17,34 +17,15 @@ from distributed import Future
 from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.contrib.dask.cluster import Cluster
 from sparsecrf.encoding.encode import PieceEncoder
-from sparsecrf.encoding.formats import COLUMNS, Format
-from sparsecrf.encoding.template import Template
-from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
-from sparsecrf.estimators.labelled import LabelledData, weights_of
-from sparsecrf.estimators.labels import LabelNames
-from sparsecrf.estimators.sequences import beside, sequences
+from sparsecrf.encoding.formats import Format
+from sparsecrf.encoding.recipe import Recipe
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.estimators.reading import read_partition, read_sequences
 from sparsecrf.files.text import PIECE_BYTES, name_of
 
 #: A file of more bytes is cut into partitions of at most about as many.
 PARTITION_BYTES = 1 << 25
 _NEAR_BYTES = 1 << 12  # an end of a sequence is looked for in so many, then in more
-
-
-@dataclass(frozen=True)
-class How:
-    """How tokens become attributes."""
-
-    template: Template | None = None
-    bigrams: Bigrams = "bias"
-    start: bool = True
-    missing: str = ""  #: label that means none, in files
-    format: Format = COLUMNS  #: of files
-    labels: tuple[str, ...] = ()  #: the first ones, whether or not the files have them
-
-    def vocabulary(self, files: bool) -> Vocabulary:
-        """A new one."""
-        made_by_template = self.template is not None or (files and self.format.takes_template)
-        return Vocabulary(Template.conditions_pairs if made_by_template else self.bigrams, self.start)
 
 
 class Names(NamedTuple):
@@ -79,21 +60,13 @@ class Sequences:
             raise InputError("expected sequences, found none")
         return cls(X, y, weight)
 
-    def names(self, how: How, k: int) -> Names:
-        data = LabelledData.encode(
-            self.X, self.y, self.weight, template=how.template, bigrams=how.bigrams, start=how.start
-        )
+    def names(self, recipe: Recipe, k: int) -> Names:
+        data = read_sequences(self.X, self.y, self.weight, recipe=recipe)
         tables = data.vocabulary.labels, data.vocabulary.attributes
         return Names(*tables, data.names.kind, data.n_columns, data.n_features, k)
 
-    def encode(self, how: How, vocabulary: Vocabulary, n_columns: int) -> Corpus:
-        return vocabulary.encode(
-            sequences(self.X, columns=how.template is not None),
-            LabelNames().of(beside(self.y, None, "y")),
-            **weights_of(self.weight, None),
-            template=how.template,
-            skip_empty=True,
-        )
+    def encode(self, recipe: Recipe, vocabulary: Vocabulary, n_columns: int) -> Corpus:
+        return read_partition(self.X, self.y, self.weight, vocabulary, recipe)
 
 
 @dataclass(frozen=True)
@@ -104,34 +77,34 @@ class File:
     begin: int = 0
     end: int | None = None  #: the byte after the last; None: the end of the file
 
-    def names(self, how: How, k: int) -> Names:
-        vocabulary = how.vocabulary(True)
-        read = self._read(how, vocabulary, True, 0)
+    def names(self, recipe: Recipe, k: int) -> Names:
+        vocabulary = recipe.vocabulary()
+        read = self._read(recipe, vocabulary, True, 0)
         return Names(vocabulary.labels, vocabulary.attributes, str, read.layout.n_columns, None, k)
 
-    def encode(self, how: How, vocabulary: Vocabulary, n_columns: int) -> Corpus:
-        return self._read(how, vocabulary, False, n_columns).build(self.name)
+    def encode(self, recipe: Recipe, vocabulary: Vocabulary, n_columns: int) -> Corpus:
+        return self._read(recipe, vocabulary, False, n_columns).build(self.name)
 
     @property
     def name(self) -> str:
         """What errors call it."""
         return name_of(self.url)
 
-    def _read(self, how: How, vocabulary: Vocabulary, grow: bool, n_columns: int) -> PieceEncoder:
+    def _read(self, recipe: Recipe, vocabulary: Vocabulary, grow: bool, n_columns: int) -> PieceEncoder:
         try:
-            return self._from_line(1 if self.begin == 0 else 2, how, vocabulary, grow, n_columns)
+            return self._from_line(1 if self.begin == 0 else 2, recipe, vocabulary, grow, n_columns)
         except InputError:
             if self.begin == 0:
                 raise
         # Once more, only for the message: which line of the file it is.
-        return self._from_line(1 + self._lines_before(), how, vocabulary, grow, n_columns)
+        return self._from_line(1 + self._lines_before(), recipe, vocabulary, grow, n_columns)
 
-    def _from_line(self, first_line: int, how: How, vocabulary: Vocabulary, grow: bool, n_columns: int) -> PieceEncoder:
-        encoder = PieceEncoder(
-            how.format, vocabulary, how.template, n_columns=n_columns, grow=grow, missing=how.missing
-        )
+    def _from_line(
+        self, first_line: int, recipe: Recipe, vocabulary: Vocabulary, grow: bool, n_columns: int
+    ) -> PieceEncoder:
+        encoder = PieceEncoder(recipe, vocabulary, n_columns=n_columns, grow=grow)
         with _opened(self.url) as file:
-            for piece in how.format.pieces(cast(IO[bytes], _Part(file, self, first_line))):
+            for piece in encoder.format.pieces(cast(IO[bytes], _Part(file, self, first_line))):
                 encoder.add(piece, self.name)
         if encoder.n_sequences == 0:
             raise InputError(f"{self.name}: expected at least one sequence, found none")

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from distributed import Client
 
-from sparsecrf._core import Corpus, InputError
+from sparsecrf._core import InputError
 from sparsecrf.compatibility import Choice, Trait, has
 from sparsecrf.contrib.dask.cluster import TIMEOUT, Cluster
-from sparsecrf.contrib.dask.encoding import ShardedData, encode
-from sparsecrf.contrib.dask.partitions import PARTITION_BYTES, How
+from sparsecrf.contrib.dask.encoding import encode
+from sparsecrf.contrib.dask.partitions import PARTITION_BYTES
 from sparsecrf.defaults import SOLVER
-from sparsecrf.encoding.encode import encode_files
-from sparsecrf.encoding.formats import format_named
 from sparsecrf.encoding.label_parts import AskedParts
-from sparsecrf.encoding.template import Template, ngram_attributes
-from sparsecrf.encoding.unknown_labels import OtherData, with_unknown
+from sparsecrf.encoding.recipe import Recipe
+from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
-from sparsecrf.files.charset import UTF8_TEXT
-from sparsecrf.files.text import readable_twice
+from sparsecrf.estimators.reading import read_other_sequences, warn_of_unknown
 from sparsecrf.model import Model
+from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import Fit, fit, weights_in
 from sparsecrf.training.choices import check_options
 
@@ -33,7 +31,7 @@ class Trained:
 
     fit: Fit
     model: Model
-    data: ShardedData
+    data: Dataset
 
 
 def train(
@@ -72,43 +70,30 @@ def train(
     """
     of_fit = {"solver": solver, "label_parts": label_parts, "dev": dev, **options}
     check_options(of_fit, [Choice("", "data on a cluster", has(Trait.SHARDS, Trait.ON_CLUSTER))])
-    if template is not None:
-        template = Template.of(template)
+    asked = Recipe(format, template, bigrams=bigrams, start=start, missing=missing)
+    recipe = replace(asked, lines=asked.made(lambda: 1))
     cluster = Cluster(client, timeout)
-    how = How(template, bigrams, start, missing, format_named(format))
     if not isinstance(partition_bytes, int) or partition_bytes < 1:
         raise InputError(f"partition_bytes: expected a whole number from 1, found {partition_bytes!r}")
-    data = encode(cluster, X, y, sample_weight, how, threads, partition_bytes)
+    data = encode(cluster, X, y, sample_weight, recipe, threads, partition_bytes)
     try:
+        data = data if dev is None else replace(data, dev=_read_dev(data, dev))
+        warn_of_unknown(data)
         parts = data.label_parts(label_parts)
         found = fit(
             data.shards,
             solver=solver,
-            dev=None if dev is None else _encoded_dev(data, dev, how),
+            dev=None if data.dev is None else data.dev.corpus,
             init=None if init_model is None else weights_in(init_model, data.vocabulary, parts),
             parts=parts,
-            ngram_attributes=ngram_attributes(data.template, data.vocabulary.attributes),
+            ngram_attributes=data.ngram_attributes(),
             **options,
         )
     finally:
-        data.shards.release()
+        data.release()
     return Trained(found, data.model(found), data)
 
 
-def _encoded_dev(data: ShardedData, dev: Any, how: How) -> Corpus:
-    """The corpus of `encode_dev`, with a warning of labels that the training data do not have."""
-    other = encode_dev(data, dev, how)
-    data.warn_of_unknown(other)
-    return other.corpus
-
-
-def encode_dev(data: ShardedData, dev: Any, how: How) -> OtherData:
+def _read_dev(data: Dataset, dev: Any) -> Dataset:
     """Other labelled data by the same vocabulary, here."""
-    if not data.files:
-        return data.encode_other(dev)
-    n_columns = data.n_columns + 1 if data.n_columns else 0  # with the label
-    source = readable_twice(dev)
-    corpus = encode_files(
-        how.format, [source], data.vocabulary, data.template, n_columns=n_columns, missing=how.missing
-    ).corpus
-    return with_unknown(corpus, how.format, source, how.missing, UTF8_TEXT)
+    return read_other_sequences(data, dev) if data.recipe.format is None else data.read_other(dev)

@@ -67,13 +67,6 @@ class Format(ABC):
         """Whether a line is hardly one of any other format, as messages about the wrong one say; None: who knows."""
         return None
 
-    def vocabulary(self, start: bool, labels: Iterable[str] = ()) -> Vocabulary:
-        """One for such files, with nothing but these labels."""
-        made = Vocabulary(Template.conditions_pairs if self.takes_template else "bias", start)
-        for name in labels:
-            made.labels.intern(name)
-        return made
-
     def template_for(self, template: Template | None, n_observed: int) -> Template | None:
         """The template for files with so many columns before the label: the one given, or the format's default."""
         return template

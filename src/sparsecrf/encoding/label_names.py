@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,21 +15,18 @@ class LabelNames:
         self.kind = kind  #: of all labels; None: that of the first
         self.n_missing = 0  #: labels that were None
 
-    def of(self, sequences: Iterable[Iterable[Any]], what: str = "y") -> Iterator[list[Any]]:
-        """The names of sequences of labels. What is neither text nor integer nor boolean is refused by the encoder.
+    def of(self, labels: Any, i: int, what: str = "y") -> list[Any]:
+        """The names of the labels of sequence i. The encoder refuses what is neither text nor integer nor boolean.
 
         A text and an integer may have the same name: all labels must be of one kind.
         """
-        for i, labels in enumerate(sequences):
-            known = labels.tolist() if hasattr(labels, "tolist") else list(labels)
-            if self.kind is str and set(map(type, known)) == {str}:  # the usual case, in which there is nothing to do
-                yield known
-            else:
-                yield [self._name(label, what, i, t) for t, label in enumerate(known)]
+        known = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+        if self.kind is str and set(map(type, known)) == {str}:  # the usual case, in which there is nothing to do
+            return known
+        return [self._name(label, what, i, t) for t, label in enumerate(known)]
 
-    def some_known(self, sequences: Iterator[list[Any]]) -> Iterator[list[Any]]:
-        """The same sequences. Raises at their end if all of their labels are missing."""
-        yield from sequences
+    def check_some_known(self) -> None:
+        """Raise if all labels were missing."""
         if self.kind is None and self.n_missing > 0:
             raise InputError(
                 f"y: expected a label for some token, found None for all {self.n_missing}; labels that are not known "

@@ -1,0 +1,118 @@
+"""Labelled data, as the commands that train read them: by a recipe, into memory, a folder or a cluster."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import InputError
+from sparsecrf.cli.files import total_bytes
+from sparsecrf.cli.options import Inputs
+from sparsecrf.encoding.recipe import Recipe
+from sparsecrf.encoding.recipe_file import SETTINGS, TABLES
+from sparsecrf.files.text import name_of
+from sparsecrf.progress import progress, say
+
+if TYPE_CHECKING:
+    from sparsecrf.cli.train import RunOptions
+    from sparsecrf.model import Model
+    from sparsecrf.shards.dataset import Dataset
+
+_OPTIONS = {name: "--" + name.replace("_", "-") for name in (*SETTINGS, "init")}
+
+
+def asked_recipe(inputs: Inputs, min_count: int = 1) -> Recipe:
+    """What the options ask for: the recipe of --recipe, with the settings of other options in place of its own."""
+    given: dict[str, Any] = {} if min_count == 1 else {"min_count": min_count}
+    for name in SETTINGS:
+        value = getattr(inputs, name, None)
+        if name in TABLES and value:
+            value = dict(_named_file(text, name) for text in value)
+        if value is not None and (value is not False or name == "start"):
+            given[name] = pathlib.Path(value) if name == "template" else value
+    base = Recipe() if inputs.recipe is None else Recipe.load(inputs.recipe)
+    return base.updated(given, _OPTIONS)
+
+
+def given_options(inputs: Inputs) -> dict[str, Any]:
+    """The options with what --recipe says instead of them, for checks of what goes together."""
+    return {**vars(inputs), **asked_recipe(inputs).given()}
+
+
+def _named_file(text: str, table: str) -> tuple[str, str]:
+    name, equals, file = text.partition("=")
+    if not (name and equals and file):
+        raise InputError(f"--{table}: expected NAME=FILE, found {text!r:.80}")
+    return name, file
+
+
+def recipe_for(inputs: Inputs, init: Model | None = None, min_count: int = 1) -> Recipe:
+    """The recipe for the data, with nothing left open: what the options do not say is as for the model of --init."""
+    from sparsecrf.model.recipe import recipe_of
+
+    asked = asked_recipe(inputs, min_count)
+    recipe = asked.resolved(inputs.data[0], None if init is None else recipe_of(init))
+    if inputs.save_recipe is not None:
+        asked.save(inputs.save_recipe)
+    return recipe
+
+
+@contextmanager
+def read(inputs: Inputs, run: RunOptions, init: Model | None = None, *, threads: int, quiet: bool) -> Iterator[Dataset]:
+    """The data in memory, in a folder, or on a cluster, where they stay as long as this lasts."""
+    recipe = recipe_for(inputs, init, run.min_count)
+    for option, given in (("--cache", run.cache), ("--dask", run.dask)):
+        if given is not None and "vectors" in recipe.needs_memory:
+            of_model = f"{recipe['vectors']}, or of the model of {recipe['init']}"
+            raise InputError(f"{option}: expected no vectors of words ({of_model}), found some")
+        if given is not None and recipe.needs_memory:
+            raise InputError(f"{recipe['min_count']}: expected no {option} with it: data are counted in memory")
+    if run.dask is not None:
+        from sparsecrf.cli.on_dask import read_on_dask
+
+        with read_on_dask(inputs, recipe, run.dask, threads=threads, quiet=quiet) as data:
+            yield _told(data, inputs)
+    elif run.cache is not None:
+        yield _told(_cached(inputs, recipe, run, threads, quiet), inputs)
+    else:
+        yield read_labelled(inputs, recipe, threads=threads, quiet=quiet)
+
+
+def read_labelled(inputs: Inputs, recipe: Recipe, *, threads: int = 1, quiet: bool) -> Dataset:
+    """The data in memory."""
+    from sparsecrf.shards.dataset import read_files
+
+    with progress("reading", _size(inputs), quiet=quiet) as advance:
+
+        def tell(text: str) -> None:
+            say(text, quiet=quiet)
+
+        data = read_files(inputs.data, recipe, inputs.dev, threads=threads, progress=advance, tell=tell)
+    return _told(data, inputs)
+
+
+def _cached(inputs: Inputs, recipe: Recipe, run: RunOptions, threads: int, quiet: bool) -> Dataset:
+    """The data in a folder of encoded shards, which is made if it is not there."""
+    from sparsecrf.shards.encode_folder import SHARD_TOKENS, encode_shards
+
+    assert run.cache is not None
+    memory = None if run.cache_memory is None else run.cache_memory << 20
+    with progress("reading", _size(inputs), quiet=quiet) as advance:
+        options: dict[str, Any] = {"threads": threads, "progress": advance}
+        folder = encode_shards(run.cache, inputs.data, recipe, run.shard_tokens or SHARD_TOKENS, **options)
+        data = folder.dataset(recipe, threads, memory)
+        return data if inputs.dev is None else replace(data, dev=data.read_other(inputs.dev, **options))
+
+
+def _size(inputs: Inputs) -> int | None:
+    return total_bytes([*inputs.data, *([] if inputs.dev is None else [inputs.dev])])
+
+
+def _told(data: Dataset, inputs: Inputs) -> Dataset:
+    """The data; a warning of labels that only --dev has."""
+    if inputs.dev is not None and (remark := data.remark(name_of(inputs.dev))) is not None:
+        say(f"sparsecrf: warning: {remark}")
+    return data

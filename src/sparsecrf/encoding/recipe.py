@@ -1,0 +1,263 @@
+"""A recipe: how text becomes attributes. The command line, the estimators, shards and Dask all read data by one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from sparsecrf._core import InputError
+from sparsecrf.encoding.formats import COLUMNS, Format, Records, format_named, format_of
+from sparsecrf.encoding.presets import preset
+from sparsecrf.encoding.recipe_file import SETTINGS, TABLES, read_settings, write_settings
+from sparsecrf.encoding.resources import Resource
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vector_files import check_files
+from sparsecrf.encoding.vectors import VectorFile, WordVectors
+from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
+from sparsecrf.files.charset import UTF8, Charset
+
+Path: TypeAlias = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How text becomes attributes. It does not change: `dataclasses.replace` makes another.
+
+    What is None is left open: `resolved` takes it from the name of the first file, or from another recipe.
+    """
+
+    format: str | None = None  #: of files, as `--format` names it
+    template: Template | Path | None = None  #: the file of one, its lines, or a `Template`
+    features: str | None = None  #: a ready-made template instead
+    lexicon: Mapping[str, Path] = field(default_factory=dict)  #: files by name, as are the next two
+    clusters: Mapping[str, Path] = field(default_factory=dict)
+    classes: Mapping[str, Path] = field(default_factory=dict)
+    vectors: WordVectors | VectorFile | Path | None = None  #: of words
+    vectors_words: Path | None = None  #: of the rows of an .npy file
+    vectors_column: int = 0
+    vectors_window: int = 0
+    vectors_scale: float | None = None  #: what standardised dense columns are multiplied by
+    standardize: bool = True  #: whether dense columns are brought to mean 0 and deviation 1
+    refer: bool = False  #: the model keeps path and checksum of resources and vectors, not their content
+    bigrams: Bigrams = "bias"  #: of attributes that no template makes
+    start: bool | None = None  #: whether the first token follows a start label
+    boundary: str = "crf++"  #: of a template: whose cells are beyond the ends of a sequence
+    bytes: bool = False  #: regular expressions of a template read bytes
+    missing: str = ""  #: the label of files that means that it is not known
+    ragged: bool = False  #: lines of column files may differ in length
+    encoding: str | None = None  #: of files
+    min_count: int = 1  #: attributes at fewer positions are left out
+
+    # What no file keeps:
+    resources: tuple[Resource, ...] = ()  #: beside those of lexicon, clusters and classes
+    labels: tuple[str, ...] = ()  #: the first of the vocabulary, whether or not the data have them
+    lines: Template | None = None  #: what `resolved` made of `template` or `features`; None: the format's default
+    called: Mapping[str, str] = field(default_factory=dict, compare=False)  #: settings as the user knows them
+
+    def __getitem__(self, setting: str) -> str:
+        """What errors call a setting."""
+        return self.called.get(setting, setting)
+
+    @property
+    def reader(self) -> Format:
+        """The format of files."""
+        return COLUMNS if self.format is None else format_named(self.format, self["format"])
+
+    @property
+    def has_template(self) -> bool:
+        """Whether tokens are rows of columns, for a template."""
+        return any(given is not None for given in (self.template, self.features, self.lines))
+
+    @property
+    def charset(self) -> Charset:
+        return Charset(UTF8 if self.encoding is None else self.encoding, self["encoding"])
+
+    @property
+    def word_vectors(self) -> WordVectors | VectorFile | None:
+        """Those that it names; nothing is read yet."""
+        if not isinstance(self.vectors, (str, os.PathLike)):
+            return self.vectors
+        self.files()
+        return VectorFile(self.vectors, self.vectors_words, self.vectors_column, self.vectors_window, not self.refer)
+
+    @property
+    def scale(self) -> float:
+        """What dense columns are multiplied by."""
+        return 1.0 if self.vectors_scale is None else self.vectors_scale
+
+    @property
+    def record(self) -> dict[str, str]:
+        """What a model's training record keeps: nothing that is plain from the model itself."""
+        found = {} if self.encoding in (None, UTF8) else {"encoding": str(self.encoding)}
+        return {**found, "format": self.reader.name} if isinstance(self.reader, Records) else found
+
+    @property
+    def needs_memory(self) -> tuple[str, ...]:
+        """Settings for which the training data must be in memory, not in shards."""
+        return tuple(name for name, given in (("vectors", self.vectors), ("min_count", self.min_count > 1)) if given)
+
+    def vocabulary(self, *, files: bool = True) -> Vocabulary:
+        """An empty one, of files or of tokens, with the labels that there are from the beginning."""
+        by_template = self.lines is not None or (files and self.reader.takes_template)
+        made = Vocabulary(Template.conditions_pairs if by_template else self.bigrams, self.start is not False)
+        for name in self.labels:
+            made.labels.intern(name)
+        return made
+
+    def files(self, *, resources: bool = True) -> list[str]:
+        """The files that it names; raises for vectors that are no file, since the end of a pipe would be waited for."""
+        named = [self.template]
+        if resources:
+            named += [file for table in TABLES for file in getattr(self, table).values()]
+        if isinstance(self.vectors, (str, os.PathLike)):
+            if os.fspath(self.vectors).endswith(".npy") and self.vectors_words is None:
+                raise InputError(f"{self['vectors']}: expected {self['vectors_words']} with {self.vectors}, found none")
+            check_files(self.vectors, self.vectors_words)
+            named += [self.vectors, self.vectors_words]
+        return [os.fspath(file) for file in named if isinstance(file, (str, os.PathLike))]
+
+    # ---- From what was asked to what is done
+
+    def resolved(self, file: str = "", like: Recipe | None = None) -> Recipe:
+        """The recipe for labelled files, of which this is the first, with nothing left open. What this one does not say
+        is as in the recipe `like`, of the model that training starts from."""
+        other = _PLAIN if like is None else like
+        format = self._format_for(file, other)
+        charset = replace(self, encoding=other.encoding if self.encoding is None else self.encoding).charset
+        self._check(format, charset, other)
+        vectors = self.word_vectors or other.word_vectors
+        self._check_vectors(vectors, charset)
+        lines = replace(self, bytes=self.bytes or charset.is_bytes).made(lambda: self._n_observed(file, format))
+        if lines is None and like is not None:
+            lines = self._lines_of(like, format)
+        return replace(
+            self,
+            format=format.name,
+            encoding=charset.name,
+            lines=lines,
+            vectors=vectors,
+            vectors_scale=other.vectors_scale if self.vectors_scale is None else self.vectors_scale,
+            start=other.start if self.start is None else self.start,
+            labels=other.labels,
+        )
+
+    def made(self, n_columns: Callable[[], int]) -> Template | None:
+        """The template: of a file, of lines, or ready-made for rows of so many columns; None: there is to be none."""
+        if self.lines is not None:
+            return self.lines
+        resources = self._resources()
+        if self.features is not None:
+            if self.template is not None:
+                raise InputError(f"{self['features']}: expected no {self['template']} with it, found both")
+            text = preset(self.features, 1, self["features"], resources)  # raises for a name that there is not
+            if self.features == "columns":
+                text = preset(self.features, n_columns(), self["features"], resources)
+            rows = " for rows of with_mentions" if self.features == "documents" and not self.called else ""
+            source = f"{self['features']} {self.features!r}{rows}"
+            return Template(text, self.boundary, source, self.bytes, resources)
+        if self.template is not None:
+            return Template.of(self.template, resources, self.boundary, bytes=self.bytes)
+        if resources:
+            given = next((table for table in TABLES if getattr(self, table)), "resources")
+            wanted = f"{self['features']} or {self['template']}"
+            raise InputError(f"{self[given]}: expected {wanted} with it, found none")
+        return None
+
+    def _format_for(self, file: str, like: Recipe) -> Format:
+        if self.format is not None:
+            return self.reader
+        by_name = format_of(file)
+        if by_name is COLUMNS and self.features == "documents":  # the name of the file says nothing
+            return format_named("documents")
+        if by_name is COLUMNS and like.format is not None:
+            return format_named(like.format, self["init"])
+        return by_name
+
+    def _check(self, format: Format, charset: Charset, like: Recipe) -> None:
+        """Raise for settings that do not go together."""
+        if self.features == "documents" and not format.token_a_line:
+            expected = f"expected files of {self['format']} documents"
+            raise InputError(f"{self['features']}: documents {expected}, found {format.title} files")
+        for setting in ("template", "features"):
+            format.check_template(getattr(self, setting), self[setting])
+        format.check_columns(self.ragged, False, self["ragged"].removesuffix("ragged"))
+        format.check_columns(False, charset.is_bytes, self["encoding"].removesuffix("encoding"))
+        format.check_vectors(self.vectors, self["vectors"])
+        if self.ragged and all(template is None for template in (self.template, self.features, like.lines)):
+            wanted = f"{self['template']} with it, which says what columns are needed"
+            raise InputError(f"{self['ragged']}: expected {wanted}, found none")
+        if self.refer and self.vectors is None and not any(getattr(self, table) for table in TABLES):
+            wanted = ", ".join(self[name] for name in TABLES)
+            raise InputError(f"{self['refer']}: expected {wanted} or {self['vectors']} with it, found none")
+
+    def _check_vectors(self, vectors: WordVectors | VectorFile | None, charset: Charset) -> None:
+        """The same for vectors, of this recipe or of the other."""
+        if vectors is not None and charset.is_bytes:
+            found = f"{self['encoding']} bytes"
+            raise InputError(f"{self['vectors']}: expected text, whose words can be looked up, found {found}")
+        for setting in ("vectors_words", "vectors_column", "vectors_window"):
+            if getattr(self, setting) and self.vectors is None:
+                raise InputError(f"{self[setting]}: expected {self['vectors']} with it, found none")
+        if self.vectors_scale is not None and vectors is None:
+            wanted = f"{self['vectors']} with it, or a model of {self['init']} with vectors"
+            raise InputError(f"{self['vectors_scale']}: expected {wanted}, found none")
+
+    def _resources(self) -> list[Resource]:
+        made = [
+            Resource.made(name, table, file, store=not self.refer)
+            for table in TABLES
+            for name, file in getattr(self, table).items()
+        ]
+        return [*self.resources, *made]
+
+    def _n_observed(self, file: str, format: Format) -> int:
+        """Columns before the label, by the first line: the features `columns` must be known before data are read."""
+        if self.ragged or file in ("", "-"):
+            found = self["ragged"] if self.ragged else "standard input"
+            expected = "expected a file whose lines have equally many columns"
+            raise InputError(f"{self['features']}: columns {expected}, found {found}")
+        widths = (format.width(piece, file) for piece in format.pieces(file))
+        return max(1, next((columns for columns in widths if columns > 0), 0) - 1)
+
+    def _lines_of(self, like: Recipe, format: Format) -> Template | None:
+        if format.takes_template != (like.lines is not None):
+            found = "one without" if like.lines is None else "one with a template"
+            needed = "a model with a template" if format.takes_template else "a model without a template"
+            remedy = f", or one by {self['template']}" if format.takes_template else ""
+            raise InputError(f"{self['init']}: expected {needed} for {format.title} files{remedy}, found {found}")
+        return like.lines
+
+    # ---- Files
+
+    def updated(self, given: Mapping[str, Any], called: Mapping[str, str]) -> Recipe:
+        """The recipe with these settings instead. A template replaces features, and features a template."""
+        other = {"template": "features", "features": "template"}
+        left: dict[str, Any] = {other[name]: None for name in given if name in other and other[name] not in given}
+        names = {name: text for name, text in called.items() if name in given or name not in self.called}
+        return replace(self, **left, **given, called={**self.called, **names})
+
+    def given(self) -> dict[str, Any]:
+        """The settings that are not at their default."""
+        return {name: getattr(self, name) for name in SETTINGS if getattr(self, name) != getattr(_PLAIN, name)}
+
+    @classmethod
+    def load(cls, path: Path) -> Recipe:
+        """Read the file of a recipe."""
+        given = read_settings(os.fspath(path))
+        return cls(**given, called={key: f"{os.fspath(path)}, {key}" for key in given})
+
+    def save(self, path: Path) -> None:
+        """Write it to a file: TOML, or JSON if its name ends in .json. Raises for what only Python knows: functions,
+        vectors and resources that are no files."""
+        given = self.given()
+        if isinstance(self.template, Template) and not self.template.resources:
+            lines = self.template
+            given |= {"template": lines.text, "boundary": lines.boundary, "bytes": lines.bytes}
+        if self.resources:
+            raise InputError(f"{path}, resources: expected files by name (lexicon, clusters, classes), found objects")
+        write_settings(given, os.fspath(path))
+
+
+_PLAIN = Recipe()

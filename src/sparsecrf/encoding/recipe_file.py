@@ -1,0 +1,118 @@
+"""The file of a recipe (`recipe.py`), so that the options about data need not be repeated with every command.
+
+TOML, or JSON if its name ends in .json. Keys are those options, with _ for -; paths are relative to the file:
+
+    features = "words"
+    start = false
+    encoding = "latin-1"
+
+    [lexicon]
+    towns = "towns.txt"
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from sparsecrf._core import InputError
+from sparsecrf.files.atomic import write_atomically
+
+TABLES = ("lexicon", "clusters", "classes")  #: of resources: files by name
+_TEXT, _FILE, _FLAG, _TABLE = "text", "the name of a file", "true or false", "a table of names and files"
+_COUNT, _NUMBER, _NAMES = "a whole number of 0 or more", "a number above 0", "bias, all or a list of attributes"
+#: What a file of a recipe may have, by key.
+SETTINGS = {
+    **dict.fromkeys(("format", "features", "boundary", "missing", "encoding"), _TEXT),
+    **dict.fromkeys(("template", "vectors", "vectors_words"), _FILE),
+    **dict.fromkeys(("standardize", "refer", "start", "bytes", "ragged"), _FLAG),
+    **dict.fromkeys(("vectors_column", "vectors_window", "min_count"), _COUNT),
+    **dict.fromkeys(TABLES, _TABLE),
+    "vectors_scale": _NUMBER,
+    "bigrams": _NAMES,
+}
+
+
+def read_settings(source: str) -> dict[str, Any]:
+    """The settings in a file; files that they name are where they are seen from here."""
+    given: dict[str, Any] = {}
+    for key, value in _parsed(source).items():
+        if key not in SETTINGS:
+            raise InputError(f"{source}, {key}: expected one of {', '.join(SETTINGS)}, found another key")
+        _check(value, key, source)
+        given[key] = _placed(value, SETTINGS[key], partial(os.path.join, os.path.dirname(source)))
+    return given
+
+
+def write_settings(given: Mapping[str, Any], target: str) -> None:
+    """Write settings to a file."""
+    place, entries = partial(os.path.relpath, start=os.path.dirname(os.path.abspath(target))), {}
+    for key, value in given.items():
+        plain = os.fspath(value) if isinstance(value, os.PathLike) else value
+        plain = sorted(plain) if isinstance(plain, (set, frozenset)) else plain
+        _check(plain, key, target)
+        entries[key] = _placed(plain, SETTINGS[key], place)
+    text = json.dumps(entries, indent=1, ensure_ascii=False) + "\n" if target.endswith(".json") else _toml(entries)
+    write_atomically(target, text.encode())
+
+
+def _check(value: Any, key: str, source: str) -> None:
+    if not _is_right(value, SETTINGS[key]):
+        raise InputError(f"{source}, {key}: expected {SETTINGS[key]}, found {value!r:.60}")
+
+
+def _parsed(source: str) -> dict[str, Any]:
+    """The content of a file."""
+    kind = "JSON" if source.endswith(".json") else "TOML"
+    with open(source, "rb") as file:
+        content = file.read()
+    try:
+        if kind == "JSON":
+            entries = json.loads(content)
+        else:
+            import tomllib
+
+            entries = tomllib.loads(content.decode())
+    except ImportError:
+        raise InputError(f"{source}: expected JSON (*.json), as Python before 3.11 reads no TOML") from None
+    except ValueError as error:
+        raise InputError(f"{source}: expected {kind}, found something else ({error})") from None
+    if not isinstance(entries, dict):
+        raise InputError(f"{source}: expected settings by name, found {type(entries).__name__}")
+    return entries
+
+
+def _is_right(value: Any, expected: str) -> bool:
+    if expected == _FLAG:
+        return isinstance(value, bool)
+    if expected in (_COUNT, _NUMBER):
+        is_number = isinstance(value, (int, float) if expected == _NUMBER else int) and not isinstance(value, bool)
+        return is_number and (value > 0 if expected == _NUMBER else value >= 0)
+    if expected == _TABLE:
+        return isinstance(value, Mapping) and all(isinstance(file, (str, os.PathLike)) for file in value.values())
+    if expected == _NAMES and not isinstance(value, str):
+        return isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value)
+    return isinstance(value, str)
+
+
+def _placed(value: Any, expected: str, place: Callable[[str], str]) -> Any:
+    """A setting with its files elsewhere. Text of several lines is a template itself."""
+    if expected == _TABLE:
+        return {name: place(os.fspath(file)) for name, file in value.items()}
+    return place(value) if expected == _FILE and "\n" not in value else value
+
+
+def _toml(entries: Mapping[str, Any]) -> str:
+    """Tables come last. What JSON writes for text, numbers and lists is TOML, too."""
+
+    def lines(table: Mapping[str, Any], quote: Callable[[str], str] = str) -> Iterable[str]:
+        for key, value in table.items():
+            if not isinstance(value, Mapping):
+                yield f"{quote(key)} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f")
+
+    tables = ((key, table) for key, table in entries.items() if isinstance(table, Mapping))
+    parts = ["".join(lines(entries)), *(f"[{key}]\n" + "".join(lines(table, json.dumps)) for key, table in tables)]
+    return "\n".join(part for part in parts if part)

@@ -1,0 +1,205 @@
+"""Python sequences to a dataset: one loop over tokens, labels and weights, whatever form they come in."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from sparsecrf._core import Corpus, InputError, StringTable
+from sparsecrf.encoding.dense import DenseColumns, VectorReader, has_vector, name_columns, paired
+from sparsecrf.encoding.label_names import LabelNames
+from sparsecrf.encoding.matrix import Csr
+from sparsecrf.encoding.recipe import Recipe
+from sparsecrf.encoding.unknown_labels import UnknownLabels
+from sparsecrf.encoding.vectors import look_up
+from sparsecrf.encoding.vocabulary import SequenceEncoder, Vocabulary, in_step
+from sparsecrf.estimators.frames import labels_in
+from sparsecrf.estimators.sequences import beside, sequences
+from sparsecrf.model.tokens import kind_of
+from sparsecrf.shards.dataset import Dataset
+from sparsecrf.warn import warn_caller
+
+
+class Items:
+    """Sequences with their labels and weights, in step; each is released before the next is read."""
+
+    def __init__(self, X: Any, y: Any, weight: Any, lengths: list[int] | None, *, rows: bool, what: str = "y") -> None:
+        """`weight`: of sequences, or of their tokens. `rows`: rows of data frames are columns for a template. `what`:
+        the labels in messages."""
+        weights = weights_of(weight, lengths)
+        self._of_sequences = weights.get("sequence_weight")
+        extra = {
+            "label sequences": beside(y, lengths, what),
+            "sequence weights": self._of_sequences,
+            "token weights": weights.get("token_weight"),
+        }
+        self._items, self._ahead = in_step(sequences(X, lengths, columns=rows), extra), deque[Any]()
+
+    def first(self) -> Any:
+        """The tokens of the first sequence that has any; to be asked before the others are read."""
+        while not self._ahead or len(self._ahead[-1][0]) == 0:
+            if (item := next(self._items, None)) is None:
+                return ()
+            self._ahead.append(item)
+        return self._ahead[-1][0]
+
+    def add_to(
+        self,
+        encoder: SequenceEncoder,
+        names: Callable[[Any, int], list[Any]],
+        reader: VectorReader | None = None,
+        see: Callable[[Any], None] = lambda tokens: None,
+    ) -> None:
+        """Encode all of them: vectors go to the `reader`, `names` makes names of labels, `see` looks on."""
+        for i, (tokens, labels, weight, weights) in enumerate(self._each()):
+            attributes = tokens if reader is None else reader.without(tokens, i)
+            see(attributes)
+            weight = 1.0 if self._of_sequences is None else weight
+            encoder.add(attributes, names(labels_in(labels), i), weight, weights)
+
+    def _each(self) -> Iterator[Any]:
+        while self._ahead:
+            yield self._ahead.popleft()
+        yield from self._items
+
+
+def read_sequences(
+    X: Any, y: Any, weight: Any = None, lengths: list[int] | None = None, *, recipe: Recipe, threads: int = 1
+) -> Dataset:
+    """Sequences in memory, with ids of labels by name. Those without tokens are left out."""
+    items = Items(X, y, weight, lengths, rows=recipe.has_template)
+    template = recipe.made(lambda: max(1, _n_columns(items.first())))
+    reader, vectors = VectorReader.of(items.first()), recipe.word_vectors
+    if reader is not None and vectors is not None:
+        raise InputError("vectors: expected tokens without vectors of their own, found some with them")
+    recipe = replace(recipe, lines=template)
+    vocabulary, seen = recipe.vocabulary(files=False), StringTable()  # words, if they have vectors
+    name_columns(vocabulary.attributes, 0 if vectors is None else vectors.n_dense)
+    name_columns(vocabulary.attributes, 0 if reader is None else reader.width)
+    words = None if vectors is None else (seen, vectors.column)
+    options: dict[str, Any] = {"template": template, "skip_empty": True, "words": words, "threads": threads}
+    encoder, names, shape = SequenceEncoder(vocabulary, grow=True, **options), LabelNames(), _Shape()
+    items.add_to(encoder, names.of, reader, shape.see)
+    names.check_some_known()
+    corpus = encoder.build(sort_labels=True)
+    if corpus.n_weighted_tokens == 0:
+        raise InputError("sample_weight: expected a weight above zero, found all of them to be zero")
+    data = Dataset(
+        vocabulary,
+        corpus,
+        recipe,
+        template,
+        n_columns=0 if template is None else shape.n_columns,
+        n_features=shape.n_features,
+        names=names,
+        token_kind=None if template is not None else shape.kind,
+        places=shape.places,
+    )
+    if reader is not None:
+        values = reader.matrix()
+        dense = DenseColumns.of(values, recipe.standardize, recipe.scale)
+        return replace(data, shards=dense.added(corpus, values, vocabulary.attributes), dense=dense)
+    if vectors is not None:
+        looked = look_up(vectors.read(seen), seen, corpus.words, recipe.standardize, recipe.scale)
+        return data.with_vectors(looked, corpus.words)
+    return data
+
+
+def read_other_sequences(data: Dataset, other: Any, lengths: list[int] | None = None, threads: int = 1) -> Dataset:
+    """Other labelled data (X, y) by the same vocabulary. Labels that it does not have count as wrong."""
+    if not isinstance(other, (tuple, list)) or len(other) != 2:
+        raise InputError(f"dev: expected a pair (X, y), found {type(other).__name__} of another length")
+    unknown, vocabulary = UnknownLabels(), data.vocabulary
+
+    def known(name: Any) -> Any:
+        """The name; None if it is unknown. What is no name is refused by the encoder."""
+        is_known = not isinstance(name, str) or vocabulary.labels.find(name) is not None
+        unknown.add(name if is_known else data.names.labels([name])[0], is_known)
+        return name if is_known else None
+
+    X, y = other
+    items = Items(X, y, None, lengths, rows=data.template is not None, what="dev y")
+    reader = None if data.dense is None or data.vectors is not None else VectorReader(data.dense.width)
+    words = None if data.vectors is None else data.vectors.core(data.dense)
+    options: dict[str, Any] = {"template": data.template, "skip_empty": True, "words": words, "threads": threads}
+    encoder = SequenceEncoder(vocabulary, grow=False, **options)
+    items.add_to(encoder, lambda labels, i: [known(name) for name in data.names.of(labels, i, "dev y")], reader)
+    corpus = encoder.build()
+    if reader is not None and data.dense is not None:
+        corpus = data.dense.added(corpus, reader.matrix(), vocabulary.attributes)
+    return replace(data, shards=corpus, unknown=unknown)
+
+
+def read_partition(X: Any, y: Any, weight: Any, vocabulary: Vocabulary, recipe: Recipe) -> Corpus:
+    """A part of the data whose names are all known."""
+    encoder = SequenceEncoder(vocabulary, grow=False, template=recipe.lines, skip_empty=True)
+    Items(X, y, weight, None, rows=recipe.lines is not None).add_to(encoder, LabelNames().of)
+    return encoder.build()
+
+
+def warn_of_unknown(data: Dataset) -> None:
+    """Warn of labels of held-out data that the training data do not have. Raises if there are no others."""
+    if (remark := data.remark("dev")) is not None:
+        warn_caller(remark)
+
+
+def with_dense(X: Any, dense: Any, lengths: Any = None, sentences: Any = None) -> Any:
+    """Tokens with their vectors, as pairs; X itself without any."""
+    if dense is None:
+        return X
+    if lengths is not None or sentences is not None:
+        raise InputError("dense: expected sequences one by one, found lengths or sentences with it")
+    return paired(sequences(X), dense)
+
+
+def width_of(sequence: Any) -> int | None:
+    """The number of columns of a matrix; None: it is none."""
+    return sequence.shape[1] if isinstance(sequence, Csr) else None
+
+
+class _Shape:
+    """What the first sequence tells of all, and which of them have tokens."""
+
+    def __init__(self) -> None:
+        self.n_features: int | None = None
+        self.n_columns = 0
+        self.places: list[int] = []
+        self.kind: str | None = None  # of the tokens, if it is one
+        self._kept = 0
+
+    def see(self, sequence: Any) -> None:
+        self.places.append(self._kept if len(sequence) > 0 else -1)
+        if len(sequence) == 0:
+            return
+        self._kept += 1
+        first = self._kept == 1
+        if first or self.kind is not None:
+            kind = kind_of(sequence)
+            self.kind = kind if first or kind == self.kind else None
+        if first:
+            self.n_features, self.n_columns = width_of(sequence), _n_columns(sequence)
+        elif self.n_columns > 0 and _n_columns(sequence) != self.n_columns:
+            self.n_columns = 0  # any number
+
+
+def _n_columns(sequence: Any) -> int:
+    """Those of its first row; 0: it has none."""
+    if len(sequence) == 0 or width_of(sequence) is not None:
+        return 0
+    row = next(iter(sequence))
+    row = row[0] if has_vector(row) else row
+    return 1 if isinstance(row, str) else len(row) if hasattr(row, "__len__") else 0
+
+
+def weights_of(sample_weight: Any, lengths: list[int] | None) -> dict[str, Any]:
+    """Weights of sequences or of tokens, as a vocabulary takes them."""
+    if sample_weight is None:
+        return {}
+    if not hasattr(sample_weight, "__len__"):
+        sample_weight = list(sample_weight)
+    flat = len(sample_weight) > 0 and not hasattr(next(iter(sample_weight)), "__iter__")
+    if flat and (lengths is None or len(sample_weight) == len(lengths)):
+        return {"sequence_weight": sample_weight}
+    return {"token_weight": beside(sample_weight, lengths, "sample_weight")}
