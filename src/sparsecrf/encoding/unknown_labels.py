@@ -6,12 +6,14 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Corpus, InputError
-from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.files.charset import decoded
 from sparsecrf.files.text import Source
+
+if TYPE_CHECKING:  # labelling starts without it
+    from sparsecrf.encoding.recipe import Recipe
 
 _SHOWN = 5  # labels in a message
 
