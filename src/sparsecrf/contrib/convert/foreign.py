@@ -112,7 +112,7 @@ _MARKS = {b"lCRF": "crfsuite", b"FILEHEADER = {": "crfsuite", b"#mdl#": "wapiti"
 
 
 def open_model(path: File) -> Model:
-    """Read a model of this package or of another tool, by how the file begins."""
+    """Read a model of this package, CRFsuite, Wapiti or CRF++: the first bytes of the file tell which."""
     with open(path, "rb") as file:
         begin = file.read(16)
     for mark, tool in _MARKS.items():
