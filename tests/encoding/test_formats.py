@@ -122,11 +122,13 @@ def test_the_name_of_a_file_says_its_format(slashes):
 
 def test_names_that_are_none():
     with pytest.raises(
-        InputError, match="--format: expected columns, crfsuite, conllu, jsonl, tokens or documents, found 'xml'"
+        InputError,
+        match="--format: expected columns, crfsuite, conllu, jsonl, tokens, documents or simpletagger, found 'xml'",
     ):
         format_named("xml", "--format")
     with pytest.raises(
-        InputError, match="format: expected columns, crfsuite, conllu, jsonl, tokens or documents, found 'xml'"
+        InputError,
+        match="format: expected columns, crfsuite, conllu, jsonl, tokens, documents or simpletagger, found 'xml'",
     ):
         encode_folder("folder", ["d.txt"], format="xml")
 

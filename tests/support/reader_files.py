@@ -7,6 +7,7 @@ TEMPLATE = "U0:%x[0,0]\nU1:%X[-1,0]\nU2:%x[0,1]\nB\n"
 # As small as they can be.
 WAPITI = "u:the\t#\tDET\t1.5\nu:dog\t#\tNOUN\t2.0\nb\tDET\tNOUN\t0.5\n"
 CRFPP = "version: 100\ncost-factor: 1\nmaxid: 2\nxsize: 1\n\nDET\nNOUN\n\nU0:%x[0,0]\n\n0 U0:the\n\n1.5\n-0.5\n"
+MALLET = "Bill CAPITALIZED noun\nslept LOWERCASE verb\n\n" * 5
 
 
 def write_files(program) -> None:
@@ -14,6 +15,7 @@ def write_files(program) -> None:
         program.write(**{f"{name}_txt": _columns(*sentences(150, seed))})
     X, y = sentences(60, seed=3)
     program.write(template_txt=TEMPLATE, old_wapiti=WAPITI, old_crfpp=CRFPP, train_crfsuite=_crfsuite(dicts(X), y))
+    program.write(train_mallet=MALLET, test_mallet=MALLET, new_mallet=MALLET.replace(" noun", "").replace(" verb", ""))
 
 
 def _columns(X, y) -> str:

@@ -113,8 +113,8 @@ def convert(
     and crf++ (a model file, or the text model of `crf_learn -t`) to sparsecrf; sparsecrf to crfsuite (that text), to
     crfsuite-binary (a model file), to wapiti (a model file) and to crf++ (a text model, of which `crf_learn -C` makes a
     model file). What another tool cannot express is refused.
-    Data: columns, crfsuite, conllu (conllu:xpos, ...), jsonl, tokens and documents, from any to any other;
-    [bold]-[/bold] is standard input or output.
+    Data: columns, crfsuite, conllu (conllu:xpos, ...), jsonl, tokens, documents and simpletagger, from any to any
+    other; [bold]-[/bold] is standard input or output.
     """
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.encoding.template import Template

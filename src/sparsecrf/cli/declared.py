@@ -39,7 +39,8 @@ ENCODING = Declared(
 )
 FORMAT = Declared(
     "Format of the data: columns, crfsuite, conllu (or conllu:upos, xpos, feats, upos+feats), jsonl (or jsonl:FIELD), "
-    "tokens, documents. By default what the name of the file says, else as the data that the model was trained on.",
+    "tokens, documents, simpletagger (or simpletagger:unlabelled). By default what the name of the file says, else as "
+    "the data that the model was trained on.",
     "--format",
     metavar="NAME",
     panel="Data",
