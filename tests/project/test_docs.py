@@ -105,14 +105,17 @@ def test_every_example_has_a_picture(example):
     assert (DOCS / named[1]).exists()
 
 
-def test_the_first_screen_of_the_readme_is_for_newcomers():
-    """How to install it, a few lines that run, a picture, the others in a table; how it is made comes later."""
+def test_the_readme_is_for_newcomers():
+    """At most 120 lines: install, a task from data to report, Python, comparisons, where to go on, how it is made."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    marks = ("pip install", "from sparsecrf import", "<img src=", "| | sparsecrf | others |")
+    marks = ("pip install", "sparsecrf data fetch", "sparsecrf train", "sparsecrf report", "<img src=")
     lines = [text[: text.index(mark)].count("\n") for mark in marks]
     assert lines == sorted(lines)
-    assert lines[-1] < 40
-    assert text.index("(CONTRIBUTING.md)") > text.index("## Your first model")
+    assert lines[-1] < 20
+    later = ("from sparsecrf import", "| | sparsecrf | other tool |", "## Choose your path", "(CONTRIBUTING.md)")
+    places = [text.index(mark) for mark in later]
+    assert places == sorted(places)
+    assert text.count("\n") <= 120
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
 """The directory of a reader of README and manual: column files with words, parts of speech and entities, a template, a
-CRFsuite file, models of other tools."""
+CRFsuite file, models of other tools, and made-up parts of speech where README downloads real ones."""
 
 from sentences import dicts, sentences
 
@@ -13,6 +13,11 @@ MALLET = "Bill CAPITALIZED noun\nslept LOWERCASE verb\n\n" * 5
 def write_files(program) -> None:
     for seed, name in enumerate(["train", "dev", "test"]):
         program.write(**{f"{name}_txt": _columns(*sentences(150, seed))})
+    (program.directory / "atis").mkdir()
+    for seed, name in enumerate(["train", "dev", "test"]):
+        X, _ = sentences(150, seed)
+        words = "\n".join("".join(f"{word} {tag}\n" for word, tag in tokens) for tokens in X)
+        (program.directory / "atis" / f"{name}.txt").write_text(words, encoding="utf-8")
     X, y = sentences(60, seed=3)
     program.write(template_txt=TEMPLATE, old_wapiti=WAPITI, old_crfpp=CRFPP, train_crfsuite=_crfsuite(dicts(X), y))
     program.write(train_mallet=MALLET, test_mallet=MALLET, new_mallet=MALLET.replace(" noun", "").replace(" verb", ""))
