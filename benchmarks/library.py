@@ -69,7 +69,7 @@ def sparsecrf(
     began = time.perf_counter()
     features = _with_all_transitions(encoded.corpus, vocabulary) if space == "observed, all transitions" else None
     given = {"observed_only": space == "observed", "tol": 1e-5, "time_limit": budget, "threads": 1, **options}
-    found = fit(encoded.corpus, rho1=rho1, rho2=rho2, features=features, dev=test, **given)
+    found = fit(encoded.corpus, rho1=rho1, rho2=rho2, numbers=features, dev=test, **given)
     seconds = time.perf_counter() - began
     if model is not None:
         found.model(vocabulary, template=template, n_columns=encoded.n_columns).save(model)

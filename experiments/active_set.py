@@ -44,7 +44,7 @@ def sweeps(data: Path, *, task: str, way: str, n: int, dozen: int, virtual: bool
         if way == "active" and k == dozen:
             known, w = objective.working_set(known.numbers[w != 0]), w[w != 0]
         w, _ = sweeper.sweep(
-            known.features, w, known.counts, rho1=RHO1, rho2=RHO2, as_printed=0.0, coordinatewise=False
+            known.feature_set, w, known.counts, rho1=RHO1, rho2=RHO2, as_printed=0.0, coordinatewise=False
         )
         measured = time.process_time()
         rows.append([measured - began - spent, _value(objective, known, w), known.size])

@@ -38,7 +38,7 @@ def sweeps(data: Path, *, reading: str, sequences: int, n: int, test: int = TEST
         for _ in range(n):
             began = time.process_time()
             w, passes = sweeper.sweep(
-                known.features, w, known.counts, rho1=RHO1, rho2=RHO2, as_printed=0.0, coordinatewise=coordinatewise
+                known.feature_set, w, known.counts, rho1=RHO1, rho2=RHO2, as_printed=0.0, coordinatewise=coordinatewise
             )
             seconds = time.process_time() - began
             value = objective.loss_grad(known, w)[0] + objective.penalty.value(w)

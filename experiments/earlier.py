@@ -73,7 +73,7 @@ class BoundOptimisation:
 
     def step(self, point: Point) -> Point:
         penalty = self.objective.elastic_net
-        b = self.b[Numbering.of(point.known.features).block(point.known.numbers)]
+        b = self.b[Numbering.of(point.known.feature_set).block(point.known.numbers)]
         target = b * point.w - point.g
         w = np.sign(target) * np.maximum(np.abs(target) - penalty.rho1, 0.0) / (b + penalty.rho2)
         return Point(point.known, w, *self.objective.loss_grad(point.known, w))
@@ -149,7 +149,7 @@ def induced(data: Path, *, task: str, rounds: int, per_round: int) -> Result:
         best: Numbers = np.sort(everything.numbers[np.argsort(-gain, kind="stable")[:per_round]])
         chosen = union(chosen, best)
         how: dict[str, Any] = {"rho1": 0.0, "rho2": RHO2, "solver": "owlqn", "max_iter": TRAINED, "threads": 1}
-        found = fit(corpora.train, features=chosen, init=found, **how)
+        found = fit(corpora.train, numbers=chosen, init=found, **how)
         spent = time.process_time() - began
         error = token_error(corpora.test, found.numbers, found.w, threads=1)
         rows.append({"features": len(found.w), "error": error, "time_s": spent})
@@ -160,7 +160,7 @@ def induced(data: Path, *, task: str, rounds: int, per_round: int) -> Result:
 def _masses(data: TrainingData, known: WorkingSet) -> Floats:
     """The mass of the attribute of each feature, for pairs after the start and inside apart."""
     unigram, start, inner = data.oracle.masses()
-    numbering = Numbering.of(known.features)
+    numbering = Numbering.of(known.feature_set)
     x, previous = numbering.attribute(known.numbers), numbering.previous(known.numbers)
     pairs = np.where(previous == numbering.n_labels, start[x], inner[x])
     found: Floats = np.where(previous < 0, unigram[x], pairs)

@@ -43,7 +43,7 @@ def preselected(data: Path, *, by: str, at: int, max_iter: int) -> Result:
     corpora = read(data, "entities")
     choose = frequency_cutoff if by == "cut-off" else mutual_information
     numbers = choose(corpora.train, at)
-    found = fit_alone(corpora.train, features=numbers, max_iter=max_iter, **RIDGE)
+    found = fit_alone(corpora.train, numbers=numbers, max_iter=max_iter, **RIDGE)
     return {**scores(found, corpora), "at": at, "time_s": found.history[-1].time_s}
 
 

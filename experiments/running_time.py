@@ -52,16 +52,16 @@ def _sweep(found: Fit, known: WorkingSet, kernel: str) -> float:
     sweeper = Sbcd(found.corpus, 1, kernel)
     began = time.process_time()
     sweeper.sweep(
-        known.features, found.w, known.counts, rho1=found.rho1, rho2=RHO2, as_printed=0.0, coordinatewise=False
+        known.feature_set, found.w, known.counts, rho1=found.rho1, rho2=RHO2, as_printed=0.0, coordinatewise=False
     )
     return time.process_time() - began
 
 
 def _pass(found: Fit, known: WorkingSet, kernel: str) -> float:
     oracle = Oracle(found.corpus, 1, kernel)
-    oracle.loss_grad(known.features, found.w, known.counts)  # what passes share is made by the first
+    oracle.loss_grad(known.feature_set, found.w, known.counts)  # what passes share is made by the first
     began = time.process_time()
-    oracle.loss_grad(known.features, found.w, known.counts)
+    oracle.loss_grad(known.feature_set, found.w, known.counts)
     return time.process_time() - began
 
 

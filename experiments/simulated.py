@@ -81,7 +81,7 @@ def replications(data: Path, *, reading: str, first: int, n: int, test: int, fol
 
 
 def ridge(corpus: Corpus, numbers: Any, rho2: float) -> Fit:
-    return fit_alone(corpus, rho1=0, rho2=rho2, solver="lbfgs", features=numbers, tol=TOL, max_iter=50)
+    return fit_alone(corpus, rho1=0, rho2=rho2, solver="lbfgs", numbers=numbers, tol=TOL, max_iter=50)
 
 
 def cross_validated(corpus: Corpus, numbers: Any, folds: int, grid: list[float]) -> float:

@@ -52,7 +52,7 @@ def restricted(rho1, rho2):
 def test_optimum_and_certificate_are_over_the_given_features(solver, rho1, rho2):
     explicit, features = restricted(rho1, rho2)
     problem = explicit.problem
-    found = fit(problem.corpus(), rho1=rho1, rho2=rho2, features=features, solver=solver, tol=1e-6, threads=1)
+    found = fit(problem.corpus(), rho1=rho1, rho2=rho2, numbers=features, solver=solver, tol=1e-6, threads=1)
     assert np.isin(found.numbers, features).all()
     assert len(found.numbers) > 3
     w, best = explicit.weights(found), explicit.minimum
@@ -61,7 +61,7 @@ def test_optimum_and_certificate_are_over_the_given_features(solver, rho1, rho2)
     assert found.gap >= found.objective - best - 1e-7 * best
     at_zero = explicit.residual(np.zeros_like(w))
     assert_allclose(found.kkt, explicit.residual(w) / at_zero, rtol=1e-5, atol=1e-9)
-    early = fit(problem.corpus(), rho1=rho1, rho2=rho2, features=features, solver=solver, tol=0.0, max_iter=0)
+    early = fit(problem.corpus(), rho1=rho1, rho2=rho2, numbers=features, solver=solver, tol=0.0, max_iter=0)
     assert_allclose(early.kkt, 1.0, rtol=1e-9)
 
 
@@ -72,11 +72,11 @@ def test_all_and_observed_features_as_lists():
         (_core.FeatureSet.all_virtual(corpus).numbers, {}),
         (_core.FeatureSet.observed(corpus).numbers, {"observed_only": True}),
     ):
-        found, expected = fit(corpus, features=features, **options), fit(corpus, **same, **options)
+        found, expected = fit(corpus, numbers=features, **options), fit(corpus, **same, **options)
         assert_allclose(found.objective, expected.objective, rtol=1e-9)
         assert_allclose(found.history[0].loss, expected.history[0].loss)
         ratios = [
-            Objective(corpus, ElasticNet(0.2, 0.05), **kind).start_residual() for kind in ({"features": features}, same)
+            Objective(corpus, ElasticNet(0.2, 0.05), **kind).start_residual() for kind in ({"numbers": features}, same)
         ]
         assert_allclose(*ratios, rtol=1e-12)
 
@@ -85,7 +85,7 @@ def test_init_is_cut_down_to_the_features():
     corpus = larger().corpus()
     every = fit(corpus, rho1=0.1, rho2=0.01, threads=1)
     features = every.numbers[::2]
-    found = fit(corpus, rho1=0.1, rho2=0.01, features=features, init=every, max_iter=0, threads=1)
+    found = fit(corpus, rho1=0.1, rho2=0.01, numbers=features, init=every, max_iter=0, threads=1)
     assert_array_equal(found.numbers, features)
     assert_array_equal(found.w, every.w[::2])
     observed = fit(corpus, rho1=0.1, rho2=0.01, observed_only=True, init=every, max_iter=0, threads=1)
@@ -97,14 +97,14 @@ def test_of_a_list_of_features_those_that_occur():
     observed = TrainingData(corpus, observed_only=True).allowed
     half = observed[::2]
     never = np.setdiff1d(np.arange(observed[-1]), observed)[:5]
-    found = TrainingData(corpus, features=np.union1d(half, never), observed_only=True).allowed
+    found = TrainingData(corpus, numbers=np.union1d(half, never), observed_only=True).allowed
     np.testing.assert_array_equal(found, half)
     assert len(never) == 5
 
 
 def test_no_feature_at_all():
     corpus = larger().corpus()
-    found = fit(corpus, features=NO_FEATURES)
+    found = fit(corpus, numbers=NO_FEATURES)
     assert len(found.w) == 0
     assert found.stopped_by == "tol"
 
@@ -115,7 +115,7 @@ def test_no_feature_at_all():
 )
 def test_wrong_features(features):
     with pytest.raises(InputError, match=r"expected.*found"):
-        fit(larger().corpus(), features=features)
+        fit(larger().corpus(), numbers=features)
 
 
 # ---- Before training
@@ -135,7 +135,7 @@ def test_frequency_cutoff():
     assert frequency_cutoff(corpus, 3).tolist() == [a_x]
     assert frequency_cutoff(corpus, 2).tolist() == sorted([a_x, b_y, x_y, start_x])
     assert frequency_cutoff(corpus, 1).tolist() == sorted([a_x, b_y, x_y, start_x, x_x])
-    assert len(fit(corpus, rho1=0.0, rho2=0.1, features=frequency_cutoff(corpus, 2)).numbers) == 4
+    assert len(fit(corpus, rho1=0.0, rho2=0.1, numbers=frequency_cutoff(corpus, 2)).numbers) == 4
     with pytest.raises(InputError, match=r"at_least: expected.*found"):
         frequency_cutoff(corpus, 0)
 
@@ -240,3 +240,11 @@ def test_threshold_to_nothing_or_to_everything(dense):
     for options in ({}, {"cut": 0.1, "keep": 3}, {"keep": -1}):
         with pytest.raises(InputError, match=r"expected.*found"):
             threshold(found, **options)
+
+
+def test_the_old_name_of_numbers_works_and_warns():
+    corpus = larger().corpus()
+    chosen = frequency_cutoff(corpus, 2)
+    with pytest.warns(DeprecationWarning, match="features= is deprecated: write numbers="):
+        old = fit(corpus, features=chosen, threads=1)
+    np.testing.assert_array_equal(old.w, fit(corpus, numbers=chosen, threads=1).w)

@@ -14,7 +14,6 @@ from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.shards import Shards
-from sparsecrf.shards.oracle import Known
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
@@ -347,7 +346,7 @@ def test_residual_at_the_start(options):
 
 def test_features_with_classes_are_sent_to_another_process():
     both = Both(3, bigrams="all")
-    again = pickle.loads(pickle.dumps(Known.of(both.features))).features
+    again = pickle.loads(pickle.dumps(both.features))
     assert again.n_class == both.features.n_class > 0
     assert_array_equal(again.numbers, both.features.numbers)
     assert again.parts.class_cells == [*PARTS.class_cells]
@@ -358,6 +357,6 @@ def test_features_with_classes_are_sent_to_another_process():
 def test_features_with_parts_alone_are_sent_without_classes():
     corpus, _ = corpus_of(3)
     features = _core.FeatureSet.all_virtual(corpus, LabelParts(*PARTS[:2]).core)
-    again = pickle.loads(pickle.dumps(Known.of(features))).features
+    again = pickle.loads(pickle.dumps(features))
     assert_array_equal(again.numbers, features.numbers)
     assert again.parts.class_cells == []

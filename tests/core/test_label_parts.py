@@ -14,7 +14,7 @@ from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.shards import Shards
-from sparsecrf.shards.oracle import Known
+from sparsecrf.shards.oracle import feature_set
 from sparsecrf.training.data import TrainingData
 
 LABELS = ["N|s", "N|p", "V|s", "V|p", "A"]
@@ -227,11 +227,10 @@ def test_shards_agree_with_one_corpus():
     found = fit(shards, rho1=0.3, rho2=0.1, parts=PARTS, tol=1e-7)
     assert_allclose(found.objective, whole.objective, rtol=1e-6)
     assert found.n_features == whole.n_features
-    known = Known.of(TrainingData(corpus, parts=PARTS).working_set(whole.numbers).features)
-    sent = pickle.loads(pickle.dumps(known)).features
+    sent = pickle.loads(pickle.dumps(TrainingData(corpus, parts=PARTS).working_set(whole.numbers).feature_set))
     n, ptr, part = 4, np.array([0, 2, 4, 6, 8, 8]), np.array([0, 1, 0, 2, 1, 3, 2, 3], dtype=np.int32)
     odd = [np.frombuffer(b"x" + array.tobytes(), dtype=array.dtype, offset=1) for array in (whole.numbers, ptr, part)]
-    assert_array_equal(Known(5, corpus.n_attributes, odd[0], None, (n, *odd[1:])).features.numbers, whole.numbers)
+    assert_array_equal(feature_set(5, corpus.n_attributes, odd[0], None, (n, *odd[1:])).numbers, whole.numbers)
     assert_array_equal(sent.numbers, whole.numbers)
     assert [sent.parts.of(y) for y in range(5)] == [list(row) for row in PARTS.of_labels]
 
@@ -249,7 +248,7 @@ def test_training_data_check_parts():
     with pytest.raises(InputError, match="expected those of 5 labels, found those of 3"):
         TrainingData(corpus, parts=LabelParts(("a",), ((0,), (0,), ())))
     with pytest.raises(InputError, match="label_parts does not go with a list of features"):
-        TrainingData(corpus, parts=PARTS, features=np.arange(3))
+        TrainingData(corpus, parts=PARTS, numbers=np.arange(3))
     data = TrainingData(corpus, parts=PARTS)
     x = int(np.argmax(data.oracle.masses()[0]))
     mass = data.oracle.masses()[0][x]

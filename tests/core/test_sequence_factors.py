@@ -151,22 +151,26 @@ def test_any_number_of_threads_and_wrong_arguments():
     listed = np.arange(known.size)
     options = {"rho1": 0.3, "rho2": 0.05, "sweeps": 5, "max_entries": 10**6}
     corpus = problem.corpus()
-    one, three = (Oracle(corpus, n).sequence_factors(known.features, w, listed, g, **options) for n in (1, 3))
+    one, three = (Oracle(corpus, n).sequence_factors(known.feature_set, w, listed, g, **options) for n in (1, 3))
     assert one[0] == three[0]
     np.testing.assert_array_equal(one[1], three[1])
     # Sequences that do not fit keep the factor 1: the entropy of the model itself.
     loss, _ = objective.loss_grad(known, w)
-    none = Oracle(corpus, 1).sequence_factors(known.features, w, listed, g, **{**options, "max_entries": 0})
+    none = Oracle(corpus, 1).sequence_factors(known.feature_set, w, listed, g, **{**options, "max_entries": 0})
     assert none[0] == pytest.approx(loss - w @ g, rel=1e-9)
     np.testing.assert_allclose(none[1], g, atol=1e-10)
     # Who is alone need not compute what the others add.
-    alone = Oracle(corpus, 1).sequence_factors(known.features, w, listed, g, **options, alone=True)
+    alone = Oracle(corpus, 1).sequence_factors(known.feature_set, w, listed, g, **options, alone=True)
     np.testing.assert_allclose(alone[1], one[1], atol=1e-10)
     for fault, match in (({"rho2": 0.0}, "rho2"), ({"listed": listed[::-1].copy()}, "listed"), ({"g": g[1:]}, "total")):
         given = {"listed": listed, "g": g, **{k: v for k, v in fault.items() if k in ("listed", "g")}}
         with pytest.raises(InputError, match=match):
             Oracle(corpus, 1).sequence_factors(
-                known.features, w, given["listed"], given["g"], **{**options, **({} if "rho2" not in fault else fault)}
+                known.feature_set,
+                w,
+                given["listed"],
+                given["g"],
+                **{**options, **({} if "rho2" not in fault else fault)},
             )
 
 

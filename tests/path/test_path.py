@@ -37,10 +37,10 @@ def test_rho_max_of_some_features():
     corpus = problem.corpus()
     g = np.abs(Explicit(problem, 0.0, 0.0).loss_grad(np.zeros(problem.w.size))[1])
     some = np.sort(np.random.default_rng(0).permutation(len(g))[:40])
-    assert_allclose(rho_max(corpus, features=some), g[some].max(), rtol=1e-12)
-    assert rho_max(corpus, features=some) < rho_max(corpus)
-    found = path(corpus, n_rho=3, rho_min_ratio=0.1, features=some, threads=1)
-    assert found[0].rho1 == rho_max(corpus, features=some)
+    assert_allclose(rho_max(corpus, numbers=some), g[some].max(), rtol=1e-12)
+    assert rho_max(corpus, numbers=some) < rho_max(corpus)
+    found = path(corpus, n_rho=3, rho_min_ratio=0.1, numbers=some, threads=1)
+    assert found[0].rho1 == rho_max(corpus, numbers=some)
     assert np.isin(found[2].numbers, some).all()
     assert len(found[2].numbers) > 0
 

@@ -12,9 +12,9 @@ from sparsecrf import CRF, CRFCV, InputError, Vocabulary, fit
 from sparsecrf.contrib.plots import PathDisplay
 from sparsecrf.contrib.simulate import paper_hmm
 from sparsecrf.path import Path, PathWarning, cross_validate, path
-from sparsecrf.path.both import RHO2S, START, Along, Penalties, SearchBoth
+from sparsecrf.path.both import RHO2S, START, OneRho2, Penalties, SearchBoth
 from sparsecrf.path.following import neighbour
-from sparsecrf.path.grid import FACTOR, Given, Search
+from sparsecrf.path.grid import FACTOR, GivenValues, Search
 
 
 def follow(error, largest=1e5):
@@ -95,7 +95,7 @@ def test_it_ends_at_its_edges_or_without_errors():
 
 
 def test_one_rho2():
-    along = Along(Given([3.0, 1.0]), 0.2)
+    along = OneRho2(GivenValues([3.0, 1.0]), 0.2)
     assert along.next([], []) == [(3.0, 0.2), (1.0, 0.2)]
     assert along.left([Penalties(3.0, 0.2)], [1.0]) == 1
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sparsecrf import InputError, Vocabulary, fit
 from sparsecrf.contrib.simulate import paper_hmm
 from sparsecrf.path import Path, PathWarning, cross_validate, path, rho_max
-from sparsecrf.path.grid import FACTOR, PATIENCE, Given, Search
+from sparsecrf.path.grid import FACTOR, PATIENCE, GivenValues, Search
 
 
 def follow(error, largest=1e5):
@@ -66,7 +66,7 @@ def test_where_a_search_begins():
 
 
 def test_given_values():
-    given = Given([3.0, 2.0, 1.0])
+    given = GivenValues([3.0, 2.0, 1.0])
     assert given.next([], []) == [3.0, 2.0, 1.0]
     assert given.next([3.0, 2.0, 1.0], [1.0, 1.0, 1.0]) == []
     assert given.left([3.0], [1.0]) == 2

@@ -177,7 +177,7 @@ def test_the_bound_of_bound_optimisation_is_one():
     problem = make_problem(seed=4, n_labels=3, lengths=[2, 1, 3], n_attributes=3, sequence_weights=True)
     objective = Objective(problem.corpus(), ElasticNet(0.1, 0.1), threads=1)
     known = objective.working_set(objective.prepared.oracle.virtual())
-    b = BoundOptimisation(objective).b[Numbering.of(known.features).block(known.numbers)]
+    b = BoundOptimisation(objective).b[Numbering.of(known.feature_set).block(known.numbers)]
     rng, step, largest = np.random.default_rng(0), 1e-4, []
     for spread in (0.0, 0.3, 1.0):
         w, moves = spread * rng.normal(size=known.size), step * np.eye(known.size)

@@ -20,7 +20,7 @@ from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.path import rho_max
 from sparsecrf.shards import FAN_IN, InProcess, Shard, Shards, add, merge_tree
 from sparsecrf.shards import Oracle as OracleProtocol
-from sparsecrf.shards.oracle import Known, ShardedOracle, features_of
+from sparsecrf.shards.oracle import ShardedOracle, feature_set, features_of
 from sparsecrf.shards.shards import extent, one_extent
 from sparsecrf.training.data import virtual_features
 from sparsecrf.training.objective import Objective
@@ -232,7 +232,7 @@ def test_stochastic_start_goes_from_shard_to_shard(n_shards, monkeypatch):
     for epoch in range(2):
         order = [parts[k][Stepper(corpus.subset(parts[k]), threads=1).order(0, epoch)] for k in chosen]
         w, q, u = stepper.run(
-            point.known.features,
+            point.known.feature_set,
             w,
             q,
             u,
@@ -448,6 +448,6 @@ def test_arrays_at_odd_addresses():
     features, w = point_of(corpus)
     numbers = odd(features.numbers)
     assert not numbers.flags.aligned
-    assert_array_equal(Known(corpus.n_labels, corpus.n_attributes, numbers).features.numbers, features.numbers)
+    assert_array_equal(feature_set(corpus.n_labels, corpus.n_attributes, numbers, None, None).numbers, features.numbers)
     with pytest.raises(InputError, match="expected aligned numbers"):
         Oracle(corpus).loss(features, odd(w))

@@ -12,7 +12,6 @@ from problems import make_problem
 from sparsecrf import CRF, InputError, Vocabulary, _core, fit
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.shards import Shards
-from sparsecrf.shards.oracle import Known
 from sparsecrf.training.data import TrainingData
 
 
@@ -155,7 +154,7 @@ def test_shards(n_shards):
     assert_allclose(found.objective, whole.objective, rtol=2e-5)
     assert found.n_ngram > 0
     features, _ = explicit(data, 4)
-    sent = pickle.loads(pickle.dumps(Known.of(features))).features
+    sent = pickle.loads(pickle.dumps(features))
     assert_allclose(_core.Oracle(data, 1).counts(sent), _core.Oracle(data, 1).counts(features))
 
 
@@ -170,7 +169,7 @@ def test_refused():
     with pytest.raises(InputError, match=r"order=3 does not go with rho1=0\.0: no label n-gram would be zero"):
         fit(data, order=3, rho1=0.0)
     with pytest.raises(InputError, match="order=3 does not go with a list of features; use order=2"):
-        fit(data, order=3, features=np.array([0], dtype=np.int64))
+        fit(data, order=3, numbers=np.array([0], dtype=np.int64))
     missing = make_problem(3, 2, [5, 4], 3, missing=0.4).corpus()
     with pytest.raises(InputError, match="order=3 does not go with missing labels: nothing bounds"):
         fit(missing, order=3)

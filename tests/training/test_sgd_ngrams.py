@@ -211,7 +211,7 @@ def test_ngrams_that_join_owe_no_penalty_of_their_own_rho1():
     w = wide.carry(point.w, pairs)
     loss, g = objective.loss_grad(wide, w)
     q = solver._penalties_received(Point(wide, w, loss, g))
-    longer = slice(wide.size - wide.features.n_ngram, None)
+    longer = slice(wide.size - wide.feature_set.n_ngram, None)
     lengths = data.ngrams.lengths(wide.numbers[longer])
     assert set(lengths.tolist()) == {3, 4}
     assert_allclose(q[longer], solver.u * np.sign(g[longer]) * factor ** (lengths - 2.0), rtol=1e-12)

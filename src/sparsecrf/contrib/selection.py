@@ -1,6 +1,6 @@
 """Feature selection without an l1 penalty, to compare with (the paper, section 6.3).
 
-`frequency_cutoff` and `mutual_information` choose before training: give the result to `fit(features=...)`.
+`frequency_cutoff` and `mutual_information` choose before training: give the result to `fit(numbers=...)`.
 `threshold` drops the small weights of a trained model.
 """
 
@@ -109,4 +109,4 @@ def threshold(
     options = {"rho1": found.rho1, "rho2": found.rho2, **options}
     if not refit:
         options["max_iter"] = 0
-    return fit(found.corpus, features=start.numbers, init=start, **options)
+    return fit(found.corpus, numbers=start.numbers, init=start, **options)

@@ -15,7 +15,7 @@ from math import isclose, log
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from sparsecrf.compatibility import Capabilities, Trait
-from sparsecrf.path.grid import FACTOR, Given, Search
+from sparsecrf.path.grid import FACTOR, GivenValues, Search
 
 AskedRho2: TypeAlias = float | Literal["search"]
 
@@ -31,10 +31,10 @@ class Penalties(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Along:
+class OneRho2:
     """A plan for rho1 at one rho2."""
 
-    plan: Given | Search
+    plan: GivenValues | Search
     rho2: float
 
     def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
@@ -109,7 +109,7 @@ class SearchBoth:
         return [tried[k].rho1 for k in chosen], [errors[k] for k in chosen]
 
 
-Plan: TypeAlias = Along | SearchBoth
+Plan: TypeAlias = OneRho2 | SearchBoth
 
 
 def _best(among: Sequence[int], tried: Sequence[Penalties], errors: Sequence[float]) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from sparsecrf._core import Corpus
 from sparsecrf.compatibility import Choice, Named, OptionError, Trait, check_compatible, has
 from sparsecrf.defaults import RHO2, SEARCH
-from sparsecrf.path.both import Along, AskedRho2, Penalties, Plan, SearchBoth
+from sparsecrf.path.both import AskedRho2, OneRho2, Penalties, Plan, SearchBoth
 from sparsecrf.path.grid import Search, plan
 from sparsecrf.path.result import Path, PathWarning
 from sparsecrf.path.scores import BY_TOKENS, ErrorRate, name_of
@@ -21,13 +21,13 @@ from sparsecrf.training import Fit, fit
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.heldout import best_labels, check_same_vocabulary
-from sparsecrf.warn import warn_caller
+from sparsecrf.warn import renamed, warn_caller
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
 # Options of `fit` that say how data are prepared.
-_SPACE = ("observed_only", "features", "order", "ngram_attributes", "parts", "threads")
+_SPACE = ("observed_only", "numbers", "order", "ngram_attributes", "parts", "threads")
 _PENALTY = ("penalty", "group_weight", "order_factor")  # and that say what the penalty is, beside rho1
 
 
@@ -50,6 +50,7 @@ class Point:
 Each: TypeAlias = Callable[[Point], None]
 
 
+@renamed("features", "numbers")
 def path(
     corpus: Corpus | Shards,
     *,
@@ -121,8 +122,8 @@ def plan_of(
     check_search(rho2, scored, {"rho1": rho1, "n_rho": n_rho, "rho_min_ratio": rho_min_ratio})
     of_rho1 = plan(data, rho1, n_rho, rho_min_ratio, scored=scored, **_among(_PENALTY, options))
     if isinstance(rho2, str):
-        return SearchBoth(of_rho1.largest) if isinstance(of_rho1, Search) else Along(of_rho1, RHO2)
-    return Along(of_rho1, rho2)
+        return SearchBoth(of_rho1.largest) if isinstance(of_rho1, Search) else OneRho2(of_rho1, RHO2)
+    return OneRho2(of_rho1, rho2)
 
 
 def check_search(rho2: AskedRho2, scored: bool, grid: Mapping[str, Any]) -> None:

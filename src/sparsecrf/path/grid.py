@@ -25,6 +25,7 @@ from sparsecrf.training.group_penalty import penalty_of
 from sparsecrf.training.groups import Asked
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
+from sparsecrf.warn import renamed
 
 FIRST = 30.0, 1e-3  # tokens, or this share of rho_max if that is more
 FACTOR = 3.0
@@ -32,11 +33,12 @@ PATIENCE = 2
 FLOOR = 0.01, 1e-5  # tokens, or this share of rho_max if that is less
 
 
+@renamed("features", "numbers")
 def rho_max(
     corpus: Corpus | Shards | TrainingData,
     *,
     observed_only: bool = False,
-    features: Numbers | None = None,
+    numbers: Numbers | None = None,
     penalty: Asked = PENALTY,
     group_weight: float = GROUP_WEIGHT,
     order_factor: float = ORDER_FACTOR,
@@ -45,7 +47,7 @@ def rho_max(
     """The smallest rho1 whose solution is w = 0: the largest |gradient| there over all features of the model, relative
     to their rho1 where that grows with the number of labels; with groups, the dual norm of the gradient for rho1 = 1.
     Label n-grams count if the data were prepared for them."""
-    data = TrainingData.of(corpus, observed_only=observed_only, features=features, threads=threads)
+    data = TrainingData.of(corpus, observed_only=observed_only, numbers=numbers, threads=threads)
     at_zero = Objective(data, ElasticNet(0.0, 0.0))
     known = data.working_set(data.observed if data.allowed is None else data.allowed)
     unit = penalty_of(penalty, 1.0, 0.0, group_weight, order_factor, data)
@@ -64,7 +66,7 @@ def rho_max(
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenValues:
     """Values that are tried whatever the scores are."""
 
     values: list[float]  #: falling
@@ -145,14 +147,14 @@ def plan(
     *,
     scored: bool,
     **penalty: Any,
-) -> Given | Search:
+) -> GivenValues | Search:
     """Given values, a geometric grid, or, if there are scores and nothing was given, a search. `penalty`: what
     `rho_max` must know of it."""
     if rho1 is not None:
         given = np.asarray(rho1, dtype=np.float64)
         if given.ndim != 1 or len(given) == 0 or not (np.diff(given) < 0).all():
             raise InputError(f"rho1: expected one or more values, each below the last, found {rho1}")
-        return Given(given.tolist())
+        return GivenValues(given.tolist())
     if n_rho is not None and n_rho < 1:
         raise InputError(f"n_rho: expected at least 1, found {n_rho}")
     if rho_min_ratio is not None and not 0 < rho_min_ratio <= 1:
@@ -162,4 +164,4 @@ def plan(
         return Search(largest)
     if rho_min_ratio is None:
         rho_min_ratio = min(RHO_MIN_RATIO, RHO_MIN / largest) if largest > 0 else 1.0
-    return Given((largest * np.geomspace(1.0, rho_min_ratio, N_RHO if n_rho is None else n_rho)).tolist())
+    return GivenValues((largest * np.geomspace(1.0, rho_min_ratio, N_RHO if n_rho is None else n_rho)).tolist())

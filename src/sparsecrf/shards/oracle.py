@@ -14,8 +14,8 @@ and only cells whose right side exceeds b can. They are what goes back, cells an
 
 from __future__ import annotations
 
+import copyreg
 from functools import cached_property
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -28,57 +28,30 @@ from sparsecrf.shards import Floats, Numbers, Shard, Shards, Sparse, add, unite
 #: c. A smaller one means more numbers from each shard and fewer candidates that turn out to be no violation.
 FRACTION = 0.5
 
-_making = Lock()
+
+# ---- Feature sets in messages to other processes: as their numbers, label n-grams and parts of labels
 
 
-class Known:
-    """A feature set that is sent as its numbers and label n-grams; each process builds it once, for all its shards."""
+def _as_numbers(features: FeatureSet) -> tuple[Any, ...]:
+    """How a feature set is pickled."""
+    numbers, ngrams = features.numbers, None
+    if features.n_ngram:  # numbered anew: a process needs no others, and their order is the same
+        ngrams, first = Ngrams.of(features), Numbering.of(features).first_ngram
+        numbers[len(numbers) - features.n_ngram :] = first + np.arange(features.n_ngram)
+    return feature_set, (features.n_labels, features.n_attributes, numbers, ngrams, _sent(features.parts))
 
-    def __init__(
-        self,
-        n_labels: int,
-        n_attributes: int,
-        numbers: Numbers,
-        ngrams: Ngrams | None = None,
-        parts: tuple[Any, ...] | None = None,
-    ) -> None:
-        # Aligned: arrays in a message from another process need not be.
-        self._numbers: tuple[int, int, Numbers] | None = (n_labels, n_attributes, _aligned(numbers))
-        # With the last numbers, in their order.
-        self._ngrams = None if ngrams is None else Ngrams(*map(_aligned, ngrams))
-        # Of labels: how many, rows, and the class of each label if there are any.
-        self._parts = None if parts is None else (parts[0], *map(_aligned, parts[1:]))
-        self._features: FeatureSet | None = None
 
-    @classmethod
-    def of(cls, features: FeatureSet) -> Known:
-        known = cls.__new__(cls)
-        known._numbers, known._ngrams, known._parts, known._features = None, None, None, features
-        return known
+copyreg.pickle(FeatureSet, _as_numbers)
 
-    @property
-    def features(self) -> FeatureSet:
-        with _making:
-            if self._features is None:
-                assert self._numbers is not None
-                table = None if self._ngrams is None else self._ngrams.table(self._numbers[0])
-                parts = None if self._parts is None else LabelParts(*self._parts)
-                self._features = FeatureSet.from_numbers(*self._numbers, table, parts)
-                self._numbers = self._ngrams = self._parts = None
-            return self._features
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        features = self.features
-        numbers, ngrams = features.numbers, None
-        if features.n_ngram:  # numbered anew: a process needs no others, and their order is the same
-            ngrams, first = Ngrams.of(features), Numbering.of(features).first_ngram
-            numbers[len(numbers) - features.n_ngram :] = first + np.arange(features.n_ngram)
-        return Known, (features.n_labels, features.n_attributes, numbers, ngrams, _sent(features.parts))
-
-    def __sizeof__(self) -> int:
-        # Of the set that will be made: rows by attribute, a label or pair for each feature.
-        X, K = self._numbers[1:] if self._numbers is not None else (self.features.n_attributes, self.features)
-        return object.__sizeof__(self) + 16 * X + 8 * len(K)
+def feature_set(
+    n_labels: int, n_attributes: int, numbers: Numbers, ngrams: Ngrams | None, parts: tuple[Any, ...] | None
+) -> FeatureSet:
+    """What was pickled. `parts` of labels: how many, rows, and the class of each label if there are any."""
+    # Aligned: arrays in a message from another process need not be.
+    table = None if ngrams is None else Ngrams(*map(_aligned, ngrams)).table(n_labels)
+    rows = None if parts is None else LabelParts(parts[0], *map(_aligned, parts[1:]))
+    return FeatureSet.from_numbers(n_labels, n_attributes, _aligned(numbers), table, rows)
 
 
 def _aligned(array: Any) -> Any:
@@ -86,7 +59,7 @@ def _aligned(array: Any) -> Any:
 
 
 def _sent(parts: LabelParts | None) -> tuple[Any, ...] | None:
-    """What `Known` makes parts of labels from, and their classes if they have any."""
+    """What `feature_set` makes parts of labels from, and their classes if they have any."""
     if parts is None:
         return None
     rows = [parts.of(y) for y in range(parts.n_labels)]
@@ -122,63 +95,65 @@ def not_all_labels_count(shard: Shard) -> tuple[int]:
         return (int(not shard.corpus.all_labels_count),)
 
 
-def observed(shard: Shard, *empty: Known) -> Sparse:
+def observed(shard: Shard, *empty: FeatureSet) -> Sparse:
     """`empty`: a set without features, which knows the parts of labels; none: they have none."""
     with shard.at_work():
-        features = FeatureSet.observed(shard.corpus, *(known.features.parts for known in empty))
+        features = FeatureSet.observed(shard.corpus, *(features.parts for features in empty))
         return Sparse(features.numbers, shard.oracle.counts(features)[np.newaxis])
 
 
-def virtual(shard: Shard, *empty: Known) -> Sparse:
+def virtual(shard: Shard, *empty: FeatureSet) -> Sparse:
     with shard.at_work():
-        numbers = FeatureSet.all_virtual(shard.corpus, *(known.features.parts for known in empty)).numbers
+        numbers = FeatureSet.all_virtual(shard.corpus, *(features.parts for features in empty)).numbers
     return Sparse(numbers, np.empty((0, len(numbers))))
 
 
-def counts(shard: Shard, known: Known) -> tuple[Floats]:
+def counts(shard: Shard, features: FeatureSet) -> tuple[Floats]:
     with shard.at_work():
-        return (np.asarray(shard.oracle.counts(known.features)).copy(),)
+        return (np.asarray(shard.oracle.counts(features)).copy(),)
 
 
-def loss_grad(shard: Shard, known: Known, w: Floats, counts: Floats | None = None) -> tuple[float, Floats]:
+def loss_grad(shard: Shard, features: FeatureSet, w: Floats, counts: Floats | None = None) -> tuple[float, Floats]:
     with shard.at_work():
-        return shard.oracle.loss_grad(known.features, w, np.zeros(len(w)) if counts is None else counts)
+        return shard.oracle.loss_grad(features, w, np.zeros(len(w)) if counts is None else counts)
 
 
 def loss_grad_curvature(
-    shard: Shard, known: Known, w: Floats, counts: Floats | None = None
+    shard: Shard, features: FeatureSet, w: Floats, counts: Floats | None = None
 ) -> tuple[float, Floats, Floats]:
     with shard.at_work():
-        return shard.oracle.loss_grad_curvature(known.features, w, np.zeros(len(w)) if counts is None else counts)
+        return shard.oracle.loss_grad_curvature(features, w, np.zeros(len(w)) if counts is None else counts)
 
 
-def block_curvature(shard: Shard, known: Known, w: Floats, block: Numbers, every: int) -> tuple[Floats]:
+def block_curvature(shard: Shard, features: FeatureSet, w: Floats, block: Numbers, every: int) -> tuple[Floats]:
     with shard.at_work():
-        return (shard.oracle.block_curvature(known.features, w, block, every),)
+        return (shard.oracle.block_curvature(features, w, block, every),)
 
 
 def sequence_factors(
-    shard: Shard, known: Known, w: Floats, listed: Numbers, total: Floats, options: dict[str, Any]
+    shard: Shard, features: FeatureSet, w: Floats, listed: Numbers, total: Floats, options: dict[str, Any]
 ) -> tuple[float, Floats]:
     with shard.at_work():
-        return shard.oracle.sequence_factors(known.features, w, listed, total, **options)
+        return shard.oracle.sequence_factors(features, w, listed, total, **options)
 
 
-def candidates(shard: Shard, known: Known, w: Floats, bound: float) -> tuple[Numbers]:
+def candidates(shard: Shard, features: FeatureSet, w: Floats, bound: float) -> tuple[Numbers]:
     """For data in a single shard."""
     with shard.at_work():
-        return (shard.oracle.candidates(known.features, w, bound),)
+        return (shard.oracle.candidates(features, w, bound),)
 
 
-def ngram_bounds(shard: Shard, known: Known, w: Floats, listed: Numbers) -> tuple[Floats, Floats]:
+def ngram_bounds(shard: Shard, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats]:
     with shard.at_work():
-        return shard.oracle.ngram_bounds(known.features, w, listed)
+        return shard.oracle.ngram_bounds(features, w, listed)
 
 
-def large_sums(shard: Shard, known: Known, w: Floats, bound: float, whole: tuple[Floats, Floats, Floats]) -> Sparse:
+def large_sums(
+    shard: Shard, features: FeatureSet, w: Floats, bound: float, whole: tuple[Floats, Floats, Floats]
+) -> Sparse:
     """The sums of this shard that are large enough to matter: by cell, with its share of the attribute's mass."""
     with shard.at_work():
-        cells, sums, shares = shard.oracle.shard_sums(known.features, w, bound, *whole, FRACTION)
+        cells, sums, shares = shard.oracle.shard_sums(features, w, bound, *whole, FRACTION)
         return Sparse(cells, np.stack([sums, shares]))
 
 
@@ -198,8 +173,8 @@ class ShardedOracle:
         self._empty: list[Any] = []  # what `observed` and `virtual` are told
         if parts is not None:
             none = np.empty(0, dtype=np.int64)
-            known = Known.of(FeatureSet.from_numbers(shards.n_labels, shards.n_attributes, none, None, parts))
-            self._empty = [self.workers.share(known)]
+            empty = FeatureSet.from_numbers(shards.n_labels, shards.n_attributes, none, None, parts)
+            self._empty = [self.workers.share(empty)]
         self._masses: dict[bool, tuple[Floats, Floats, Floats]] = {}  # absolute or not
         self._whole: Any = None
         # What was sent last: solvers make many passes over one feature set.
@@ -240,7 +215,7 @@ class ShardedOracle:
 
     def counts(self, features: FeatureSet) -> Floats:
         """C [K] of any features."""
-        found: Floats = self.workers.total(counts, add, self.workers.share(Known.of(features)))[0]
+        found: Floats = self.workers.total(counts, add, self.workers.share(features))[0]
         return found
 
     def loss_grad(self, features: FeatureSet, w: Floats, counts: Floats) -> tuple[float, Floats]:
@@ -253,8 +228,8 @@ class ShardedOracle:
 
     def block_curvature(self, features: FeatureSet, w: Floats, block: Numbers, every: int) -> Floats:
         """[M, M]: curvature between the features at these places of the set, from every n-th sequence."""
-        known, w = self._known(features), self.workers.share(w)
-        matrix: Floats = self.workers.total(block_curvature, add, known, w, block, every)[0]
+        shared, w = self._shared(features), self.workers.share(w)
+        matrix: Floats = self.workers.total(block_curvature, add, shared, w, block, every)[0]
         return matrix
 
     def sequence_factors(
@@ -262,39 +237,39 @@ class ShardedOracle:
     ) -> tuple[float, Floats]:
         """Entropy and G of a dual point with a factor for each sequence. Several shards find theirs at the same time,
         each as if the others kept the factor 1."""
-        known, w = self._known(features), self.workers.share(w)
+        shared, w = self._shared(features), self.workers.share(w)
         options["alone"] = len(self.workers) == 1
-        entropy, G = self.workers.total(sequence_factors, add, known, w, listed, total, options)
+        entropy, G = self.workers.total(sequence_factors, add, shared, w, listed, total, options)
         return entropy, G
 
     def _pass(self, question: Any, features: FeatureSet, w: Floats, counts: Floats) -> tuple[Any, ...]:
-        known = self._known(features)
+        shared = self._shared(features)
         if self._counts[0] is not counts:
             self._counts = counts, self.workers.share(counts)
-        return self.workers.total(question, add, known, self.workers.share(w), first=(self._counts[1],))
+        return self.workers.total(question, add, shared, self.workers.share(w), first=(self._counts[1],))
 
-    def _known(self, features: FeatureSet) -> Any:
+    def _shared(self, features: FeatureSet) -> Any:
         if self._features[0] is not features:
-            self._features = features, self.workers.share(Known.of(features))
+            self._features = features, self.workers.share(features)
         return self._features[1]
 
     def candidates(self, features: FeatureSet, w: Floats, bound: float) -> Numbers:
         """Numbers of all virtual features whose expectation at w could exceed the bound; ascending."""
-        known, w = self._known(features), self.workers.share(w)
+        shared, w = self._shared(features), self.workers.share(w)
         if len(self.workers) == 1:
-            numbers: Numbers = self.workers.total(candidates, add, known, w, bound)[0]
+            numbers: Numbers = self.workers.total(candidates, add, shared, w, bound)[0]
             return numbers
         if self._whole is None:
             self._whole = self.workers.share(self.masses(absolute=not self.signs_agree))
-        cells, (sums, shares) = self.workers.total(large_sums, unite, known, w, bound, self._whole)
+        cells, (sums, shares) = self.workers.total(large_sums, unite, shared, w, bound, self._whole)
         upper = sums + FRACTION * bound * np.maximum(1.0 - shares, 0.0)
         return features_of(cells[upper > bound], Numbering.of(features))
 
     def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats]:
         """For the features at these places and a label more in front of each (the last column: the start label), bounds
         of the expectation and counts: twice [L, Y + 1]."""
-        known, w = self._known(features), self.workers.share(w)
-        bounds, counts = self.workers.total(ngram_bounds, add, known, w, listed)
+        shared, w = self._shared(features), self.workers.share(w)
+        bounds, counts = self.workers.total(ngram_bounds, add, shared, w, listed)
         return bounds, counts
 
     def release_tables(self) -> None:

@@ -31,7 +31,7 @@ class TrainingData:
         data: Corpus | Shards,
         *,
         observed_only: bool = False,
-        features: Numbers | None = None,
+        numbers: Numbers | None = None,
         order: int | None = ORDER,
         ngram_attributes: Sequence[int] | None = None,
         parts: LabelParts | None = None,
@@ -40,7 +40,7 @@ class TrainingData:
     ) -> None:
         """The space is that of all features of at most `order` labels (None: no limit) that can be formed, those of
         more than two labels with the attributes `ngram_attributes` (ids; None: with all that condition label pairs);
-        with `observed_only` of those that occur; or it is a list of `features` by ascending number. With `parts` of
+        with `observed_only` of those that occur; or it is a list of features by ascending `numbers`. With `parts` of
         labels, attributes have features of these, too."""
         self.shards = shards_of(data, threads, kernel)
         self.whole = data if isinstance(data, Corpus) else None
@@ -53,8 +53,8 @@ class TrainingData:
         self.observed, self.observed_counts = self.oracle.observed()
         #: The features of the model, ascending; None: all of the virtual space.
         self.allowed: Numbers | None = self.observed if observed_only else None
-        if features is not None:
-            self.allowed = _checked(features, self.shards)
+        if numbers is not None:
+            self.allowed = _checked(numbers, self.shards)
             if observed_only:
                 self.allowed = shared(self.allowed, self.observed)
             if np.array_equal(self.allowed, self.observed):
@@ -65,7 +65,7 @@ class TrainingData:
         #: Features of three labels and more; None: there are none.
         self.ngrams: NgramSpace | None = None
         #: What of the data and the space other choices depend on.
-        self.choices = self._choices(listed=features is not None)
+        self.choices = self._choices(listed=numbers is not None)
         check_compatible(self.choices)
         if self.order != 2:
             self.ngrams = NgramSpace(self.numbering, self.order, self.oracle, ngram_attributes, self.part_rows)
@@ -196,11 +196,11 @@ def _checked_order(order: int | None) -> int | None:
     return None if order is None else int(order)
 
 
-def _checked(features: Numbers, data: Shards) -> Numbers:
-    given = np.asarray(features)
+def _checked(numbers: Numbers, data: Shards) -> Numbers:
+    given = np.asarray(numbers)
     if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
         raise InputError(
-            f"features: expected one dimension of whole numbers, found shape {given.shape} of {given.dtype}"
+            f"numbers: expected one dimension of whole numbers, found shape {given.shape} of {given.dtype}"
         )
     numbers = np.ascontiguousarray(given, dtype=np.int64)
     FeatureSet.from_numbers(data.n_labels, data.n_attributes, numbers)  # throws unless ascending and in range

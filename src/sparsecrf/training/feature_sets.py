@@ -17,7 +17,7 @@ class WorkingSet:
     """Some features of the virtual space, by ascending number."""
 
     numbers: Numbers
-    features: FeatureSet
+    feature_set: FeatureSet
     counts: Floats  #: C, the empirical count of each
 
     @property
@@ -26,7 +26,7 @@ class WorkingSet:
 
     def attributes(self) -> Numbers:
         """The attribute of each feature."""
-        found: Numbers = Numbering.of(self.features).attribute(self.numbers)
+        found: Numbers = Numbering.of(self.feature_set).attribute(self.numbers)
         return found
 
     def carry(self, values: Floats, other: WorkingSet) -> Floats:

@@ -45,8 +45,10 @@ from sparsecrf.training.solvers.solver import Point, point_at
 from sparsecrf.training.solvers.working_set import Callback, run
 from sparsecrf.training.starting_weights import Weights
 from sparsecrf.training.stopping import Stopping
+from sparsecrf.warn import renamed
 
 
+@renamed("features", "numbers")
 def fit(
     corpus: Corpus | Shards | CorpusFolder | TrainingData,
     *,
@@ -61,7 +63,7 @@ def fit(
     max_iter: int | None = None,
     time_limit: float | None = None,
     observed_only: bool = False,
-    features: Numbers | None = None,
+    numbers: Numbers | None = None,
     order: int | None = ORDER,
     ngram_attributes: Sequence[int] | None = None,
     order_factor: float = ORDER_FACTOR,
@@ -89,8 +91,8 @@ def fit(
 
     Stops at most `tol` times the objective above the optimum: certified by the duality gap where that can tell,
     else by an estimate from how the objective falls (`stopping`). If `gap` is given, only at a duality gap of `gap`
-    times the objective. Or at a limit. `observed_only` leaves out features that never occur, `features` all but
-    those of the given numbers (ascending). With an `order` above 2, features have up to so many labels (None: no
+    times the objective. Or at a limit. `observed_only` leaves out features that never occur, `numbers` all but
+    those of these numbers (ascending). With an `order` above 2, features have up to so many labels (None: no
     limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition longer label
     n-grams, too; for the solvers auto, owlqn, lbfgs, fista and sgd-l1 and rho1 > 0. rho1 of an n-gram is multiplied by
     `order_factor` (>= 1) for each of its labels beyond two; there are none with order 2.
@@ -124,7 +126,7 @@ def fit(
         if value is not None and not value >= 0:
             raise OptionError(Named(name), f": expected a number >= 0, found {value}")
     longer = {"order": order, "ngram_attributes": ngram_attributes}
-    space = {"observed_only": observed_only, "features": features, **longer, "parts": parts}
+    space = {"observed_only": observed_only, "numbers": numbers, **longer, "parts": parts}
     prepared = TrainingData.of(corpus, **space, threads=threads)
     corpus, data = prepared.corpus, prepared.shards
     given = {"solver": solver, "rho1": rho1, "penalty": penalty, "gap": gap, "dev": dev, "patience": patience}
@@ -161,12 +163,12 @@ def fit(
     )
     point = result.point
     active = point.w != 0
-    numbers, ngrams = _compact(prepared, point.known.numbers[active])
+    kept, ngrams = _compact(prepared, point.known.numbers[active])
     return Fit(
         corpus,
         objective.penalty.rho1,
         objective.penalty.rho2,
-        numbers,
+        kept,
         point.w[active],
         result.objective,
         point.loss,
@@ -198,7 +200,7 @@ def _compact(data: TrainingData, numbers: Numbers) -> tuple[Numbers, Ngrams]:
     """The numbers of the same features in a table of these label n-grams alone, and the n-grams."""
     if data.ngrams is None:
         return numbers, Ngrams.none()
-    ngrams = Ngrams.of(data.working_set(numbers).features)
+    ngrams = Ngrams.of(data.working_set(numbers).feature_set)
     numbers = numbers.copy()
     n = len(ngrams.attribute)
     numbers[len(numbers) - n :] = data.ngrams.numbering.first_ngram + np.arange(n)

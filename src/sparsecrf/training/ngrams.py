@@ -112,7 +112,7 @@ class NgramSpace:
         at_once = max(1, _CELLS // (Y + 1))
         for first in range(0, len(place), at_once):
             chosen = slice(first, first + at_once)
-            bounds, counts = self._oracle.ngram_bounds(known.features, w, place[chosen])
+            bounds, counts = self._oracle.ngram_bounds(known.feature_set, w, place[chosen])
             fronts = Y + 1 if self._has_start else Y
             row, front = np.nonzero(np.maximum(bounds * _ROUNDED, counts)[:, :fronts] > threshold)
             found_x.append(attribute[chosen][row])
@@ -125,7 +125,7 @@ class NgramSpace:
 
     def _of_length(self, known: WorkingSet, n: int) -> tuple[Ids, Ids, Numbers]:
         """Attribute, labels [., n] and place in the set of the features of n >= 2 labels."""
-        features = known.features
+        features = known.feature_set
         if n == 2:
             place = np.arange(features.n_unigram, features.n_unigram + features.n_bigram)
             strings = np.stack([features.bigram_previous, features.bigram_label], axis=1)

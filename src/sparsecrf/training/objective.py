@@ -47,7 +47,7 @@ class Objective:
     """P over labelled data. `passes` counts forward-backward passes over all of it."""
 
     def __init__(self, data: Corpus | Shards | TrainingData, penalty: PenaltyOfAll, **how: Any) -> None:
-        """`how` is for data that were not prepared before: observed_only, features, threads, kernel."""
+        """`how` is for data that were not prepared before: observed_only, numbers, threads, kernel."""
         self.prepared = TrainingData.of(data, **how)
         self.penalty = penalty
         self.passes = 0.0
@@ -126,7 +126,7 @@ class Objective:
         if self.penalty.threshold == 0:
             return known
         self.passes += 1
-        more = union(self._oracle.candidates(known.features, w, self.penalty.threshold), self._suspects)
+        more = union(self._oracle.candidates(known.feature_set, w, self.penalty.threshold), self._suspects)
         wide = self.working_set(union(known.numbers, self.prepared.only_allowed(more)))
         return wide if self.prepared.ngrams is None else self._with_longer(wide, known, w)
 
@@ -154,21 +154,21 @@ class Objective:
     def loss_grad(self, known: WorkingSet, w: Floats) -> tuple[float, Floats]:
         self.passes += 1
         began = time.perf_counter()
-        found = self._oracle.loss_grad(known.features, w, known.counts)
+        found = self._oracle.loss_grad(known.feature_set, w, known.counts)
         self.pass_s = time.perf_counter() - began
         return found
 
     def loss_grad_curvature(self, known: WorkingSet, w: Floats) -> tuple[float, Floats, Floats]:
         """With h = sum_t w v^2 p (1 - p), the paper's approximation of the second derivatives."""
         self.passes += 1
-        return self._oracle.loss_grad_curvature(known.features, w, known.counts)
+        return self._oracle.loss_grad_curvature(known.feature_set, w, known.counts)
 
     def block_curvature(self, known: WorkingSet, w: Floats, block: Numbers, n_tokens: int) -> Floats:
         """[M, M] the second derivatives between the features at these places of the set, but for what couples different
         positions; from sequences with about n_tokens tokens where there are more."""
         every = int(min(max(self.data.n_tokens // n_tokens, 1), _LARGEST_STRIDE))
         self.passes += 1.0 / every
-        return self._oracle.block_curvature(known.features, w, block, every)
+        return self._oracle.block_curvature(known.feature_set, w, block, every)
 
     def sequence_factors(self, known: WorkingSet, w: Floats, listed: Numbers, g: Floats) -> tuple[float, Floats]:
         """A dual point with a factor for each sequence (`dual`): its entropy, and its G on the features at these places
@@ -185,7 +185,7 @@ class Objective:
             # Of an elastic net it is rho1 of the feature; min(|g|, rho1) would say so where |g| is larger only.
             tolerated = penalty.rho1_of if isinstance(penalty, ElasticNet) else size - penalty.excess(g)
             options["thresholds"] = np.maximum(tolerated, self.penalty.rho1)
-        return self._oracle.sequence_factors(known.features, w, listed, g, **options)
+        return self._oracle.sequence_factors(known.feature_set, w, listed, g, **options)
 
     def release_tables(self) -> None:
         """Give back what passes keep for the next ones: for solvers that have tables of their own."""

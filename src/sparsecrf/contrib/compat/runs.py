@@ -67,7 +67,7 @@ def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, ea
         corpus,
         rho1=chosen.penalty.rho1,
         rho2=chosen.penalty.rho2,
-        features=features.numbers,
+        numbers=features.numbers,
         solver=chosen.solver,
         solver_options=chosen.solver_options,
         max_iter=chosen.max_iter,

@@ -179,8 +179,8 @@ def _distinct(numbers: NDArray[np.int32], n: int) -> tuple[NDArray[np.int64], ND
 
 def _unigram_of_each(known: WorkingSet) -> NDArray[np.int32]:
     """For every bigram feature (x, y', y) the place of (x, y) in the set; -1 if it is not there, or for others."""
-    n_unigram, n_pairs = known.features.n_unigram, known.size - known.features.n_ngram
-    unigram = Numbering.of(known.features).unigram_of(known.numbers[n_unigram:n_pairs])
+    n_unigram, n_pairs = known.feature_set.n_unigram, known.size - known.feature_set.n_ngram
+    unigram = Numbering.of(known.feature_set).unigram_of(known.numbers[n_unigram:n_pairs])
     parent = np.full(known.size, -1, dtype=np.int32)
     parent[n_unigram:n_pairs] = place_among(unigram, known.numbers[:n_unigram])
     return parent

@@ -102,7 +102,7 @@ class Proximal:
         n_tokens = self.objective.data.n_tokens
         enough = n_tokens >= _LEAST_TOKENS and point.known.size >= _ENOUGH * n_tokens
         # Stochastic steps come before label n-grams join, and know no dense columns.
-        enough = enough and point.known.features.n_ngram == 0 and not len(self.objective.prepared.dense)
+        enough = enough and point.known.feature_set.n_ngram == 0 and not len(self.objective.prepared.dense)
         return enough and self.objective.in_this_process and not point.w.any()
 
     def _search(self, point: Point, d: Floats) -> Point:
@@ -137,7 +137,7 @@ class Proximal:
         # No feature is worth a weight whose counts are not well above rho1: curvature below that misleads.
         ridge = max(RIDGE, 2 * self.objective.penalty.rho1)
         model = LocalModel.at(known, point.g, h, ridge)
-        least = _LEAST_SCALE_OF_NGRAMS if known.features.n_ngram else _SCALES[0]
+        least = _LEAST_SCALE_OF_NGRAMS if known.feature_set.n_ngram else _SCALES[0]
         if self.objective.penalty.rho1 == 0:
             del expected, h  # every vector is as long as the space: the fewer at a time the better
             rho2, model = self.objective.penalty.rho2, self._rescaled(model, least)

@@ -59,7 +59,7 @@ class Cd:
         objective.release_tables()
         try:
             w, passes = self.sweeper.sweep(
-                point.known.features,
+                point.known.feature_set,
                 point.w,
                 point.known.counts,
                 rho1=objective.elastic_net.rho1,

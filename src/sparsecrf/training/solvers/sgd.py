@@ -131,7 +131,7 @@ class _Stochastic:
         self.objective.release_tables()
         self.before = 0
         w, q = point.w, self._penalties_received(point)
-        if self.longer_since is None and point.known.features.n_ngram > 0:
+        if self.longer_since is None and point.known.feature_set.n_ngram > 0:
             self.longer_since, self.eta0 = self.epochs, self.given
         if self.eta0 is None:
             self.eta0 = self._calibrate(point, sample)
@@ -182,7 +182,7 @@ class _Stochastic:
         of_all = of_epoch * self.share
         penalty = self.objective.penalty
         return stepper.run(
-            known.features,
+            known.feature_set,
             w,
             q,
             u,
@@ -214,7 +214,7 @@ class _Stochastic:
                 return math.inf
             try:
                 w, _, _ = self._run(stepper, point.known, point.w, q, 0.0, order, eta0)
-                found = stepper.loss(point.known.features, w, sample) + share * penalty.value(w)
+                found = stepper.loss(point.known.feature_set, w, sample) + share * penalty.value(w)
             except InputError:  # the weights overflowed
                 return math.inf
             # Below 0 is rounding, of scores that are huge: no reason for steps that are larger still.

@@ -367,7 +367,7 @@ class _Run:
         """Note an iteration. Whether the callback ends the run."""
         if self.watch is not None:
             self.watch(point)
-        n_unigram, n_pairs = point.known.features.n_unigram, point.known.size - point.known.features.n_ngram
+        n_unigram, n_pairs = point.known.feature_set.n_unigram, point.known.size - point.known.feature_set.n_ngram
         dev_error = None if self.dev is None else self.dev.look(self.iteration, point.known.numbers, point.w)
         record = Record(
             iter=self.iteration,
