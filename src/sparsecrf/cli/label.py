@@ -109,6 +109,7 @@ def label(
     source, n_columns, charset = name_of(data), 0, charset_for(known, encoding)
     of = format_for(known, data, format)
     of.check_columns(ragged, charset.is_bytes, "--")
+    of.check_labels(known.labels)
 
     def label_piece(piece: Piece) -> bytes:
         return labeller.label(

@@ -41,6 +41,7 @@ class Format(ABC):
     has_columns: ClassVar[bool] = False  #: whether lines are columns, which may be ragged, or of any bytes
     token_a_line: ClassVar[bool] = False  #: whether a line is the columns of a token, the label last
     skipped: ClassVar[bytes] = b"\n"  #: what `label` writes for a sequence that it skips
+    not_in_labels: ClassVar[str] = " \t\v\f\r\n\0"  #: characters that end a label in such files
 
     def variant(self, choice: str, option: str) -> Format:
         """The format with a choice of its own, what follows the colon in `--format NAME:CHOICE`."""
@@ -62,6 +63,15 @@ class Format(ABC):
             raise InputError(f"{prefix}ragged: expected column files, found {self.title} files")
         if is_bytes and not self.has_columns:
             raise InputError(f"{prefix}encoding: expected text for {self.title} files, found bytes")
+
+    def check_labels(self, labels: Iterable[str]) -> None:
+        """Raise for a label that such files cannot hold."""
+        for label in labels:
+            if wrong := next((c for c in label if c in self.not_in_labels), None):
+                raise InputError(
+                    f"label {label!r:.80}: {self.title} files cannot hold {wrong!r} in a label; "
+                    "use JSON lines (--format jsonl), or train with other label names"
+                )
 
     def looks_like(self, line: bytes) -> bool | None:
         """Whether a line is hardly one of any other format, as messages about the wrong one say; None: who knows."""

@@ -44,6 +44,7 @@ class Conllu(Records):
     """The annotation of Universal Dependencies."""
 
     title = "CoNLL-U"
+    not_in_labels = "\t\r\n\0"
     suffix = ".conllu"
     default_features = "tagging"
 

@@ -17,6 +17,7 @@ class CrfSuite(Format):
 
     name = "crfsuite"
     title = "CRFsuite"
+    not_in_labels = "\t\r\n\0"
     suffix = ".crfsuite"
 
     def add(self, encoder: TextEncoder, piece: Piece, source: str, layout: Layout) -> Layout:

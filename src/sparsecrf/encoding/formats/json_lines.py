@@ -25,6 +25,7 @@ class JsonLines(Records):
     """An object a line. A choice, `jsonl:KEY`, names the field of labels or spans."""
 
     title = "JSON-lines"
+    not_in_labels = "\0"
     suffix = ".jsonl"
     one_line = True
     skipped = b"{}\n"
