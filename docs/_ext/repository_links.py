@@ -1,8 +1,8 @@
 """Links that work on a repository's page and in the built manual: pages are written for the first.
 
 A page links to other pages and to files of the repository by relative paths. When Sphinx reads a page, links to the
-examples and the changelog become links to their pages of the manual. Links from docs/internals to files that the
-manual does not have become addresses of the repository.
+examples and the changelog become links to their pages of the manual. Links to files that the manual does not have
+(from docs/internals, and to benchmarks and experiments) become addresses of the repository.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+_REPOSITORY = "https://github.com/sparsecrf/sparsecrf/blob/main"
 #: Links to files outside of docs, and where the manual has their content.
 _MOVED = (
     (re.compile(r"\]\(\.\./examples/(\w+)\.py\)"), r"](gallery/\1.rst)"),
     (re.compile(r"\]\(\.\./examples/?\)"), "](gallery/index.rst)"),
     (re.compile(r"\]\(\.\./CHANGELOG\.md\)"), "](changelog.md)"),
-    (re.compile(r"\]\(\.\./\.\./([^)]+)\)"), r"](https://github.com/sparsecrf/sparsecrf/blob/main/\1)"),
+    (re.compile(r"\]\(\.\./((?:benchmarks|experiments)/[^)]+)\)"), rf"]({_REPOSITORY}/\1)"),
+    (re.compile(r"\]\(\.\./\.\./([^)]+)\)"), rf"]({_REPOSITORY}/\1)"),
 )
 
 

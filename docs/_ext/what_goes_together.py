@@ -1,4 +1,4 @@
-"""The tables of docs/choosing.md that say what goes together, made from the declarations: `python FILE` writes them.
+"""The tables of docs/training.md that say what goes together, made from the declarations: `python FILE` writes them.
 
 tests/project/test_what_goes_together.py compares the page with the declarations.
 """
@@ -20,7 +20,7 @@ from sparsecrf.training import SOLVERS
 from sparsecrf.training.group_penalty import GroupPenalty
 from sparsecrf.training.ngrams import NgramSpace
 
-PAGE = Path(__file__).parents[1] / "choosing.md"
+PAGE = Path(__file__).parents[1] / "training.md"
 BEGIN, END = "<!-- made by docs/_ext/what_goes_together.py -->", "<!-- end -->"
 
 

@@ -19,13 +19,13 @@ def made(monkeypatch):
 
 
 def test_the_page_has_the_tables_of_the_declarations(made):
-    page = (DOCS / "choosing.md").read_text(encoding="utf-8")
+    page = (DOCS / "training.md").read_text(encoding="utf-8")
     assert made.BEGIN in page
     assert made.with_tables(page) == page, "run python docs/_ext/what_goes_together.py"
 
 
 def test_another_page_would_be_noticed(made):
-    page = (DOCS / "choosing.md").read_text(encoding="utf-8")
+    page = (DOCS / "training.md").read_text(encoding="utf-8")
     assert made.with_tables(page.replace("| `cd` |", "| `cd` | yes", 1)) == made.with_tables(page)
     assert page.replace("| `cd` |", "| `cd` | yes", 1) != page
 

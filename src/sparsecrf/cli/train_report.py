@@ -187,7 +187,7 @@ def on_dev_data(found: Fit, data: Dataset, threads: int) -> DevScores | None:
 
 
 _ADVICE = f"rho1 was {RHO1:g}, the default: sparsecrf path, with the same files, chooses it by the dev data"
-# docs/choosing.md, "Without a choice".
+# benchmarks/NOTES.md, "Fixed penalties".
 _ADVICE_WITHOUT_DEV = (
     f"rho1 was {RHO1:g}, the default, for a small model: --rho1 0.2 mostly labels as well or better, with about three "
     "times the weights; sparsecrf path chooses it by dev data"
