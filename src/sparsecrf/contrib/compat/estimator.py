@@ -39,6 +39,12 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     `modelfile.name` (`keep_tempfiles`: it stays when the estimator is gone).
     """
 
+    # Parameters that are not those of CRFsuite.
+    algorithm: str | None
+    verbose: bool
+    model_filename: str | os.PathLike[str] | None
+    keep_tempfiles: bool
+    trainer_cls: type[Trainer] | None
     #: The last training run.
     training_log_: TrainLogParser | None = None
     _model: Model | None = None
@@ -77,34 +83,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         keep_tempfiles: bool = False,
         trainer_cls: type[Trainer] | None = None,
     ) -> None:
-        self.algorithm = algorithm
-        self.min_freq = min_freq
-        self.all_possible_states = all_possible_states
-        self.all_possible_transitions = all_possible_transitions
-        self.c1 = c1
-        self.c2 = c2
-        self.max_iterations = max_iterations
-        self.num_memories = num_memories
-        self.epsilon = epsilon
-        self.period = period
-        self.delta = delta
-        self.linesearch = linesearch
-        self.max_linesearch = max_linesearch
-        self.calibration_eta = calibration_eta
-        self.calibration_rate = calibration_rate
-        self.calibration_samples = calibration_samples
-        self.calibration_candidates = calibration_candidates
-        self.calibration_max_trials = calibration_max_trials
-        self.pa_type = pa_type
-        self.c = c
-        self.error_sensitive = error_sensitive
-        self.averaging = averaging
-        self.variance = variance
-        self.gamma = gamma
-        self.verbose = verbose
-        self.model_filename = model_filename
-        self.keep_tempfiles = keep_tempfiles
-        self.trainer_cls = trainer_cls
+        given = locals()
+        for name in self._get_param_names():
+            setattr(self, name, given[name])
 
     # ---- Training
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sparsecrf.contrib.compat.training_log import LabelScore, accuracy
+from sparsecrf.contrib.compat.training_log import NUMBERS, LabelScore, accuracy
 
 _FEATURES = ("feature.minfreq", "feature.possible_states", "feature.possible_transitions")
 _TITLES = {
@@ -62,17 +62,9 @@ def of_parameters(algorithm: str, values: Mapping[str, Any]) -> Iterator[str]:
 def of_iteration(info: Mapping[str, Any], algorithm: str) -> Iterator[str]:
     """`info`: as the parser has it; what it does not have is left out."""
     yield f"***** {'Epoch' if algorithm == 'l2sgd' else 'Iteration'} #{info['num']} *****\n"
-    for words, name, pattern in (
-        ("Loss", "loss", "f"),
-        ("Feature norm", "feature_norm", "f"),
-        ("Error norm", "error_norm", "f"),
-        ("Active features", "active_features", "d"),
-        ("Line search trials", "linesearch_trials", "d"),
-        ("Line search step", "linesearch_step", "f"),
-        ("Seconds required for this iteration", "time", ".3f"),
-    ):
+    for words, name, _, pattern in NUMBERS:
         if name in info:
-            yield f"{words}: {info[name]:{pattern}}\n"
+            yield f"{words}{info[name]:{pattern}}\n"
     if info["scores"]:
         yield "Performance by label (#match, #model, #ref) (precision, recall, F1):\n"
         for label, score in info["scores"].items():

@@ -252,34 +252,18 @@ class Trainer(BaseTrainer):
         if self.verbose and self.logparser is not None:
             self._lines("".join(self.logparser.log[self._told :]))
 
-    def on_start(self, log: str) -> None:
-        self._lines(log)
+    def _lines(self, log: str) -> None:
+        for line in log.splitlines(keepends=True):
+            self.message(line)
+
+    on_start = on_featgen_end = on_prepared = on_prepare_error = on_optimization_end = on_end = _lines
 
     def on_featgen_progress(self, log: str, percent: int) -> None:
-        self._lines(log)
-
-    def on_featgen_end(self, log: str) -> None:
-        self._lines(log)
-
-    def on_prepared(self, log: str) -> None:
-        self._lines(log)
-
-    def on_prepare_error(self, log: str) -> None:
         self._lines(log)
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
         """`info` is the entry of `logparser.iterations`."""
         self._lines(log)
-
-    def on_optimization_end(self, log: str) -> None:
-        self._lines(log)
-
-    def on_end(self, log: str) -> None:
-        self._lines(log)
-
-    def _lines(self, log: str) -> None:
-        for line in log.splitlines(keepends=True):
-            self.message(line)
 
 
 class LinePerIterationTrainer(Trainer):

@@ -19,15 +19,15 @@ class LabelScore(NamedTuple):
     f1: float | None
 
 
-#: What an iteration says of itself: the words before a number, its name, its type.
-_NUMBERS: list[tuple[str, str, Callable[[str], Any]]] = [
-    ("Loss: ", "loss", float),
-    ("Feature norm: ", "feature_norm", float),
-    ("Error norm: ", "error_norm", float),
-    ("Active features: ", "active_features", int),
-    ("Line search trials: ", "linesearch_trials", int),
-    ("Line search step: ", "linesearch_step", float),
-    ("Seconds required for this iteration: ", "time", float),
+#: What an iteration says of itself: the words before a number, its name, how it is read and written.
+NUMBERS: list[tuple[str, str, Callable[[str], Any], str]] = [
+    ("Loss: ", "loss", float, "f"),
+    ("Feature norm: ", "feature_norm", float, "f"),
+    ("Error norm: ", "error_norm", float, "f"),
+    ("Active features: ", "active_features", int, "d"),
+    ("Line search trials: ", "linesearch_trials", int, "d"),
+    ("Line search step: ", "linesearch_step", float, "f"),
+    ("Seconds required for this iteration: ", "time", float, ".3f"),
 ]
 _HEAD = re.compile(r"\*{5} (?:Iteration|Epoch) #(\d+) \*{5}\n")
 _LABEL = re.compile(r" {4}(.+): \((\d+), (\d+), (\d+)\) \((?:\*{6}, \*{6}, \*{6}|(\S+), (\S+), (\S+))\)\n?$")
@@ -124,7 +124,7 @@ class TrainLogParser:
         if line == "\n":
             self.state = "AFTER_ITERATION"
             return "iteration"
-        for words, name, kind in _NUMBERS:
+        for words, name, kind, _ in NUMBERS:
             if line.startswith(words):
                 self.last_iteration[name] = kind(line[len(words) :])
         if found := _MACRO.match(line):

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sparsecrf._core import InputError, StringTable
-from sparsecrf.contrib.convert.foreign import assemble, number_of, text_of
+from sparsecrf.contrib.convert.foreign import number_of, table_of, text_of
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import BIAS
 from sparsecrf.model import Model
@@ -104,19 +104,6 @@ def _from_tables(source: str, labels: StringTable, attributes: StringTable, stat
     return model if used and w.all() and len(transitions) and bias == n_named else model.compacted()
 
 
-def _model(source: str, labels: list[str], attributes: list[str], states: Any, transitions: Any) -> Model:
-    """From arrays with the fields source, label and weight."""
-    import numpy as np
-
-    if BIAS not in attributes:
-        attributes = [*attributes, BIAS]
-    bias = np.full(len(transitions), attributes.index(BIAS))
-    unigram = np.stack([states["source"], states["label"]], axis=1)
-    bigram = np.stack([bias, transitions["source"], transitions["label"]], axis=1)
-    cells = (unigram, states["weight"]), (bigram, transitions["weight"])
-    return assemble(source, labels, attributes, *cells, tool="crfsuite")
-
-
 def _unpack(layout: struct.Struct, data: bytes, at: int, where: str) -> tuple[Any, ...]:
     if at + layout.size > len(data):
         raise InputError(f"{where}: expected {layout.size} bytes at {at}, found the file to end at {len(data)}")
@@ -178,7 +165,8 @@ def from_dump(data: bytes, source: str) -> Model:
     fields = np.dtype([("source", "i8"), ("label", "i8"), ("weight", "f8")])
     states = list(_cells(sections["STATE_FEATURES"], kinds["a"], kinds["l"]))
     transitions = list(_cells(sections["TRANSITIONS"], kinds["l"], kinds["l"]))
-    return _model(source, labels, attributes, np.array(states, fields), np.array(transitions, fields))
+    tables = table_of(labels, "label", source), table_of(attributes, "attribute", source)
+    return _from_tables(source, *tables, np.array(states, fields), np.array(transitions, fields))
 
 
 def _names(lines: list[tuple[str, str]]) -> list[str]:

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError, StringTable
 from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.files.atomic import write_atomically
 from sparsecrf.files.charset import UTF8, UTF8_TEXT, Charset
 from sparsecrf.model import Model
+from sparsecrf.model.charset import charset_for
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
@@ -65,7 +67,6 @@ def write_crfsuite(model: Model, path: File) -> None:
     after the start, are an error: CRFsuite has none.
     """
     from sparsecrf.contrib.convert.crfsuite import to_dump
-    from sparsecrf.files.atomic import write_atomically
 
     write_atomically(path, to_dump(model).encode())
 
@@ -75,7 +76,6 @@ def write_crfsuite_binary(model: Model, path: File) -> None:
     is an error, as for `write_crfsuite`.
     """
     from sparsecrf.contrib.convert.crfsuite_write import to_binary
-    from sparsecrf.files.atomic import write_atomically
 
     write_atomically(path, to_binary(model))
 
@@ -83,8 +83,6 @@ def write_crfsuite_binary(model: Model, path: File) -> None:
 def write_wapiti(model: Model, path: File) -> None:
     """Write a model file of Wapiti. What Wapiti cannot express is an error."""
     from sparsecrf.contrib.convert.wapiti import to_model
-    from sparsecrf.files.atomic import write_atomically
-    from sparsecrf.model.charset import charset_for
 
     write_atomically(path, to_model(model, charset_for(model, None)))
 
@@ -92,8 +90,6 @@ def write_wapiti(model: Model, path: File) -> None:
 def write_crfpp(model: Model, path: File) -> None:
     """Write a text model of CRF++, of which `crf_learn -C` makes a binary one. What it cannot express is an error."""
     from sparsecrf.contrib.convert.crfpp import to_text
-    from sparsecrf.files.atomic import write_atomically
-    from sparsecrf.model.charset import charset_for
 
     write_atomically(path, to_text(model, charset_for(model, None)))
 
@@ -143,6 +139,15 @@ def number_of(raw: bytes | str, where: str) -> float:
     return value
 
 
+def table_of(names: Sequence[str], what: str, source: str) -> StringTable:
+    """Names by id. `what` they are is for errors."""
+    table = StringTable()
+    for k, name in enumerate(names):
+        if table.intern(name) != k:
+            raise InputError(f"{source}: expected distinct {what}s, found {name!r} twice")
+    return table
+
+
 def assemble(
     source: str,
     labels: Sequence[str],
@@ -157,13 +162,7 @@ def assemble(
     """A model from cells by id (as `Model.from_cells`) with their weights, without those that are zero."""
     import numpy as np
 
-    tables = []
-    for what, names in (("label", labels), ("attribute", attributes)):
-        table = StringTable()
-        for k, name in enumerate(names):
-            if table.intern(name) != k:
-                raise InputError(f"{source}: expected distinct {what}s, found {name!r} twice")
-        tables.append(table)
+    tables = table_of(labels, "label", source), table_of(attributes, "attribute", source)
     kept = []
     for (cells, w), width in ((unigram, 2), (bigram, 3)):
         cells, w = np.asarray(cells, dtype=np.int64).reshape(-1, width), np.asarray(w, dtype=np.float64)
