@@ -133,6 +133,9 @@ struct Lattice {
     bool logarithmic = false;
     RestPairs rest;
     NgramLattice ngrams;
+
+    // Whether p_t(y', y) of every pair is alpha E v, with E of the base list.
+    bool is_product(std::int64_t t) const { return !logarithmic && !ngrams.any() && rest.ptr[t] == rest.ptr[t + 1]; }
 };
 
 // A lattice that owns its rows.

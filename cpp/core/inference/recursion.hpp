@@ -47,6 +47,7 @@ class Recursion {
    public:
     // keep_zero_pairs: list every pair of the rest rows in Lattice::rest, not only those with a weight.
     explicit Recursion(const Potentials& potentials, bool keep_zero_pairs = false);
+    const Potentials& potentials() const { return potentials_; }
 
     // alpha, log Z. Throws UnsatisfiableError if no path is possible.
     void forward(Lattice& lattice);

@@ -17,7 +17,7 @@
 #include "core/corpus/features.hpp"
 #include "core/inference/potentials.hpp"
 #include "core/inference/recursion.hpp"
-#include "core/training/listed_rows.hpp"
+#include "core/training/item_runs.hpp"
 #include "core/training/plan.hpp"
 
 namespace sparsecrf {
@@ -34,11 +34,9 @@ class BlockCurvature {
    private:
     // A block feature that fires at a position with some probability.
     struct Firing {
-        std::uint32_t place;     // in the block
-        std::uint32_t label;     // y, or Y + j for a part of labels
-        std::uint32_t previous;  // y' + 1; 0: a unigram feature
-        std::uint32_t string;    // of a label n-gram; 0: a feature of one or two labels
-        std::uint32_t slot;      // of its cell, among those of the position; where labels have parts
+        FeatureLabels of;
+        std::uint32_t place;  // in the block
+        std::uint32_t slot;   // of its cell, among those of the position; where labels have parts
         double value, p;
     };
     // What fires at the positions of an item: position k has [ptr[k], ptr[k + 1]), by ascending place.
@@ -53,11 +51,8 @@ class BlockCurvature {
         std::vector<double> joint;
     };
 
-    void gather(Recursion& recursion, const Lattice& lattice, Firings& out) const;
-    void gather_pairs(Recursion& recursion, const Lattice& lattice, std::int64_t t, const ListPool& lists,
-                      std::uint32_t list, Firings& out) const;
+    void gather(ItemRun& run, Firings& out) const;
     void join_cells(const double* p, Firings& out) const;
-    void gather_ngrams(const Lattice& lattice, std::int64_t t, Firings& out) const;
     // P(a, b) at position k of those that are listed.
     double both(const Firings& of, std::size_t k, const Firing& a, const Firing& b) const;
     // Whether labels can end in those of both.
@@ -66,12 +61,9 @@ class BlockCurvature {
 
     const Corpus& corpus_;
     const Plan& plan_;
-    const std::size_t size_;            // M
-    const int stride_;                  // Yp
-    ListedRows unigram_, bigram_;       // features of the block, and
-    std::vector<std::uint32_t> ngram_;  // [n-grams] their place in it; kNoString: none
-    const LabelStrings& strings_;
-    const LabelParts* parts_;  // of the labels; null: none
+    const FeatureSet& features_;
+    const std::size_t size_;  // M
+    const ListedFeatures listed_;
 };
 
 }  // namespace sparsecrf

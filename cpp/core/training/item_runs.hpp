@@ -9,30 +9,41 @@
 #include "core/base/parallel.hpp"
 #include "core/inference/potentials.hpp"
 #include "core/inference/recursion.hpp"
+#include "core/training/families/listed.hpp"
 #include "core/training/plan.hpp"
 
 namespace sparsecrf {
+
+// What a thread has at hand.
+struct ItemRun {
+    Recursion recursion;
+    OwnedLattice lattice;
+    ListedScratch scratch;
+
+    ListedPosition at(std::int64_t t, const double* cells) {
+        return {recursion.potentials().corpus(), recursion, lattice, t, cells, scratch};
+    }
+};
 
 class ItemRuns {
    public:
     // References are kept.
     ItemRuns(const Plan& plan, const Potentials& potentials, int threads)
-        : plan_(plan), potentials_(potentials), threads_(threads), lattices_(static_cast<std::size_t>(threads)) {
-        for (int k = 0; k < threads; ++k) recursions_.emplace_back(potentials, true);
+        : plan_(plan), potentials_(potentials), threads_(threads) {
+        for (int k = 0; k < threads; ++k) runs_.push_back({Recursion(potentials, true), {}, {}});
     }
 
-    // For 0 <= k < n the item `number(k)` of the plan: visit(thread, k, item, recursion, lattice).
+    // For 0 <= k < n the item `number(k)` of the plan: visit(thread, k, item, run).
     template <class Number, class Visit>
     void run(std::int64_t n, Number number, Visit visit) {
         parallel_for(n, threads_, 4, [&](int thread, std::int64_t k) {
             const Item& item = plan_.items[number(k)];
-            OwnedLattice& lattice = lattices_[static_cast<std::size_t>(thread)];
-            lattice.take(potentials_.corpus(), item.sequence, potentials_.stride());
-            lattice.fixed = plan_.fixed_labels(item);
-            Recursion& recursion = recursions_[static_cast<std::size_t>(thread)];
-            recursion.forward(lattice);
-            recursion.backward(lattice);
-            visit(thread, k, item, recursion, lattice);
+            ItemRun& run = runs_[static_cast<std::size_t>(thread)];
+            run.lattice.take(potentials_.corpus(), item.sequence, potentials_.stride());
+            run.lattice.fixed = plan_.fixed_labels(item);
+            run.recursion.forward(run.lattice);
+            run.recursion.backward(run.lattice);
+            visit(thread, k, item, run);
         });
     }
 
@@ -40,8 +51,7 @@ class ItemRuns {
     const Plan& plan_;
     const Potentials& potentials_;
     const int threads_;
-    std::vector<Recursion> recursions_;
-    std::vector<OwnedLattice> lattices_;
+    std::vector<ItemRun> runs_;  // [threads]
 };
 
 }  // namespace sparsecrf

@@ -6,7 +6,6 @@
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/corpus/numbering.hpp"
-#include "core/training/item_runs.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -18,8 +17,11 @@ constexpr std::int64_t kMostItems = 64, kMostCells = 1 << 23;  // labels times p
 
 NgramScreen::NgramScreen(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                          std::span<const std::int64_t> listed)
-    : corpus_(corpus), plan_(plan), features_(features) {
-    bigram_.index(features.bigram_ptr, features.bigram_pair, features.n_unigram(), listed);
+    : corpus_(corpus),
+      plan_(plan),
+      features_(features),
+      listed_(features, listed),
+      bigram_(features.bigram_ptr, features.bigram_pair, features.n_unigram(), listed) {
     ngram_.assign(static_cast<std::size_t>(features.n_ngram()), kNoString);
     const LabelPairs numbers(corpus.n_labels);
     for (std::size_t k = 0; k < listed.size(); ++k) {
@@ -54,8 +56,8 @@ void NgramScreen::sum(const Potentials& potentials, int threads, std::span<doubl
             cells += corpus_.length(plan_.items[static_cast<std::size_t>(begin + n)].sequence) * corpus_.n_labels;
         }
         const auto number = [&](std::int64_t k) { return static_cast<std::size_t>(begin + k); };
-        runs.run(n, number, [&](int, std::int64_t k, const Item& item, Recursion& recursion, const Lattice& lattice) {
-            gather(recursion, item, lattice, found[static_cast<std::size_t>(k)]);
+        runs.run(n, number, [&](int, std::int64_t k, const Item& item, ItemRun& run) {
+            gather(item, run, found[static_cast<std::size_t>(k)]);
         });
         // The row of a feature belongs to one thread, which adds to it in the order of the positions.
         parallel_for(threads, threads, 1, [&](int, std::int64_t part) {
@@ -95,35 +97,21 @@ void NgramScreen::add(std::int64_t t, std::uint32_t place, double weight, double
     out.firing.push_back({place, column, weight, std::min(p, 1.0)});
 }
 
-void NgramScreen::gather(Recursion& recursion, const Item& item, const Lattice& lattice, Found& out) const {
+void NgramScreen::gather(const Item& item, ItemRun& run, Found& out) const {
     const auto Y = static_cast<std::size_t>(corpus_.n_labels);
+    const Lattice& lattice = run.lattice;
     out.firing.clear();
     out.unlikely.clear();
     out.column.clear();
     out.column_of.assign(static_cast<std::size_t>(lattice.length) * Y, kNoString);
     for (std::int64_t t = 1; t < lattice.length; ++t) {
-        const std::int64_t position = lattice.first + t;
-        for (const auto& [pool, of] : {std::pair{&corpus_.base_lists, corpus_.base[position]},
-                                       std::pair{&corpus_.rest_lists, corpus_.rest[position]}}) {
-            for (std::int64_t k = pool->begin(of); k < pool->end(of); ++k) {
-                const std::uint32_t x = pool->id(k);
-                const auto pairs = std::span(bigram_.cell).subspan(bigram_.ptr[x], bigram_.ptr[x + 1] - bigram_.ptr[x]);
-                const std::uint32_t* place = bigram_.place.data() + bigram_.ptr[x];
-                recursion.pair_marginals(lattice, t, pairs, [&](std::size_t j, double p) {
-                    add(t, place[j], item.weight * pool->value(k), p, out);
-                });
-            }
-        }
-        if (longest_ == 2 || !lattice.ngrams.any() || lattice.ngrams.place[t] == nullptr) continue;
-        for (const NgramArcs::Term& term : lattice.ngrams.place[t]->arcs->terms) {
-            const std::uint32_t place = ngram_[term.feature];
-            if (place == kNoString) continue;
-            add(t, place, item.weight * term.value, lattice.ngrams.probability(t, term.arc), out);
-        }
+        listed_.at(run.at(t, nullptr), [&](std::uint32_t place, double value, double p, bool, auto) {
+            add(t, place, item.weight * value, p, out);
+        });
     }
     for (std::int64_t s = 0; s < lattice.length; ++s) {
         const std::uint32_t* columns = out.column_of.data() + static_cast<std::size_t>(s) * Y;
-        recursion.pair_columns(lattice, s, columns, out.column.data());
+        run.recursion.pair_columns(lattice, s, columns, out.column.data());
     }
 }
 

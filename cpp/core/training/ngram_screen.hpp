@@ -16,7 +16,7 @@
 #include "core/corpus/features.hpp"
 #include "core/inference/potentials.hpp"
 #include "core/inference/recursion.hpp"
-#include "core/training/listed_rows.hpp"
+#include "core/training/item_runs.hpp"
 #include "core/training/plan.hpp"
 
 namespace sparsecrf {
@@ -42,14 +42,15 @@ class NgramScreen {
         std::vector<std::pair<std::uint32_t, double>> unlikely;  // place, w v p
         std::vector<std::uint32_t> column_of;                    // [T, Y] kNoString: not needed
     };
-    void gather(Recursion& recursion, const Item& item, const Lattice& lattice, Found& out) const;
+    void gather(const Item& item, ItemRun& run, Found& out) const;
     void add(std::int64_t t, std::uint32_t place, double weight, double p, Found& out) const;
     void count(std::span<double> counts) const;
 
     const Corpus& corpus_;
     const Plan& plan_;
     const FeatureSet& features_;
-    ListedRows bigram_;                        // listed pairs by attribute
+    const ListedFeatures listed_;
+    const ListedRows bigram_;                  // listed pairs by attribute
     std::vector<std::uint32_t> ngram_;         // [n-grams] place among those listed; kNoString: none
     std::vector<std::uint32_t> first_, size_;  // [L] first label, number of labels
     std::uint32_t longest_ = 2;                // the most labels of a listed feature

@@ -8,7 +8,6 @@
 #include "core/base/lanes.hpp"
 #include "core/corpus/numbering.hpp"
 #include "core/simd/kernels.hpp"
-#include "core/training/item_runs.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -62,20 +61,8 @@ class OneSequence {
 
 SequenceFactors::SequenceFactors(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                                  std::span<const double> w, std::span<const std::int64_t> listed)
-    : corpus_(corpus),
-      plan_(plan),
-      strings_(features.strings),
-      parts_(features.parts.get()),
-      stride_(padded(corpus.n_labels)),
-      w_(listed.size()) {
-    unigram_.index(features.unigram_ptr, features.unigram_label, 0, listed);
-    bigram_.index(features.bigram_ptr, features.bigram_pair, features.n_unigram(), listed);
-    if (features.n_class() > 0) class_.index(features.class_ptr, features.class_pair, features.first_class(), listed);
+    : corpus_(corpus), plan_(plan), features_(features), listed_(features, listed), w_(listed.size()) {
     for (std::size_t k = 0; k < listed.size(); ++k) w_[k] = w[static_cast<std::size_t>(listed[k])];
-    ngram_.assign(static_cast<std::size_t>(features.n_ngram()), kNoString);
-    for (std::size_t k = listed.size(); k-- > 0 && listed[k] >= features.first_ngram();) {
-        ngram_[static_cast<std::size_t>(listed[k] - features.first_ngram())] = static_cast<std::uint32_t>(k);
-    }
 }
 
 void SequenceFactors::collect(const Potentials& potentials, const FactorOptions& options, int threads) {
@@ -84,7 +71,6 @@ void SequenceFactors::collect(const Potentials& potentials, const FactorOptions&
     for (Sums& of : sums) {
         of.g.assign(w_.size(), 0.0);
         of.seen.assign(w_.size(), 0);
-        if (parts_ != nullptr) of.cells.resize(static_cast<std::size_t>(parts_->n_cells()));
     }
     std::vector<Gradient> gradients(static_cast<std::size_t>(kSequencesAtOnce));
     std::int64_t kept = 0;
@@ -92,11 +78,10 @@ void SequenceFactors::collect(const Potentials& potentials, const FactorOptions&
     for (std::int64_t begin = 0; begin < n_items; begin += kSequencesAtOnce) {
         const std::int64_t n = std::min(n_items - begin, kSequencesAtOnce);
         const auto number = [&](std::int64_t k) { return static_cast<std::size_t>(begin + k); };
-        runs.run(n, number,
-                 [&](int thread, std::int64_t k, const Item& item, Recursion& recursion, const Lattice& lattice) {
-                     gradient(potentials, recursion, item, lattice, options.thresholds,
-                              sums[static_cast<std::size_t>(thread)], gradients[static_cast<std::size_t>(k)]);
-                 });
+        runs.run(n, number, [&](int thread, std::int64_t k, const Item& item, ItemRun& run) {
+            gradient(item, run, options.thresholds, sums[static_cast<std::size_t>(thread)],
+                     gradients[static_cast<std::size_t>(k)]);
+        });
         for (std::int64_t k = 0; k < n; ++k) {
             const Gradient& of = gradients[static_cast<std::size_t>(k)];
             const double weight = plan_.items[static_cast<std::size_t>(begin + k)].weight;
@@ -136,127 +121,28 @@ double SequenceFactors::bound(const FactorOptions& options, std::span<const doub
     return entropy() - excess / (2.0 * options.rho2);
 }
 
-template <class Add>
-double SequenceFactors::add_classes(Recursion& recursion, const Lattice& lattice, std::int64_t t,
-                                    std::uint32_t own_pair, Sums& sums, Add add) const {
-    const LabelPairs numbers = parts_->class_pairs();
-    const std::int64_t position = lattice.first + t;
-    double own = 0.0;
-    sums.classes.resize(numbers.n_inner());
-    bool known = false;  // the marginals of this position
-    for (const auto& [pool, of] : {std::pair{&corpus_.base_lists, corpus_.base[position]},
-                                   std::pair{&corpus_.rest_lists, corpus_.rest[position]}}) {
-        for (std::int64_t k = pool->begin(of); k < pool->end(of); ++k) {
-            const std::uint32_t x = pool->id(k);
-            if (class_.ptr[x] == class_.ptr[x + 1]) continue;
-            if (!known) recursion.class_marginals(lattice, t, sums.classes.data());
-            known = true;
-            for (std::uint32_t r = class_.ptr[x]; r < class_.ptr[x + 1]; ++r) {
-                const std::uint32_t pair = class_.cell[r];
-                if (numbers.is_start(pair) != (t == 0)) continue;
-                const double p = sums.classes[t == 0 ? numbers.start_label(pair) : pair];
-                add(class_.place[r], pool->value(k) * (p - (pair == own_pair ? 1.0 : 0.0)));
-                if (pair == own_pair) own += pool->value(k) * w_[class_.place[r]];
-            }
-        }
-    }
-    return own;
-}
-
-// Where few matrices serve all positions and many pairs are listed, E of each is found once, not at every position.
-template <class Visit>
-void SequenceFactors::pair_marginals(const Potentials& potentials, Recursion& recursion, const Lattice& lattice,
-                                     std::int64_t t, std::uint32_t x, bool base, std::span<const std::uint32_t> pairs,
-                                     Sums& sums, Visit visit) const {
-    constexpr std::size_t kManyPairs = 64, kFewLists = 16;
-    const auto corrected = static_cast<std::size_t>(t);
-    if (!base || t == 0 || pairs.size() < kManyPairs || corpus_.base_lists.size() > kFewLists || lattice.logarithmic ||
-        lattice.ngrams.any() || lattice.rest.ptr[corrected] < lattice.rest.ptr[corrected + 1]) {
-        return recursion.pair_marginals(lattice, t, pairs, visit);
-    }
-    PairWeights& of = sums.weights[{corpus_.base[lattice.first + t], x}];
-    if (of.e.empty()) {
-        const Transition& transition = potentials.transition(lattice.first + t);
-        for_each_pair(pairs, corpus_.n_labels, [&](std::size_t, std::size_t i, std::size_t y) {
-            of.previous.push_back(static_cast<std::uint16_t>(i));
-            of.y.push_back(static_cast<std::uint16_t>(y));
-            of.e.push_back(transition.weight(static_cast<int>(i), static_cast<int>(y)));
-        });
-    }
-    const double* v = lattice.v + t * stride_;
-    const double* alpha = lattice.alpha + (t - 1) * stride_;
-    for (std::size_t j = 0; j < pairs.size(); ++j) visit(j, alpha[of.previous[j]] * of.e[j] * v[of.y[j]]);
-}
-
 // g_i = sum_t sum_x v (p_t(y) - [y = y_t]) for unigram features, likewise with pairs; loss and entropy:
 // -log q = log Z - w . F, H(p) = -log q - w . g.
-void SequenceFactors::gradient(const Potentials& potentials, Recursion& recursion, const Item& item,
-                               const Lattice& lattice, std::span<const double> thresholds, Sums& sums,
+void SequenceFactors::gradient(const Item& item, ItemRun& run, std::span<const double> thresholds, Sums& sums,
                                Gradient& out) const {
-    const LabelPairs numbers(corpus_.n_labels);
+    const Lattice& lattice = run.lattice;
+    const int stride = padded(corpus_.n_labels);
     double own = 0.0;  // w . F of its own labels
-    const auto add = [&](std::uint32_t place, double value) {
+    const auto add = [&](std::uint32_t place, double value, double p, bool mine, auto) {
         if (!sums.seen[place]) {
             sums.seen[place] = 1;
             sums.touched.push_back(place);
         }
-        sums.g[place] += value;
+        sums.g[place] += value * (p - (mine ? 1.0 : 0.0));
+        if (mine) own += value * w_[place];
     };
-    std::uint32_t previous = numbers.start();
+    std::uint32_t previous = LabelPairs(corpus_.n_labels).start();
     for (std::int64_t t = 0; t < lattice.length; ++t) {
-        const std::int64_t position = lattice.first + t;
-        const auto y = static_cast<std::uint32_t>(corpus_.labels[position]);
-        const double* p = lattice.p + t * stride_;
-        if (parts_ != nullptr) {
-            parts_->unfold(p, sums.cells.data());
-            p = sums.cells.data();
-        }
-        const ListPool& lists = corpus_.unigram_lists;
-        const std::uint32_t list = corpus_.unigram[position];
-        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
-            const std::uint32_t x = lists.id(k);
-            for (std::uint32_t r = unigram_.ptr[x]; r < unigram_.ptr[x + 1]; ++r) {
-                const std::uint32_t cell = unigram_.cell[r];
-                const bool mine = cell == y || (parts_ != nullptr && parts_->has(y, cell));
-                add(unigram_.place[r], lists.value(k) * (p[cell] - (mine ? 1.0 : 0.0)));
-                if (mine) own += lists.value(k) * w_[unigram_.place[r]];
-            }
-        }
-        const std::uint32_t pair = numbers.pair(previous, y);
-        for (const auto& [pool, of] : {std::pair{&corpus_.base_lists, corpus_.base[position]},
-                                       std::pair{&corpus_.rest_lists, corpus_.rest[position]}}) {
-            for (std::int64_t k = pool->begin(of); k < pool->end(of); ++k) {
-                const std::uint32_t x = pool->id(k);
-                const auto of_x = std::span(bigram_.cell).subspan(bigram_.ptr[x], bigram_.ptr[x + 1] - bigram_.ptr[x]);
-                const auto pairs = numbers.at(of_x, t == 0);
-                const std::uint32_t* place = bigram_.place.data() + (pairs.data() - bigram_.cell.data());
-                const bool base = pool == &corpus_.base_lists;
-                pair_marginals(potentials, recursion, lattice, t, x, base, pairs, sums,
-                               [&](std::size_t j, double probability) {
-                                   const bool mine = pairs[j] == pair;
-                                   add(place[j], pool->value(k) * (probability - (mine ? 1.0 : 0.0)));
-                                   if (mine) own += pool->value(k) * w_[place[j]];
-                               });
-            }
-        }
-        if (!class_.cell.empty()) {
-            own += add_classes(recursion, lattice, t, parts_->class_pair(previous, y), sums, add);
-        }
-        if (lattice.ngrams.any() && lattice.ngrams.place[t] != nullptr) {
-            const NgramArcs& here = *lattice.ngrams.place[t]->arcs;
-            std::vector<char> mine(here.n_arcs(), 0);
-            strings_.for_each_suffix(corpus_.labels.data() + lattice.first, t, [&](std::uint32_t string) {
-                const std::uint32_t arc = here.arc_of(string);
-                if (arc != kNoString) mine[arc] = 1;
-            });
-            for (const NgramArcs::Term& term : here.terms) {
-                const std::uint32_t at = ngram_[term.feature];
-                if (at == kNoString) continue;
-                add(at, term.value * (lattice.ngrams.probability(t, term.arc) - mine[term.arc]));
-                if (mine[term.arc]) own += term.value * w_[at];
-            }
-        }
-        previous = y;
+        ListedPosition here =
+            run.at(t, features_.cells().unfold(lattice.p + t * stride, 1, stride, features_.n_cells(), sums.cells));
+        here.previous = previous;
+        here.y = previous = static_cast<std::uint32_t>(corpus_.labels[lattice.first + t]);
+        listed_.at(here, add);
     }
     out.place.clear();
     out.value.clear();

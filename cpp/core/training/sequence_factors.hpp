@@ -21,7 +21,7 @@
 #include "core/corpus/features.hpp"
 #include "core/inference/potentials.hpp"
 #include "core/inference/recursion.hpp"
-#include "core/training/listed_rows.hpp"
+#include "core/training/item_runs.hpp"
 #include "core/training/plan.hpp"
 
 namespace sparsecrf {
@@ -59,41 +59,20 @@ class SequenceFactors {
         std::vector<float> value;
         double loss, entropy;
     };
-    // The listed inner pairs of an attribute, and E of them in the matrix of a base list.
-    struct PairWeights {
-        std::vector<std::uint16_t> previous, y;
-        std::vector<double> e;
-    };
     // Scratch of a thread.
     struct Sums {
         std::vector<double> g;               // [L] zero between items
         std::vector<std::uint32_t> touched;  // places with a term
         std::vector<char> seen;              // [L]
         std::vector<double> cells;           // [Y + P] probabilities at a position, where labels have parts
-        std::vector<double> classes;         // [C, C] those of pairs of classes
-        // By base list and attribute, found when first needed.
-        std::map<std::pair<std::uint32_t, std::uint32_t>, PairWeights> weights;
     };
-    // Adds what pairs of classes of labels have at position t: add(place, value) of the gradient. Returns w . F.
-    template <class Add>
-    double add_classes(Recursion& recursion, const Lattice& lattice, std::int64_t t, std::uint32_t own_pair, Sums& sums,
-                       Add add) const;
-    // visit(j, p_t(pairs[j])) for the listed pairs of attribute x of a bigram list.
-    template <class Visit>
-    void pair_marginals(const Potentials& potentials, Recursion& recursion, const Lattice& lattice, std::int64_t t,
-                        std::uint32_t x, bool base, std::span<const std::uint32_t> pairs, Sums& sums,
-                        Visit visit) const;
-    void gradient(const Potentials& potentials, Recursion& recursion, const Item& item, const Lattice& lattice,
-                  std::span<const double> thresholds, Sums& sums, Gradient& out) const;
+    void gradient(const Item& item, ItemRun& run, std::span<const double> thresholds, Sums& sums, Gradient& out) const;
 
     const Corpus& corpus_;
     const Plan& plan_;
-    const LabelStrings& strings_;
-    const LabelParts* parts_;              // of the labels; null: none
-    const int stride_;                     // Yp
-    ListedRows unigram_, bigram_, class_;  // listed features
-    std::vector<double> w_;                // [L]
-    std::vector<std::uint32_t> ngram_;     // [n-grams of the set] their place among the listed, or kNoString
+    const FeatureSet& features_;
+    const ListedFeatures listed_;
+    std::vector<double> w_;  // [L]
 
     std::vector<double> entropy_, own_, s_;  // [items] H(p), q, factor
     // The items whose factor may change.
