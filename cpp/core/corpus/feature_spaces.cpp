@@ -21,6 +21,15 @@ std::vector<char> occurring(std::uint32_t n_attributes, std::initializer_list<co
     return seen;
 }
 
+// Which attributes have features of one label: those of unigram lists and of dense columns.
+std::vector<char> with_labels(const Corpus& corpus) {
+    std::vector<char> seen = occurring(corpus.n_attributes, {&corpus.unigram_lists});
+    for (const std::uint32_t x : corpus.dense_attributes) {
+        if (x != kNoAttribute) seen[x] = 1;
+    }
+    return seen;
+}
+
 // The (attribute, cell) pairs that each(add) gives by add(x, cell), any number of times each, as rows: attribute x has
 // cells[ptr[x]] to cells[ptr[x + 1] - 1], ascending. `may` says which attributes can come.
 //
@@ -75,10 +84,6 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
             }
         }
     };
-    std::vector<char> conditioning = occurring(corpus.n_attributes, {&corpus.unigram_lists});
-    for (const std::uint32_t x : corpus.dense_attributes) {
-        if (x != kNoAttribute) conditioning[x] = 1;
-    }
     const auto unigrams = [&](auto add) {
         each_position([&](std::int64_t t, std::int32_t, std::uint32_t y) {
             made.cells().for_each(
@@ -88,7 +93,7 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
             for (int y = 0; x != kNoAttribute && y < corpus.n_labels; ++y) add(x, static_cast<std::uint32_t>(y));
         }
     };
-    lay_seen(conditioning, numbering.unigram.cells, unigrams, made.unigram_ptr, made.unigram_label);
+    lay_seen(with_labels(corpus), numbering.unigram.cells, unigrams, made.unigram_ptr, made.unigram_label);
     // The pair of labels, or of their classes, at every position that has one.
     const std::vector<char> of_pairs = occurring(corpus.n_attributes, {&corpus.base_lists, &corpus.rest_lists});
     const auto pairs = [&](auto number_of) {
@@ -130,11 +135,7 @@ FeatureSet FeatureSet::all_virtual(const Corpus& corpus, std::shared_ptr<const L
         }
     };
     const Numbering numbering = made.numbering();
-    std::vector<char> conditioning = occurring(corpus.n_attributes, {&corpus.unigram_lists});
-    for (const std::uint32_t x : corpus.dense_attributes) {
-        if (x != kNoAttribute) conditioning[x] = 1;
-    }
-    lay(conditioning, numbering.unigram.cells, made.unigram_ptr, made.unigram_label, any);
+    lay(with_labels(corpus), numbering.unigram.cells, made.unigram_ptr, made.unigram_label, any);
     const std::vector<char> of_pairs = occurring(corpus.n_attributes, {&corpus.base_lists, &corpus.rest_lists});
     lay(of_pairs, numbering.bigram.cells, made.bigram_ptr, made.bigram_pair, any);
     if (made.n_classes() > 0) {

@@ -1,4 +1,4 @@
-// Viterbi with label n-grams: over the states of recursion_ngrams_log.cpp, where a history may be the best prefix only
+// Viterbi with label n-grams: over the states of log_chain_ngrams.cpp, where a history may be the best prefix only
 // among those that share it.
 #include <algorithm>
 #include <tuple>
@@ -91,7 +91,7 @@ double best_ngram_path(const Potentials& potentials, Recursion& recursion, Latti
     NgramStep step(potentials.n_labels());
     recursion.gather_rest(lattice);
     for (std::int64_t t = 0; t < lattice.length; ++t) {
-        const double* lambda = t == 0 ? recursion.start_scores(lattice) : recursion.dense_scores(lattice, t);
+        const double* lambda = recursion.pair_scores(lattice, t);
         const double* s = recursion.constrained_scores(lattice, t);
         moves.lay(potentials.ngrams()->at(lattice.first + t), t == 0);
         step.run(moves, epsilon, lambda, static_cast<std::size_t>(potentials.stride()), s, next,
@@ -131,7 +131,7 @@ std::vector<Labelling> best_ngram_paths(const Potentials& potentials, Recursion&
     NgramMoves moves(potentials.n_labels());
     recursion.gather_rest(lattice);
     for (std::int64_t t = 0; t < lattice.length; ++t) {
-        const double* lambda = t == 0 ? recursion.start_scores(lattice) : recursion.dense_scores(lattice, t);
+        const double* lambda = recursion.pair_scores(lattice, t);
         const double* s = recursion.constrained_scores(lattice, t);
         moves.lay(potentials.ngrams()->at(lattice.first + t), t == 0);
         Prefixes next(moves.n_after());

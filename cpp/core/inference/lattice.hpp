@@ -29,6 +29,7 @@ struct RestPairs {
             if (extra[k] != 0.0) visit(pair[k], extra[k], extra[k] * (2.0 * p[k] - extra[k]));
         }
     }
+    bool any(std::int64_t t) const { return ptr[t] < ptr[t + 1]; }
     void clear() {
         ptr.assign(1, 0);
         pair.clear();
@@ -68,6 +69,7 @@ struct NgramLattice {
     std::vector<double> listed;   // extra of the pairs that are listed for t (NgramTables)
 
     bool any() const { return !place.empty(); }
+    const NgramPlace* at(std::int64_t t) const { return place.empty() ? nullptr : place[t]; }
     // A of the histories before t > 0.
     const double* before(std::int64_t t) const { return mass.data() + history_ptr[t - 1]; }
     // The probability of an arc: of a leaf in the linear domain A(c) X E e / c B'(target).
@@ -81,7 +83,7 @@ struct NgramLattice {
     class Extras {
        public:
         Extras(const NgramLattice& of, std::int64_t t) {
-            if (!of.any() || of.place[t] == nullptr) return;
+            if (of.at(t) == nullptr) return;
             own_ = of.place[t]->own_pairs();
             others_ = of.place[t]->other_pairs();
             extra_ = of.extra.data() + of.pair_ptr[t];
@@ -100,7 +102,7 @@ struct NgramLattice {
     };
     template <class Visit>
     void for_each_extra(std::int64_t t, Visit visit) const {
-        if (!any() || place[t] == nullptr) return;
+        if (at(t) == nullptr) return;
         for (std::size_t k = 0; k < place[t]->pair.size(); ++k) {
             const double more = extra[pair_ptr[t] + k];
             if (more != 0.0) visit(place[t]->pair[k], more);
@@ -135,7 +137,7 @@ struct Lattice {
     NgramLattice ngrams;
 
     // Whether p_t(y', y) of every pair is alpha E v, with E of the base list.
-    bool is_product(std::int64_t t) const { return !logarithmic && !ngrams.any() && rest.ptr[t] == rest.ptr[t + 1]; }
+    bool is_product(std::int64_t t) const { return !logarithmic && !ngrams.any() && !rest.any(t); }
 };
 
 // A lattice that owns its rows.

@@ -64,7 +64,7 @@ void NgramBatch::run(std::span<Lattice* const> lattices, std::span<const double>
     for (std::size_t i = 0; i < n; ++i) {
         tracks_[i].failed = false;
         recursion_.gather_rest(*lattices[i]);
-        recursion_.open_together(*lattices[i], sums != nullptr);
+        recursion_.ngrams().open_together(*lattices[i], sums != nullptr);
     }
     // Lanes do not depend on each other: without those that failed the next attempt gets through.
     const auto all = [&] {
@@ -214,7 +214,7 @@ bool NgramBatch::forward() {
 
 void NgramBatch::forward_one(std::uint32_t item, std::int64_t t) {
     Lattice& lattice = *lattices_[item];
-    if (lattice.ngrams.place[t] != nullptr) recursion_.ngram_pair_weights(lattice, t);
+    if (lattice.ngrams.place[t] != nullptr) recursion_.ngrams().pair_weights(lattice, t);
     recursion_.start_forward(lattice, t, lanes_.data());
     tracks_[item].failed = !recursion_.finish_forward(lattice, t, lanes_.data(), tracks_[item].log_z);
     keep_special(item, t, nullptr);
@@ -313,7 +313,7 @@ void NgramBatch::forward_chunk(const Chunk& chunk) {
         Lattice& lattice = *lattices_[chunk.item[l]];
         const std::int64_t t = chunk.t[l];
         u[l] = back[l] = lanes_.data() + l * static_cast<std::size_t>(stride_);
-        recursion_.ngram_pair_weights(lattice, t);
+        recursion_.ngrams().pair_weights(lattice, t);
         recursion_.start_forward(lattice, t, back[l]);
         alpha[l] = lattice.alpha + (t - 1) * stride_;
     }

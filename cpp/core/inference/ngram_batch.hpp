@@ -1,5 +1,5 @@
 // Forward-backward of many sequences at once where label n-grams matter: positions that have the same arcs are done
-// side by side, eight at a time (a chunk), so that every number of recursion_ngrams.cpp becomes a row of eight.
+// side by side, eight at a time (a chunk), so that every number of ngram_correction.cpp becomes a row of eight.
 //
 // A sequence waits at each position that has arcs until there are eight with these arcs, or until all others wait, too;
 // backward has the same chunks in the opposite order. What a position needs of its own goes from lanes to rows and

@@ -192,6 +192,16 @@ bool Potentials::gather_classes(const ListPool& lists, std::uint32_t list, Class
     return any;
 }
 
+const ClassScores* Potentials::add_classes(std::uint32_t list, std::span<const std::uint32_t> pairs, double* scores,
+                                           Scratch& scratch) const {
+    if (gather_classes(corpus_.base_lists, list, scratch.classes)) {
+        for_each_pair(pairs, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
+            scores[k] += scratch.classes.of(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(y));
+        });
+    }
+    return scratch.classes.parts == nullptr ? nullptr : &scratch.classes;
+}
+
 const double* Potentials::sum_pairs(std::uint32_t list, Scratch& scratch) const {
     const std::size_t n = pairs_->of(list).size();
     scratch.sums.resize(static_cast<std::size_t>(padded(static_cast<int>(n))));
@@ -207,13 +217,7 @@ void Potentials::tabulate_transition(std::uint32_t list, Scratch& scratch) {
     } else {
         gather(corpus_.base_lists, list, Pairs::all, false, scores);
     }
-    const bool any = gather_classes(corpus_.base_lists, list, scratch.classes);
-    const ClassScores* classes = this->classes() == nullptr ? nullptr : &scratch.classes;
-    if (any) {
-        for_each_pair(scores.pair, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
-            scores.score[k] += scratch.classes.of(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(y));
-        });
-    }
+    const ClassScores* classes = add_classes(list, scores.pair, scores.score.data(), scratch);
     if (forbidden_ != nullptr) {
         merge(scores, forbidden_scores_.pair, forbidden_scores_.score.data(), 1.0, true, scratch.merged);
     }
@@ -224,14 +228,7 @@ void Potentials::tabulate_transition(std::uint32_t list, Scratch& scratch) {
 void Potentials::renew_transition(std::uint32_t list, Scratch& scratch) {
     const std::span<const std::uint32_t> pairs = pairs_->of(list);
     sum_pairs(list, scratch);
-    const bool any = gather_classes(corpus_.base_lists, list, scratch.classes);
-    const ClassScores* classes = this->classes() == nullptr ? nullptr : &scratch.classes;
-    if (any) {
-        for_each_pair(pairs, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
-            scratch.sums[k] += scratch.classes.of(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(y));
-        });
-    }
-    transitions_[list].renew(pairs, scratch.sums.data(), classes);
+    transitions_[list].renew(pairs, scratch.sums.data(), add_classes(list, pairs, scratch.sums.data(), scratch));
 }
 
 }  // namespace sparsecrf

@@ -99,6 +99,9 @@ class Potentials {
     // kappa(c', c) = sum of the weights of a list's attributes; false: none of them has a feature of classes, so that
     // it is 0.
     bool gather_classes(const ListPool& lists, std::uint32_t list, ClassScores& out) const;
+    // Adds kappa of the classes to the scores of a base list's pairs; null: there are no classes.
+    const ClassScores* add_classes(std::uint32_t list, std::span<const std::uint32_t> pairs, double* scores,
+                                   Scratch& scratch) const;
 
     const Corpus& corpus_;
     const ListPool& lists_;

@@ -1,7 +1,7 @@
 // Label n-grams at eight positions side by side: what the kernels of simd/ngram_rows.inl work on.
 //
 // A row is eight numbers, one for each of eight positions (lanes) that have the same arcs. So each number of
-// inference/recursion_ngrams.cpp is a row here, nothing is gathered, and what a lane computes does not depend on the
+// inference/ngram_correction.cpp is a row here, nothing is gathered, and what a lane computes does not depend on the
 // other lanes nor on the instruction set. inference/ngram_batch.hpp says where the rows come from.
 #pragma once
 

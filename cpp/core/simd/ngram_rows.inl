@@ -1,5 +1,5 @@
 // Part of kernels.inl: label n-grams, eight positions side by side. The formulas are those of
-// inference/recursion_ngrams.cpp, where they are explained; here every number is a row of eight.
+// inference/ngram_correction.cpp, where they are explained; here every number is a row of eight.
 
 struct Row {
     Vec x[kParts];

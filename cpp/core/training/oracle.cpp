@@ -34,6 +34,11 @@ void check_places(const char* what, const FeatureSet& features, std::span<const 
 Oracle::Oracle(const Corpus& corpus, Kernel kernel, int threads)
     : corpus_(corpus), kernel_(kernel), threads_(resolve_threads(threads)), plan_(corpus) {}
 
+void Oracle::check(const FeatureSet& features, std::span<const double> w) const {
+    features.check_fits(corpus_);
+    features.check_weights(w);
+}
+
 const std::vector<double>& Oracle::counts(const FeatureSet& features) {
     features.check_fits(corpus_);
     if (counts_of_ == features.serial) return counts_;
@@ -168,8 +173,7 @@ double Oracle::expectations(const FeatureSet& features, std::span<const double> 
 }
 
 Screen Oracle::screened(const FeatureSet& features, std::span<const double> w, double bound, const Masses* whole) {
-    features.check_fits(corpus_);
-    features.check_weights(w);
+    check(features, w);
     if (!(bound > 0.0)) throw InputError(message("screening: expected a bound > 0, found ", bound));
     Prepared& of = prepare(features, w);
     release_sums(of);  // a screening ends the gradients over a set: they make room for what is summed here
@@ -185,8 +189,7 @@ std::vector<std::int64_t> Oracle::candidates(const FeatureSet& features, std::sp
 
 void Oracle::ngram_bounds(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
                           std::span<double> bound, std::span<double> counts) {
-    features.check_fits(corpus_);
-    features.check_weights(w);
+    check(features, w);
     check_places("listed", features, listed);
     std::fill(bound.begin(), bound.end(), 0.0);
     std::fill(counts.begin(), counts.end(), 0.0);
@@ -209,8 +212,7 @@ ShardSums Oracle::shard_sums(const FeatureSet& features, std::span<const double>
 
 void Oracle::block_curvature(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> block,
                              int every, std::span<double> h) {
-    features.check_fits(corpus_);
-    features.check_weights(w);
+    check(features, w);
     check_places("block", features, block);
     if (every < 1) throw InputError(message("block: expected every first or later item, found every ", every));
     std::fill(h.begin(), h.end(), 0.0);
@@ -234,8 +236,7 @@ std::vector<double> Oracle::gradient_with_factors(const FeatureSet& features, st
 double Oracle::sequence_factors(const FeatureSet& features, std::span<const double> w,
                                 std::span<const std::int64_t> listed, const FactorOptions& options,
                                 std::span<double> G) {
-    features.check_fits(corpus_);
-    features.check_weights(w);
+    check(features, w);
     check_places("listed", features, listed);
     if (!(options.rho2 > 0.0)) throw InputError(message("rho2: expected a number above 0, found ", options.rho2));
     if (corpus_.n_dense > 0 || !signs_agree()) {
@@ -276,15 +277,13 @@ bool Oracle::signs_agree(bool only_lists) const {
 }
 
 double Oracle::loss(const FeatureSet& features, std::span<const double> w) {
-    features.check_fits(corpus_);
-    features.check_weights(w);
+    check(features, w);
     return pass(*prepare(features, w).potentials, item_weights(), {}) - dot(w, counts(features));
 }
 
 double Oracle::gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
                         std::span<const double> given) {
-    features.check_fits(corpus_);
-    features.check_weights(w);
+    check(features, w);
     if (!given.empty()) features.check_weights(given);
     const std::span<const double> count = given.empty() ? std::span<const double>(counts(features)) : given;
     for (std::size_t k = 0; k < g.size(); ++k) g[k] = -count[k];

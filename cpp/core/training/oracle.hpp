@@ -81,6 +81,7 @@ class Oracle {
                    const Sums& sums, Recursion& recursion, NgramBatch& batch, BlockRows& rows,
                    std::span<double> log_z) const;
     std::vector<double> item_weights() const;
+    void check(const FeatureSet& features, std::span<const double> w) const;
     // What passes over one feature set share, and the storage of all that depends on the weights too. Solvers make many
     // passes before they change the set.
     struct Prepared {

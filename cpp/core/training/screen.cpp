@@ -259,9 +259,8 @@ std::vector<std::int64_t> Screen::candidates() const {
         }
         return labels;
     };
-    const int n_classes = parts_ == nullptr ? 0 : parts_->n_classes();
     const auto classes_over = [&](const AlignedVector<double>& sums, std::uint32_t row) {
-        std::vector<double> of_class(static_cast<std::size_t>(n_classes));
+        std::vector<double> of_class(static_cast<std::size_t>(parts_->n_classes()));
         parts_->sum_classes(sums.data() + static_cast<std::size_t>(row) * stride_, of_class.data());
         std::vector<std::uint32_t> classes;
         for (std::uint32_t c = 0; c < of_class.size(); ++c) {
@@ -269,48 +268,41 @@ std::vector<std::int64_t> Screen::candidates() const {
         }
         return classes;
     };
+    const int n_classes = parts_ == nullptr ? 0 : parts_->n_classes();
     const Numbering numbering(n_labels_, corpus_.n_attributes, n_cells_ - n_labels_, n_classes);
     std::vector<std::int64_t> out;
     each_unigram([&](const Rows& of, std::size_t row, int cell, double sum) {
         if (sum > bound_) out.push_back(numbering.unigram.number(of.keys[row], cell));
     });
-    const auto lists_of = base_lists_of_attributes();
-    for (std::uint32_t x = 0; x < corpus_.n_attributes; ++x) {
-        const auto add = [&](std::uint32_t before, std::uint32_t y) {
-            out.push_back(numbering.bigram.number(x, numbering.pairs.pair(before, y)));
-        };
-        if (previous_.row_of[x] != kNoRow) {
-            const auto ys = over(label_.sums, label_.row_of[x]);
-            const auto& lists = lists_of[previous_.row_of[x]];
-            for (const std::uint32_t before : over(previous_.sums, previous_.row_of[x])) {
-                for (const std::uint32_t y : ys) {
-                    double most = lists.empty() ? kInfinity : 0.0;
-                    for (const auto& [list, value] : lists) most += value * pairs_.at(list, before, y);
-                    if (most > bound_ * (1.0 - kRounding)) add(before, y);
+    // Pairs of labels, or of classes, both above the bound; kept(x, y', y): that are not ruled out otherwise.
+    const auto add_pairs = [&](const FeatureRange& range, const LabelPairs& pairs, auto above, auto kept) {
+        for (std::uint32_t x = 0; x < corpus_.n_attributes; ++x) {
+            const auto add = [&](std::uint32_t before, std::uint32_t y) {
+                if (kept(x, before, y)) out.push_back(range.number(x, pairs.pair(before, y)));
+            };
+            if (previous_.row_of[x] != kNoRow) {
+                const auto ys = above(label_.sums, label_.row_of[x]);
+                for (const std::uint32_t before : above(previous_.sums, previous_.row_of[x])) {
+                    for (const std::uint32_t y : ys) add(before, y);
                 }
             }
+            if (start_.row_of[x] == kNoRow) continue;
+            for (const std::uint32_t y : above(start_.sums, start_.row_of[x])) add(pairs.start(), y);
         }
-        if (start_.row_of[x] != kNoRow) {
-            for (const std::uint32_t y : over(start_.sums, start_.row_of[x])) add(numbering.pairs.start(), y);
-        }
-    }
-    for (std::uint32_t x = 0; n_classes > 0 && x < corpus_.n_attributes; ++x) {
-        const auto add = [&](std::uint32_t before, std::uint32_t c) {
-            const std::uint32_t pair = parts_->class_pairs().pair(before, c);
-            if (parts_->has_features(pair)) out.push_back(numbering.classes.number(x, pair));
-        };
-        if (previous_.row_of[x] != kNoRow) {
-            const auto cs = classes_over(label_.sums, label_.row_of[x]);
-            for (const std::uint32_t before : classes_over(previous_.sums, previous_.row_of[x])) {
-                for (const std::uint32_t c : cs) add(before, c);
-            }
-        }
-        if (start_.row_of[x] != kNoRow) {
-            for (const std::uint32_t c : classes_over(start_.sums, start_.row_of[x])) {
-                add(parts_->class_pairs().start(), c);
-            }
-        }
-    }
+    };
+    const auto lists_of = base_lists_of_attributes();
+    add_pairs(numbering.bigram, numbering.pairs, over, [&](std::uint32_t x, std::uint32_t before, std::uint32_t y) {
+        if (before == numbering.pairs.start()) return true;
+        const auto& lists = lists_of[previous_.row_of[x]];
+        double most = lists.empty() ? kInfinity : 0.0;
+        for (const auto& [list, value] : lists) most += value * pairs_.at(list, before, y);
+        return most > bound_ * (1.0 - kRounding);
+    });
+    if (n_classes == 0) return out;
+    const LabelPairs of_classes = parts_->class_pairs();
+    add_pairs(numbering.classes, of_classes, classes_over, [&](std::uint32_t, std::uint32_t before, std::uint32_t c) {
+        return parts_->has_features(of_classes.pair(before, c));
+    });
     return out;
 }
 

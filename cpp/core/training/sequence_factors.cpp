@@ -127,14 +127,14 @@ void SequenceFactors::gradient(const Item& item, ItemRun& run, std::span<const d
                                Gradient& out) const {
     const Lattice& lattice = run.lattice;
     const int stride = padded(corpus_.n_labels);
-    double own = 0.0;  // w . F of its own labels
-    const auto add = [&](std::uint32_t place, double value, double p, bool mine, auto) {
+    double own = 0.0, of_classes = 0.0;  // w . F of its own labels; that of pairs of classes at a position
+    const auto add = [&](std::uint32_t place, double value, double p, bool mine, auto labels) {
         if (!sums.seen[place]) {
             sums.seen[place] = 1;
             sums.touched.push_back(place);
         }
         sums.g[place] += value * (p - (mine ? 1.0 : 0.0));
-        if (mine) own += value * w_[place];
+        if (mine) (labels().label == kNoLabel ? of_classes : own) += value * w_[place];
     };
     std::uint32_t previous = LabelPairs(corpus_.n_labels).start();
     for (std::int64_t t = 0; t < lattice.length; ++t) {
@@ -143,6 +143,7 @@ void SequenceFactors::gradient(const Item& item, ItemRun& run, std::span<const d
         here.previous = previous;
         here.y = previous = static_cast<std::uint32_t>(corpus_.labels[lattice.first + t]);
         listed_.at(here, add);
+        own += std::exchange(of_classes, 0.0);
     }
     out.place.clear();
     out.value.clear();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/inference/decode.hpp"
+
 namespace sparsecrf {
 
 SgdInference::SgdInference(const Corpus& corpus, const Plan& plan, const Potentials& potentials,
@@ -12,6 +14,7 @@ SgdInference::SgdInference(const Corpus& corpus, const Plan& plan, const Potenti
       parts_(parts),
       n_labels_(corpus.n_labels),
       stride_(padded(corpus.n_labels)),
+      cell_stride_(padded(LabelCells(n_labels_, parts).size())),
       recursion_(potentials, true),
       base_lists_(corpus.base_lists.size()),
       products_(static_cast<std::size_t>(n_labels_) * static_cast<std::size_t>(stride_)) {}
@@ -111,12 +114,9 @@ void SgdInference::subtract_counts(SgdSequence& out) const {
     for (std::int64_t t = 0; out.count != 0.0 && t < out.length; ++t) {
         out.difference[t * stride_ + corpus_.labels[out.first + t]] -= out.count;
     }
-    if (parts_ == nullptr) return;
-    const std::int64_t n_cells = parts_->n_cells();
-    out.cells.resize(static_cast<std::size_t>(out.length * n_cells));
-    for (std::int64_t t = 0; t < out.length; ++t) {
-        parts_->unfold(out.difference.data() + t * stride_, out.cells.data() + t * n_cells);
-    }
+    out.by_cell =
+        LabelCells(n_labels_, parts_)
+            .unfold(out.difference.data(), static_cast<std::size_t>(out.length), stride_, cell_stride_, out.cells);
 }
 
 // sums(y', y) = E(y', y) sum_t alpha_{t-1}(y') v_t(y) over the positions of a base list, for the pairs with a feature;
@@ -212,7 +212,7 @@ double SgdInference::path_score(const SgdSequence& of) const {
         const Transition& transition = potentials_.transition(of.first + t);
         sum += potentials_.scores(of.first + t, scratch.data())[y];
         sum += t == 0 ? transition.start_score()[y] : transition.score(corpus_.labels[of.first + t - 1], y);
-        if (ngrams != nullptr) sum += ngram_score(*ngrams, of, t);
+        if (ngrams != nullptr) sum += ngram_score(*ngrams, of.first + t, corpus_.labels.data() + of.first, t);
         const auto begin = lattice.rest.pair.begin() + lattice.rest.ptr[t];
         const auto end = lattice.rest.pair.begin() + lattice.rest.ptr[t + 1];
         const auto found = std::lower_bound(begin, end, of.pair_of_labels(corpus_, t));
@@ -220,18 +220,6 @@ double SgdInference::path_score(const SgdSequence& of) const {
         sum += lattice.rest.delta[static_cast<std::size_t>(found - lattice.rest.pair.begin())];
     }
     return sum;
-}
-
-// What label n-grams add to the score of the labels of the sequence at t: log X of the longest arc that they end in.
-double SgdInference::ngram_score(const NgramTables& tables, const SgdSequence& of, std::int64_t t) const {
-    const NgramPlace* place = tables.at(of.first + t);
-    if (place == nullptr) return 0.0;
-    double score = 0.0;
-    tables.places->features().strings.for_each_suffix(corpus_.labels.data() + of.first, t, [&](std::uint32_t s) {
-        const std::uint32_t arc = place->arcs->arc_of(s);
-        if (arc != kNoString) score = place->arcs->log_x[arc];
-    });
-    return score;
 }
 
 }  // namespace sparsecrf

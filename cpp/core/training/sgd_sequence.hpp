@@ -33,7 +33,8 @@ struct SgdSequence {
     std::vector<OwnedLattice> lattices;     // one for each item; v of linear ones is multiplied by the item's weight
     std::vector<double> item_weight;        // parallel
     AlignedVector<double> difference;       // [T, Yp] sum over items of weight p_t(y), less the count
-    std::vector<double> cells;              // [T, Y + P] the same for the cells, where labels have parts
+    std::vector<double> cells;              // [T, Cp] the same for the cells, where labels have parts
+    const double* by_cell = nullptr;        // cells or, where labels have none, difference
     std::vector<double> classes;            // [T, C, C] the same for pairs of classes, at t = 0 [C]; or empty
     std::vector<double> ngrams;             // the same for the arcs of each position (NgramArcs); or empty
     std::vector<std::size_t> ngram_ptr;     // [T] where those of a position begin; or empty
@@ -68,13 +69,12 @@ class SgdInference {
     void sum_products(const SgdSequence& of, std::uint32_t list, std::vector<double>& out);
     void sum_direct(const SgdSequence& of, std::uint32_t list, std::vector<double>& out);
     double path_score(const SgdSequence& of) const;
-    double ngram_score(const NgramTables& tables, const SgdSequence& of, std::int64_t t) const;
 
     const Corpus& corpus_;
     const Plan& plan_;
     const Potentials& potentials_;
     const LabelParts* parts_;
-    const int n_labels_, stride_;  // Y, Yp
+    const int n_labels_, stride_, cell_stride_;  // Y, Yp, Cp
     Recursion recursion_;
     ListsSeen base_lists_;
     std::vector<std::int64_t> positions_;              // of one base list

@@ -10,9 +10,8 @@ namespace sparsecrf {
 namespace {
 
 std::shared_ptr<NgramTables> ngram_tables(const Corpus& corpus, const FeatureSet& features) {
-    if (features.n_ngram() == 0) return nullptr;
-    auto tables = std::make_shared<NgramTables>(std::make_shared<NgramPlaces>(features), corpus);
-    tables->together = false;  // a step takes its sequences one by one
+    auto tables = NgramTables::of(corpus, features);
+    if (tables != nullptr) tables->together = false;  // a step takes its sequences one by one
     return tables;
 }
 
@@ -24,7 +23,6 @@ SgdStep::SgdStep(const Corpus& corpus, const Plan& plan, const FeatureSet& featu
       features_(features),
       w_(w),
       n_labels_(corpus.n_labels),
-      stride_(padded(corpus.n_labels)),
       threads_(std::min(threads, static_cast<int>(most))),
       rows_(features, w, true),
       pairs_(corpus, features),
@@ -38,8 +36,7 @@ SgdStep::SgdStep(const Corpus& corpus, const Plan& plan, const FeatureSet& featu
       ngram_arcs_(ngrams_ == nullptr ? 0 : ngrams_->places->n_arcs()),
       ngram_kinds_(ngrams_ == nullptr ? 0 : ngrams_->kinds.size()) {
     potentials_.assign(features, w, rows_, true);
-    if (ngrams_ != nullptr) ngrams_->places->assign(w, threads_);
-    potentials_.set_ngrams(ngrams_);
+    potentials_.assign_ngrams(ngrams_);
     for (const std::uint32_t s : features.ngram_string) {
         ngram_factor_.push_back(std::pow(order_factor, features.strings.length(s) - 2.0));
     }
@@ -48,13 +45,9 @@ SgdStep::SgdStep(const Corpus& corpus, const Plan& plan, const FeatureSet& featu
 }
 
 void SgdStep::settle_all(LazyWeights& weights) const {
-    const std::int64_t X = corpus_.n_attributes, n_unigram = features_.n_unigram(), first = features_.first_class();
-    for (std::int64_t x = 0; x < X; ++x) {
+    for (std::uint32_t x = 0; x < corpus_.n_attributes; ++x) {
         weights.settle(x, features_.unigram_ptr[x], features_.unigram_ptr[x + 1]);
-        weights.settle(X + x, n_unigram + features_.bigram_ptr[x], n_unigram + features_.bigram_ptr[x + 1]);
-        if (ngrams_ != nullptr) settle_ngrams_of(static_cast<std::uint32_t>(x), weights);
-        if (features_.n_class() == 0) continue;
-        weights.settle(2 * X + x, first + features_.class_ptr[x], first + features_.class_ptr[x + 1]);
+        settle_strings(x, weights);
     }
 }
 
@@ -112,19 +105,11 @@ void SgdStep::settle(std::size_t share, std::span<const Items> sequences, LazyWe
                 prefetch(features_.unigram_ptr.data() + x);
                 weights.prefetch_row(x);
             }
-            settle_bigrams(share, corpus_.rest_lists, corpus_.rest[t], weights);
+            settle_list(share, corpus_.rest_lists, corpus_.rest[t], weights);
         }
         settle_unigrams(std::span(occurrences).subspan(n_before), weights);
     }
-    for (const std::uint32_t list : base_lists_.found) settle_bigrams(share, corpus_.base_lists, list, weights);
-    if (ngrams_ == nullptr) return;
-    for (const std::uint32_t list : base_lists_.found) settle_ngrams(share, corpus_.base_lists, list, weights);
-    for (const Items& items : sequences) {
-        const std::int64_t i = items.front().sequence;
-        for (std::int64_t t = corpus_.offsets[i]; t < corpus_.offsets[i + 1]; ++t) {
-            settle_ngrams(share, corpus_.rest_lists, corpus_.rest[t], weights);
-        }
-    }
+    for (const std::uint32_t list : base_lists_.found) settle_list(share, corpus_.base_lists, list, weights);
 }
 
 // What an attribute needs is far apart in memory: it is asked for, for all of them, before it is used.
@@ -139,27 +124,21 @@ void SgdStep::settle_unigrams(std::span<Occurrence> occurrences, LazyWeights& we
     }
 }
 
-void SgdStep::settle_bigrams(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const {
-    const std::int64_t X = corpus_.n_attributes, n_unigram = features_.n_unigram(), first = features_.first_class();
+void SgdStep::settle_list(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const {
     for (std::int64_t e = lists.begin(list); e < lists.end(list); ++e) {
-        const std::uint32_t x = lists.id(e);
-        if (!owns(share, x)) continue;
-        weights.settle(X + x, n_unigram + features_.bigram_ptr[x], n_unigram + features_.bigram_ptr[x + 1]);
-        if (features_.n_class() == 0) continue;
+        if (owns(share, lists.id(e))) settle_strings(lists.id(e), weights);
+    }
+}
+
+void SgdStep::settle_strings(std::uint32_t x, LazyWeights& weights) const {
+    const std::int64_t X = corpus_.n_attributes, n_unigram = features_.n_unigram(), first = features_.first_class();
+    weights.settle(X + x, n_unigram + features_.bigram_ptr[x], n_unigram + features_.bigram_ptr[x + 1]);
+    if (!features_.class_pairs_of(x).empty()) {
         weights.settle(2 * X + x, first + features_.class_ptr[x], first + features_.class_ptr[x + 1]);
     }
-}
-
-void SgdStep::settle_ngrams(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const {
-    for (std::int64_t e = lists.begin(list); e < lists.end(list); ++e) {
-        if (owns(share, lists.id(e))) settle_ngrams_of(lists.id(e), weights);
+    if (features_.has_ngrams(x)) {
+        weights.settle(3 * X + x, features_.first_ngram(), features_.ngrams_of(x), ngram_factor_);
     }
-}
-
-void SgdStep::settle_ngrams_of(std::uint32_t x, LazyWeights& weights) const {
-    if (!features_.has_ngrams(x)) return;
-    weights.settle(3 * static_cast<std::int64_t>(corpus_.n_attributes) + x, features_.first_ngram(),
-                   features_.ngrams_of(x), ngram_factor_);
 }
 
 void SgdStep::subtract(std::size_t share, std::size_t n_sequences) {
@@ -178,11 +157,10 @@ void SgdStep::subtract(std::size_t share, std::size_t n_sequences) {
 // mu[x, y] -= eta v { sum_items weight p_t(y) - count [y = y_t] }
 void SgdStep::subtract_unigrams(std::size_t share) {
     const int n_cells = features_.n_cells();
-    const bool parted = features_.parts != nullptr;  // labels have parts
+    const auto cell_stride = static_cast<std::size_t>(padded(n_cells));
     for (const Occurrence& at : shares_[share]) {
         const SgdSequence& of = sequences_[at.sequence];
-        const double* d = parted ? of.cells.data() + static_cast<std::size_t>(at.t) * static_cast<std::size_t>(n_cells)
-                                 : of.difference.data() + static_cast<std::size_t>(at.t) * stride_;
+        const double* d = of.by_cell + at.t * cell_stride;
         const std::uint16_t* label = features_.unigram_label.data() + at.begin;
         double* w = w_.data() + at.begin;
         const double factor = factor_[at.sequence] * at.value;

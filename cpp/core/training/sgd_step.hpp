@@ -53,9 +53,9 @@ class SgdStep {
     void find_lists(std::span<const Items> sequences);
     void settle(std::size_t share, std::span<const Items> sequences, LazyWeights& weights);
     void settle_unigrams(std::span<Occurrence> occurrences, LazyWeights& weights);
-    void settle_bigrams(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const;
-    void settle_ngrams(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const;
-    void settle_ngrams_of(std::uint32_t x, LazyWeights& weights) const;
+    // The features of pairs, of pairs of classes and of longer strings that the attributes of a bigram list have, or x.
+    void settle_list(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const;
+    void settle_strings(std::uint32_t x, LazyWeights& weights) const;
     void subtract(std::size_t share, std::size_t n_sequences);
     void subtract_unigrams(std::size_t share);
     void subtract_base(std::size_t share, const SgdSequence& of, double eta);
@@ -66,8 +66,7 @@ class SgdStep {
     const Corpus& corpus_;
     const FeatureSet& features_;
     const std::span<double> w_;
-    const int n_labels_, stride_;  // Y, Yp
-    const int threads_;
+    const int n_labels_, threads_;  // Y
     UnigramRows rows_;
     const BasePairs pairs_;
     Potentials potentials_;

@@ -212,7 +212,7 @@ class ListedNgrams {
     template <class Visit>
     void at(const ListedPosition& here, Visit visit) const {
         const NgramLattice& lattice = here.lattice.ngrams;
-        if (place_.empty() || !lattice.any() || lattice.place[here.t] == nullptr) return;
+        if (place_.empty() || lattice.at(here.t) == nullptr) return;
         const NgramArcs& arcs = *lattice.place[here.t]->arcs;
         here.scratch.own.assign(arcs.n_arcs(), 0);
         if (here.asked()) {

@@ -1,17 +1,11 @@
-// What label n-grams add to the linear domain (recursion.cpp), by masses of all prefixes that end in a string. A(c) is
-// such a mass, alpha(y') that of a single label; E(y', a) is of the last pair of an arc, so of all arcs that hang
-// together. A position costs a few operations for each of its arcs, whatever the number of labels.
-//
-// Masses are differences of sums. Where one loses more than ten bits, and where terms are much larger than the
-// probabilities that they add up to, the sequence is done again in the log domain.
+#include "core/inference/ngram_correction.hpp"
+
 #include <algorithm>
 #include <cmath>
 
-#include "core/inference/recursion.hpp"
-
 namespace sparsecrf {
 
-void Recursion::open_ngrams(Lattice& lattice) {
+void NgramCorrection::open(Lattice& lattice) const {
     NgramLattice& of = lattice.ngrams;
     of.place.clear();
     of.logarithmic = false;
@@ -30,7 +24,7 @@ void Recursion::open_ngrams(Lattice& lattice) {
     }
 }
 
-void Recursion::open_together(Lattice& lattice, bool listed) {
+void NgramCorrection::open_together(Lattice& lattice, bool listed) const {
     NgramLattice& of = lattice.ngrams;
     const NgramTables& tables = *potentials_.ngrams();
     lattice.logarithmic = of.logarithmic = false;
@@ -58,7 +52,7 @@ void Recursion::open_together(Lattice& lattice, bool listed) {
     resize(of.listed, of.listed_ptr.back());
 }
 
-void Recursion::lay_ngrams(NgramLattice& of) {
+void lay_ngrams(NgramLattice& of) {
     for (std::vector<std::int64_t>* ptr : {&of.arc_ptr, &of.node_ptr, &of.pair_ptr, &of.history_ptr}) ptr->assign(1, 0);
     const auto more = [](std::vector<std::int64_t>& ptr, std::size_t n) {
         ptr.push_back(ptr.back() + static_cast<std::int64_t>(n));
@@ -80,8 +74,7 @@ void Recursion::lay_ngrams(NgramLattice& of) {
     resize(of.mass, of.history_ptr);
 }
 
-// E of the pairs: of the base list, times exp(delta) where the rest list has the pair.
-void Recursion::ngram_pair_weights(Lattice& lattice, std::int64_t t) {
+void NgramCorrection::pair_weights(Lattice& lattice, std::int64_t t) const {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
     const double* shared = potentials_.ngrams()->weights_at(lattice.first + t);
@@ -100,12 +93,12 @@ void Recursion::ngram_pair_weights(Lattice& lattice, std::int64_t t) {
 // For every arc, longest first, and then every pair (X = 1, A = alpha),
 //     mass(c a) = A(c) X(c a) + sum over arcs d whose parent is c a of  mass(d) - A(d's history) X(c a)
 // and u(a) += E(y', a) (mass(y' a) - alpha(y')). Of a leaf d that is A (X(d) - X(c a)). The masses stay in node_.
-bool Recursion::ngrams_forward(Lattice& lattice, std::int64_t t, double* u) {
+bool NgramCorrection::add(Lattice& lattice, std::int64_t t, double* u) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
     const NgramArcs& arcs = *place.arcs;
     const std::size_t n_inner = arcs.n_inner(), n_own = arcs.pair.size();
-    ngram_pair_weights(lattice, t);
+    pair_weights(lattice, t);
     node_.resize(n_inner + n_own);
     if (t == 0) {
         std::fill(node_.begin(), node_.end(), 1.0);
@@ -145,7 +138,7 @@ bool Recursion::ngrams_forward(Lattice& lattice, std::int64_t t, double* u) {
 
 // A'(s a) = e(a) / c E(y', a) mass(s a) for the histories after t; v holds e / c. The mass of a pair that no arc ends
 // in is alpha(y').
-void Recursion::ngrams_masses(Lattice& lattice, std::int64_t t) {
+void NgramCorrection::set_masses(Lattice& lattice, std::int64_t t) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
     const double* weight = of.weight[t];
@@ -167,7 +160,7 @@ void Recursion::ngrams_masses(Lattice& lattice, std::int64_t t) {
 // and likewise for pairs. A leaf leads where its parent g does, so its part of R(g) is e / c B'(target) A (X(d) -
 // X(g)). A pair that no arc ends in is a history q: its p minus alpha E v is A'(q) (B'(q) - beta(y)).
 // dB(c) = sum over arcs c a of E (V(c a) - V(parent)) stays in new_beta_, E e / c (B'(q) - beta(y)) of pairs in steps_.
-bool Recursion::ngrams_marginals(Lattice& lattice, std::int64_t t, const double* beta) {
+bool NgramCorrection::add_marginals(Lattice& lattice, std::int64_t t, const double* beta) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
     const Histories& after = *place.after;
@@ -189,7 +182,7 @@ bool Recursion::ngrams_marginals(Lattice& lattice, std::int64_t t, const double*
         safe &= mass[k] * below <= kLargeTerm;
         p[y] += mass[k] * (history_beta_[k] - below);
     }
-    if (!safe || !ngram_arc_marginals(lattice, t)) return false;
+    if (!safe || !arc_marginals(lattice, t)) return false;
 
     const std::size_t n_inner = place.arcs->n_inner(), n_own = place.arcs->pair.size(), n_pairs = place.n_pairs();
     const double* v = lattice.v + t * stride_;
@@ -214,7 +207,7 @@ bool Recursion::ngrams_marginals(Lattice& lattice, std::int64_t t, const double*
 }
 
 // V in node_, R in node_sum_, dB in new_beta_, the flow of the nodes and the probabilities of arcs that are not leaves.
-bool Recursion::ngram_arc_marginals(Lattice& lattice, std::int64_t t) {
+bool NgramCorrection::arc_marginals(Lattice& lattice, std::int64_t t) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
     const NgramArcs& arcs = *place.arcs;
@@ -258,7 +251,7 @@ bool Recursion::ngram_arc_marginals(Lattice& lattice, std::int64_t t) {
 }
 
 // dB(c) += sum over leaves c a of flow(parent) (X - X(parent)).
-bool Recursion::leaves_backward(const NgramArcs& arcs, const double* before, const double* flow) {
+bool NgramCorrection::leaves_backward(const NgramArcs& arcs, const double* before, const double* flow) {
     const std::uint32_t* parent = arcs.parent.data();
     const double *more = arcs.more.data(), *x_parent = arcs.x_parent.data();
     const bool pairs_only = arcs.n_inner() == 0;  // all parents have X = 1
@@ -287,7 +280,7 @@ bool Recursion::leaves_backward(const NgramArcs& arcs, const double* before, con
 
 // beta(y') += E(y', a) e(a) / c (B'(y' a) - beta(a)) for pairs that are histories after t, and B of the histories
 // before t.
-void Recursion::ngrams_backward(const Lattice& lattice, std::int64_t t, double* beta) {
+void NgramCorrection::add_backward(const Lattice& lattice, std::int64_t t, double* beta) {
     const NgramPlace& place = *lattice.ngrams.place[t];
     const Histories &after = *place.after, &before = *place.arcs->before;
     for (std::size_t k = 0; k < after.n_pairs;) {  // all pairs of one first label at a time

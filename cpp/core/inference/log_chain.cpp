@@ -1,12 +1,11 @@
-// The log domain: slower, never wrong. The recursions of recursion.cpp on logarithms, normalised at every position so
-// that long sequences lose no digits. -infinity is an impossible label or pair.
+#include "core/inference/log_chain.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 #include "core/base/compensated_sum.hpp"
 #include "core/base/error.hpp"
 #include "core/base/infinity.hpp"
-#include "core/inference/recursion.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -24,35 +23,54 @@ double log_sum_exp(const Kernels& k, const double* x, int n, double* exp_x) {
 
 }  // namespace
 
-const double* Recursion::start_scores(const Lattice& lattice) {
-    std::copy_n(potentials_.transition(lattice.first).start_score(), stride_, row_.data());
-    const LabelPairs pairs(n_labels_);
-    const RestPairs& rest = lattice.rest;
-    for (std::int64_t k = rest.ptr[0]; k < rest.ptr[1]; ++k) row_[pairs.start_label(rest.pair[k])] += rest.delta[k];
-    return row_.data();
+void check_log_sum(const Lattice& lattice, std::int64_t t, double log_c) {
+    if (log_c == -kInfinity) {
+        throw UnsatisfiableError(message("sequence ", lattice.sequence, ", position ", t,
+                                         ": no label sequence up to here meets the constraints"));
+    }
+    if (!std::isfinite(log_c)) {
+        throw InputError(message("sequence ", lattice.sequence, ", position ", t,
+                                 ": expected finite scores, found an overflow: weights or values are too large"));
+    }
 }
 
-const double* Recursion::dense_scores(const Lattice& lattice, std::int64_t t) {
-    matrix_.resize(static_cast<std::size_t>(n_labels_) * stride_);
-    potentials_.transition(lattice.first + t).fill_scores(matrix_.data());
-    const RestPairs& rest = lattice.rest;
+LogChain::LogChain(const Potentials& potentials)
+    : kernels_(kernels()),
+      n_labels_(potentials.n_labels()),
+      stride_(potentials.stride()),
+      u_(stride_),
+      beta_(stride_),
+      row_(stride_) {}
+
+void LogChain::forward(LatticeScores& scores, Lattice& lattice) {
+    lattice.logarithmic = true;
+    lattice.ngrams.any() ? forward_ngrams(scores, lattice) : forward_labels(scores, lattice);
+}
+
+void LogChain::backward(LatticeScores& scores, Lattice& lattice, std::int64_t first) {
+    lattice.ngrams.any() ? backward_ngrams(scores, lattice) : backward_labels(scores, lattice, first);
+}
+
+void LogChain::set_rest(Lattice& lattice, std::int64_t t, const double* lambda) const {
+    RestPairs& rest = lattice.rest;
     const LabelPairs pairs(n_labels_);
+    const LogPairs p(lattice, t, lambda, n_labels_, stride_);
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
-        matrix_[std::size_t{pairs.previous(rest.pair[k])} * stride_ + pairs.label(rest.pair[k])] += rest.delta[k];
+        rest.p[k] = p.at(pairs.previous(rest.pair[k]), pairs.label(rest.pair[k]));
+        rest.extra[k] = 0.0;
     }
-    return matrix_.data();
 }
 
 // a_t(y) = s_t(y) + log sum_{y'} exp(log alpha_{t-1}(y') + lambda(y', y)),  log c_t = log sum_y exp a_t(y)
-void Recursion::forward_log(Lattice& lattice) {
+void LogChain::forward_labels(LatticeScores& scores, Lattice& lattice) {
     CompensatedSum log_z;
     for (std::int64_t t = 0; t < lattice.length; ++t) {
         double* a = lattice.alpha + t * stride_;
         if (t == 0) {
-            std::copy_n(start_scores(lattice), stride_, a);
+            std::copy_n(scores.start_scores(lattice), stride_, a);
         } else {
             const double* previous = lattice.alpha + (t - 1) * stride_;
-            const double* lambda = dense_scores(lattice, t);
+            const double* lambda = scores.dense_scores(lattice, t);
             kernels_.maxplus(previous, lambda, n_labels_, stride_, beta_.data());
             std::fill_n(a, stride_, 0.0);
             for (int i = 0; i < n_labels_; ++i) {
@@ -66,17 +84,10 @@ void Recursion::forward_log(Lattice& lattice) {
             }
             for (int y = 0; y < stride_; ++y) a[y] = beta_[y] == -kInfinity ? -kInfinity : beta_[y] + std::log(a[y]);
         }
-        const double* s = constrained_scores(lattice, t);
+        const double* s = scores.constrained_scores(lattice, t);
         for (int y = 0; y < stride_; ++y) a[y] += s[y];
         const double log_c = log_sum_exp(kernels_, a, stride_, u_.data());
-        if (log_c == -kInfinity) {
-            throw UnsatisfiableError(message("sequence ", lattice.sequence, ", position ", t,
-                                             ": no label sequence up to here meets the constraints"));
-        }
-        if (!std::isfinite(log_c)) {
-            throw InputError(message("sequence ", lattice.sequence, ", position ", t,
-                                     ": expected finite scores, found an overflow: weights or values are too large"));
-        }
+        check_log_sum(lattice, t, log_c);
         double* ebar = lattice.v + t * stride_;
         for (int y = 0; y < stride_; ++y) {
             a[y] -= log_c;
@@ -89,8 +100,7 @@ void Recursion::forward_log(Lattice& lattice) {
 
 // v_t = log beta_t + s_t - log c_t,  p_t = exp(log alpha_t + log beta_t),
 // log beta_{t-1}(y') = log sum_y exp(lambda(y', y) + v_t(y))
-void Recursion::backward_log(Lattice& lattice, std::int64_t first) {
-    RestPairs& rest = lattice.rest;
+void LogChain::backward_labels(LatticeScores& scores, Lattice& lattice, std::int64_t first) {
     std::fill_n(beta_.data(), stride_, 0.0);
     for (std::int64_t t = lattice.length - 1; t >= first; --t) {
         const double* alpha = lattice.alpha + t * stride_;
@@ -104,15 +114,8 @@ void Recursion::backward_log(Lattice& lattice, std::int64_t first) {
             p[y] = std::exp(row_[y] - drift);
             v[y] = v[y] == -kInfinity ? -kInfinity : v[y] + beta_[y];
         }
-        const double* lambda = t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
-        const LabelPairs pairs(n_labels_);
-        for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
-            const std::uint32_t i = pairs.previous(rest.pair[k]), y = pairs.label(rest.pair[k]);
-            rest.p[k] = t == 0
-                            ? std::exp(lambda[y] + v[y])
-                            : std::exp((alpha - stride_)[i] + lambda[static_cast<std::size_t>(i) * stride_ + y] + v[y]);
-            rest.extra[k] = 0.0;
-        }
+        const double* lambda = scores.pair_scores(lattice, t);
+        set_rest(lattice, t, lambda);
         if (t == first) break;
         for (int i = 0; i < n_labels_; ++i) {
             const double* row = lambda + static_cast<std::size_t>(i) * stride_;

@@ -8,8 +8,9 @@
 #include "core/base/error.hpp"
 #include "core/base/infinity.hpp"
 #include "core/base/usable_memory.hpp"
+#include "core/inference/log_chain.hpp"
+#include "core/inference/ngram_correction.hpp"
 #include "core/inference/ngram_moves.hpp"
-#include "core/inference/recursion.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -42,15 +43,15 @@ void log_add(double& into, double x) {
 
 }  // namespace
 
-void Recursion::ngrams_forward_log(Lattice& lattice) {
+void LogChain::forward_ngrams(LatticeScores& scores, Lattice& lattice) {
     CompensatedSum log_z;
     lattice.ngrams.logarithmic = true;
     lay_ngrams(lattice.ngrams);
     log_mass_.resize(static_cast<std::size_t>(lattice.length));
     NgramMoves moves(n_labels_);
     for (std::int64_t t = 0; t < lattice.length; ++t) {
-        const double* lambda = t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
-        const double* s = constrained_scores(lattice, t);
+        const double* lambda = scores.pair_scores(lattice, t);
+        const double* s = scores.constrained_scores(lattice, t);
         moves.lay(lattice.ngrams.place[t], t == 0);
         std::vector<double>& to = log_mass_[static_cast<std::size_t>(t)];
         to.assign(moves.n_after(), -kInfinity);
@@ -63,14 +64,7 @@ void Recursion::ngrams_forward_log(Lattice& lattice) {
             });
         }
         const double log_c = log_sum_exp(to);
-        if (log_c == -kInfinity) {
-            throw UnsatisfiableError(message("sequence ", lattice.sequence, ", position ", t,
-                                             ": no label sequence up to here meets the constraints"));
-        }
-        if (!std::isfinite(log_c)) {
-            throw InputError(message("sequence ", lattice.sequence, ", position ", t,
-                                     ": expected finite scores, found an overflow: weights or values are too large"));
-        }
+        check_log_sum(lattice, t, log_c);
         for (double& x : to) x -= log_c;
         double* scaled = lattice.v + t * stride_;  // s - log c, for backward
         for (int y = 0; y < stride_; ++y) scaled[y] = s[y] - log_c;
@@ -79,7 +73,7 @@ void Recursion::ngrams_forward_log(Lattice& lattice) {
     lattice.log_z = log_z.value();
 }
 
-void Recursion::ngrams_backward_log(Lattice& lattice) {
+void LogChain::backward_ngrams(LatticeScores& scores, Lattice& lattice) {
     NgramLattice& of = lattice.ngrams;
     const std::size_t Y = static_cast<std::size_t>(n_labels_);
     check_memory(lattice.length, Y);
@@ -89,7 +83,7 @@ void Recursion::ngrams_backward_log(Lattice& lattice) {
     std::vector<double> beta, before, terms;
     for (std::int64_t t = lattice.length - 1; t >= 0; --t) {
         const NgramPlace* place = of.place[t];
-        const double* lambda = t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
+        const double* lambda = scores.pair_scores(lattice, t);
         const double* s = lattice.v + t * stride_;
         const std::vector<double>& mass = log_mass_[static_cast<std::size_t>(t)];
         moves.lay(place, t == 0);
@@ -126,12 +120,7 @@ void Recursion::ngrams_backward_log(Lattice& lattice) {
                 if (arcs.parent[g] < arcs.n_inner()) arc_p[arcs.n_leaves() + arcs.parent[g]] += arc_p[g];
             }
         }
-        const LabelPairs pairs(n_labels_);
-        for (std::int64_t k = lattice.rest.ptr[t]; k < lattice.rest.ptr[t + 1]; ++k) {
-            const std::uint32_t pair = lattice.rest.pair[k];
-            lattice.rest.p[k] = t == 0 ? p[pairs.start_label(pair)] : edge[pair];
-            lattice.rest.extra[k] = 0.0;
-        }
+        set_rest(lattice, t, lambda);
         std::swap(beta, before);
     }
 }
