@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sparsecrf.encoding.formats.token_lines import read_tokens
     from sparsecrf.encoding.label_parts import LabelParts
     from sparsecrf.encoding.mentions import with_mentions
+    from sparsecrf.encoding.recipe import Recipe
     from sparsecrf.encoding.resources import Resource
     from sparsecrf.encoding.template import Template
     from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
@@ -45,6 +46,7 @@ _HOME = {
     "LabelParts": "encoding.label_parts",
     "Model": "model",
     "OptionError": "compatibility",
+    "Recipe": "encoding.recipe",
     "Resource": "encoding.resources",
     "Template": "encoding.template",
     "UnsatisfiableError": "_core",
@@ -74,6 +76,7 @@ __all__ = [
     "LabelParts",
     "Model",
     "OptionError",
+    "Recipe",
     "Resource",
     "Template",
     "UnsatisfiableError",

@@ -9,8 +9,8 @@ command line does (`as_typed`), which reports it as wrong usage.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sparsecrf._core import InputError
@@ -95,13 +95,12 @@ class OptionError(InputError):
         return "".join(piece if isinstance(piece, str) else piece.as_typed() for piece in self.pieces)
 
 
-@dataclass(frozen=True)
-class Capabilities:
+class Capabilities(NamedTuple):
     """What a choice brings, needs and cannot be combined with. The texts are reasons, and may be empty."""
 
     has: frozenset[Trait] = frozenset()
-    needs: Mapping[Trait, str] = field(default_factory=dict)
-    refuses: Mapping[Trait, str] = field(default_factory=dict)
+    needs: Mapping[Trait, str] = MappingProxyType({})
+    refuses: Mapping[Trait, str] = MappingProxyType({})
 
     def conflicts(self, others: Iterable[Capabilities]) -> bool:
         """Whether one of the others brings a trait that this refuses."""

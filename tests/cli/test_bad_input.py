@@ -111,9 +111,9 @@ CASES = [
         1,
         "d.crfsuite, line 1, column 5",
     ),
-    ("CRFsuite with a template", {"d_crfsuite": "X\ta\n"}, "train d.crfsuite -m m -t t.txt", 1, "--template"),
+    ("CRFsuite with a template", {"d_crfsuite": "X\ta\n"}, "train d.crfsuite -m m -t t.txt", 2, "--template"),
     ("CRFsuite in Latin-1", {"d_crfsuite": b"X\t\xe9\n"}, "train d.crfsuite -m m", 1, "d.crfsuite, line 1, byte 3"),
-    ("unknown format", {}, "train train.txt -m m --format xml", 1, "--format"),
+    ("unknown format", {}, "train train.txt -m m --format xml", 2, "--format"),
     # ---- Labelling.
     (
         "wider than before",

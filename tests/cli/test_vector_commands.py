@@ -203,7 +203,7 @@ def test_files_that_are_read(program, command):
     for options in (("--vectors", "pipe"), ("--vectors", "v.npy", "--vectors-words", "pipe")):
         done = program(*command, "train.txt", *options)
         assert "vectors: expected the file pipe, found something else" in done.err
-    assert program(*command, "train.txt", "--vectors-words", "pipe").status == 1
+    assert program(*command, "train.txt", "--vectors-words", "pipe").status == 2
 
 
 def test_missing_column_of_words(program):

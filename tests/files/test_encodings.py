@@ -119,7 +119,7 @@ def test_wapiti_expressions_and_encodings(tmp_path):
 def test_encodings_that_cannot_be_read(name, expected, program):
     program.write(a_txt=DATA)
     refused = program("train", "a.txt", "-m", "m", "--encoding", name)
-    assert (refused.status, "--encoding: " in refused.err, expected in refused.err) == (1, True, True)
+    assert (refused.status, "--encoding: " in refused.err, expected in refused.err) == (2, True, True)
 
 
 def test_where_text_is_wrong():

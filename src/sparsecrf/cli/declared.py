@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, get_args, get_type_hints
 
-from sparsecrf.compatibility import Capabilities, Trait
 from sparsecrf.declared import Declared
 
 INTERRUPTED = 130  #: the exit status of a command that was interrupted and saved what there was
@@ -22,11 +21,6 @@ def _as_written(hint: Any) -> Any:
     return hint if hasattr(hint, "__metadata__") or len(annotated) != 1 else annotated[0]
 
 
-#: Of options about how lines are read, which the workers of a cluster do not know.
-_NOT_ON_CLUSTER = Capabilities(
-    refuses={Trait.ON_CLUSTER: "its workers read column files in UTF-8 whose lines are equally long"}
-)
-
 THREADS = Declared("Threads to use; 0: all cores.", "--threads", metavar="N", min=0, max=1024)
 QUIET = Declared("No progress.", "--quiet", "-q")
 ENCODING = Declared(
@@ -35,7 +29,6 @@ ENCODING = Declared(
     "--encoding",
     metavar="NAME|bytes",
     panel="Data",
-    capabilities=_NOT_ON_CLUSTER,
 )
 FORMAT = Declared(
     "Format of the data: columns, crfsuite, conllu (or conllu:upos, xpos, feats, upos+feats), jsonl (or jsonl:FIELD), "
@@ -49,5 +42,4 @@ RAGGED = Declared(
     "Lines may have different numbers of columns: the template's columns come first, the label last.",
     "--ragged",
     panel="Data",
-    capabilities=_NOT_ON_CLUSTER,
 )

@@ -190,6 +190,19 @@ Format: TypeAlias = Annotated[
 ModelFormat: TypeAlias = Annotated[str | None, as_typer(FORMAT)]
 Encoding: TypeAlias = Annotated[str | None, as_typer(ENCODING)]
 Ragged: TypeAlias = Annotated[bool, as_typer(RAGGED)]
+MinCount: TypeAlias = Annotated[
+    int | None,
+    Declared(
+        "Leave out attributes that occur at fewer positions, as crf_learn -f does.",
+        "--min-count",
+        panel="Data",
+        metavar="N",
+        min=1,
+        capabilities=Capabilities(
+            refuses=dict.fromkeys((Trait.IN_FOLDER, Trait.ON_CLUSTER), "attributes are counted in memory")
+        ),
+    ),
+]
 RecipeFile: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -255,6 +268,7 @@ class Inputs:
     missing: Missing = None
     ragged: Annotated[bool, RAGGED] = False
     encoding: Annotated[str | None, ENCODING] = None
+    min_count: MinCount = None
     recipe: RecipeFile = None
     save_recipe: SaveRecipe = None
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sparsecrf._core import InputError
 from sparsecrf.cli.files import total_bytes
 from sparsecrf.cli.options import Inputs
+from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.recipe_file import SETTINGS, TABLES
 from sparsecrf.files.text import name_of
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _OPTIONS = {name: "--" + name.replace("_", "-") for name in (*SETTINGS, "init")}
 
 
-def asked_recipe(inputs: Inputs, min_count: int = 1) -> Recipe:
+def asked_recipe(inputs: Inputs) -> Recipe:
     """What the options ask for: the recipe of --recipe, with the settings of other options in place of its own."""
-    given: dict[str, Any] = {} if min_count == 1 else {"min_count": min_count}
+    given: dict[str, Any] = {}
     for name in SETTINGS:
         value = getattr(inputs, name, None)
         if name in TABLES and value:
@@ -45,15 +45,15 @@ def given_options(inputs: Inputs) -> dict[str, Any]:
 def _named_file(text: str, table: str) -> tuple[str, str]:
     name, equals, file = text.partition("=")
     if not (name and equals and file):
-        raise InputError(f"--{table}: expected NAME=FILE, found {text!r:.80}")
+        raise OptionError(f"--{table}: expected NAME=FILE, found {text!r:.80}")
     return name, file
 
 
-def recipe_for(inputs: Inputs, init: Model | None = None, min_count: int = 1) -> Recipe:
+def recipe_for(inputs: Inputs, init: Model | None = None) -> Recipe:
     """The recipe for the data, with nothing left open: what the options do not say is as for the model of --init."""
     from sparsecrf.model.recipe import recipe_of
 
-    asked = asked_recipe(inputs, min_count)
+    asked = asked_recipe(inputs)
     recipe = asked.resolved(inputs.data[0], None if init is None else recipe_of(init))
     if inputs.save_recipe is not None:
         asked.save(inputs.save_recipe)
@@ -63,13 +63,12 @@ def recipe_for(inputs: Inputs, init: Model | None = None, min_count: int = 1) ->
 @contextmanager
 def read(inputs: Inputs, run: RunOptions, init: Model | None = None, *, threads: int, quiet: bool) -> Iterator[Dataset]:
     """The data in memory, in a folder, or on a cluster, where they stay as long as this lasts."""
-    recipe = recipe_for(inputs, init, run.min_count)
+    recipe = recipe_for(inputs, init)
     for option, given in (("--cache", run.cache), ("--dask", run.dask)):
-        if given is not None and "vectors" in recipe.needs_memory:
-            of_model = f"{recipe['vectors']}, or of the model of {recipe['init']}"
-            raise InputError(f"{option}: expected no vectors of words ({of_model}), found some")
-        if given is not None and recipe.needs_memory:
-            raise InputError(f"{recipe['min_count']}: expected no {option} with it: data are counted in memory")
+        if given is not None and recipe.vectors is not None:
+            raise OptionError(
+                f"{option}: expected no vectors of words (--vectors, or of the model of --init), found some"
+            )
     if run.dask is not None:
         from sparsecrf.cli.on_dask import read_on_dask
 

@@ -64,18 +64,6 @@ class RunOptions:
             capabilities=Capabilities(needs={Trait.IN_FOLDER: ""}),
         ),
     ] = None
-    min_count: Annotated[
-        int,
-        Declared(
-            "Leave out attributes that occur at fewer positions, as crf_learn -f does.",
-            "--min-count",
-            metavar="N",
-            min=1,
-            capabilities=Capabilities(
-                refuses=dict.fromkeys((Trait.IN_FOLDER, Trait.ON_CLUSTER), "attributes are counted in memory")
-            ),
-        ),
-    ] = 1
     init: Annotated[
         str | None,
         Declared(

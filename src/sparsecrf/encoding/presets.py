@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from sparsecrf._core import InputError
+from sparsecrf.compatibility import OptionError
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.resources import Resource
@@ -15,7 +16,7 @@ def preset(name: str, n_columns: int = 1, option: str = "features", resources: S
     """The text of a ready-made template, for data with so many columns, with lines for resources. `option` is what the
     user calls the name."""
     if not isinstance(name, str) or name not in PRESETS:
-        raise InputError(f"{option}: expected one of {', '.join(PRESETS)}, found {name!r}")
+        raise OptionError(f"{option}: expected one of {', '.join(PRESETS)}, found {name!r}")
     if n_columns < 1:
         raise InputError(f"{option}: expected at least one column, found {n_columns}")
     lines = PRESETS[name](n_columns)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from sparsecrf._core import InputError
+from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.formats import COLUMNS, Format, Records, format_named, format_of
 from sparsecrf.encoding.presets import preset
 from sparsecrf.encoding.recipe_file import SETTINGS, TABLES, read_settings, write_settings
@@ -93,11 +94,6 @@ class Recipe:
         found = {} if self.encoding in (None, UTF8) else {"encoding": str(self.encoding)}
         return {**found, "format": self.reader.name} if isinstance(self.reader, Records) else found
 
-    @property
-    def needs_memory(self) -> tuple[str, ...]:
-        """Settings for which the training data must be in memory, not in shards."""
-        return tuple(name for name, given in (("vectors", self.vectors), ("min_count", self.min_count > 1)) if given)
-
     def vocabulary(self, *, files: bool = True) -> Vocabulary:
         """An empty one, of files or of tokens, with the labels that there are from the beginning."""
         by_template = self.lines is not None or (files and self.reader.takes_template)
@@ -150,7 +146,7 @@ class Recipe:
         resources = self._resources()
         if self.features is not None:
             if self.template is not None:
-                raise InputError(f"{self['features']}: expected no {self['template']} with it, found both")
+                raise OptionError(f"{self['features']}: expected no {self['template']} with it, found both")
             text = preset(self.features, 1, self["features"], resources)  # raises for a name that there is not
             if self.features == "columns":
                 text = preset(self.features, n_columns(), self["features"], resources)
@@ -162,7 +158,7 @@ class Recipe:
         if resources:
             given = next((table for table in TABLES if getattr(self, table)), "resources")
             wanted = f"{self['features']} or {self['template']}"
-            raise InputError(f"{self[given]}: expected {wanted} with it, found none")
+            raise OptionError(f"{self[given]}: expected {wanted} with it, found none")
         return None
 
     def _format_for(self, file: str, like: Recipe) -> Format:
@@ -179,7 +175,7 @@ class Recipe:
         """Raise for settings that do not go together."""
         if self.features == "documents" and not format.token_a_line:
             expected = f"expected files of {self['format']} documents"
-            raise InputError(f"{self['features']}: documents {expected}, found {format.title} files")
+            raise OptionError(f"{self['features']}: documents {expected}, found {format.title} files")
         for setting in ("template", "features"):
             format.check_template(getattr(self, setting), self[setting])
         format.check_columns(self.ragged, False, self["ragged"].removesuffix("ragged"))
@@ -187,22 +183,22 @@ class Recipe:
         format.check_vectors(self.vectors, self["vectors"])
         if self.ragged and all(template is None for template in (self.template, self.features, like.lines)):
             wanted = f"{self['template']} with it, which says what columns are needed"
-            raise InputError(f"{self['ragged']}: expected {wanted}, found none")
+            raise OptionError(f"{self['ragged']}: expected {wanted}, found none")
         if self.refer and self.vectors is None and not any(getattr(self, table) for table in TABLES):
             wanted = ", ".join(self[name] for name in TABLES)
-            raise InputError(f"{self['refer']}: expected {wanted} or {self['vectors']} with it, found none")
+            raise OptionError(f"{self['refer']}: expected {wanted} or {self['vectors']} with it, found none")
 
     def _check_vectors(self, vectors: WordVectors | VectorFile | None, charset: Charset) -> None:
         """The same for vectors, of this recipe or of the other."""
         if vectors is not None and charset.is_bytes:
             found = f"{self['encoding']} bytes"
-            raise InputError(f"{self['vectors']}: expected text, whose words can be looked up, found {found}")
+            raise OptionError(f"{self['vectors']}: expected text, whose words can be looked up, found {found}")
         for setting in ("vectors_words", "vectors_column", "vectors_window"):
             if getattr(self, setting) and self.vectors is None:
-                raise InputError(f"{self[setting]}: expected {self['vectors']} with it, found none")
+                raise OptionError(f"{self[setting]}: expected {self['vectors']} with it, found none")
         if self.vectors_scale is not None and vectors is None:
             wanted = f"{self['vectors']} with it, or a model of {self['init']} with vectors"
-            raise InputError(f"{self['vectors_scale']}: expected {wanted}, found none")
+            raise OptionError(f"{self['vectors_scale']}: expected {wanted}, found none")
 
     def _resources(self) -> list[Resource]:
         made = [
@@ -217,7 +213,7 @@ class Recipe:
         if self.ragged or file in ("", "-"):
             found = self["ragged"] if self.ragged else "standard input"
             expected = "expected a file whose lines have equally many columns"
-            raise InputError(f"{self['features']}: columns {expected}, found {found}")
+            raise OptionError(f"{self['features']}: columns {expected}, found {found}")
         widths = (format.width(piece, file) for piece in format.pieces(file))
         return max(1, next((columns for columns in widths if columns > 0), 0) - 1)
 
@@ -226,7 +222,7 @@ class Recipe:
             found = "one without" if like.lines is None else "one with a template"
             needed = "a model with a template" if format.takes_template else "a model without a template"
             remedy = f", or one by {self['template']}" if format.takes_template else ""
-            raise InputError(f"{self['init']}: expected {needed} for {format.title} files{remedy}, found {found}")
+            raise OptionError(f"{self['init']}: expected {needed} for {format.title} files{remedy}, found {found}")
         return like.lines
 
     # ---- Files

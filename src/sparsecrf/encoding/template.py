@@ -108,8 +108,3 @@ class Template(_core.Template):
     def __reduce__(self) -> tuple[Any, tuple[str, str, str, bool, list[Any]]]:
         """For pickle and copy, by which scikit-learn clones the parameters of estimators."""
         return type(self), (self.text, self.boundary, "template", self.bytes, self.resources)
-
-
-def ngram_attributes(template: Template | None, attributes: _core.StringTable) -> list[int] | None:
-    """Those of `Template.ngram_attributes`; without a template None, for all that condition pairs."""
-    return None if template is None else template.ngram_attributes(attributes)

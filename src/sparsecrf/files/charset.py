@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import IO, cast
 
 from sparsecrf._core import InputError
+from sparsecrf.compatibility import OptionError
 from sparsecrf.files.text import Piece, Source, name_of, opened
 
 UTF8, BYTES = "utf-8", "bytes"
@@ -91,9 +92,11 @@ def _codec(name: str, option: str) -> str:
         keeps_ascii = False
     except (LookupError, ValueError):
         expected = "utf-8, latin-1, cp1252 or another encoding of characters, or bytes"
-        raise InputError(f"{option}: expected {expected}, found {name!r:.60}") from None
+        raise OptionError(f"{option}: expected {expected}, found {name!r:.60}") from None
     if not keeps_ascii:
-        raise InputError(f"{option}: expected an encoding in which ASCII stays as it is, found {name}: recode the file")
+        raise OptionError(
+            f"{option}: expected an encoding in which ASCII stays as it is, found {name}: recode the file"
+        )
     return UTF8 if codec in ("utf-8", "utf-8-sig") else codec
 
 

@@ -20,7 +20,7 @@ from sparsecrf.encoding.vocabulary import Vocabulary, Words
 from sparsecrf.files.text import Source, name_of, readable_twice
 from sparsecrf.model import Model
 from sparsecrf.model.tokens import KIND
-from sparsecrf.shards.shards import Shards, shards_of
+from sparsecrf.shards.shards import Shards
 
 Progress = Callable[[int], None]
 
@@ -50,29 +50,11 @@ class Dataset:
     unknown: UnknownLabels = field(default_factory=UnknownLabels)  #: of held-out data: labels not in the training data
     dev: Dataset | None = None  #: held-out data, by the same vocabulary
 
-    # ---- What the data are, for those who must know before they train
-
-    @property
-    def in_memory(self) -> bool:
-        return isinstance(self.shards, Corpus)
-
-    @property
-    def n_shards(self) -> int:
-        return 1 if isinstance(self.shards, Corpus) else len(self.shards.workers)
-
-    @property
-    def has_missing_labels(self) -> bool:
-        return shards_of(self.shards).n_missing > 0
-
-    @property
-    def has_dense_columns(self) -> bool:
-        return self.dense is not None
-
     @property
     def corpus(self) -> Corpus:
         """The data in memory."""
         if not isinstance(self.shards, Corpus):
-            raise InputError(f"data: expected them in memory, found {self.n_shards} shards")
+            raise InputError("data: expected them in memory, found shards")
         return self.shards
 
     def release(self) -> None:

@@ -14,7 +14,7 @@ import dask
 from partitions import OPTIONS, cut, left_on, names
 from sentences import sentences
 
-from sparsecrf import InputError, fit
+from sparsecrf import InputError, Model, fit
 from sparsecrf.cli.options import Inputs
 from sparsecrf.cli.reading import read_labelled, recipe_for
 from sparsecrf.contrib.dask import train
@@ -165,6 +165,25 @@ def test_program(client, files, program):
     for name in ("virtual_features", "observed_features", "labels", "attributes", "sequences", "tokens", "stopped_by"):
         assert there[name] == here[name]
     assert program("label", "-m", str(model), str(files / "part1.txt")).status == 0
+    assert left_on(client) == []
+
+
+@pytest.mark.parametrize(
+    "options", [["--encoding", "latin-1"], ["--encoding", "bytes"], ["--ragged", "--encoding", "latin-1"]]
+)
+def test_workers_read_other_encodings_and_ragged_lines(client, program, options):
+    lines = "caf\xe9 {}N\nna\xefve {}A\n\nun {}D\n\n"
+    text = lines.format("x " if "--ragged" in options else "", *[""] * 2).encode("latin-1")
+    for name in ("a.txt", "b.txt"):
+        (program.directory / name).write_bytes(text * 3)
+    program.write(t_txt="U:%x[0,0]\nB\n")
+    common = ["-t", "t.txt", "--rho1", "0.1", *options, "-m"]
+    done = program("train", "[ab].txt", "--dask", client.scheduler.address, "--dev", "a.txt", *common, "there")
+    assert done.status == 0, done.err
+    assert program("train", "a.txt", "b.txt", *common, "here").status == 0
+    there, here = (Model.load(program.directory / name) for name in ("there", "here"))
+    assert names(there.vocabulary.attributes) == names(here.vocabulary.attributes)
+    assert there.training["encoding"] == here.training["encoding"]
     assert left_on(client) == []
 
 

@@ -3,7 +3,7 @@
 Every command then knows it: `train`, `path`, `--cache`, Dask, `label`, `eval`, `report` and `convert`.
 """
 
-from sparsecrf._core import InputError
+from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.formats.base import Format, Items, Layout
 from sparsecrf.encoding.formats.columns import Columns
 from sparsecrf.encoding.formats.conllu import Conllu
@@ -28,7 +28,7 @@ def format_named(name: str, option: str = "format") -> Format:
     known, colon, choice = name.partition(":")
     if known not in FORMATS:
         *others, last = FORMATS
-        raise InputError(f"{option}: expected {', '.join(others)} or {last}, found {name!r}")
+        raise OptionError(f"{option}: expected {', '.join(others)} or {last}, found {name!r}")
     return FORMATS[known].variant(choice, option) if colon else FORMATS[known]
 
 

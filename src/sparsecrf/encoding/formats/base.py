@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from sparsecrf._core import InputError, TextEncoder
+from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Vocabulary, Words
 from sparsecrf.files.text import PIECE_BYTES, Piece, Source, pieces
@@ -45,24 +46,24 @@ class Format(ABC):
 
     def variant(self, choice: str, option: str) -> Format:
         """The format with a choice of its own, what follows the colon in `--format NAME:CHOICE`."""
-        raise InputError(f"{option}: expected {self.name} without a choice after it, found {self.name}:{choice}")
+        raise OptionError(f"{option}: expected {self.name} without a choice after it, found {self.name}:{choice}")
 
     def check_template(self, template: object | None, option: str) -> None:
         """Raise for a template (or its file) that the format cannot use. `option` is what the user calls it."""
         if template is not None and not self.takes_template:
-            raise InputError(f"{option}: expected none for {self.title} files, which have attributes of their own")
+            raise OptionError(f"{option}: expected none for {self.title} files, which have attributes of their own")
 
     def check_vectors(self, vectors: object | None, option: str) -> None:
         """Raise for vectors of words that the format cannot use."""
         if vectors is not None and not self.takes_template:
-            raise InputError(f"{option}: expected none for {self.title} files, which have attributes and no words")
+            raise OptionError(f"{option}: expected none for {self.title} files, which have attributes and no words")
 
     def check_columns(self, ragged: bool, is_bytes: bool, prefix: str = "") -> None:
         """Raise for ways of reading that only columns have. `prefix`: of options, as the user calls them."""
         if ragged and not self.has_columns:
-            raise InputError(f"{prefix}ragged: expected column files, found {self.title} files")
+            raise OptionError(f"{prefix}ragged: expected column files, found {self.title} files")
         if is_bytes and not self.has_columns:
-            raise InputError(f"{prefix}encoding: expected text for {self.title} files, found bytes")
+            raise OptionError(f"{prefix}encoding: expected text for {self.title} files, found bytes")
 
     def check_labels(self, labels: Iterable[str]) -> None:
         """Raise for a label that such files cannot hold."""
