@@ -17,7 +17,7 @@ def write_files(program) -> None:
     for seed, name in enumerate(["train", "dev", "test"]):
         X, _ = sentences(150, seed)
         words = "\n".join("".join(f"{word} {tag}\n" for word, tag in tokens) for tokens in X)
-        (program.directory / "atis" / f"{name}.txt").write_text(words, encoding="utf-8")
+        (program.directory / "atis" / f"{name}.txt").write_text(words.replace("NNP", "PROPN"), encoding="utf-8")
     X, y = sentences(60, seed=3)
     program.write(template_txt=TEMPLATE, old_wapiti=WAPITI, old_crfpp=CRFPP, train_crfsuite=_crfsuite(dicts(X), y))
     program.write(train_mallet=MALLET, test_mallet=MALLET, new_mallet=MALLET.replace(" noun", "").replace(" verb", ""))
