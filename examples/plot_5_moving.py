@@ -29,7 +29,7 @@ for (before, label), weight in Counter(crf.transition_features_).most_common(5):
 
 from sparsecrf import CRF
 
-same = CRF(rho1=0.1, rho2=0.1, start=False, observed_only=True, gap=1e-3).fit(X, y)
+same = CRF(rho1=0.1, rho2=0.1, start=False, solver_options={"observed_only": True, "gap": 1e-3}).fit(X, y)
 print(f"{same.n_active_} weights; objective {same.objective_:.3f}, at most {same.gap_:.3f} above the optimum")
 agree = sum(a == b for a, b in zip(crf.predict(X_test), same.predict(X_test), strict=True))
 print(f"{agree} of {len(X_test)} sentences have the same labels")

@@ -15,7 +15,7 @@ TREEBANKS = ("hungarian-tags", "latin-tags", "turkish-tags")
 MODELS: dict[str, dict[str, Any]] = {
     "whole": {},
     "parts": {"label_parts": "ud"},
-    "parts, class pairs": {"label_parts": "ud", "class_pairs": True},
+    "parts, class pairs": {"label_parts": "ud", "solver_options": {"class_pairs": True}},
 }
 PENALTIES = ((0.5, 0.01), (0.2, 0.01), (0.05, 0.1), (0.1, 0.1))  # rho1 and rho2, chosen on dev
 MINUTES = {"whole": 4.0, "parts": 7.0, "parts, class pairs": 4.0}

@@ -270,12 +270,15 @@ def by_folds(rng: random.Random) -> None:
 def estimator(rng: random.Random) -> None:
     """The estimator of scikit-learn, which answers for its own training data."""
     from sparsecrf import CRF
+    from sparsecrf.estimators.solver_options import FURTHER
 
     X, y, weights = sequences(rng)
     how = options(rng)
     del how["threads"]
     how["random_state"] = how.pop("seed", None)
-    crf = CRF(bigrams=rng.choice(["bias", "all"]), observed_only=rng.random() < 0.3, **how)
+    further = {name: how.pop(name) for name in FURTHER if name in how}
+    bigrams, further["observed_only"] = rng.choice(["bias", "all"]), rng.random() < 0.3
+    crf = CRF(bigrams=bigrams, solver_options=further, **how)
     crf.fit(X, y, *weights.values())
     answers = crf.predict(X)
     if [len(answer) for answer in answers] != [len(sequence) for sequence in X]:

@@ -72,7 +72,7 @@ def main() -> None:
     before, began = peak_mb(), time.perf_counter()
     crf: Any
     if options.tool == "sparsecrf":
-        crf = CRF(RHO1, RHO2, observed_only=True, start=False)
+        crf = CRF(RHO1, RHO2, start=False, solver_options={"observed_only": True})
         if options.objective is not None:
             crf.set_params(tol=0.0, callback=lambda record: record["objective"] <= options.objective)
         crf.fit(X, y)

@@ -86,7 +86,14 @@ def main() -> None:
     if options.vectors:
         how["vectors"] = WordVectors.load(options.vectors, window=options.window)
     began = time.perf_counter()
-    crf = CRF(options.rho1, options.rho2, n_jobs=1, time_limit=options.time_limit, resources=resources, **how)
+    crf = CRF(
+        options.rho1,
+        options.rho2,
+        n_jobs=1,
+        resources=resources,
+        solver_options={"time_limit": options.time_limit},
+        **how,
+    )
     X, y = zip(*train, strict=True)
     crf.fit(X, [recode(labels, options.chunks) for labels in y] if options.chunks else y)
     took = time.perf_counter() - began

@@ -52,7 +52,7 @@ def reports(tmp_path_factory):
         "bare": make_report(bare),
         "large": make_report(large_model()),
         "parts": make_report(model_of_parts()),
-        "classes": make_report(model_of_parts(class_pairs=True, bigrams="all")),
+        "classes": make_report(model_of_parts(solver_options={"class_pairs": True}, bigrams="all")),
         "vectors": make_report(model_with_vectors()),
         "longer": make_report(CRF(rho1=0.3, order=None).fit(*sentences()).model_),
     }

@@ -10,12 +10,13 @@ from program import Program
 from typer.testing import CliRunner
 
 import sparsecrf.path
-from sparsecrf import CRF, fit
+from sparsecrf import fit
 from sparsecrf.cli.options import Inputs, with_groups
 from sparsecrf.cli.path import PathOptions
 from sparsecrf.cli.reading import read
 from sparsecrf.cli.train import FitOptions, RunOptions, check_together, fit_with_log
 from sparsecrf.compatibility import OptionError
+from sparsecrf.estimators.solver_options import FURTHER
 from sparsecrf.shards import shards, shards_of
 
 COLUMNS = "a A\nb B\n\nb B\na A\na A\n\n"
@@ -31,7 +32,7 @@ def files(tmp_path, monkeypatch, capsys):
 def defaults(parameters):
     """By name; what makes the parts of labels, and their classes, has names of its own."""
     found = {name: parameter.default for name, parameter in parameters.items()}
-    return {**found, "label_parts": found["parts"], "class_pairs": signature(CRF).parameters["class_pairs"].default}
+    return {**found, "label_parts": found["parts"], "class_pairs": FURTHER["class_pairs"]}
 
 
 def test_options_of_fit_are_those_of_the_library():

@@ -133,6 +133,6 @@ def test_dev_data_without_any_label_of_the_training_data(patience):
     dev = [["dog"]], [["NOUN"]]
     message = r"dev: expected labels of the training data \('B-LOC', .*, \.\.\.\), found 'NOUN' only"
     with pytest.raises(InputError, match=message):
-        CRF(patience=patience).fit(X, y, dev=dev)
+        CRF(solver_options={"patience": patience}).fit(X, y, dev=dev)
     with pytest.raises(InputError, match=message):
-        CRF(patience=patience).path(X, y, dev=dev)
+        CRF(solver_options={"patience": patience}).path(X, y, dev=dev)

@@ -264,7 +264,7 @@ def test_classes_of_one_label_change_nothing():
     X = [["a", "b"], ["b", "c"], ["a"]]
     y = [["x.1", "y.2"], ["y.2", "z.1"], ["x.1"]]
     pairs = CRF(rho1=0.1, label_parts=".").fit(X, y)
-    classes = CRF(rho1=0.1, label_parts=".", class_pairs=True).fit(X, y)
+    classes = CRF(rho1=0.1, label_parts=".", solver_options={"class_pairs": True}).fit(X, y)
     assert pairs.model_.label_parts is not None
     assert pairs.model_.to_bytes() == classes.model_.to_bytes()
 

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from sparsecrf import CRF, InputError, Model, fit
+from sparsecrf import CRF, InputError, Model, Recipe, fit
 from sparsecrf._core import Corpus, FeatureSet, Oracle
 from sparsecrf.encoding.dense import DenseColumns, VectorReader, paired
 
@@ -142,17 +142,17 @@ def test_standardised():
     """Shifts and scales of columns do not matter; a constant column, which says nothing, does no harm."""
     more = [np.concatenate([100.0 - 7.0 * v, np.full((len(v), 1), 4.0)], axis=1) for v in VECTORS]
     one, two = (
-        CRF(rho1=0.1, gap=1e-9).fit(X, LABELLED, dense=VECTORS),
-        CRF(rho1=0.1, gap=1e-9).fit(X, LABELLED, dense=more),
+        CRF(rho1=0.1, solver_options={"gap": 1e-9}).fit(X, LABELLED, dense=VECTORS),
+        CRF(rho1=0.1, solver_options={"gap": 1e-9}).fit(X, LABELLED, dense=more),
     )
     assert one.objective_ == pytest.approx(two.objective_, rel=1e-5)  # columns are kept in single precision
-    raw = CRF(rho1=0.1, standardize=False).fit(X, LABELLED, dense=VECTORS)
+    raw = CRF(rho1=0.1, template=Recipe(standardize=False)).fit(X, LABELLED, dense=VECTORS)
     assert raw.model_.dense.scale == [1.0] * D
     # A column times s has a weight that costs rho1 / s and rho2 / s^2.
     values = np.concatenate(VECTORS)
     scaled = DenseColumns.of(values, True, 4.0)
     assert np.allclose(np.array(scaled.scale), 4.0 / values.std(axis=0))
-    strong = CRF(rho1=0.1, dense_scale=1e-6).fit(X, LABELLED, dense=VECTORS)
+    strong = CRF(rho1=0.1, template=Recipe(vectors_scale=1e-6)).fit(X, LABELLED, dense=VECTORS)
     assert not any(strong.model_.vocabulary.attributes.find(f"dense[{j}]") in weights_of(strong) for j in range(D))
 
 
@@ -198,7 +198,7 @@ def test_other_mistakes():
     with pytest.raises(InputError, match="solver='sgd-l1' does not support dense columns; use auto"):
         CRF(solver="sgd-l1").fit(X, LABELLED, dense=VECTORS)
     with pytest.raises(InputError, match="dense_scale: expected a number above 0, found 0"):
-        CRF(dense_scale=0).fit(X, LABELLED, dense=VECTORS)
+        CRF(template=Recipe(vectors_scale=0)).fit(X, LABELLED, dense=VECTORS)
     with pytest.raises(InputError, match="expected for text files a model that has the vectors of words"):
         crf.model_.labeller()
     with pytest.raises(InputError, match="expected mean and scale of dense columns"):

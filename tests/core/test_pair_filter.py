@@ -13,7 +13,7 @@ from sparsecrf.shards.dataset import encode_columns
 LINES = {
     "pairs": ("*0:%x[0,0]\n*1:%x[0,1]\n*2:%x[-1,0]\n", {}),
     "n-grams": ("*0:%x[0,0]\nT1:%x[0,1]\nU2:%x[-1,0]\n", {"order": 3}),
-    "classes": ("*0:%x[0,0]\n*1:%x[0,1]\n", {"label_parts": "-", "class_pairs": True, "rho1": 3.0}),
+    "classes": ("*0:%x[0,0]\n*1:%x[0,1]\n", {"label_parts": "-", "solver_options": {"class_pairs": True}, "rho1": 3.0}),
     "pairs alone": ("U0:%x[0,0]\nB1:%x[0,1]\nB2:%x[0,0]\nB\n", {}),
 }
 

@@ -109,7 +109,7 @@ def test_dev_data_and_patience(data):
     X, y = data
     dev = dicts(sentences(20, seed=9)[0]), [["NEW", *labels[1:]] for labels in sentences(20, seed=9)[1]]
     with pytest.warns(UserWarning, match="dev: 20 of .* tokens have labels .* count as wrong: 'NEW'"):
-        crf = CRF(rho1=0.001, rho2=0.0001, tol=1e-9, patience=2).fit(X, y, dev=dev)
+        crf = CRF(rho1=0.001, rho2=0.0001, tol=1e-9, solver_options={"patience": 2}).fit(X, y, dev=dev)
     errors = [record.dev_error for record in crf.history_]
     assert crf.stopped_by_ == "dev"
     right = sum(
@@ -120,7 +120,7 @@ def test_dev_data_and_patience(data):
 
 def test_progress_and_callback(data, capsys):
     records = []
-    crf = CRF(rho1=0.3, verbose=2, callback=records.append).fit(*data)
+    crf = CRF(rho1=0.3, verbose=2, solver_options={"callback": records.append}).fit(*data)
     assert [record["iter"] for record in records] == list(range(crf.n_iter_ + 1))
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -132,11 +132,13 @@ def test_progress_and_callback(data, capsys):
 
 
 def test_a_callback_ends_training(data):
-    crf = CRF(rho1=0.3, tol=1e-9, callback=lambda record: record["objective"] < 100).fit(*data)
+    crf = CRF(rho1=0.3, tol=1e-9, solver_options={"callback": lambda record: record["objective"] < 100}).fit(*data)
     assert crf.stopped_by_ == "callback"
     assert crf.objective_ < 100 <= crf.history_[-2].objective
-    assert CRF(rho1=0.3, callback=lambda record: record).fit(*data).stopped_by_ == "tol"
-    numpy = CRF(rho1=0.3, tol=1e-9, callback=lambda record: np.float64(record["objective"]) < 100).fit(*data)
+    assert CRF(rho1=0.3, solver_options={"callback": lambda record: record}).fit(*data).stopped_by_ == "tol"
+    numpy = CRF(
+        rho1=0.3, tol=1e-9, solver_options={"callback": lambda record: np.float64(record["objective"]) < 100}
+    ).fit(*data)
     assert numpy.stopped_by_ == "callback"
 
 
@@ -155,7 +157,7 @@ def test_too_few_iterations_are_said(data):
         crf = CRF(rho1=0.3, max_iter=1).fit(*data)
     assert (crf.n_iter_, crf.stopped_by_) == (1, "max_iter")
     with pytest.warns(ConvergenceWarning, match="duality gap of .* times the objective, above 1e-09: .* or gap"):
-        CRF(rho1=0.3, max_iter=30, gap=1e-9).fit(*data)
+        CRF(rho1=0.3, max_iter=30, solver_options={"gap": 1e-9}).fit(*data)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         CRF(rho1=0.3, solver="sgd-l1", max_iter=1).fit(*data)
@@ -166,7 +168,7 @@ def test_ctrl_c_keeps_what_there_is(data):
         if record["iter"] == 2:
             raise KeyboardInterrupt
 
-    crf = CRF(rho1=0.3, callback=stop)
+    crf = CRF(rho1=0.3, solver_options={"callback": stop})
     with pytest.raises(KeyboardInterrupt):
         crf.fit(*data)
     assert crf.stopped_by_ == "interrupt"

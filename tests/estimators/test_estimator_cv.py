@@ -163,7 +163,7 @@ def test_progress_names_fold_and_point(data, capsys):
 
 def test_labels_without_chunks_are_refused_before_training():
     with pytest.raises(InputError, match=r"scoring: expected labels that encode chunks .*, found N, V"):
-        CRFCV(scoring="chunk_f1", callback=pytest.fail).fit([["a", "b"]] * 5, [["N", "V"]] * 5)
+        CRFCV(scoring="chunk_f1", solver_options={"callback": pytest.fail}).fit([["a", "b"]] * 5, [["N", "V"]] * 5)
 
 
 def test_within_a_search(data):

@@ -97,7 +97,9 @@ def test_wrong_input_is_named(X, y, options, expected):
         ({"tol": -1}, "tol: expected a number >= 0"),
         ({"solver": "newton"}, "solver: expected one of auto"),
         ({"bigrams": "some"}, "bigrams: expected"),
-        ({"patience": 3}, "patience=3 needs dev"),
+        ({"solver_options": {"patience": 3}}, "patience=3 needs dev"),
+        ({"solver_options": {"tol": 1.0}}, "solver_options: expected group_weight, .*, found 'tol'"),
+        ({"solver_options": {"nosuch": 1}}, "solver_options: expected group_weight, .*memory.*, found 'nosuch'"),
     ],
 )
 def test_wrong_options_are_named(options, expected):

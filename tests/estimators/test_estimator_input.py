@@ -170,7 +170,7 @@ def test_labels_of_two_kinds_are_refused_before_training():
         (text, (X, [[1, 2], [2, 1]]), "dev y, sequence 0, position 0"),
     ):
         with pytest.raises(InputError, match=f"^{where}: expected labels that are all text or all integers"):
-            CRF(callback=records.append).fit(X, y, dev=dev)
+            CRF(solver_options={"callback": records.append}).fit(X, y, dev=dev)
     assert records == []
 
 

@@ -42,7 +42,7 @@ def test_lines_are_those_of_the_template():
 
 def test_lines_without_a_template_are_what_stands_before_the_value():
     tokens = [[{"word": word, "tag": tag} for word, tag in sentence] for sentence in X]
-    crf = CRF(rho1=1.0, penalty="group:line", group_weight=0.1).fit(tokens, Y)
+    crf = CRF(rho1=1.0, penalty="group:line", solver_options={"group_weight": 0.1}).fit(tokens, Y)
     assert crf.feature_groups_["lines"][1] == 3  # word, tag, and plain transitions
 
 
@@ -74,15 +74,16 @@ def test_groups_that_are_none():
 def test_one_label_and_groups_of_one_feature_are_an_elastic_net():
     """A group of one feature adds its weight to rho1."""
     single = FeatureGroups(lambda attribute, labels: [(attribute, labels)])
-    how = {"template": TEMPLATE, "tol": 1e-9, "observed_only": True}
-    groups = CRF(rho1=0.4, penalty=single, group_weight=0.5, **how).fit(X, Y)
-    plain = CRF(rho1=0.6, **how).fit(X, Y)
+    how = {"template": TEMPLATE, "tol": 1e-9}
+    observed = {"observed_only": True}
+    groups = CRF(rho1=0.4, penalty=single, solver_options={"group_weight": 0.5, **observed}, **how).fit(X, Y)
+    plain = CRF(rho1=0.6, solver_options=observed, **how).fit(X, Y)
     np.testing.assert_allclose(groups.objective_, plain.objective_, rtol=1e-8)
     assert groups.n_active_ == plain.n_active_
 
 
 def test_a_path_begins_where_the_first_group_appears():
-    crf = CRF(template=TEMPLATE, penalty="group:attribute", group_weight=2.0)
+    crf = CRF(template=TEMPLATE, penalty="group:attribute", solver_options={"group_weight": 2.0})
     path = crf.path(X, Y, n_rho=4, rho_min_ratio=0.1)
     assert len(path[0].w) == 0
     assert [fit.groups["attributes"][0] for fit in path] == sorted(fit.groups["attributes"][0] for fit in path)
@@ -156,7 +157,7 @@ def test_groups_of_ones_own_where_labels_have_parts(class_pairs):
         seen.add(labels)
         return [attribute]
 
-    CRF(rho1=0.1, label_parts="|", class_pairs=class_pairs, penalty=FeatureGroups(path)).fit(X, y)
+    CRF(rho1=0.1, label_parts="|", penalty=FeatureGroups(path), solver_options={"class_pairs": class_pairs}).fit(X, y)
     assert {("N",), ("S",), ("N|S",), (None, "V|S")} <= seen
     assert {("N", "V"), (None, "V")} <= seen or not class_pairs
     labels = {label for row in y for label in row}

@@ -33,7 +33,7 @@ def test_crfcv_chooses_rho1_with_label_ngrams():
 
 
 def test_order_factor_is_kept_with_the_model(tmp_path):
-    dear = CRF(rho1=0.5, template=TEMPLATE, order=None, order_factor=1.5).fit(X, Y)
+    dear = CRF(rho1=0.5, template=TEMPLATE, order=None, solver_options={"order_factor": 1.5}).fit(X, Y)
     cheap = CRF(rho1=0.5, template=TEMPLATE, order=None).fit(X, Y)
     assert 0 < dear.model_.features.n_ngram < cheap.model_.features.n_ngram
     dear.model_.save(tmp_path / "m.safetensors")
@@ -46,10 +46,12 @@ def test_order_factor_is_kept_with_the_model(tmp_path):
 
 
 def test_path_of_an_estimator_starts_each_fit_from_its_neighbour():
-    found = CRF(template=TEMPLATE, order=3, order_factor=1.2).path(X, Y, dev=(X, Y), rho1s=[4.0, 2.0, 1.0, 0.5])
+    found = CRF(template=TEMPLATE, order=3, solver_options={"order_factor": 1.2}).path(
+        X, Y, dev=(X, Y), rho1s=[4.0, 2.0, 1.0, 0.5]
+    )
     assert [fit.order for fit in found] == [3] * 4
     assert found[-1].n_ngram > 0
-    alone = CRF(rho1=0.5, template=TEMPLATE, order=3, order_factor=1.2).fit(X, Y)
+    alone = CRF(rho1=0.5, template=TEMPLATE, order=3, solver_options={"order_factor": 1.2}).fit(X, Y)
     assert found[-1].objective == pytest.approx(alone.objective_, rel=1e-2)
     # From a neighbour with n-grams a run begins with them: at its first record.
     assert found[-1].history[0].active_ngram == found[-2].n_ngram > 0

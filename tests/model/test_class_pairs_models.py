@@ -29,7 +29,7 @@ def data():
 
 def trained(**options):
     X, y = data()
-    return CRF(rho1=0.2, label_parts="|", class_pairs=True, tol=1e-6, **options).fit(X, y), X, y
+    return CRF(rho1=0.2, label_parts="|", tol=1e-6, solver_options={"class_pairs": True}, **options).fit(X, y), X, y
 
 
 @pytest.mark.parametrize("bigrams", ["bias", "all"])
@@ -97,7 +97,7 @@ def test_contributions_of_a_sequence_are_its_score(bigrams):
 
 def test_warm_start_path_and_cross_validation():
     crf, X, y = trained()
-    how = {"label_parts": "|", "class_pairs": True}
+    how = {"label_parts": "|", "solver_options": {"class_pairs": True}}
     again = CRF(rho1=0.2, max_iter=1, tol=1e-6, **how).fit(X, y, init_model=crf.model_)
     assert_allclose(again.objective_, crf.objective_, rtol=1e-5)
     plain = CRF(rho1=0.2, max_iter=0, tol=1e-6).fit(X, y, init_model=crf.model_)
@@ -116,9 +116,9 @@ def test_warm_start_path_and_cross_validation():
 def test_what_does_not_go_together():
     X, y = data()
     with pytest.raises(InputError, match="class_pairs=True needs label_parts"):
-        CRF(class_pairs=True).fit(X, y)
+        CRF(solver_options={"class_pairs": True}).fit(X, y)
     with pytest.raises(InputError, match="class_pairs=True does not go with order=3; use order=2"):
-        CRF(label_parts="|", class_pairs=True, order=3).fit(X, y)
+        CRF(label_parts="|", order=3, solver_options={"class_pairs": True}).fit(X, y)
     crf, _, _ = trained()
     model = crf.model_
     with pytest.raises(InputError, match="label_parts: expected the classes of the features, found others"):

@@ -10,7 +10,7 @@ import pytest
 from animal_vectors import GLOVE, NEW, TABLE, X, Y
 from sklearn.base import clone
 
-from sparsecrf import CRF, CRFCV, InputError, Model
+from sparsecrf import CRF, CRFCV, InputError, Model, Recipe
 from sparsecrf._core import StringTable, VectorText
 from sparsecrf.contrib.compat import Tagger
 from sparsecrf.contrib.convert.foreign import WRITERS
@@ -53,8 +53,8 @@ def test_a_window_is_no_wider_than_sentences_are(glove):
 def test_the_same_as_dense(glove, window):
     """Looked up by the model, or given as matrices that NumPy made."""
     vectors = WordVectors.load(glove, window=window)
-    crf = CRF(rho1=0.02, vectors=vectors, dense_scale=2.0).fit(X, Y)
-    other = CRF(rho1=0.02, standardize=False).fit(X, Y, dense=twin(X, window, 2.0))
+    crf = CRF(rho1=0.02, vectors=vectors, template=Recipe(vectors_scale=2.0)).fit(X, Y)
+    other = CRF(rho1=0.02, template=Recipe(standardize=False)).fit(X, Y, dense=twin(X, window, 2.0))
     assert crf.objective_ == pytest.approx(other.objective_, rel=1e-6)
     for found, expected in zip(
         crf.predict_marginals(NEW), other.predict_marginals(NEW, dense=twin(NEW, window, 2.0)), strict=True
@@ -110,14 +110,14 @@ def test_parameters(glove):
     assert CRF(rho1=0.02, features="columns", vectors=vectors).fit(rows, Y).model_.label([["x", "lynx"]]) == ["N"]
 
 
-@pytest.mark.parametrize("options", [{"dense_scale": 3.0}, {"standardize": False}, {}])
+@pytest.mark.parametrize("options", [{"vectors_scale": 3.0}, {"standardize": False}, {}])
 def test_cross_validation_standardises_alike(glove, options):
     """CRFCV has the same columns as CRF, and at the same rho1 the same model."""
-    found = CRFCV([0.02], vectors=glove, cv=2, **options).fit(X, Y)
-    expected = CRF(rho1=0.02, vectors=glove, **options).fit(X, Y)
+    found = CRFCV([0.02], vectors=glove, cv=2, template=Recipe(**options)).fit(X, Y)
+    expected = CRF(rho1=0.02, vectors=glove, template=Recipe(**options)).fit(X, Y)
     assert found.model_.dense.to_json() == expected.model_.dense.to_json()
     assert found.objective_ == pytest.approx(expected.objective_, rel=1e-6)
-    assert clone(found).get_params()["dense_scale"] == options.get("dense_scale", 1.0)
+    assert clone(found).get_params()["template"] == Recipe(**options)
 
 
 def test_mistakes_in_python(glove):

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -28,6 +27,7 @@ from sparsecrf.estimators.class_weights import ClassWeight, labels_of, token_wei
 from sparsecrf.estimators.frame_warnings import warn_of_labels, warn_of_unused
 from sparsecrf.estimators.frames import SentenceColumn, check_one_of, of_other, split_sentences
 from sparsecrf.estimators.reading import read_other_sequences, read_sequences, warn_of_unknown
+from sparsecrf.estimators.solver_options import HasSolverOptions
 from sparsecrf.model import Model
 from sparsecrf.model.format import FORMAT
 from sparsecrf.path import Point
@@ -41,27 +41,24 @@ from sparsecrf.training.groups import Asked, named
 from sparsecrf.training.solvers.working_set import Callback
 from sparsecrf.warn import warn_caller
 
-_CHECKED = ("solver", "rho1", "penalty", "order", "label_parts", "class_pairs")
+#: Further options that `_penalty`, `_space` and `_watching` take care of.
+_ASKED_ELSEWHERE = ("group_weight", "order_factor", "class_pairs", "callback")
+_CHECKED = ("solver", "rho1", "penalty", "order", "label_parts")
 
 
-class TrainingCRF(BaseEstimator):  # type: ignore[misc]
+class TrainingCRF(HasSolverOptions):
     """An estimator that trains a `model_`. Those made of it have the parameters below, and others."""
 
     rho2: AskedRho2
     penalty: Asked
-    group_weight: float
     order: int | None
-    order_factor: float
     label_parts: AskedParts | None
-    class_pairs: bool
     class_weight: ClassWeight
     solver: str
-    template: Template | str | os.PathLike[str] | None
+    template: Recipe | Template | str | os.PathLike[str] | None
     features: str | None
     resources: Iterable[Resource] | None
     vectors: WordVectors | str | os.PathLike[str] | None
-    standardize: bool
-    dense_scale: float
     max_iter: int | None
     tol: float
     n_jobs: int | None
@@ -69,9 +66,6 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
     verbose: int
     bigrams: Bigrams
     start: bool
-    observed_only: bool
-    gap: float | None
-    callback: Callback | None
 
     model_: Model
     classes_: NDArray[Any]
@@ -113,22 +107,23 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
 
     def _recipe(self) -> Recipe:
         """How tokens become attributes, by the parameters."""
-        recipe = Recipe(
-            template=self.template,
-            features=self.features,
-            resources=tuple(checked(self.resources)),
-            vectors=given_vectors(self.vectors),
-            vectors_scale=self.dense_scale,
-            standardize=self.standardize,
-            bigrams=self.bigrams,
-            start=self.start,
-        )
-        return recipe if self.features == "columns" else replace(recipe, lines=recipe.made(lambda: 1))
+        recipe = self.template if isinstance(self.template, Recipe) else Recipe(template=self.template)
+        plain = isinstance(self.bigrams, str) and self.bigrams == "bias"
+        given: dict[str, Any] = {
+            "features": self.features,
+            "resources": tuple(checked(self.resources)) or None,
+            "vectors": given_vectors(self.vectors),
+            "bigrams": None if plain else self.bigrams,
+            "start": self.start if recipe.start is None else None,
+        }
+        recipe = replace(recipe, **{name: value for name, value in given.items() if value is not None})
+        return recipe if recipe.features == "columns" else replace(recipe, lines=recipe.made(lambda: 1))
 
     def _check_options(self) -> None:
         """Raise for parameters that do not go together, before data are encoded."""
         vectors = [] if self.vectors is None else [Choice("vectors", ..., has(Trait.DENSE))]
-        check_options({name: getattr(self, name) for name in _CHECKED if hasattr(self, name)}, vectors)
+        given = {name: getattr(self, name) for name in _CHECKED if hasattr(self, name)}
+        check_options({**given, "class_pairs": self._option("class_pairs")}, vectors)
 
     def _check_n_jobs(self) -> None:
         if self.n_jobs is not None and (isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral)):
@@ -148,23 +143,25 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             "rho2": self.rho2,
             "solver": self.solver,
             "tol": self.tol,
-            "gap": self.gap,
             "max_iter": self.max_iter,
-            "observed_only": self.observed_only,
             "threads": self._threads(),
             "seed": 0 if random is None else int(random.randint(2**31 - 1)),
+            **self._further_options(*_ASKED_ELSEWHERE),
         }
 
     def _penalty(self, data: Dataset) -> dict[str, Any]:
         """The penalty, which may ask for the names of attributes and labels."""
-        return {"penalty": named(self.penalty, data.vocabulary, data.template), "group_weight": self.group_weight}
+        return {
+            "penalty": named(self.penalty, data.vocabulary, data.template),
+            "group_weight": self._option("group_weight"),
+        }
 
     def _space(self, data: Dataset) -> dict[str, Any]:
         """What features there are: how many labels they have, what conditions those of more than two, what these cost,
         and the parts of labels."""
         attributes = data.ngram_attributes()
-        order = {"order": self.order, "order_factor": self.order_factor, "ngram_attributes": attributes}
-        return {**order, "parts": data.label_parts(self.label_parts, self.class_pairs)}
+        order = {"order": self.order, "order_factor": self._option("order_factor"), "ngram_attributes": attributes}
+        return {**order, "parts": data.label_parts(self.label_parts, self._option("class_pairs"))}
 
     @contextmanager
     def _watching(self) -> Iterator[Callback]:
@@ -176,7 +173,8 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
                     advance(note=note(record))
                 elif self.verbose > 1:
                     say(note(record))
-                return None if self.callback is None else self.callback(record)
+                asked = self._option("callback")
+                return None if asked is None else asked(record)
 
             yield callback
 
@@ -189,7 +187,7 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
     def _keep(self, data: Dataset, found: Fit) -> None:
         # Without the attributes that have no weight: most have none, and each would be looked up to no effect.
         self.model_ = data.model(found).compacted()
-        if self.features == "documents":  # the files that the model can label
+        if data.recipe.features == "documents":  # the files that the model can label
             self.model_.training[FORMAT] = "documents"
         if data.n_features is not None:
             self.n_features_in_ = data.n_features
@@ -208,9 +206,9 @@ class TrainingCRF(BaseEstimator):  # type: ignore[misc]
             raise KeyboardInterrupt  # what there is has been kept
         if found.stopped_by == "max_iter" and not SOLVERS[self.solver].is_stochastic:
             reached, option = "before its distance to the optimum could be estimated", "tol"
-            if self.gap is not None:
+            if (asked := self._option("gap")) is not None:
                 share, option = found.gap / found.objective, "gap"
-                reached = f"at a duality gap of {share:.2g} times the objective, above {self.gap:g}"
+                reached = f"at a duality gap of {share:.2g} times the objective, above {asked:g}"
             elif np.isfinite(found.remaining):
                 share = found.remaining / found.objective
                 reached = f"at about {share:.2g} times the objective above the optimum, more than tol, {self.tol:g}"
@@ -247,4 +245,5 @@ class PathWatch(PathProgress):
         super().callback(record)
         if self._estimator.verbose > 1:
             say(note(record))
-        return None if self._estimator.callback is None else self._estimator.callback(record)
+        asked = self._estimator._option("callback")
+        return None if asked is None else asked(record)

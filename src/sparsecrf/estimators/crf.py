@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sparsecrf._core import InputError
-from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO1, RHO2, SOLVER, TOL
+from sparsecrf.defaults import ORDER, PENALTY, RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.label_parts import AskedParts
+from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.resources import Resource
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vectors import WordVectors
@@ -20,11 +21,11 @@ from sparsecrf.estimators.class_weights import ClassWeight
 from sparsecrf.estimators.frames import SentenceColumn
 from sparsecrf.estimators.reading import with_dense
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
+from sparsecrf.estimators.solver_options import takes_old_parameters
 from sparsecrf.model import Model
 from sparsecrf.path.both import AskedRho2
 from sparsecrf.training import fit, weights_in
 from sparsecrf.training.groups import Asked
-from sparsecrf.training.solvers.working_set import Callback
 from sparsecrf.warn import renamed
 
 if TYPE_CHECKING:
@@ -46,10 +47,12 @@ class CRF(BaseCRF):
     ----------
     rho1, rho2 : penalties. The larger rho1, the fewer weights. `rho2="search"` is for `path`, which looks for both.
     solver : auto, sbcd, cd, owlqn, lbfgs, fista, sgd or sgd-l1.
-    template : a `Template`, the file of one, or its lines, in the syntax of CRF++ and Wapiti.
+    template : a `Template`, the file of one, or its lines, in the syntax of CRF++ and Wapiti. Or a `Recipe`, which also
+        has the settings of dense columns (`Recipe(standardize=False)`, `Recipe(vectors_scale=0.5)`); other parameters
+        take precedence over it.
     max_iter : iterations at most; None: until the optimum is found (50 epochs for sgd and sgd-l1).
     tol : training stops at most this share of the objective above the optimum: certified where the duality gap can
-        tell, estimated where it cannot. `gap=0.01` insists on a certified gap.
+        tell, estimated where it cannot.
     n_jobs : threads, as scikit-learn counts them: None is 1, -1 all. Results do not depend on it.
     random_state : orders the sequences for sgd and sgd-l1; None: always the same order.
     warm_start : start from the weights of the last call of `fit`.
@@ -61,22 +64,15 @@ class CRF(BaseCRF):
         themselves and a template by `%d[row,column,name]`.
     vectors : vectors of words that stand beside the attributes: a file in the text format of word2vec, GloVe or
         fastText, or `WordVectors`. For tokens that are words or rows of columns. The model keeps them.
-    standardize : whether dense columns (`vectors`, or `dense=` of `fit`) are brought to mean 0 and deviation 1.
-    dense_scale : what they are then multiplied by. Their weights have so penalties of their own, as if rho1 were
-        rho1 / dense_scale and rho2 were rho2 / dense_scale^2.
     bigrams : which attributes condition label pairs: "bias" (none: plain transitions), "all", a collection of
         attributes, or a function of one. A template says so itself.
     start : whether the first token has a start label before it.
-    observed_only : leave out features that never occur, as CRFsuite does.
     order : features have up to so many labels; None: no limit. Above 2, longer label n-grams, too: of a template's
         lines T..., or else plain ones; without a template, of all attributes that condition label pairs. For auto,
         owlqn, lbfgs, fista and sgd-l1 with rho1 > 0.
-    order_factor : rho1 of longer label n-grams is multiplied by this, at least 1, for each label beyond two.
     label_parts : labels such as `NOUN|Case=Nom` or `B-PER` share weights of their parts: a separator ("|"), "ud" (part
         of speech, then feature=value), "bio", a table of labels and their parts, or a function of a label. None: labels
         are whole. Not for sbcd and cd.
-    class_pairs : with label_parts, labels with the same first part (for "ud" the part of speech) are a class, and there
-        are weights of pairs of classes beside those of label pairs. Not with an order above 2.
     class_weight : how much tokens count by their label, such as {"B-PER": 2.0, "I-PER": 2.0}, 1 for all others; or
         "balanced": as much as their label is rare. None: the same. As weights of tokens (`sample_weight` of `fit`, with
         which they are multiplied), it costs a forward-backward for each distinct weight of a sequence.
@@ -84,11 +80,17 @@ class CRF(BaseCRF):
         template, or what names have before `:` or `=`), group:label, tree (pairs under their label), or your own
         `FeatureGroups`. Adds rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the features of the group that occur. For
         auto and fista.
-    group_weight : how much groups count next to single features.
-    gap : stop at a duality gap of this times the objective instead of `tol`.
-    time_limit : seconds at most.
-    patience : stop when the error on `dev` has not improved for so many iterations, and keep the best weights.
-    callback : called with a record (dict) at every iteration; returns True to end training.
+    solver_options : what is rarely needed, by name, such as `{"gap": 1e-4}`; see `sparsecrf.fit`:
+        gap (stop at a duality gap of this times the objective instead of `tol`), time_limit (seconds at most),
+        patience (stop when the error on `dev` has not improved for so many iterations, and keep the best weights),
+        callback (called with a record, a dict, at every iteration; returns True to end training),
+        checkpoint, resume (keep the state of the run in a file; go on from it),
+        observed_only (leave out features that never occur, as CRFsuite does),
+        order_factor (rho1 of longer label n-grams is multiplied by this, at least 1, for each label beyond two),
+        group_weight (how much groups count next to single features),
+        class_pairs (with label_parts: labels with the same first part, for "ud" the part of speech, are a class, and
+        there are weights of pairs of classes beside those of label pairs; not with an order above 2),
+        and the options of a solver itself, such as memory.
 
     Attributes
     ----------
@@ -102,12 +104,13 @@ class CRF(BaseCRF):
     feature_names_in_ : columns of a data frame that tokens are made of, if there were `sentences`.
     """
 
+    @takes_old_parameters
     def __init__(
         self,
         rho1: float = RHO1,
         rho2: AskedRho2 = RHO2,
         solver: str = SOLVER,
-        template: Template | str | os.PathLike[str] | None = None,
+        template: Recipe | Template | str | os.PathLike[str] | None = None,
         max_iter: int | None = None,
         tol: float = TOL,
         n_jobs: int | None = None,
@@ -118,22 +121,13 @@ class CRF(BaseCRF):
         features: str | None = None,
         resources: Iterable[Resource] | None = None,
         vectors: WordVectors | str | os.PathLike[str] | None = None,
-        standardize: bool = True,
-        dense_scale: float = 1.0,
         bigrams: Bigrams = "bias",
         start: bool = True,
-        observed_only: bool = False,
         order: int | None = ORDER,
-        order_factor: float = ORDER_FACTOR,
         label_parts: AskedParts | None = None,
-        class_pairs: bool = False,
         class_weight: ClassWeight = None,
         penalty: Asked = PENALTY,
-        group_weight: float = GROUP_WEIGHT,
-        gap: float | None = None,
-        time_limit: float | None = None,
-        patience: int | None = None,
-        callback: Callback | None = None,
+        solver_options: Mapping[str, Any] | None = None,
     ) -> None:
         self.rho1 = rho1
         self.rho2 = rho2
@@ -148,22 +142,13 @@ class CRF(BaseCRF):
         self.features = features
         self.resources = resources
         self.vectors = vectors
-        self.standardize = standardize
-        self.dense_scale = dense_scale
         self.bigrams = bigrams
         self.start = start
-        self.observed_only = observed_only
         self.order = order
-        self.order_factor = order_factor
         self.label_parts = label_parts
-        self.class_pairs = class_pairs
         self.class_weight = class_weight
         self.penalty = penalty
-        self.group_weight = group_weight
-        self.gap = gap
-        self.time_limit = time_limit
-        self.patience = patience
-        self.callback = callback
+        self.solver_options = solver_options
 
     @classmethod
     def from_model(cls, model: Model | str | os.PathLike[str], **parameters: Any) -> CRF:
@@ -214,7 +199,7 @@ class CRF(BaseCRF):
         """
         data = self._encoded(with_dense(X, dense, lengths, sentences), y, sample_weight, lengths, sentences)
         data = data if dev is None else self._encoded_dev(data, dev, sentences)
-        parts = data.label_parts(self.label_parts, self.class_pairs)
+        parts = data.label_parts(self.label_parts, self._option("class_pairs"))
         init = init_model
         if init is None and self.warm_start:
             init = getattr(self, "model_", None)
@@ -226,8 +211,6 @@ class CRF(BaseCRF):
                 rho1=self.rho1,
                 init=None if init is None else weights_in(init, data.vocabulary, parts),
                 dev=None if data.dev is None else data.dev.corpus,
-                patience=self.patience,
-                time_limit=self.time_limit,
                 callback=callback,
                 **self._space(data),
                 **self._penalty(data),
@@ -271,9 +254,7 @@ class CRF(BaseCRF):
                 rho1=falling(rho1s),
                 dev=None if data.dev is None else data.dev.corpus,
                 error=score,
-                patience=self.patience,
                 make_model=data.model,
-                time_limit=self.time_limit,
                 each=watch.each,
                 callback=watch.callback,
                 **self._space(data),
@@ -289,4 +270,6 @@ def _parameters_of(model: Model) -> dict[str, Any]:
         found["template"] = model.template
     record = model.training
     found |= {name: record[name] for name in ("rho1", "rho2") if isinstance(record.get(name), (int, float))}
-    return found | {name: record[name] for name in ("order", "order_factor") if name in record}
+    if "order_factor" in record:
+        found["solver_options"] = {"order_factor": record["order_factor"]}
+    return found | ({"order": record["order"]} if "order" in record else {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from sparsecrf._core import InputError
-from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO2, SOLVER, TOL
+from sparsecrf.defaults import ORDER, PENALTY, RHO2, SOLVER, TOL
 from sparsecrf.encoding.label_parts import AskedParts
+from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.resources import Resource
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vectors import WordVectors
@@ -21,12 +22,12 @@ from sparsecrf.estimators.answering import BaseCRF
 from sparsecrf.estimators.class_weights import ClassWeight
 from sparsecrf.estimators.frames import SentenceColumn, is_frame
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
+from sparsecrf.estimators.solver_options import takes_old_parameters
 from sparsecrf.path import Path, cross_validate
 from sparsecrf.path.both import AskedRho2
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training.feature_sets import Numbers
 from sparsecrf.training.groups import Asked
-from sparsecrf.training.solvers.working_set import Callback
 from sparsecrf.warn import warn_deprecated
 
 SELECTION = ("best", "one_se")
@@ -69,12 +70,13 @@ class CRFCV(BaseCRF):
     The others are those of `CRF`.
     """
 
+    @takes_old_parameters
     def __init__(
         self,
         rho1s: Iterable[float] | None = None,
         rho2: AskedRho2 = RHO2,
         solver: str = SOLVER,
-        template: Template | str | os.PathLike[str] | None = None,
+        template: Recipe | Template | str | os.PathLike[str] | None = None,
         max_iter: int | None = None,
         tol: float = TOL,
         n_jobs: int | None = None,
@@ -84,8 +86,6 @@ class CRFCV(BaseCRF):
         features: str | None = None,
         resources: Iterable[Resource] | None = None,
         vectors: WordVectors | str | os.PathLike[str] | None = None,
-        standardize: bool = True,
-        dense_scale: float = 1.0,
         n_rho: int | None = None,
         rho_min_ratio: float | None = None,
         cv: Any = None,
@@ -94,16 +94,11 @@ class CRFCV(BaseCRF):
         selection: str = "best",
         bigrams: Bigrams = "bias",
         start: bool = True,
-        observed_only: bool = False,
         order: int | None = ORDER,
-        order_factor: float = ORDER_FACTOR,
         label_parts: AskedParts | None = None,
-        class_pairs: bool = False,
         class_weight: ClassWeight = None,
         penalty: Asked = PENALTY,
-        group_weight: float = GROUP_WEIGHT,
-        gap: float | None = None,
-        callback: Callback | None = None,
+        solver_options: Mapping[str, Any] | None = None,
     ) -> None:
         self.rho1s = rho1s
         self.rho2 = rho2
@@ -123,20 +118,13 @@ class CRFCV(BaseCRF):
         self.features = features
         self.resources = resources
         self.vectors = vectors
-        self.standardize = standardize
-        self.dense_scale = dense_scale
         self.bigrams = bigrams
         self.start = start
-        self.observed_only = observed_only
         self.order = order
-        self.order_factor = order_factor
         self.label_parts = label_parts
-        self.class_pairs = class_pairs
         self.class_weight = class_weight
         self.penalty = penalty
-        self.group_weight = group_weight
-        self.gap = gap
-        self.callback = callback
+        self.solver_options = solver_options
 
     def fit(
         self,

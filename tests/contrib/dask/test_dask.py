@@ -68,10 +68,10 @@ def test_label_ngrams(client, data):
 
 def test_estimator_with_label_ngrams(client, data):
     X, y = data
-    crf = DaskCRF(rho1=0.5, order=3, order_factor=1.2, tol=1e-3).fit(cut(X), cut(y))
+    crf = DaskCRF(rho1=0.5, order=3, tol=1e-3, solver_options={"order_factor": 1.2}).fit(cut(X), cut(y))
     assert crf.model_.features.n_ngram > 0
     assert (crf.model_.training["order"], crf.model_.training["order_factor"]) == (3, 1.2)
-    alone = CRF(rho1=0.5, order=3, order_factor=1.2, tol=1e-3).fit(X, y)
+    alone = CRF(rho1=0.5, order=3, tol=1e-3, solver_options={"order_factor": 1.2}).fit(X, y)
     assert crf.objective_ == pytest.approx(alone.objective_, rel=3e-3)
 
 

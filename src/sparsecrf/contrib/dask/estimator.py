@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from distributed import Client, get_client
 from sklearn.utils.validation import check_is_fitted
 
 from sparsecrf._core import InputError
+from sparsecrf.compatibility import Choice, Trait, has
 from sparsecrf.contrib.dask.cluster import TIMEOUT, Cluster, release
 from sparsecrf.contrib.dask.labelling import over_partitions
 from sparsecrf.contrib.dask.partitions import in_step, partitions_of
 from sparsecrf.contrib.dask.training import train
-from sparsecrf.defaults import ORDER, ORDER_FACTOR, RHO1, RHO2, SOLVER, TOL
+from sparsecrf.defaults import ORDER, RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.base import TrainingCRF
 from sparsecrf.estimators.crf import CRF
+from sparsecrf.estimators.solver_options import takes_old_parameters
 from sparsecrf.model import Model
 from sparsecrf.shards import add
-from sparsecrf.training.solvers.working_set import Callback
+from sparsecrf.training.choices import check_options
 
 
 class DaskCRF(TrainingCRF):
@@ -45,8 +48,9 @@ class DaskCRF(TrainingCRF):
     random_state = None  # no solver that works over shards has anything random
     features = None  # template=Template.preset(...) says it
     resources = None  # a template has its own
-    vectors, standardize, dense_scale = None, True, 1.0  # workers keep data that have no dense columns
+    vectors = None  # workers keep data that have no dense columns
 
+    @takes_old_parameters
     def __init__(
         self,
         rho1: float = RHO1,
@@ -61,14 +65,9 @@ class DaskCRF(TrainingCRF):
         *,
         bigrams: Bigrams = "bias",
         start: bool = True,
-        observed_only: bool = False,
         order: int | None = ORDER,
-        order_factor: float = ORDER_FACTOR,
         label_parts: AskedParts | None = None,
-        gap: float | None = None,
-        time_limit: float | None = None,
-        patience: int | None = None,
-        callback: Callback | None = None,
+        solver_options: Mapping[str, Any] | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
         self.rho1 = rho1
@@ -82,15 +81,10 @@ class DaskCRF(TrainingCRF):
         self.verbose = verbose
         self.bigrams = bigrams
         self.start = start
-        self.observed_only = observed_only
         self.order = order
-        self.order_factor = order_factor
         self.label_parts = label_parts
-        self.gap = gap
-        self.time_limit = time_limit
-        self.patience = patience
-        self.callback = callback
         self.timeout = timeout
+        self.solver_options = solver_options
 
     def fit(
         self,
@@ -107,7 +101,10 @@ class DaskCRF(TrainingCRF):
         init = init_model
         if init is None and self.warm_start:
             init = getattr(self, "model_", None)
-        options = self._options()
+        classes = {"label_parts": self.label_parts, "class_pairs": self._option("class_pairs")}
+        check_options(classes, [Choice("", "data on a cluster", has(Trait.SEVERAL_SHARDS))])
+        template: Any = self.template
+        options = self._options() | {"group_weight": self._option("group_weight")}
         del options["seed"]
         with self._watching() as callback:
             found = train(
@@ -115,7 +112,7 @@ class DaskCRF(TrainingCRF):
                 X,
                 y,
                 sample_weight,
-                template=None if self.template is None else Template.of(self.template),
+                template=None if template is None else Template.of(template),
                 bigrams=self.bigrams,
                 start=self.start,
                 dev=dev,
@@ -123,10 +120,8 @@ class DaskCRF(TrainingCRF):
                 timeout=self.timeout,
                 rho1=self.rho1,
                 order=self.order,
-                order_factor=self.order_factor,
+                order_factor=self._option("order_factor"),
                 label_parts=self.label_parts,
-                time_limit=self.time_limit,
-                patience=self.patience,
                 callback=callback,
                 **options,
             )

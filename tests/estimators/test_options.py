@@ -1,0 +1,118 @@
+"""Options are declared once: signatures follow, and what were parameters still works, with a warning."""
+
+import pickle
+import re
+from dataclasses import fields
+from inspect import getdoc, signature
+
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from sparsecrf import CRF, CRFCV, Recipe, fit
+from sparsecrf.estimators.solver_options import _MOVED, _OF_RECIPE, _PARAMETERS, FURTHER
+from sparsecrf.options import FitOptions
+
+X, Y = [["a", "b"], ["b", "c"], ["a"]] * 5, [["A", "B"], ["B", "A"], ["A"]] * 5
+VALUES = {"gap": 0.01, "time_limit": 60.0, "observed_only": True, "order_factor": 1.5, "group_weight": 2.0}
+
+
+def parameters(estimator):
+    found = signature(estimator).parameters.values()
+    return {p.name: p.default for p in found if p.kind is not p.VAR_KEYWORD}
+
+
+def test_an_estimator_has_at_most_20_parameters():
+    assert len(parameters(CRF)) <= 20
+
+
+@pytest.mark.parametrize("estimator", [CRF, CRFCV])
+def test_defaults_of_parameters_are_those_declared(estimator):
+    declared = {field.name: field.default for field in fields(FitOptions)}
+    shared = {name: default for name, default in parameters(estimator).items() if name in declared}
+    assert shared == {name: declared[name] for name in shared}
+    assert len(shared) >= 6
+
+
+def test_every_declared_option_is_a_parameter_or_a_further_option():
+    declared = {field.name for field in fields(FitOptions)}
+    assert declared == (_PARAMETERS | set(FURTHER)) - {"callback"}
+    renamed = {"threads": "n_jobs", "seed": "random_state"}
+    assert {renamed.get(name, name) for name in _PARAMETERS} <= set(parameters(CRF))
+    of_fit = {"label_parts": "parts", "class_pairs": "parts"}
+    assert {of_fit.get(name, name) for name in declared} <= set(signature(fit).parameters)
+
+
+@pytest.mark.parametrize("estimator", [CRF, CRFCV])
+def test_every_parameter_is_documented(estimator):
+    documented = (getdoc(CRF) or "") + (getdoc(estimator) or "")
+    for name in parameters(estimator):
+        assert re.search(rf"^(\w+, )*{name}(, \w+)* :", documented, re.MULTILINE), name
+    assert all(name in documented for name in (*_MOVED, "checkpoint", "resume"))
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_old_parameters_work_and_warn(name):
+    how = {"order": 3} if name == "order_factor" else {"penalty": "tree"} if name == "group_weight" else {}
+    with pytest.warns(DeprecationWarning, match=re.escape(f'{name} is deprecated: write solver_options={{"{name}": ')):
+        old = CRF(rho1=0.1, **{name: VALUES[name]}, **how)
+    new = CRF(rho1=0.1, solver_options={name: VALUES[name]}, **how)
+    assert old.get_params() == new.get_params() == clone(old).get_params()
+    assert old.fit(X, Y).objective_ == new.fit(X, Y).objective_
+    with pytest.warns(DeprecationWarning, match=f"{name} is deprecated"):
+        assert getattr(new, name) == VALUES[name]
+
+
+@pytest.mark.parametrize("name", _OF_RECIPE)
+def test_old_parameters_of_dense_columns_work_and_warn(name):
+    setting = _OF_RECIPE[name]
+    with pytest.warns(DeprecationWarning, match=rf"{name} is deprecated: write template=Recipe\({setting}="):
+        old = CRF(template="U:%x[0,0]", **{name: 0.5})
+    assert old.template == Recipe(template="U:%x[0,0]", **{setting: 0.5})
+
+
+def test_old_parameters_can_be_set():
+    crf = CRF()
+    with pytest.warns(DeprecationWarning, match="gap is deprecated"):
+        assert crf.set_params(gap=0.5, rho1=2.0) is crf
+    assert (crf.rho1, crf.solver_options) == (2.0, {"gap": 0.5})
+    pipeline = Pipeline([("crf", CRF(solver_options={"patience": 3}))])
+    with pytest.warns(DeprecationWarning, match="gap is deprecated"):
+        pipeline.set_params(crf__gap=0.1)
+    assert pipeline["crf"].solver_options == {"patience": 3, "gap": 0.1}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nosuch'"):
+        CRF(nosuch=1)
+    with pytest.raises(AttributeError, match="nosuch"):
+        _ = crf.nosuch
+
+
+def test_a_pickle_of_an_earlier_version_keeps_its_options():
+    crf = CRF(rho1=0.3)
+    state = crf.__getstate__()
+    del state["solver_options"]
+    again = CRF.__new__(CRF)
+    again.__setstate__({**state, "gap": 0.01, "patience": None, "observed_only": True})
+    assert again.solver_options == {"gap": 0.01, "observed_only": True}
+    assert pickle.loads(pickle.dumps(crf)).get_params() == crf.get_params()
+
+
+def test_options_of_fit_and_of_the_solver(tmp_path):
+    """Those that no parameter had before, too."""
+    seen = []
+    options = {"checkpoint": tmp_path / "run", "memory": 5, "callback": lambda record: seen.append(record["iter"])}
+    with pytest.warns(UserWarning, match="training stopped after 3 iterations"):
+        CRF(rho1=0.1, tol=1e-8, max_iter=3, solver_options=options).fit(X, Y)
+    assert seen == [0, 1, 2, 3]
+    assert (tmp_path / "run").exists()
+    resumed = CRF(rho1=0.1, tol=1e-8, solver_options={**options, "resume": True}).fit(X, Y)
+    assert resumed.objective_ == CRF(rho1=0.1, tol=1e-8, solver_options={"memory": 5}).fit(X, Y).objective_
+
+
+def test_a_recipe_and_parameters_beside_it():
+    by_recipe = CRF(rho1=0.1, template=Recipe(features="words", start=False)).fit(X, Y)
+    by_parameters = CRF(rho1=0.1, features="words", start=False).fit(X, Y)
+    assert by_recipe.model_.w.tolist() == by_parameters.model_.w.tolist()
+    assert by_recipe.model_.template.text == by_parameters.model_.template.text
+    assert not by_recipe.model_.vocabulary.start
+    together = CRF(rho1=0.1, features="words", template=Recipe(start=False)).fit(X, Y)
+    assert together.model_.w.tolist() == by_parameters.model_.w.tolist()
