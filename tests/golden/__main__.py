@@ -1,11 +1,12 @@
 """Golden digests: whether training, inference, files and the program still give what they gave, bit for bit.
 
     python tests/golden check [NAME ...]     compare with digests.json; exit status 1 names each component that changed
-    python tests/golden record               write digests.json: only where a change of results is intended
+    python tests/golden record [NAME ...]    write digests.json: only where a change of results is intended
     python tests/golden show NAME            print what the cases whose names contain NAME give
 
-A check runs every case once for each instruction set of the machine, with 1, 2 or 3 threads in turns. `record` runs all
-nine combinations and refuses if the number of threads matters. `--all` makes a check do the same.
+A check runs the cases of the core and of solver auto once for each instruction set of the machine, with 1, 2 or 3
+threads in turns, and the others in one setting each, in turns. `record` runs all combinations and refuses if the number
+of threads matters; `check --all` runs them, too. To record a few cases anew, name them.
 """
 
 from __future__ import annotations

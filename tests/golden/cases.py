@@ -69,10 +69,17 @@ def _vector_file() -> Any:
         return internals.word_vectors(file)
 
 
+_rare_ud = partial(tiny_data.ud, rare_too=True)
+
 MODES: dict[str, Mode] = {
     "plain": Mode(tiny_data.attributes),
     "all bigrams": Mode(tiny_data.attributes, ALL, {"bigrams": "all"}),
+    "rare attributes": Mode(tiny_data.rare, ALL, {"bigrams": "all"}),
+    "rare attributes, order 3": Mode(tiny_data.rare, LONGER, {"bigrams": "all", "order": 3}),
+    "rare attributes, label parts": Mode(_rare_ud, PARTS, {"bigrams": "all", "label_parts": "ud"}),
+    "rare attributes, class pairs": Mode(_rare_ud, PARTS, {"bigrams": "all", "label_parts": "ud", "class_pairs": True}),
     "order 3": Mode(tiny_data.attributes, LONGER, {"order": 3}),
+    "order 3, 14 iterations": Mode(tiny_data.attributes, LONGER, {"order": 3, "max_iter": 14}),
     "order 3, all bigrams": Mode(tiny_data.attributes, LONGER, {"order": 3, "bigrams": "all"}),
     "any order": Mode(tiny_data.attributes, LONGER, {"order": None, "order_factor": 1.5}),
     "label parts": Mode(tiny_data.attributes, PARTS, {"label_parts": "bio"}),
@@ -155,6 +162,7 @@ def trained(crf: Any) -> dict[str, Any]:
 def answers(crf: Any, data: Data) -> dict[str, Any]:
     """What the estimator and its model say of new sequences."""
     model, X, y = crf.model_, data.new_X, data.new_y
+    chunks = {"spans": crf.predict_spans(X)} if "O" in model.labels else {}
     fixed = [labels[0] if labels[0] in model.labels else None for labels in y]
     known = [[label if label in model.labels else None for label in labels] for labels in y]
     return {
@@ -166,6 +174,7 @@ def answers(crf: Any, data: Data) -> dict[str, Any]:
         "marginals": [crf.predict_marginals(X), [model.marginals(x) for x in X]],
         "n-best": [crf.predict_nbest(X, 3), [model.nbest(x, 3) for x in X]],
         "log prob": [model.log_prob(x, labels) for x, labels in zip(X, known, strict=True)],
+        **chunks,
     }
 
 
@@ -212,7 +221,7 @@ def _quiet(run: Callable[[Setting], dict[str, Any]], setting: Setting) -> dict[s
 
 def all_cases() -> list[Case]:
     found = [
-        Case(f"train/{mode}/{solver}", partial(_train, mode, solver))
+        Case(f"train/{mode}/{solver}", partial(_train, mode, solver), once=solver != "auto")
         for mode, (_, solvers, _) in MODES.items()
         for solver in solvers
     ]

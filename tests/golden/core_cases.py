@@ -19,11 +19,14 @@ def _families() -> dict[str, internals.Family]:
         "weights": tiny_data.weighted(tokens=True).fit["sample_weight"],
         "many": tiny_data.many_labels(),
         "ud": tiny_data.ud(),
+        "rare": tiny_data.rare(),
+        "rare ud": tiny_data.ud(rare_too=True),
+        "very many": tiny_data.many_labels(260),
     }
     return {family.name: family for family in internals.families(data)}
 
 
-def _run(name: str, kernel: str, setting: Setting) -> dict[str, Any]:
+def _sums_and_answers(name: str, kernel: str, setting: Setting) -> dict[str, Any]:
     family = _families()[name]
     return {
         **internals.sums(family, kernel, setting.threads),
@@ -31,9 +34,16 @@ def _run(name: str, kernel: str, setting: Setting) -> dict[str, Any]:
     }
 
 
+def _steps(name: str, kernel: str, setting: Setting) -> dict[str, Any]:
+    return internals.steps(_families()[name], kernel, setting.threads)
+
+
 def cases() -> list[Case]:
-    return [
-        Case(f"core/{name}/{kernel}", partial(_run, name, kernel), forced_kernel=kernel != "auto")
-        for name in _families()
-        for kernel in internals.KERNELS
-    ]
+    found = []
+    for name, family in _families().items():
+        for kernel in internals.kernels(family):
+            forced = kernel != "auto"
+            found.append(Case(f"core/{name}/{kernel}", partial(_sums_and_answers, name, kernel), forced_kernel=forced))
+            if internals.takes_steps(family):
+                found.append(Case(f"core steps/{name}/{kernel}", partial(_steps, name, kernel), forced_kernel=forced))
+    return found

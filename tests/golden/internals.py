@@ -82,6 +82,20 @@ def families(data: dict[str, Any]) -> list[Family]:
         _family("parts, n-grams", parts, rule="ud", longest=3),
     ]
     found.append(_with_dense(found[0]))
+    rare, rare_parts = data["rare"], data["rare ud"]
+    found += [
+        _family("rest lists", rare, bigrams="all"),
+        _family("rest lists, token weights", rare, bigrams="all", token_weight=data["weights"]),
+        _family("rest lists, parts", rare_parts, bigrams="all", rule="ud"),
+        _family("rest lists, class pairs", rare_parts, bigrams="all", rule="ud", classes=True),
+        _family("rest lists, n-grams", rare, bigrams="all", longest=4),
+        _family("260 labels", data["very many"], bigrams="bias"),
+    ]
+    by_name = {family.name: family for family in found}
+    for name in ("labels", "rest lists", "class pairs", "rest lists, class pairs", "n-grams", "rest lists, n-grams"):
+        family = by_name[name]
+        # Far beyond what the linear domain can take: parts are done again, or in the log domain.
+        found.append(Family(f"{name}, large weights", family.corpus, family.features, 500.0 * family.w))
     return found
 
 
@@ -185,6 +199,44 @@ def sums(family: Family, kernel: str, threads: int) -> dict[str, Any]:
     return found
 
 
+def takes_steps(family: Family) -> bool:
+    """Whether solvers that look at single sequences can train it quickly: not with dense columns, weights so large that
+    steps overflow, or hundreds of labels."""
+    return family.corpus.n_dense == 0 and not family.name.endswith("large weights") and family.corpus.n_labels < 100
+
+
+def kernels(family: Family) -> tuple[str, ...]:
+    """With hundreds of labels, the forced ones take seconds."""
+    return KERNELS if family.corpus.n_labels < 100 else ("auto",)
+
+
+def steps(family: Family, kernel: str, threads: int) -> dict[str, Any]:
+    """Steps of the stochastic and the blockwise solvers on the first sequences, as far as they know the family."""
+    corpus = family.corpus.subset(np.arange(5, dtype=np.int64))
+    features, zero = family.features, np.zeros(len(family.w))
+    sgd = _core.Sgd(corpus, kernel, threads)
+    order = sgd.order(7, 0)
+    options = {"rho2": 0.01, "eta0": 0.1, "decay": 0.05, "done": 2.0}
+    found = {
+        f"sgd, {at_once} at once": [
+            order,
+            *sgd.run(
+                *(features, 0.1 * family.w, zero, 0.0, order),
+                **{**options, "rho1": rho1, "at_once": at_once, "order_factor": 1.5},
+            ),
+            sgd.loss(features, family.w, order[:5]),
+        ]
+        for rho1, at_once in ((0.0, 1), (0.02, 1), (0.02, 4))
+    }
+    if not features.n_ngram and not features.n_parts and len(features) < 2500:  # with more, cd takes seconds
+        counts = _core.Oracle(corpus, threads, kernel).counts(features)
+        for name, coordinatewise, as_printed in (("sbcd", False, 0.0), ("cd", True, 0.0), ("cd as printed", True, 2.0)):
+            sweeper = _core.Sbcd(corpus, threads, kernel)
+            forms = {"as_printed": as_printed, "coordinatewise": coordinatewise}
+            found[name] = sweeper.sweep(features, 0.1 * family.w, counts, rho1=0.3, rho2=0.1, **forms)
+    return found
+
+
 def inference(family: Family, kernel: str, threads: int) -> dict[str, Any]:
     """What a chain with fixed weights answers, with and without constraints."""
     corpus = family.corpus
@@ -207,5 +259,7 @@ def inference(family: Family, kernel: str, threads: int) -> dict[str, Any]:
             chain.edge_marginals(corpus, 1, constraints),
             chain.posterior(corpus, constraints),
         ]
+        span = np.zeros(2, dtype=np.int32)
+        found[f"span, {name}"] = chain.span_log_prob(corpus, 0, 1, span, constraints)
         found[f"labels, {name}"] = [*chain.viterbi(corpus, constraints), *chain.nbest(corpus, 2, 4, constraints)]
     return found

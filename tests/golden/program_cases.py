@@ -273,14 +273,21 @@ def _others(setting: Setting) -> dict[str, Any]:
             _train(trained_with, "auto", setting, 4)
             program("convert", "model.safetensors", "converted", "--from", "sparsecrf", "--to", kind)
             found[f"model for {kind}"] = Path("converted").read_bytes()
+            # The same from a file of the other tool.
+            binary = kind.removesuffix("-binary")
+            program("convert", "converted", "back.safetensors", "--from", binary, "--to", "sparsecrf")
+            found[f"model of {kind}"] = _file("back.safetensors")
         program("convert", "train.txt", "out.txt", "--from", "columns", "--to", "crfsuite", "-t", "template.txt")
         found["converted data"] = Path("out.txt").read_bytes()
         _train(["train.txt", "-t", "template.txt"], "auto", setting, 4)
         for weights in ("int16", "float32"):
             program("compact", "model.safetensors", "small.safetensors", "--weights", weights, "-q")
             found[f"compact, {weights}"] = _file("small.safetensors")
+            found[f"labels, {weights}"] = program("label", "-m", "small.safetensors", "new.txt", *threads)
         _train(["train.txt", "--init", "small.safetensors"], "owlqn", setting, 2)
         found["init"] = _file("model.safetensors")
+        program("data", "clusters", "train.txt", "--columns", "-n", "4", "-o", "made.txt", *threads)
+        found["clusters"] = Path("made.txt").read_bytes()
         found["templates"] = [program("data", "template", name) for name in ("words", "tagging", "letters", "columns")]
         return found
 

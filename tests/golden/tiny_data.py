@@ -76,12 +76,23 @@ def _names(row: list[str]) -> list[str]:
     return [f"w={word}", f"tag={tag}", f"end={word[-2:]}", *(["title"] if word[0].isupper() else [])]
 
 
+def _rare(rows: Rows) -> list[list[str]]:
+    """Attributes of a token with others that few tokens share: there are so many distinct lists that, where attributes
+    condition label pairs, the corpus splits them into a base and a rest ("Interned lists", docs/internals)."""
+    after = [*[word for word, _ in rows[1:]], "end"]
+    return [[*_names(row), f"next={word}", f"t={t}"] for t, (row, word) in enumerate(zip(rows, after, strict=True))]
+
+
 def _data(of_rows: Any, **fit: Any) -> Data:
     return Data([of_rows(x) for x in TRAIN], TRAIN_LABELS, [of_rows(x) for x in NEW], NEW_LABELS, fit)
 
 
 def attributes() -> Data:
     return _data(lambda rows: [_names(row) for row in rows])
+
+
+def rare() -> Data:
+    return _data(_rare)
 
 
 def rows() -> Data:
@@ -167,7 +178,7 @@ def weighted(tokens: bool) -> Data:
     return attributes()._replace(fit={"sample_weight": weights})
 
 
-def ud() -> Data:
+def ud(rare_too: bool = False) -> Data:
     """Labels with parts: a part of speech, then feature=value; the labels of a class share the first part."""
 
     def of(y: list[list[str]], X: list[Rows]) -> list[list[str]]:
@@ -180,12 +191,13 @@ def ud() -> Data:
             for rows, labels in zip(X, y, strict=True)
         ]
 
-    plain = attributes()
+    plain = rare() if rare_too else attributes()
     return plain._replace(y=of(TRAIN_LABELS, TRAIN), new_y=of(NEW_LABELS, NEW))
 
 
 def many_labels(n: int = 40) -> Data:
-    """So many labels that sparse matrices pay with every instruction set: a label says which token stands there."""
+    """So many labels that sparse matrices pay with every instruction set: a label depends on its token. From 256 on,
+    screening has bounds of its own."""
 
     def of(X: list[Rows]) -> list[list[str]]:
         return [[f"L{(7 * len(w) + 3 * ord(w[0]) + t % 3) % n:02d}" for t, (w, _) in enumerate(rows)] for rows in X]
