@@ -182,12 +182,12 @@ def space(rng: random.Random, corpus: Any) -> dict[str, Any]:
     if kind == "observed":
         return {"observed_only": True}
     if kind == "frequent":
-        return {"features": frequency_cutoff(corpus, rng.choice([1e-3, 1.0, 2.0]))}
+        return {"numbers": frequency_cutoff(corpus, rng.choice([1e-3, 1.0, 2.0]))}
     if kind == "telling":
-        return {"features": mutual_information(corpus, rng.choice([0, 1, 3]))}
+        return {"numbers": mutual_information(corpus, rng.choice([0, 1, 3]))}
     observed = FeatureSet.observed(corpus).numbers
     some = [k for k in observed.tolist() if kind == "some" and rng.random() < 0.6]
-    return {"features": np.array(some, dtype=np.int64)}
+    return {"numbers": np.array(some, dtype=np.int64)}
 
 
 # ---- Kinds of fits
@@ -220,14 +220,16 @@ def in_shards(rng: random.Random) -> None:
     import numpy as np
 
     from sparsecrf import fit
+    from sparsecrf.compatibility import Trait
     from sparsecrf.shards import Shards
-    from sparsecrf.training import OVER_SHARDS
+    from sparsecrf.training.solvers import SOLVERS
 
     vocabulary, corpus = encoded(rng)
     whole = np.arange(corpus.n_sequences)
     parts = [corpus.subset(part) for part in np.array_split(whole, min(len(whole), rng.choice([1, 2, 3])))]
     shards = Shards.in_process([lambda part=part: part for part in parts], threads=1)  # type: ignore[misc]
-    check(fit(shards, **options(rng, [*OVER_SHARDS]), **space(rng, corpus)), vocabulary)
+    over_shards = [name for name, kind in SOLVERS.items() if Trait.SHARDS not in kind.capabilities.refuses]
+    check(fit(shards, **options(rng, over_shards), **space(rng, corpus)), vocabulary)
 
 
 def resumed(rng: random.Random) -> None:
