@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "core/inference/chain.hpp"
 #include "core/text/token_encoder.hpp"
 #include "module.hpp"
 #include "tokens.hpp"
@@ -29,6 +28,89 @@ PairRule pair_rule(const nb::object& bigram, std::shared_ptr<const FeatureSet> f
     if (all || bigram.is_none() || has_template) return PairRule::all(all);
     return PairRule::asking([bigram](std::string_view name) { return nb::cast<bool>(nb::bool_(bigram(name))); });
 }
+
+// What comes with the tokens, one for each: labels, or weights.
+struct Beside {
+    Beside(nb::handle values, const Place& place, const char* expected) : given(!values.is_none()) {
+        if (given) at = place.items(values, expected);
+    }
+    nb::object next(const Place& place, const char* what) {
+        nb::object value = at.next();
+        if (!value) throw InputError(message(place.text(), ": expected ", what, " for every token, found no more"));
+        return value;
+    }
+    bool has_more() { return given && at.next(); }
+
+    bool given;
+    Iteration at;
+};
+
+// A sequence that is being read.
+struct Reading {
+    Reading(TokenEncoder& owner, nb::handle labels, nb::handle weights, nb::handle token_weights)
+        : encoder(owner),
+          place{owner.begin(), Place::kWholeSequence},
+          weight(place.number(weights, "a sequence weight to be a number")),
+          label(labels, place, "an iterable of labels"),
+          token_weight(token_weights, place, "an iterable of token weights") {}
+
+    // Label and weight of the position whose token has been read.
+    void next_position() {
+        const std::int32_t y = label.given ? label_id(label.next(place, "a label")) : kMissing;
+        const double w = token_weight.given
+                             ? place.number(token_weight.next(place, "a weight"), "a token weight to be a number")
+                             : 1.0;
+        encoder.add_position({y, w});
+        ++place.position;
+    }
+    std::int32_t label_id(nb::handle found) const {
+        if (found.is_none()) return kMissing;
+        if (!PyUnicode_Check(found.ptr())) place.fail("a label (text, or None where it is missing)", found);
+        if (const auto id = encoder.label(place.utf8(found))) return *id;
+        place.fail("a label of the model", found);
+    }
+    // Returns the length of the sequence.
+    std::int64_t end() {
+        if (label.has_more())
+            throw InputError(
+                message(place.text(), ": expected no token beyond the last label, found more labels than tokens"));
+        if (token_weight.has_more())
+            throw InputError(message(place.text(), ": expected one weight a token, found more"));
+        return encoder.end(weight);
+    }
+
+    TokenEncoder& encoder;
+    Place place;
+    double weight;
+    Beside label, token_weight;
+};
+
+}  // namespace
+
+std::int64_t read_sequence(TokenEncoder& encoder, nb::handle tokens, nb::handle labels, nb::handle weight,
+                           nb::handle token_weights) {
+    Reading reading(encoder, labels, weight, token_weights);
+    const Place& place = reading.place;
+    // A token in the place of a sequence: its names would pass for tokens.
+    if (nb::isinstance<nb::dict>(tokens)) place.fail("an iterable of tokens", tokens);
+    Iteration all = place.items(tokens, "an iterable of tokens");
+    reading.place.position = 0;
+    std::size_t n_columns = 0;
+    TokenText& text = encoder.tokens();
+    while (const nb::object token = all.next()) {
+        if (const Template* lines = encoder.lines()) {
+            gather_row(token, n_columns, place, text);
+            n_columns = text.entries.size() - text.begin(text.ends.size() - 1);
+            if (place.position == 0) lines->check_columns(static_cast<std::int64_t>(n_columns), place.text());
+        } else {
+            gather(token, place, text);
+        }
+        reading.next_position();
+    }
+    return reading.end();
+}
+
+namespace {
 
 // Reads sequences from Python objects and gives them to a TokenEncoder. Other Python threads run while it encodes, if
 // no thread adds to the tables and no Python predicate is asked; then several sequences are read before it does.
@@ -47,25 +129,7 @@ class Encoder {
 
     // Returns the number of positions.
     std::int64_t add(nb::handle tokens, nb::handle labels, nb::handle weight, nb::handle token_weights) {
-        Reading reading(encoder_, labels, weight, token_weights);
-        const Place& place = reading.place;
-        // A token in the place of a sequence: its names would pass for tokens.
-        if (nb::isinstance<nb::dict>(tokens)) place.fail("an iterable of tokens", tokens);
-        Iteration all = place.items(tokens, "an iterable of tokens");
-        reading.place.position = 0;
-        std::size_t n_columns = 0;
-        TokenText& text = encoder_.tokens();
-        while (const nb::object token = all.next()) {
-            if (const Template* lines = encoder_.lines()) {
-                gather_row(token, n_columns, place, text);
-                n_columns = text.entries.size() - text.begin(text.ends.size() - 1);
-                if (place.position == 0) lines->check_columns(static_cast<std::int64_t>(n_columns), place.text());
-            } else {
-                gather(token, place, text);
-            }
-            reading.next_position();
-        }
-        const std::int64_t length = reading.end();
+        const std::int64_t length = read_sequence(encoder_, tokens, labels, weight, token_weights);
         if (!can_wait() || encoder_.full()) encode_pending();
         return length;
     }
@@ -93,34 +157,6 @@ class Encoder {
         return std::make_shared<Corpus>(encoder_.build(sort_labels));
     }
 
-    // The best labels of all sequences added, one after the other; `names` has their names by id. Other threads run
-    // meanwhile.
-    nb::object label(nb::handle_t<Chain> chain, const nb::list& names) {
-        if (chain.ptr() != chain_.ptr()) {
-            decoder_.reset();
-            chain_ = nb::borrow(chain);
-            decoder_.emplace(nb::cast<const Chain&>(chain));
-        }
-        labels_.clear();
-        {
-            const Unlocked unlocked(*this);
-            if (!encoder_.label(*decoder_, labels_)) {
-                const Corpus corpus = encoder_.build();
-                std::vector<double> scores(static_cast<std::size_t>(corpus.n_sequences()));
-                labels_.resize(static_cast<std::size_t>(corpus.n_tokens()));
-                decoder_->chain().viterbi(corpus, Constraints(), labels_, scores);
-            }
-        }
-        nb::object named = nb::steal(PyList_New(static_cast<Py_ssize_t>(labels_.size())));
-        if (!named) throw nb::python_error();
-        for (std::size_t t = 0; t < labels_.size(); ++t) {
-            PyObject* name = PyList_GetItem(names.ptr(), labels_[t]);  // borrowed
-            if (name == nullptr) throw nb::python_error();
-            PyList_SetItem(named.ptr(), static_cast<Py_ssize_t>(t), nb::borrow(name).release().ptr());
-        }
-        return named;
-    }
-
    private:
     // Other Python threads run meanwhile, if that can do no harm.
     struct Unlocked {
@@ -128,62 +164,6 @@ class Encoder {
             if (self.frozen_ && !self.encoder_.asks()) released.emplace();
         }
         std::optional<WithoutGil> released;
-    };
-
-    // What comes with the tokens, one for each: labels, or weights.
-    struct Beside {
-        Beside(nb::handle values, const Place& place, const char* expected) : given(!values.is_none()) {
-            if (given) at = place.items(values, expected);
-        }
-        nb::object next(const Place& place, const char* what) {
-            nb::object value = at.next();
-            if (!value) throw InputError(message(place.text(), ": expected ", what, " for every token, found no more"));
-            return value;
-        }
-        bool has_more() { return given && at.next(); }
-
-        bool given;
-        Iteration at;
-    };
-
-    // A sequence that is being read.
-    struct Reading {
-        Reading(TokenEncoder& owner, nb::handle labels, nb::handle weights, nb::handle token_weights)
-            : encoder(owner),
-              place{owner.begin(), Place::kWholeSequence},
-              weight(place.number(weights, "a sequence weight to be a number")),
-              label(labels, place, "an iterable of labels"),
-              token_weight(token_weights, place, "an iterable of token weights") {}
-
-        // Label and weight of the position whose token has been read.
-        void next_position() {
-            const std::int32_t y = label.given ? label_id(label.next(place, "a label")) : kMissing;
-            const double w = token_weight.given
-                                 ? place.number(token_weight.next(place, "a weight"), "a token weight to be a number")
-                                 : 1.0;
-            encoder.add_position({y, w});
-            ++place.position;
-        }
-        std::int32_t label_id(nb::handle found) const {
-            if (found.is_none()) return kMissing;
-            if (!PyUnicode_Check(found.ptr())) place.fail("a label (text, or None where it is missing)", found);
-            if (const auto id = encoder.label(place.utf8(found))) return *id;
-            place.fail("a label of the model", found);
-        }
-        // Returns the length of the sequence.
-        std::int64_t end() {
-            if (label.has_more())
-                throw InputError(
-                    message(place.text(), ": expected no token beyond the last label, found more labels than tokens"));
-            if (token_weight.has_more())
-                throw InputError(message(place.text(), ": expected one weight a token, found more"));
-            return encoder.end(weight);
-        }
-
-        TokenEncoder& encoder;
-        Place place;
-        double weight;
-        Beside label, token_weight;
     };
 
     static void check_row(const MatrixRows& rows, std::size_t t, const Place& place) {
@@ -208,9 +188,6 @@ class Encoder {
 
     TokenEncoder encoder_;
     bool frozen_;
-    nb::object chain_;                 // that `label` was last given, and what it uses of it
-    std::optional<OneByOne> decoder_;  // of chain_
-    std::vector<std::int32_t> labels_;
 };
 
 }  // namespace
@@ -235,9 +212,6 @@ void bind_encoder(nb::module_& m) {
              nb::arg("value").noconvert(), nb::arg("id").noconvert(), nb::arg("labels").none() = nb::none(),
              nb::arg("weight").none() = 1.0, nb::arg("token_weights").none() = nb::none(),
              "Append the rows of a CSR matrix; id: the attribute of each column, -1: none.")
-        .def("label", &Encoder::label, nb::arg("chain"), nb::arg("names"),
-             nb::sig("def label(self, chain: Chain, names: list[str]) -> list[str]"),
-             "The best labels of all sequences added, with their names by id; the encoder is empty again.")
         .def("build", &Encoder::build, nb::arg("sort_labels") = false,
              "The corpus of all sequences added; the encoder is empty again. sort_labels: new ids by name.");
 }

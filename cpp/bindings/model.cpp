@@ -1,4 +1,4 @@
-// What a model's file holds.
+// Models: what a file holds, and what labels.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
@@ -12,8 +12,9 @@
 
 #include "arrays.hpp"
 #include "core/base/file_memory.hpp"
-#include "core/model/model_file.hpp"
+#include "core/model/model.hpp"
 #include "module.hpp"
+#include "tokens.hpp"
 
 namespace sparsecrf::bindings {
 namespace {
@@ -37,9 +38,122 @@ ModelParts from_bytes(const nb::bytes& content, const std::string& source) {
     return read_model(std::as_bytes(std::span(content.c_str(), content.size())), source);
 }
 
+std::vector<std::int64_t> read_all(TokenEncoder& encoder, nb::handle sequences) {
+    std::vector<std::int64_t> lengths;
+    const nb::object none = nb::none(), weight = nb::float_(1.0);
+    Iteration all = items_of(sequences);
+    while (const nb::object tokens = all.next()) {
+        lengths.push_back(read_sequence(encoder, tokens, none, weight, none));
+        if (encoder.full()) {
+            const WithoutGil unlocked;
+            encoder.encode();
+        }
+    }
+    return lengths;
+}
+
+// Other threads run while the core works: nobody adds to the tables of a model.
+std::shared_ptr<Corpus> encode(const Model& model, nb::handle sequences) {
+    return model.with_session([&](Session& session) {
+        read_all(session.encoder(), sequences);
+        const WithoutGil unlocked;
+        return std::make_shared<Corpus>(session.encoder().build());
+    });
+}
+
+nb::list label(const Model& model, nb::handle sequences, const nb::list& names, const Constraints* constraints) {
+    std::vector<std::int64_t> lengths;
+    const std::vector<std::int32_t> labels = model.with_session([&](Session& session) {
+        lengths = read_all(session.encoder(), sequences);
+        const WithoutGil unlocked;
+        return session.label(constraints == nullptr ? Constraints() : *constraints);
+    });
+    nb::list all;
+    std::size_t at = 0;
+    for (const std::int64_t length : lengths) {
+        nb::object named = nb::steal(PyList_New(static_cast<Py_ssize_t>(length)));
+        if (!named) throw nb::python_error();
+        for (std::int64_t t = 0; t < length; ++t, ++at) {
+            PyObject* name = PyList_GetItem(names.ptr(), labels[at]);  // borrowed
+            if (name == nullptr) throw nb::python_error();
+            PyList_SetItem(named.ptr(), static_cast<Py_ssize_t>(t), nb::borrow(name).release().ptr());
+        }
+        all.append(named);
+    }
+    return all;
+}
+
+std::vector<std::uint8_t> flags_of(const nb::bytes& flags) { return {flags.c_str(), flags.c_str() + flags.size()}; }
+
+nb::bytes label_text(const Model& model, const nb::bytes& piece, const std::string& source, std::int64_t n_columns,
+                     std::int64_t line, std::int64_t nbest, bool headers, bool probability, bool distribution,
+                     bool force, bool token_scores, bool bytes, bool ragged, const nb::bytes& forbidden,
+                     const nb::bytes& forbidden_last) {
+    const LabelOptions options{nbest,        headers, probability, distribution,        force,
+                               token_scores, bytes,   ragged,      flags_of(forbidden), flags_of(forbidden_last)};
+    const std::string_view text(piece.c_str(), piece.size());
+    std::string out;
+    {
+        const WithoutGil unlocked;
+        out = model.label_text(text, source, n_columns, line, options);
+    }
+    return nb::bytes(out.data(), out.size());
+}
+
+void bind_labelling(nb::module_& m) {
+    nb::class_<Model>(m, "Model", "What labels. It does not change: threads may share one.")
+        .def(
+            "__init__",
+            [](Model* self, std::shared_ptr<StringTable> labels, std::shared_ptr<StringTable> attributes,
+               std::shared_ptr<const FeatureSet> features, const Array1<double>& w, bool start,
+               std::shared_ptr<const Template> lines, std::int64_t n_columns, std::vector<double> mean,
+               std::vector<double> scale, std::shared_ptr<const WordVectors> vectors) {
+                const std::span<const double> all = view(w);
+                new (self) Model({.labels = std::move(labels),
+                                  .attributes = std::move(attributes),
+                                  .features = std::move(features),
+                                  .w = {all.begin(), all.end()},
+                                  .start = start,
+                                  .lines = std::move(lines),
+                                  .n_columns = n_columns,
+                                  .mean = std::move(mean),
+                                  .scale = std::move(scale),
+                                  .vectors = std::move(vectors)});
+            },
+            nb::arg("labels"), nb::arg("attributes"), nb::arg("features"), nb::arg("w").noconvert(), nb::kw_only(),
+            nb::arg("start"), nb::arg("template").none(), nb::arg("n_columns"), nb::arg("mean"), nb::arg("scale"),
+            nb::arg("vectors").none())
+        .def_prop_ro(
+            "w",
+            [](const Model& model) {
+                const std::span<const double> w = model.chain().w();
+                return nb::ndarray<nb::numpy, const double, nb::ndim<1>, nb::c_contig>(w.data(), {w.size()});
+            },
+            nb::rv_policy::reference_internal, "The weights, one for each feature.")
+        .def(
+            "chain",
+            [](const Model& model, int threads) { return model.chain().with_threads(checked_threads(threads)); },
+            nb::arg("threads"), "What answers for corpora, on so many threads (0: all cores).")
+        .def("encode", &encode, nb::arg("sequences"), nb::sig("def encode(self, sequences: object) -> Corpus"),
+             "The corpus of sequences of tokens; unknown attributes are left out.")
+        .def("label", &label, nb::arg("sequences"), nb::arg("names"), nb::arg("constraints").none() = nb::none(),
+             nb::sig("def label(self, sequences: object, names: list[typing.Any], constraints: Constraints | None = "
+                     "None) -> list[list[typing.Any]]"),
+             "The best labels of each of some sequences of tokens, with their names by id.")
+        .def("label_text", &label_text, nb::arg("piece"), nb::arg("source"), nb::arg("n_columns") = 0,
+             nb::arg("line") = 1, nb::kw_only(), nb::arg("nbest") = 1, nb::arg("headers") = false,
+             nb::arg("probability") = false, nb::arg("distribution") = false, nb::arg("force") = false,
+             nb::arg("token_scores") = false, nb::arg("bytes") = false, nb::arg("ragged") = false,
+             nb::arg("forbidden") = nb::bytes("", 0), nb::arg("forbidden_last") = nb::bytes("", 0),
+             "Labels whole sequences of a text file; see the options of `sparsecrf label`. n_columns: of each line, 0: "
+             "as the first; line: number of the first. forbidden: a byte for each pair [Y + 1, Y], not 0 where it must "
+             "not occur; forbidden_last: a byte for each label, not 0 where it must not end a sequence.");
+}
+
 }  // namespace
 
 void bind_model(nb::module_& m) {
+    bind_labelling(m);
     nb::class_<ModelParts>(m, "ModelParts", "What a model's file holds. Its template is in the metadata.")
         .def_static("open", &open, nb::arg("path"), nb::arg("source"),
                     nb::sig("def open(path: str, source: str) -> ModelParts"))

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "core/text/labeller.hpp"
 #include "core/text/text_encoder.hpp"
 #include "module.hpp"
 #include "rows.hpp"
@@ -19,11 +18,6 @@ namespace sparsecrf::bindings {
 namespace {
 
 std::string_view text_of(const nb::bytes& piece) { return {piece.c_str(), piece.size()}; }
-
-std::vector<std::uint8_t> flags_of(const nb::bytes& flags) {
-    const std::string_view view = text_of(flags);
-    return {view.begin(), view.end()};
-}
 
 nb::object text(std::string_view view) { return nb::str(view.data(), view.size()); }
 
@@ -226,46 +220,12 @@ void bind_text_encoder(nb::module_& m) {
             "The corpus of what was added since the last one.");
 }
 
-void bind_labeller(nb::module_& m) {
-    nb::class_<Labeller>(m, "Labeller", "A model at work on text. Threads may share one.")
-        .def(nb::init<std::shared_ptr<const Template>, std::shared_ptr<const StringTable>,
-                      std::shared_ptr<const StringTable>, std::shared_ptr<const Chain>, bool, std::string, std::int64_t,
-                      std::shared_ptr<const WordVectors>>(),
-             nb::arg("template").none(), nb::arg("attributes"), nb::arg("labels"), nb::arg("chain"), nb::arg("start"),
-             nb::arg("bias"), nb::arg("observed"), nb::arg("vectors").none() = nb::none())
-        .def(
-            "label",
-            [](const Labeller& labeller, nb::bytes piece, const std::string& source, std::int64_t n_columns,
-               std::int64_t line, std::int64_t nbest, bool headers, bool probability, bool distribution, bool force,
-               bool token_scores, bool bytes, bool ragged, nb::bytes forbidden, nb::bytes forbidden_last) {
-                const LabelOptions options{
-                    nbest,        headers, probability, distribution,        force,
-                    token_scores, bytes,   ragged,      flags_of(forbidden), flags_of(forbidden_last)};
-                const std::string_view view = text_of(piece);
-                std::string out;
-                {
-                    const WithoutGil unlocked;
-                    out = labeller.label(view, source, n_columns, line, options);
-                }
-                return nb::bytes(out.data(), out.size());
-            },
-            nb::arg("piece"), nb::arg("source"), nb::arg("n_columns"), nb::arg("line"), nb::kw_only(),
-            nb::arg("nbest") = 1, nb::arg("headers") = false, nb::arg("probability") = false,
-            nb::arg("distribution") = false, nb::arg("force") = false, nb::arg("token_scores") = false,
-            nb::arg("bytes") = false, nb::arg("ragged") = false, nb::arg("forbidden") = nb::bytes("", 0),
-            nb::arg("forbidden_last") = nb::bytes("", 0),
-            "Labels whole sequences of a file; see the options of `sparsecrf label`. forbidden: a byte for each pair "
-            "[Y + 1, Y], not 0 where it must not occur; forbidden_last: a byte for each label, not 0 where it must not "
-            "end a sequence.");
-}
-
 }  // namespace
 
 void bind_text(nb::module_& m) {
     bind_template(m);
     bind_readers(m);
     bind_text_encoder(m);
-    bind_labeller(m);
 }
 
 }  // namespace sparsecrf::bindings

@@ -51,4 +51,9 @@ void gather_row(nb::handle row, std::size_t n_columns, const Place& place, Token
 // mapping. Iterable: attributes, or pairs (attribute, value).
 void gather(nb::handle token, const Place& place, TokenText& out);
 
+// Reads a sequence of tokens, with its labels, weight and token weights if they are not None; returns its length. It is
+// then pending in the encoder.
+std::int64_t read_sequence(TokenEncoder& encoder, nb::handle tokens, nb::handle labels, nb::handle weight,
+                           nb::handle token_weights);
+
 }  // namespace sparsecrf::bindings

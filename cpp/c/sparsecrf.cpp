@@ -271,9 +271,8 @@ int sparsecrf_label_text(const sparsecrf_model* model, const char* text, std::si
         options.token_scores = (flags & SPARSECRF_TOKEN_SCORES) != 0;
         options.force = (flags & SPARSECRF_FORCE) != 0;
         options.bytes = with.parts().encoding == "bytes";
-        const std::string made =
-            with.labeller().label(size == 0 ? std::string_view() : text_of(text, size),
-                                  source == nullptr ? "text" : source, 0, line == 0 ? 1 : line, options);
+        const std::string made = with.label_text(size == 0 ? std::string_view() : text_of(text, size),
+                                                 source == nullptr ? "text" : source, 0, line == 0 ? 1 : line, options);
         char* copy = static_cast<char*>(std::malloc(made.size() + 1));
         if (copy == nullptr) throw std::bad_alloc();
         std::memcpy(copy, made.c_str(), made.size() + 1);

@@ -56,8 +56,8 @@ inline void column_options(std::string_view text) {
     asked.force = options.labelled;
     asked.token_scores = asked.probability = true;
     try {
-        static const Labeller plain = world.labeller(), of_functions = world_of_functions.labeller();
-        ((bits & 8) != 0 ? of_functions : plain).label(text, "input", 0, 1, asked);
+        static const Model plain = world.model(), of_functions = world_of_functions.model();
+        ((bits & 8) != 0 ? of_functions : plain).label_text(text, "input", 0, 1, asked);
     } catch (const InputError&) {
     }
     TextEncoder encoder(Names(std::make_shared<StringTable>(), true), Names(std::make_shared<StringTable>(), true),
@@ -70,13 +70,13 @@ inline void column_options(std::string_view text) {
 
 inline void crfsuite(std::string_view text) {
     static const World world(20);
-    static const Labeller labeller = world.labeller_of_items();
+    static const Model model = world.model(true);
     CrfsuiteReader reader("input");
     reader.open(text);
     Items items;
     while (reader.next(items)) {
     }
-    labeller.label(text, "input", 0, 1, LabelOptions{});
+    model.label_text(text, "input", 0, 1, LabelOptions{});
 }
 
 inline void expand_all(const Template& lines, const Rows& rows) {
@@ -119,12 +119,12 @@ inline void regex(std::string_view text) {
 
 inline void label(std::string_view text) {
     static const World world(20);
-    static const Labeller labeller = world.labeller();
+    static const Model model = world.model();
     LabelOptions options;
-    labeller.label(text, "input", 0, 1, options);
+    model.label_text(text, "input", 0, 1, options);
     options.headers = options.distribution = options.force = true;
     options.nbest = 3;
-    labeller.label(text, "input", 0, 1, options);
+    model.label_text(text, "input", 0, 1, options);
 }
 
 // A binary model of CRFsuite; the part that some attributes need.
@@ -155,7 +155,7 @@ inline void model(std::string_view file) {
     sequence.label(labels);
     const Model& made = sequence.model();
     if (made.parts().features->n_ngram() == 0) sequence.contributions(labels);
-    made.labeller().label(made.parts().lines ? "a b\n" : "O\ta\n", "text", 0, 1, LabelOptions{});
+    made.label_text(made.parts().lines ? "a b\n" : "O\ta\n", "text", 0, 1, LabelOptions{});
 }
 
 inline void unpacked(std::string_view packed) { inflate(packed, 1 << 20); }

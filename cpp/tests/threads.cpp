@@ -42,7 +42,7 @@ struct Answers {
     bool operator==(const Answers&) const = default;
 };
 
-Answers ask(const World& world, const Chain& chain, const Labeller& labeller, const Labeller& of_items) {
+Answers ask(const World& world, const Chain& chain, const Model& model, const Model& of_items) {
     const Corpus& corpus = world.corpus;
     const auto N = static_cast<std::size_t>(corpus.n_sequences()), P = static_cast<std::size_t>(corpus.n_tokens());
     Answers found;
@@ -60,8 +60,8 @@ Answers ask(const World& world, const Chain& chain, const Labeller& labeller, co
     LabelOptions options;
     options.headers = options.distribution = options.force = true;
     options.nbest = 2;
-    found.labelled = labeller.label(world.text, "world", 0, 1, options);
-    found.items = of_items.label("O\tU0\\:Ada1\tU2\\:Ad:0.5\nO\tB\n\nO\n", "items", 0, 1, LabelOptions{});
+    found.labelled = model.label_text(world.text, "world", 0, 1, options);
+    found.items = of_items.label_text("O\tU0\\:Ada1\tU2\\:Ad:0.5\nO\tB\n\nO\n", "items", 0, 1, LabelOptions{});
     return found;
 }
 
@@ -150,10 +150,10 @@ int main(int argc, char** argv) {
     for (const Kernel kernel : {Kernel::automatic, Kernel::sparse, Kernel::dense, Kernel::log}) {
         // Threads of the caller share a model.
         const auto chain = world.chain(kernel), team = world.chain(kernel, threads);
-        const Labeller labeller = world.labeller(), of_items = world.labeller_of_items();
-        const Answers answers = ask(world, *chain, labeller, of_items);
-        together(threads, [&] { expect(ask(world, *chain, labeller, of_items) == answers, "equal answers"); });
-        expect(ask(world, *team, labeller, of_items) == answers, "equal answers of a team");
+        const Model model = world.model(), of_items = world.model(true);
+        const Answers answers = ask(world, *chain, model, of_items);
+        together(threads, [&] { expect(ask(world, *chain, model, of_items) == answers, "equal answers"); });
+        expect(ask(world, *team, model, of_items) == answers, "equal answers of a team");
         // They share a corpus; and an oracle's own threads share its work.
         const Derivatives derivatives = derive(world, kernel, 1);
         together(threads, [&] { expect(derive(world, kernel, 1) == derivatives, "equal derivatives"); });

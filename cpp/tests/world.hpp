@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/inference/chain.hpp"
-#include "core/text/labeller.hpp"
+#include "core/model/model.hpp"
 #include "core/text/text_encoder.hpp"
 
 namespace sparsecrf::tests {
@@ -73,9 +73,15 @@ struct World {
     std::shared_ptr<const Chain> chain(Kernel kernel = Kernel::automatic, int threads = 1) const {
         return std::make_shared<Chain>(features, w, kernel, threads);
     }
-    Labeller labeller() const { return {lines, attributes, labels, chain(), true, "", 2}; }
-    // For CRFsuite's files.
-    Labeller labeller_of_items() const { return {nullptr, attributes, labels, chain(), true, "B", 0}; }
+    // of_items: for CRFsuite's files.
+    Model model(bool of_items = false) const {
+        return Model({.labels = labels,
+                      .attributes = attributes,
+                      .features = features,
+                      .w = w,
+                      .lines = of_items ? nullptr : lines,
+                      .n_columns = of_items ? 0 : 2});
+    }
 };
 
 }  // namespace sparsecrf::tests

@@ -82,8 +82,8 @@ def test_longer_strings_of_labels(visit):
 
 def test_axes_begin_where_the_data_are(browser, tmp_path):
     """An error that falls from 80 to 5 % does not leave room for 0."""
-    model = small_model()
-    model.training["history"] = {"iter": [0, 1, 2, 3], "dev_error": [80.0, 30.0, 6.0, 5.0], "active": [0, 5, 9, 9]}
+    history = {"iter": [0, 1, 2, 3], "dev_error": [80.0, 30.0, 6.0, 5.0], "active": [0, 5, 9, 9]}
+    model = small_model().noted(history=history)
     path = tmp_path / "page.html"
     path.write_text(make_report(model), encoding="utf-8")
     page = browser.new_page()

@@ -72,7 +72,7 @@ def files(news, chunker, tmp_path_factory):
     chunker.save(folder / "model.safetensors")
     text = "".join("".join(f"{word} {tag}\n" for word, tag, _ in sentence) + "\n" for sentence in news[1])
     (folder / "text.txt").write_text(text, encoding="utf-8")
-    (folder / "expected.txt").write_bytes(chunker.labeller().label(text.encode(), "text.txt", 0, 1))
+    (folder / "expected.txt").write_bytes(chunker.label_text(text.encode(), "text.txt"))
     return folder
 
 

@@ -105,7 +105,7 @@ def test_node_program(ask, tagger, tmp_path):
     (tmp_path / "text").write_text(text, encoding="utf-8")
     command = ["node", EXAMPLES / "label.mjs", PACKAGE, tmp_path / "model", tmp_path / "text"]
     done = subprocess.run([str(part) for part in command], capture_output=True, check=True)
-    assert done.stdout == tagger.labeller().label(text.encode(), "text", 0, 1)
+    assert done.stdout == tagger.label_text(text.encode(), "text")
 
 
 def test_types(ask):

@@ -8,6 +8,8 @@ import pytest
 from sparsecrf import CRF, InputError, Model, Recipe, fit
 from sparsecrf._core import Corpus, FeatureSet, Oracle
 from sparsecrf.encoding.dense import DenseColumns, VectorReader, paired
+from sparsecrf.files.container import pack, unpack
+from sparsecrf.model.file import FORMAT, VERSION
 
 RNG = np.random.default_rng(5)
 LENGTHS = RNG.integers(1, 7, 40)
@@ -200,9 +202,12 @@ def test_other_mistakes():
     with pytest.raises(InputError, match="dense_scale: expected a number above 0, found 0"):
         CRF(template=Recipe(vectors_scale=0)).fit(X, LABELLED, dense=VECTORS)
     with pytest.raises(InputError, match="expected for text files a model that has the vectors of words"):
-        crf.model_.labeller()
-    with pytest.raises(InputError, match="expected mean and scale of dense columns"):
-        DenseColumns.from_json({"mean": [1.0], "scale": []}, "m")
+        crf.model_.label_text(b"N\ta\n", "text")
+    metadata, arrays = unpack(memoryview(crf.model_.to_bytes()), "good", FORMAT, VERSION)
+    kept = {name: text for name, text in metadata.items() if name not in ("format", "version")}
+    kept["dense"] = '{"mean": [1.0], "scale": []}'
+    with pytest.raises(InputError, match="expected mean and scale of dense columns as dense, found"):
+        Model.from_bytes(pack(FORMAT, VERSION, kept, {name: np.array(array.data) for name, array in arrays.items()}))
     reader = VectorReader(5)
     assert list(reader.attributes(paired([["a"], []], [np.ones((1, 5)), np.ones((0, 5))]))) == [["a"], []]
     assert reader.matrix().shape == (1, 5)

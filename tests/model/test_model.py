@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import threading
 
 import numpy as np
@@ -230,7 +232,7 @@ def test_many_threads_share_one_model():
     assert wrong == []
 
 
-def test_a_labeller_answers_alike_after_other_pieces_and_errors():
+def test_text_is_labelled_alike_after_other_pieces_and_errors():
     """It keeps what it has learnt of words from piece to piece, but nothing of a piece that is wrong."""
     rng = np.random.default_rng(5)
     words = [f"w{k}" for k in range(40)]
@@ -238,12 +240,12 @@ def test_a_labeller_answers_alike_after_other_pieces_and_errors():
     y = [["A" if int(row[0][1:]) % 3 else "B" for row in x] for x in X]
     model = CRF(template="U:%x[0,0]\nU:%x[-1,0]\nU:%x[0,0]/%x[1,0]\nB\n", rho1=0.1).fit(X, y).model_
     pieces = ["".join(f"{w}\n" for w in rng.choice([*words, "new"], 9)).encode() + b"\n" for _ in range(50)]
-    kept = model.labeller()
+    content = model.to_bytes()
     wrong = b"w1\nw2 too many columns\n\n"
     for piece in pieces:
         with pytest.raises(InputError, match="expected 1 column"):
-            kept.label(b"w3\nw4\n\n" + wrong, "file", 0, 1)
-        assert kept.label(piece, "file", 0, 1) == model.labeller().label(piece, "file", 0, 1)
+            model.label_text(b"w3\nw4\n\n" + wrong, "file")
+        assert model.label_text(piece, "file") == Model.from_bytes(content).label_text(piece, "file")
 
 
 def test_a_model_has_the_names_of_its_corpus_and_no_others():
@@ -257,7 +259,7 @@ def test_a_model_has_the_names_of_its_corpus_and_no_others():
     assert after.to_bytes() == before.to_bytes()
     tokens, piece = ["a", "new4999"], b"?\ta\n?\tnew4999\n\n"
     assert after.nbest(tokens, 2) == before.nbest(tokens, 2)
-    assert after.labeller().label(piece, "file", 0, 1) == before.labeller().label(piece, "file", 0, 1)
+    assert after.label_text(piece, "file") == before.label_text(piece, "file")
     with pytest.raises(InputError, match="with 2 labels and 3 attributes, found 3 and 5003"):
         Model(vocabulary, found.model(vocabulary).features, found.w)
 
@@ -273,3 +275,21 @@ def test_a_model_has_as_many_attributes_as_its_file():
     )
     assert repr(model) == repr(loaded)
     assert model.explain().summary == loaded.explain().summary
+
+
+def test_a_model_does_not_change():
+    model = Model.from_weights(["N"], {("a", "N"): 1.0})
+    before = model.to_bytes()
+    for name in ("template", "training", "dense", "vectors", "features", "chain", "w", "new"):
+        with pytest.raises(AttributeError):
+            setattr(model, name, None)
+    with pytest.raises(TypeError, match="use Model.noted"):
+        model.training["more"] = 1
+    assert copy.deepcopy(model.training) == model.training == json.loads(json.dumps(model.training))
+    weights = model.w
+    with pytest.raises(ValueError, match="read-only"):
+        weights[0] = 2.0
+    assert model.to_bytes() == before
+    other = model.noted(more=1)
+    assert (other.training, "more" in model.training) == ({**model.training, "more": 1}, False)
+    assert other.w.tolist() == model.w.tolist()

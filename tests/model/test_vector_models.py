@@ -139,7 +139,7 @@ def test_mistakes_in_python(glove):
     with pytest.raises(InputError, match="vectors, window: expected a whole number of 0 or more, found -1"):
         WordVectors.load(glove, window=-1)
     with pytest.raises(InputError, match="expected for text files a model that has the vectors of words"):
-        CRF().fit(X, Y, dense=twin(X)).model_.labeller()
+        CRF().fit(X, Y, dense=twin(X)).model_.label_text(b"a\n", "text")
 
 
 @pytest.mark.parametrize("record", [{"column": 0}, {"column": 0, "window": 11}, {"column": "0", "window": 0}])

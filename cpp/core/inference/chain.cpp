@@ -33,11 +33,6 @@ void check_paths(std::int64_t k) {
     if (k < 1) throw InputError(message("n-best: expected k >= 1, found ", k));
 }
 
-const FeatureSet& checked(const FeatureSet& features, std::span<const double> w) {
-    features.check_weights(w);
-    return features;
-}
-
 // One recursion and one lattice per thread.
 struct Workers {
     Workers(const Potentials& potentials, int threads) {
@@ -70,11 +65,21 @@ double log_partition_with(const Corpus& corpus, std::int64_t i, std::span<const 
 
 Chain::Chain(std::shared_ptr<const FeatureSet> features, std::vector<double> w, Kernel kernel, int threads)
     : features_(std::move(features)),
-      w_(std::move(w)),
-      rows_(checked(*features_, w_), w_),
+      weights_(std::make_shared<const Weights>(*features_, std::move(w))),
       kernel_(kernel),
       threads_(resolve_threads(threads)),
       idle_(std::make_shared<IdlePlaces>()) {}
+
+Chain::Weights::Weights(const FeatureSet& features, std::vector<double> all) : w(std::move(all)) {
+    features.check_weights(w);
+    rows = UnigramRows(features, w);
+}
+
+Chain Chain::with_threads(int threads) const {
+    Chain made = *this;
+    made.threads_ = resolve_threads(threads);
+    return made;
+}
 
 // Small corpora are not worth waking other threads for.
 int Chain::threads_for(const Corpus& corpus) const {
@@ -123,7 +128,7 @@ std::shared_ptr<NgramTables> Chain::ngram_tables(const Corpus& corpus) const {
         lent->idle = idle_;
         lent->features = features_;
         auto made = std::make_shared<NgramTables>(std::shared_ptr<NgramPlaces>(lent, lent->places.get()), corpus);
-        lent->places->assign(w_, 1, true);
+        lent->places->assign(w(), 1, true);
         lent->whole = true;
         return made;
     };
@@ -142,7 +147,7 @@ Potentials Chain::potentials(const Corpus& corpus, const Constraints& constraint
     features_->check_fits(corpus);
     constraints.check(corpus);
     Potentials made(corpus, corpus.unigram_lists, kernel_, threads_for(corpus), nullptr, constraints.forbidden_pairs());
-    made.assign(*features_, w_, rows_);
+    made.assign(*features_, w(), rows());
     if (features_->n_ngram() > 0) {
         made.set_ngrams(ngram_tables(corpus));
     }

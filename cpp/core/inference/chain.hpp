@@ -20,7 +20,10 @@ class Chain {
     Chain(std::shared_ptr<const FeatureSet> features, std::vector<double> w, Kernel kernel, int threads);
 
     const FeatureSet& features() const { return *features_; }
-    const UnigramRows& rows() const { return rows_; }
+    const UnigramRows& rows() const { return weights_->rows; }
+    std::span<const double> w() const { return weights_->w; }  // [K]
+    // The same on so many threads (0: all cores); nothing is copied.
+    Chain with_threads(int threads) const;
     // The weights laid out for a corpus, which must stay as long as they are used.
     Potentials potentials(const Corpus& corpus, const Constraints& constraints) const;
 
@@ -56,8 +59,12 @@ class Chain {
     std::unique_ptr<NgramPlaces> take_places() const;
 
     std::shared_ptr<const FeatureSet> features_;
-    std::vector<double> w_;
-    UnigramRows rows_;
+    struct Weights {
+        Weights(const FeatureSet& features, std::vector<double> all);
+        std::vector<double> w;
+        UnigramRows rows;
+    };
+    std::shared_ptr<const Weights> weights_;
     Kernel kernel_;
     int threads_;
     // Places of label n-grams of earlier calls. A call takes some and gives them back; one that finds none, or the lock

@@ -15,6 +15,7 @@ struct Constraints {
     std::vector<std::uint8_t> forbidden;  // [Y + 1, Y] non-zero where a pair must not occur (row Y: start); empty: none
     std::vector<std::int32_t> fixed;      // [P] a label, or kMissing where free; empty: all free
 
+    bool are_none() const { return allowed.empty() && forbidden.empty() && fixed.empty(); }
     void check(const Corpus& corpus) const;
     const std::uint8_t* forbidden_pairs() const { return forbidden.empty() ? nullptr : forbidden.data(); }
     // Sets the pointers of a lattice of sequence i.

@@ -1,55 +1,46 @@
 #include "core/model/model.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/file_memory.hpp"
 #include "core/base/utf8.hpp"
 
 namespace sparsecrf {
-namespace {
 
-// The attribute that stands at every position of a model without a template (encoding/vocabulary.py).
-constexpr const char* kBias = "[bias]";
+Session::Session(const Model& model)
+    : chain_(model.chain()),
+      encoder_(model.parts().attributes, model.parts().labels,
+               {.bias = model.parts().bias(),
+                .start = model.parts().start,
+                .grow = false,
+                .skip_empty = false,
+                .lines = model.parts().lines,
+                .pairs = PairRule::of_features(model.parts().features),
+                .words = model.parts().vectors}),
+      decoder_(chain_) {}
 
-const char* bias_of(const ModelParts& parts) { return parts.lines ? "" : kBias; }
-
-}  // namespace
+// Where label pairs have the same scores at every position, a short sentence takes less time than a corpus of it.
+std::vector<std::int32_t> Session::label(const Constraints& constraints) {
+    std::vector<std::int32_t> labels;
+    if (constraints.are_none() && encoder_.label(decoder_, labels)) return labels;
+    const Corpus corpus = encoder_.build();
+    std::vector<double> scores(static_cast<std::size_t>(corpus.n_sequences()));
+    labels.resize(static_cast<std::size_t>(corpus.n_tokens()));
+    chain_.viterbi(corpus, constraints, labels, scores);
+    return labels;
+}
 
 Model::Model(ModelParts parts)
-    : parts_(std::move(parts)),
-      chain_(std::make_shared<Chain>(parts_.features, parts_.w, Kernel::automatic, 1)),
-      labeller_(parts_.lines, parts_.attributes, parts_.labels, chain_, parts_.start, bias_of(parts_), parts_.n_columns,
-                parts_.vectors) {}
-
-const Labeller& Model::labeller() const {
-    if (vector_width() > 0) {
-        throw InputError(
-            "label: expected for text files a model that has the vectors of words (train --vectors, CRF(vectors=...)), "
-            "found one whose tokens must come with vectors");
-    }
-    return labeller_;
-}
+    : parts_(std::move(parts)), chain_(parts_.features, std::exchange(parts_.w, {}), Kernel::automatic, 1) {}
 
 std::shared_ptr<const Model> Model::open(const std::filesystem::path& path, const std::string& source) {
     const FileMemory file(path, FileMemory::Kind::kMapped);
     if (file.bytes().empty()) throw InputError(source + ": expected a sparsecrf model, found an empty file");
     return std::make_shared<Model>(file.bytes(), source);
 }
-
-TokenEncoder Model::encoder() const {
-    return {parts_.attributes,
-            parts_.labels,
-            {.bias = bias_of(parts_),
-             .start = parts_.start,
-             .grow = false,
-             .skip_empty = false,
-             .lines = parts_.lines,
-             .pairs = PairRule::of_features(parts_.features),
-             .words = parts_.vectors}};
-}
-
-Sequence::Sequence(std::shared_ptr<const Model> model) : model_(std::move(model)), encoder_(model_->encoder()) {}
 
 void Sequence::clear() {
     tokens_.resize(0);
@@ -116,28 +107,40 @@ void Sequence::check_token() const {
     lines->check_columns(static_cast<std::int64_t>(found), where);
 }
 
-const Corpus& Sequence::corpus() const {
-    if (encoded_) return corpus_;
+void Sequence::read_into(TokenEncoder& encoder) const {
     if (tokens_.entries.size() != tokens_.begin(static_cast<std::size_t>(n_tokens_))) {
         throw InputError(message("position ", n_tokens_, ": expected the end of the token, found it unfinished"));
     }
-    encoder_.begin();
-    encoder_.tokens() = tokens_;
-    for (std::int64_t t = 0; t < n_tokens_; ++t) encoder_.add_position({});
-    encoder_.end(1.0);
-    corpus_ = encoder_.build();
-    if (model_->vector_width() > 0) {
-        corpus_ = corpus_.with_dense(
-            vectors_, dense_attributes(model_->vector_width(), *model_->parts().attributes, corpus_.n_attributes));
+    encoder.begin();
+    encoder.tokens() = tokens_;
+    for (std::int64_t t = 0; t < n_tokens_; ++t) encoder.add_position({});
+    encoder.end(1.0);
+}
+
+const Corpus& Sequence::corpus() const {
+    if (encoded_) return corpus_;
+    corpus_ = model_->with_session([&](Session& session) {
+        read_into(session.encoder());
+        return session.encoder().build();
+    });
+    if (const std::int64_t width = model_->vector_width(); width > 0) {
+        corpus_ =
+            corpus_.with_dense(vectors_, dense_attributes(width, *model_->parts().attributes, corpus_.n_attributes));
     }
     encoded_ = true;
     return corpus_;
 }
 
-double Sequence::label(std::span<std::int32_t> labels) const {
-    double score = 0.0;
-    model_->chain().viterbi(corpus(), {}, labels, {&score, 1});
-    return score;
+void Sequence::label(std::span<std::int32_t> labels) const {
+    if (encoded_ || model_->vector_width() > 0) {
+        double score = 0.0;
+        return model_->chain().viterbi(corpus(), {}, labels, {&score, 1});
+    }
+    const std::vector<std::int32_t> found = model_->with_session([&](Session& session) {
+        read_into(session.encoder());
+        return session.label({});
+    });
+    std::copy(found.begin(), found.end(), labels.begin());
 }
 
 void Sequence::marginals(std::span<double> out) const { model_->chain().marginals(corpus(), {}, out); }
@@ -151,7 +154,7 @@ double Sequence::log_partition() const {
 std::vector<Labelling> Sequence::nbest(std::int64_t k) const { return model_->chain().nbest(corpus(), 0, k, {}); }
 
 std::vector<Contribution> Sequence::contributions(std::span<const std::int32_t> labels) const {
-    return sparsecrf::contributions(*model_->parts().features, model_->parts().w, corpus(), 0, labels);
+    return sparsecrf::contributions(*model_->parts().features, model_->chain().w(), corpus(), 0, labels);
 }
 
 }  // namespace sparsecrf

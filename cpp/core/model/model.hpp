@@ -1,4 +1,10 @@
-// A model from its file, and the questions that a program without Python asks of it.
+// A model: what it is made of, and the two ways to label with it. Everything that labels, in Python, in C and in a
+// browser, asks a Model.
+//
+//   a sequence of tokens, or a few     with_session: the tokens are read, then Session::label answers
+//   many sequences                     chain(), for a corpus: labels, marginals, n-best; label_text, for text files
+//
+// Both take constraints.
 #pragma once
 
 #include <cstddef>
@@ -10,45 +16,92 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/idle_pool.hpp"
 #include "core/inference/chain.hpp"
 #include "core/inference/contributions.hpp"
+#include "core/inference/one_by_one.hpp"
 #include "core/model/model_file.hpp"
-#include "core/text/labeller.hpp"
+#include "core/text/text_encoder.hpp"
 #include "core/text/token_encoder.hpp"
 
 namespace sparsecrf {
 
-// Safe to share between threads: nothing is changed after construction.
+struct LabelOptions {
+    std::int64_t nbest = 1;                    // labellings of each sequence
+    bool headers = false;                      // before each labelling a line "# rank probability score"
+    bool probability = false;                  // after each label its marginal probability
+    bool distribution = false;                 // and all labels with theirs, likeliest first, as label:probability
+    bool force = false;                        // labels in the file that the model knows are given
+    bool token_scores = false;                 // after each label what its position adds to the score
+    bool bytes = false;                        // columns are any bytes, not text in UTF-8
+    bool ragged = false;                       // lines of columns have different lengths, see ColumnOptions
+    std::vector<std::uint8_t> forbidden;       // [Y + 1, Y] pairs that must not occur, or empty
+    std::vector<std::uint8_t> forbidden_last;  // [Y] labels that must not end a sequence, or empty
+};
+
+class Model;
+
+// A model at work on tokens, for one thread at a time. It keeps the ids of words, and tables of label pairs, from one
+// call to the next. The model must outlive it.
+class Session {
+   public:
+    explicit Session(const Model& model);
+
+    // Sequences are read into it; it grows no table.
+    TokenEncoder& encoder() { return encoder_; }
+    // Best labels of all sequences that were read, one after the other. They are then forgotten.
+    std::vector<std::int32_t> label(const Constraints& constraints);
+
+   private:
+    const Chain& chain_;
+    TokenEncoder encoder_;
+    OneByOne decoder_;
+};
+
+// Safe to share between threads: nothing is changed after construction but what is kept behind locks.
 class Model {
    public:
+    explicit Model(ModelParts parts);
     // The content of a file; `source` is what errors call it. Nothing of it is needed afterwards.
     Model(std::span<const std::byte> file, const std::string& source, Check check = Check::everything)
         : Model(read_whole_model(file, source, check)) {}
+    Model(const Model&) = delete;
+    Model& operator=(const Model&) = delete;
     // Throws FileError if the file cannot be read, InputError if it holds no model.
     static std::shared_ptr<const Model> open(const std::filesystem::path& path, const std::string& source);
 
-    const ModelParts& parts() const { return parts_; }
-    const Chain& chain() const { return *chain_; }
-    // What labels text files: column files if the model has a template, else those of CRFsuite. Throws if tokens must
-    // come with vectors, which no text file has.
-    const Labeller& labeller() const;
+    const ModelParts& parts() const { return parts_; }  // without the weights, which the chain has
+    // Answers for corpora, on the caller's thread.
+    const Chain& chain() const { return chain_; }
     // The numbers that each token must come with; 0: none.
     std::int64_t vector_width() const { return parts_.vectors ? 0 : static_cast<std::int64_t>(parts_.mean.size()); }
-    // Of sequences by token; it grows no table.
-    TokenEncoder encoder() const;
+
+    // work(session), with one that no other thread uses.
+    template <class Work>
+    auto with_session(Work work) const {
+        std::unique_ptr<Session> session = sessions_.take([&] { return std::make_unique<Session>(*this); });
+        auto answer = work(*session);  // one that throws is not used again
+        sessions_.give_back(std::move(session));
+        return answer;
+    }
+    // Labels whole sequences of a text file: every line of a column file with the label as one more column, if the
+    // model has a template; otherwise of a CRFsuite file the label it has and the one it gets. What is written for a
+    // sequence depends on nothing but that sequence. n_columns: of each line, 0: as the first; line: number of the
+    // first. Throws if tokens must come with vectors, which no text file has.
+    std::string label_text(std::string_view piece, const std::string& source, std::int64_t n_columns, std::int64_t line,
+                           const LabelOptions& options) const;
 
    private:
-    explicit Model(ModelParts parts);
-
     ModelParts parts_;
-    std::shared_ptr<const Chain> chain_;
-    Labeller labeller_;
+    Chain chain_;
+    mutable IdlePool<Session> sessions_;
+    mutable IdlePool<TextEncoder> text_encoders_;  // each knows the ids of the words of earlier pieces
 };
 
 // A sequence, token by token, and the answers about it. For one thread at a time.
 class Sequence {
    public:
-    explicit Sequence(std::shared_ptr<const Model> model);
+    explicit Sequence(std::shared_ptr<const Model> model) : model_(std::move(model)) {}
 
     const Model& model() const { return *model_; }
     // Forgets all tokens.
@@ -66,8 +119,8 @@ class Sequence {
     void forget_token();
     std::int64_t length() const { return n_tokens_; }
 
-    // Best labels; labels: [T]. Returns their score.
-    double label(std::span<std::int32_t> labels) const;
+    // Best labels; labels: [T]
+    void label(std::span<std::int32_t> labels) const;
     // P(y_t = y); out: [T, Y]
     void marginals(std::span<double> out) const;
     double log_partition() const;
@@ -77,13 +130,14 @@ class Sequence {
 
    private:
     void check_token() const;
+    // The tokens, for a session.
+    void read_into(TokenEncoder& encoder) const;
     const Corpus& corpus() const;
 
     std::shared_ptr<const Model> model_;
     TokenText tokens_;            // those that are complete, and the entries of the one that is being made
     std::vector<float> vectors_;  // theirs, [T, vector_width()] standardised
     std::int64_t n_tokens_ = 0;
-    mutable TokenEncoder encoder_;
     mutable Corpus corpus_;  // of tokens_, if `encoded_`
     mutable bool encoded_ = false;
 };

@@ -29,6 +29,10 @@ struct ModelParts {
     std::shared_ptr<const WordVectors> vectors;  // of words, which make these columns; null: tokens come with them
     // Of a file: the texts of its metadata.
     std::map<std::string, std::string> metadata;
+
+    // The attribute that conditions label pairs at every position, or "": a template says which do
+    // (encoding/vocabulary.py).
+    const char* bias() const { return lines ? "" : "[bias]"; }
 };
 
 // Throws InputError, with `source` as the name of the file. `lines` and vectors in a file of their own are not read.

@@ -36,9 +36,7 @@ def _model_to(tool: str) -> Conversion:
         from sparsecrf.model import Model
 
         model = Model.load(source)
-        if encoding is not None:
-            model.training["encoding"] = encoding
-        WRITERS[tool](model, target)
+        WRITERS[tool](model if encoding is None else model.noted(encoding=encoding), target)
 
     return convert
 

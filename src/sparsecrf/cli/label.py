@@ -98,7 +98,7 @@ def label(
         raise typer.BadParameter(f"expected a finite number above 0, found {cost_factor:g}", param_hint="--cost-factor")
     if cost_factor != 1:
         known = known.scaled(cost_factor)
-    labeller = known.labeller()
+    known.check_text()
     if constrain not in (None, *SCHEMES):
         import typer
 
@@ -112,7 +112,7 @@ def label(
     of.check_labels(known.labels)
 
     def label_piece(piece: Piece) -> bytes:
-        return labeller.label(
+        return known.label_text(
             piece.data,
             source,
             n_columns if on_error is OnError.STOP else 0,  # or a wrong first line would make all others wrong

@@ -186,9 +186,8 @@ class TrainingCRF(HasSolverOptions):
 
     def _keep(self, data: Dataset, found: Fit) -> None:
         # Without the attributes that have no weight: most have none, and each would be looked up to no effect.
-        self.model_ = data.model(found).compacted()
-        if data.recipe.features == "documents":  # the files that the model can label
-            self.model_.training[FORMAT] = "documents"
+        format = {FORMAT: "documents"} if data.recipe.features == "documents" else {}  # of files to label
+        self.model_ = data.model(found, **format).compacted()
         if data.n_features is not None:
             self.n_features_in_ = data.n_features
         elif hasattr(self, "n_features_in_"):

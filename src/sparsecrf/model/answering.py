@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sparsecrf import _core
-from sparsecrf._core import Chain, Corpus, Encoder, FeatureSet, InputError, Labeller
+from sparsecrf._core import Chain, Constraints, Corpus, FeatureSet, InputError
+from sparsecrf._core import Model as CoreModel
 from sparsecrf.encoding.dense import DenseColumns, VectorReader, paired
 from sparsecrf.encoding.matrix import is_matrix
 from sparsecrf.encoding.vocabulary import BIAS, Token, Vocabulary
@@ -33,19 +32,14 @@ class AnsweringModel:
     dense: DenseColumns | None
     vectors: WordVectors | None
     labels: list[str]
-    chain: Chain
-    _w: Any  # float64[K], an array
-    _spare: list[Encoder]  # of `label`, which no thread uses now
+    chain: Chain  #: answers for whole corpora, on all cores
+    _single: Chain  # the same on the caller's thread
+    _core: CoreModel  # which labels
     _check: TokenCheck
-
-    @cached_property
-    def _single(self) -> Chain:
-        """One sequence at a time runs on the caller's thread; whole corpora use all cores."""
-        return Chain(self.features, self._w, threads=1)
 
     def chain_with(self, threads: int) -> Chain:
         """What answers for whole corpora on so many threads (0: all cores)."""
-        return {0: self.chain, 1: self._single}.get(threads) or Chain(self.features, self._w, threads=threads)
+        return self._core.chain(threads)
 
     def encode(
         self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str | None]] | None = None, *, dense: Any = None
@@ -66,12 +60,24 @@ class AnsweringModel:
 
     def _encode(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str | None]] | None = None) -> Corpus:
         """Without a check of what tokens are."""
+        if y is None and self.template is not None and not self.needs_vectors:
+            return self._core.encode(X)  # rows of columns are no matrices
         reader = None if self.dense is None or self.vectors is not None else VectorReader(self.dense.width)
         tokens = X if reader is None else reader.attributes(X)
-        corpus = self.vocabulary.encode(tokens, y, template=self.template, features=self.features, words=self._words)
+        words = None if self.vectors is None else self.vectors.core(self.dense)
+        corpus = self.vocabulary.encode(tokens, y, template=self.template, features=self.features, words=words)
         if reader is None or self.dense is None:
             return corpus
         return self.dense.added(corpus, reader.matrix(), self.vocabulary.attributes)
+
+    def _encode_one(self, sequence: Iterable[Token]) -> Corpus:
+        if self._is_plain(sequence):
+            return self._core.encode([self.checked_one(sequence)])
+        return self.encode([sequence])
+
+    def _is_plain(self, sequence: Iterable[Token]) -> bool:
+        """Whether tokens are attributes or columns, which the core reads: neither a matrix nor pairs with vectors."""
+        return not self.needs_vectors and (type(sequence) is list or not is_matrix(sequence))
 
     def checked(self, X: Iterable[Iterable[Token]]) -> Iterator[Any]:
         """The sequences. Raises for tokens of another kind than in training; warns if the model knows none of them."""
@@ -98,21 +104,21 @@ class AnsweringModel:
         """Whether tokens must come with vectors."""
         return self.dense is not None and self.vectors is None
 
-    @cached_property
-    def _words(self) -> _core.WordVectors | None:
-        """What looks up the vectors of words."""
-        return None if self.vectors is None else self.vectors.core(self.dense)
-
-    def labeller(self) -> Labeller:
-        """What labels text files: column files if the model has a template, else those of CRFsuite."""
+    def check_text(self) -> None:
+        """Raise unless text files can be labelled."""
         if self.needs_vectors:
             raise InputError(
                 "label: expected for text files a model that has the vectors of words (train --vectors, "
                 "CRF(vectors=...)), found one whose tokens must come with vectors"
             )
-        bias = BIAS if self.template is None else ""
-        tables = (self.vocabulary.attributes, self.vocabulary.labels)
-        return Labeller(self.template, *tables, self._single, self.vocabulary.start, bias, self.n_columns, self._words)
+
+    def label_text(self, piece: bytes, source: str, n_columns: int = 0, line: int = 1, **options: Any) -> bytes:
+        """Label whole sequences of a text file: columns if the model has a template, else CRFsuite's format.
+
+        `source` and `line`, that of the first line, are for errors; `n_columns` of each line, 0: as many as the first
+        has. Options as for `sparsecrf label` (`_core.Model.label_text`).
+        """
+        return self._core.label_text(piece, source, n_columns, line, **options)
 
     def label(
         self,
@@ -129,54 +135,36 @@ class AnsweringModel:
         that must not occur, None for the start; `fixed`: labels already known (None: free); `constrain`: only valid
         chunk labels, by the scheme iob1, iob2 or iobes.
         """
-        unconstrained = allowed is None and forbidden is None and fixed is None and constrain is None
-        if unconstrained and not self.needs_vectors and (type(sequence) is list or not is_matrix(sequence)):
-            # The usual case, without a corpus in between: threads that share the model meet once only.
-            return self.label_plain(self.checked_one(sequence))
-        corpus = self.encode([sequence])
-        path, _ = self._single.viterbi(
-            corpus, constraints_by_name(self.vocabulary, corpus, allowed, forbidden, fixed, constrain)
-        )
-        return [self.labels[k] for k in path]
+        if not self._is_plain(sequence):
+            corpus = self.encode([sequence])
+            limits = constraints_by_name(self.vocabulary, corpus.n_tokens, allowed, forbidden, fixed, constrain)
+            path, _ = self._single.viterbi(corpus, limits)
+            return [self.labels[k] for k in path]
+        tokens = self.checked_one(sequence)
+        limits = None
+        if allowed is not None or forbidden is not None or fixed is not None or constrain is not None:
+            tokens = list(tokens)
+            limits = constraints_by_name(self.vocabulary, len(tokens), allowed, forbidden, fixed, constrain)
+        return self.label_each([tokens], self.labels, limits)[0]
 
-    def label_plain(self, sequence: Iterable[Token]) -> list[str]:
-        """Best labels, for callers that have made sure that the tokens are what the model was trained on."""
-        encoder = self._encoder()
-        encoder.add(sequence)
-        found = encoder.label(self._single, self.labels)
-        self._spare.append(encoder)
-        return found
-
-    def label_each(self, sequences: Iterable[Iterable[Token]], names: list[Any]) -> list[list[Any]]:
-        """Best labels of several sequences, which are no matrices, by these names of the labels; as `label_plain`."""
-        encoder = self._encoder()
-        lengths = [encoder.add(sequence) for sequence in sequences]
-        found, begin = encoder.label(self._single, names), 0
-        self._spare.append(encoder)
-        apart = []
-        for length in lengths:
-            apart.append(found[begin : begin + length])
-            begin += length
-        return apart
-
-    def _encoder(self) -> Encoder:
-        """One that no other thread uses."""
-        try:
-            return self._spare.pop()
-        except IndexError:
-            return self.vocabulary.encoder(template=self.template, features=self.features, words=self._words)
+    def label_each(
+        self, sequences: Iterable[Iterable[Token]], names: list[Any], limits: Constraints | None = None
+    ) -> list[list[Any]]:
+        """Best labels of several sequences, which are no matrices, by these names of the labels; for callers that have
+        made sure that the tokens are what the model was trained on."""
+        return self._core.label(sequences, names, limits)
 
     def marginals(self, sequence: Iterable[Token], **constraints: Any) -> NDArray[np.float64]:
         """P(y_t = y): a row for each token, a column for each of `labels`. Constraints as for `label`."""
-        corpus = self.encode([sequence])
-        return self._single.marginals(corpus, constraints_by_name(self.vocabulary, corpus, **constraints))
+        corpus = self._encode_one(sequence)
+        return self._single.marginals(corpus, constraints_by_name(self.vocabulary, corpus.n_tokens, **constraints))
 
     def nbest(self, sequence: Iterable[Token], k: int, **constraints: Any) -> list[tuple[list[str], float]]:
         """The k best labellings with their probabilities, best first. Constraints as for `label`."""
         from math import exp
 
-        corpus = self.encode([sequence])
-        known = constraints_by_name(self.vocabulary, corpus, **constraints)
+        corpus = self._encode_one(sequence)
+        known = constraints_by_name(self.vocabulary, corpus.n_tokens, **constraints)
         paths, scores = self._single.nbest(corpus, 0, k, known)
         log_z = self._single.log_partition(corpus, known)[0]
         return [
@@ -195,8 +183,8 @@ class AnsweringModel:
         """
         from sparsecrf.model.spans import SpanReader
 
-        reader, corpus = SpanReader(self.labels, scheme), self.encode([sequence])
-        known = constraints_by_name(self.vocabulary, corpus, **constraints)
+        reader, corpus = SpanReader(self.labels, scheme), self._encode_one(sequence)
+        known = constraints_by_name(self.vocabulary, corpus.n_tokens, **constraints)
         path, _ = self._single.viterbi(corpus, known)
         return reader.spans(self._single, corpus, 0, path, known)
 
@@ -204,6 +192,6 @@ class AnsweringModel:
         """Probability that the tokens from `start` on have exactly these labels, whatever the others have."""
         import numpy as np
 
-        corpus = self.encode([sequence])
+        corpus = self._encode_one(sequence)
         ids = np.array([label_id(self.vocabulary, name) for name in labels], dtype=np.int32)
         return float(np.exp(self._single.span_log_prob(corpus, 0, start, ids)))

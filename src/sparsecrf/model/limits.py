@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Constraints, Corpus, InputError
 from sparsecrf.encoding.vocabulary import Vocabulary
@@ -26,7 +26,7 @@ def chunk_constraints(
     if scheme is None:
         return None if known is None else Constraints(len(labels), fixed=known)
     pairs, last = _rules(tuple(labels), scheme)
-    return Constraints(len(labels), _with_ends(None, last, corpus), pairs, known)
+    return Constraints(len(labels), _with_ends(None, last, corpus.offsets[1:]), pairs, known)
 
 
 @lru_cache(maxsize=8)  # of every sequence that a model is asked for one at a time
@@ -38,32 +38,33 @@ def _rules(labels: tuple[str, ...], scheme: str) -> tuple[NDArray[np.bool_], NDA
     return pairs.reshape(-1, len(labels)), last
 
 
-def _with_ends(masks: NDArray[np.bool_] | None, last: NDArray[np.bool_], corpus: Corpus) -> NDArray[np.bool_] | None:
-    """Which labels are allowed at each position, bool[P, Y], None for all: also without those that must not be last."""
+def _with_ends(masks: NDArray[np.bool_] | None, last: NDArray[np.bool_], ends: Any) -> NDArray[np.bool_] | None:
+    """Which labels are allowed at each position, bool[P, Y], None for all: also without those that must not be last in
+    the sequences with these ends."""
     import numpy as np
 
     if not last.any():
         return masks
     if masks is None:
-        masks = np.ones((corpus.n_tokens, len(last)), dtype=np.bool_)
-    masks[corpus.offsets[1:] - 1] &= ~last
+        masks = np.ones((ends[-1], len(last)), dtype=np.bool_)
+    masks[np.asarray(ends) - 1] &= ~last
     return masks
 
 
 def constraints_by_name(
     vocabulary: Vocabulary,
-    corpus: Corpus,
+    length: int,
     allowed: Sequence[Collection[str] | None] | None = None,
     forbidden: Collection[Pair] | None = None,
     fixed: Sequence[str | None] | None = None,
     constrain: str | None = None,
 ) -> Constraints | None:
-    """Constraints as `Model.label` takes them, for a corpus of one sequence."""
+    """Constraints as `Model.label` takes them, for a sequence of this length."""
     if allowed is None and forbidden is None and fixed is None and constrain is None:
         return None
     import numpy as np
 
-    n_labels, length = len(vocabulary.labels), corpus.n_tokens
+    n_labels = len(vocabulary.labels)
     for name, given in (("allowed", allowed), ("fixed", fixed)):
         if given is not None and len(given) != length:
             raise InputError(f"{name}: expected {length} entries, one per token, found {len(given)}")
@@ -86,7 +87,7 @@ def constraints_by_name(
     if constrain is not None:
         of_scheme, last = _rules(tuple(vocabulary.labels[k] for k in range(n_labels)), constrain)
         pairs = of_scheme if pairs is None else pairs | of_scheme
-        masks = _with_ends(masks, last, corpus)
+        masks = _with_ends(masks, last, [length]) if length else masks
     return Constraints(n_labels, masks, pairs, known)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
-from sparsecrf._core import Chain, FeatureSet, InputError, ModelParts, StringTable
+from sparsecrf._core import FeatureSet, InputError, ModelParts, StringTable
+from sparsecrf._core import Model as CoreModel
 from sparsecrf.encoding.dense import DenseColumns
 from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
@@ -28,8 +29,20 @@ if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded
     from sparsecrf.encoding.vectors import WordVectors
 
 
+class TrainingRecord(dict[str, Any]):
+    """How weights were found. It cannot be changed: `Model.noted` makes a model with another one."""
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("training: expected no change of a model's record, found one; use Model.noted(key=value)")
+
+    __setitem__ = __delitem__ = __ior__ = update = pop = popitem = setdefault = clear = _refuse
+
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
+        return TrainingRecord, (dict(self),)
+
+
 class Model(AnsweringModel):
-    """A linear-chain CRF with fixed weights. Nothing changes after construction: threads may share one."""
+    """A linear-chain CRF with fixed weights. It does not change: threads may share one."""
 
     def __init__(
         self,
@@ -72,12 +85,28 @@ class Model(AnsweringModel):
         self.dense = dense
         self.vectors = vectors
         self.label_parts = label_parts
-        self.training: dict[str, Any] = dict(training or {})
-        self._w = w
+        self.training = TrainingRecord(training or {})
         self.labels = [vocabulary.labels[k] for k in range(len(vocabulary.labels))]
-        self.chain = Chain(features, w)
-        self._spare = []
+        self._core = CoreModel(
+            self.vocabulary.labels,
+            self.vocabulary.attributes,
+            features,
+            w,
+            start=vocabulary.start,
+            template=template,
+            n_columns=n_columns,
+            mean=[] if dense is None else dense.mean,
+            scale=[] if dense is None else dense.scale,
+            vectors=None if vectors is None else vectors.core(dense),
+        )
+        self.chain, self._single = self._core.chain(0), self._core.chain(1)
         self._check = TokenCheck(self.training, vocabulary.attributes, template is not None, n_columns)
+        self._is_made = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_is_made" in self.__dict__:
+            raise AttributeError(f"Model: expected no change, which a model does not allow, found {name} to be set")
+        super().__setattr__(name, value)
 
     @classmethod
     def from_weights(
@@ -205,6 +234,10 @@ class Model(AnsweringModel):
         record = {"weights": kind, "error": before + float(np.abs(w - self.w).max(initial=0.0))}
         return self._with(w=w, training={**self.training, RECORD: record}), scale
 
+    def noted(self, **record: Any) -> Model:
+        """The same model with these entries in its training record."""
+        return self._with(training={**self.training, **record}) if record else self
+
     def _with(self, **changed: Any) -> Model:
         """The same model but for what is given: as for the constructor, and `features` and `w`."""
         own = {"features": self.features, "w": self.w, "template": self.template, "n_columns": self.n_columns}
@@ -278,9 +311,7 @@ class Model(AnsweringModel):
     @property
     def w(self) -> NDArray[np.float64]:
         """The weights, one for each of `features`."""
-        import numpy as np
-
-        return np.asarray(self._w)
+        return self._core.w
 
     @property
     def n_active(self) -> int:

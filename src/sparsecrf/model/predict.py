@@ -91,11 +91,10 @@ def _of_records(model: Model, format: Records, name: str, charset: Charset) -> _
 
 def _of_items(model: Model, name: str, charset: Charset) -> _Answer:
     """CRFsuite's format."""
-    labeller = model.labeller()
 
     def answer(piece: Piece) -> Iterator[Predicted]:
         data = charset.decoded(piece, name).data
-        text = labeller.label(data, name, 0, piece.line).decode()
+        text = model.label_text(data, name, 0, piece.line).decode()
         # Labels may have blanks: they are set off by a tab.
         labelled = [[line.split("\t") for line in rows.split("\n")] for rows in text.split("\n\n")[:-1]]
         for (tokens, _), rows in zip(parse_crfsuite(data, name, piece.line), labelled, strict=True):
@@ -106,7 +105,7 @@ def _of_items(model: Model, name: str, charset: Charset) -> _Answer:
 
 def _of_columns(model: Model, format: Format, name: str, charset: Charset, ragged: bool) -> _Answer:
     assert model.template is not None
-    template, labeller, n_columns = model.template, model.labeller(), 0
+    template, n_columns = model.template, 0
 
     def answer(piece: Piece) -> Iterator[Predicted]:
         nonlocal n_columns
@@ -119,7 +118,7 @@ def _of_columns(model: Model, format: Format, name: str, charset: Charset, ragge
                     f"found {n_columns}"
                 )
         data = charset.decoded(piece, name).data
-        labelled = labeller.label(data, name, n_columns, piece.line, bytes=charset.is_bytes, ragged=ragged)
+        labelled = model.label_text(data, name, n_columns, piece.line, bytes=charset.is_bytes, ragged=ragged)
         text = labelled.decode("utf-8", "backslashreplace")
         for rows in ([CELL.findall(line) for line in rows.split("\n")] for rows in text.split("\n\n")[:-1]):
             if ragged:

@@ -36,7 +36,7 @@ class TokenCheck:
         self, training: Mapping[str, Any], attributes: StringTable, template: bool, n_columns: int = 0
     ) -> None:
         """`n_columns`: of observations, if there is a template; 0: any number."""
-        self._training = training  # a key may come later
+        self._kind = training.get(KIND)
         self._n_columns = n_columns if template else 0
         self._known = [name for name in (attributes[k] for k in range(min(2, len(attributes)))) if name != BIAS]
         # Whether mappings, and other tokens, are known to have attributes of the model. Nothing has any of a model
@@ -96,10 +96,10 @@ class TokenCheck:
 
     def _is_row(self, token: list[Any]) -> bool:
         """Whether a token that is a list may be one."""
-        return len(token) == self._n_columns or (self._n_columns == 0 and self._training.get(KIND) != TEXT)
+        return len(token) == self._n_columns or (self._n_columns == 0 and self._kind != TEXT)
 
     def _checked_kind(self, sequence: Any, number: int | None = None) -> Any:
-        kind = self._training.get(KIND)
+        kind = self._kind
         if isinstance(sequence, (str, bytes)):
             raise InputError(
                 f"sequence: expected a list of tokens, found text {sequence!r:.60}. Cut it into tokens as for "

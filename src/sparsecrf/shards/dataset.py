@@ -28,7 +28,7 @@ Progress = Callable[[int], None]
 class Fitted(Protocol):
     """A `Fit`, as far as a model is made of it."""
 
-    def model(self, vocabulary: Vocabulary, *, template: Template | None = None, n_columns: int = 0) -> Model: ...
+    def model(self, vocabulary: Vocabulary, *, note: Mapping[str, Any], **options: Any) -> Model: ...
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,17 @@ class Dataset:
         """The ids of the attributes that condition label n-grams; None: all that condition pairs."""
         return None if self.template is None else self.template.ngram_attributes(self.vocabulary.attributes)
 
-    def model(self, found: Fitted) -> Model:
-        """The model of a fit to these data."""
-        made = found.model(self.vocabulary, template=self.template, n_columns=self.n_columns)
-        made.dense, made.vectors = self.dense, self.vectors
-        made.training |= self.recipe.record | ({} if self.token_kind is None else {KIND: self.token_kind})
-        return made
+    def model(self, found: Fitted, **note: Any) -> Model:
+        """The model of a fit to these data; `note`: more entries of its training record."""
+        kind = {} if self.token_kind is None else {KIND: self.token_kind}
+        return found.model(
+            self.vocabulary,
+            note={**self.recipe.record, **kind, **note},
+            template=self.template,
+            n_columns=self.n_columns,
+            dense=self.dense,
+            vectors=self.vectors,
+        )
 
     def remark(self, what: str) -> str | None:
         """That held-out data, which messages call `what`, have labels that these do not have; None: they have none.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsecrf._core import Corpus
 from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY
@@ -17,9 +18,6 @@ from sparsecrf.model import Model
 from sparsecrf.shards import Shards
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.history import REASONS, Record, columns, distance_in_words
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.template import Template
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,8 +80,9 @@ class Fit:
         ]
         return html_table("Fit", ["", ""], rows)
 
-    def model(self, vocabulary: Vocabulary, *, template: Template | None = None, n_columns: int = 0) -> Model:
-        """The model, for the vocabulary that encoded the corpus (with this template, from so many columns).
+    def model(self, vocabulary: Vocabulary, *, note: Mapping[str, Any] | None = None, **options: Any) -> Model:
+        """The model, for the vocabulary that encoded the corpus; `options` as for `Model`: its template, columns and
+        vectors. `note`: more entries of the training record.
 
         Names that the vocabulary got later are left out.
         """
@@ -96,10 +95,9 @@ class Fit:
             vocabulary,
             features,
             self.w,
-            template=template,
-            n_columns=n_columns,
-            training=self.training_record(),
+            training={**self.training_record(), **(note or {})},
             label_parts=self.parts,
+            **options,
         )
 
     def tables(self) -> dict[str, Any]:

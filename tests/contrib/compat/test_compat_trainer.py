@@ -334,7 +334,7 @@ def test_dump_and_memory(path, tmp_path, capsys):
 
 def test_models_with_a_template_are_refused(tmp_path):
     model = Model.from_weights(["a", "b"], {("U:x", "a"): 1.0})
-    model.template = Template("U:%x[0,0]\n")
+    model = Model(model.vocabulary, model.features, model.w, template=Template("U:%x[0,0]\n"))
     model.save(tmp_path / "model")
     with pytest.raises(InputError, match="found one with a template: use sparsecrf"):
         Tagger().open(tmp_path / "model")

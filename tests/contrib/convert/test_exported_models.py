@@ -82,8 +82,7 @@ def test_bytes_of_wapiti_attributes_survive(tmp_path):
     """A piece of a character is written as the byte it is; text that looks like one stays text."""
     template = Template('u:%m[0,0,".$"]\nu1:%x[0,0]\n', "wapiti", bytes=True)
     model = Model.from_weights(["N", "V"], {("u:\\x99", "V"): 1.5, ("u1:\\xc3\\xa9", "N"): 2.0}, start=False)
-    model.template = template
-    write_wapiti(model, tmp_path / "model")
+    write_wapiti(Model(model.vocabulary, model.features, model.w, template=template), tmp_path / "model")
     data = (tmp_path / "model").read_bytes()
     assert b"3:u:\x99,\n" in data
     assert b"11:u1:\\xc3\\xa9,\n" in data  # the two bytes together would be a character
@@ -96,8 +95,8 @@ def with_template(text, *names, **options):
     bigram = {(name, "N", "V"): 1.0 for name in names if name[0] in "Bb*"}
     unigram = {(name, "N"): 1.0 for name in names if name[0] not in "Bb"}
     model = Model.from_weights(["N", "V"], unigram, bigram, start=False)
-    model.template = None if text is None else Template(text, **options)
-    return model
+    template = None if text is None else Template(text, **options)
+    return Model(model.vocabulary, model.features, model.w, template=template)
 
 
 @pytest.mark.parametrize(

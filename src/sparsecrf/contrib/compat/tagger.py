@@ -152,7 +152,7 @@ class Tagger:
         if self._model is None or type(xseq) is not list or not xseq or not _PLAIN.issuperset(map(type, xseq)):
             return None
         try:
-            found = self._model.label_plain(xseq)
+            found = self._model.label_each([xseq], self._model.labels)[0]
         except InputError:
             return None  # bytes, or an error that names them
         self._chain = self._corpus = self._marginals = None

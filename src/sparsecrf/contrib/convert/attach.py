@@ -40,7 +40,7 @@ def attach_template(
     names = [(rename or {}).get(name, name) for name in attributes]
     _check(names, lines_of(lines), has_transitions=len(transitions[0]) > 0)
     bias = np.full(len(transitions[0]), len(names))
-    made = assemble(
+    return assemble(
         "template",
         labels,
         [*(f"U{name}" for name in names), "B"],
@@ -48,9 +48,7 @@ def attach_template(
         (np.stack([bias, *transitions[:2]], axis=1), transitions[2]),
         tool="crfsuite",
         template=lines,
-    )
-    made.training.update(model.training)
-    return made
+    ).noted(**model.training)
 
 
 def _check(names: Iterable[str], lines: list[Line], *, has_transitions: bool) -> None:

@@ -57,9 +57,7 @@ def read_crfpp(path: File, encoding: str = UTF8) -> Model:
 
 def _for_files(model: Model, charset: Charset) -> Model:
     """The model, for files of this encoding."""
-    if not charset.is_utf8:
-        model.training["encoding"] = charset.name
-    return model
+    return model if charset.is_utf8 else model.noted(encoding=charset.name)
 
 
 def write_crfsuite(model: Model, path: File) -> None:

@@ -74,7 +74,7 @@ def explain_sequence(
     tokens, texts = named_tokens(sequence)
     corpus = model.encode([tokens])
     fixed = _given(labels, corpus.n_tokens)
-    path, scores = model._single.viterbi(corpus, constraints_by_name(model.vocabulary, corpus, fixed=fixed))
+    path, scores = model._single.viterbi(corpus, constraints_by_name(model.vocabulary, corpus.n_tokens, fixed=fixed))
     score = float(scores[0])
     marginals = model._single.marginals(corpus)
     return SequenceExplanation(
@@ -155,7 +155,7 @@ def _best_through(model: Model, corpus: Corpus, path: NDArray[np.int32]) -> NDAr
         for label, allowed in ((y, [model.labels[y]]), (int(y == 0), others)):
             if allowed:
                 masks = [allowed if s == t else None for s in range(T)]
-                limits = constraints_by_name(model.vocabulary, corpus, masks)
+                limits = constraints_by_name(model.vocabulary, corpus.n_tokens, masks)
                 best[t, label] = float(model._single.viterbi(corpus, limits)[1][0])
     return best
 

@@ -1,4 +1,4 @@
-#include "core/text/labeller.hpp"
+#include "core/model/model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +6,8 @@
 
 #include "core/base/error.hpp"
 #include "core/base/number.hpp"
+#include "core/text/columns.hpp"
+#include "core/text/crfsuite_text.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -86,120 +88,96 @@ struct Writer {
     }
 };
 
-}  // namespace
+// A piece of a file.
+struct TextPiece {
+    const ModelParts& model;
+    const Chain& chain;
+    const std::string& source;
+    const LabelOptions& options;
+    // Its sequences, with what is written before each label.
+    Corpus corpus = {};
+    std::vector<std::string_view> lines = {};   // [P]
+    std::vector<std::string> own = {};          // [P] what `lines` views, where it is not the text itself
+    std::vector<std::int64_t> first_line = {};  // [N] numbers of their lines in the file
 
-Labeller::Labeller(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> attributes,
-                   std::shared_ptr<const StringTable> labels, std::shared_ptr<const Chain> chain, bool start,
-                   std::string bias, std::int64_t observed, std::shared_ptr<const WordVectors> vectors)
-    : lines_(std::move(lines)),
-      attributes_(std::move(attributes)),
-      labels_(std::move(labels)),
-      chain_(std::move(chain)),
-      start_(start),
-      bias_(std::move(bias)),
-      observed_(observed),
-      vectors_(std::move(vectors)) {}
+    void read(std::string_view piece, std::int64_t n_columns, std::int64_t line, TextEncoder& encoder);
+    // Throws if the rows do not fit the model; whether their last column is a label.
+    bool check(const Rows& rows, const std::string& where) const;
+    std::string labelled() const;
+    std::string write() const;
+};
 
-std::unique_ptr<TextEncoder> Labeller::take_encoder() const {
-    const std::unique_lock lock(idle_->mutex, std::try_to_lock);
-    if (!lock || idle_->encoders.empty()) {
-        return std::make_unique<TextEncoder>(Names(attributes_), Names(labels_), start_, std::string(), false,
-                                             WordRows(vectors_), 1, &chain_->features());
-    }
-    std::unique_ptr<TextEncoder> encoder = std::move(idle_->encoders.back());
-    idle_->encoders.pop_back();
-    return encoder;
-}
-
-void Labeller::give_back(std::unique_ptr<TextEncoder> encoder) const {
-    const std::unique_lock lock(idle_->mutex, std::try_to_lock);
-    if (lock && idle_->encoders.size() < kMostIdle) idle_->encoders.push_back(std::move(encoder));
-}
-
-Labeller::Batch Labeller::read(std::string_view piece, const std::string& source, std::int64_t n_columns,
-                               std::int64_t line, const LabelOptions& options) const {
-    Batch batch;
-    std::unique_ptr<TextEncoder> taken = take_encoder();  // one that throws is not used again
-    TextEncoder& encoder = *taken;
-    if (lines_) {
-        const ColumnOptions columns{options.bytes, options.ragged, encoder.n_needed(*lines_), options.force};
+void TextPiece::read(std::string_view piece, std::int64_t n_columns, std::int64_t line, TextEncoder& encoder) {
+    if (model.lines) {
+        const ColumnOptions columns{options.bytes, options.ragged, encoder.n_needed(*model.lines), options.force};
         ColumnReader reader(source, n_columns, line, columns);
         reader.open(piece);
-        const auto is_labelled = [&](const Rows& rows, const std::string& where) {
-            return check(rows, options, where);
-        };
-        encoder.add(reader, lines_, is_labelled, [&](const Rows& rows) {
-            batch.first_line.push_back(rows.first_line);
-            batch.lines.insert(batch.lines.end(), rows.lines.begin(), rows.lines.end());
+        const auto is_labelled = [&](const Rows& rows, const std::string& where) { return check(rows, where); };
+        encoder.add(reader, model.lines, is_labelled, [&](const Rows& rows) {
+            first_line.push_back(rows.first_line);
+            lines.insert(lines.end(), rows.lines.begin(), rows.lines.end());
         });
     } else {
         CrfsuiteReader reader(source, line);
         reader.open(piece);
         Items items;
         while (reader.next(items)) {
-            encoder.add(items, bias_, &chain_->features());
-            batch.first_line.push_back(items.first_line);
-            batch.own.insert(batch.own.end(), items.labels.begin(), items.labels.end());
+            encoder.add(items, model.bias(), model.features.get());
+            first_line.push_back(items.first_line);
+            own.insert(own.end(), items.labels.begin(), items.labels.end());
         }
-        batch.lines.assign(batch.own.begin(), batch.own.end());
+        lines.assign(own.begin(), own.end());
     }
-    if (encoder.n_sequences() > 0) batch.corpus = encoder.build();
-    if (piece.size() <= kLargePiece) give_back(std::move(taken));
-    return batch;
+    if (encoder.n_sequences() > 0) corpus = encoder.build();
 }
 
-bool Labeller::check(const Rows& rows, const LabelOptions& options, const std::string& where) const {
-    lines_->check_is_text(rows, where);
+bool TextPiece::check(const Rows& rows, const std::string& where) const {
+    const std::int64_t observed = model.n_columns;
+    model.lines->check_is_text(rows, where);
     if (options.ragged) return options.force;  // what there is was checked line by line
-    lines_->check_columns(rows.n_columns, where);
-    if (observed_ > 0 && rows.n_columns != observed_ && rows.n_columns != observed_ + 1) {
-        throw InputError(message(where, ": expected ", observed_, observed_ == 1 ? " column" : " columns",
+    model.lines->check_columns(rows.n_columns, where);
+    if (observed > 0 && rows.n_columns != observed && rows.n_columns != observed + 1) {
+        throw InputError(message(where, ": expected ", observed, observed == 1 ? " column" : " columns",
                                  " of observations as in training, and perhaps a label, found ", rows.n_columns,
                                  rows.n_columns == 1 ? " column" : " columns", kOneTokenALine));
     }
     // A model that takes any number of columns cannot tell whether the last one is a label, unless told so.
-    const bool labelled = observed_ > 0 ? rows.n_columns > observed_ : options.force;
-    if (options.force && rows.n_columns <= std::max(observed_, lines_->n_columns())) {
+    const bool labelled = observed > 0 ? rows.n_columns > observed : options.force;
+    if (options.force && rows.n_columns <= std::max(observed, model.lines->n_columns())) {
         throw InputError(message(where, ": expected a column of labels after the observations, found ", rows.n_columns,
                                  rows.n_columns == 1 ? " column" : " columns"));
     }
     return labelled;
 }
 
-std::string Labeller::label(std::string_view piece, const std::string& source, std::int64_t n_columns,
-                            std::int64_t line, const LabelOptions& options) const {
-    const Batch batch = read(piece, source, n_columns, line, options);
-    const Corpus& corpus = batch.corpus;
-    if (corpus.n_sequences() == 0) return {};
+std::string TextPiece::labelled() const {
     try {
-        return write(batch, options);
+        return write();
     } catch (const UnsatisfiableError&) {
         // Which sequence it was is known to the corpus only; its line is what can be looked up.
         for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
             const Corpus one = corpus.subset(std::span(&i, 1));
             std::vector<double> log_z(1);
             try {
-                chain_->log_partition(one, constraints(one, options), log_z);
+                chain.log_partition(one, constraints(one, options), log_z);
             } catch (const UnsatisfiableError& error) {
-                throw UnsatisfiableError(
-                    message(source, ", the sequence at line ", batch.first_line[i], ": ", error.what()));
+                throw UnsatisfiableError(message(source, ", the sequence at line ", first_line[i], ": ", error.what()));
             }
         }
         throw;
     }
 }
 
-std::string Labeller::write(const Batch& batch, const LabelOptions& options) const {
-    const Corpus& corpus = batch.corpus;
+std::string TextPiece::write() const {
     const Constraints limits = constraints(corpus, options);
     const auto tokens = static_cast<std::size_t>(corpus.n_tokens());
     const auto sequences = static_cast<std::size_t>(corpus.n_sequences());
-    std::vector<double> p(options.probability || options.distribution ? tokens * labels_->size() : 0);
-    if (!p.empty()) chain_->marginals(corpus, limits, p);
+    std::vector<double> p(options.probability || options.distribution ? tokens * model.labels->size() : 0);
+    if (!p.empty()) chain.marginals(corpus, limits, p);
     std::vector<double> log_z(options.headers ? sequences : 0);
-    if (options.headers) chain_->log_partition(corpus, limits, log_z);
+    if (options.headers) chain.log_partition(corpus, limits, log_z);
 
-    Writer writer{*labels_, batch.lines, options, p, lines_ != nullptr, {}, {}};
+    Writer writer{*model.labels, lines, options, p, model.lines != nullptr, {}, {}};
     const auto write_path = [&](std::size_t i, std::size_t rank, std::span<const std::int32_t> path, double score) {
         if (options.headers) writer.header(rank, std::min(0.0, score - log_z[i]), score);
         writer.sequence(corpus.offsets[i], path);
@@ -207,11 +185,11 @@ std::string Labeller::write(const Batch& batch, const LabelOptions& options) con
     const auto score_tokens = [&](const Corpus& of, std::span<const std::int32_t> path) {
         if (!options.token_scores) return std::vector<double>();
         std::vector<double> scores(path.size());
-        chain_->token_scores(of, path, scores);
+        chain.token_scores(of, path, scores);
         return scores;
     };
     if (options.nbest > 1) {
-        const auto all = chain_->nbest(corpus, options.nbest, limits);
+        const auto all = chain.nbest(corpus, options.nbest, limits);
         if (options.token_scores) writer.token_scores.resize(tokens);
         for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
             const Corpus one = options.token_scores ? corpus.subset(std::span(&i, 1)) : Corpus();
@@ -224,7 +202,7 @@ std::string Labeller::write(const Batch& batch, const LabelOptions& options) con
     } else {
         std::vector<std::int32_t> path(tokens);
         std::vector<double> score(sequences);
-        chain_->viterbi(corpus, limits, path, score);
+        chain.viterbi(corpus, limits, path, score);
         writer.token_scores = score_tokens(corpus, path);
         for (std::size_t i = 0; i < sequences; ++i) {
             const auto length = static_cast<std::size_t>(corpus.length(static_cast<std::int64_t>(i)));
@@ -232,6 +210,27 @@ std::string Labeller::write(const Batch& batch, const LabelOptions& options) con
         }
     }
     return std::move(writer.out);
+}
+
+}  // namespace
+
+std::string Model::label_text(std::string_view piece, const std::string& source, std::int64_t n_columns,
+                              std::int64_t line, const LabelOptions& options) const {
+    if (vector_width() > 0) {
+        throw InputError(
+            "label: expected for text files a model that has the vectors of words (train --vectors, CRF(vectors=...)), "
+            "found one whose tokens must come with vectors");
+    }
+    TextPiece read{parts_, chain_, source, options};
+    // One that throws is not used again, nor one that had a large piece: it keeps the memory.
+    std::unique_ptr<TextEncoder> encoder = text_encoders_.take([&] {
+        return std::make_unique<TextEncoder>(Names(parts_.attributes), Names(parts_.labels), parts_.start,
+                                             std::string(), false, WordRows(parts_.vectors), 1, parts_.features.get());
+    });
+    read.read(piece, n_columns, line, *encoder);
+    constexpr std::size_t kLargePiece = 1 << 20;  // bytes
+    if (piece.size() <= kLargePiece) text_encoders_.give_back(std::move(encoder));
+    return read.corpus.n_sequences() == 0 ? std::string() : read.labelled();
 }
 
 }  // namespace sparsecrf
