@@ -283,7 +283,7 @@ def test_a_model_does_not_change():
     for name in ("template", "training", "dense", "vectors", "features", "chain", "w", "new"):
         with pytest.raises(AttributeError):
             setattr(model, name, None)
-    with pytest.raises(TypeError, match="use Model.noted"):
+    with pytest.raises(TypeError, match=r"use Model\.noted"):
         model.training["more"] = 1
     assert copy.deepcopy(model.training) == model.training == json.loads(json.dumps(model.training))
     weights = model.w
