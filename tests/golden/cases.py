@@ -108,6 +108,11 @@ MODES: dict[str, Mode] = {
     "class weights": Mode(tiny_data.attributes, ALL, {"class_weight": "balanced"}),
     "missing labels": Mode(tiny_data.missing),
     "values": Mode(tiny_data.values, SOME, {"bigrams": "all"}),
+    "values, order 3": Mode(tiny_data.values, LONGER, {"bigrams": "all", "order": 3, "max_iter": 14}),
+    "values, label parts": Mode(tiny_data.ud_values, PARTS, {"bigrams": "all", "label_parts": "ud"}),
+    "values, class pairs": Mode(
+        tiny_data.ud_values, SOME, {"bigrams": "all", "label_parts": "ud", "class_pairs": True}
+    ),
     "negative values": Mode(partial(tiny_data.values, negative=True), ALL, {"bigrams": "all"}),
     "matrices": Mode(tiny_data.matrix, SOME),
     "observed only": Mode(tiny_data.attributes, ALL, {"observed_only": True, "bigrams": "all"}),

@@ -19,6 +19,8 @@ def _families() -> dict[str, internals.Family]:
         "weights": tiny_data.weighted(tokens=True).fit["sample_weight"],
         "many": tiny_data.many_labels(),
         "ud": tiny_data.ud(),
+        "values": tiny_data.values(),
+        "ud values": tiny_data.ud_values(),
         "rare": tiny_data.rare(),
         "rare ud": tiny_data.ud(rare_too=True),
         "very many": tiny_data.many_labels(260),

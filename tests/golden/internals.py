@@ -89,6 +89,8 @@ def families(data: dict[str, Any]) -> list[Family]:
         _family("rest lists, parts", rare_parts, bigrams="all", rule="ud"),
         _family("rest lists, class pairs", rare_parts, bigrams="all", rule="ud", classes=True),
         _family("rest lists, n-grams", rare, bigrams="all", longest=4),
+        _family("values, n-grams", data["values"], bigrams="all", longest=4),
+        _family("values, class pairs", data["ud values"], bigrams="all", rule="ud", classes=True),
         _family("260 labels", data["very many"], bigrams="bias"),
     ]
     by_name = {family.name: family for family in found}
@@ -129,20 +131,21 @@ def _first_ngram(features: Any) -> int:
 
 
 def _ngrams(corpus: Any, longest: int) -> Any:
-    """A table of the label n-grams of the first sequences, of the attribute 0 and of one other."""
+    """A table of the label n-grams of the first sequences, with the first and the last attribute of their position."""
     seen: dict[tuple[int, tuple[int, ...]], None] = {}
-    offsets, labels, start = corpus.offsets.tolist(), corpus.labels.tolist(), corpus.n_labels
-    attributes = sorted({int(x) for x in corpus.to_arrays()["bigram_id"]})
+    arrays, offsets = corpus.to_arrays(), corpus.offsets.tolist()
+    ids, ptr = arrays["bigram_id"].tolist(), arrays["bigram_ptr"].tolist()
     for begin, end in list(pairwise(offsets))[:6]:
-        path = [start, *labels[begin:end]]
+        path = [corpus.n_labels, *corpus.labels[begin:end].tolist()]  # after the start
         for n in range(3, longest + 1):
             for t in range(n, len(path) + 1):
-                for x in {attributes[0], attributes[-1]}:
+                here = ids[ptr[begin + t - 2] : ptr[begin + t - 1]]
+                for x in {here[0], here[-1]}:
                     seen[x, tuple(path[t - n : t])] = None
     cells = sorted(seen)
     table = _core.NgramTable(corpus.n_labels)
-    arrays = ([x for x, _ in cells], [len(string) for _, string in cells], [y for _, string in cells for y in string])
-    table.add(*(np.array(array, dtype=np.int32) for array in arrays))
+    columns = ([x for x, _ in cells], [len(string) for _, string in cells], [y for _, string in cells for y in string])
+    table.add(*(np.array(column, dtype=np.int32) for column in columns))
     return table
 
 
@@ -218,7 +221,7 @@ def steps(family: Family, kernel: str, threads: int) -> dict[str, Any]:
     order = sgd.order(7, 0)
     options = {"rho2": 0.01, "eta0": 0.1, "decay": 0.05, "done": 2.0}
     found = {
-        f"sgd, {at_once} at once": [
+        name: [
             order,
             *sgd.run(
                 *(features, 0.1 * family.w, zero, 0.0, order),
@@ -226,7 +229,7 @@ def steps(family: Family, kernel: str, threads: int) -> dict[str, Any]:
             ),
             sgd.loss(features, family.w, order[:5]),
         ]
-        for rho1, at_once in ((0.0, 1), (0.02, 1), (0.02, 4))
+        for name, rho1, at_once in (("sgd", 0.0, 1), ("sgd, 1 at once", 0.02, 1), ("sgd, 4 at once", 0.02, 4))
     }
     if not features.n_ngram and not features.n_parts and len(features) < 2500:  # with more, cd takes seconds
         counts = _core.Oracle(corpus, threads, kernel).counts(features)

@@ -195,6 +195,12 @@ def ud(rare_too: bool = False) -> Data:
     return plain._replace(y=of(TRAIN_LABELS, TRAIN), new_y=of(NEW_LABELS, NEW))
 
 
+def ud_values() -> Data:
+    """The same labels for attributes with values."""
+    numbers = values()
+    return ud()._replace(X=numbers.X, new_X=numbers.new_X)
+
+
 def many_labels(n: int = 40) -> Data:
     """So many labels that sparse matrices pay with every instruction set: a label depends on its token. From 256 on,
     screening has bounds of its own."""
