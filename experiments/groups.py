@@ -98,11 +98,11 @@ def _pairs_alone(corpus: Corpus, found: Fit) -> int:
 
 def _labelling(model: Any, file: Path, n_columns: int) -> float:
     """Seconds of one thread to label a file as text, the template included."""
-    text, labeller = file.read_bytes(), model.labeller()
+    text = file.read_bytes()
     spent = []
     for _ in range(REPEATS):
         began = time.process_time()
-        labeller.label(text, file.name, n_columns, 1)
+        model.label_text(text, file.name, n_columns, 1)
         spent.append(time.process_time() - began)
     return min(spent)
 

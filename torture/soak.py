@@ -32,12 +32,11 @@ def soak(seconds: float, threads: int = THREADS) -> Outcome:
         trained = fit(encoded.corpus, rho1=0.3, max_iter=20, threads=1).model(vocabulary)
         model = Model(trained.vocabulary, trained.features, trained.w, template=encoded.template, n_columns=2)
         rows = [[row[:2] for row in sequence] for sequence in read_columns(file)]
-    labeller = model.labeller()
     texts = [columns(30, seed=k).encode() for k in range(1, 9)]
 
     def ask(k: int) -> Any:
         sequence = rows[k % len(rows)]
-        text = labeller.label(texts[k % len(texts)], "text", 0, 1, nbest=2, headers=True, distribution=True)
+        text = model.label_text(texts[k % len(texts)], "text", 0, 1, nbest=2, headers=True, distribution=True)
         return text, model.label(sequence), model.marginals(sequence).tobytes(), model.nbest(sequence, 3)
 
     n = 40

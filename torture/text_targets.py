@@ -119,10 +119,10 @@ def encodings(data: bytes) -> None:
     name, text = ENCODINGS[data[0] % len(ENCODINGS) if data else 0], data[1:]
     with suppress(InputError):
         encode_columns([BytesIO(text)], Vocabulary(bigrams="all"), Template(TEMPLATE), grow=True, encoding=name)
-    charset, labeller = Charset(name), models()[0].labeller()
+    charset, model = Charset(name), models()[0]
     for on_error in (OnError.SKIP, OnError.REPLACE):
         answers = Answers(
-            lambda piece: labeller.label(piece.data, "input", 0, piece.line, bytes=charset.is_bytes),
+            lambda piece: model.label_text(piece.data, "input", 0, piece.line, bytes=charset.is_bytes),
             COLUMNS,
             charset,
             "input",
@@ -161,13 +161,13 @@ def column_options(data: bytes) -> None:
     template = Template(FUNCTIONS if bits & 8 else TEMPLATE)
     encoding = "bytes" if bits & 1 else "utf-8"
     _, _, of_functions = models()
-    labeller = (of_functions if bits & 8 else models()[0]).labeller()
+    model = of_functions if bits & 8 else models()[0]
     all_or_refused(
         lambda: list(read_columns(BytesIO(text), ragged=how["ragged"])),
         lambda: encode_columns(
             [BytesIO(text)], Vocabulary(), template, grow=True, ragged=how["ragged"], encoding=encoding
         ),
-        lambda: labeller.label(text, "input", 0, 1, force=bool(bits & 4), token_scores=True, **how),
+        lambda: model.label_text(text, "input", 0, 1, force=bool(bits & 4), token_scores=True, **how),
     )
 
 
@@ -184,11 +184,10 @@ def all_or_refused(*works: Callable[[], Any]) -> None:
 
 
 def label_with(made: Model, data: bytes) -> None:
-    labeller = made.labeller()
     all_or_refused(
-        lambda: labeller.label(data, "input", 0, 1),
-        lambda: labeller.label(data, "input", 0, 1, nbest=3, headers=True, distribution=True),
-        lambda: labeller.label(data, "input", 0, 1, force=True),
+        lambda: made.label_text(data, "input", 0, 1),
+        lambda: made.label_text(data, "input", 0, 1, nbest=3, headers=True, distribution=True),
+        lambda: made.label_text(data, "input", 0, 1, force=True),
     )
 
 

@@ -177,7 +177,11 @@ def install_labeller(folder, required="OFF"):
     target = folder / "installed"
     shutil.rmtree(target, ignore_errors=True)
     done = cmake_script(f"-DCMAKE_INSTALL_PREFIX={target}", "-P", rule)
-    return (target / "sparsecrf" / "report" / "page" / "sparsecrf.wasm").exists(), done.returncode, done.stderr
+    return (
+        (target / "sparsecrf" / "contrib" / "report" / "page" / "sparsecrf.wasm").exists(),
+        done.returncode,
+        done.stderr,
+    )
 
 
 def test_a_labeller_of_these_sources_is_installed(small_sources):
