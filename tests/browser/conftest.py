@@ -4,9 +4,9 @@ import os
 import shutil
 
 import pytest
+from ngram_sentences import sentences
 from playwright.sync_api import sync_playwright
 from reports import DATA, large_model, model_of_parts, model_with_vectors, small_model
-from test_ngram_models import sentences
 
 from sparsecrf import CRF
 from sparsecrf.contrib.report import make_report

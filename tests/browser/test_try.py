@@ -4,7 +4,7 @@ import pytest
 from c_library import PACKAGE
 from newswire import sentences
 from playwright.sync_api import expect
-from test_wasm import random_sentences
+from random_words import random_sentences
 
 from sparsecrf import CRF
 from sparsecrf.contrib.report import make_report

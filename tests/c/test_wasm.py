@@ -1,20 +1,19 @@
 """The C library as WebAssembly in Node against the Python package, and the page that has it in it."""
 
 import json
-import random
 import shutil
 import subprocess
 
 import pytest
 from c_library import EXAMPLES, PACKAGE, ROOT, cmake
 from newswire import sentences
+from random_words import random_sentences
 from reports import small_model
 
 from sparsecrf import BIAS, CRF, InputError, Model
 from sparsecrf.contrib.report import make_report
 from sparsecrf.contrib.report.trial import VARIABLE, runtime
 
-WORDS = [word for sentence in sentences(60, 3) for word, _, _ in sentence]
 ASK = """
 const { readFile } = await import("node:fs/promises");
 const { Sparsecrf } = await import(process.argv[1]);
@@ -53,17 +52,6 @@ def tagger():
     news = sentences(80, 1)
     X = [[word for word, _, _ in sentence] for sentence in news]
     return CRF(features="words", rho1=0.3, tol=0.2).fit(X, [[label for *_, label in s] for s in news]).model_
-
-
-def random_sentences(n, seed=7):
-    """Known words, and new ones made of characters of all kinds."""
-    rng = random.Random(seed)
-    letters = "aeioustrnAESZéñßœ日本語🙂-.,'0123٣\u0301"
-
-    def word():
-        return rng.choice(WORDS) if rng.random() < 0.7 else "".join(rng.choices(letters, k=rng.randint(1, 9)))
-
-    return [[[word()] for _ in range(rng.randint(1, 14))] for _ in range(n)]
 
 
 def test_random_sentences(ask, tagger):

@@ -5,7 +5,7 @@ import re
 from unittest.mock import ANY
 
 import pytest
-from test_train_label import TEMPLATE, simulated
+from simulated_columns import TEMPLATE, simulated
 
 from sparsecrf import Model
 from sparsecrf.path.progress import PathProgress

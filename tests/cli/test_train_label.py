@@ -10,12 +10,11 @@ import time
 
 import numpy as np
 import pytest
+from simulated_columns import TEMPLATE, simulated
 
 from sparsecrf import Model, Template, Vocabulary, fit
-from sparsecrf.contrib.simulate import paper_hmm
 from sparsecrf.shards.dataset import encode_columns
 
-TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\n*2:%x[0,0]\nB\n"
 FIELDS = [
     "objective",
     "loss",
@@ -54,12 +53,6 @@ LOG = [
     "dev_error",
     "active_ngram",
 ]
-
-
-def simulated(n, seed):
-    """Column text of the paper's HMM."""
-    X, y = paper_hmm().sample(n, np.random.default_rng(seed))
-    return "\n".join("".join(f"{a} {b}\n" for a, b in zip(xs, ys, strict=True)) for xs, ys in zip(X, y, strict=True))
 
 
 @pytest.fixture

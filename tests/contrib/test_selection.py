@@ -7,13 +7,13 @@ from math import log
 
 import numpy as np
 import pytest
+from explicit_objective import Explicit, larger
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import make_problem
 from scipy.optimize import minimize
 from strategies import problems
-from test_training import Explicit, larger
 
 from sparsecrf import BIAS, InputError, Vocabulary, _core, fit
 from sparsecrf.contrib.selection import frequency_cutoff, information, mutual_information, threshold

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ngram_problems import make_ngram_problem
+from ngram_problems import indicators, make_ngram_problem
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import make_problem
-from test_ngrams import indicators
 
 from reference.lattice import merged
 from sparsecrf import InputError

@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compare import KERNELS, assert_logs, assert_probabilities, magnitude
-from ngram_problems import NgramProblem, make_ngram_problem, table_of
+from ngram_problems import NgramProblem, indicators, make_ngram_problem, table_of
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import make_problem
 
 from reference.lattice import merged
-from reference.ngrams import ends_in
 from sparsecrf import InputError, _core
 
 SHAPES = [(1, [1, 3]), (2, [1, 2, 6]), (3, [5, 4]), (4, [4, 4]), (3, [1, 7])]
@@ -244,18 +243,6 @@ def brute_force(problem):
             ):
                 _add(attributes, cells, to_g, to_h, sequence.weight, p, mine)
     return loss, np.concatenate([g_mu.ravel(), g_lam.ravel(), g]), np.concatenate([h_mu.ravel(), h_lam.ravel(), h])
-
-
-def indicators(problem, paths, t):
-    """For labels, pairs and n-grams: by attribute, the cell of each feature and the paths on which it fires at t."""
-    Y, X = problem.base.n_labels, len(problem.base.mu)
-    one = {x: [((x, y), paths.labels[:, t] == y) for y in range(Y)] for x in range(X)}
-    pairs = [(i, y) for i in range(Y + 1) for y in range(Y)]
-    two = {x: [((x, *pair), ends_in(paths, Y, t, pair)) for pair in pairs] for x in range(X)}
-    more = {x: [] for x in range(X)}
-    for k, (x, labels) in enumerate(problem.weights):
-        more[x].append((k, ends_in(paths, Y, t, labels)))
-    return one, two, more
 
 
 def _add(attributes, cells, g, h, weight, p, mine):

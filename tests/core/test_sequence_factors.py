@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from explicit_objective import Explicit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import make_problem
 from scipy.optimize import minimize
-from test_training import Explicit
 
 from sparsecrf import InputError, fit
 from sparsecrf._core import Corpus, Oracle

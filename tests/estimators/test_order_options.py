@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from ngram_sentences import sentences
 from numpy.testing import assert_array_equal
-from test_ngram_models import sentences
 
 from sparsecrf import CRF, CRFCV, Model
 from sparsecrf.contrib.report.words import facts

@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from test_exported_models import crfpp_binary
-from test_foreign_models import wapiti_of_bytes
+from foreign_model_files import crfpp_binary, wapiti_of_bytes
 
 from sparsecrf import InputError, Model
 from sparsecrf.contrib.convert.foreign import read_crfpp, read_wapiti

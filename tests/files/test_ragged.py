@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from test_foreign_models import CRFPP, WAPITI
+from foreign_model_files import CRFPP, WAPITI
 
 from sparsecrf import Model
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from explicit_objective import Explicit, larger
 from numpy.testing import assert_allclose, assert_array_equal
-from test_training import Explicit, larger
 
 from sparsecrf import InputError, Vocabulary, fit
 from sparsecrf.contrib.simulate import paper_hmm

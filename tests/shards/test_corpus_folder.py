@@ -14,25 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from random_columns import TEMPLATE, column_text
 
 from sparsecrf import InputError, Template, Vocabulary
 from sparsecrf.shards import encode_folder as module
 from sparsecrf.shards.dataset import encode_columns, encode_crfsuite
 from sparsecrf.shards.encode_folder import encode_folder
 from sparsecrf.shards.folder import MANIFEST, VOCABULARY, CorpusFolder, shard_name
-
-TEMPLATE = "U:%x[-1,0]\nU:%x[0,0]\nB:%x[0,1]\nB\n"
-
-
-def column_text(n_sequences, seed=0):
-    rng = np.random.default_rng(seed)
-    lines = []
-    for _ in range(n_sequences):
-        for _ in range(rng.integers(1, 6)):
-            word = rng.integers(0, 40)
-            lines.append(f"w{word} s{word % 7} {'xyz'[rng.integers(0, 3)]}")
-        lines.append("")
-    return "\n".join(lines) + "\n"
 
 
 @pytest.fixture

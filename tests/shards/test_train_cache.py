@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_corpus_folder import TEMPLATE, column_text
+from random_columns import TEMPLATE, column_text
 
 from sparsecrf import CorpusFolder, InputError, Model, Template, Vocabulary, encode_folder, fit
 from sparsecrf.shards.dataset import encode_columns

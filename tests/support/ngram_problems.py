@@ -110,3 +110,15 @@ def make_ngram_problem(seed: int, n_labels: int, lengths: list[int], n_ngrams: i
             labels = (n_labels, *labels[1:])
         weights[int(rng.integers(n_attributes)), labels] = float(rng.normal(scale=size))
     return NgramProblem(base, weights)
+
+
+def indicators(problem, paths, t):
+    """For labels, pairs and n-grams: by attribute, the cell of each feature and the paths on which it fires at t."""
+    Y, X = problem.base.n_labels, len(problem.base.mu)
+    one = {x: [((x, y), paths.labels[:, t] == y) for y in range(Y)] for x in range(X)}
+    pairs = [(i, y) for i in range(Y + 1) for y in range(Y)]
+    two = {x: [((x, *pair), ngrams.ends_in(paths, Y, t, pair)) for pair in pairs] for x in range(X)}
+    more = {x: [] for x in range(X)}
+    for k, (x, labels) in enumerate(problem.weights):
+        more[x].append((k, ngrams.ends_in(paths, Y, t, labels)))
+    return one, two, more

@@ -1,5 +1,9 @@
 """Models and data for reports: small ones whose answers are known, with names that are hard on a page; large ones."""
 
+import base64
+import json
+import re
+
 import numpy as np
 
 from sparsecrf import CRF, Model, Template, Vocabulary
@@ -108,3 +112,16 @@ def large_model(n=100_000, Y=40):
     cells = rng.choice(X * Y, n - n_pairs, replace=False)
     labels = np.column_stack([cells // Y, cells % Y])
     return Model.from_cells(vocabulary, labels, rng.normal(size=len(labels)), pairs, rng.normal(size=n_pairs))
+
+
+_TYPES = {"u8": "<u1", "i16": "<i2", "i32": "<i4", "f32": "<f4"}
+
+
+def unpack(column):
+    ((kind, text),) = column.items()
+    return np.frombuffer(base64.b64decode(text), _TYPES[kind])
+
+
+def content(page):
+    """The data of a page."""
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])

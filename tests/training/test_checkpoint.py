@@ -8,13 +8,11 @@ import subprocess
 import sys
 import textwrap
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
-from problems import make_problem
+from stopped_runs import OPTIONS, assert_same, small
 
 from sparsecrf import InputError, fit
 from sparsecrf.files import atomic
@@ -24,36 +22,10 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
-OPTIONS = {"rho1": 0.3, "rho2": 0.01, "tol": 1e-7, "threads": 1}
 
 
 def options_of(solver):
     return {**OPTIONS, "solver": solver, "rho1": 0.0 if solver == "sgd" else OPTIONS["rho1"]}
-
-
-def small(seed=3, n_attributes=8):
-    lengths = [6] * 20
-    problem = make_problem(
-        seed=seed, n_labels=4, lengths=lengths, n_attributes=n_attributes, density=0.3, real_values=True
-    )
-    return problem.corpus()
-
-
-def without_time(history):
-    return [{name: value for name, value in asdict(record).items() if name != "time_s"} for record in history]
-
-
-def assert_same(found, expected):
-    assert_array_equal(found.numbers, expected.numbers)
-    assert_array_equal(found.w, expected.w)
-    assert (found.objective, found.loss, found.kkt, found.gap) == (
-        expected.objective,
-        expected.loss,
-        expected.kkt,
-        expected.gap,
-    )
-    assert found.stopped_by == expected.stopped_by
-    assert without_time(found.history) == without_time(expected.history)
 
 
 @every_solver
@@ -208,7 +180,7 @@ def test_wrong_options(options, tmp_path, monkeypatch):
 RUN = textwrap.dedent(
     """
     import sys
-    from test_checkpoint import OPTIONS, small
+    from stopped_runs import OPTIONS, small
     from sparsecrf import fit
 
     print("go", flush=True)
@@ -217,7 +189,7 @@ RUN = textwrap.dedent(
 )
 
 TESTS = Path(__file__).parents[1]
-HELPERS = [str(TESTS / "training"), str(TESTS / "support"), str(TESTS)]  #: what a process of its own imports from
+HELPERS = [str(TESTS / "support"), str(TESTS)]  #: what a process of its own imports from
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from problems import make_problem
-from test_checkpoint import assert_same
+from stopped_runs import assert_same
 
 from sparsecrf import InputError, Vocabulary, fit
 from sparsecrf.contrib.simulate import paper_hmm

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from foreign_model_files import crfpp_binary
 
 from sparsecrf import InputError, Model
 from sparsecrf.contrib.convert.foreign import READERS, WRITERS, read_crfpp, read_wapiti, write_crfpp, write_wapiti
@@ -159,38 +160,6 @@ def test_the_tools_give_the_same_labels(tool, commands, trained, program):
     if tool == "crf++":
         assert program("convert", "binary", "back", "--from", tool, "--to", "sparsecrf").status == 0
         assert_same_answers(Model.load("m"), Model.load("back"), 1e-5)
-
-
-def double_array(entries):
-    """A trie as CRF++ keeps it: bytes of pairs (base, check). `entries`: numbers by name."""
-    base, check = {0: 1}, {}
-    free = 2
-
-    def place(prefix, b):
-        nonlocal free
-        for name in (n for n in entries if n == prefix):
-            base[b], check[b] = -entries[name] - 1, b
-        codes = sorted({name[len(prefix)] for name in entries if name.startswith(prefix) and name != prefix})
-        for c in codes:
-            check[b + c + 1] = b
-        for c in codes:
-            base[b + c + 1] = free = free + 300  # children of different nodes never meet
-            place(prefix + bytes([c]), free)
-
-    free = 1
-    place(b"", 1)
-    units = [(base.get(p, 0), check.get(p, 0)) for p in range(free + 300)]
-    return b"".join(struct.pack("<iI", *unit) for unit in units)
-
-
-def crfpp_binary(cost_factor=0.5, entries=None, w=(0, -1.5, 0.25, 0, 2, 0), labels=b"N\0V\0", **wrong):
-    """The model of test_foreign_models.CRFPP: U:é has the weights 4, 5; B 0-3."""
-    lines = b"U:%x[0,0]\0B\0"
-    lines += bytes(-(len(labels) + len(lines)) % 4)
-    trie = wrong.get("trie") or double_array(entries or {b"B": 0, "U:é".encode(): 4})
-    header = struct.pack("<IidIII", 100, 0, cost_factor, wrong.get("maxid", len(w)), 2, len(trie))
-    strings = b"".join(struct.pack("<I", len(text)) + text for text in (labels, lines))
-    return header + strings + trie + np.array(w, dtype="<f4").tobytes()
 
 
 def test_crfpp_binary_model(program):

@@ -3,6 +3,7 @@
 import numpy as np
 import pycrfsuite
 import pytest
+from foreign_model_files import CRFPP, WAPITI, wapiti_of_bytes
 
 from sparsecrf import BIAS, InputError, Model
 from sparsecrf.contrib.convert.foreign import READERS, read_crfpp, read_crfsuite, read_wapiti, write_crfsuite
@@ -166,25 +167,6 @@ def test_damaged_crfsuite_dumps(old, new, expected, tmp_path):
 
 
 # Wapiti. Labels N, V; attributes u:a (2 weights: 0, 1), b (4: 2-5), *:é (2 + 4: 6, 7, 8-11).
-WAPITI = """#mdl#2#6
-#rdr#3/1/0
-9:u:%x[0,0],
-1:b,
-9:*:%x[0,1],
-#qrk#2
-1:N,
-1:V,
-#qrk#3
-3:u:a,
-1:b,
-4:*:é,
-0=0x1.8p+0
-3=-0x1p-2
-4=0x0p+0
-7=0x1.999999999999ap-4
-9=0x1p+1
-11=-0x1p+3
-"""
 WAPITI_WEIGHTS = {
     ("u:a", "N"): 1.5,
     ("*:é", "V"): 0.1,
@@ -225,15 +207,6 @@ def test_old_and_maxent_wapiti_models(tmp_path):
     path.write_text("#mdl#0#1\n#rdr#0/0/1\n#qrk#2\n1:N,\n1:V,\n#qrk#1\n4:uabc,\n1=0x1p+0\n")
     model = read_wapiti(path)
     assert (by_name(model), model.template) == ({("abc", "V"): 1.0}, None)
-
-
-def wapiti_of_bytes(line):
-    """A model of one line with the attributes И, a letter of two bytes, and 0x99, the last byte of Й."""
-    length = str(len(line)).encode()
-    return (
-        b"#mdl#2#3\n#rdr#1/1/0\n" + length + b":" + line + b",\n#qrk#2\n1:N,\n1:V,\n"
-        b"#qrk#2\n4:u:\xd0\x98,\n3:u:\x99,\n0=0x1p+0\n2=-0x1p+0\n3=0x1p+0\n"
-    )
 
 
 def test_wapiti_expressions_read_bytes(program):
@@ -325,27 +298,6 @@ def test_wapiti_dump(tmp_path):
 
 
 # CRF++. Labels N, V; U:a has the weights 4, 5; B 0-3.
-CRFPP = """version: 100
-cost-factor: 0.5
-maxid: 6
-xsize: 2
-
-N
-V
-
-U:%x[0,0]
-B
-
-0 B
-4 U:a
-
-0.0000000000000000
--1.5000000000000000
-0.2500000000000000
-0.0000000000000000
-2.0000000000000000
-0.0000000000000000
-"""
 
 
 def test_crfpp_model(tmp_path):

@@ -3,7 +3,7 @@ with the first question only."""
 
 import pycrfsuite
 import pytest
-from test_foreign_models import CRFPP, WAPITI
+from foreign_model_files import CRFPP, WAPITI
 
 from sparsecrf import InputError, Model
 from sparsecrf.contrib.compat import Tagger

@@ -4,8 +4,8 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from test_ngram_models import sentences
-from test_report import content, unpack
+from ngram_sentences import sentences
+from reports import content, unpack
 
 from sparsecrf import CRF, InputError
 from sparsecrf.contrib.explain import START, LabelString, longest_strings, weights_by_length

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_train_label import TEMPLATE, simulated
+from simulated_columns import TEMPLATE, simulated
 
 from sparsecrf import BIAS, InputError, Model
 from sparsecrf.contrib.plots import PathDisplay, TransitionsDisplay, WeightsDisplay, check_plot, plot_transitions

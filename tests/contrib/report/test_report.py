@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reports import DATA, HEBREW, SCRIPT, TRAINING, large_model, small_model
+from reports import DATA, HEBREW, SCRIPT, TRAINING, content, large_model, small_model, unpack
 
 from sparsecrf import BIAS, InputError, Model
 from sparsecrf.contrib.explain import START
@@ -23,18 +23,6 @@ from sparsecrf.contrib.report.pack import Names, real, whole
 from sparsecrf.contrib.report.page import as_script_text
 from sparsecrf.contrib.report.words import certificate, facts, rounded_up
 from sparsecrf.metrics import evaluate
-
-TYPES = {"u8": "<u1", "i16": "<i2", "i32": "<i4", "f32": "<f4"}
-
-
-def unpack(column):
-    ((kind, text),) = column.items()
-    return np.frombuffer(base64.b64decode(text), TYPES[kind])
-
-
-def content(page):
-    """The data of a page."""
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])
 
 
 @pytest.fixture
