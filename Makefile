@@ -1,21 +1,27 @@
 # Everything happens in .venv, made from nothing: Python >= 3.10, a C++20 compiler and PyPI are enough.
 PYTHON ?= python3
 PYTEST_ARGS ?=
+# A worker for each core. Tests of one file run in one process, one after the other: they share what is slow to make.
+PYTEST = .venv/bin/python -m pytest -n auto --maxprocesses 8 --dist loadfile
 
 # Directories are listed too: a deleted file changes the time of its directory.
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard build/npm/sparsecrf.wasm) \
 	$(shell find cpp src -not -name __pycache__ -not -name '*.pyc' 2>/dev/null)
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.inl')
 
-.PHONY: demo test golden golden-record test-browser test-spacy chromium wasm lint docs bench bench-micro bench-peers bench-training bench-labelling \
+.PHONY: demo test test-fast golden golden-record test-browser test-spacy chromium wasm lint docs bench bench-micro bench-peers bench-training bench-labelling \
 	bench-estimator experiments experiments-pages sanitize sanitize-thread torture wheels test-matrix format clean
 .DELETE_ON_ERROR:
 
-demo: .venv/installed
+demo: .venv/package
 	.venv/bin/sparsecrf demo -o build/demo
 
 test: .venv/installed
-	.venv/bin/python -m pytest $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
+
+# A test or more of every folder, within a minute on two cores.
+test-fast: .venv/installed
+	$(PYTEST) -m "not slow and not thorough" $(PYTEST_ARGS)
 
 # Whether results are those of tests/golden/digests.json, bit for bit: training, inference, files, the program, the C
 # library. `make golden-record` writes that file, where a change of results is intended.
@@ -108,8 +114,15 @@ clean:
 	$*/bin/python -m pip install --quiet --group build
 	touch $@
 
-.venv/installed: .venv/tools $(SOURCES)
-	.venv/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/venv ".[test,plot,demo]"
+.venv/package: .venv/tools $(SOURCES)
+	.venv/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/venv ".[plot,demo]"
+	touch $@
+
+.venv/test-packages: pyproject.toml | .venv/package
+	.venv/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/venv ".[test]"
+	touch $@
+
+.venv/installed: .venv/package .venv/test-packages
 	touch $@
 
 .venv/linters: .venv/tools
