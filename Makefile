@@ -21,7 +21,7 @@ test: .venv/installed
 
 # A test or more of every folder, within a minute on two cores.
 test-fast: .venv/installed
-	$(PYTEST) -m "not slow and not thorough" $(PYTEST_ARGS)
+	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
 # Whether results are those of tests/golden/digests.json, bit for bit: training, inference, files, the program, the C
 # library. `make golden-record` writes that file, where a change of results is intended.

@@ -83,6 +83,7 @@ def assert_equal_answers(tagger, model, tokens):
     assert tagger.nbest(tokens, 5) == model.nbest(tokens, 5)
 
 
+@pytest.mark.slow
 def test_columns(functions, chunker, news):
     tagger = by_ctypes.Tagger(functions, chunker.to_bytes())
     assert tagger.labels == chunker.labels
@@ -450,6 +451,7 @@ def run(*command):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_c_program(files, tmp_path):
     label = compiled(EXAMPLES / "label.c", tmp_path)
     expected = (files / "expected.txt").read_bytes()
@@ -502,6 +504,7 @@ def test_installed(files, tmp_path):
     assert (lies_in / NAME_WITH_ABI).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("tsan" in os.environ.get("LD_PRELOAD", ""), reason="the compiler does not run with it")
 def test_folders_given_as_absolute_paths(tmp_path):
     """pkg-config finds what distributions install into folders of their own, and after a move, too."""

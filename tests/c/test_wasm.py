@@ -172,6 +172,7 @@ def install_labeller(folder, required="OFF"):
     )
 
 
+@pytest.mark.slow
 def test_a_labeller_of_these_sources_is_installed(small_sources):
     assert install_labeller(small_sources) == (True, 0, "")
     for file in small_sources.rglob("*.[cht][px]*"):  # line ends of another system
@@ -181,6 +182,7 @@ def test_a_labeller_of_these_sources_is_installed(small_sources):
     assert install_labeller(small_sources, "ON") == (True, 0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changed", ["cpp/core/base/b.cpp", "cpp/core/base/new.hpp", "pyproject.toml", "sparsecrf.wasm.sources"]
 )
@@ -194,6 +196,7 @@ def test_a_labeller_of_other_sources_is_left_out(small_sources, changed):
     assert "expected one of the sources" in said
 
 
+@pytest.mark.slow
 def test_no_labeller(small_sources):
     (small_sources / "sparsecrf.wasm").unlink()
     assert install_labeller(small_sources) == (False, 0, "")

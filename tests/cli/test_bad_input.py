@@ -242,6 +242,7 @@ def test_there_are_enough_cases():
     assert len({name for name, *_ in CASES}) == len(CASES) >= 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "command", "status", "message"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )

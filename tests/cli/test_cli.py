@@ -22,6 +22,7 @@ def run(*arguments):
     )
 
 
+@pytest.mark.slow
 def test_version():
     done = run("--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"sparsecrf {sparsecrf.__version__}\n", "")
@@ -30,6 +31,7 @@ def test_version():
 COMMANDS = ["train", "label", "eval", "path", "show", "report", "convert", "compact", "demo"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("--help",), ("-h",), *((command, "--help") for command in COMMANDS)])
 def test_help_has_an_example(arguments):
     done = run(*arguments)
@@ -38,6 +40,7 @@ def test_help_has_an_example(arguments):
     assert re.search(r"Examples?: sparsecrf " + ("demo" if arguments[0].startswith("-") else arguments[0]), done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [("nosuch",), ("--nosuch",), ("demo", "--nosuch"), ("demo", "--sequences", "0"), ("demo", "--seed", "x")],
@@ -50,6 +53,7 @@ def test_wrong_usage(arguments):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_demo(tmp_path):
     done = run("demo", "--data", "simulated", "--sequences", "300", "--seed", "3", "-o", str(tmp_path))
     assert done.returncode == 0, done.stderr

@@ -18,6 +18,7 @@ def files(program):
     return program
 
 
+@pytest.mark.slow
 def test_rows_of_a_path_are_of_its_models(files):
     """Stochastic solvers return the best weights seen, not the last ones; without all labels there is no gap."""
     text = (files.directory / "train.txt").read_text(encoding="utf-8")
@@ -78,6 +79,7 @@ def test_the_table_has_every_model_that_is_there(files, monkeypatch):
     assert rows == [0, 2, 3]  # with the line of names, before each model
 
 
+@pytest.mark.slow
 def test_path_searches_by_itself(files):
     done = files("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "s", "--json")
     assert done.status == 0
@@ -98,6 +100,7 @@ def test_path_searches_by_itself(files):
 CHUNKS = "a B-X\nb I-X\nc O\n\na B-X\nc O\n\nc O\nb O\n\nd B-Y\nc O\n\n"
 
 
+@pytest.mark.slow
 def test_path_is_scored_by_chunks_or_as_asked(files):
     files.write(chunks_txt=CHUNKS * 5, other_txt=CHUNKS.replace("b I-X", "b O"))
     options = [
@@ -139,6 +142,7 @@ def test_path_says_that_its_best_is_at_an_edge(files):
     assert f"warning: {found['warning']}" in done.err
 
 
+@pytest.mark.slow
 def test_path_searches_for_both_penalties(files):
     done = files("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "b", "--rho2", "search", "--json")
     assert done.status == 0
@@ -163,6 +167,7 @@ def test_path_searches_for_both_penalties(files):
     assert re.search(r"best: rho1 .*, rho2 .*, .* active features", done.err)
 
 
+@pytest.mark.slow
 def test_a_number_for_rho2_means_that_number(files):
     done = files("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "n", "--rho2", "0.25", "--json", "-q")
     assert {row["rho2"] for row in json.loads(done.out)["path"]} == {0.25}
@@ -185,6 +190,7 @@ def test_wrong_values_of_rho2(files, options, said):
     assert "w" not in files.files()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("during_a_fit", [True, False])
 def test_an_interrupted_path_says_so(files, monkeypatch, during_a_fit):
     """The two fits before have larger penalties, and larger errors than the unfinished one."""

@@ -77,6 +77,7 @@ def test_a_header_of_what_is_labelled_is_told(program):
     assert program("label", "-m", "m", "train.txt").err == ""
 
 
+@pytest.mark.slow
 def test_gold_labels_that_a_model_does_not_know_are_told(program):
     other = TAGS.replace(" D", " DET").replace(" V", " VERB")
     program.write(train_txt=TAGS * 5, other_txt=other, one_txt=TAGS.replace(" D", " DET"))
@@ -151,6 +152,7 @@ def test_a_file_of_another_format_is_told_with_what_to_do(program, command, trai
     assert program(command, "-m", "m", "other.txt", "--format", given).status == 0
 
 
+@pytest.mark.slow
 def test_errors_in_a_file_of_the_right_format_have_no_hint(program):
     for name, bad in {
         "conllu": CONLLU.replace("2\tdog", "dog"),

@@ -65,6 +65,7 @@ def test_distances_are_shown_in_percent_of_the_optimum(call, model, tmp_path):
         assert lines == [f"above the optimum, {text}" for text in said]
 
 
+@pytest.mark.slow
 def test_long_templates_are_shown_by_their_beginning(call, model, tmp_path):
     for n, more in ((12, None), (13, None), (14, 2), (50, 38)):
         template = Template("".join(f"U{k}:%x[0,{k}]\n" for k in range(n)))

@@ -31,6 +31,7 @@ main()
 LABEL, TRAIN, HELP = ["label", "-m", "m"], ["train", "train.txt", "-m", "m"], ["label", "--help"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize(
@@ -56,6 +57,7 @@ def test_interrupted_while_it_starts(tmp_path, arguments, module, number):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ignored_signals_stay_ignored():
     """nohup has SIGHUP ignored."""

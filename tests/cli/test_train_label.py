@@ -203,6 +203,7 @@ def test_new_columns_are_set_off_as_the_old_ones_are(trained):
     assert found["tab"].replace("\t", " ") == found["blank"]
 
 
+@pytest.mark.slow
 def test_the_model_is_saved_whoever_listens(trained):
     arguments = ["train", "train.txt", "-t", "t.txt", "--rho1", "0.5"]
     with open("/dev/full", "w", encoding="utf-8") as full:
@@ -240,6 +241,7 @@ def test_lbfgs_keeps_to_limits(trained):
     assert (done["iterations"], done["stopped_by"]) == (2, "max_iter")
 
 
+@pytest.mark.slow
 def test_log_dev_and_resume(trained):
     options = [
         "train",
@@ -270,6 +272,7 @@ def test_log_dev_and_resume(trained):
     assert (a.w == b.w).all()
 
 
+@pytest.mark.slow
 def test_a_log_that_ends_in_the_middle_of_a_line(trained):
     """As a full disk or a power cut leaves it."""
     options = ["train", "train.txt", "-t", "t.txt", "-m", "q.safetensors", "--tol", "1e-6", "-q", "--json"]
@@ -410,6 +413,7 @@ def test_an_error_does_not_wait_for_more_input(trained):
             pipe.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_training_saves_the_model(trained, number):
@@ -469,6 +473,7 @@ def test_label_needs_neither_numpy_nor_scipy_nor_sklearn(trained):
 CHUNKED = "a B-X\nb I-X\nc O\n\na B-X\nc O\n\nc O\nb O\n\nd B-Y\nc O\n\n"
 
 
+@pytest.mark.slow
 def test_train_says_how_good_chunks_are_on_dev_data(program):
     """By tokens a model that finds no chunk looks good: most tokens are in none."""
     program.write(train_txt=CHUNKED * 10, dev_txt=CHUNKED.replace("b I-X", "b O"))
@@ -490,6 +495,7 @@ def test_train_says_how_good_chunks_are_on_dev_data(program):
         assert "the default" not in program("train", "tags.txt", "-m", "m", *other).err
 
 
+@pytest.mark.slow
 def test_train_says_that_columns_alone_are_few_features(program):
     program.write(train_txt=CHUNKED * 3, t_txt="U:%x[0,0]\nB\n", data_crfsuite="X\ta\nY\tb\n\n")
     hint = "features: the columns of each token as they are"

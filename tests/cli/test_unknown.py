@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 REMARK = "is this the kind of input that it was trained on?"
 WORDS = [f"word{k}" for k in range(300)]
 SENTENCES = [WORDS[k : k + 6] for k in range(0, 300, 6)]

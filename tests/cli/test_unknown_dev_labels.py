@@ -80,6 +80,7 @@ def test_missing_labels_are_outside_and_not_named(files):
     assert "chunk F1 40.00 % (precision 33.33, recall 50.00)" in done.err
 
 
+@pytest.mark.slow
 def test_path_scores_dev_data_as_eval_does(files):
     done = files("path", "train.txt", "--features", "words", "-o", "p", "--dev", "dev.txt", "--n-rho", "3", "--json")
     found = json.loads(done.out)

@@ -123,6 +123,7 @@ def test_start_and_rare(program):
     assert "--cache: expected no vectors of words (--vectors, or of the model of --init), found some" in refused.err
 
 
+@pytest.mark.slow
 def test_scale_of_the_start(program):
     """--init goes on with the scale of a model, whether vectors are given anew or not, unless another one is given."""
     program.write(train_txt=TRAIN, glove_txt=GLOVE)
@@ -141,6 +142,7 @@ def test_scale_of_the_start(program):
     assert scales("c", "--init", "three", "--vectors-scale", "1") == one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -85,6 +85,7 @@ def files(program):
     return program
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("typed", "message"), TRAIN)
 def test_train(files, typed, message):
     done = files("train", "d.txt", "-m", "m", *typed.split())

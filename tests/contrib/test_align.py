@@ -87,6 +87,7 @@ def test_theta_is_a_distribution_before_and_after():
     np.testing.assert_allclose(aligner.theta.sum(axis=1), 1.0)
 
 
+@pytest.mark.slow
 @given(words_strategy, st.integers(0, 2**32 - 1))
 def test_likelihood_never_falls(words, seed):
     aligner = randomised(words, seed)

@@ -202,6 +202,7 @@ def test_nothing_is_half_written(served, tmp_path, monkeypatch):
 # ---- The commands
 
 
+@pytest.mark.slow
 def test_list():
     done = run("list")
     assert done.returncode == 0
@@ -211,6 +212,7 @@ def test_list():
     assert entries[0]["fetched"] is True
 
 
+@pytest.mark.slow
 def test_simulate(tmp_path):
     first, again, other = (tmp_path / name for name in ("first", "again", "other"))
     done = run("simulate", "-o", str(first), "--sequences", "20", "--seed", "5")
@@ -229,6 +231,7 @@ def test_simulate(tmp_path):
     assert (first / "train.txt").read_text() != (first / "dev.txt").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [(("fetch", "nosuch"), 1), (("fetch",), 2), (("simulate",), 2), (("simulate", "-o", "x", "--sequences", "0"), 2)],
@@ -241,6 +244,7 @@ def test_exit_status(arguments, status, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [(), ("list",), ("fetch",), ("simulate",)])
 def test_help_has_an_example(command):
     assert "Example: sparsecrf data" in run(*command, "--help").stdout

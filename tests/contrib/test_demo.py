@@ -39,6 +39,7 @@ def run(*arguments, **environment):
 # ---- The whole
 
 
+@pytest.mark.slow
 def test_letters_to_sounds(tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
     done = run("--data", "cmudict", "--words", "150", "-o", str(tmp_path / "made"))
@@ -57,11 +58,13 @@ def test_letters_to_sounds(tmp_path):
     assert len(model.label(tokens)) == len(labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["--words", "99"], ["--data", "nosuch"]])
 def test_wrong_usage(words):
     assert run(*words).returncode == 2
 
 
+@pytest.mark.slow
 def test_without_the_dictionary_the_task_is_simulated(monkeypatch, capsys, tmp_path):
     """`auto` is not an error on a machine that has only the package itself; asking for CMUdict is."""
     monkeypatch.setattr("sparsecrf.contrib.datasets.fetch.is_here", lambda data_set: False)
@@ -73,6 +76,7 @@ def test_without_the_dictionary_the_task_is_simulated(monkeypatch, capsys, tmp_p
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_without_matplotlib_the_demo_draws_nothing(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr("sparsecrf.contrib.demo.files.find_spec", lambda name: None)
     demo(data="simulated", sequences=50, output=tmp_path)

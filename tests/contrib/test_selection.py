@@ -47,6 +47,7 @@ def restricted(rho1, rho2):
     return Restricted(problem, rho1, rho2).restrict(features), features
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [name for name, kind in SOLVERS.items() if not kind.is_stochastic])
 @pytest.mark.parametrize(("rho1", "rho2"), [(0.3, 0.1), (0.0, 0.2), (0.3, 0.0)])
 def test_optimum_and_certificate_are_over_the_given_features(solver, rho1, rho2):
@@ -65,6 +66,7 @@ def test_optimum_and_certificate_are_over_the_given_features(solver, rho1, rho2)
     assert_allclose(early.kkt, 1.0, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_all_and_observed_features_as_lists():
     corpus = larger().corpus()
     options = {"rho1": 0.2, "rho2": 0.05, "tol": 1e-7, "threads": 1}
@@ -215,6 +217,7 @@ def test_threshold_drops_the_small_weights_and_says_what_that_costs(dense):
         assert small.kkt > 1e-3
 
 
+@pytest.mark.slow
 def test_threshold_and_refit(dense):
     problem, found = dense
     small, again = threshold(found, keep=20), threshold(found, keep=20, refit=True, tol=1e-7)

@@ -79,6 +79,7 @@ def test_model_is_the_posterior(hmm):
             assert_logs(model.log_prob(symbols, labels), np.log(posterior[k, j]), magnitude=10.0)
 
 
+@pytest.mark.slow
 def test_empirical_error_is_the_bayes_error():
     hmm = paper_hmm()
     model = hmm.as_model()
@@ -89,6 +90,7 @@ def test_empirical_error_is_the_bayes_error():
     assert abs(wrong.mean() - hmm.bayes_error()) < 4 * standard_error
 
 
+@pytest.mark.slow
 def test_sample_has_the_models_frequencies():
     hmm = random_hmm(5)
     n = 60_000

@@ -43,6 +43,7 @@ def by_enumeration(problem, numbers, every=1):
     return total
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10_000),
     n_labels=st.integers(1, 3),

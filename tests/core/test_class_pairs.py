@@ -221,6 +221,7 @@ def test_screening_leaves_out_nothing(options):
     assert (found >= both.numbering.first_class).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "owlqn", "lbfgs", "fista"])
 @pytest.mark.parametrize("options", KINDS)
 def test_solvers_find_the_optimum(solver, options):
@@ -231,6 +232,7 @@ def test_solvers_find_the_optimum(solver, options):
         assert found.n_class_pair > 0
 
 
+@pytest.mark.slow
 def test_stochastic_solvers_come_close():
     for bigrams in ("bias", "all"):
         both = Both(1, n_sequences=30, bigrams=bigrams)
@@ -238,6 +240,7 @@ def test_stochastic_solvers_come_close():
         assert_close(both, found, 0.2, 0.1)
 
 
+@pytest.mark.slow
 def test_the_gap_is_a_lower_bound_with_factors_of_sequences():
     both = Both(5, n_sequences=25)
     best = scipy_optimum(both, 0.3, 0.1)
@@ -284,6 +287,7 @@ def test_classes_without_features_change_nothing():
         assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_groups_of_features():
     corpus, _ = corpus_of(4, 20)
     for penalty in ("group:attribute", "group:label", "tree"):

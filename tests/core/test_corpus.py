@@ -29,6 +29,7 @@ def sequence_arrays(corpus, i):
     return out
 
 
+@pytest.mark.slow
 @given(problem=problems(weights=("moderate",), token_weights=True, sequence_weights=True))
 def test_arrays_come_back(problem):
     corpus = problem.corpus()
@@ -45,6 +46,7 @@ def test_arrays_come_back(problem):
                 np.testing.assert_allclose(found[f"{kind}_value"][first:last], sums, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow
 @given(
     problem=problems(weights=("moderate",), token_weights=True, sequence_weights=True),
     chosen=st.lists(st.integers(0, 100), min_size=1, max_size=5),

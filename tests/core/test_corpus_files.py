@@ -30,6 +30,7 @@ def small_corpus():
     return make_problem(seed=3, n_labels=3, lengths=[3, 2], n_attributes=4, list_size=3, **kinds).corpus()
 
 
+@pytest.mark.slow
 @given(problem=problems(weights=("moderate",), missing=True, token_weights=True, sequence_weights=True))
 def test_what_was_saved_comes_back(tmp_path_factory, problem):
     corpus = problem.corpus()
@@ -139,6 +140,7 @@ def test_the_digest_is_as_described(tmp_path):
     assert with_digest(content) == content
 
 
+@pytest.mark.slow
 def test_what_passes_the_digest_is_checked_all_the_same(tmp_path):
     """Every word after the counts set to what may be out of range: refused, or as harmless as another weight."""
     corpus = small_corpus()

@@ -24,6 +24,7 @@ def by_sequence(problem, labels):
     return np.split(labels, problem.offsets[1:-1])
 
 
+@pytest.mark.slow
 @every_kernel
 @given(problem=problems(weights=("integer",), limits=True))
 def test_viterbi_with_ties(kernel, problem):
@@ -35,6 +36,7 @@ def test_viterbi_with_ties(kernel, problem):
         assert scores[i] == expected_score[0]
 
 
+@pytest.mark.slow
 @every_kernel
 @given(problem=problems(weights=real_weights, limits=True))
 def test_viterbi(kernel, problem):
@@ -63,6 +65,7 @@ def test_larger_viterbi_with_ties(density, limited):
         assert_array_equal(scores, [score for _, score in expected])
 
 
+@pytest.mark.slow
 @every_kernel
 @given(problem=problems(limits=True))
 def test_posterior(kernel, problem):
@@ -86,6 +89,7 @@ def test_posterior_tie_goes_to_the_smallest_label(kernel):
     assert_array_equal(problem.chain(kernel).posterior(problem.corpus(), problem.constraints()), np.full(6, 2))
 
 
+@pytest.mark.slow
 @every_kernel
 @given(problem=problems(weights=("integer",), limits=True), k=st.integers(1, 50))
 def test_nbest_with_ties(kernel, problem, k):
@@ -98,6 +102,7 @@ def test_nbest_with_ties(kernel, problem, k):
         assert_array_equal(paths, expected_paths)
 
 
+@pytest.mark.slow
 @every_kernel
 @given(problem=problems(weights=real_weights, limits=True), k=st.integers(1, 50))
 def test_nbest(kernel, problem, k):
@@ -111,6 +116,7 @@ def test_nbest(kernel, problem, k):
         assert np.all(np.diff(scores) <= 0.0)
 
 
+@pytest.mark.slow
 def test_larger_nbest():
     problem = make_problem(seed=10, n_labels=12, lengths=[4, 30], n_attributes=5, weights="integer")
     expected_paths, expected_scores = reference.n_best(problem.psi(1), 100)

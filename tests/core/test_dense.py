@@ -140,6 +140,7 @@ def test_with_a_template():
     assert model.label(list(zip(X[0], VECTORS[0], strict=True))) == crf.predict(X, dense=VECTORS)[0]
 
 
+@pytest.mark.slow
 def test_standardised():
     """Shifts and scales of columns do not matter; a constant column, which says nothing, does no harm."""
     more = [np.concatenate([100.0 - 7.0 * v, np.full((len(v), 1), 4.0)], axis=1) for v in VECTORS]

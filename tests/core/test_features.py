@@ -1,6 +1,7 @@
 """Corpus and FeatureSet: what they hold, and in which order."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from numpy.testing import assert_array_equal
 from problems import Problem, make_problem
@@ -47,6 +48,7 @@ def test_empty_feature_set():
     assert triples(features) == ([], [])
 
 
+@pytest.mark.slow
 @given(problem=problems(weights=("moderate",)))
 def test_observed_are_those_with_a_count(problem):
     """Values are 1, so that no count is zero by cancellation."""
@@ -93,6 +95,7 @@ def test_virtual_are_all_of_every_attribute_seen(problem):
     assert triples(_core.FeatureSet.all_virtual(problem.corpus())) == expected
 
 
+@pytest.mark.slow
 @given(problem=problems(missing=True))
 def test_corpus_keeps_counts_and_labels(problem):
     corpus = problem.corpus()

@@ -56,18 +56,21 @@ def check_against_reference(problem, kernel):
     )
 
 
+@pytest.mark.slow
 @every_kernel
 @given(problem=problems(missing=True))
 def test_tiny(kernel, problem):
     check_against_enumeration(problem, kernel)
 
 
+@pytest.mark.slow
 @every_kernel
 @given(problem=problems(missing=True, limits=True))
 def test_tiny_under_constraints(kernel, problem):
     check_against_enumeration(problem, kernel)
 
 
+@pytest.mark.slow
 @every_kernel
 @given(problem=problems())
 def test_score_of_own_labels(kernel, problem):
@@ -77,6 +80,7 @@ def test_score_of_own_labels(kernel, problem):
         assert_logs(score, reference.path_score(psi, problem.own_labels(i)), magnitude(psi))
 
 
+@pytest.mark.slow
 @every_kernel
 @given(problem=problems(limits=True), data=st.data())
 def test_span(kernel, problem, data):
@@ -92,6 +96,7 @@ def test_span(kernel, problem, data):
         assert_logs(actual, enumeration.span_log_prob(psi, start, labels), magnitude(psi))
 
 
+@pytest.mark.slow
 @every_kernel
 @pytest.mark.parametrize("density", [0.0, 0.01, 0.1, 0.5, 1.0])
 @pytest.mark.parametrize(("n_labels", "length"), [(2, 60), (17, 60), (60, 200)])
@@ -177,6 +182,7 @@ def test_only_one_path_allowed(kernel):
     assert_array_equal(node[np.arange(8), problem.labels], np.ones(8))
 
 
+@pytest.mark.slow
 @given(problem=problems(limits=True, missing=True))
 def test_marginals_agree_with_each_other(problem):
     """The edge marginals add up to the node marginals on both sides, and the nodes to one."""

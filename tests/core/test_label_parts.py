@@ -170,6 +170,7 @@ def test_screening_leaves_out_nothing(options):
             assert len(found) < len(both.features)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "owlqn", "lbfgs", "fista"])
 @pytest.mark.parametrize("options", KINDS)
 def test_solvers_find_the_optimum(solver, options):
@@ -180,6 +181,7 @@ def test_solvers_find_the_optimum(solver, options):
         assert found.n_part > 0
 
 
+@pytest.mark.slow
 def test_stochastic_solvers_come_close():
     both = Both(1, n_sequences=30)
     found = fit(both.corpus, rho1=0.2, rho2=0.1, parts=PARTS, solver="sgd-l1", max_iter=300, threads=1)
@@ -201,6 +203,7 @@ def test_labels_that_share_nothing_change_nothing():
     assert whole.model_.to_bytes() == parted.model_.to_bytes()
 
 
+@pytest.mark.slow
 def test_groups_of_features_with_parts():
     corpus, _ = corpus_of(4, 20)
     for penalty in ("group:attribute", "group:label", "tree"):
@@ -209,6 +212,7 @@ def test_groups_of_features_with_parts():
         assert_allclose(found.objective, other.objective, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_longer_label_n_grams_with_parts():
     corpus, _ = corpus_of(5, 25)
     found = fit(corpus, rho1=0.2, rho2=0.1, parts=PARTS, order=3, tol=1e-8, threads=1)

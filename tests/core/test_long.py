@@ -65,6 +65,7 @@ def long_gradient(long_problem, long_posterior):
     return np.concatenate([g_mu.ravel(), g_lam.ravel()])
 
 
+@pytest.mark.slow
 @every_kernel
 def test_hundred_thousand_positions(kernel, long_problem, long_posterior, long_loss):
     corpus, chain = long_problem.corpus(), long_problem.chain(kernel)
@@ -73,6 +74,7 @@ def test_hundred_thousand_positions(kernel, long_problem, long_posterior, long_l
     assert_allclose(chain.log_prob(corpus)[0], -long_loss, rtol=1e-10)
 
 
+@pytest.mark.slow
 @every_kernel
 def test_gradient_of_hundred_thousand_positions(kernel, long_problem, long_loss, long_gradient):
     loss, g = _core.Oracle(long_problem.corpus(), kernel=kernel).loss_grad(long_problem.features(), long_problem.w)
@@ -80,6 +82,7 @@ def test_gradient_of_hundred_thousand_positions(kernel, long_problem, long_loss,
     assert_allclose(g, long_gradient, rtol=1e-10, atol=1e-8)
 
 
+@pytest.mark.slow
 @every_kernel
 def test_viterbi_of_hundred_thousand_positions(kernel, long_problem, long_lattice):
     path, score = long_problem.chain(kernel).viterbi(long_problem.corpus())
@@ -121,6 +124,7 @@ def gram_problem(weights="moderate"):
     return Problem(tuple(sequences), mu, lam)
 
 
+@pytest.mark.slow
 @every_kernel
 @pytest.mark.parametrize("weights", ["moderate", "extreme"])
 def test_shared_lists_and_rare_attributes(kernel, weights):

@@ -9,6 +9,8 @@ from sparsecrf import _core
 from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.numbering import Numbering
 
+pytestmark = pytest.mark.slow
+
 Y, TOKENS, OWN = 2000, 200, 90  # labels; tokens; attributes that a token alone has
 
 

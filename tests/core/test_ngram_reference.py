@@ -49,11 +49,13 @@ def assert_agrees(found, psi, theta):
             assert_probabilities(probability, p[ngrams.ends_in(paths, n_labels, t, labels)].sum())
 
 
+@pytest.mark.slow
 @given(lattices())
 def test_recursion(problem):
     assert_agrees(ngrams.ngram_recursion(*problem), *problem)
 
 
+@pytest.mark.slow
 @given(lattices(sizes=(1.0, 500.0)))
 def test_log_domain(problem):
     assert_agrees(ngrams.ngram_forward_backward(*problem), *problem)

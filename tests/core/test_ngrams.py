@@ -264,6 +264,7 @@ def test_errors():
         table_of(3, [(0, (1, 3, 2))])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited by RLIMIT_AS")
 @pytest.mark.skipif("san.so" in os.environ.get("LD_PRELOAD", ""), reason="sanitizers need the memory")
 def test_tables_that_would_take_a_third_of_the_memory_are_refused():

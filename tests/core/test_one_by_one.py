@@ -42,6 +42,7 @@ def models(draw):
     return model, sequences
 
 
+@pytest.mark.slow
 @given(models())
 def test_labels_are_those_of_a_corpus(case):
     model, sequences = case

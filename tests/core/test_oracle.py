@@ -35,6 +35,7 @@ def check_against_reference(problem, kernel):
     assert_sums(h, flat(expected.h_mu, expected.h_lam), terms)
 
 
+@pytest.mark.slow
 @every_kernel
 @given(problem=problems(missing=True, sequence_weights=True, token_weights=True))
 def test_tiny(kernel, problem):
@@ -57,6 +58,7 @@ def test_larger(kernel, n_labels, density, extras):
     check_against_reference(problem, kernel)
 
 
+@pytest.mark.slow
 @given(problem=problems(missing=True, sequence_weights=True, token_weights=True))
 def test_the_three_calls_agree(problem):
     oracle, features = _core.Oracle(problem.corpus(), threads=1), problem.features()
@@ -143,6 +145,7 @@ def test_candidates_only(kernel, n_labels):
     assert_allclose(h_some, h[keep], rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.slow
 @every_kernel
 @pytest.mark.parametrize("real_values", [False, True])  # lists that repeat are base lists, others rest lists
 def test_bit_identical_for_any_number_of_threads(kernel, real_values):
@@ -181,6 +184,7 @@ def test_bit_identical_for_any_number_of_threads(kernel, real_values):
             assert_array_equal(one, same)
 
 
+@pytest.mark.slow
 @every_kernel
 @pytest.mark.parametrize("extras", [{}, {"missing": 0.1}])
 def test_passes_leave_nothing_behind(kernel, extras):

@@ -10,6 +10,8 @@ from sparsecrf import CRF
 from sparsecrf._core import Chain
 from sparsecrf.shards.dataset import encode_columns
 
+pytestmark = pytest.mark.slow
+
 LINES = {
     "pairs": ("*0:%x[0,0]\n*1:%x[0,1]\n*2:%x[-1,0]\n", {}),
     "n-grams": ("*0:%x[0,0]\nT1:%x[0,1]\nU2:%x[-1,0]\n", {"order": 3}),

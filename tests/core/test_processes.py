@@ -15,6 +15,8 @@ import pytest
 
 from sparsecrf._core import STANDARD_LIBRARY
 
+pytestmark = pytest.mark.slow
+
 #: Where C++ brings an unwinder of its own (libc++ on Linux, as in wheels that Zig makes), glibc's ends in a crash when
 #: it unwinds a thread through our frames; before Python 3.14 nothing keeps it from that.
 unwound = pytest.mark.skipif(

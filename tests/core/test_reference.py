@@ -45,6 +45,7 @@ def test_potentials_by_hand():
     assert_array_equal(psi[1, :2], [[22.0, none], [62.0, none]])
 
 
+@pytest.mark.slow
 @given(problems(limits=True, missing=True))
 def test_forward_backward(problem):
     for i, psi in enumerate(lattices(problem)):
@@ -57,6 +58,7 @@ def test_forward_backward(problem):
         assert_logs(reference.log_prob(psi, labels), enumeration.log_prob(psi, labels), magnitude(psi))
 
 
+@pytest.mark.slow
 @given(problems(limits=True), st.data())
 def test_span_probability(problem, data):
     for psi in lattices(problem):
@@ -68,6 +70,7 @@ def test_span_probability(problem, data):
         assert_logs(actual, enumeration.span_log_prob(psi, start, labels), magnitude(psi))
 
 
+@pytest.mark.slow
 @given(problems(weights=("moderate", "integer"), limits=True))
 def test_sparse_recursion(problem):
     for i, psi in enumerate(lattices(problem)):
@@ -88,6 +91,7 @@ def test_sparse_recursion_survives_cancellation():
     assert_allclose(actual.log_node, expected.log_node, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.slow
 @given(problems(weights=("integer",), limits=True), st.integers(1, 40))
 def test_decoding_with_ties(problem, k):
     """Whole weights: scores are exact, so the preferred path is the same for every algorithm."""
@@ -104,6 +108,7 @@ def test_decoding_with_ties(problem, k):
         assert_array_equal(path_scores, best_scores)
 
 
+@pytest.mark.slow
 @given(problems(weights=("moderate", "thousand", "single"), limits=True), st.integers(1, 40))
 def test_decoding(problem, k):
     for i, psi in enumerate(lattices(problem)):
@@ -117,6 +122,7 @@ def test_decoding(problem, k):
         assert_logs([reference.path_score(psi, path) for path in paths], path_scores, magnitude(psi))
 
 
+@pytest.mark.slow
 @given(problems(missing=True, sequence_weights=True, token_weights=True))
 def test_objective(problem):
     actual = reference.objective(problem.sequences, problem.mu, problem.lam)
@@ -127,6 +133,7 @@ def test_objective(problem):
     assert_sums(actual.g_lam, sum(g for _, _, g in each), total_value(problem.sequences))
 
 
+@pytest.mark.slow
 @given(problems(sequence_weights=True))
 def test_curvature(problem):
     """Without missing labels or token weights: the sum over positions of the variances of every feature."""
@@ -138,6 +145,7 @@ def test_curvature(problem):
     assert_sums(actual.h_lam, sum(w * h for w, (_, h) in zip(weights, each, strict=True)), size)
 
 
+@pytest.mark.slow
 @given(problems(weights=("moderate",), missing=True, sequence_weights=True, token_weights=True))
 def test_gradient_against_finite_differences(problem):
     rng = np.random.default_rng(0)
@@ -153,6 +161,7 @@ def test_gradient_against_finite_differences(problem):
     assert numeric == pytest.approx(slope, rel=1e-6, abs=1e-6 * (1.0 + total_value(problem.sequences)))
 
 
+@pytest.mark.slow
 @given(problems(sequence_weights=True))
 def test_loss_of_no_weights_is_t_log_y(problem):
     actual = reference.objective(problem.sequences, 0.0 * problem.mu, 0.0 * problem.lam)
@@ -160,6 +169,7 @@ def test_loss_of_no_weights_is_t_log_y(problem):
     assert actual.loss == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(problems(missing=True))
 def test_equal_token_weights_scale_the_loss(problem):
     weighted = [replace(s, token_weight=(2.5,) * len(s)) for s in problem.sequences]
@@ -180,6 +190,7 @@ def test_token_weight_zero_conditions_on_the_label():
     assert_allclose(reference.objective([sequence], problem.mu, problem.lam).loss, expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @given(problems(weights=("moderate",), sequence_weights=True))
 def test_counts_are_what_the_gradient_subtracts(problem):
     counts = reference.empirical_counts(problem.sequences, problem.mu, problem.lam)

@@ -53,6 +53,7 @@ def bound_of(objective, problem):
     return plain, loss + objective.penalty.value(problem.w) - run.tighten(known, problem.w, loss, g)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_labels=st.integers(1, 3),
@@ -78,6 +79,7 @@ def test_the_best_factors_are_found(seed, n_labels, lengths, rho1, rho2):
     assert found <= max(best, plain) + 0.05 * scale
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_labels=st.integers(1, 3),
@@ -101,6 +103,7 @@ def near_the_optimum():
     return problem, objective, known, known.carry(found.w, objective.working_set(found.numbers))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["none", "entropy", "factor", "feature"])
 def test_a_wrong_entropy_factor_or_feature_list_is_found(fault, monkeypatch):
     """The check above can fail: each fault puts the bound above the minimum."""
@@ -126,6 +129,7 @@ def test_a_wrong_entropy_factor_or_feature_list_is_found(fault, monkeypatch):
     assert (run.best.bound <= best + 1e-7 * best) == (fault == "none")
 
 
+@pytest.mark.slow
 def test_shards_give_a_bound_too():
     problem, objective, known, w = near_the_optimum()
     corpus: Corpus = problem.corpus()

@@ -63,6 +63,7 @@ def test_marks_after_blanks():
         assert of_file(data.replace(b"-DOCSTART-", b" \t-DOCSTART-"), size) == of_file(data)
 
 
+@pytest.mark.slow
 def test_a_pipe_is_cut_in_time(monkeypatch):
     """What came before is not looked at again with every block: sequences are counted a few times only."""
     data = file_of([[["-DOCSTART-"], *[["Ann", "ran", "home"]] * (_MOST - 10)]] * 3)
@@ -150,6 +151,7 @@ def f1(done):
     return float(done.out.split("all")[-1].split()[4])
 
 
+@pytest.mark.slow
 def test_what_documents_are_worth(run):
     """From a file to a model and its score: other mentions say what a sentence alone does not."""
     options = ["--rho1", "0.1", "--rho2", "0.1"]
@@ -167,6 +169,7 @@ def test_what_documents_are_worth(run):
     assert "unmarked.txt: expected documents that begin with -DOCSTART-, as in training, found none" in done.err
 
 
+@pytest.mark.slow
 def test_labelled_files(run):
     run("train", "train.txt", "--format", "documents", "-m", "m", "--rho1", "0.1", "-q")
     text = (run.directory / "test.txt").read_text()
@@ -188,6 +191,7 @@ def test_labelled_files(run):
     assert "standard input: expected documents that begin with -DOCSTART-" in missing.err
 
 
+@pytest.mark.slow
 def test_wrong_numbers_of_columns(run):
     run("train", "train.txt", "--format", "documents", "-m", "m", "--rho1", "0.1", "-q")
     labelled = run("label", "-m", "m", "test.txt").out
@@ -197,6 +201,7 @@ def test_wrong_numbers_of_columns(run):
     assert "line 1: expected 1 column of observations as in training and, perhaps, a label, found 4 columns" in done.err
 
 
+@pytest.mark.slow
 def test_one_wrong_sequence(run):
     """It is left out; other documents keep their mentions."""
     run("train", "train.txt", "--features", "documents", "-m", "m", "--rho1", "0.1", "--rho2", "0.1", "-q")
@@ -209,6 +214,7 @@ def test_one_wrong_sequence(run):
         assert "line 3, byte 3: expected text in UTF-8" in done.err
 
 
+@pytest.mark.slow
 def test_through_a_pipe(run):
     """Byte by byte: the same answers as for a file."""
     run("train", "train.txt", "--features", "documents", "-m", "m", "--rho1", "0.1", "-q")
@@ -231,6 +237,7 @@ def test_through_a_pipe(run):
     assert len(found) > 1000
 
 
+@pytest.mark.slow
 def test_python(run):
     X, y = zip(*read_documents("train.txt"), strict=True)
     crf = CRF(features="documents", rho1=0.1, rho2=0.1).fit(X, y)
@@ -278,6 +285,7 @@ def test_parts_for_a_cluster(tmp_path):
         assert all(data[end:].startswith(b"-DOCSTART- ") for end in ends)
 
 
+@pytest.mark.slow
 def test_conversion(run):
     done = run("convert", "train.txt", "columns.txt", "--from", "documents", "--to", "columns")
     assert done.status == 0, done.err

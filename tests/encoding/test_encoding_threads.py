@@ -87,6 +87,7 @@ def names_of(vocabulary):
     return [[table[k] for k in range(len(table))] for table in (vocabulary.attributes, vocabulary.labels)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [True, False])
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_ids_are_those_of_a_plain_program(name, start):
@@ -104,6 +105,7 @@ def test_ids_are_those_of_a_plain_program(name, start):
         assert read.fingerprint == corpus.fingerprint
 
 
+@pytest.mark.slow
 def test_more_words_than_are_kept():
     """16,384 words are kept; then all are forgotten."""
     X = [[(f"w{7 * k % 30_011}", "N") for k in range(first, first + 50)] for first in range(0, 45_000, 50)]
@@ -146,6 +148,7 @@ def test_what_was_unknown_is_found_once_it_is_there():
     assert lists_of(encoder.build())[0][0] == [new]
 
 
+@pytest.mark.slow
 def test_files_folders_and_estimators_on_threads(tmp_path):
     X, y = made_up(3000, 800)
     data, template = column_file(X, y), TEMPLATES["words"]

@@ -117,6 +117,7 @@ cells = st.text(characters, min_size=1, max_size=4)
 sequences = st.lists(st.tuples(cells, cells), min_size=1, max_size=4)
 
 
+@pytest.mark.slow
 @given(template_lines, sequences, st.sampled_from(["crf++", "wapiti"]))
 def test_attributes(lines, rows, boundary):
     template = Template(written(lines), boundary)

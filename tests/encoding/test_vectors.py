@@ -109,6 +109,7 @@ def test_lower_case(tmp_path):
     assert [found.core(None).row(word) for word in ("ΟΔΟΣ", "\u0130")] == [0, 1]
 
 
+@pytest.mark.slow
 def test_lower_case_of_characters():
     """Every character, and Σ wherever it stands, as the core has it: it keeps the lines of wanted words."""
     known = (chr(c) for c in range(0x110000) if unicodedata.ucd_3_2_0.category(chr(c)) != "Cn")  # to every Python

@@ -75,16 +75,19 @@ def differences(words):
             yield word, made, expected
 
 
+@pytest.mark.slow
 def test_random_words_of_20_scripts():
     assert len(SCRIPTS) >= 20
     assert list(differences(list(random_words(10_000, seed=1)))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(f"Unicode {unicodedata.unidata_version}" not in TABLE.read_text(), reason="another Unicode here")
 def test_the_table_is_that_of_unicodedata():
     assert TABLE.read_text(encoding="utf-8") == table()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(f"Unicode {unicodedata.unidata_version}" not in TABLE.read_text(), reason="another Unicode here")
 def test_every_code_point():
     """NUL and surrogates are no text."""

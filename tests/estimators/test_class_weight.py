@@ -25,6 +25,7 @@ def w(crf):
     return crf.model_.w.tolist()
 
 
+@pytest.mark.slow
 def test_they_are_weights_of_tokens(data):
     X, y = data
     assert set(WEIGHTS) < {label for labels in y for label in labels}
@@ -37,6 +38,7 @@ def test_they_are_weights_of_tokens(data):
     assert GridSearchCV(CRF(rho1=0.1), grid, cv=2, error_score="raise").fit(X, y).best_score_ > 0.5
 
 
+@pytest.mark.slow
 def test_cross_validation_takes_them_too(data):
     X, y = data
     weighted = CRFCV([1.0, 0.1], cv=2, class_weight=WEIGHTS).fit(X, y)

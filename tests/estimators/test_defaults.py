@@ -89,6 +89,7 @@ def written_out(package: Path) -> Iterator[str]:
                         yield f"{where}:{default.lineno}: {name} = {default.value!r}"
 
 
+@pytest.mark.slow
 def test_no_default_is_written_out():
     assert list(written_out(PACKAGE)) == []
 

@@ -91,6 +91,7 @@ def test_a_single_label_for_every_sequence_length(fitted):
     assert fitted.predict([]).shape == (0,)
 
 
+@pytest.mark.slow
 def test_warm_start_and_init_model(data, fitted, tmp_path):
     again = clone(fitted).set_params(warm_start=True).fit(*data)
     cold = again.n_iter_
@@ -142,6 +143,7 @@ def test_a_callback_ends_training(data):
     assert numpy.stopped_by_ == "callback"
 
 
+@pytest.mark.slow
 def test_threads_and_seeds_give_the_same_model(data, fitted):
     assert same(CRF(**OPTIONS, n_jobs=2).fit(*data), fitted)
     assert_array_equal(clone(fitted).set_params(n_jobs=3).fit(*data).predict(data[0]), fitted.predict(data[0]))
@@ -175,6 +177,7 @@ def test_ctrl_c_keeps_what_there_is(data):
     assert crf.score(*data) > 0.5
 
 
+@pytest.mark.slow
 def test_path(data):
     X, y = data
     crf = CRF(rho2=0.1)

@@ -19,6 +19,7 @@ def data():
     return dicts(X), y
 
 
+@pytest.mark.slow
 def test_rho1_is_chosen_by_left_out_folds(data):
     X, y = data
     crf = CRFCV(n_rho=6, rho_min_ratio=0.01, cv=3, tol=1e-5).fit(X, y)
@@ -30,6 +31,7 @@ def test_rho1_is_chosen_by_left_out_folds(data):
     assert_array_equal(crf.predict(X), alone.predict(X))
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_every_fold():
     # With these sentences no fold has two labellings of the same score, between which rounding would choose.
     X, y = sentences(40, seed=3)
@@ -44,6 +46,7 @@ def test_scores_are_those_of_every_fold():
         assert error == pytest.approx(alone.std(ddof=1) / 2, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_folds_count_sequences_without_tokens(data):
     X, y = data[0][:20], data[1][:20]
     groups, options = np.arange(20) // 5, {"rho1s": [0.5, 0.1], "cv": GroupKFold(4)}
@@ -65,10 +68,12 @@ def test_a_fold_without_chunks(chunk):
     assert crf.scores_.tolist() == [0.5]  # nothing to find and all of it wrong; one chunk, found
 
 
+@pytest.mark.slow
 def test_a_number_of_folds_may_be_that_of_numpy(data):
     assert_array_equal(CRFCV([1.0], cv=np.int64(3)).fit(*data).scores_, CRFCV([1.0], cv=3).fit(*data).scores_)
 
 
+@pytest.mark.slow
 def test_one_standard_error(data):
     best = CRFCV(n_rho=8, cv=3, random_state=0).fit(*data)
     sparser = CRFCV(n_rho=8, cv=3, random_state=0, selection="one_se").fit(*data)
@@ -93,11 +98,13 @@ def test_a_score_of_ones_own_and_missing_labels(data):
     assert sum(seen) == sum(map(len, y))
 
 
+@pytest.mark.slow
 def test_a_scorer(data):
     by_name = CRFCV([3.0, 0.3], cv=2, scoring="chunk_f1").fit(*data)
     assert_array_equal(CRFCV([3.0, 0.3], cv=2, scoring=chunk_f1).fit(*data).scores_, by_name.scores_)
 
 
+@pytest.mark.slow
 def test_a_scorer_with_a_sign_and_options(data):
     def loss(gold, predicted, times):
         return times * (1 - token_accuracy_score(gold, predicted))
@@ -108,6 +115,7 @@ def test_a_scorer_with_a_sign_and_options(data):
     assert found.rho1_ == plain.rho1_
 
 
+@pytest.mark.slow
 def test_the_score_suits_the_labels(data):
     by_default = CRFCV([3.0, 0.3], cv=2).fit(*data)
     assert_array_equal(by_default.scores_, CRFCV([3.0, 0.3], cv=2, scoring="chunk_f1").fit(*data).scores_)
@@ -116,6 +124,7 @@ def test_the_score_suits_the_labels(data):
     assert_array_equal(others.scores_, CRFCV([3.0, 0.3], cv=2, scoring="token_accuracy").fit(X, y).scores_)
 
 
+@pytest.mark.slow
 def test_scores_of_scikit_learn_see_single_labels(data):
     X, y = data
     partly = [[None, *labels[1:]] for labels in y]
@@ -149,6 +158,7 @@ def test_consecutive_folds(data):
     assert found.scores_[0] == by_hand.scores_[0] != CRFCV([1.0], cv=2).fit(*data).scores_[0]
 
 
+@pytest.mark.slow
 def test_progress_names_fold_and_point(data, capsys):
     crf = CRFCV(cv=2, verbose=2).fit(*data)
     lines = capsys.readouterr().err.splitlines()
@@ -166,6 +176,7 @@ def test_labels_without_chunks_are_refused_before_training():
         CRFCV(scoring="chunk_f1", solver_options={"callback": pytest.fail}).fit([["a", "b"]] * 5, [["N", "V"]] * 5)
 
 
+@pytest.mark.slow
 def test_within_a_search(data):
     X, y = data
     search = GridSearchCV(CRFCV([3.0, 0.3], cv=2), {"rho2": [0.01, 10.0]}, cv=2).fit(X, y)

@@ -91,6 +91,7 @@ def test_matrices(kind):
         crf.predict([["x0"]])
 
 
+@pytest.mark.slow
 def test_wide_sparse_matrices_cost_what_they_hold():
     M = scipy.sparse.csr_matrix(([1.0, 1.0], ([0, 1], [7, 123_456_789])), shape=(2, 200_000_000))
     crf = CRF(rho1=0.0, rho2=1.0).fit(M, ["a", "b"], lengths=[2])
@@ -195,6 +196,7 @@ def test_raw_columns_with_a_template(tmp_path):
         CRF(template=template).fit([[("a", "b")], [("a", "b"), ("a",)]], [["O"], ["O", "O"]])
 
 
+@pytest.mark.slow
 def test_data_frames():
     pandas = pytest.importorskip("pandas", reason="data frames are optional")
     X, y = sentences(30, seed=4)

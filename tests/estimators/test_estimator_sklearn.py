@@ -100,6 +100,7 @@ def test_answers_do_not_depend_on_the_other_sequences(data):
         assert_array_equal(crf.predict_marginals([X[i]])[0], whole[i])
 
 
+@pytest.mark.slow
 def test_the_order_of_the_data_does_not_matter(data):
     X, y = data
     one = CRF(rho1=0.3, tol=1e-8).fit(X, y)
@@ -114,6 +115,7 @@ def test_it_is_no_classifier():
     assert not is_classifier(CRF())
 
 
+@pytest.mark.slow
 def test_grid_search(data):
     X, y = data
     search = GridSearchCV(CRF(), {"rho1": [30.0, 0.3]}, scoring=chunk_f1, cv=3).fit(X, y)
@@ -133,6 +135,7 @@ def test_templates_are_cloned_and_pickled(boundary):
     assert cross_val_score(CRF(rho1=0.1, template=template), X, y, cv=2).mean() > 0.7
 
 
+@pytest.mark.slow
 def test_cross_validation(data):
     X, y = data
     found = cross_validate(
@@ -223,6 +226,7 @@ def test_f1_of_labels_is_that_of_scikit_learn(average):
     assert label_f1_score([], [], average=average) == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "scorer"), [("label_f1_macro", label_f1_macro), ("label_f1_weighted", label_f1_weighted)]
 )

@@ -110,6 +110,7 @@ def test_rows_of_a_sentence_stand_together():
         crf.predict(frame, sentences="s")
 
 
+@pytest.mark.slow
 def test_cross_validation_takes_them_too(data):
     pandas = library("pandas")
     frame = pandas.DataFrame(table(data))
@@ -118,6 +119,7 @@ def test_cross_validation_takes_them_too(data):
     assert crf.scores_.tolist() == expected.scores_.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_searches_of_scikit_learn_take_a_frame_for_each_sentence(name, data):
     frame = library(name).DataFrame(table(data))
@@ -134,6 +136,7 @@ def test_searches_of_scikit_learn_take_a_frame_for_each_sentence(name, data):
     assert GridSearchCV(CRF(), {"rho1": [30.0, 0.1]}, cv=3).fit(X, y).best_params_ == {"rho1": 0.1}
 
 
+@pytest.mark.slow
 def test_what_is_refused(data):
     pandas = library("pandas")
     frame = pandas.DataFrame(table(data))
@@ -205,6 +208,7 @@ def test_series_that_have_the_name_of_a_column_they_were_made_of(data):
     assert partly.feature_names_in_.tolist() == ["word"]
 
 
+@pytest.mark.slow
 def test_a_column_that_is_the_same_as_y(data):
     frame = columns_of(data, "sentence", "word", "label")
     parts = [part for _, part in frame.groupby("sentence", sort=False)]
@@ -229,6 +233,7 @@ def test_a_column_that_is_the_same_as_y(data):
         CRF().fit(frame[["sentence", "word"]], labels.tolist(), sentences="sentence")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_sentences_may_be_the_column_itself(name, data):
     frame = library(name).DataFrame(table(data))
@@ -263,6 +268,7 @@ def test_sentences_that_are_refused(data):
         CRF().fit(frame, "label", sentences=ids, lengths=[n])
 
 
+@pytest.mark.slow
 def test_labels_that_a_column_does_not_have(data):
     """They are not known: pandas makes NaN of None."""
     pandas = library("pandas")
@@ -289,6 +295,7 @@ def test_labels_that_a_column_does_not_have(data):
     CRF().fit(frame.drop(columns="label"), numbers.astype("Int64"), sentences="sentence")
 
 
+@pytest.mark.slow
 def test_columns_that_a_template_does_not_read_are_told(data):
     frame = columns_of(data, "sentence", "tag", "word", "label")
     message = "X: column 'tag' is taken for the word; 'word' is not used"
@@ -309,6 +316,7 @@ def test_columns_that_a_template_does_not_read_are_told(data):
         CRF(features="columns").fit(frame.assign(n=1), "label", sentences="sentence")
 
 
+@pytest.mark.slow
 def test_groups_is_the_old_name_of_sentences(data):
     frame = library("pandas").DataFrame(table(data))
     expected = CRF(rho1=0.1).fit(frame, "label", sentences="sentence")
@@ -324,6 +332,7 @@ def test_groups_is_the_old_name_of_sentences(data):
         crf.predict(frame, sentences="sentence", groups="sentence")
 
 
+@pytest.mark.slow
 def test_whole_documents_of_a_frame_are_left_out_together(data):
     frame = library("pandas").DataFrame(table(data))
     documents = [k // 2 for k in range(len(data[0]))]

@@ -46,6 +46,7 @@ def test_lines_without_a_template_are_what_stands_before_the_value():
     assert crf.feature_groups_["lines"][1] == 3  # word, tag, and plain transitions
 
 
+@pytest.mark.slow
 def test_groups_of_ones_own():
     asked = []
 
@@ -71,6 +72,7 @@ def test_groups_that_are_none():
         FeatureGroups(lambda attribute, labels: [], weights={("a",): -1})
 
 
+@pytest.mark.slow
 def test_one_label_and_groups_of_one_feature_are_an_elastic_net():
     """A group of one feature adds its weight to rho1."""
     single = FeatureGroups(lambda attribute, labels: [(attribute, labels)])
@@ -82,6 +84,7 @@ def test_one_label_and_groups_of_one_feature_are_an_elastic_net():
     assert groups.n_active_ == plain.n_active_
 
 
+@pytest.mark.slow
 def test_a_path_begins_where_the_first_group_appears():
     crf = CRF(template=TEMPLATE, penalty="group:attribute", solver_options={"group_weight": 2.0})
     path = crf.path(X, Y, n_rho=4, rho_min_ratio=0.1)
@@ -116,6 +119,7 @@ def program(tmp_path, monkeypatch, capsys):
     return made
 
 
+@pytest.mark.slow
 def test_the_program_takes_a_penalty(program):
     data = ("train.txt", "-t", "template.txt")
     done = program("train", *data, "-m", "m", "--penalty", "group:line", "--group-weight", "3", "--json")

@@ -10,6 +10,8 @@ from numpy.testing import assert_array_equal
 from sparsecrf import CRF, CRFCV, Model
 from sparsecrf.contrib.report.words import facts
 
+pytestmark = pytest.mark.slow
+
 TEMPLATE = "U:%x[0,0]\nB\n"
 X, Y = sentences()
 

@@ -52,6 +52,7 @@ def test_regular_expressions_are_not_endless():
 # ---- Tiny data
 
 
+@pytest.mark.slow
 def test_tiny_fits():
     """Every solver, path and feature list on a few tokens: an InputError or a finite result."""
     done = [tiny_fits.attempt(number) for number in range(200)]
@@ -116,6 +117,7 @@ def test_standard_output_is_full(tmp_path):
 # ---- Little memory
 
 
+@pytest.mark.slow
 @linux
 @no_sanitizer
 def test_absurd_sizes(tmp_path):
@@ -184,6 +186,7 @@ def test_too_little_memory_to_load_the_program(tmp_path):
 # ---- A terminal or an environment that is not as it should be
 
 
+@pytest.mark.slow
 @linux
 @pytest.mark.parametrize("format", ["text", "tsv", "json"])
 def test_names_that_standard_output_cannot_encode(tmp_path, format):
@@ -249,6 +252,7 @@ def test_a_forged_checkpoint(spoil, tmp_path):
 # ---- A soak
 
 
+@pytest.mark.slow
 @no_sanitizer
 def test_a_short_soak():
     outcome = soak.soak(2.0)

@@ -60,6 +60,7 @@ def changed(draw, seeds):
     return data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_changed_inputs(name):
     seeds = [*inputs(name).values()]

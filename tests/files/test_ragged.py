@@ -13,6 +13,7 @@ EVEN = "Ada X DET\nruns x VERB\n\nthe x DET\ncat x NOUN\nruns x VERB\n\n"
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,1]\nB\n"
 
 
+@pytest.mark.slow
 def test_ragged_files_train_and_label_as_if_they_were_even(program):
     program.write(t_txt=TEMPLATE, ragged_txt=RAGGED, even_txt=EVEN)
     refused = program("train", "ragged.txt", "-t", "t.txt", "-m", "m")
@@ -42,6 +43,7 @@ def test_the_cache_of_even_files_is_not_taken_for_ragged_ones(program):
         assert Model.load("m").n_columns == n_columns
 
 
+@pytest.mark.slow
 def test_ragged_files_of_bytes_in_a_cache(program):
     """Both options and the cache together; another encoding is another cache."""
     program.write(t_txt="U0:%x[0,0]\nB\n", a_txt="\xe9 x X\nb Y\n\n\xe9 X\nb x y Y\n".encode("latin-1"))

@@ -107,6 +107,7 @@ def test_broken_columns(text, message):
     assert str(error.value) == message
 
 
+@pytest.mark.slow
 def test_lines_are_counted_over_pieces():
     text = b"a A\n\n" * 200_000 + b"b\n"
     with pytest.raises(InputError, match="line 400001: expected 2 columns, found 1"):
@@ -312,6 +313,7 @@ def zipped(data):
 PACKERS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zip": zipped}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packer", PACKERS)
 def test_packed_files_are_named(program, packer):
     """By every command that reads data, whatever the format, and from Python."""

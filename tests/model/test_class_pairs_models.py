@@ -12,6 +12,8 @@ from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.files.container import pack, unpack
 from sparsecrf.model.file import FORMAT, VERSION
 
+pytestmark = pytest.mark.slow
+
 LABELS = ["N|s", "N|p", "V|s", "V|p", "A"]
 
 

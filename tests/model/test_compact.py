@@ -32,6 +32,7 @@ def model(news):
 
 
 # ---- Names and numbers in few bytes.
+@pytest.mark.slow
 @given(st.sets(st.text(max_size=8), max_size=8), st.integers(240, 270))
 def test_names_come_back(names, length):
     """Prefixes longer than 15 and than 255 bytes, too."""

@@ -74,12 +74,14 @@ def test_warm_start_and_path():
     assert found.model(1).label_parts == crf.model_.label_parts
 
 
+@pytest.mark.slow
 def test_cross_validation():
     _, X, y = trained()
     chosen = CRFCV(label_parts="|", rho1s=[1.0, 0.2], cv=2).fit(X, y)
     assert chosen.model_.label_parts.names == ("N", "p", "s", "V")
 
 
+@pytest.mark.slow
 def test_the_program(program, tmp_path):
     _, X, y = trained()
     lines = [

@@ -39,16 +39,19 @@ def check_decodings(named: Named) -> None:
     assert_probabilities([p for _, p in found], [probability(labels) for labels, _ in found])
 
 
+@pytest.mark.slow
 @given(named_models())
 def test_decodings_and_marginals(named):
     check_decodings(named)
 
 
+@pytest.mark.slow
 @given(named_models(limits=True))
 def test_the_same_under_constraints_by_name(named):
     check_decodings(named)
 
 
+@pytest.mark.slow
 @given(named_models(), seeds)
 def test_probabilities_of_labels(named, seed):
     model, psi = named.model, named.psi

@@ -116,6 +116,7 @@ def models(draw):
     return Model.from_weights(labels, unigram, bigram, start=draw(st.booleans())), sequence
 
 
+@pytest.mark.slow
 @given(models())
 def test_answers_are_the_same_to_the_bit(drawn):
     made, sequence = drawn

@@ -18,6 +18,7 @@ def crf():
     return CRF(rho1=0.5, order=4, bigrams="all").fit(*sentences())
 
 
+@pytest.mark.slow
 def test_estimator(crf):
     X, _ = sentences(seed=1)
     assert crf.model_.features.n_ngram > 0
@@ -93,6 +94,7 @@ def test_explained(crf):
     assert seen > 0
 
 
+@pytest.mark.slow
 def test_template_says_which_attributes(tmp_path):
     """Lines T...; without them plain n-grams; without a plain line all attributes that condition pairs."""
     X, y = sentences()
@@ -113,6 +115,7 @@ def test_template_says_which_attributes(tmp_path):
         write_crfpp(two, tmp_path / "x")
 
 
+@pytest.mark.slow
 def test_command_line(program):
     X, y = sentences()
     text = "\n".join("".join(f"{t[0]} {label}\n" for t, label in zip(*s, strict=True)) for s in zip(X, y, strict=True))

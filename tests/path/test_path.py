@@ -23,6 +23,7 @@ def test_rho_max_is_where_the_first_weight_appears():
     assert len(fit(corpus, rho1=largest * 0.999, rho2=0.0, tol=1e-9, max_iter=200).numbers) > 0
 
 
+@pytest.mark.slow
 def test_path_is_the_same_as_cold_starts_and_cheaper():
     corpus = larger().corpus()
     warm = path(corpus, n_rho=8, rho_min_ratio=0.02, rho2=0.01, tol=1e-7, threads=1)
@@ -67,6 +68,7 @@ def test_errors_on_a_dev_corpus(task):
     assert_array_equal(bare[-1].w, found[-1].w)
 
 
+@pytest.mark.slow
 def test_cross_validation_by_hand(task):
     """The folds again, from the Python tokens and from cold starts."""
     vocabulary, X, y, corpus, _ = task

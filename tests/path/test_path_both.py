@@ -130,6 +130,7 @@ def searched(task):
         return path(task[0], dev=task[1], rho2="search", each=points.append, **OPTIONS), points
 
 
+@pytest.mark.slow
 def test_a_path_over_both(task, searched):
     found, points = searched
     assert found.searched
@@ -182,6 +183,7 @@ def test_an_edge_of_rho1_is_said(task):
     assert (found.best, found.edge, found.advice) == (0, None, None)
 
 
+@pytest.mark.slow
 def test_folds_search_together(task):
     points = []
     with warnings.catch_warnings():
@@ -209,6 +211,7 @@ def test_wrong_values(task, options, found):
         path(task[0], **{"dev": task[1], **options})
 
 
+@pytest.mark.slow
 def test_estimators():
     hmm, rng = paper_hmm(), np.random.default_rng(1)
     X, y = hmm.sample(60, rng)

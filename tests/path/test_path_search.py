@@ -82,6 +82,7 @@ def task():
 OPTIONS = {"rho2": 0.01, "tol": 1e-5, "threads": 1}
 
 
+@pytest.mark.slow
 def test_default_path_of_a_dev_corpus(task):
     corpus, dev = task
     points = []
@@ -102,6 +103,7 @@ def test_default_path_of_a_dev_corpus(task):
     assert found.errors.min() <= fine.errors.min() + 0.3
 
 
+@pytest.mark.slow
 def test_every_point_is_that_of_a_fresh_fit(task):
     """A number of weights that is right: not what earlier points of the path left behind."""
     for found in path(task[0], dev=task[1], **OPTIONS):
@@ -110,6 +112,7 @@ def test_every_point_is_that_of_a_fresh_fit(task):
         assert abs(len(found.w) - len(alone.w)) <= max(1, 0.02 * len(alone.w))
 
 
+@pytest.mark.slow
 def test_cross_validation_searches_by_the_mean_of_the_folds(task):
     points = []
     found = cross_validate(task[0], folds=3, each=points.append, **OPTIONS)
@@ -124,6 +127,7 @@ def test_cross_validation_searches_by_the_mean_of_the_folds(task):
     assert all(len(points) - k - 1 >= left for k, left in enumerate(lefts))  # never more than there were
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rho1", "edge", "advice"),
     [([4.9, 2.8], "lower", "try smaller values"), ([0.01, 0.001], "upper", "try larger values")],
@@ -156,6 +160,7 @@ def test_a_limit_is_not_silent(task):
         path(task[0], dev=task[1], rho1=[4.0, 1.0, 0.5, 0.01], **OPTIONS, max_iter=1)
 
 
+@pytest.mark.slow
 def test_patience_ends_the_fits_of_a_path_early(task):
     corpus, dev = task
     values = {"rho1": [0.3, 0.03], "rho2": 0.0, "tol": 1e-9, "threads": 1}
@@ -191,6 +196,7 @@ def test_what_a_path_says_of_itself(task):
     assert repr(Path([])) == "<Path: 0 fits>"
 
 
+@pytest.mark.slow
 def test_without_dev_the_grid_reaches_weak_penalties(task):
     corpus = task[0]
     found = path(corpus, **OPTIONS)

@@ -41,6 +41,7 @@ def quiet_pictures():
     pyplot.close("all")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_blocks(page, program, monkeypatch, quiet_pictures):
     if page.name in NEEDS:

@@ -34,6 +34,7 @@ def out(tmp_path_factory):
     return tmp_path_factory.mktemp("out")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_relations_hold_on_made_up_data(name, data, out):
     report = run([experiments()[name]], data, out, quick=True, at_once=0)[name]
@@ -73,6 +74,7 @@ def test_the_key_changes_with_options_and_data(tmp_path):
     assert job.key(tmp_path / "other") != key
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_gives_the_same_result(data, tmp_path):
     options = {"task": "letters", "options": {"rho1": 1.0, "max_iter": 3}}
     jobs = {"it": Job("experiments.training:train", options, TASKS["letters"].files)}
@@ -81,12 +83,14 @@ def test_a_process_of_its_own_gives_the_same_result(data, tmp_path):
     assert 10 < there["peak_mb"] < 2000
 
 
+@pytest.mark.slow
 def test_a_failing_process_is_reported(data, tmp_path):
     with pytest.raises(InputError, match="no_such_function"):
         run_jobs({"it": Job("experiments.training:no_such_function")}, data, Store(tmp_path), at_once=1)
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_missing_data_are_named(tmp_path):
     command = [sys.executable, "-m", "experiments.run", "letters", "--data", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -96,6 +100,7 @@ def test_missing_data_are_named(tmp_path):
         read(tmp_path, "letters")
 
 
+@pytest.mark.slow
 def test_made_up_data_are_the_same_every_time(data, tmp_path):
     again = made_up.write(tmp_path)
     files = sorted(path.relative_to(again) for path in again.rglob("*.txt"))
@@ -139,6 +144,7 @@ def test_pages_are_filled_between_their_marks(tmp_path):
         pages.fill(page, {"other": []})
 
 
+@pytest.mark.slow
 def test_results_become_pages(data, out, tmp_path):
     known = experiments()
     run([known["coordinatewise"]], data, out, quick=True, at_once=0)

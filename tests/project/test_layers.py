@@ -94,6 +94,7 @@ def test_the_core_keeps_its_layers():
     assert list(core_violations(CORE)) == []
 
 
+@pytest.mark.slow
 def test_the_package_keeps_its_layers():
     assert list(package_violations(PACKAGE)) == []
 

@@ -9,6 +9,7 @@ import pytest
 from sparsecrf.moved import MOVED, new_name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "statement",
     ["import sparsecrf.compat as it", "import sparsecrf.compat.metrics as it", "from sparsecrf import plots as it"],

@@ -76,6 +76,7 @@ SEQEVAL = {  # our scheme and letters: seqeval's strict scheme, None for its def
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SEQEVAL)
 @given(data=st.data())
 def test_equals_seqeval(case, data):
@@ -138,6 +139,7 @@ DEFINITIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", DEFINITIONS)
 @given(data=st.data())
 def test_equals_enumeration(scheme, data):
@@ -264,6 +266,7 @@ def test_none_has_no_chunks():
 # ---- The object
 
 
+@pytest.mark.slow
 @given(pairs=corpora(alphabet("BIES")))
 def test_order_of_sequences_does_not_matter(pairs):
     assert evaluate(pairs).as_dict() == evaluate(pairs[::-1]).as_dict()
@@ -368,6 +371,7 @@ def numbers(report):
     return {name: [float(value) for value in values] for name, *values in rows}
 
 
+@pytest.mark.slow
 @given(corpora(alphabet("BI")))
 def test_classification_report_equals_seqevals(pairs):
     y_true, y_pred = ([pair[k] for pair in pairs] for k in range(2))

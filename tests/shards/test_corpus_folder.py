@@ -214,6 +214,7 @@ def test_shards_of_another_folder_are_refused(tmp_path, data):
         CorpusFolder.load(tmp_path / "cache").open(0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kills a process")
 def test_a_killed_process_leaves_no_half_folder(tmp_path, data):
     """A process is killed after its first shards; the next one finds nothing of use and begins anew."""
@@ -235,6 +236,7 @@ def test_a_killed_process_leaves_no_half_folder(tmp_path, data):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["cache", "data.txt"]
 
 
+@pytest.mark.slow
 def test_processes_that_want_the_same_folder_make_it_once(tmp_path, data):
     code = (
         "import sys\n"

@@ -78,6 +78,7 @@ def test_sums_are_those_of_the_whole(kind, n_shards):
     assert virtual_features(cut(corpus, n_shards)) == virtual_features(corpus)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [{}, {"real_values": True}, {"missing": 0.2}, {"sequence_weights": True}])
 @pytest.mark.parametrize("bound", [0.1, 1.0, 3.0, 8.0])
 def test_no_candidate_is_missed(kind, bound):
@@ -122,6 +123,7 @@ def test_features_of_cells(n_labels, n_attributes, data):
     assert_array_equal(features_of(cells, Numbering(n_labels, n_attributes)), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "owlqn", "lbfgs"])
 def test_training(solver):
     corpus = corpus_of(n=80)
@@ -256,6 +258,7 @@ def _zero(objective):
     return Point(known, w, *objective.loss_grad(known, w))
 
 
+@pytest.mark.slow
 def test_auto_starts_stochastically_over_shards(monkeypatch):
     corpus, starts = larger().corpus(), []
 
@@ -274,6 +277,7 @@ def larger():
     return make_problem(seed=0, n_labels=4, lengths=[5] * 2100, n_attributes=200)
 
 
+@pytest.mark.slow
 def test_a_first_shard_of_weight_0():
     """There is nothing in it to find a step size on."""
     arrays = {**larger().corpus_arrays(), "sequence_weight": np.repeat([0.0, 1.0, 1.0], 700)}
@@ -282,6 +286,7 @@ def test_a_first_shard_of_weight_0():
     assert found.objective < fit(corpus, rho1=RHO1, rho2=RHO2, max_iter=0).objective
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_shards", [1, 3])
 def test_a_stochastic_start_opens_few_shards_at_a_time(n_shards):
     """Its steps take one after the other; in passes the next one gets ready."""
@@ -299,6 +304,7 @@ def test_a_stochastic_start_opens_few_shards_at_a_time(n_shards):
     assert max(others) <= 1
 
 
+@pytest.mark.slow
 def test_limits_callback_dev_and_checkpoint(tmp_path):
     corpus, dev, file = corpus_of(n=60), corpus_of(seed=7, n=20), tmp_path / "run.ckpt"
     options = {"rho1": RHO1, "rho2": RHO2, "tol": 1e-5, "dev": dev}

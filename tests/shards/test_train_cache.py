@@ -19,6 +19,7 @@ def ready(program):
     return program
 
 
+@pytest.mark.slow
 def test_the_optimum_is_that_of_the_whole(ready):
     template = Template(TEMPLATE)
     folder = encode_folder("cache", ["train.txt"], template, shard_tokens=40)
@@ -48,6 +49,7 @@ def test_solvers_that_need_all_data_are_refused(ready):
         fit(folder, solver="sbcd")
 
 
+@pytest.mark.slow
 def test_the_program(ready):
     options = ["-t", "t.tpl", "--dev", "dev.txt", "--rho1", "0.5", "--tol", "1e-6", "--json", "--threads", "1"]
     plain = ready("train", "train.txt", "-m", "plain.safetensors", *options)
@@ -109,6 +111,7 @@ def test_a_damaged_folder_is_a_clear_error(ready):
     assert "delete the folder" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="Windows lets nobody shorten a file that is mapped")
 def test_a_shard_that_is_shortened_in_place_is_an_error_not_a_crash(ready):
     """Pages of a mapped file that are gone end the process (SIGBUS): shards are copies, made again for each pass."""

@@ -28,6 +28,7 @@ def options_of(solver):
     return {**OPTIONS, "solver": solver, "rho1": 0.0 if solver == "sgd" else OPTIONS["rho1"]}
 
 
+@pytest.mark.slow
 @every_solver
 def test_stopped_by_limits_and_resumed(solver, tmp_path):
     """After any number of iterations, screenings forced by the limit included, and many times over."""
@@ -43,6 +44,7 @@ def test_stopped_by_limits_and_resumed(solver, tmp_path):
     assert os.listdir(tmp_path) == ["run"]
 
 
+@pytest.mark.slow
 @every_solver
 @pytest.mark.parametrize("at", [0, 3])
 def test_interrupted_and_resumed(solver, at, tmp_path):
@@ -133,6 +135,7 @@ def test_another_corpus_or_version(tmp_path, monkeypatch):
         fit(small(), checkpoint=path, resume=True, **OPTIONS)
 
 
+@pytest.mark.slow
 def test_every_damage_is_found(tmp_path):
     path = tmp_path / "run"
     fit(small(), max_iter=3, checkpoint=path, **OPTIONS)
@@ -254,6 +257,7 @@ def test_a_link_stays_a_link_and_the_mode_follows_the_user(tmp_path):
     assert (tmp_path / "real").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), MemoryError()])
 def test_training_goes_on_without_room_for_a_checkpoint(error, tmp_path, monkeypatch):
     """The model is what counts. A checkpoint is tried again at the next turn."""

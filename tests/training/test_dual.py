@@ -30,6 +30,7 @@ def best_of_all_mixtures(entropies, G, rho1, rho2):
     return max(-one.fun for one in found)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32 - 1),
     points=st.integers(1, 5),

@@ -72,6 +72,7 @@ def test_value(seed):
     assert_allclose(penalty.value(w), omega(penalty, w), rtol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_proximal_step_minimises_what_it_should(seed):
     """Against its dual: max over the ball of v . u - |u|^2 / 2 (with rho2: scaled), so that equality proves both."""
@@ -84,6 +85,7 @@ def test_the_proximal_step_minimises_what_it_should(seed):
     assert_allclose(found, (v - u) / scale, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_conjugate_is_the_largest_difference(seed):
     rng, penalty = random_penalty(seed, rho2=0.4)
@@ -160,6 +162,7 @@ def test_without_groups_it_is_the_elastic_net():
     assert_allclose(plain.factor(np.abs(g)), empty.factor(np.abs(g)), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_the_inner_problem_of_auto(seed):
     """The core's descent on a quadratic model against long proximal gradient in NumPy."""

@@ -108,12 +108,14 @@ def check_optimum(solver, asked, max_iter=4000):
     assert early.gap >= early.objective - value > 1e-3 * value
 
 
+@pytest.mark.slow
 @every_solver
 @pytest.mark.parametrize("asked", KINDS)
 def test_the_optimum_of_the_whole_space(solver, asked):
     check_optimum(solver, asked)
 
 
+@pytest.mark.slow
 def test_a_skipped_candidate_a_wrong_sweep_or_weight_is_found(monkeypatch):
     """The check above can fail."""
 
@@ -207,6 +209,7 @@ def test_what_is_no_penalty(options, message):
         fit(corpus, **options)
 
 
+@pytest.mark.slow
 def test_long_strings_of_labels_are_under_their_suffix():
     from sparsecrf.training.groups import Cells, Tree
 
@@ -243,6 +246,7 @@ def test_shards_and_one_thread_or_two_give_what_one_corpus_gives():
     assert 0 <= apart.gap <= 1e-4 * apart.objective
 
 
+@pytest.mark.slow
 def test_a_checkpoint_goes_on_to_the_same_bits(tmp_path):
     problem = make_problem(seed=14, n_labels=4, lengths=[6] * 30, n_attributes=8, density=0.5)
     for solver in OVER_GROUPS:
@@ -257,6 +261,7 @@ def test_a_checkpoint_goes_on_to_the_same_bits(tmp_path):
                 fit(problem.corpus(), checkpoint=file, resume=True, **{**how, **other})
 
 
+@pytest.mark.slow
 def test_negative_values_and_missing_labels():
     signed = make_problem(seed=15, n_labels=3, lengths=[6] * 20, n_attributes=6, real_values=True)
     how = {"rho1": 0.3, "rho2": 0.1, "penalty": "group:attribute", "group_weight": 0.7, "threads": 1}

@@ -41,6 +41,7 @@ def test_a_token_without_label_is_wrong():
     assert token_error(partly.corpus(), *none) == 25.0
 
 
+@pytest.mark.slow
 def test_dev_alone_only_reports(task):
     _, train, dev = task
     found = fit(train, dev=dev, **OPTIONS)
@@ -57,6 +58,7 @@ def best_objective(corpus, options):
     return fit(corpus, **{**options, "tol": 1e-6, "max_iter": 500}).objective
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("patience", "rho1"), [(2, 0.001), (7, 0.001), (7, 0.0)])
 def test_patience_returns_the_best_point_with_its_certificate(task, patience, rho1):
     _, train, dev = task

@@ -15,6 +15,7 @@ from sparsecrf.shards import Shards
 from sparsecrf.training.data import TrainingData
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "owlqn", "lbfgs"])
 @pytest.mark.parametrize("order", [3, 4])
 @pytest.mark.parametrize("plain", [True, False])
@@ -66,6 +67,7 @@ def test_observed_only():
     assert all(counts[x, y] > 0 for x, y in zip(found.ngrams.attribute.tolist(), found.ngrams.strings(), strict=True))
 
 
+@pytest.mark.slow
 def test_start_from_another_fit():
     data = corpus()
     first = fit(data, rho1=RHO1, rho2=RHO2, order=3, gap=1e-6, threads=1)
@@ -76,6 +78,7 @@ def test_start_from_another_fit():
         fit(data, init=first)
 
 
+@pytest.mark.slow
 def test_checkpoint_goes_on_to_the_same_bits(tmp_path):
     """The file keeps the table of n-grams as it was at the head of the iteration, before a limit's own screening."""
     data, options = corpus(n_sequences=30), {"rho1": 0.3, "order": None, "gap": 1e-6, "threads": 1}
@@ -144,6 +147,7 @@ def test_attributes_of_ngrams():
         fit(data, **options, ngram_attributes=[0, 3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_shards", [1, 3])
 def test_shards(n_shards):
     """Over shards, also where feature sets are sent to other processes."""

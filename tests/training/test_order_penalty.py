@@ -15,6 +15,7 @@ from sparsecrf.training.penalty import ElasticNet
 FACTOR = 1.4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "owlqn", "lbfgs", "fista"])
 @pytest.mark.parametrize("order", [3, 4])
 def test_optimum(solver, order):
@@ -30,6 +31,7 @@ def test_optimum(solver, order):
     assert plain.objective < found.objective < pairs.objective
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plain", [True, False])
 @pytest.mark.parametrize("factor", [1.2, 2.0])
 def test_no_ngram_of_any_length_violates_its_own_condition(factor, plain):

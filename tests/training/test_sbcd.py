@@ -58,6 +58,7 @@ def printed_sweep(problem, w, rho1, rho2, factor, coordinatewise):
     return np.concatenate([mu.ravel(), lam.ravel()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [Cd, Blockwise])
 @pytest.mark.parametrize(("rho1", "rho2", "factor"), [(0.2, 0.1, 50.0), (0.0, 1.0, 3.0), (0.5, 0.0, 1.0)])
 def test_as_printed_is_the_paper(solver, rho1, rho2, factor):
@@ -109,6 +110,7 @@ def test_sequences_by_attribute(problem):
     assert_array_equal(sequences_by_attribute(problem.corpus()), holders)
 
 
+@pytest.mark.slow
 def test_more_attributes_at_a_position_than_groups():
     n = 100
     ids = np.arange(n, dtype=np.int32)
@@ -150,6 +152,7 @@ def test_templates_are_found():
     assert isinstance(sbcd(Objective(corpus, ElasticNet(1.0, 1.0)), groups=False), Blockwise)
 
 
+@pytest.mark.slow
 @given(
     problem=problems(weights=("moderate",), sequence_weights=True),
     penalty=st.sampled_from([(0.5, 0.1), (0.1, 0.01), (0.0, 0.2), (0.3, 0.0)]),

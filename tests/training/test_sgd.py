@@ -38,6 +38,7 @@ def replay(problem, w, q, u, sequences, n, **options):
     return plain_steps(gradient, w, q, u, sequences, n, **options)
 
 
+@pytest.mark.slow
 @given(
     problem=problems(weights=("moderate",), missing=True, sequence_weights=True, token_weights=True),
     penalty=st.sampled_from([(0.0, 0.0), (0.0, 0.5), (0.4, 0.0), (0.3, 0.2)]),
@@ -205,6 +206,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("solver", "rho1", "rho2"), [("sgd", 0.0, 2.0), ("sgd-l1", 2.0, 1.0), ("sgd-l1", 4.0, 0.0)])
 def test_comes_near_the_optimum(solver, rho1, rho2, kind):

@@ -54,6 +54,7 @@ def assert_steps(problem, epochs=2, kernel="auto", threads=2, order_factor=1.0, 
     return state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("penalty", [(0.0, 0.3), (0.4, 0.0), (0.3, 0.2)])
 @pytest.mark.parametrize("at_once", [1, 2])
@@ -87,6 +88,7 @@ def many_lists(seed):
     return NgramProblem(replace(base, sequences=tuple(sequences)), weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_once", [1, 8])
 def test_base_and_rest_lists(at_once):
     problem = many_lists(4)
@@ -107,6 +109,7 @@ def test_a_penalty_that_grows_with_the_labels():
             )
 
 
+@pytest.mark.slow
 def test_a_long_decay_keeps_its_digits():
     """So many and so large steps that the scale of the weights has to be renewed on the way."""
     problem = make_ngram_problem(1, 2, [4, 3], real_values=True)
@@ -147,6 +150,7 @@ def test_loss_of_a_sample(kind):
 # ---- As a solver
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [3, None])
 @pytest.mark.parametrize("factor", [1.0, 1.4])
 @pytest.mark.parametrize("plain", [True, False])
@@ -162,6 +166,7 @@ def test_comes_near_the_optimum(order, factor, plain):
     assert found.gap >= found.objective - best.objective >= -1e-6 * best.objective
 
 
+@pytest.mark.slow
 def test_the_optimum_of_the_explicit_space():
     data = corpus()
     found = fit(data, rho1=RHO1, rho2=RHO2, order=3, solver="sgd-l1", tol=0.0, max_iter=300, threads=1)
@@ -185,6 +190,7 @@ def test_other_data(kind):
     assert_allclose(found.objective, best.objective, rtol=2e-3, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_seed_decides_and_threads_do_not():
     data = corpus(n_sequences=40)
     fits = [
@@ -226,6 +232,7 @@ def test_start_from_ngrams():
     assert found.objective <= best.objective * (1 + 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 4, 8])
 def test_checkpoint_goes_on_to_the_same_bits(tmp_path, seed):
     data = corpus(n_sequences=30, seed=seed)

@@ -32,6 +32,7 @@ def test_no_estimate_yet():
     assert remaining([1.0] * 20) == inf  # there are none
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "owlqn", "cd"])
 @pytest.mark.parametrize("tol", [5e-3, 1e-3])
 def test_the_promise_holds(solver, tol):
@@ -84,6 +85,7 @@ def test_a_time_limit_leaves_no_time_for_a_long_certificate(first_screening, mon
     assert np.isfinite(found.gap)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [{}, {"max_iter": 12}])
 def test_a_time_limit_ends_a_screening_of_label_ngrams(limits, monkeypatch):
     """Each length of n-grams takes a pass or more; the model is the one before."""

@@ -42,6 +42,7 @@ def check_certificate(explicit, found, tol):
     assert_allclose(value, best, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow
 @every_solver
 @given(
     problem=problems(weights=("moderate",), sequence_weights=True),
@@ -55,6 +56,7 @@ def test_agrees_with_an_independent_solver(solver, problem, penalty):
     check_certificate(Explicit(problem, rho1, rho2), found, tol=1e-6)
 
 
+@pytest.mark.slow
 @given(problem=problems(weights=("moderate",), token_weights=True, sequence_weights=True))
 @settings(max_examples=10)
 def test_token_weights(problem):
@@ -97,6 +99,7 @@ def larger_with_minimum():
     return Explicit(larger(), rho1=0.3, rho2=0.05)
 
 
+@pytest.mark.slow
 @every_solver
 def test_a_skipped_candidate_a_wrong_gradient_or_a_wrong_gap_is_found(solver, monkeypatch):
     """The check above can fail: each fault that it is there for makes it fail."""
@@ -135,6 +138,7 @@ def test_a_skipped_candidate_a_wrong_gradient_or_a_wrong_gap_is_found(solver, mo
             run()
 
 
+@pytest.mark.slow
 def test_gap_when_asked():
     problem = larger()
     found = fit(problem.corpus(), rho1=0.5, rho2=0.5, gap=1e-6, threads=1)
@@ -143,6 +147,7 @@ def test_gap_when_asked():
     assert -1e-7 <= found.objective - best <= found.gap <= 1e-6 * found.objective
 
 
+@pytest.mark.slow
 @every_solver
 def test_objective_never_rises(solver):
     found = fit(larger().corpus(), rho1=0.1, rho2=0.001, solver=solver, tol=1e-5, max_iter=200, threads=1)
@@ -151,6 +156,7 @@ def test_objective_never_rises(solver):
     assert values[-1] < values[0]
 
 
+@pytest.mark.slow
 @every_solver
 def test_threads_do_not_matter(solver):
     corpus = make_problem(seed=5, n_labels=9, lengths=[8] * 200, n_attributes=20, density=0.2).corpus()
@@ -204,6 +210,7 @@ def interrupted(monkeypatch, **options):
     return fit(corpus, callback=interrupt, **common, **options), optimum
 
 
+@pytest.mark.slow
 def test_without_time_for_a_certificate_there_is_still_an_estimate(monkeypatch):
     """From how the objective falls, and from what the last screening found outside of the working set."""
     found, optimum = interrupted(monkeypatch)
@@ -213,6 +220,7 @@ def test_without_time_for_a_certificate_there_is_still_an_estimate(monkeypatch):
     assert found.remaining < 100 * distance
 
 
+@pytest.mark.slow
 def test_a_run_that_was_resumed_has_the_estimate_of_the_first(monkeypatch, tmp_path):
     """Without a screening of its own: what the last one found is kept in the checkpoint."""
     kept = tmp_path / "run"
@@ -222,6 +230,7 @@ def test_a_run_that_was_resumed_has_the_estimate_of_the_first(monkeypatch, tmp_p
     assert again.remaining == first.remaining < np.inf
 
 
+@pytest.mark.slow
 def test_an_estimate_is_of_the_point_that_is_returned(monkeypatch):
     """With patience, that is the one with the best error on dev data."""
     found, optimum = interrupted(monkeypatch, dev=larger(seed=5).corpus(), patience=1000)
@@ -266,6 +275,7 @@ def test_no_labels_at_all():
         fit(replace(problem, sequences=bare).corpus())
 
 
+@pytest.mark.slow
 def test_mixtures_of_points_bound_the_optimum():
     """Every bound of a run is below the optimum, bounds never fall, and mixing makes some of them better."""
     problem = larger()

@@ -32,6 +32,7 @@ def value(objective, point):
     return point.loss + objective.penalty.value(point.w)
 
 
+@pytest.mark.slow
 @penalties
 def test_the_optimum_is_the_same(corpus, rho1):
     found = [

@@ -91,6 +91,7 @@ def test_item_sequences_are_answered(fitted):
     assert fitted.predict_marginals(items).tolist() == fitted.predict_marginals(X[:2]).tolist()
 
 
+@pytest.mark.slow
 def test_search_clone_pickle(fitted, tmp_path):
     with joblib.parallel_backend("threading"):
         grid = GridSearchCV(CRF(max_iterations=20), {"c1": [0.0, 1.0], "c2": [0.1]}, cv=2, n_jobs=2).fit(X, Y)

@@ -39,6 +39,7 @@ def same_weights(found, expected):
         assert found.get(key, 0.0) == pytest.approx(expected.get(key, 0.0), abs=2e-3)
 
 
+@pytest.mark.slow
 @given(data=st.lists(st.tuples(st.integers(0, 1), SEQUENCE), min_size=1, max_size=5), params=PARAMS)
 def test_features_are_those_of_crfsuite(data, params, tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "model"

@@ -13,6 +13,8 @@ import sklearn_crfsuite
 
 from sparsecrf.contrib import compat
 
+pytestmark = pytest.mark.slow
+
 X = [[{"w": "walk", "n": 1.0}, {"w": "shop", "n": 0.5}, {"w": "clean"}]] * 4
 Y = [["sunny", "sunny", "rainy"]] * 4
 INSTALL = "import sys, sparsecrf.contrib.compat as c; c.install()\n"

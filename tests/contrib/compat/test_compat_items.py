@@ -40,6 +40,7 @@ def encoded(xseq):
     return [dict(zip(names[a:b], arrays["unigram_value"][a:b].tolist(), strict=True)) for a, b in pairwise(begin)]
 
 
+@pytest.mark.slow
 @given(st.lists(items, min_size=1, max_size=4))
 def test_attributes_are_those_of_python_crfsuite(xseq):
     ours, theirs = ItemSequence(xseq), pycrfsuite.ItemSequence(xseq)

@@ -66,6 +66,7 @@ def test_the_file_of_a_model(folder):
     assert crf.predict(X).tolist() == Y  # the model is in memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [True, False])
 def test_the_file_when_the_estimator_is_gone(folder, keep):
     crf = compat.CRF(c2=0.1, keep_tempfiles=keep).fit(X, Y)

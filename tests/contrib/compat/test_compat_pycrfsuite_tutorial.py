@@ -15,6 +15,8 @@ import sparsecrf.contrib.compat as ours
 from sparsecrf import Model
 from sparsecrf.contrib.convert.foreign import read_crfsuite
 
+pytestmark = pytest.mark.slow
+
 SENTENCES = sentences(480)
 TRAIN, TEST = SENTENCES[:280], SENTENCES[280:]
 

@@ -16,6 +16,8 @@ from sklearn.model_selection import RandomizedSearchCV, cross_val_score
 import sparsecrf.contrib.compat as ours
 from sparsecrf.contrib.convert.foreign import read_crfsuite
 
+pytestmark = pytest.mark.slow
+
 SENTENCES = sentences(400, seed=1)
 TRAIN, TEST = SENTENCES[:240], SENTENCES[240:]
 PACKAGES = pytest.mark.parametrize("sklearn_crfsuite", [real, ours], ids=["sklearn-crfsuite", "sparsecrf"])

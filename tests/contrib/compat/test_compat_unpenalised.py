@@ -25,6 +25,7 @@ def news():
     return [(tokens(s), [label for _, _, label in s]) for s in sentences(1300)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("iterations", [5, 20])
 def test_same_model_after_as_many_iterations(news, tmp_path, iterations):
     found = []

@@ -204,6 +204,7 @@ def test_damaged_crfpp_binary_models(data, expected, tmp_path):
     assert str(error.value).startswith(str(path))
 
 
+@pytest.mark.slow
 def test_flipped_bytes_of_crfpp_binary_models(tmp_path):
     """There is no digest, so that a wrong weight is not found; but nothing worse than an error happens."""
     whole, path = crfpp_binary(), tmp_path / "model"

@@ -226,6 +226,7 @@ def test_wapiti_attributes_that_are_pieces_of_characters(tmp_path):
     assert read_wapiti(path).log_prob([["ЖЙ"]], ["V"]) == pytest.approx(1 - np.log(np.exp(1) + np.exp(-1)))
 
 
+@pytest.mark.slow
 def test_training_with_bytes(program):
     """--bytes is kept in the model, and the cache of other data is not taken for these."""
     program.write(t_txt='U:%m[0,0,".$"]\n', a_txt="ЖИ N\n\nЖЙ V\n\n")

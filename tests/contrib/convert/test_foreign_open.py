@@ -21,6 +21,7 @@ def trained(tmp_path):
     return tmp_path / "model.crfsuite"
 
 
+@pytest.mark.slow
 def test_show_and_report(trained, program):
     tagger = pycrfsuite.Tagger()
     with tagger.open(str(trained)):

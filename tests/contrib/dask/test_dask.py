@@ -27,6 +27,8 @@ from sparsecrf.shards import Shards
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 
+pytestmark = pytest.mark.slow
+
 TEMPLATE = "U1:%x[0,0]\n*2:%x[0,1]\nU3:%x[-1,0]\nB\n"
 
 

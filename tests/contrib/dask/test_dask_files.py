@@ -38,6 +38,7 @@ def files(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("template", [None, TEMPLATE])
 def test_column_files(client, files, template):
     found = train(client, str(files / "part*.txt"), template=template, dev=str(files / "part0.txt"), **OPTIONS)
@@ -53,6 +54,7 @@ def test_column_files(client, files, template):
     assert found.fit.history[-1].dev_error < 20
 
 
+@pytest.mark.slow
 def test_files_by_url(client, files):
     from fsspec.implementations.local import LocalFileSystem
 
@@ -87,6 +89,7 @@ def test_large_files_are_cut_between_sequences(name, text, tmp_path):
         assert found == whole
 
 
+@pytest.mark.slow
 def test_parts_of_a_file_are_as_files(client, tmp_path):
     """The same bits as from files that were cut by hand; an error names the line of the whole file."""
     X, y = sentences(1000, seed=5)
@@ -115,6 +118,7 @@ def test_parts_of_a_file_are_as_files(client, tmp_path):
         train(client, str(tmp_path / "all.txt"), partition_bytes=0)
 
 
+@pytest.mark.slow
 def test_parts_without_labels_or_ends_and_other_names(client, tmp_path):
     """A part may have no label, if others have some; a file may have no end of a sequence for long, or at all; and a
     name need not be text."""
@@ -152,6 +156,7 @@ def test_broken_files(client, files, tmp_path):
         train(client, [str(tmp_path / "e.txt")])
 
 
+@pytest.mark.slow
 def test_program(client, files, program):
     address, model = client.scheduler.address, program.directory / "m.safetensors"
     options = ["-m", str(model), "--rho1", "0.1", "--tol", "1e-5", "-t", str(files / "template"), "--json"]
@@ -187,6 +192,7 @@ def test_workers_read_other_encodings_and_ragged_lines(client, program, options)
     assert left_on(client) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dev", ["dev.txt", "-"])
 def test_labels_of_dev_data_that_the_workers_do_not_have(client, program, dev):
     text = "in O\nNew B-LOC\nYork I-LOC\n\nBob B-PER\nran O\n\n"

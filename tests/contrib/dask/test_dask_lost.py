@@ -19,6 +19,8 @@ from sentences import sentences
 from sparsecrf import Model
 from sparsecrf.contrib.dask import ClusterError, train
 
+pytestmark = pytest.mark.slow
+
 SCHEDULER = """
 import sys
 from distributed import LocalCluster

@@ -46,6 +46,7 @@ def by_definition(model, attributes, path):
 # A labelling
 
 
+@pytest.mark.slow
 @given(named_models(), seeds)
 def test_contributions_add_up_and_margins_are_those_of_all_paths(named, seed):
     """Of the best path, and of any other."""
@@ -78,6 +79,7 @@ def test_contributions_add_up_and_margins_are_those_of_all_paths(named, seed):
             assert_allclose(token.path_margin, margin, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @given(named_models())
 def test_contributions_to_other_labels(named):
     """The score of every label after the path's previous one, not only of the path's own."""
@@ -201,6 +203,7 @@ def test_errors_of_sequences():
 # A model
 
 
+@pytest.mark.slow
 @given(named_models())
 def test_all_weights_of_a_model(named):
     model = named.model
@@ -292,6 +295,7 @@ def test_rows_of_a_matrix():
     assert explained.score == total(explained) == 2.0 + 4.5 + 0.5
 
 
+@pytest.mark.slow
 def test_a_large_model_gives_names_to_what_is_shown_only():
     """300,000 weights of 100,000 attributes: a lookup for each would be seen in the count."""
     X, Y = 100_000, 10

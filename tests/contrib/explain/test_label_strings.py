@@ -33,6 +33,7 @@ def by_hand(model):
     return sums
 
 
+@pytest.mark.slow
 def test_longest_strings(crf):
     model, expected = crf.model_, by_hand(crf.model_)
     found = longest_strings(model)
@@ -60,6 +61,7 @@ def test_weights_by_length(crf):
     assert len(weights_by_length(pairs)) == 2
 
 
+@pytest.mark.slow
 @needs_pictures
 def test_drawn(crf, tmp_path):
     display = plot_label_strings(crf, top=5, file=tmp_path / "a.svg")
@@ -81,6 +83,7 @@ def test_drawn_without_any():
         LabelStringsDisplay([LabelString(("a", "b", "c"), 1, 1.0, 0.0)], [])
 
 
+@pytest.mark.slow
 def test_report(crf):
     """Every weight of the page has a previous label with a name, those of n-grams all labels before the last."""
     model, found = crf.model_, content(make_report(crf.model_))

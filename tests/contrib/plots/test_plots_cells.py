@@ -55,6 +55,7 @@ def estimator(model):
 # ---- Weights
 
 
+@pytest.mark.slow
 def test_weights_by_hand(model):
     attributes = ["cats", "dogs", "bark"]
     display = WeightsDisplay.from_model(model, attributes=attributes).plot()
@@ -103,6 +104,7 @@ def test_attributes_of_a_line_in_the_manner_of_wapiti():
     assert (display.attributes, display.head) == (["u2:a", "u2:b"], "u2:")
 
 
+@pytest.mark.slow
 def test_thousands_of_attributes_share_rows_by_their_largest():
     rng = np.random.default_rng(1)
     mu = np.where(rng.random((20_001, 60)) < 1e-3, rng.exponential(size=(20_001, 60)), 0.0)
@@ -118,6 +120,7 @@ def test_thousands_of_attributes_share_rows_by_their_largest():
     assert pooled(mu[:MOST_ROWS])[1] == 1
 
 
+@pytest.mark.slow
 def test_names_do_not_overlap():
     """At the final layout, each name has its own room; as many as fit are shown."""
     labels = [f"B-TYPE{k}" for k in range(57)]
@@ -243,6 +246,7 @@ GOLD = [["a", "a", "b"], [], ["c", "c", "c", None], ["d"]]
 FOUND = [["a", "b", "b"], [], ["c", "a", "a", "b"], ["d"]]
 
 
+@pytest.mark.slow
 def test_confusions_by_hand():
     display = ConfusionDisplay.from_predictions(GOLD, FOUND).plot(normalize=False)
     expected = [[1, 1, 0, 0], [0, 1, 0, 0], [2, 0, 1, 0], [0, 0, 0, 1]]
@@ -254,6 +258,7 @@ def test_confusions_by_hand():
     assert texts == ["50", "50", "", "", "", "100", "", "", "67", "", "33", "", "", "", "", "100"]
 
 
+@pytest.mark.slow
 def test_labels_of_many_are_chosen_by_errors():
     """a takes part in 3 errors, c in 2, b in 1, d in none; the rest is one."""
     display = ConfusionDisplay.from_predictions(GOLD, FOUND, top=2)
@@ -282,6 +287,7 @@ def test_confusions_of_a_model_and_an_estimator(model):
         assert display.labels == by_hand.labels
 
 
+@pytest.mark.slow
 def test_an_estimator_with_numbers_for_labels():
     X = [[{"w": "dogs"}, {"w": "bark"}], [{"w": "cats"}], []]
     crf = CRF(rho1=0.05).fit(X, [[7, 12], [7], []])

@@ -77,6 +77,7 @@ def test_path_on_a_dev_corpus(dev_path):
     assert left > right  # rho1 falls
 
 
+@pytest.mark.slow
 def test_path_with_standard_errors_and_the_rule_of_one(task):
     found = cross_validate(task[1], folds=3, **GRID)
     display = PathDisplay.from_path(found).plot(log_error=False)
@@ -135,6 +136,7 @@ def test_traces_are_the_largest_weights(task, dev_path):
     assert [text.get_text() for text in few.axes_[1].get_legend().get_texts()] == list(map(name, largest[:5]))
 
 
+@pytest.mark.slow
 def test_path_of_estimators(task):
     X, y = task[2]
     search = CRFCV(n_rho=5, cv=3, rho_min_ratio=0.01).fit(X, y)
@@ -154,6 +156,7 @@ def test_path_of_estimators(task):
         PathDisplay.from_path(found, traces=1, vocabulary=Vocabulary())
 
 
+@pytest.mark.slow
 def test_a_path_of_large_models_fits_on_the_figure():
     """Legend and numbers of the axes lie within the figure and not on each other."""
     display = PathDisplay(
@@ -290,6 +293,7 @@ def test_boxes():
         ReplicationsDisplay({"train": {"M1": [1.0]}, "test": {"M2": [1.0]}})
 
 
+@pytest.mark.slow
 def test_pictures_of_estimators(task):
     X, y = task[2]
     crf, chosen = CRF(rho1=0.5).fit(X, y), CRFCV([3.0, 0.3], cv=2).fit(X, y)

@@ -11,6 +11,8 @@ from simulated_columns import TEMPLATE, simulated
 from sparsecrf import BIAS, InputError, Model
 from sparsecrf.contrib.plots import PathDisplay, TransitionsDisplay, WeightsDisplay, check_plot, plot_transitions
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
 
 DRAW = """

@@ -191,6 +191,7 @@ def test_more_weights_than_wanted():
     assert abs(w).min() > 1.5  # the largest
 
 
+@pytest.mark.slow
 def test_a_large_model_is_a_small_page():
     page = make_report(large_model())
     assert len(page) < 3e6
