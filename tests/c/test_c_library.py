@@ -99,6 +99,7 @@ def test_attributes(functions, by_name):
     assert len(tagger.nbest(TOKENS[:1], 5)) == 3  # there are no more
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compact", ["int16", "float32"])
 def test_compact_files(functions, chunker, by_name, news, compact):
     for model, tokens in ((chunker, [[word, tag] for word, tag, _ in news[1][0]]), (by_name, TOKENS)):
@@ -478,6 +479,7 @@ def test_program_of_the_manual(files, tmp_path):
     assert [line.split()[1] for line in done.stdout.splitlines()] == expected
 
 
+@pytest.mark.slow
 def test_installed(files, tmp_path):
     """What `cmake --install` makes, moved elsewhere, is found by pkg-config."""
     rules = library().parent / "cmake_install.cmake"

@@ -34,6 +34,7 @@ def test_rows_of_a_path_are_of_its_models(files):
             assert (row["active_unigram"], row["active_bigram"]) == (counts["active_unigram"], counts["active_bigram"])
 
 
+@pytest.mark.slow
 def test_path(files):
     done = files("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "p", "--n-rho", "4", "--json", "-q")
     assert done.status == 0
@@ -56,6 +57,7 @@ def test_path_without_dev_data_says_that_it_chooses_none(files):
     assert "best.safetensors" not in {file.name for file in (files.directory / "g").iterdir()}
 
 
+@pytest.mark.slow
 def test_the_best_of_an_earlier_path_is_not_left(files):
     options = ["-t", "t.txt", "-o", "p", "--n-rho", "2", "-q"]
     assert files("path", "train.txt", "--dev", "dev.txt", *options).status == 0

@@ -176,6 +176,7 @@ def test_error_in_standard_input(run, monkeypatch):
     assert err.startswith("sparsecrf: standard input, line 4: expected 3 columns, found 2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [("--scheme", "iob3"), ("--confusion", "-1"), ("--nosuch",)])
 def test_wrong_usage(run, options):
     status, out, err = run(LABELLED, *options)

@@ -64,6 +64,7 @@ def client(model):
         one.process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_each_sequence_is_answered_before_the_next_is_sent(threads, client):
     service = client("--threads", threads)
@@ -76,6 +77,7 @@ def test_each_sequence_is_answered_before_the_next_is_sent(threads, client):
     assert service.close() == (0, "")
 
 
+@pytest.mark.slow
 def test_the_label_is_set_off_as_the_columns_are(client):
     service = client()
     assert service.ask(b"the x") == [b"the x DET"]

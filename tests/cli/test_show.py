@@ -51,6 +51,7 @@ def test_text(call, model):
     assert BIAS not in out  # its weights are in the matrix
 
 
+@pytest.mark.slow
 def test_distances_are_shown_in_percent_of_the_optimum(call, model, tmp_path):
     training = {"objective": 101.0, "gap": 1.0, "remaining": 0.25}
     for record, said in (

@@ -51,6 +51,7 @@ def test_dev_data_from_a_pipe(files):
     assert (done.status, "standard input" in done.err) == (1, True)
 
 
+@pytest.mark.slow
 def test_other_formats_name_unknown_labels_where_they_are(program):
     """Tokens are counted alike by what encodes a file and by what reads its labels."""
     crfsuite = "O\tw=the\nB-X\tw=cat\n\nB-PER\tw=Bob\nO\tw=ran\n\n"

@@ -11,6 +11,7 @@ from sparsecrf import CRF, InputError, Model
 from sparsecrf.encoding.vectors import WordVectors
 
 
+@pytest.mark.slow
 def test_program(program):
     """What is learnt from files is what Python learns; labels come from words alone."""
     program.write(train_txt=TRAIN, glove_txt=GLOVE, new_txt="\n".join("\n".join(s) + "\n" for s in NEW))
@@ -79,9 +80,7 @@ def test_referring(program):
         (program.directory / name).rename(program.directory / "sub" / name)
     assert Model.load("sub/refers").label(["lynx"]) == ["N"]  # beside the model
     (program.directory / "sub" / "glove.txt").write_text(GLOVE.replace("9.000000", "8.000000", 1))
-    with pytest.raises(
-        InputError, match=r"glove\.txt: expected the file that the model was trained with, .* found another"
-    ):
+    with pytest.raises(InputError, match=r"glove\.txt: expected.*file.*model was.*found another"):
         Model.load("sub/refers")
     (program.directory / "sub" / "glove.txt").unlink()
     with pytest.raises(InputError, match=r"sub/refers: vectors: expected the file .*glove\.txt, found none"):
@@ -109,6 +108,7 @@ def test_npy(program):
         assert Model.load("m").label(["lynx", "RUNS"]) == ["N", "V"]
 
 
+@pytest.mark.slow
 def test_start_and_rare(program):
     """--init goes on with the vectors of a model; --min-count leaves them alone."""
     program.write(train_txt=TRAIN, glove_txt=GLOVE)
@@ -190,6 +190,7 @@ def test_mistakes_before_training(program, options, message):
     assert "iteration" not in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="pipes with names")
 @pytest.mark.parametrize("command", [["train", "-m", "m"], ["path", "-o", "out"]])
 def test_files_that_are_read(program, command):

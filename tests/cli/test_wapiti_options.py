@@ -24,6 +24,7 @@ def names(model):
     return {table[k] for k in range(len(table))}
 
 
+@pytest.mark.slow
 def test_min_count_leaves_rare_attributes_out(files):
     """As if the training data had never had them; a dev file is read by what is left."""
     common = ["train", "a.txt", "-t", "t.txt", "--rho1", "0.01", "--json"]

@@ -53,6 +53,7 @@ words_strategy = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(words_strategy, st.integers(0, 2**32 - 1))
 def test_expectations_are_those_of_all_alignments(words, seed):
     aligner = randomised(words, seed)
@@ -70,6 +71,7 @@ def test_expectations_are_those_of_all_alignments(words, seed):
     assert value == pytest.approx(log_likelihood, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(words_strategy, st.integers(0, 2**32 - 1))
 def test_best_alignment_is_the_most_probable(words, seed):
     aligner = randomised(words, seed)
@@ -128,5 +130,5 @@ def test_what_cannot_be_aligned_is_named(word, message):
 def test_em_names_a_word_that_theta_makes_impossible():
     aligner = Aligner.for_words(WORDS)
     aligner.fit(WORDS[2:])
-    with pytest.raises(InputError, match="word 0: expected letters that can make its phonemes, found probability 0"):
+    with pytest.raises(InputError, match=r"word 0: expected letters.*can make.*found probability 0"):
         aligner.fit([("at", ["K", "S"])])

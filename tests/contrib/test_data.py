@@ -48,7 +48,7 @@ def test_conllu():
 
 def test_conllu_names_the_line():
     files = {"a.conllu": b"# x\n1\tfew\n", "b.conllu": b"", "c.conllu": b""}
-    with pytest.raises(InputError, match=r"a\.conllu, line 2: expected 10 fields with tabs between them, found 2"):
+    with pytest.raises(InputError, match=r"a\.conllu, line 2: expected 10 fields.*tabs between.*found 2"):
         conllu("form")(files)
 
 
@@ -57,7 +57,7 @@ def test_token_and_label():
     files = dict.fromkeys(("a", "b", "c"), text)
     found = token_and_label()(files)
     assert found["dev"] == [[("#tag", "O"), ("Paris", "B-location")], [("I", "O")]]
-    with pytest.raises(InputError, match="a, line 1: expected a token, a tab and a label, found 'New York"):
+    with pytest.raises(InputError, match=r"a, line 1: expected.*token.*tab.*label.*found 'New York"):
         token_and_label()({"a": b"New York\tB-location\n", "b": b"", "c": b""})
 
 

@@ -149,6 +149,7 @@ def by_definition(labels, has):
     return sum(k / n * log(k * n / (has.count(a) * labels.count(y))) for (a, y), k in both.items())
 
 
+@pytest.mark.slow
 @given(problem=problems(weights=("moderate",), sequence_weights=True), hide=st.sampled_from([0.0, 0.4]))
 @settings(max_examples=30)
 def test_information_is_its_definition(problem, hide):

@@ -92,6 +92,7 @@ def test_a_block_comes_early_only_with_many_features_a_token(share, first, monke
     assert steps - 1 == first  # the step that made it is counted
 
 
+@pytest.mark.slow
 def test_label_ngrams():
     """Covariances of strings at a position, by all paths: one must be the end of the other to fire together."""
     for seed in range(6):

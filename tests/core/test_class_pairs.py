@@ -117,7 +117,7 @@ def test_numbers_of_pairs_of_classes():
     x = both.vocabulary.attributes.find("a0")
     for previous in (0, 4):  # A, the start
         number = np.array([numbering.class_pair(x, previous, 1)])
-        with pytest.raises(InputError, match="expected a pair of classes of several labels, found one pair of labels"):
+        with pytest.raises(InputError, match=r"expected.*pair.*classes.*several.*found one pair of labels"):
             _core.FeatureSet.from_numbers(Y, features.n_attributes, number, None, PARTS.core)
 
 
@@ -306,7 +306,7 @@ def test_what_cannot_be_done_is_refused():
     shards = Shards.in_process([partial(corpus.subset, half) for half in halves], threads=1)
     with pytest.raises(InputError, match="class_pairs does not go with data in several shards"):
         fit(shards, parts=PARTS)
-    with pytest.raises(InputError, match="classes of labels: expected label 0 itself or one of its parts, found 3"):
+    with pytest.raises(InputError, match=r"classes of labels: expected label 0 itself.*parts.*found 3"):
         PARTS._replace(classes=(3, *PARTS.classes[1:])).core  # noqa: B018
 
 

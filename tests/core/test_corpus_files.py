@@ -101,7 +101,7 @@ def test_every_shorter_file_is_refused(tmp_path):
         with pytest.raises(InputError, match="expected"):
             Corpus.open(path)
     path.write_bytes(content + bytes(32))
-    with pytest.raises(InputError, match="expected the end after its last array, found 32 more bytes"):
+    with pytest.raises(InputError, match=r"expected.*end after.*last.*found 32 more bytes"):
         Corpus.open(path)
 
 
@@ -176,6 +176,7 @@ def test_errors_of_the_system_are_its_own(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no limit on the size of files")
 def test_a_full_disk_leaves_the_old_file(tmp_path):
     import resource

@@ -177,8 +177,8 @@ def weights_of(crf):
         ),
         (VECTORS[:-1], "dense: expected a matrix for each sequence, found 39, and more sequences"),
         ([*VECTORS, VECTORS[0]], "dense: expected no more matrices than sequences, found 1 more"),
-        ([VECTORS[0][1:], *VECTORS[1:]], r"sequence 0: expected a vector for each of \d tokens, found \d"),
-        (np.concatenate(VECTORS)[:-1], r"sequence 39: expected a vector for each of \d tokens, found \d"),
+        ([VECTORS[0][1:], *VECTORS[1:]], r"sequence 0: expected.*vector.*\d tokens.*found \d"),
+        (np.concatenate(VECTORS)[:-1], r"sequence 39: expected.*vector.*\d tokens.*found \d"),
     ],
 )
 def test_mistakes(dense, message):
@@ -194,7 +194,7 @@ def test_other_mistakes():
         crf.predict(X)
     with pytest.raises(InputError, match="sequence 0, position 0: expected a vector of 5 numbers, found shape"):
         crf.predict(X, dense=[v[:, 1:] for v in VECTORS])
-    with pytest.raises(InputError, match="dense: expected none for a model without dense columns, found some"):
+    with pytest.raises(InputError, match=r"dense: expected none.*model without.*found some"):
         plain.model_.encode(X, dense=VECTORS)
     with pytest.raises(InputError, match="dense: expected sequences one by one, found lengths or sentences with it"):
         plain.predict(X, dense=VECTORS, lengths=[1])
@@ -207,7 +207,7 @@ def test_other_mistakes():
     metadata, arrays = unpack(memoryview(crf.model_.to_bytes()), "good", FORMAT, VERSION)
     kept = {name: text for name, text in metadata.items() if name not in ("format", "version")}
     kept["dense"] = '{"mean": [1.0], "scale": []}'
-    with pytest.raises(InputError, match="expected mean and scale of dense columns as dense, found"):
+    with pytest.raises(InputError, match=r"expected mean.*scale.*dense.*dense.*found"):
         Model.from_bytes(pack(FORMAT, VERSION, kept, {name: np.array(array.data) for name, array in arrays.items()}))
     reader = VectorReader(5)
     assert list(reader.attributes(paired([["a"], []], [np.ones((1, 5)), np.ones((0, 5))]))) == [["a"], []]

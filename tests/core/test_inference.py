@@ -198,6 +198,7 @@ def test_marginals_agree_with_each_other(problem):
         assert not edge[1:, -1].any()
 
 
+@pytest.mark.slow
 @given(problem=problems(weights=("moderate",)))
 def test_zero_weights_may_be_listed_or_not(problem):
     """A feature of weight zero is the same as no feature."""

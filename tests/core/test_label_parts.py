@@ -223,6 +223,7 @@ def test_longer_label_n_grams_with_parts():
     assert_allclose(found.objective, other.objective, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_shards_agree_with_one_corpus():
     corpus, _ = corpus_of(6, 40)
     whole = fit(corpus, rho1=0.3, rho2=0.1, parts=PARTS, tol=1e-7, threads=1)

@@ -91,6 +91,7 @@ def test_viterbi_of_hundred_thousand_positions(kernel, long_problem, long_lattic
     assert score[0] == expected_score
 
 
+@pytest.mark.slow
 @every_kernel
 def test_span_in_the_middle_of_hundred_thousand_positions(kernel, long_problem, long_posterior):
     labels = long_problem.own_labels(0)[50_000:50_040]

@@ -77,6 +77,7 @@ def test_a_label_may_be_a_number():
     assert crf.predict([["a"], ["b"]]).tolist() == [[1], [2]]
 
 
+@pytest.mark.slow
 def test_blocks_and_threads(monkeypatch):
     X, y = sentences(120, seed=1)
     for options in ({}, {"bigrams": "all"}):

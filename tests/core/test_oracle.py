@@ -69,6 +69,7 @@ def test_the_three_calls_agree(problem):
     assert_sums(g_too, g, total_value(problem.sequences))
 
 
+@pytest.mark.slow
 @given(problem=problems(sequence_weights=True, token_weights=True))
 def test_counts(problem):
     counts = _core.Oracle(problem.corpus(), threads=1).counts(problem.features())

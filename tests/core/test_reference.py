@@ -205,6 +205,7 @@ def _expectation(sequence: SequenceData, problem: Problem):
     return enumeration.expected_features(sequence, paths, problem.mu, problem.lam)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_larger_decoding_with_ties(seed):
     """Enough labels and non-zeros that active and inactive predecessors tie in the sparse walk."""

@@ -118,6 +118,7 @@ def test_more_words_than_are_kept():
         assert lists_of(corpus) == positions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", THREADS)
 def test_unknown_attributes_are_left_out(threads):
     X, y = made_up(300, 100)

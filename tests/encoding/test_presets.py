@@ -57,6 +57,7 @@ def test_words_of_wider_rows():
     assert crf.model_.label(X[1]) == Y[1]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the best rho1")
 def test_cross_validation_and_clone():
     crf = clone(CRFCV(rho1s=[2.0, 0.5, 0.02], features="words", cv=2)).fit(X, Y)

@@ -132,6 +132,7 @@ def files(program):
     return program
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_recipe_stands_for_its_options(files, kind):
     options = ["--features", "words", "--lexicon", "towns=towns.txt", "--no-start", "--min-count", "2"]
@@ -142,6 +143,7 @@ def test_a_recipe_stands_for_its_options(files, kind):
     assert (found.start, found.labels) == (True, ("DET", "NOUN", "VERB"))
 
 
+@pytest.mark.slow
 def test_options_count_instead_of_a_recipe(files):
     (files.directory / "r.json").write_text('{"features": "words", "start": false, "boundary": "wapiti"}')
     expected = trained(files, "--template", "template.txt", "--no-start")

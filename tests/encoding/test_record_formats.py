@@ -76,6 +76,7 @@ def weights(file):
     return model.w.tolist(), model.features.numbers.tolist(), model.labels, [names[k] for k in range(len(names))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [["tokens.jsonl"], ["text.jsonl"], ["lines.txt", "--format", "tokens"], ["tokens.jsonl", "--cache", "folder"]],
@@ -137,6 +138,7 @@ def test_labels_of_treebanks_are_filled_in(run):
     assert (done.status, "expected labels, found all of them to be missing" in done.err) == (1, True)
 
 
+@pytest.mark.slow
 def test_tokens_in_json(run):
     assert run("train", "tokens.jsonl", "-m", "m", *OPTIONS).status == 0
     assert run("label", "-m", "m", "tokens.jsonl").out == TOKENS_JSON
@@ -249,6 +251,7 @@ def test_other_encodings(run):
     )
 
 
+@pytest.mark.slow
 def test_formats_that_do_not_fit(run):
     assert run("train", "tokens.jsonl", "-m", "m", *OPTIONS).status == 0
     for option in (["--nbest", "2"], ["--score"], ["--all-marginals"], ["--token-scores"]):
@@ -274,7 +277,7 @@ def test_formats_that_do_not_fit(run):
         ('{"tokens": ["a"]}', "line 1: expected labels, found none"),
         (
             '{"tokens": ["a"], "labels": []}',
-            r'line 1, "labels": expected a list of 1 labels, one for each token, found \[\]',
+            r'line 1, "labels": expected.*list.*1 labels.*token.*found \[\]',
         ),
         (
             '{"tokens": ["a"], "labels": [1]}',
@@ -303,9 +306,9 @@ def test_wrong_json(content, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("1\ta\tb\n", "line 1: expected 10 columns set off by tabs, found 3"),
+        ("1\ta\tb\n", r"line 1: expected 10 columns set off.*found 3"),
         ("1\ta" + "\t_" * 8 + "\n3\tb" + "\t_" * 8, "line 2: expected word number 2, found 3"),
-        ("1\t" + "\t_" * 8, "line 1: expected a FORM in the second column, found an empty one"),
+        ("1\t" + "\t_" * 8, r"line 1: expected.*FORM.*second column.*found an empty one"),
         ("# c\n" + "\t".join(["x", *["_"] * 9]), r"line 2: expected the number of a word \(3, 3-4 or 3.1\), found 'x'"),
     ],
 )
@@ -315,7 +318,7 @@ def test_wrong_treebanks(content, message):
 
 
 def test_wrong_token_lines():
-    with pytest.raises(InputError, match="line 2: expected a word, a slash and its label, found 'c'"):
+    with pytest.raises(InputError, match=r"line 2: expected.*word.*slash.*label.*found 'c'"):
         list(read_tokens(io.BytesIO(b"a/A\nb/B c\n")))
 
 
@@ -323,8 +326,8 @@ def test_wrong_token_lines():
     ("name", "message"),
     [
         ("conllu:lemma", r"--format: expected conllu:upos\|xpos\|feats\|upos\+feats, found conllu:lemma"),
-        ("jsonl:", "--format: expected the field of labels or spans after jsonl:, found ''"),
-        ("columns:3", "--format: expected columns without a choice after it, found columns:3"),
+        ("jsonl:", r"--format: expected.*field.*labels.*spans.*found ''"),
+        ("columns:3", r"--format: expected columns without.*choice.*found columns:3"),
     ],
 )
 def test_choices_that_there_are_not(name, message):
@@ -357,6 +360,7 @@ def test_words_of_text(text, words):
     assert [text[a:b] for a, b in word_offsets(text)] == words.split()
 
 
+@pytest.mark.slow
 def test_data_are_converted(run):
     def convert(source, target, a, b):
         done = run("convert", source, target, "--from", a, "--to", b)

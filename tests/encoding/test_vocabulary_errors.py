@@ -84,19 +84,19 @@ def test_bad_label_is_named(label, message):
         ),
         (
             {"y": [["L"], "LLL"]},
-            "^sequence 1, position 2: expected no token beyond the last label, found more labels than tokens",
+            r"^sequence 1, position 2: expected no token beyond.*found more labels than tokens",
         ),
         (
             {"y": [["L"]]},
-            "^sequence 1: expected as many sequences in X as label sequences, found X",
+            r"^sequence 1: expected.*many sequences.*X.*sequences.*found X",
         ),
         (
             {"y": [["L"], "LL", "L"]},
-            "^sequence 2: expected as many sequences in X as label sequences, found label",
+            r"^sequence 2: expected.*many sequences.*X.*sequences.*found label",
         ),
         (
             {"sequence_weight": [1, None]},
-            "^sequence 1: expected a sequence weight to be a number, found NoneType None",
+            r"^sequence 1: expected.*sequence weight.*number.*found NoneType None",
         ),
         (
             {"y": [["L"], 7]},
@@ -116,7 +116,7 @@ def test_bad_label_is_named(label, message):
         ),
         (
             {"sequence_weight": [1, "x"]},
-            "^sequence 1: expected a sequence weight to be a number, found str 'x'",
+            r"^sequence 1: expected.*sequence weight.*number.*found str 'x'",
         ),
         (
             {"token_weight": [[1], [1]]},
@@ -128,11 +128,11 @@ def test_bad_label_is_named(label, message):
         ),
         (
             {"token_weight": [[1], [1, -2]]},
-            "^sequence 1, position 1: expected a finite token weight >= 0, found -2",
+            r"^sequence 1, position 1: expected.*finite token weight.*0.*found -2",
         ),
         (
             {"token_weight": [[1], [1, "x"]]},
-            "^sequence 1, position 1: expected a token weight to be a number, found str 'x'",
+            r"^sequence 1, position 1: expected.*token weight.*number.*found str 'x'",
         ),
         (
             {"token_weight": [[1], 1]},

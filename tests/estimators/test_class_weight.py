@@ -45,6 +45,7 @@ def test_cross_validation_takes_them_too(data):
     assert w(weighted) == w(CRFCV([1.0, 0.1], cv=2).fit(X, y, weights_of(y)))
 
 
+@pytest.mark.slow
 def test_other_weights_are_multiplied_with_them(data):
     X, y = data
     rng = np.random.default_rng(0)
@@ -103,7 +104,7 @@ def test_wrong_weights(data, asked, expected):
 def test_weights_that_leave_nothing(data):
     X, y = data
     none = {label: 0 for labels in y for label in labels}
-    with pytest.raises(InputError, match="class_weight: expected a weight above 0 for some label of y, found 0"):
+    with pytest.raises(InputError, match=r"class_weight: expected.*weight above 0.*label.*found 0"):
         CRF(class_weight=none).fit(X, y)
     with pytest.raises(InputError, match=r"y, sequence 0, position 0: expected a label, found \['O'\]"):
         CRF(class_weight=none).fit([["a"]], [[["O"]]])

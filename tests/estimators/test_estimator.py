@@ -27,6 +27,7 @@ def fitted(data):
     return CRF(**OPTIONS).fit(*data)
 
 
+@pytest.mark.slow
 def test_it_is_what_fit_finds(data, fitted):
     vocabulary = Vocabulary()
     found = fit(vocabulary.encode(*data, grow=True), rho1=0.3, rho2=0.01, tol=1e-6)

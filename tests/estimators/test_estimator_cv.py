@@ -148,10 +148,11 @@ def test_groups_are_left_out_together(data):
     by_group = [[tuple(labels) for labels in data[1][7 * g : 7 * g + 7]] for g in range(6)]
     for whole in by_group:
         assert sum(any(fold[k : k + len(whole)] == whole for k in range(len(fold))) for fold in left_out) == 1
-    with pytest.raises(InputError, match="groups: expected 41 values, one for each sequence, found 3"):
+    with pytest.raises(InputError, match=r"groups: expected 41 values.*sequence.*found 3"):
         CRFCV([1.0], cv=3).fit(X, y, groups=[1, 2, 3])
 
 
+@pytest.mark.slow
 def test_consecutive_folds(data):
     blocks = [(np.r_[20:40], np.r_[:20]), (np.r_[:20], np.r_[20:40])]
     found, by_hand = (CRFCV([1.0], **how).fit(*data) for how in ({"cv": 2, "shuffle": False}, {"cv": blocks}))

@@ -36,10 +36,10 @@ def test_nothing_is_answered_before_training(method):
             [["a"]],
             [["A"], ["B"]],
             {},
-            "expected as many sequences in X as label sequences, found label sequences to have",
+            r"expected.*many sequences.*X.*sequences.*found label sequences to have",
         ),
         ([["a"]], None, {}, "y is None"),
-        ([["a"]], ["A"], {}, "y, sequence 0: expected a list with an entry for each token, found 'A'"),
+        ([["a"]], ["A"], {}, r"y, sequence 0: expected.*list.*entry.*token.*found 'A'"),
         ([["a"]], "A", {}, "y: expected a list of sequences, found str"),
         (
             ["word"],
@@ -152,7 +152,7 @@ def test_cells_of_columns_are_text():
 def test_n_jobs_that_is_no_number(n_jobs):
     crf = CRF().fit([["a"]], [["A"]]).set_params(n_jobs=n_jobs)
     for ask in (lambda: crf.fit([["a"]], [["A"]]), lambda: crf.predict([["a"]])):
-        with pytest.raises(InputError, match=r"n_jobs: expected None .1. or a whole number, -1 for all cores, found"):
+        with pytest.raises(InputError, match=r"n_jobs: expected None .1.*whole number.*-1.*found"):
             ask()
 
 
@@ -168,7 +168,7 @@ def test_a_template_of_one_line(tmp_path, monkeypatch):
     (tmp_path / "words.txt").write_text("U1:%x[0,0]\n")
     for template in ("words.txt", tmp_path / "words.txt"):
         assert CRF(template=template).fit(X, y).model_.template.text == "U1:%x[0,0]\n"
-    with pytest.raises(InputError, match="template: expected its lines, the name of a file or a Template, found 3"):
+    with pytest.raises(InputError, match=r"template: expected.*lines.*name.*file.*found 3"):
         CRF(template=3).fit(X, y)
     with pytest.raises(InputError, match=r"^template, line 2, column 1: expected a line"):
         CRF(template="U\nX\n").fit(X, y)

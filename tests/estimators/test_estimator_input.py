@@ -23,6 +23,7 @@ def fitted(data):
     return CRF(**OPTIONS).fit(*data)
 
 
+@pytest.mark.slow
 def test_sequences_without_tokens(data, fitted):
     X, y = data
     gaps = CRF(**OPTIONS).fit([[], *X, []], [[], *y, []])
@@ -132,6 +133,7 @@ def test_the_answer_is_flat_where_the_question_is(data):
     assert len(crf.predict_spans(M, lengths=lengths, scheme="none")) == 3  # chunks are of sequences
 
 
+@pytest.mark.slow
 def test_weights_of_a_series_whose_index_does_not_begin_at_0(data):
     pandas = pytest.importorskip("pandas", reason="data frames are optional")
     X, y = data
@@ -212,6 +214,7 @@ def test_data_frames():
     assert same(CRF(template=template).fit(frames, y), CRF(template=template).fit(X, y))
 
 
+@pytest.mark.slow
 def test_a_weight_of_two_is_the_sequence_twice(data):
     X, y = data
     twice = CRF(rho1=0.3, tol=1e-8).fit(X + X[:9], y + y[:9])
@@ -221,6 +224,7 @@ def test_a_weight_of_two_is_the_sequence_twice(data):
         assert_allclose(one, other, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_weight_of_zero_leaves_a_sequence_out(data):
     X, y = data
     without = CRF(rho1=0.3, tol=1e-8).fit(X[9:], y[9:])
@@ -238,6 +242,7 @@ def test_missing_labels(data):
     assert crf.score(X, partly) > 0.8
 
 
+@pytest.mark.slow
 def test_bigrams(data):
     X, y = data
 

@@ -157,6 +157,7 @@ def test_pipeline():
     assert clone(pipeline).get_params()["crf__rho1"] == 0.3
 
 
+@pytest.mark.slow
 @since_1_6
 def test_weights_are_routed(data):
     X, y = data

@@ -43,9 +43,7 @@ def test_regular_expressions_take_time_by_their_length_times_the_cell(expression
 
 def test_regular_expressions_are_not_endless():
     assert Template('U%m[0,0,"' + "a" * 1000 + '"]').attributes([["a" * 1001]]) == [["U" + "a" * 1000]]
-    with pytest.raises(
-        InputError, match="line 1, column 1011: expected at most 1000 characters and classes, found more"
-    ):
+    with pytest.raises(InputError, match=r"line 1, column 1011: expected.*most 1000 characters.*classes.*found more"):
         Template('U%m[0,0,"' + "a" * 1001 + '"]')
 
 

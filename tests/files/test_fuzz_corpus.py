@@ -40,6 +40,7 @@ TOKENS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "data"), [(n, d) for n, _, d in INPUTS], ids=[f"{n}/{t}" for n, t, _ in INPUTS])
 def test_corpus(name, data):
     attempt(name, data)

@@ -34,6 +34,7 @@ tables = st.integers(1, 3).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(
     tables,
     st.sampled_from(["\n", "\r\n"]),
@@ -235,9 +236,9 @@ def test_crfsuite_encoding_equals_that_of_python_tokens():
         (b"A\tx: 1\n", "expected a number after ':' .* found ' 1'"),
         (b"A\tx:1:2\n", "expected a number after ':' .* found '1:2'"),
         (b"A\t\xff\n", "line 1, byte 3: expected text in UTF-8, found byte 0xFF"),
-        (b"A\tx\n\nA\tx\tx:inf\n", "line 3, column 7: expected a number of at most 1e100 in size, found 'inf'"),
-        (b"A\tx:1e101\n", "line 1, column 5: expected a number of at most 1e100 in size, found '1e101'"),
-        (b"A\tx:nan\n", "line 1, column 5: expected a number of at most 1e100 in size, found 'nan'"),
+        (b"A\tx\n\nA\tx\tx:inf\n", r"line 3, column 7: expected.*number.*most 1e100.*size.*found 'inf'"),
+        (b"A\tx:1e101\n", r"line 1, column 5: expected.*number.*most 1e100.*size.*found '1e101'"),
+        (b"A\tx:nan\n", r"line 1, column 5: expected.*number.*most 1e100.*size.*found 'nan'"),
         (b"A\tx\n\tx\n", "line 2: expected a label first, found none"),
         (b"@weight:x\nA\tx\n", "line 1, column 9: expected a number"),
     ],

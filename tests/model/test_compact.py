@@ -163,6 +163,7 @@ def test_content_that_makes_no_sense(model, change):
 
 
 # ---- The proof.
+@pytest.mark.slow
 @given(named_models(), st.integers(2, 30))
 def test_what_is_proved_holds(named, levels):
     """With weights rounded so coarsely that labels do change."""

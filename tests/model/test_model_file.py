@@ -212,6 +212,7 @@ def refuses(data, expected, tmp_path):
     return str(error.value)
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_is_found(model):
     whole = model.to_bytes()
     for place in range(len(whole)):

@@ -30,6 +30,7 @@ def test_estimator(crf):
     assert_allclose(path.fits[-1].objective, crf.objective_, rtol=0.01)
 
 
+@pytest.mark.slow
 def test_file_keeps_everything(crf, tmp_path):
     model = crf.model_
     model.save(tmp_path / "m.safetensors")

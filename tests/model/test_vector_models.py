@@ -122,21 +122,17 @@ def test_cross_validation_standardises_alike(glove, options):
 
 def test_mistakes_in_python(glove):
     crf = CRF(vectors=glove, rho1=0.02).fit(X, Y)
-    with pytest.raises(
-        InputError, match="dense: expected none for a model that looks up the vectors of words, found some"
-    ):
+    with pytest.raises(InputError, match=r"dense: expected none.*model.*looks.*found some"):
         crf.model_.encode(X, dense=twin(X))
-    with pytest.raises(InputError, match="vectors: expected tokens without vectors of their own, found some with them"):
+    with pytest.raises(InputError, match=r"vectors: expected tokens without vectors.*found some with them"):
         CRF(vectors=glove).fit(X, Y, dense=twin(X))
     with pytest.raises(InputError, match=r"sequence 0, position 0: expected a word, .* found 2 attributes"):
         CRF(vectors=glove).fit([[["a", "b"]]], [["N"]])
-    with pytest.raises(
-        InputError, match="expected words or rows of columns, whose words have vectors, found other tokens"
-    ):
+    with pytest.raises(InputError, match=r"expected words.*rows.*columns.*words.*found other tokens"):
         CRF(vectors=glove).fit([np.ones((1, 2))], [["N"]])
     with pytest.raises(InputError, match="vectors: expected a file or WordVectors, found int"):
         CRF(vectors=3).fit(X, Y)
-    with pytest.raises(InputError, match="vectors, window: expected a whole number of 0 or more, found -1"):
+    with pytest.raises(InputError, match=r"vectors, window: expected.*whole number.*0.*more.*found -1"):
         WordVectors.load(glove, window=-1)
     with pytest.raises(InputError, match="expected for text files a model that has the vectors of words"):
         CRF().fit(X, Y, dense=twin(X)).model_.label_text(b"a\n", "text")
@@ -166,7 +162,7 @@ def test_other_tools(glove, tmp_path):
         CRF(rho1=0.02).fit(X, Y, dense=twin(X)).model_,
         CRF(vectors=WordVectors.load(glove, store=False), rho1=0.02).fit(X, Y).model_,
     ):
-        with pytest.raises(InputError, match="--try: expected a model that has the vectors of words, found"):
+        with pytest.raises(InputError, match=r"--try: expected.*model.*vectors.*words.*found"):
             make_report(model, trial=True)
 
 

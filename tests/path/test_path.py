@@ -56,6 +56,7 @@ def task():
 GRID = {"n_rho": 6, "rho_min_ratio": 0.01, "rho2": 0.1, "tol": 1e-5, "threads": 1}
 
 
+@pytest.mark.slow
 def test_errors_on_a_dev_corpus(task):
     _, _, _, corpus, dev = task
     found = path(corpus, dev=dev, **GRID)

@@ -50,8 +50,8 @@ def test_consecutive_folds_are_never_empty():
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"groups": GROUPS[:9]}, "groups: expected 60 values, one for each sequence, found 9"),
-        ({"groups": [0] * 60}, "folds: expected 2 to 1, the number of groups, found 4"),
+        ({"groups": GROUPS[:9]}, r"groups: expected 60 values.*sequence.*found 9"),
+        ({"groups": [0] * 60}, r"folds: expected 2.*1.*number.*groups.*found 4"),
     ],
 )
 def test_wrong_groups(options, expected):

@@ -142,6 +142,7 @@ def test_an_edge_is_not_silent(task, rho1, edge, advice):
         cross_validate(corpus, folds=2, rho1=[0.01, 0.001], **OPTIONS)
 
 
+@pytest.mark.slow
 def test_a_floor_is_not_silent(task):
     n, calls = len(follow(lambda rho1: 50 + np.log(rho1), rho_max(task[0]))[0]) - 1, []
 
@@ -185,6 +186,7 @@ def test_no_edges_where_nothing_lies_beyond(task):
     assert Path(fits).edge is Path(fits).advice is None
 
 
+@pytest.mark.slow
 def test_what_a_path_says_of_itself(task):
     found = path(task[0], dev=task[1], **OPTIONS)
     best = found[found.best]

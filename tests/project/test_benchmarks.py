@@ -75,6 +75,7 @@ def test_peers_on_a_folder(folder: Path, tmp_path: Path) -> None:
     assert (ROOT / "benchmarks" / "README.md").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_records_are_read() -> None:
     (newest,) = (RECORD / "amd-epyc").glob("*.csv")
     assert {row.task for row in record.load(newest)} <= set(TASKS)

@@ -47,6 +47,7 @@ def test_relations_hold_on_made_up_data(name, data, out):
     json.loads((out / name / "numbers.json").read_text(), parse_constant=pytest.fail)  # no NaN, no infinity
 
 
+@pytest.mark.slow
 def test_finished_jobs_are_not_done_again(data, tmp_path):
     job = Job("test_experiments:fails_the_second_time", {"mark": str(tmp_path / "mark")})
     store = Store(tmp_path / "jobs")

@@ -311,7 +311,7 @@ def test_as_dict():
 
 def test_unequal_lengths():
     found = evaluate([("AB", "AB")])
-    with pytest.raises(InputError, match="sequence 2: expected 3 predicted labels, one per token, found 2"):
+    with pytest.raises(InputError, match=r"sequence 2: expected 3 predicted labels.*per.*found 2"):
         found.add("ABC", "AB")
     assert (found.tokens, found.sequences) == (2, 1)
 
@@ -352,7 +352,7 @@ def test_labels_that_are_no_text():
 @pytest.mark.parametrize(
     ("gold", "predicted", "message"),
     [
-        (GOLD, PREDICTED[:1], "expected as many sequences in y_pred as in y_true, found y_pred to end at 1"),
+        (GOLD, PREDICTED[:1], r"expected.*many sequences.*y_pred.*found y_pred to end at 1"),
         (GOLD[:1], PREDICTED, "found y_true to end at 1, not y_pred"),
         (GOLD, [["O"], ["O"]], "sequence 1: expected 3 predicted labels"),
         (["A", "B"], ["A", "B"], "sequence 1, gold: expected a list of labels, found 'A'; one sequence is"),

@@ -163,6 +163,7 @@ def test_rho_max_is_where_the_first_weight_appears(asked):
     assert largest < rho_max(problem.corpus(), threads=1)
 
 
+@pytest.mark.slow
 def test_weight_zero_is_the_elastic_net():
     problem = make_problem(seed=10, n_labels=4, lengths=[6] * 15, n_attributes=8, density=0.5)
     how = {"rho1": 0.3, "rho2": 0.05, "tol": 1e-9, "threads": 1}

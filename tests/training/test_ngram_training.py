@@ -185,6 +185,7 @@ def test_ngrams_by_name():
     assert Ngrams.none().table(3) is None
 
 
+@pytest.mark.slow
 def test_without_a_start_label_no_string_begins_with_it():
     """`start=False`: first positions have no label pair, so nothing comes before them."""
     rng = np.random.default_rng(0)

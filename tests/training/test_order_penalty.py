@@ -47,6 +47,7 @@ def test_no_ngram_of_any_length_violates_its_own_condition(factor, plain):
     assert found.n_ngram > 0
 
 
+@pytest.mark.slow
 def test_gap_is_a_bound_early_in_a_run():
     """The optimum is at most the gap below, at every screening."""
     data = corpus(n_sequences=20)
@@ -89,6 +90,7 @@ def test_the_largest_rho1_of_a_path():
         assert [len(found[0].w) == 0, len(found[1].w) > 0] == [True, True]
 
 
+@pytest.mark.slow
 def test_path_ends_where_a_fit_from_zero_does():
     data, options = corpus(), {"order": 3, "order_factor": FACTOR, "gap": 1e-6, "threads": 1}
     found = path(data, rho1=[2.0, 1.0, 0.5], rho2=RHO2, **options)

@@ -91,6 +91,7 @@ def test_as_printed_may_diverge_and_the_best_point_is_returned():
 # ---- Groups
 
 
+@pytest.mark.slow
 @given(problem=problems())
 def test_attributes_of_a_group_never_meet(problem):
     group = disjoint_groups(problem.corpus())
@@ -101,6 +102,7 @@ def test_attributes_of_a_group_never_meet(problem):
     assert group.max(initial=0) >= most - 1
 
 
+@pytest.mark.slow
 @given(problem=problems())
 def test_sequences_by_attribute(problem):
     holders = np.zeros(len(problem.mu), dtype=np.int64)

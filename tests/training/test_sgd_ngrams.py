@@ -173,6 +173,7 @@ def test_the_optimum_of_the_explicit_space():
     assert_allclose(found.objective, minimum(data, 3), rtol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["token weights", "one label", "one position"])
 def test_other_data(kind):
     """None of them is refused: n-grams join where there are some to join."""
@@ -223,6 +224,7 @@ def test_ngrams_that_join_owe_no_penalty_of_their_own_rho1():
     assert_allclose(q[longer], solver.u * np.sign(g[longer]) * factor ** (lengths - 2.0), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_start_from_ngrams():
     """The first step size is then found with n-grams."""
     data = corpus(n_sequences=40)

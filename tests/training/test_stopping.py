@@ -54,6 +54,7 @@ def test_kkt_of_an_exact_optimum_is_no_noise_divided_by_noise():
     assert found.kkt < 1e-3
 
 
+@pytest.mark.slow
 def test_the_stochastic_start_looks_at_the_clock_and_is_heard(monkeypatch, tmp_path):
     """Without time it makes eight steps; what was cut short is not what a later run goes on from."""
     monkeypatch.setattr(proximal, "_LEAST_TOKENS", 0)

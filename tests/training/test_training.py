@@ -166,6 +166,7 @@ def test_threads_do_not_matter(solver):
         assert_array_equal(other.w, fits[0].w)
 
 
+@pytest.mark.slow
 def test_observed_only_has_no_other_feature():
     problem = larger()
     corpus = problem.corpus()
@@ -248,6 +249,7 @@ def test_missing_labels_train():
     assert (model.chain.viterbi(corpus)[0] != corpus.labels).mean() < 0.2
 
 
+@pytest.mark.slow
 def test_learns_the_simulated_task():
     hmm = paper_hmm()
     rng = np.random.default_rng(1)

@@ -158,7 +158,7 @@ def test_label(client, trained, data):
     assert label(client, trained.model, bag).compute() == [*expected, []]
     marginals = label(client, trained.model, bag, marginals=True).compute()
     assert_array_equal(marginals[5], trained.model.marginals(X[5]))
-    with pytest.raises(InputError, match="expected a bag, or a list of partitions, found int"):
+    with pytest.raises(InputError, match=r"expected.*bag.*list.*partitions.*found int"):
         label(client, trained.model, 3)
 
 
@@ -222,7 +222,7 @@ def test_cross_validation_through_joblib(client, data):
             "partition 1: expected labels of int as in",
         ),
         (lambda X, y: ([], []), "X: expected partitions, found none"),
-        (lambda X, y: ("text", y), "X: expected a bag, or a list of partitions, found str"),
+        (lambda X, y: ("text", y), r"X: expected.*bag.*list.*partitions.*found str"),
         (lambda X, y: (X, None), r"partition \d: expected pairs"),
     ],
 )
@@ -247,7 +247,7 @@ def test_every_wait_has_a_limit(client, data):
         assert time.monotonic() - began < 15.0
     finally:
         _ENOUGH.set()
-    with pytest.raises(InputError, match="timeout: expected a number of seconds > 0, found 0"):
+    with pytest.raises(InputError, match=r"timeout: expected.*number.*seconds > 0.*found 0"):
         train(client, X, y, timeout=0)
 
 

@@ -145,7 +145,7 @@ def test_broken_files(client, files, tmp_path):
     (tmp_path / "a.txt").write_text("x A\ny B\n")
     (tmp_path / "b.txt").write_text("x q A\n")
     (tmp_path / "c.txt").write_text("\n\n")
-    with pytest.raises(InputError, match="partition 1: expected columns: 2 as in partition 0, found 3"):
+    with pytest.raises(InputError, match=r"partition 1: expected columns.*2.*partition 0.*found 3"):
         train(client, [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")])
     with pytest.raises(InputError, match=r"partition 1: .*c.txt: expected at least one sequence, found none"):
         train(client, [str(tmp_path / "a.txt"), str(tmp_path / "c.txt")])
@@ -173,6 +173,7 @@ def test_program(client, files, program):
     assert left_on(client) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [["--encoding", "latin-1"], ["--encoding", "bytes"], ["--ragged", "--encoding", "latin-1"]]
 )

@@ -24,6 +24,7 @@ def model_of(attributes, template):
     return Model(made.vocabulary, made.features, made.w, template=template)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("boundary", ["crf++", "wapiti"])
 @given(cell=st.text(st.characters(min_codepoint=33, max_codepoint=300), min_size=1), kept=st.sets(st.integers(0, 7)))
 def test_every_line_finds_its_attributes(boundary, cell, kept):

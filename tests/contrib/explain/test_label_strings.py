@@ -50,6 +50,7 @@ def test_longest_strings(crf):
         longest_strings(model, 0)
 
 
+@pytest.mark.slow
 def test_weights_by_length(crf):
     model, counts = crf.model_, weights_by_length(crf.model_)
     assert sum(counts) == model.n_active

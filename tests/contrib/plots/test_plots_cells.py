@@ -80,6 +80,7 @@ def test_top_attributes_are_those_of_the_largest_sum(model):
     assert BIAS not in WeightsDisplay.from_model(model).attributes
 
 
+@pytest.mark.slow
 def test_attributes_of_a_template_line():
     template = Template("U1:%x[0,0]\nU1:%x[0,0]/%x[1,0]\nU12:%x[0,0]\nU1:x%x[0,0]\n*:%x[0,0]\nB\n")
     given = ["U1:b", "U1:a", "U12:c", "U1:xd", "*:e", "B"]
@@ -227,6 +228,7 @@ def test_marginals_of_a_matrix(kind):
         assert (display.tokens, display.best) == (["0", "1"], ["a", "b"])
 
 
+@pytest.mark.slow
 def test_labels_that_are_nowhere_probable_are_left_out():
     p = np.array([[0.7, 0.3, 0.0], [0.995, 0.005, 0.0]])
     display = MarginalsDisplay(p, ["a", "b"], ["A", "B", "C"], ["A", "A"]).plot()

@@ -82,7 +82,7 @@ def test_axes_of_the_caller(model):
     assert both.axes_ == tuple(axes[1])
     grid = PathDisplay([1.0, 0.5, 0.1], [0, 1, 2], errors=[9.0, 8.0, 7.0]).plot(ax=figure.subplots(2, 1, squeeze=False))
     assert grid.ax_ is grid.axes_[1]
-    with pytest.raises(InputError, match="ax: expected 2 axes, one for each panel, found 1"):
+    with pytest.raises(InputError, match=r"ax: expected 2 axes.*panel.*found 1"):
         both.plot(ax=axes[0, 1])
 
 
