@@ -1,11 +1,13 @@
 """libsparsecrf for tests: built in seconds from the core that the Python module was built of, if that lies there."""
 
+import contextlib
 import functools
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,17 @@ def cmake() -> str | None:
     return found if here >= needed else None
 
 
+@contextlib.contextmanager
+def one_at_a_time(lock: Path) -> Iterator[None]:
+    """Tests run in several processes; two builds in one folder would disturb each other."""
+    with lock.open("w") as file:
+        with contextlib.suppress(ImportError):  # not on Windows, where no library is built
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 @functools.cache
 def library() -> Path:
     """$SPARSECRF_LIBRARY, or what `cmake --build build/venv --target sparsecrf` makes. Skips the test if neither is
@@ -48,7 +61,8 @@ def library() -> Path:
     build = ROOT / "build" / "venv"
     if cmake() is None or not (build / "build.ninja").exists():
         pytest.skip("expected cmake and build/venv, in which the module was built, found neither or one")
-    subprocess.run([cmake(), "--build", build, "--target", "sparsecrf"], check=True, capture_output=True)
+    with one_at_a_time(build / "library.lock"):
+        subprocess.run([cmake(), "--build", build, "--target", "sparsecrf"], check=True, capture_output=True)
     return build / "cpp" / "c" / NAME
 
 
