@@ -57,7 +57,7 @@ def test_distances_are_shown_in_percent_of_the_optimum(call, model, tmp_path):
     for record, said in (
         (training, ["at most 1 (1 %)", "about 0.25 (0.25 %)"]),
         ({**training, "gap": 200.0, "objective": None}, ["at most 200", "about 0.25"]),
-        ({**training, "objective": 10**400, "gap": "x", "remaining": True}, ["at most x", "about True"]),
+        ({**training, "objective": "?", "gap": "x", "remaining": True}, ["at most x", "about True"]),
     ):
         Model(model.vocabulary, model.features, model.w, training=record).save(tmp_path / "m.safetensors")
         status, out, _ = call("show", "m.safetensors")
