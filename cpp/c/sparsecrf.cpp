@@ -89,7 +89,12 @@ std::filesystem::path path_of(const char* path) {
 struct sparsecrf_model {
     explicit sparsecrf_model(std::shared_ptr<const sparsecrf::Model> from) : model(std::move(from)) {
         const sparsecrf::StringTable& table = *model->parts().labels;
-        for (std::uint32_t y = 0; y < table.size(); ++y) names.emplace_back(table[y]);
+        for (std::uint32_t y = 0; y < table.size(); ++y) {
+            names.emplace_back(table[y]);
+            if (names.back().find('\0') != std::string::npos) {  // C would take what is before it for the name
+                throw InputError(message("label ", y, ": expected a name without NUL, found one with it"));
+            }
+        }
     }
     std::shared_ptr<const sparsecrf::Model> model;
     std::vector<std::string> names;  // [Y] of the labels

@@ -297,6 +297,12 @@ def test_files_that_are_no_models(functions, by_name, tmp_path):
     assert re.search("expected content with digest .* found it damaged", refused(tmp_path / "damaged"))
 
 
+def test_labels_that_c_would_cut_short(functions, tmp_path):
+    Model.from_weights(["X", "X\0Y"], {("a", "X\0Y"): 1.0}).save(tmp_path / "m")
+    with pytest.raises(ValueError, match="label 1: expected a name without NUL"):
+        by_ctypes.Tagger(functions, str(tmp_path / "m"))
+
+
 def word_vectors():
     rng = np.random.default_rng(1)
     return WordVectors([*"abcd", "é"], rng.normal(size=(5, 3)), window=1)
