@@ -56,7 +56,7 @@ class _Finder:
         new = new_name(name) if name.startswith("sparsecrf.") else None
         if new is None:
             return None
-        if name.count(".") == 1:  # once for a package, not again for each of its modules
+        if name.removeprefix("sparsecrf.") in MOVED:  # once for a package, not again for each of its modules
             warnings.warn(f"{name} has moved: import {new}", DeprecationWarning, stacklevel=2)
         return ModuleSpec(name, Redirect(new))
 

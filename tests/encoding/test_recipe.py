@@ -192,3 +192,28 @@ def test_the_recipe_of_a_model():
     crf = CRF(rho1=0.01, features="words", start=False).fit([["a", "dog"]], [["D", "N"]])
     found = recipe_of(crf.model_)
     assert (found.lines.text, found.start, found.labels) == (crf.model_.template.text, False, ("D", "N"))
+
+
+@pytest.mark.parametrize("template", ["U:%x[0,0]\nB\n", "U:%x[0,0]"])
+@pytest.mark.parametrize("as_object", [True, False])
+def test_a_saved_template_is_not_taken_for_a_file(program, tmp_path, template, as_object):
+    Recipe(template=Template(template) if as_object else template).save(tmp_path / "recipe.json")
+    program.write(t="a A\nb B\n\n")
+    done = program("train", "t", "--recipe", "recipe.json", "-m", "m", "-q")
+    assert done.status == 0, done.err
+    assert Model.load(tmp_path / "m").template.text.strip() == template.strip()
+
+
+def test_estimators_check_a_recipe_before_they_read_data():
+    def unread():
+        raise AssertionError("data were read")
+        yield
+
+    for wrong in ({"format": "colums"}, {"encoding": "bogus"}, {"min_count": 5}, {"ragged": True}):
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            CRF(template=Recipe(template="U:%x[0,0]", **wrong)).fit(unread(), unread())
+
+
+def test_parameters_of_an_estimator_take_precedence_over_its_recipe():
+    crf = CRF(template=Recipe(start=True), start=False).fit([["a", "b"]], [["A", "B"]])
+    assert not crf.model_.vocabulary.start

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from sparsecrf import CRF, CRFCV, Recipe, fit
+from sparsecrf import CRF, CRFCV, InputError, Recipe, fit
 from sparsecrf.estimators.solver_options import _MOVED, _OF_RECIPE, _PARAMETERS, FURTHER
 from sparsecrf.options import FitOptions
 
@@ -116,3 +116,27 @@ def test_a_recipe_and_parameters_beside_it():
     assert not by_recipe.model_.vocabulary.start
     together = CRF(rho1=0.1, features="words", template=Recipe(start=False)).fit(X, Y)
     assert together.model_.w.tolist() == by_parameters.model_.w.tolist()
+
+
+def test_many_fits_do_not_share_a_checkpoint(tmp_path):
+    X, y = [["a", "b"]] * 6, [["A", "B"]] * 6
+    further = {"checkpoint": str(tmp_path / "run")}
+    with pytest.raises(InputError, match="'checkpoint' is not supported by many fits"):
+        CRF(solver_options=further).path(X, y)
+    with pytest.raises(InputError, match="'checkpoint' is not supported by many fits"):
+        CRFCV(cv=2, solver_options=further).fit(X, y)
+
+
+def test_unknown_solver_options_are_found_before_data_are_read():
+    def unread():
+        raise AssertionError("data were read")
+        yield
+
+    with pytest.raises(InputError, match="found 'no_such'"):
+        CRF(solver_options={"no_such": 1}).fit(unread(), unread())
+
+
+def test_a_model_keeps_its_order_factor_beside_other_options():
+    crf = CRF(order=3, solver_options={"order_factor": 2.0}).fit([["a", "b", "a"]] * 6, [["A", "B", "A"]] * 6)
+    again = CRF.from_model(crf.model_, solver_options={"gap": 1e-4})
+    assert again.solver_options == {"order_factor": 2.0, "gap": 1e-4}

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from sparsecrf._core import InputError
 from sparsecrf.chunks import CODES
 from sparsecrf.cli.options import Boundary, Bytes, Encoding
+from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.formats import FORMATS, Format, format_named
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _data(read: Format, write: Format, template: Template | None, chunks: str | 
 
         charset = Charset(encoding or UTF8, "--encoding")
         if charset.is_bytes:
-            raise InputError("--encoding: expected text, found bytes: data are converted as text")
+            raise OptionError("--encoding: expected text, found bytes: data are converted as text")
         with decoded(source, charset) as text:
             lines = converted(text, read, write, template, chunks)
             _write(target, (charset.encoded(line.encode(), source) for line in lines))

@@ -114,7 +114,7 @@ def _label_sequences(
     documents: SeenDocuments | None = None,
 ) -> Iterator[tuple[list[str], list[str]]]:
     """Gold and predicted labels, sequence by sequence. `documents` gets to see what a model labels."""
-    from sparsecrf import InputError
+    from sparsecrf.compatibility import OptionError
     from sparsecrf.encoding.formats import format_named, format_of
     from sparsecrf.files.charset import UTF8, Charset, decoded
     from sparsecrf.files.columns import read_columns
@@ -132,7 +132,7 @@ def _label_sequences(
         elif of.has_columns:
             yield from _last_two(file, read_columns(source, ragged=ragged))
         else:
-            raise InputError(f"--gold: expected a file of gold labels or -m MODEL for {of.title} files, found neither")
+            raise OptionError(f"--gold: expected a file of gold labels or -m MODEL for {of.title} files, found neither")
 
 
 def _in_step(

@@ -28,11 +28,9 @@ def label(
         str, Declared("Data with or without labels; [bold]-[/bold] is standard input.", metavar="INPUT")
     ] = "-",
     output: Annotated[str, Declared("Where to write; by default standard output.", "--output", "-o")] = "-",
-    nbest: Annotated[
-        int, Declared("The so many best labellings of each sequence.", "--nbest", metavar="N", min=1, max=10_000)
-    ] = 1,
+    nbest: Annotated[int, Declared("Print the N best label sequences.", "--nbest", metavar="N", min=1, max=10_000)] = 1,
     marginals: Annotated[
-        bool, Declared("After each label the probability that it stands there.", "--marginals")
+        bool, Declared("Print the marginal probability of each label after it.", "--marginals")
     ] = False,
     all_marginals: Annotated[
         bool, Declared("That, and every label:probability, likeliest first.", "--all-marginals")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
 from sparsecrf.cli.options import Inputs
+from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.progress import say
 
@@ -54,7 +55,7 @@ def _client(address: str) -> Iterator[Any]:
         return
     n = address[len(_LOCAL) :]
     if not (n.isdecimal() and int(n) > 0):
-        raise InputError(f"--dask: expected a number of workers after {_LOCAL}, found {n!r}")
+        raise OptionError(f"--dask: expected a number of workers after {_LOCAL}, found {n!r}")
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "preload": "sparsecrf.contrib.dask.local_worker"}
     with LocalCluster(n_workers=int(n), **options) as made, Client(made) as client:
         yield client

@@ -104,12 +104,14 @@ class Recipe:
 
     def files(self, *, resources: bool = True) -> list[str]:
         """The files that it names; raises for vectors that are no file, since the end of a pipe would be waited for."""
-        named = [self.template]
+        named = [None if isinstance(self.template, str) and "\n" in self.template else self.template]
         if resources:
             named += [file for table in TABLES for file in getattr(self, table).values()]
         if isinstance(self.vectors, (str, os.PathLike)):
             if os.fspath(self.vectors).endswith(".npy") and self.vectors_words is None:
-                raise InputError(f"{self['vectors']}: expected {self['vectors_words']} with {self.vectors}, found none")
+                raise OptionError(
+                    f"{self['vectors']}: {self.vectors} needs {self['vectors_words']} with it, found none"
+                )
             check_files(self.vectors, self.vectors_words)
             named += [self.vectors, self.vectors_words]
         return [os.fspath(file) for file in named if isinstance(file, (str, os.PathLike))]
@@ -136,7 +138,7 @@ class Recipe:
             vectors=vectors,
             vectors_scale=other.vectors_scale if self.vectors_scale is None else self.vectors_scale,
             start=other.start if self.start is None else self.start,
-            labels=other.labels,
+            labels=self.labels or other.labels,
         )
 
     def made(self, n_columns: Callable[[], int]) -> Template | None:
@@ -248,12 +250,19 @@ class Recipe:
         """Write it to a file: TOML, or JSON if its name ends in .json. Raises for what only Python knows: functions,
         vectors and resources that are no files."""
         given = self.given()
+        if isinstance(self.template, str) and "%" in self.template and not os.path.exists(self.template):
+            given["template"] = _as_lines(self.template)
         if isinstance(self.template, Template) and not self.template.resources:
             lines = self.template
-            given |= {"template": lines.text, "boundary": lines.boundary, "bytes": lines.bytes}
+            given |= {"template": _as_lines(lines.text), "boundary": lines.boundary, "bytes": lines.bytes}
         if self.resources:
             raise InputError(f"{path}, resources: expected files by name (lexicon, clusters, classes), found objects")
         write_settings(given, os.fspath(path))
+
+
+def _as_lines(template: str) -> str:
+    """The text of a template as a file of a recipe has it: without the end of a line it would be the name of a file."""
+    return template if "\n" in template else f"{template}\n"
 
 
 _PLAIN = Recipe()

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sparsecrf._core import InputError
-from sparsecrf.compatibility import Choice, Trait, has
+from sparsecrf.compatibility import Choice, OptionError, Trait, has
 from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.resources import Resource, checked
@@ -44,6 +44,18 @@ from sparsecrf.warn import warn_caller
 #: Further options that `_penalty`, `_space` and `_watching` take care of.
 _ASKED_ELSEWHERE = ("group_weight", "order_factor", "class_pairs", "callback")
 _CHECKED = ("solver", "rho1", "penalty", "order", "label_parts")
+
+
+#: Settings of a recipe that say how files are read: sequences in memory have no use for them.
+_OF_FILES = ("ragged", "missing", "min_count")
+
+
+def _check_settings(recipe: Recipe) -> None:
+    """Raise for a recipe that the estimators cannot follow, before data are read."""
+    _ = recipe.reader, recipe.charset  # raise for names that there are not
+    for name in _OF_FILES:
+        if name in recipe.given():
+            raise OptionError(f"{recipe[name]}: expected files (sparsecrf train), found sequences in memory")
 
 
 class TrainingCRF(HasSolverOptions):
@@ -114,9 +126,10 @@ class TrainingCRF(HasSolverOptions):
             "resources": tuple(checked(self.resources)) or None,
             "vectors": given_vectors(self.vectors),
             "bigrams": None if plain else self.bigrams,
-            "start": self.start if recipe.start is None else None,
+            "start": self.start if recipe.start is None or not self.start else None,
         }
         recipe = replace(recipe, **{name: value for name, value in given.items() if value is not None})
+        _check_settings(recipe)
         return recipe if recipe.features == "columns" else replace(recipe, lines=recipe.made(lambda: 1))
 
     def _check_options(self) -> None:
@@ -124,6 +137,7 @@ class TrainingCRF(HasSolverOptions):
         vectors = [] if self.vectors is None else [Choice("vectors", ..., has(Trait.DENSE))]
         given = {name: getattr(self, name) for name in _CHECKED if hasattr(self, name)}
         check_options({**given, "class_pairs": self._option("class_pairs")}, vectors)
+        self._further_options()
 
     def _check_n_jobs(self) -> None:
         if self.n_jobs is not None and (isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral)):

@@ -159,7 +159,9 @@ class CRF(BaseCRF):
         is not known, and vectors of words are to be given again.
         """
         known = model if isinstance(model, Model) else Model.load(model)
-        crf = cls(**{**_parameters_of(known), **parameters})
+        found = _parameters_of(known)
+        further = {**found.pop("solver_options", {}), **(parameters.pop("solver_options", None) or {})}
+        crf = cls(**{**found, **parameters}, solver_options=further or None)
         if crf.features is not None and crf.template is not None:
             raise InputError(
                 f"features: expected none with a model that has a template, found {crf.features!r}; to train with "
@@ -243,6 +245,7 @@ class CRF(BaseCRF):
         """
         from sparsecrf.path import path
 
+        self._check_one_fit()
         data = self._encoded(X, y, sample_weight, lengths, sentences)
         data = data if dev is None else self._encoded_dev(data, dev, sentences)
         score = score_for(scoring, data, None if data.dev is None else data.dev.unknown.at)

@@ -147,6 +147,7 @@ class CRFCV(BaseCRF):
         if groups is not None and sentences is None and lengths is None and is_frame(X):
             warn_deprecated("groups", "sentences")
             sentences, groups = groups, None
+        self._check_one_fit()
         data = self._encoded(X, y, sample_weight, lengths, sentences)
         score, folds = score_for(self.scoring, data), self._folds(data.places, groups)
         n_folds = folds["folds"] if isinstance(folds["folds"], int) else len(folds["folds"])

@@ -67,6 +67,12 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
         of_solver = {name: value for name, value in given.items() if name not in FURTHER}
         return {**own, "solver_options": of_solver} if of_solver else own
 
+    def _check_one_fit(self) -> None:
+        """Raise for options of a single fit: many fits would share one file."""
+        for name in ("checkpoint", "resume"):
+            if self._option(name) != FURTHER[name]:
+                raise OptionError(Named("solver_options"), f": {name!r} is not supported by many fits; use CRF.fit")
+
     def _take_old(self, given: dict[str, Any]) -> None:
         """Parameters by their old names."""
         for name, value in given.items():
@@ -98,6 +104,10 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
         super().__setstate__({name: value for name, value in state.items() if name not in _MOVED})
         if old:
             self.solver_options = {**(self.solver_options or {}), **old}
+        settings = {new: self.__dict__.pop(name) for name, new in _OF_RECIPE.items() if name in self.__dict__}
+        if any(value != getattr(Recipe(), name) for name, value in settings.items()):
+            recipe = self.template if isinstance(self.template, Recipe) else Recipe(template=self.template)
+            self.template = replace(recipe, **settings)
 
 
 def _warn(name: str, instead: str) -> None:

@@ -75,7 +75,7 @@ class Format(ABC):
                 )
 
     def looks_like(self, line: bytes) -> bool | None:
-        """Whether a line is hardly one of any other format, as messages about the wrong one say; None: who knows."""
+        """Whether a line belongs to this format and hardly to any other, for messages; None if it cannot be told."""
         return None
 
     def template_for(self, template: Template | None, n_observed: int) -> Template | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from sparsecrf._core import InputError
+from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.formats.records import Answer, Record, Records, read_records, text_lines
 from sparsecrf.files.text import Piece, Source
 
@@ -54,7 +55,7 @@ class Conllu(Records):
 
     def variant(self, choice: str, option: str = "format") -> Conllu:
         if choice not in _LABELS:
-            raise InputError(f"{option}: expected conllu:{'|'.join(_LABELS)}, found conllu:{choice}")
+            raise OptionError(f"{option}: expected conllu:{'|'.join(_LABELS)}, found conllu:{choice}")
         return Conllu(choice)
 
     def looks_like(self, line: bytes) -> bool:

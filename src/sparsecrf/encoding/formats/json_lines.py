@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from sparsecrf._core import InputError
+from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.formats.records import Answer, Record, Records, read_records, text_lines
 from sparsecrf.files.text import Piece, Source
 from sparsecrf.files.words import word_offsets
@@ -36,7 +37,7 @@ class JsonLines(Records):
 
     def variant(self, choice: str, option: str = "format") -> JsonLines:
         if not choice or choice in ("tokens", "text"):
-            raise InputError(f"{option}: expected the field of labels or spans after jsonl:, found {choice!r}")
+            raise OptionError(f"{option}: expected the field of labels or spans after jsonl:, found {choice!r}")
         return JsonLines(choice)
 
     def looks_like(self, line: bytes) -> bool | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sparsecrf._core import InputError, parse_crfsuite
+from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.formats.base import Format, Items
 from sparsecrf.encoding.formats.crfsuite import CrfSuite
 from sparsecrf.encoding.template import Template
@@ -22,10 +23,13 @@ class SimpleTagger(CrfSuite):
 
     def __init__(self, *, labelled: bool = True) -> None:
         self._labelled = labelled
+        self.name = "simpletagger" if labelled else "simpletagger:unlabelled"
 
     def variant(self, choice: str, option: str) -> Format:
         if choice != "unlabelled":
-            raise InputError(f"{option}: expected simpletagger or simpletagger:unlabelled, found simpletagger:{choice}")
+            raise OptionError(
+                f"{option}: expected simpletagger or simpletagger:unlabelled, found simpletagger:{choice}"
+            )
         return SimpleTagger(labelled=False)
 
     def pieces(self, source: Source, size: int = PIECE_BYTES, *, inside: bool = False) -> Iterator[Piece]:
