@@ -9,7 +9,7 @@ from unicode_table import TABLE, table
 
 from reference import word_functions as twin
 from sparsecrf import CRF, InputError, Model, Template
-from sparsecrf.model import crfpp, wapiti
+from sparsecrf.contrib.convert import crfpp, wapiti
 
 #: Blocks of 20 scripts, with their marks, numbers and punctuation, and of what belongs to none.
 SCRIPTS = {
