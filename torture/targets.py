@@ -16,14 +16,14 @@ from typing import Any
 
 from sparsecrf import Corpus, InputError, Model, Template, Vocabulary
 from sparsecrf.contrib.compat import Tagger
+from sparsecrf.contrib.convert import crfpp as crfpp_files
+from sparsecrf.contrib.convert import crfpp_binary as crfpp_binary_files
+from sparsecrf.contrib.convert import crfsuite as crfsuite_files
+from sparsecrf.contrib.convert import wapiti as wapiti_files
 from sparsecrf.contrib.convert.crfsuite import to_dump
 from sparsecrf.contrib.convert.crfsuite_write import to_binary
 from sparsecrf.files import container
 from sparsecrf.files.charset import Charset
-from sparsecrf.model import crfpp as crfpp_files
-from sparsecrf.model import crfpp_binary as crfpp_binary_files
-from sparsecrf.model import crfsuite as crfsuite_files
-from sparsecrf.model import wapiti as wapiti_files
 from sparsecrf.shards.encode_folder import encode_folder
 from sparsecrf.shards.folder import MANIFEST, CorpusFolder, _digest
 from sparsecrf.training import SOLVERS
