@@ -62,17 +62,18 @@ default_role = "code"  # `Model` in a docstring
 
 # `-n` warns of names that lead nowhere. Other packages' pages are not at hand (intersphinx would fetch them), and names
 # of types inside the package are no pages.
+suppress_warnings = ["ref.python"]  # `bytes`, the type, is also the name of attributes
 nitpick_ignore_regex = [
     ("py:.*", r"(numpy|np|scipy|sklearn|matplotlib|distributed|collections|typing|contextlib|enum|os|pathlib)\..*"),
     ("py:.*", r"(NDArray|Any|Axes|Figure)"),
     ("py:.*", r"sparsecrf\._core\.(Labeller|Resource|StringTable|Template|WordVectors)"),
-    ("py:.*", r"sparsecrf\.(training\.[a-z_]+\..*|plots\.display\..*)"),
+    ("py:.*", r"sparsecrf\.(training\.[a-z_]+\..*|contrib\.plots\.display\..*|compatibility\.Named)"),
     ("py:.*", r"sparsecrf\.shards\.(folder\.ShardEntry|shards\.Workers|dataset\.Dataset)"),
     ("py:.*", r"sparsecrf\.encoding\.(formats|vectors|vocabulary)\..*"),
     ("py:.*", r"sparsecrf\.(path\.scores\.Score|encoding\.(ngrams\.Ngrams|clusters\.Clustered|dense\.DenseColumns))"),
-    ("py:.*", r"sparsecrf\.compat\.(tagger\.ParsedDump|training_log\.TrainLogParser|modelfile\..*|estimator\.Rows)"),
+    ("py:.*", r"sparsecrf\.contrib\.compat\.(tagger\.ParsedDump|training_log\.TrainLogParser|modelfile\..*)"),
     ("py:.*", r"(BaseCRF|Bigrams|Callback|Encoder|FeatureSet|File|Floats|History|Labels|Numbers|Objects|Pair)"),
-    ("py:.*", r"(Asked|DenseColumns|Grouping)"),
+    ("py:.*", r"(Asked|DenseColumns|Grouping|SentenceColumn)"),
     (
         "py:.*",
         r"(FileResource|Groups|NgramTable|Ngrams|Point|Rows|Scoring|Self|Source|Token|TrainLogParser|WeightTable)",
