@@ -45,8 +45,7 @@ def reports(tmp_path_factory):
     (strings of many labels)."""
     folder = tmp_path_factory.mktemp("reports")
     (folder / "test.txt").write_text(DATA, encoding="utf-8")
-    bare = small_model()
-    bare.training = {}
+    bare = small_model()._with(training={})
     pages = {
         "full": make_report(small_model(), name='<img src=x onerror="alert(1)">.safetensors', data=folder / "test.txt"),
         "bare": make_report(bare),

@@ -105,7 +105,7 @@ class Model(AnsweringModel):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if "_is_made" in self.__dict__:
-            raise AttributeError(f"Model: expected no change, which a model does not allow, found {name} to be set")
+            raise AttributeError(f"a Model cannot be changed: {name} is read-only")
         super().__setattr__(name, value)
 
     @classmethod
