@@ -15,7 +15,7 @@ CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -n
 
 # From nothing within two minutes on two cores, so with fewer words than the program takes by default.
 demo: .venv/package
-	.venv/bin/sparsecrf demo --words 5000 -o build/demo
+	.venv/bin/sparsecrf demo --words 4000 -o build/demo
 
 test: .venv/installed
 	$(PYTEST) $(PYTEST_ARGS)
