@@ -213,7 +213,7 @@ def test_labels_of_dev_data_that_the_workers_do_not_have(client, program, dev):
 @pytest.mark.parametrize(
     ("arguments", "status", "expected"),
     [
-        (["--dask", "local:none"], 1, "--dask: expected a number of workers after local:, found 'none'"),
+        (["--dask", "local:none"], 2, "--dask: expected a number of workers after local:, found 'none'"),
         (["--dask", "nowhere"], 1, "--dask: expected a Dask scheduler at nowhere"),
         (["--dask", "local:2", "--solver", "sbcd"], 2, "--dask local:2 is not supported by --solver sbcd; use"),
     ],
