@@ -166,7 +166,7 @@ def test_scale_of_the_start(program):
         (["--vectors", "glove.txt", "--solver", "sgd-l1"], "--vectors glove.txt is not supported by --solver sgd-l1"),
         (["--vectors", "glove.txt", "--order", "3"], "--order 3 does not go with negative values"),
         (["--vectors", "glove.txt", "--vectors-scale", "0"], "expected a number above 0, found 0"),
-        (["--vectors", "v.npy"], "--vectors: expected --vectors-words with v.npy, found none"),
+        (["--vectors", "v.npy"], "--vectors: v.npy needs --vectors-words"),
         (
             ["--vectors", "v.npy", "--vectors-words", "glove.txt"],
             "v.npy: expected 8 rows, one for each line of glove.txt, found 2",
