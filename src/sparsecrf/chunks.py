@@ -17,12 +17,14 @@ iobes      A chunk is an S, or a B, any number of I and an E, all of one type. A
 grobid     A field <x> is an I-<x> and all <x> that follow; an <x> after anything else begins one, too. GROBID's models
            have such labels. <other> and O are in no field.
 runs       Every run of equal labels is a field, O excepted, for labels that say nothing of where fields begin.
-auto       conlleval if the labels are chunk labels, none if they are not: see `are_chunk_labels`.
-none       Labels are labels.
+auto       conlleval if the labels are chunk labels, none if they are not: see `are_chunk_labels`. Where spans are asked
+           for, fields instead of none: see `span_scheme`.
+none       Labels are labels. Where spans are asked for, every token but those with the label O is one.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from itertools import chain, pairwise
@@ -63,7 +65,7 @@ STARTING = frozenset({"BB", "IB", "OB", "OI", "OE", "EE", "EI"} | {"EB", "SB", "
 WHOLE = frozenset("[]S")  # chunks of one token, whatever stands beside them
 
 # Types that are in no field, by the schemes whose labels are fields.
-_OUTSIDE_FIELDS = {Scheme.GROBID: frozenset({"O", "<other>"}), Scheme.RUNS: frozenset({"O"})}
+_OUTSIDE_FIELDS = {Scheme.GROBID: frozenset({"O", "<other>"}), Scheme.RUNS: frozenset("O")}
 
 # Letters that the other schemes are written in.
 ALPHABETS = {Scheme.IOB1: "BIO", Scheme.IOB2: "BIO", Scheme.IOBES: "BIESO"}
@@ -91,6 +93,17 @@ def are_chunk_labels(gold: Iterable[str], predicted: Iterable[str]) -> bool:
         return any(_is_typed(label) for label in gold.union(predicted))
     letters = {split_label(label)[0] for label in gold}
     return gold <= LETTERS and "B" in letters and not letters.isdisjoint("IO")
+
+
+def span_scheme(labels: Iterable[str]) -> Scheme:
+    """What `auto` means where spans are asked for, by the labels of a model: conlleval if they encode chunks, else
+    fields: grobid if they are <x> and I-<x>, runs of equal labels if not."""
+    labels = set(labels)
+    if are_chunk_labels(labels, ()):
+        return Scheme.CONLLEVAL
+    in_brackets = [label for label in labels - {"O"} if re.fullmatch("(I-)?<.*>", label)]
+    begins = any(label.startswith("I-") for label in in_brackets)
+    return Scheme.GROBID if begins and len(in_brackets) == len(labels - {"O"}) else Scheme.RUNS
 
 
 def _is_typed(label: str) -> bool:
@@ -147,11 +160,12 @@ class ChunkReader:
         self.scheme = Scheme.of(scheme)
         self._pairs = _Pairs()
         self._split = _Split(self.scheme)
+        self.outside = _OUTSIDE_FIELDS.get(self.scheme, frozenset("O"))  #: types that no span has
 
     def type_of(self, label: str) -> str:
         if self.scheme is Scheme.GROBID:
             return label.removeprefix("I-")
-        return label if self.scheme is Scheme.RUNS else self._split[label][1]
+        return label if self.scheme in (Scheme.RUNS, Scheme.NONE) else self._split[label][1]
 
     def marks(self, labels: Sequence[str]) -> list[int]:
         """END and START at each of the T + 1 boundaries; the chunk that starts at t has the type of label t."""
@@ -170,7 +184,7 @@ class ChunkReader:
 
     def _fields(self, labels: Sequence[str]) -> list[int]:
         """Marks of fields, which go on as long as the type does and no label begins another."""
-        outside, grobid = _OUTSIDE_FIELDS[self.scheme], self.scheme is Scheme.GROBID
+        outside, grobid = self.outside, self.scheme is Scheme.GROBID
         types = [None if (kind := self.type_of(label)) in outside else kind for label in labels]
         marks = [0] * (len(labels) + 1)
         for t, (before, after) in enumerate(pairwise([None, *types, None])):

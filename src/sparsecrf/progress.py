@@ -175,9 +175,10 @@ class _Line(_Lines):
 def note(record: dict[str, Any]) -> str:
     """One iteration as a line of text."""
     active = record["active_unigram"] + record["active_bigram"] + record.get("active_ngram", 0)
-    parts = [f"iteration {record['iter']}", f"objective {record['objective']:,.2f}", f"{active:,} active"]
-    if record["kkt"] is not None:
-        parts.append(f"kkt {record['kkt']:.1e}")
+    parts = [f"iteration {record['iter']}"]
     if record["dev_error"] is not None:
         parts.append(f"dev error {record['dev_error']:.2f} %")
+    parts += [f"objective {record['objective']:,.2f}", f"{active:,} weights"]
+    if record["kkt"] is not None:
+        parts.append(f"kkt {record['kkt']:.1e}")
     return "  ".join(parts)

@@ -42,7 +42,7 @@ def background(page):
 
 def test_the_summary(visit):
     page = visit()
-    expect(page.locator("#certificate")).to_contain_text("Within 0.041 % of the optimum")
+    expect(page.locator("#certificate")).to_contain_text("Training objective within 0.041 % of its optimum")
     expect(page.locator("#sparsity")).to_contain_text("14 of 1,000 features")
     expect(page.locator("#facts")).to_contain_text("close enough to the optimum")
     titles = ["Summary", "Sentences", "Weights", "Attributes by label", "Transitions", "Templates", "Training"]

@@ -115,7 +115,7 @@ def test_other_first_lines_are_no_headers(program, text):
 
 def test_an_optimum_of_nothing_is_certified(program):
     program.write(train_txt="a O\nb O\n\n")
-    assert "within 0 % of the best possible (certified)" in program("train", "train.txt", "-m", "m").err
+    assert "within 0 % of the optimum (certified)" in program("train", "train.txt", "-m", "m").err
 
 
 CONLLU = "# text = the dog\n1\tthe\tthe\tD" + "\t_" * 6 + "\n2\tdog\tdog\tN" + "\t_" * 6 + "\n\n"
@@ -184,7 +184,7 @@ def test_a_name_that_says_another_format_than_the_model_can_read(program, traine
 def test_a_model_without_weights_is_told(program):
     program.write(train_txt=TAGS * 5)
     assert (
-        "the model has no weights; rho1 1000 is too large"
+        "the model has no nonzero weights: --rho1 1000 is too large"
         in program("train", "train.txt", "-m", "m", "--rho1", "1000").err
     )
 

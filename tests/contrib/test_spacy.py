@@ -198,3 +198,14 @@ def test_spacy_finds_the_component():
 def test_wrong_target():
     with pytest.raises(InputError, match="target: expected one of ents, tag, pos, found 'dep'"):
         spacy.blank("en").add_pipe("sparsecrf", config={"target": "dep"})
+
+
+def test_fields_come_out_whole():
+    """A model whose labels do not encode chunks: runs of equal labels are entities, O is none."""
+    nlp = spacy.blank("en")
+    component = nlp.add_pipe("sparsecrf")
+    sentences = [["to", "100", "Martin", "King"], ["100", "Luther", "King", "to"]] * 5
+    labels = [["O", "number", "street", "street"], ["number", "street", "street", "O"]] * 5
+    component.model = CRF(features="words", rho1=0.05).fit(sentences, labels).model_
+    assert component.labels == ("number", "street")
+    assert entities(nlp("100 Martin King to")) == [("100", "number"), ("Martin King", "street")]

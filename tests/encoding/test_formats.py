@@ -121,14 +121,12 @@ def test_the_name_of_a_file_says_its_format(slashes):
 
 
 def test_names_that_are_none():
-    with pytest.raises(
-        InputError,
-        match="--format: expected columns, crfsuite, conllu, jsonl, tokens, documents or simpletagger, found 'xml'",
-    ):
+    names = "columns, crfsuite, conllu, jsonl, tokens, documents, simpletagger or text"
+    with pytest.raises(InputError, match=f"--format: expected {names}, found 'xml'"):
         format_named("xml", "--format")
     with pytest.raises(
         InputError,
-        match="format: expected columns, crfsuite, conllu, jsonl, tokens, documents or simpletagger, found 'xml'",
+        match="format: expected columns, crfsuite, conllu, jsonl, tokens, documents, simpletagger or text, found 'xml'",
     ):
         encode_folder("folder", ["d.txt"], format="xml")
 

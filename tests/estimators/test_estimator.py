@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from estimators import OPTIONS, same
-from sparsecrf import CRF, InputError, Model, Vocabulary, fit
+from sparsecrf import CRF, Model, Vocabulary, fit
 from sparsecrf.scorers import chunk_f1_score
 
 
@@ -67,7 +67,9 @@ def test_spans_are_the_chunks_of_the_best_labels_with_their_probabilities(data, 
             n += 1
         assert sum(label[0] == "B" for label in labels) == len(spans)
     assert n > 5
-    assert fitted.predict_spans(X, scheme="none").tolist() == [[]] * 10
+    by_token = fitted.predict_spans(X, scheme="none")
+    each = [[(t, t + 1, y) for t, y in enumerate(labels) if y != "O"] for labels in fitted.predict(X)]
+    assert [[span[:3] for span in spans] for spans in by_token] == each
 
 
 @pytest.mark.parametrize(
@@ -233,11 +235,10 @@ def test_spans_of_a_model_are_those_of_the_estimator(data, fitted):
     assert free == []
 
 
-def test_spans_need_labels_of_chunks():
-    crf = CRF().fit([["a", "b"]], [["D", "N"]])
-    with pytest.raises(InputError, match="expected ones that encode chunks"):
-        crf.predict_spans([["a"]])
-    assert crf.predict_spans([["a"]], scheme="none")[0] == []
+def test_spans_of_labels_that_are_no_chunks():
+    crf = CRF(rho1=0.01).fit([["a", "b"]], [["D", "N"]])
+    assert [span[:3] for span in crf.predict_spans([["a", "b"]])[0]] == [(0, 1, "D"), (1, 2, "N")]
+    assert [span[:3] for span in crf.predict_spans([["a"]], scheme="none")[0]] == [(0, 1, "D")]
 
 
 def test_pickles_are_the_same(data, fitted):

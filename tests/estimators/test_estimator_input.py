@@ -1,5 +1,6 @@
 """What the estimator takes: tokens, matrices, frames, weights, labels of every kind."""
 
+import warnings
 import weakref
 
 import numpy as np
@@ -263,3 +264,14 @@ def test_lines_of_a_template():
     X, y = sentences(20, seed=2)
     lines = "U1:%x[0,0]\nB\n"
     assert same(CRF(template=lines).fit(X, y), CRF(template=Template(lines)).fit(X, y))
+
+
+def test_columns_that_ready_made_features_ignore_are_named():
+    rows, labels = [[("Ada", "NNP"), ("ran", "VBD")]] * 3, [["B-PER", "O"]] * 3
+    said = "features='words' uses 1 of the 2 columns of a token and ignores the others .of the first token: 'NNP'.; "
+    with pytest.warns(UserWarning, match=said + "features='columns' uses them all"):
+        CRF(features="words").fit(rows, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CRF(features="columns").fit(rows, labels)
+        CRF(features="words").fit([["Ada", "ran"]], [["B-PER", "O"]])

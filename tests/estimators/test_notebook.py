@@ -103,6 +103,6 @@ def test_a_fit_in_a_notebook():
     found = fit(vocabulary.encode(X, Y, grow=True), rho1=0.01)
     cells = texts(found._repr_html_())
     assert cells[cells.index("weights") + 1] == f"{len(found.w)} of {found.n_features}"
-    assert "of the best possible (certified)" in cells[cells.index("objective") + 1]
+    assert "of the optimum (certified)" in cells[cells.index("training objective") + 1]
     missing = fit(vocabulary.encode(X, [["A", None], ["B"]] * 3), rho1=0.01)
-    assert "no bound certifies it" in missing._repr_html_()
+    assert "no certified bound" in missing._repr_html_()

@@ -94,13 +94,13 @@ def test_show_does_not_print_it(program):
 @pytest.mark.parametrize(
     ("gap", "remaining", "words"),
     [
-        (0.04, 1.0, "within 0.041 % of the best possible (certified)"),
-        (5.0, 0.4, "an estimated 0.41 % above the best possible (certified: at most 5.3 %)"),
-        (5.0, inf, "within 5.3 % of the best possible (certified)"),
-        (99.9, 0.4, "an estimated 0.41 % above the best possible (no bound certifies it)"),
-        (99.9, inf, "an unknown distance above the best possible (no bound certifies it)"),
-        (99.9, 99.9, "an unknown distance above the best possible (no bound certifies it)"),
-        (inf, inf, "an unknown distance above the best possible (no bound certifies it)"),
+        (0.04, 1.0, "within 0.041 % of the optimum (certified)"),
+        (5.0, 0.4, "an estimated 0.41 % above the optimum (certified: at most 5.3 %)"),
+        (5.0, inf, "within 5.3 % of the optimum (certified)"),
+        (99.9, 0.4, "an estimated 0.41 % above the optimum (no certified bound)"),
+        (99.9, inf, "an unknown distance above the optimum (no certified bound)"),
+        (99.9, 99.9, "an unknown distance above the optimum (no certified bound)"),
+        (inf, inf, "an unknown distance above the optimum (no certified bound)"),
     ],
 )
 def test_the_distance_in_words(gap, remaining, words):

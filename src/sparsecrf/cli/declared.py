@@ -32,8 +32,8 @@ ENCODING = Declared(
 )
 FORMAT = Declared(
     "Format of the data: columns, crfsuite, conllu (or conllu:upos, xpos, feats, upos+feats), jsonl (or jsonl:FIELD), "
-    "tokens, documents, simpletagger (or simpletagger:unlabelled). By default what the name of the file says, else as "
-    "the data that the model was trained on.",
+    "tokens, documents, simpletagger (or simpletagger:unlabelled), text (label only). By default what the name of the "
+    "file says, else the format of the training data.",
     "--format",
     metavar="NAME",
     panel="Data",

@@ -1,4 +1,4 @@
-"""Remarks about documents: files that have them and training that does not look, models that look and files without."""
+"""Whether files have documents, and a remark if a model expects them and a file has none."""
 
 from __future__ import annotations
 
@@ -15,18 +15,12 @@ if TYPE_CHECKING:
 _FIRST_BYTES = 1 << 18  # of a training file are looked at
 
 
-def unused_documents(file: str, features: str | None) -> str | None:
-    """That the words of a training file stand in documents, if nothing was asked of these; None: there is nothing to
-    say."""
-    if features not in ("words", "columns") or not os.path.isfile(file):
-        return None
+def has_documents(file: str) -> bool:
+    """Whether the beginning of a training file has documents."""
+    if not os.path.isfile(file):
+        return False
     with open(file, "rb") as opened:
-        if opened.read(_FIRST_BYTES).count(f"\n{MARK}".encode()) < 2:
-            return None
-    return (
-        f"{file} has documents ({MARK}): --features documents also sees where else in its document a word stands; "
-        "such a model labels whole documents"
-    )
+        return opened.read(_FIRST_BYTES).count(f"\n{MARK}".encode()) >= 2
 
 
 class SeenDocuments:

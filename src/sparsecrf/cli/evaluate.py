@@ -36,9 +36,9 @@ def evaluate(
     scheme: Annotated[
         Scheme,
         typer.Option(
-            help="How labels encode chunks. auto: as conlleval, if they look like chunks at all; "
-            "conlleval and iob1 give impossible labels a meaning, iob2 and iobes leave them out. grobid: I-<x> begins "
-            "a field, <x> goes on; runs: every run of equal labels is a field."
+            help="How labels encode chunks. auto: conlleval if they look like chunks (B-TYPE, I-TYPE, ...), else none. "
+            "conlleval and iob1 read labels in impossible places, iob2 and iobes leave them out. grobid: I-<x> begins "
+            "a field, <x> continues it; runs: every run of equal labels is a field; none: score tokens only."
         ),
     ] = Scheme.AUTO,
     format: ModelFormat = None,

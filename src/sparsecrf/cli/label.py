@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import chain
 from math import inf
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 from sparsecrf._core import InputError
+from sparsecrf.chunks import Scheme
 from sparsecrf.cli.answers import OnError
 from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED, THREADS
 from sparsecrf.declared import Declared
+from sparsecrf.files.words import TOKENIZERS
 from sparsecrf.model.chunk_rules import BIO, SCHEMES, forbidden_pairs
 
 if TYPE_CHECKING:
@@ -54,7 +56,26 @@ def label(
         str | None,
         Declared("Only valid chunk tags: iob1, iob2 or iobes.", "--constrain", metavar="SCHEME", choices=SCHEMES),
     ] = None,
+    scheme: Annotated[
+        Scheme,
+        Declared(
+            "How labels encode spans, for --format jsonl and text, as for eval. auto: chunks, or runs of equal labels "
+            "if they do not look like chunks; none: every token is a span.",
+            "--scheme",
+        ),
+    ] = Scheme.AUTO,
     format: Annotated[str | None, FORMAT] = None,
+    tokenizer: Annotated[
+        str | None,
+        Declared(
+            "How to cut running text (--format text, or jsonl) into tokens: words splits off punctuation, blanks does "
+            "not. By default the one that makes tokens like those of the training data.",
+            "--tokenizer",
+            metavar="|".join(TOKENIZERS),
+            choices=tuple(TOKENIZERS),
+            panel="Data",
+        ),
+    ] = None,
     ragged: Annotated[bool, RAGGED] = False,
     encoding: Annotated[str | None, ENCODING] = None,
     on_error: Annotated[
@@ -78,7 +99,8 @@ def label(
     from sparsecrf.cli.documents import SeenDocuments
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
     from sparsecrf.cli.headers import header_remark
-    from sparsecrf.cli.unknown import unknown_remark
+    from sparsecrf.cli.unknown import tokenizer_remark, unknown_remark
+    from sparsecrf.compatibility import OptionError
     from sparsecrf.encoding.formats import Records
     from sparsecrf.files.atomic import replacing
     from sparsecrf.files.text import PIECE_BYTES, name_of
@@ -103,9 +125,17 @@ def label(
         raise typer.BadParameter(
             f"expected one of {', '.join(SCHEMES)}, found {constrain!r}{BIO}", param_hint="--constrain"
         )
+    if tokenizer not in (None, *TOKENIZERS):
+        import typer
+
+        raise typer.BadParameter(
+            f"expected one of {', '.join(TOKENIZERS)}, found {tokenizer!r}", param_hint="--tokenizer"
+        )
     pairs, last = (b"", b"") if constrain is None else forbidden_pairs(known.labels, constrain)
     source, n_columns, charset = name_of(data), 0, charset_for(known, encoding)
-    of = format_for(known, data, format)
+    of = format_for(known, data, format, tokenizer)
+    if scheme is not Scheme.AUTO and of.tokenizer is None:
+        raise OptionError(f"--scheme: expected spans to write (--format jsonl or text), found {of.title} files")
     of.check_columns(ragged, charset.is_bytes, "--")
     of.check_labels(known.labels)
 
@@ -135,7 +165,8 @@ def label(
             of,
             {"--nbest": nbest > 1, "--score": score, "--all-marginals": all_marginals, "--token-scores": token_scores},
         )
-        answer_piece = RecordLabeller(known, of, source, probability=marginals, force=force, constrain=constrain)
+        options: dict[str, Any] = {"probability": marginals, "force": force, "constrain": constrain}
+        answer_piece = RecordLabeller(known, of, source, scheme=scheme, **options)
 
     def hinting(piece: Piece) -> bytes:
         try:
@@ -167,6 +198,7 @@ def label(
     for remark in (
         header_remark(of, first, source),
         documents.remark,
+        tokenizer_remark(known, of, charset, first, source),
         unknown_remark(known, of, charset, first, source, ragged=ragged),
     ):
         if remark is not None:

@@ -91,12 +91,6 @@ class RunOptions:
     ] = None
 
 
-_PLAIN = (
-    "features: the columns of each token as they are, nothing of its neighbours, no parts of words; --features words "
-    "(or tagging, letters, columns) has these, -t FILE is a template of your own"
-)
-
-
 @with_groups
 def train(
     model: Annotated[str, typer.Option("--model", "-m", help="The model file to write.", metavar="FILE")],
@@ -110,9 +104,9 @@ def train(
     Minimises loss + rho1 |w|_1 + rho2/2 |w|^2 over all features that can be formed, and says how close to the optimum
     it came. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with status 130.
     """
-    from sparsecrf.cli.documents import unused_documents
+    from sparsecrf.cli.next_step import ignored_columns, next_step
     from sparsecrf.cli.reading import read
-    from sparsecrf.cli.train_report import advice, closing, on_dev_data, plain_columns, remarks, size, summary, taken
+    from sparsecrf.cli.train_report import closing, empty_model, on_dev_data, remarks, size, summary, taken
     from sparsecrf.model import Model
     from sparsecrf.progress import say
     from sparsecrf.training import weights_in
@@ -143,22 +137,24 @@ def train(
         say(size(labelled, data.n_virtual()), quiet=shown.quiet)
         for remark in remarks(labelled, inputs.data):
             say(remark)
-        if plain_columns(labelled) and warm is None:
-            say(_PLAIN, quiet=shown.quiet)
-        if (unused := unused_documents(inputs.data[0], labelled.recipe.features)) is not None:
-            say(unused, quiet=shown.quiet)
+        if (ignored := ignored_columns(labelled)) is not None:
+            say(ignored, quiet=shown.quiet)
         init = None if warm is None else weights_in(warm, labelled.vocabulary, parts)
         if warm is not None and init is not None:
             say(taken(run.init or "", warm, labelled, init), quiet=shown.quiet)
         found, log_error = fit_with_log(data, labelled, fitting, run.log, init, quiet=shown.quiet)
-        # First of all: whoever interrupts once more must not lose it.
+        # First of all: a second interrupt must not lose it.
         labelled.model(found).save(model)
         on_dev = on_dev_data(found, labelled, fitting.threads)
         result = summary(found, labelled, data, read_s, on_dev)
-    told = None if on_dev is None else str(on_dev)
-    for line in (closing(found, result, model), told, advice(found, labelled, fitting.rho1)):
-        if line is not None:
-            say(line, quiet=shown.quiet)
+    if on_dev is not None:  # what matters most: --quiet asks for no progress, not for no result
+        say(str(on_dev), quiet=shown.quiet and shown.json)
+    say(closing(found, result, model), quiet=shown.quiet)
+    if (warning := empty_model(found, labelled, fitting.rho1)) is not None:
+        say(warning, quiet=shown.quiet)
+    elif found.stopped_by != "interrupt":
+        hint = next_step(labelled, inputs, fitting, is_continued=warm is not None)
+        say(hint or "", quiet=hint is None or shown.quiet or shown.json)
     show(found, result, shown)
     if log_error is not None:
         raise InputError(f"{run.log}: {log_error.strerror}; the model was saved")

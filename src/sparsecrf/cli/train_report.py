@@ -12,7 +12,6 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
-from sparsecrf.defaults import PENALTY, RHO1
 from sparsecrf.training.history import REASONS, distance_in_words
 
 if TYPE_CHECKING:
@@ -143,15 +142,6 @@ def peak_rss_mb() -> float | None:
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
-def plain_columns(data: Dataset) -> bool:
-    """Whether the cells of a token are all that is known of it: there was no template, and no features were named."""
-    from sparsecrf.encoding.template import Template
-
-    if data.template is None or data.recipe.template is not None or data.recipe.features is not None:
-        return False
-    return data.template.text == Template.of_columns(data.n_columns).text
-
-
 @dataclass(frozen=True)
 class DevScores:
     """How good a model is on the dev data, in percent. Of chunks where labels are chunks, else None: there the share of
@@ -186,12 +176,6 @@ def on_dev_data(found: Fit, data: Dataset, threads: int) -> DevScores | None:
     return DevScores(wrong, n, *(value or 0.0 for value in (scored.precision, scored.recall, scored.f1)))
 
 
-_ADVICE = f"rho1 was {RHO1:g}, the default: sparsecrf path, with the same files, chooses it by the dev data"
-# benchmarks/NOTES.md, "Fixed penalties".
-_ADVICE_WITHOUT_DEV = (
-    f"rho1 was {RHO1:g}, the default, for a small model: --rho1 0.2 mostly labels as well or better, with about three "
-    "times the weights; sparsecrf path chooses it by dev data"
-)
 # More tokens in one sequence, or more labels for so few tokens, are mostly a mistake in the file.
 _LONG, _MANY = 500, 20
 
@@ -213,18 +197,15 @@ def remarks(data: Dataset, files: Sequence[str]) -> list[str]:
     return [f"sparsecrf: warning: {text}" for text in found]
 
 
-def advice(found: Fit, data: Dataset, rho1: float) -> str | None:
-    """What to try next."""
-    if not len(found.w) and len(data.vocabulary.labels) > 1:
-        return f"sparsecrf: warning: the model has no weights; rho1 {rho1:g} is too large for these data"
-    if rho1 != RHO1 or found.stopped_by == "interrupt":
+def empty_model(found: Fit, data: Dataset, rho1: float) -> str | None:
+    """A warning if no feature has a weight; None: some have."""
+    if len(found.w) or len(data.vocabulary.labels) == 1:
         return None
-    if data.dev is not None:
-        return _ADVICE
-    return _ADVICE_WITHOUT_DEV if found.penalty == PENALTY else None
+    return f"sparsecrf: warning: the model has no nonzero weights: --rho1 {rho1:g} is too large for these data"
 
 
 def closing(found: Fit, result: dict[str, Any], model: str) -> str:
+    """The model, how it was found, and how close to the optimum training came."""
     active = len(found.w)
     of_parts = "" if found.parts is None else f", {found.n_part:,} of them of parts of labels"
     of_classes = f", {found.n_class_pair:,} of them of pairs of classes" if "active_class_pair" in result else ""
@@ -234,10 +215,9 @@ def closing(found: Fit, result: dict[str, Any], model: str) -> str:
     groups = "".join(f"{n:,} of {of:,} {name} kept ({found.penalty})\n" for name, (n, of) in found.groups.items())
     memory = "" if result["peak_rss_mb"] is None else f", {result['peak_rss_mb']:.0f} MB"
     return (
-        f"{model}: {distance}\n"
-        f"objective {found.objective:,.3f}, {active:,} active features ({result['active_unigram']:,} unigram{of_parts}"
+        f"{model}: {active:,} nonzero weights ({result['active_unigram']:,} unigram{of_parts}"
         f", {result['active_bigram']:,} bigram{of_classes}{longer})\n"
         f"{groups}"
-        f"{iterations} in {result['time_train_s']:.1f} s after {result['time_read_s']:.1f} s of "
-        f"reading{memory}; stopped: {REASONS[found.stopped_by]}"
+        f"{iterations} in {result['time_train_s']:.1f} s after {result['time_read_s']:.1f} s of reading{memory}\n"
+        f"training objective {found.objective:,.3f}, {distance}; stopped: {REASONS[found.stopped_by]}"
     )

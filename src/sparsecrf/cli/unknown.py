@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from sparsecrf._core import InputError
 from sparsecrf.encoding.formats import Format, Records
+from sparsecrf.encoding.token_survey import mismatch, tokenizer_of
 from sparsecrf.files.charset import Charset
 from sparsecrf.files.columns import read_columns
 from sparsecrf.files.crfsuite import read_crfsuite
 from sparsecrf.files.text import Piece
+from sparsecrf.files.words import TOKENIZERS
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
@@ -50,6 +52,26 @@ def unknown_remark(
         f"first {n_tokens:,} tokens; is this the kind of input that it was trained on? sparsecrf show lists what it "
         "knows"
     )
+
+
+def tokenizer_remark(model: Model, format: Format, charset: Charset, first: Piece, source: str) -> str | None:
+    """What to say if running text was cut into other tokens than those of the training data; None: nothing."""
+    if not isinstance(format, Records) or format.tokenizer is None:
+        return None
+    said = mismatch(model.training, format.tokenizer)
+    if said is None or not _has_text(format, charset, first, source):
+        return None
+    other = next(name for name in TOKENIZERS if name != format.tokenizer)
+    advice = f"; --tokenizer {other} suits this model" if tokenizer_of(model.training) == other else ""
+    return f"sparsecrf: warning: {source}: {said}{advice}"
+
+
+def _has_text(format: Records, charset: Charset, first: Piece, source: str) -> bool:
+    """JSON lines may have tokens instead."""
+    try:
+        return any(record.has_spans for record in format.records(charset.decoded(first, source), source, False))
+    except InputError:
+        return False  # has been reported where it was labelled
 
 
 def _sequences(model: Model, format: Format, piece: Piece, source: str, ragged: bool) -> Iterator[list[list[str]]]:

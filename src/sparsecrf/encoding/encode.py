@@ -5,6 +5,7 @@ from __future__ import annotations
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.encoding.formats import Layout
 from sparsecrf.encoding.recipe import Recipe
+from sparsecrf.encoding.token_survey import TokenSurvey
 from sparsecrf.encoding.vocabulary import Vocabulary, Words
 from sparsecrf.files.text import Piece
 
@@ -32,6 +33,8 @@ class PieceEncoder:
         self.format.check_columns(recipe.ragged, self.charset.is_bytes)
         self.layout = Layout(recipe.lines, n_columns, recipe.ragged, self.charset.is_bytes)
         self._encoder = self.format.encoder(vocabulary, grow, recipe.missing, words, threads)
+        self.survey = TokenSurvey()  #: of the first tokens, if the vocabulary grows, as for training
+        self._is_surveyed = grow and not self.charset.is_bytes
 
     @property
     def n_sequences(self) -> int:
@@ -43,7 +46,11 @@ class PieceEncoder:
 
     def add(self, piece: Piece, source: str) -> None:
         """Add a piece of the file that errors call `source`."""
-        self.layout = self.format.add(self._encoder, self.charset.decoded(piece, source), source, self.layout)
+        text = self.charset.decoded(piece, source)
+        self.layout = self.format.add(self._encoder, text, source, self.layout)
+        # Running text has one column: a model that needs more is not for it.
+        if self._is_surveyed and self.layout.n_columns == 2 and not self.survey.is_complete:
+            self.survey.add(self.format.first_column(text, source))
 
     def build(self, files: str) -> Corpus:
         """The corpus of what was added since the last one, from files that errors call so."""

@@ -154,10 +154,11 @@ class BaseCRF(TrainingCRF):
         sentences: SentenceColumn | None = None,
         constrain: str | None = None,
     ) -> Objects:
-        """The chunks of the best labels of each sequence, with their probabilities: an array of lists of `Span`.
+        """The spans of the best labels of each sequence, with their probabilities: an array of lists of `Span`.
 
-        `scheme` says how labels encode chunks, as for `sparsecrf eval`. The probability is that of the labels that the
-        chunk's own tokens have, whatever the others do. `constrain` as for `predict`.
+        Spans are chunks (B-TYPE, I-TYPE, ...) or, if labels do not encode chunks, fields: runs of equal labels.
+        `scheme` says how labels encode spans, as for `sparsecrf eval`. The probability is that of the labels of the
+        span's own tokens, summed over all labels of the others. `constrain` as for `predict`.
         """
         check_is_fitted(self)
         X, lengths, _ = self._flat(X, lengths, sentences)

@@ -12,12 +12,14 @@ from sparsecrf.encoding.dense import DenseColumns, VectorReader, has_vector, nam
 from sparsecrf.encoding.label_names import LabelNames
 from sparsecrf.encoding.matrix import Csr
 from sparsecrf.encoding.recipe import Recipe
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.token_survey import TokenSurvey
 from sparsecrf.encoding.unknown_labels import UnknownLabels
 from sparsecrf.encoding.vectors import look_up
 from sparsecrf.encoding.vocabulary import SequenceEncoder, Vocabulary, in_step
 from sparsecrf.estimators.frames import labels_in
 from sparsecrf.estimators.sequences import beside, sequences
-from sparsecrf.model.tokens import kind_of
+from sparsecrf.model.tokens import TEXT, kind_of
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.warn import warn_caller
 
@@ -71,6 +73,7 @@ def read_sequences(
     """Sequences in memory, with ids of labels by name. Those without tokens are left out."""
     items = Items(X, y, weight, lengths, rows=recipe.has_template)
     template = recipe.made(lambda: max(1, _n_columns(items.first())))
+    _warn_of_ignored_columns(recipe, template, items.first())
     reader, vectors = VectorReader.of(items.first()), recipe.word_vectors
     if reader is not None and vectors is not None:
         raise InputError("vectors: expected tokens without vectors of their own, found some with them")
@@ -80,7 +83,8 @@ def read_sequences(
     name_columns(vocabulary.attributes, 0 if reader is None else reader.width)
     words = None if vectors is None else (seen, vectors.column)
     options: dict[str, Any] = {"template": template, "skip_empty": True, "words": words, "threads": threads}
-    encoder, names, shape = SequenceEncoder(vocabulary, grow=True, **options), LabelNames(), _Shape()
+    encoder, names = SequenceEncoder(vocabulary, grow=True, **options), LabelNames()
+    shape = _Shape(has_words=template is not None)
     items.add_to(encoder, names.of, reader, shape.see)
     names.check_some_known()
     corpus = encoder.build(sort_labels=True)
@@ -95,6 +99,7 @@ def read_sequences(
         n_features=shape.n_features,
         names=names,
         token_kind=None if template is not None else shape.kind,
+        tokenizer=shape.survey.record if shape.n_columns == 1 else {},
         places=shape.places,
     )
     if reader is not None:
@@ -159,14 +164,30 @@ def width_of(sequence: Any) -> int | None:
     return sequence.shape[1] if isinstance(sequence, Csr) else None
 
 
+def _warn_of_ignored_columns(recipe: Recipe, template: Template | None, first: Any) -> None:
+    """Warn if ready-made features look at fewer columns than tokens have, such as words at pairs (word, tag)."""
+    n = _n_columns(first)
+    if recipe.features is None or template is None or n <= template.n_columns:
+        return
+    row = next(iter(first))
+    cells = list(row[0] if has_vector(row) else row)
+    ignored = ", ".join(repr(cell)[:30] for cell in cells[template.n_columns :])
+    warn_caller(
+        f"features={recipe.features!r} uses {template.n_columns} of the {n} columns of a token and ignores the others "
+        f"(of the first token: {ignored}); features='columns' uses them all"
+    )
+
+
 class _Shape:
     """What the first sequence tells of all, and which of them have tokens."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_words: bool) -> None:
         self.n_features: int | None = None
         self.n_columns = 0
         self.places: list[int] = []
         self.kind: str | None = None  # of the tokens, if it is one
+        self.survey = TokenSurvey()  # of tokens that are words
+        self._has_words = has_words
         self._kept = 0
 
     def see(self, sequence: Any) -> None:
@@ -178,6 +199,8 @@ class _Shape:
         if first or self.kind is not None:
             kind = kind_of(sequence)
             self.kind = kind if first or kind == self.kind else None
+            if self._has_words and kind == TEXT and not self.survey.is_complete:
+                self.survey.add(sequence)
         if first:
             self.n_features, self.n_columns = width_of(sequence), _n_columns(sequence)
         elif self.n_columns > 0 and _n_columns(sequence) != self.n_columns:

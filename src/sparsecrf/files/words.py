@@ -1,8 +1,9 @@
-"""Words of running text, with their places: what a CRF labels where nobody has cut the text into tokens."""
+"""Tokens of running text, with their places."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from unicodedata import category
 
@@ -42,3 +43,12 @@ def word_offsets(text: str) -> list[tuple[int, int]]:
     characters of Chinese, Japanese, Thai, Lao, Burmese and Khmer, which are written without blanks between words.
     """
     return [match.span() for match in _pattern().finditer(text)]
+
+
+def blank_offsets(text: str) -> list[tuple[int, int]]:
+    """Where the tokens of a text begin and end, if they are set off by blanks and nothing else: `Ave,` is one."""
+    return [match.span() for match in re.finditer(r"\S+", text)]
+
+
+#: Ways to cut running text into tokens, by name.
+TOKENIZERS: dict[str, Callable[[str], list[tuple[int, int]]]] = {"words": word_offsets, "blanks": blank_offsets}

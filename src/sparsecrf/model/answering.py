@@ -177,9 +177,10 @@ class AnsweringModel:
         return float(self._single.log_prob(self.encode([sequence], [labels]))[0])
 
     def spans(self, sequence: Iterable[Token], *, scheme: str = "auto", **constraints: Any) -> list[Span]:
-        """The chunks of the best labels (B-TYPE, I-TYPE, ...) with their probabilities. Constraints as for `label`.
+        """The spans of the best labels with their probabilities. Constraints as for `label`.
 
-        `scheme` says how labels encode chunks, as for `sparsecrf eval`.
+        Spans are chunks (B-TYPE, I-TYPE, ...) or, if labels do not encode chunks, fields: runs of equal labels. Tokens
+        labelled O are in none. `scheme` says how labels encode spans, as for `sparsecrf eval`.
         """
         from sparsecrf.model.spans import SpanReader
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sparsecrf._core import InputError, UnsatisfiableError
+from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, FORMATS, Format, format_named, format_of
+from sparsecrf.encoding.token_survey import tokenizer_of
 from sparsecrf.files.text import Piece, Source, name_of
 
 if TYPE_CHECKING:
@@ -14,11 +16,22 @@ if TYPE_CHECKING:
 FORMAT = "format"  #: in the training record, where it is neither columns nor CRFsuite's
 
 
-def format_for(model: Model, source: Source, given: str | None = None, option: str = "--format") -> Format:
+def format_for(model: Model, source: Source, given: str | None = None, tokenizer: str | None = None) -> Format:
     """The format of that name; without one, what the name of the file says, else that of the training data.
 
-    A file name says nothing of which labels a format is to have: those of the training data.
+    A file name says nothing of which labels a format is to have: those of the training data. `tokenizer` is for running
+    text; None: the one that makes tokens such as those of the training data.
     """
+    chosen = _format_for(model, source, given, "--format")
+    if tokenizer is not None and chosen.tokenizer is None:
+        raise OptionError(
+            f"--tokenizer: expected running text (--format text, or --format jsonl), found {chosen.title} files, whose "
+            "tokens are given"
+        )
+    return chosen.with_tokenizer(tokenizer or tokenizer_of(model.training))
+
+
+def _format_for(model: Model, source: Source, given: str | None, option: str) -> Format:
     default = COLUMNS if model.template is not None else CRFSUITE
     trained = format_named(str(model.training.get(FORMAT, default.name)), option)
     if given is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sparsecrf._core import Constraints, Corpus, InputError
-from sparsecrf.chunks import are_chunk_labels
+from sparsecrf.chunks import Scheme
 from sparsecrf.encoding.formats.records import Answer, FoundSpan, Record, Records
 from sparsecrf.files.text import Piece
 from sparsecrf.model.limits import chunk_constraints
@@ -32,13 +32,14 @@ class RecordLabeller:
         probability: bool = False,
         force: bool = False,
         constrain: str | None = None,
+        scheme: Scheme = Scheme.AUTO,
     ) -> None:
-        """Errors call the file `source`. `probability`: answers say how sure they are. `force`: labels of the records
-        that the model knows are kept. `constrain`: only valid chunk labels, by this scheme."""
+        """Errors call the file `source`. `probability`: answers have probabilities. `force`: labels of the records that
+        the model knows are kept. `constrain`: only valid chunk labels, by this scheme. `scheme`: how labels encode
+        spans."""
         self._model, self._format, self._source = model, format, source
         self._probability, self._force, self._constrain = probability, force, constrain
-        # Where labels are no chunks, every token is a span of its own.
-        self._spans = SpanReader(model.labels, "auto") if are_chunk_labels(model.labels, ()) else None
+        self._spans = SpanReader(model.labels, scheme)
 
     def __call__(self, piece: Piece) -> bytes:
         """The piece, in UTF-8, with labels."""
@@ -71,19 +72,14 @@ class RecordLabeller:
         for i, record in enumerate(records):
             a, b = offsets[i], offsets[i + 1]
             sure = None if p is None else p[a:b]
-            spans = self._spans_of(corpus, limits, i, path[a:b], sure) if record.has_spans else ()
+            spans = self._spans_of(corpus, limits, i, path[a:b]) if record.has_spans else ()
             found.append(Answer(names[a:b], sure, spans))
         return found
 
-    def _spans_of(
-        self, corpus: Corpus, limits: Constraints | None, i: int, path: NDArray[np.int32], p: list[float] | None
-    ) -> list[FoundSpan]:
-        labels, chain = self._model.labels, self._model.chain_with(1)
-        if self._spans is None:
-            return [FoundSpan(t, t + 1, labels[y], None if p is None else p[t]) for t, y in enumerate(path)]
-        if p is not None:
-            return [FoundSpan(*span) for span in self._spans.spans(chain, corpus, i, path, limits)]
-        return [FoundSpan(*place, None) for place in self._spans.places(path)]
+    def _spans_of(self, corpus: Corpus, limits: Constraints | None, i: int, path: NDArray[np.int32]) -> list[FoundSpan]:
+        if not self._probability:
+            return [FoundSpan(*place, None) for place in self._spans.places(path)]
+        return [FoundSpan(*span) for span in self._spans.spans(self._model.chain_with(1), corpus, i, path, limits)]
 
     def _limits(self, corpus: Corpus, records: Sequence[Record]) -> Constraints | None:
         known = None

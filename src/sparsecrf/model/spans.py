@@ -1,4 +1,4 @@
-"""Chunks of labellings, with their probabilities."""
+"""Spans of labellings, chunks or fields, with their probabilities."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparsecrf._core import Chain, Constraints, Corpus, InputError
-from sparsecrf.chunks import START, ChunkReader, Scheme, are_chunk_labels
+from sparsecrf.chunks import START, ChunkReader, Scheme, span_scheme
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """A chunk of a labelling: tokens start to end - 1, and how probable it is that they have just these labels."""
+    """A chunk or field of a labelling: tokens start to end - 1, and the probability that they have exactly these
+    labels."""
 
     start: int
     end: int
@@ -23,21 +24,24 @@ class Span(NamedTuple):
 
 
 class SpanReader:
-    """Finds the chunks of labellings by the labels of a model."""
+    """Finds the spans of labellings by the labels of a model: chunks, or fields, which are runs of equal labels."""
 
-    def __init__(self, labels: Sequence[str], scheme: str) -> None:
-        """`scheme` says how labels encode chunks, as for `sparsecrf eval`."""
-        if Scheme.of(scheme) is Scheme.AUTO:
-            if not are_chunk_labels(labels, ()):
-                raise InputError("labels: expected ones that encode chunks (B-TYPE, I-TYPE, O, ...), found others")
-            scheme = "conlleval"
-        self._labels, self._reader = labels, ChunkReader(scheme)
+    def __init__(self, labels: Sequence[str], scheme: str | Scheme = Scheme.AUTO) -> None:
+        """`scheme` says how labels encode spans, as for `sparsecrf eval`; auto: `span_scheme` decides. With none, every
+        token is a span of its own."""
+        chosen = Scheme.of(scheme)
+        self._labels, self._reader = labels, ChunkReader(span_scheme(labels) if chosen is Scheme.AUTO else chosen)
+        try:
+            found = {self._reader.type_of(label) for label in labels}
+        except InputError as error:
+            raise InputError(f"scheme: {error}") from None
+        self.types = tuple(sorted(found - self._reader.outside - {""}))  #: of all spans that there can be
 
     def spans(
         self, chain: Chain, corpus: Corpus, i: int, path: NDArray[np.int32], constraints: Constraints | None = None
     ) -> list[Span]:
-        """The chunks of sequence i with these labels, by id. The probability is that of the labels that the chunk's own
-        tokens have, whatever the others do; under constraints, among the labellings that meet them."""
+        """The spans of sequence i with these labels, by id. The probability is that of the labels of the span's own
+        tokens, summed over all labels of the others; under constraints, among the labellings that meet them."""
         from math import exp
 
         return [
@@ -46,8 +50,11 @@ class SpanReader:
         ]
 
     def places(self, path: NDArray[np.int32]) -> list[tuple[int, int, str]]:
-        """Where the chunks of these labels begin and end, and their types."""
-        found = chunks(self._reader.marks([self._labels[y] for y in path]))
+        """Where the spans of these labels begin and end, and their types."""
+        names = [self._labels[y] for y in path]
+        if self._reader.scheme is Scheme.NONE:
+            return [(t, t + 1, name) for t, name in enumerate(names) if name not in self._reader.outside]
+        found = chunks(self._reader.marks(names))
         return [(a, b, self._reader.type_of(self._labels[path[a]])) for a, b in found]
 
 

@@ -44,6 +44,7 @@ class Dataset:
     names: LabelNames = field(default_factory=lambda: LabelNames(str))
     frame_columns: list[str] | None = None  #: of a data frame, which tokens are made of; None: it was none
     token_kind: str | None = None  #: of all tokens (`model.tokens`); None: not known
+    tokenizer: Mapping[str, Any] = field(default_factory=dict)  #: record of how words look (`encoding.token_survey`)
     dense: DenseColumns | None = None  #: of vectors; None: tokens have none
     vectors: WordVectors | None = None  #: of words; None: tokens come with theirs, or have none
     places: Sequence[int] = ()  #: by sequence: its number in the corpus; -1: it has no tokens and is left out
@@ -80,7 +81,7 @@ class Dataset:
         kind = {} if self.token_kind is None else {KIND: self.token_kind}
         return found.model(
             self.vocabulary,
-            note={**self.recipe.record, **kind, **note},
+            note={**self.recipe.record, **kind, **self.tokenizer, **note},
             template=self.template,
             n_columns=self.n_columns,
             dense=self.dense,
@@ -160,7 +161,8 @@ def encode_files(
             if progress is not None:
                 progress(len(piece.data))
     corpus, layout = encoder.build(", ".join(map(name_of, sources))), encoder.layout
-    return Dataset(vocabulary, corpus, recipe, layout.template, max(0, layout.n_columns - 1))
+    n_columns, tokenizer = max(0, layout.n_columns - 1), encoder.survey.record
+    return Dataset(vocabulary, corpus, recipe, layout.template, n_columns, tokenizer=tokenizer)
 
 
 def encode_columns(

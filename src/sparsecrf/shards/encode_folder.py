@@ -183,7 +183,8 @@ def _encode(
     if encoder.n_sequences or not shards:
         finish_shard()
     made = _hash(recipe, shard_tokens, digests)
-    write_folder(CorpusFolder(folder, made, vocabulary, encoder.layout.template, encoder.layout.n_columns, shards))
+    of = encoder.layout
+    write_folder(CorpusFolder(folder, made, vocabulary, of.template, of.n_columns, shards, encoder.survey.record))
 
 
 def _check_replaceable(folder: Path) -> None:

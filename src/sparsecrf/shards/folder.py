@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,7 @@ class CorpusFolder:
     template: Template | None  #: None: the files had attributes of their own
     n_columns: int  #: of each line, the label included; 0 for CRFsuite's format, and if lines differ
     shards: Sequence[ShardEntry]
+    tokenizer: Mapping[str, Any] = field(default_factory=dict)  #: as of a `Dataset`
 
     @property
     def n_labels(self) -> int:
@@ -128,7 +129,8 @@ class CorpusFolder:
     def dataset(self, recipe: Recipe, threads: int = 0, memory: int | None = None) -> Dataset:
         """The data with the recipe that they were encoded by; threads and memory as for `in_shards`."""
         shards = self.in_shards(threads, memory)
-        return Dataset(self.vocabulary, shards, recipe, self.template, max(0, self.n_columns - 1))
+        n_columns = max(0, self.n_columns - 1)
+        return Dataset(self.vocabulary, shards, recipe, self.template, n_columns, tokenizer=self.tokenizer)
 
     def _size_of(self, k: int) -> int:
         file = self.path / shard_name(k)
@@ -172,6 +174,7 @@ def write_folder(folder: CorpusFolder) -> None:
         "sequences": folder.n_sequences,
         "tokens": folder.n_tokens,
         "vocabulary": hashlib.sha256(content).hexdigest(),
+        **({"tokenizer": dict(folder.tokenizer)} if folder.tokenizer else {}),
         "shards": [
             {"sequences": shard.sequences, "tokens": shard.tokens, "digest": f"{shard.digest:016x}"}
             for shard in folder.shards
@@ -223,7 +226,8 @@ def _load(folder: Path, entries: Mapping[str, Any]) -> CorpusFolder:
             f"{folder / MANIFEST}: expected at least {least} columns, as the template needs, found {n_columns}"
         )
     shards = [ShardEntry(s["sequences"], s["tokens"], int(s["digest"], 16)) for s in entries["shards"]]
-    return CorpusFolder(folder, entries["recipe"], vocabulary, template, n_columns, shards)
+    tokenizer = entries.get("tokenizer", {})
+    return CorpusFolder(folder, entries["recipe"], vocabulary, template, n_columns, shards, tokenizer)
 
 
 def _read_vocabulary(file: Path, entries: Mapping[str, Any], empty: Vocabulary) -> Vocabulary:

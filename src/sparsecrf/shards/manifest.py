@@ -42,6 +42,9 @@ _ENTRIES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "vocabulary": ("text", _is_text),
     "shards": ("a list that is not empty", lambda value: isinstance(value, list) and len(value) > 0),
 }
+_OPTIONAL: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "tokenizer": ("an object", lambda value: isinstance(value, dict)),
+}
 _SHARD: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "sequences": ("a count", _is_large_count),
     "tokens": ("a count", _is_large_count),
@@ -51,7 +54,7 @@ _SHARD: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 def check_manifest(entries: Mapping[str, Any], source: str) -> None:
     """Raise unless all entries are there, of their types, and agree with each other."""
-    _check(entries, _ENTRIES, source)
+    _check(entries, _ENTRIES | {name: _OPTIONAL[name] for name in entries.keys() & _OPTIONAL.keys()}, source)
     for k, shard in enumerate(entries["shards"]):
         if not isinstance(shard, dict):
             raise InputError(f"{source}: expected an object as shard {k}, found {shard!r:.60}")

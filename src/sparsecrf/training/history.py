@@ -103,14 +103,15 @@ def share_above(objective: float, distance: float) -> float:
 
 
 def distance_in_words(objective: float, gap: float | None, remaining: float | None) -> str:
-    """How close to the optimum a run came: certified where the bound says it well, otherwise estimated too."""
+    """How close to its optimum the training objective came: certified if the duality gap is tight enough, otherwise
+    also estimated."""
     certified = inf if gap is None else max(share_above(objective, gap), 0.0)
     estimated = inf if remaining is None else max(share_above(objective, remaining), 0.0)
     if certified <= CLOSE or (certified <= USELESS and estimated >= certified):
-        return f"within {rounded_up(100 * certified)} % of the best possible (certified)"
-    bound = "no bound certifies it"
+        return f"within {rounded_up(100 * certified)} % of the optimum (certified)"
+    bound = "no certified bound"
     if certified <= USELESS:
         bound = f"certified: at most {rounded_up(100 * certified)} %"
     if estimated < certified:  # otherwise it is the bound itself
-        return f"an estimated {rounded_up(100 * estimated)} % above the best possible ({bound})"
-    return f"an unknown distance above the best possible ({bound})"
+        return f"an estimated {rounded_up(100 * estimated)} % above the optimum ({bound})"
+    return f"an unknown distance above the optimum ({bound})"

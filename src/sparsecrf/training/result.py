@@ -73,7 +73,7 @@ class Fit:
             *([] if self.order_factor == 1 else [["rho1 times, by label beyond two", f"{self.order_factor:g}"]]),
             *([["penalty", f"{self.penalty}, group weight {self.group_weight:g}"]] if self.groups else []),
             *([f"{name} kept", f"{n:,} of {of:,}"] for name, (n, of) in self.groups.items()),
-            ["objective", f"{self.objective:,.6g}, {distance}"],
+            ["training objective", f"{self.objective:,.6g}, {distance}"],
             ["relative KKT residual", f"{self.kkt:.2g}"],
             ["solver", f"{self.solver}, {iterations:,} iterations"],
             ["stopped", REASONS[self.stopped_by]],

@@ -73,13 +73,13 @@ def test_percentages_of_bounds_are_rounded_up(percent, text):
 
 def test_the_certificate_in_words():
     made = certificate(TRAINING)
-    assert (made.headline, made.good) == ("Within 0.041 % of the optimum", True)
+    assert (made.headline, made.good) == ("Training objective within 0.041 % of its optimum", True)
     assert "below 99.96; these have 100." in made.detail
-    assert certificate({**TRAINING, "gap": 20.0}).headline == "Within 25 % of the optimum"
+    assert certificate({**TRAINING, "gap": 20.0}).headline == "Training objective within 25 % of its optimum"
     assert not certificate({**TRAINING, "gap": 20.0}).good
     assert certificate({**TRAINING, "gap": 99.0}).headline == "No useful bound yet"
     assert certificate({**TRAINING, "gap": 200.0}).headline == "No useful bound yet"
-    assert certificate({**TRAINING, "gap": 0.0}).headline == "At the optimum"
+    assert certificate({**TRAINING, "gap": 0.0}).headline == "Training objective at its optimum"
     assert certificate({**TRAINING, "gap": None}).headline == "No bound on the distance to the optimum"
     assert certificate({"imported_from": "crfsuite"}).detail == "The weights were imported from crfsuite."
     assert certificate({}).headline == "No certificate"

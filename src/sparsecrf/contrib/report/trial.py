@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
+from sparsecrf.encoding.token_survey import tokenizer_of
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
@@ -46,6 +47,7 @@ def trial_data(model: Model, example: str) -> dict[str, Any]:
         "wasm": _packed(runtime()),
         "model": _packed(model.to_bytes()),
         "example": example,
+        "tokenizer": tokenizer_of(model.training),
         "reasons": model.features.n_ngram == 0,
     }
 

@@ -43,21 +43,21 @@ def certificate(training: Mapping[str, Any]) -> Certificate:
     if gap is None:
         return Certificate(
             "No bound on the distance to the optimum",
-            f"There is none where labels were missing in training.{near}",
+            f"Some labels were missing in training, where no bound is known.{near}",
             False,
         )
     if gap <= 0:
-        return Certificate("At the optimum", f"The duality gap is zero to rounding.{near}", True)
+        return Certificate("Training objective at its optimum", f"The duality gap is zero to rounding.{near}", True)
     share = share_above(objective, gap)
-    bound = f"No weights at all have an objective below {objective - gap:,.6g}; these have {objective:,.6g}."
+    bound = f"No weights have an objective below {objective - gap:,.6g}; these have {objective:,.6g}."
     if share <= _LOOSE:
-        return Certificate(f"Within {rounded_up(100 * share)} % of the optimum", bound + near, True)
+        return Certificate(f"Training objective within {rounded_up(100 * share)} % of its optimum", bound + near, True)
     remaining = number(training, "remaining")
     if remaining is not None and remaining < gap:
-        headline = f"About {rounded_up(100 * share_above(objective, remaining))} % above the optimum"
+        headline = f"Training objective about {rounded_up(100 * share_above(objective, remaining))} % above its optimum"
         return Certificate(headline, f"Estimated from how the objective fell. Certified: {bound}{near}", True)
     if share < 1:
-        headline = f"Within {rounded_up(100 * share)} % of the optimum"
+        headline = f"Training objective within {rounded_up(100 * share)} % of its optimum"
         return Certificate(headline, f"{bound} That bound is loose.{near}", False)
     loose = (
         f"The duality gap is {gap:,.4g}, the objective {objective:,.6g}: the bound is too loose to say how close it is."

@@ -113,7 +113,7 @@ class SparseCRF(Pipe):  # type: ignore[misc]
             return ()
         if self.target != "ents":
             return tuple(self.model.labels)
-        return tuple(sorted({label.partition("-")[2] for label in self.model.labels} - {""}))
+        return SpanReader(self.model.labels).types
 
     def fit(self, docs: Iterable[Doc]) -> SparseCRF:
         """Train on docs with entities, or tags. Tokens whose label is missing are summed over; docs without any label
@@ -184,7 +184,7 @@ class SparseCRF(Pipe):  # type: ignore[misc]
             chain = self.model.chain_with(int(self.training.get("n_jobs") or 1))
             corpus = self.model.encode(tokens for *_, tokens in places)
             path, offsets = chain.viterbi(corpus)[0], corpus.offsets.tolist()
-            reader = SpanReader(self.model.labels, "auto") if self.target == "ents" else None
+            reader = SpanReader(self.model.labels) if self.target == "ents" else None
             for i, (doc, start, end, _) in enumerate(places):
                 labels = path[offsets[i] : offsets[i + 1]]
                 if reader is None:

@@ -10,6 +10,7 @@ from sparsecrf.encoding.formats.conllu import Conllu
 from sparsecrf.encoding.formats.crfsuite import CrfSuite
 from sparsecrf.encoding.formats.documents import Documents
 from sparsecrf.encoding.formats.json_lines import JsonLines
+from sparsecrf.encoding.formats.plain_text import PlainText
 from sparsecrf.encoding.formats.records import Records
 from sparsecrf.encoding.formats.simple_tagger import SimpleTagger
 from sparsecrf.encoding.formats.token_lines import TokenLines
@@ -19,7 +20,7 @@ COLUMNS, CRFSUITE = Columns(), CrfSuite()
 #: By name. The first is that of files whose name says nothing.
 FORMATS: dict[str, Format] = {
     format.name: format
-    for format in (COLUMNS, CRFSUITE, Conllu(), JsonLines(), TokenLines(), Documents(), SimpleTagger())
+    for format in (COLUMNS, CRFSUITE, Conllu(), JsonLines(), TokenLines(), Documents(), SimpleTagger(), PlainText())
 }
 
 

@@ -43,10 +43,15 @@ class Format(ABC):
     token_a_line: ClassVar[bool] = False  #: whether a line is the columns of a token, the label last
     skipped: ClassVar[bytes] = b"\n"  #: what `label` writes for a sequence that it skips
     not_in_labels: ClassVar[str] = " \t\v\f\r\n\0"  #: characters that end a label in such files
+    tokenizer: str | None = None  #: how running text in such files is cut into tokens; None: they have tokens
 
     def variant(self, choice: str, option: str) -> Format:
         """The format with a choice of its own, what follows the colon in `--format NAME:CHOICE`."""
         raise OptionError(f"{option}: expected {self.name} without a choice after it, found {self.name}:{choice}")
+
+    def with_tokenizer(self, name: str) -> Format:
+        """The format with another of `TOKENIZERS` for running text."""
+        return self
 
     def check_template(self, template: object | None, option: str) -> None:
         """Raise for a template (or its file) that the format cannot use. `option` is what the user calls it."""
@@ -119,6 +124,10 @@ class Format(ABC):
     ) -> Any:
         """What `add` gives sequences to; options as for `encode_files`. It has n_sequences, n_tokens and build()."""
         return TextEncoder(vocabulary.attributes, vocabulary.labels, vocabulary.start, grow, missing, words, threads)
+
+    def first_column(self, piece: Piece, source: str) -> Iterator[str]:
+        """The words of the tokens of a labelled piece, for `TokenSurvey`; none if the format has attributes instead."""
+        return iter(())
 
     @abstractmethod
     def add(self, encoder: Any, piece: Piece, source: str, layout: Layout) -> Layout:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from sparsecrf._core import InputError, TextEncoder
@@ -9,6 +10,8 @@ from sparsecrf.encoding.formats.base import Format, Items, Labelled, Layout, ite
 from sparsecrf.encoding.template import Template
 from sparsecrf.files.columns import read_columns
 from sparsecrf.files.text import Piece, Source, width
+
+_FIRST_CELL = re.compile(rb"^[ \t\v\f]*([^ \t-\r]+)", re.MULTILINE)
 
 
 class Columns(Format):
@@ -26,6 +29,9 @@ class Columns(Format):
 
     def width(self, piece: Piece, source: str) -> int:
         return width(piece)
+
+    def first_column(self, piece: Piece, source: str) -> Iterator[str]:
+        return (match[1].decode("utf-8", "replace") for match in _FIRST_CELL.finditer(piece.data))
 
     def add(self, encoder: TextEncoder, piece: Piece, source: str, layout: Layout) -> Layout:
         template = layout.template

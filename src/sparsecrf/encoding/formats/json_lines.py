@@ -3,8 +3,8 @@
     {"tokens": ["Ada", "went", "to", "Oslo"], "labels": ["B-PER", "O", "O", "B-LOC"]}
     {"text": "Ada went to Oslo", "spans": [{"start": 0, "end": 3, "label": "PER"}, [12, 16, "LOC"]]}
 
-A text is cut into words by `word_offsets`; spans become labels B-TYPE, I-TYPE and O, and labels spans again. All other
-fields of a record are kept.
+A text is cut into tokens by one of `TOKENIZERS`; spans become labels B-TYPE, I-TYPE and O, and labels spans again. All
+other fields of a record are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sparsecrf._core import InputError
 from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.formats.records import Answer, Record, Records, read_records, text_lines
 from sparsecrf.files.text import Piece, Source
-from sparsecrf.files.words import word_offsets
+from sparsecrf.files.words import TOKENIZERS
 from sparsecrf.warn import warn_caller
 
 
@@ -31,9 +31,13 @@ class JsonLines(Records):
     one_line = True
     skipped = b"{}\n"
 
-    def __init__(self, key: str | None = None) -> None:
+    def __init__(self, key: str | None = None, tokenizer: str = "words") -> None:
         self.name = "jsonl" if key is None else f"jsonl:{key}"
         self._key = key
+        self.tokenizer: str = tokenizer
+
+    def with_tokenizer(self, name: str) -> JsonLines:
+        return JsonLines(self._key, name)
 
     def variant(self, choice: str, option: str = "format") -> JsonLines:
         if not choice or choice in ("tokens", "text"):
@@ -49,6 +53,9 @@ class JsonLines(Records):
             if line.strip():
                 yield self._record(line, number, f"{source}, line {number}", labelled)
 
+    def first_column(self, piece: Piece, source: str) -> Iterator[str]:
+        return (row[0] for record in self.records(piece, source, False) for row in record.rows)
+
     def _record(self, line: str, number: int, where: str, labelled: bool) -> Record:
         try:
             content = json.loads(line)
@@ -58,7 +65,7 @@ class JsonLines(Records):
             raise InputError(f'{where}: expected an object with "tokens" or "text", found {line!r:.60}')
         if "tokens" in content:
             return _Tokens(content, self._key or "labels", number, where, labelled)
-        return _Text(content, self._key or "spans", number, where, labelled)
+        return TextRecord(content, self._key or "spans", number, where, labelled, self.tokenizer)
 
     def text(self, rows: list[list[str]], labels: list[str]) -> str:
         tokens = [row[0] if len(row) == 1 else row for row in rows]
@@ -111,17 +118,19 @@ class _Tokens(Record):
         return _line(made)
 
 
-class _Text(Record):
+class TextRecord(Record):
     """A text and spans of its characters, each {"start", "end", "label"} or [start, end, label]."""
 
     has_spans = True
 
-    def __init__(self, content: dict[str, Any], key: str, line: int, where: str, labelled: bool) -> None:
+    def __init__(
+        self, content: dict[str, Any], key: str, line: int, where: str, labelled: bool, tokenizer: str
+    ) -> None:
         self.line, self._content, self._key, self._where = line, content, key, where
         text = content["text"]
         if not isinstance(text, str):
             _fail(where, "text", "a text", text)
-        self._words = word_offsets(text)
+        self._words = TOKENIZERS[tokenizer](text)
         self.rows = [[text[a:b]] for a, b in self._words]
         given = content.get(key)
         self._as_lists = isinstance(given, list) and len(given) > 0 and isinstance(given[0], list)

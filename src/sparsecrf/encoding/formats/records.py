@@ -99,6 +99,9 @@ class Records(Format):
             layout = layout._replace(n_columns=n_columns)
         return layout
 
+    def first_column(self, piece: Piece, source: str) -> Iterator[str]:
+        return (row[0] for record in self.records(piece, source, True) for row in record.rows)
+
     def _with_labels(self, piece: Piece, source: str) -> Iterator[Record]:
         """The sequences that have tokens. Raises for those without labels."""
         for record in self.records(piece, source, True):

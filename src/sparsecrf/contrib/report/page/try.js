@@ -15,13 +15,14 @@ const LETTER = `(?:(?![${OF_THEIR_OWN}])[\\p{L}\\p{N}_])`, MARK = "[\\p{M}\\u200
 const WORDS = new RegExp(`${LETTER}+(?:${MARK}+${LETTER}*)*|\\S${MARK}*`, "gu");
 
 /**
- * The tokens of a text. One column is enough: words and punctuation of running text. Several: a line for each token with
- * its columns, as in files; lines are also a way to say oneself what the words are.
+ * The tokens of a text. A model of one column takes running text, cut as its training data were: words and punctuation,
+ * or at blanks. One of several columns takes a line for each token, as in files; with one column, lines are a way to
+ * choose the tokens yourself.
  */
-function tokensOf(text, columns) {
+function tokensOf(text, columns, tokenizer) {
   const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
   if (lines.length > 1 || columns > 1) return lines.map((line) => line.split(/[ \t]+/));
-  return (text.match(WORDS) || []).map((word) => [word]);
+  return (text.match(tokenizer === "blanks" ? /\S+/gu : WORDS) || []).map((word) => [word]);
 }
 
 class Trial {
@@ -38,7 +39,7 @@ class Trial {
   }
 
   show() {
-    const tokens = tokensOf($("try-text").value, this.tagger.columns), host = $("try-tokens");
+    const tokens = tokensOf($("try-text").value, this.tagger.columns, data.try.tokenizer), host = $("try-tokens");
     host.replaceChildren();
     $("try-token").replaceChildren();
     $("try-error").textContent = "";

@@ -1,0 +1,71 @@
+"""The closing hint of `sparsecrf train`: the most profitable next step for this run, in at most two lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sparsecrf.cli.documents import has_documents
+from sparsecrf.defaults import PENALTY, RHO1, RHO2
+
+if TYPE_CHECKING:
+    from sparsecrf.cli.options import Inputs
+    from sparsecrf.options import FitOptions
+    from sparsecrf.shards.dataset import Dataset
+
+_FEATURES = (
+    "next: --features words (named entities, fields) or --features tagging (parts of speech); without it the raw\n"
+    "columns are the only features: no neighbouring words, prefixes, suffixes or shapes"
+)
+_COLUMNS = (
+    "next: --features columns (the word first, then other columns such as tags); without it the raw columns of the\n"
+    "token itself are the only features: no neighbours, prefixes, suffixes or shapes"
+)
+_DEV = (
+    "next: --dev FILE, labelled data that you do not train on, shows how good the model is; `sparsecrf path` uses it\n"
+    "to choose the penalties"
+)
+_PENALTY = "next: `sparsecrf path` with the same files chooses the penalties by the dev data"
+_DOCUMENTS = (
+    "next: --features documents, since {file} has documents (-DOCSTART-): it also uses the other mentions of a word\n"
+    "in its document; such a model labels whole documents"
+)
+_CLUSTERS = (
+    "next: word clusters from unlabelled text (`sparsecrf data clusters`, then --clusters NAME=FILE), a --lexicon of\n"
+    "names, or --vectors of words"
+)
+
+
+def next_step(data: Dataset, inputs: Inputs, fitting: FitOptions, *, is_continued: bool) -> str | None:
+    """The first of these that the run has not done: features, dev data, penalties, resources. None: all of them.
+    `is_continued`: training started from a model, whose features it has."""
+    if plain_columns(data) and not is_continued:
+        return _FEATURES if data.n_columns == 1 else _COLUMNS
+    if data.dev is None:
+        return _DEV
+    if fitting.penalty == PENALTY and (fitting.rho1, fitting.rho2) == (RHO1, RHO2):
+        return _PENALTY
+    recipe, file = data.recipe, inputs.data[0]
+    if recipe.features in ("words", "columns") and has_documents(file):
+        return _DOCUMENTS.format(file=file)
+    has_resources = bool(recipe.lexicon or recipe.clusters or recipe.classes) or recipe.vectors is not None
+    return _CLUSTERS if recipe.features in ("words", "columns", "tagging", "documents") and not has_resources else None
+
+
+def plain_columns(data: Dataset) -> bool:
+    """Whether only the raw columns are features: there was no template, and no features were named."""
+    from sparsecrf.encoding.template import Template
+
+    if data.template is None or data.recipe.template is not None or data.recipe.features is not None:
+        return False
+    return data.template.text == Template.of_columns(data.n_columns).text
+
+
+def ignored_columns(data: Dataset) -> str | None:
+    """That ready-made features look at fewer columns than the data have; None: they do not."""
+    features, used = data.recipe.features, 0 if data.template is None else data.template.n_columns
+    if features is None or not 0 < used < data.n_columns:
+        return None
+    return (
+        f"--features {features} uses {used} of the {data.n_columns} columns before the label and ignores the others; "
+        "--features columns uses them all"
+    )

@@ -1,0 +1,88 @@
+"""Which tokenizer makes such tokens as a model was trained on, found out while the training data are read.
+
+Labelled files come cut into tokens. A model that is to label running text must cut it the same way: if it knows `Ave,`
+and is given `Ave` and `,`, it makes more errors, and nothing says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sparsecrf.files.words import TOKENIZERS, word_offsets
+
+RECORD = "tokenizer"  #: in the training record
+DEFAULT = "words"
+_MOST = 50_000  # tokens: enough to tell, in a few hundredths of a second
+_MARKS = ",;:!?"  # a tokenizer that splits off punctuation leaves none of these at the end of a word
+
+
+class TokenSurvey:
+    """Counts over the first training tokens.
+
+    The words tokenizer splits off punctuation; then marks such as `,` are tokens of their own. The blanks tokenizer
+    leaves them at the ends of words. Data with more of the second kind, or with neither and with tokens that the words
+    tokenizer would split (192.168.0.1), were cut at blanks.
+    """
+
+    def __init__(self) -> None:
+        self.n_tokens = self.n_split = self.n_attached = self.n_alone = 0
+        self.example = ""  # the first token that the words tokenizer would split
+        self._is_split: dict[str, bool] = {}
+
+    @property
+    def is_complete(self) -> bool:
+        return self.n_tokens >= _MOST
+
+    def add(self, tokens: Iterable[str]) -> None:
+        for token in tokens:
+            if (is_split := self._is_split.get(token)) is None:
+                is_split = self._is_split[token] = len(word_offsets(token)) > 1
+            self.n_tokens += 1
+            self.n_alone += token == "." or (len(token) == 1 and token in _MARKS)
+            if is_split:
+                self.example = self.example or token
+                self.n_split += 1
+                self.n_attached += token[-1] in _MARKS
+
+    @property
+    def tokenizer(self) -> str:
+        return "blanks" if self.n_split > 0 and self.n_attached >= self.n_alone else DEFAULT
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """For the training record: nothing if the default tokenizer makes such tokens."""
+        if self.n_split == 0:
+            return {}
+        counts = {"tokens": self.n_tokens, "split": self.n_split, "alone": self.n_alone, "example": self.example}
+        return {RECORD: {"name": self.tokenizer, **counts}}
+
+
+def tokenizer_of(training: Mapping[str, Any]) -> str:
+    """The tokenizer for running text, by the training record of a model."""
+    name = _entry(training).get("name")
+    return name if name in TOKENIZERS else DEFAULT
+
+
+_WORTH_SAYING = 0.01  # share of the training tokens
+
+
+def mismatch(training: Mapping[str, Any], tokenizer: str) -> str | None:
+    """What to say if this tokenizer cannot make tokens such as those of the training data; None: nothing."""
+    found = _entry(training)
+    kind, example = ("split", found.get("example")) if tokenizer == "words" else ("alone", ",")
+    n, of = found.get(kind), found.get("tokens")
+    if not (isinstance(n, int) and isinstance(of, int) and isinstance(example, str)):
+        return None  # no record, or one of another program
+    if n < _WORTH_SAYING * of or tokenizer == "blanks" == found.get("name"):
+        return None
+    happens = "splits" if tokenizer == "words" else "leaves attached to words"
+    return (
+        f"{n:,} of {of:,} training tokens are such as {example!r:.40}, which the {tokenizer} tokenizer {happens}: "
+        "expect more errors than on the tokens of the training data"
+    )
+
+
+def _entry(training: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = training.get(RECORD)
+    return found if isinstance(found, Mapping) else {}
