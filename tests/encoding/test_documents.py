@@ -155,8 +155,8 @@ def f1(done):
 def test_what_documents_are_worth(run):
     """From a file to a model and its score: other mentions say what a sentence alone does not."""
     options = ["--rho1", "0.1", "--rho2", "0.1"]
-    plain = run("train", "train.txt", "--features", "words", "-m", "plain", *options)
-    assert "train.txt has documents (-DOCSTART-): --features documents" in plain.err
+    plain = run("train", "train.txt", "--features", "words", "-m", "plain", "--dev", "train.txt", *options)
+    assert "next: --features documents, since train.txt has documents (-DOCSTART-)" in plain.err
     done = run("train", "train.txt", "--features", "documents", "-m", "m", "--dev", "test.txt", *options)
     assert done.status == 0, done.err
     assert "has documents" not in done.err
