@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from sparsecrf._core import Corpus, InputError, UnsatisfiableError
     from sparsecrf.compatibility import OptionError
+    from sparsecrf.contrib.audit import audit
     from sparsecrf.encoding.formats.conllu import read_conllu
     from sparsecrf.encoding.formats.documents import read_documents
     from sparsecrf.encoding.formats.json_lines import read_jsonl
@@ -51,6 +52,7 @@ _HOME = {
     "Template": "encoding.template",
     "UnsatisfiableError": "_core",
     "Vocabulary": "encoding.vocabulary",
+    "audit": "contrib.audit",
     "encode_folder": "shards.encode_folder",
     "fit": "training",
     "read_columns": "files.columns",
@@ -82,6 +84,7 @@ __all__ = [
     "UnsatisfiableError",
     "Vocabulary",
     "__version__",
+    "audit",
     "encode_folder",
     "fit",
     "read_columns",

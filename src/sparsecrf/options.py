@@ -44,6 +44,9 @@ def parsed_order(given: str | int | None) -> int | None:
 
 
 Solver = Annotated[str, Declared(f"One of {', '.join(SOLVERS)}.", "--solver", metavar="NAME", choices=SOLVERS)]
+Rho1 = Annotated[
+    float, Declared("Absolute (l1) penalty: rho1 |w|_1. The larger, the sparser.", "--rho1", metavar="X", min=0)
+]
 Rho2 = Annotated[float, Declared("Squared (l2) penalty: rho2/2 |w|^2.", "--rho2", metavar="X", min=0)]
 Penalty = Annotated[
     str,
@@ -110,9 +113,7 @@ class FitOptions:
     """Options that go to `sparsecrf.fit` as they are, by the same names."""
 
     solver: Solver = SOLVER
-    rho1: Annotated[
-        float, Declared("Absolute (l1) penalty: rho1 |w|_1. The larger, the sparser.", "--rho1", metavar="X", min=0)
-    ] = RHO1
+    rho1: Rho1 = RHO1
     rho2: Rho2 = RHO2
     penalty: Penalty = PENALTY
     group_weight: GroupWeight = GROUP_WEIGHT

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sparsecrf.cli.audit import audit
 from sparsecrf.cli.compact import compact
 from sparsecrf.cli.convert import convert
 from sparsecrf.cli.data import data
@@ -75,6 +76,12 @@ _command(
 )
 _command(evaluate, "eval", "sparsecrf eval labelled.txt --confusion 10", "sparsecrf eval test.txt -m model.safetensors")
 _command(path, "path", "sparsecrf path train.txt -t template.txt --dev dev.txt -o models")
+_command(
+    audit,
+    "audit",
+    "sparsecrf audit train.txt --features words",
+    "sparsecrf audit train.txt --features words -o suspects.jsonl -o suspects.html",
+)
 _command(show, "show", "sparsecrf show model.safetensors --label B-NP --top 20")
 _command(
     report,

@@ -63,11 +63,11 @@ def assemble(content: dict[str, Any]) -> str:
     """The page around its data."""
     trial = content.get("try") is not None
     scripts = (*SCRIPTS[:-1], *TRIAL_SCRIPTS, SCRIPTS[-1]) if trial else SCRIPTS
-    style, script = _joined("css", STYLES), f'"use strict";\n(() => {{\n{_joined("js", scripts)}}})();\n'
+    style, script = style_sheet(), f'"use strict";\n(() => {{\n{_joined("js", scripts)}}})();\n'
     # Nothing may be loaded or sent, and no script runs but this one: what a word says stays a word.
     compiles = " 'wasm-unsafe-eval'" if trial else ""  # WebAssembly may be compiled; text still never becomes code
     policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'{compiles}; style-src '{_digest(style)}'; img-src data:; "
+        f"default-src 'none'; script-src '{digest(script)}'{compiles}; style-src '{digest(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     parts = {
@@ -92,6 +92,11 @@ def as_script_text(content: Any) -> str:
     return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_ESCAPES)
 
 
+def style_sheet() -> str:
+    """The style of the page, for other pages too."""
+    return _joined("css", STYLES)
+
+
 def _joined(kind: str, names: tuple[str, ...]) -> str:
     return "".join(_read(f"{name}.{kind}") for name in names)
 
@@ -100,5 +105,6 @@ def _read(name: str) -> str:
     return (files("sparsecrf.contrib.report") / "page" / name).read_text(encoding="utf-8")
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """What a page's policy calls a script or a style that is part of it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

@@ -1,0 +1,214 @@
+"""`sparsecrf audit`: which labels of a data set are probably wrong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sparsecrf.chunks import Scheme
+from sparsecrf.cli.declared import INTERRUPTED
+from sparsecrf.cli.options import Inputs, Quiet, with_groups
+from sparsecrf.compatibility import OptionError
+from sparsecrf.declared import Declared
+from sparsecrf.defaults import RHO1, RHO2
+from sparsecrf.options import Rho1, Rho2, Threads
+
+if TYPE_CHECKING:
+    from sparsecrf.contrib.audit import Audit, Judged
+    from sparsecrf.encoding.recipe import Recipe
+    from sparsecrf.files.text import Source
+    from sparsecrf.shards.dataset import Dataset
+
+_SHOWN = 20  # lines of the table on standard output
+
+
+class By(str, Enum):
+    """What is left out of training as a whole."""
+
+    SENTENCE = "sentence"
+    DOCUMENT = "document"
+
+
+class Unit(str, Enum):
+    """What is ranked."""
+
+    TOKEN = "token"
+    SPAN = "span"
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """How the data are divided, trained on and judged."""
+
+    folds: Annotated[
+        int, Declared("Parts that are left out of training in turn, and judged.", "--folds", metavar="N", min=2)
+    ] = 5
+    by: Annotated[
+        By, Declared("What is left out as a whole: sentences, or documents, which begin with -DOCSTART-.", "--by")
+    ] = By.SENTENCE
+    rho1: Rho1 = RHO1
+    rho2: Rho2 = RHO2
+    threads: Threads = 0
+    seed: Annotated[int, Declared("Deals the sequences to the folds.", "--seed", metavar="N", min=0)] = 0
+
+
+@with_groups
+def audit(
+    inputs: Inputs,
+    fitting: AuditOptions,
+    output: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to write; may be given more than once. The name says what: .jsonl, an object for each token; "
+            ".tsv, a table; .html, a page with the most suspicious labels in their sentences and what speaks for "
+            "either label; any other: the data with two more columns, the suggested label and the score. By default a "
+            f"table of the first {_SHOWN} on standard output.",
+        ),
+    ] = None,
+    unit: Annotated[Unit, typer.Option(help="What is ranked: tokens, or spans.")] = Unit.TOKEN,
+    scheme: Annotated[
+        Scheme, typer.Option(help="How labels encode spans, as for eval; runs: every run of equal labels is one.")
+    ] = Scheme.AUTO,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top", "-n", min=1, metavar="N", help="The N most suspicious only; by default all, on a page 200."
+        ),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Rank the labels of a data set, those that are probably wrong first.
+
+    The data are divided into folds. Each fold is judged by a model that was trained on the others: how probable is the
+    given label, with and without the labels around it, and which label would be better? Check the first labels by hand.
+    An interrupted run (Ctrl-C, SIGTERM) writes what the finished folds say and exits with status 130.
+    """
+    from sparsecrf.cli.long_runs import shown_warnings
+    from sparsecrf.cli.reading import recipe_for
+    from sparsecrf.contrib.audit.out_of_fold import audit_of
+    from sparsecrf.files.text import readable_twice
+    from sparsecrf.progress import say
+
+    _check(inputs, fitting, output or [])
+    recipe = recipe_for(inputs)
+    sources = [readable_twice(name) for name in inputs.data]
+    with shown_warnings():
+        data = _read(sources, recipe, fitting.threads, quiet=quiet)
+        sequences = _sequences(sources, recipe)
+        judged = _judged(data, fitting, scheme, sequences, quiet=quiet)
+    found, interrupted = audit_of(data, judged), len(judged) < fitting.folds
+    if judged:
+        _write(found, sequences, output or [], unit, top, os.path.basename(inputs.data[0]))
+        say(_closing(found), quiet=quiet)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _check(inputs: Inputs, fitting: AuditOptions, output: Sequence[str]) -> None:
+    """All that can be wrong before work begins."""
+    from sparsecrf.cli.files import check_readable, check_writable
+    from sparsecrf.cli.reading import asked_recipe, given_options
+    from sparsecrf.cli.train import check_distinct
+    from sparsecrf.training.choices import check_options, declared_choices
+
+    if inputs.dev is not None:
+        raise OptionError("--dev: expected none with audit, which holds out parts of the data in turn, found a file")
+    check_readable(inputs.recipe)
+    check_options({"rho1": fitting.rho1, "rho2": fitting.rho2}, declared_choices(Inputs, given_options(inputs)))
+    recipe, files = asked_recipe(inputs), [*inputs.data, inputs.recipe]
+    check_readable(*files, *recipe.files(resources=False))
+    check_writable(*output, inputs.save_recipe, inputs=[*files, *recipe.files()])
+    if len({os.path.realpath(name) for name in output}) < len(output):
+        raise OptionError("--output: expected a file of its own for each, found one twice")
+    check_distinct({"output": next(iter(output), None), "save_recipe": inputs.save_recipe})
+
+
+def _read(sources: Sequence[Source], recipe: Recipe, threads: int, *, quiet: bool) -> Dataset:
+    from sparsecrf.progress import progress, say
+    from sparsecrf.shards.dataset import read_files
+
+    with progress("reading", None, quiet=quiet) as advance:
+        return read_files(sources, recipe, threads=threads, progress=advance, tell=lambda text: say(text, quiet=quiet))
+
+
+def _sequences(sources: Sequence[Source], recipe: Recipe) -> list[Any]:
+    """The tokens of all sequences, to show suspects in."""
+    from sparsecrf.contrib.audit.files import tokens_of_files
+
+    for source in sources:
+        if not isinstance(source, (str, os.PathLike)):
+            source.seek(0)
+    return list(tokens_of_files(sources, recipe))
+
+
+def _judged(data: Dataset, fitting: AuditOptions, scheme: Scheme, sequences: list[Any], *, quiet: bool) -> list[Judged]:
+    """The folds; after Ctrl-C those that are done."""
+    from sparsecrf.cli.long_runs import stopping
+    from sparsecrf.contrib.audit.out_of_fold import judged_folds
+    from sparsecrf.path.folds import documents
+    from sparsecrf.progress import note, progress
+
+    groups = documents(sequences) if fitting.by is By.DOCUMENT else None
+    done: list[Judged] = []
+    with stopping() as lost, progress("audit", fitting.folds, quiet=quiet) as advance:
+
+        def watch(record: dict[str, Any]) -> None:
+            advance(note=f"fold {len(done) + 1} of {fitting.folds}, {note(record)}")
+            lost.raise_again()
+
+        options: dict[str, Any] = {"rho1": fitting.rho1, "rho2": fitting.rho2, "threads": fitting.threads}
+        options |= {"folds": fitting.folds, "groups": groups, "seed": fitting.seed, "scheme": scheme, "callback": watch}
+        try:
+            for fold in judged_folds(data, **options):
+                done.append(fold)
+                advance(1)
+        except KeyboardInterrupt:
+            return done
+    return done
+
+
+def _write(
+    found: Audit, sequences: Sequence[Any], output: Sequence[str], unit: Unit, top: int | None, name: str
+) -> None:
+    from sparsecrf.contrib.audit import output as written
+    from sparsecrf.contrib.audit.page import SUSPECTS, audit_page
+    from sparsecrf.files.atomic import write_atomically
+    from sparsecrf.tables import text_table
+
+    suspects = (found.spans if unit is Unit.SPAN else found.tokens)[:top]
+    if not output:
+        head, *rows = ([row[3], *row[4:], *row[:3]] for row in _table(suspects[: top or _SHOWN], sequences))
+        print(text_table(head, rows))
+    for file in output:
+        lines: Iterator[str]
+        if file.endswith(".html"):
+            lines = iter([audit_page(found, sequences, name=name, top=top or SUSPECTS)])
+        elif file.endswith(".jsonl"):
+            lines = written.json_lines(suspects, sequences)
+        elif file.endswith(".tsv"):
+            lines = written.table(suspects, sequences)
+        else:
+            lines = written.columns(found, sequences)
+        write_atomically(file, "".join(lines).encode("utf-8", "surrogatepass"))
+
+
+def _table(suspects: Sequence[Any], sequences: Sequence[Any]) -> Iterator[list[str]]:
+    from sparsecrf.contrib.audit.output import TABLE, table_rows
+
+    yield [name.replace("_", " ") for name in TABLE]
+    yield from table_rows(suspects, sequences)
+
+
+def _closing(found: Audit) -> str:
+    better = sum(suspect.probability < 0.5 and suspect.given_others < 0.5 for suspect in found.tokens)
+    missing = found.n_sequences - len(found.fold)
+    left = f"; {missing:,} sequences were not judged" if missing else ""
+    return f"{len(found.tokens):,} tokens judged; for {better:,} of them another label is more probable{left}"

@@ -1,0 +1,12 @@
+"""Which labels of a data set are probably wrong: exact probabilities from models that have not seen the sentence.
+
+`probabilities.py` has the formulas, `spans.py` says which spans are judged, `out_of_fold.py` trains and judges fold by
+fold, `result.py` ranks, `files.py` reads the sentences again for `output.py` and `page.py`, which show them.
+"""
+
+from sparsecrf.contrib.audit.interface import audit
+from sparsecrf.contrib.audit.out_of_fold import Judged, judged_folds
+from sparsecrf.contrib.audit.page import audit_page
+from sparsecrf.contrib.audit.result import Audit, Suspect
+
+__all__ = ["Audit", "Judged", "Suspect", "audit", "audit_page", "judged_folds"]

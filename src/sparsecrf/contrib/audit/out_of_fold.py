@@ -1,0 +1,152 @@
+"""Folds that are left out of training in turn, and judged by the model of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparsecrf._core import Chain, Corpus, InputError
+from sparsecrf.chunks import Scheme
+from sparsecrf.contrib.audit.probabilities import best_inside, given_others, span_log_probs
+from sparsecrf.contrib.audit.result import Audit, Suspect, ranked
+from sparsecrf.contrib.audit.spans import Spans, Window
+from sparsecrf.model import Model
+from sparsecrf.path.folds import dealt
+from sparsecrf.shards.dataset import Dataset
+from sparsecrf.training import Weights, fit
+from sparsecrf.training.feature_sets import Floats, Numbers
+
+FOLDS = 5
+#: Of the two log-probabilities of a label, the one that counts less: chosen in benchmarks/record/audit.md.
+SECOND = 0.5
+_TINY = 1e-300  # a probability may be too small for a double
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the model of the other folds says of the sequences of one."""
+
+    number: int  #: of the fold
+    sequences: Numbers
+    model: Model
+    tokens: list[Suspect]
+    spans: list[Suspect]
+
+
+def judged_folds(
+    data: Dataset,
+    *,
+    folds: int = FOLDS,
+    groups: Iterable[Any] | None = None,
+    seed: int = 0,
+    scheme: str | Scheme = Scheme.AUTO,
+    **options: Any,
+) -> Iterator[Judged]:
+    """Fold by fold, each fit from the weights of the one before: convex, so that the start makes no difference but in
+    time. `groups`: a value for each sequence; those with the same value are left out together. `scheme`: how labels
+    encode spans. `options` as for `fit`. Raises KeyboardInterrupt for a fit that was interrupted.
+    """
+    corpus, start = data.corpus, None
+    if corpus.n_labels < 2:
+        raise InputError(
+            f"audit: expected at least 2 labels, one to suspect and one to suggest, found {corpus.n_labels}"
+        )
+    if corpus.n_sequences < folds:
+        raise InputError(
+            f"audit: expected at least as many sequences as folds ({folds}), found {corpus.n_sequences}; "
+            "give more data, or fewer folds"
+        )
+    parts = list(dealt(corpus.n_sequences, folds, groups=groups, shuffle=True, seed=seed))
+    judge = _Judge(data, Spans(data.label_names, scheme), options.get("threads", 0))
+    for number, (train, out) in enumerate(parts):
+        found = fit(corpus.subset(train), init=start, seed=seed, **options)
+        if found.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        start = Weights(found.numbers, found.w, found.ngrams)
+        reach = max(2, int(found.ngrams.length.max(initial=0)))
+        yield judge.of(number, out, data.model(found), reach)
+
+
+def audit_of(data: Dataset, judged: Iterable[Judged]) -> Audit:
+    """All that was judged, ranked together."""
+    every = list(judged)
+    place = _sequence_numbers(data)
+    return Audit(
+        ranked([suspect for fold in every for suspect in fold.tokens]),
+        ranked([suspect for fold in every for suspect in fold.spans]),
+        data.corpus.n_sequences,
+        [fold.model for fold in every],
+        {int(place[i]): k for k, fold in enumerate(every) for i in fold.sequences.tolist()},
+    )
+
+
+def _sequence_numbers(data: Dataset) -> Numbers:
+    """By number in the corpus, the number among all sequences: those without tokens are not in the corpus."""
+    if not len(data.places):
+        return np.arange(data.corpus.n_sequences)
+    return np.flatnonzero(np.asarray(data.places) >= 0)
+
+
+class _Judge:
+    """Makes suspects of the labels of left-out sequences."""
+
+    def __init__(self, data: Dataset, spans: Spans, threads: int) -> None:
+        self._corpus, self._spans, self._threads = data.corpus, spans, threads
+        self._texts = data.label_names  # by id
+        self._names = data.names.labels(self._texts)  # as the user gave them
+        self._place = _sequence_numbers(data)
+
+    def of(self, number: int, sequences: Numbers, model: Model, reach: int) -> Judged:
+        chain, out = model.chain_with(self._threads), self._corpus.subset(sequences)
+        places = self._place[sequences]
+        best, _ = chain.viterbi(out)
+        tokens = self._tokens(chain, out, places, reach)
+        return Judged(number, sequences, model.compacted(), tokens, self._judged_spans(chain, out, places, best))
+
+    def _tokens(self, chain: Chain, out: Corpus, places: Numbers, reach: int) -> list[Suspect]:
+        known = np.flatnonzero(out.labels >= 0)
+        given = out.labels[known]
+        p, q = (_log(m[known]) for m in (chain.marginals(out), given_others(chain, out, reach)))
+        both, row = p + SECOND * q, np.arange(len(known))
+        score = -both[row, given]
+        both[row, given] = -np.inf
+        other = both.argmax(axis=1)
+        sequence = np.repeat(np.arange(out.n_sequences), np.diff(out.offsets))[known]
+        token = known - out.offsets[sequence]
+        columns = (places[sequence], token, token + 1, given, other, score, p[row, given], q[row, given])
+        return [
+            Suspect(i, t, end, self._names[g], self._names[y], s, float(np.exp(lp)), float(np.exp(lq)))
+            for i, t, end, g, y, s, lp, lq in zip(*(column.tolist() for column in columns), strict=True)
+        ]
+
+    def _judged_spans(self, chain: Chain, out: Corpus, places: Numbers, best: Any) -> list[Suspect]:
+        windows: list[tuple[int, Window]] = []
+        for i, (a, b) in enumerate(zip(out.offsets[:-1].tolist(), out.offsets[1:].tolist(), strict=True)):
+            if (out.labels[a:b] >= 0).all():
+                each = self._spans.windows(self._named(out.labels[a:b]), self._named(best[a:b]))
+                windows += [(i, window) for window in each]
+        if not windows:
+            return []
+        sequence = np.array([i for i, _ in windows], dtype=np.int64)
+        inside = [(window.first, window.last) for _, window in windows]
+        without, given = span_log_probs(chain, out, sequence, inside)
+        paths = best_inside(chain, out, sequence, inside)
+        score = -given - SECOND * without
+        found = []
+        for k, (i, w) in enumerate(windows):
+            own = self._named(out.labels[out.offsets[i] + w.start : out.offsets[i] + w.end])
+            labels = self._spans.kind(own), self._spans.kind(self._named(paths[k]))
+            chances = float(np.exp(without[k])), float(np.exp(given[k]))
+            found.append(Suspect(int(places[i]), w.start, w.end, *labels, float(score[k]), *chances))
+        return found
+
+    def _named(self, ids: Any) -> list[str]:
+        return [self._texts[y] for y in ids.tolist()]
+
+
+def _log(probabilities: Floats) -> Floats:
+    found: Floats = np.log(np.maximum(probabilities, _TINY))
+    return found

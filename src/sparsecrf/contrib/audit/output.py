@@ -1,0 +1,61 @@
+"""An audit as JSON lines, as a table, and as the data with further columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sparsecrf._core import InputError
+from sparsecrf.contrib.audit.files import text_of
+from sparsecrf.contrib.audit.result import Audit, Suspect
+
+TABLE = ("score", "sequence", "token", "text", "label", "suggested", "probability", "given_others")
+
+
+def json_lines(suspects: Sequence[Suspect], sequences: Sequence[Any]) -> Iterator[str]:
+    """An object for each suspect, the most suspicious first."""
+    for suspect in suspects:
+        yield json.dumps({**suspect._asdict(), "text": _text(suspect, sequences)}, ensure_ascii=False) + "\n"
+
+
+def table(suspects: Sequence[Suspect], sequences: Sequence[Any]) -> Iterator[str]:
+    """Lines of cells set off by tabs, the first with their names."""
+    yield "\t".join(TABLE) + "\n"
+    for row in table_rows(suspects, sequences):
+        yield "\t".join(" ".join(cell.split()) for cell in row) + "\n"
+
+
+def table_rows(suspects: Sequence[Suspect], sequences: Sequence[Any]) -> Iterator[list[str]]:
+    """The cells of TABLE."""
+    for s in suspects:
+        chances = f"{s.probability:.2g}", f"{s.given_others:.2g}"
+        where = str(s.sequence), str(s.token)
+        yield [f"{s.score:.2f}", *where, _text(s, sequences), str(s.label), str(s.suggested), *chances]
+
+
+def columns(audit: Audit, sequences: Sequence[Any]) -> Iterator[str]:
+    """All sequences as column files have them: the columns of a token, its label, the suggested one, the score. Those
+    that were not judged have - and 0."""
+    of_token = {(s.sequence, s.token): s for s in audit.tokens}
+    for i, tokens in enumerate(sequences):
+        for t, token in enumerate(tokens):
+            found = of_token.get((i, t))
+            row = (
+                list(token) if isinstance(token, list) and all(isinstance(c, str) for c in token) else [text_of(token)]
+            )
+            judged = (
+                ["-", "-", "0"] if found is None else [str(found.label), str(found.suggested), f"{found.score:.4f}"]
+            )
+            for cell in [*row, *judged]:
+                if len(cell.split()) != 1:
+                    where = f"sequence {i}, token {t}"
+                    raise InputError(
+                        f"{where}: column files cannot hold {cell!r:.60}; write JSON lines (-o FILE.jsonl)"
+                    )
+            yield " ".join([*row, *judged]) + "\n"
+        yield "\n"
+
+
+def _text(suspect: Suspect, sequences: Sequence[Any]) -> str:
+    return " ".join(text_of(token) for token in sequences[suspect.sequence][suspect.token : suspect.end])

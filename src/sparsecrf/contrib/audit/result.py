@@ -1,0 +1,57 @@
+"""What an audit found: every given label, the most suspicious first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from sparsecrf.contrib.explain.frame import frame
+from sparsecrf.model import Model
+
+
+class Suspect(NamedTuple):
+    """A given label, of a token or a span, and how suspicious it is."""
+
+    sequence: int  #: from 0
+    token: int  #: from 0; the first one of a span
+    end: int  #: the token after the last
+    label: Any  #: that is given; of a span its type
+    suggested: Any  #: the best other label; of a span the types of the best labels of its tokens and those beside it
+    score: float  #: -log `probability` - 1/2 log `given_others`, of spans - log `given_others` - 1/2 log `probability`
+    probability: float  #: of the given label, whatever the others are
+    given_others: float  #: of the given label if all others are right
+
+
+@dataclass(frozen=True, repr=False)
+class Audit:
+    """Given labels by suspicion."""
+
+    tokens: list[Suspect]  #: all tokens whose label is known, the most suspicious first
+    spans: list[Suspect]  #: spans of the given labels and spans that models find instead; the same order
+    n_sequences: int  #: of the data
+    models: Sequence[Model] = ()  #: that judged, one for each fold
+    fold: dict[int, int] = field(default_factory=dict)  #: by sequence: the number of the model that judged it
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all sequences were judged, not only those of the folds before an interrupt."""
+        return len(self.fold) == self.n_sequences
+
+    def model_for(self, suspect: Suspect) -> Model:
+        """The model that judged it, which was trained without its sequence."""
+        return self.models[self.fold[suspect.sequence]]
+
+    def to_frame(self, *, spans: bool = False) -> Any:
+        """A pandas frame with a row for each token, or for each span."""
+        return frame(self.spans if spans else self.tokens, Suspect._fields)
+
+    def __repr__(self) -> str:
+        judged = "" if self.is_complete else f", {len(self.fold):,} of them judged"
+        ranked = f"{len(self.tokens):,} tokens and {len(self.spans):,} spans"
+        return f"<Audit: {ranked} of {self.n_sequences:,} sequences{judged}>"
+
+
+def ranked(suspects: list[Suspect]) -> list[Suspect]:
+    """By falling score; equal scores in the order of the data."""
+    return sorted(suspects, key=lambda s: (-s.score, s.sequence, s.token, s.end))
