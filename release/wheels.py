@@ -114,7 +114,7 @@ def audit(raw: Path) -> Path:
     if ".libs/" in shown:
         raise SystemExit(f"expected a wheel without bundled libraries, found\n{shown}")
     with zipfile.ZipFile(wheel) as archive:
-        if archive.read(f"sparsecrf/report/page/{LABELLER}") != wasm().read_bytes():
+        if archive.read(f"sparsecrf/contrib/report/page/{LABELLER}") != wasm().read_bytes():
             raise SystemExit(f"{wheel.name}: expected the labeller of the step `wasm`, found another")
     return wheel
 

@@ -20,7 +20,7 @@ def main(wasm: str, folder: str) -> None:
     (version,) = re.findall(r'^version = "([^"]+)"', (ROOT / "pyproject.toml").read_text(), flags=re.M)
     described = (HERE / "package" / "package.json").read_text()
     (target / "package.json").write_text(described.replace("VERSION", version))
-    script = (ROOT / "src" / "sparsecrf" / "report" / "page" / "tagger.js").read_text(encoding="utf-8")
+    script = (ROOT / "src" / "sparsecrf" / "contrib" / "report" / "page" / "tagger.js").read_text(encoding="utf-8")
     (target / "sparsecrf.js").write_text(f"{script}\nexport {{ Sparsecrf, Tagger }};\n", encoding="utf-8")
 
 

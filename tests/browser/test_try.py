@@ -5,6 +5,7 @@ from c_library import PACKAGE
 from newswire import sentences
 from playwright.sync_api import expect
 from random_words import random_sentences
+from try_page import shown
 
 from sparsecrf import CRF
 from sparsecrf.contrib.report import make_report
@@ -38,16 +39,6 @@ def trial(browser, model, tmp_path, monkeypatch):
     yield page
     context.close()
     assert [text for text in complaints if not text.startswith("data:")] == []
-
-
-def shown(page):
-    return list(
-        zip(
-            page.locator("#try-tokens .word").all_inner_texts(),
-            page.locator("#try-tokens .tag").all_inner_texts(),
-            strict=True,
-        )
-    )
 
 
 def test_a_sentence(trial, model):

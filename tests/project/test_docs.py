@@ -20,7 +20,7 @@ INTERNALS = sorted((DOCS / "internals").glob("*.md"))
 FOR_CONTRIBUTORS = [ROOT / "DESIGN.md", ROOT / "CONTRIBUTING.md", *INTERNALS]  #: pages without code that runs
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 GALLERY = sorted(path for path in (ROOT / "examples").glob("*.py") if path.name != "made_up.py")
-NEEDS = {"spacy.md": "spacy"}  #: pages that need another package
+NEEDS = {"spacy.md": "spacy", "http.md": "uvicorn"}  #: pages that need another package
 #: Pages that only describe.
 WITHOUT_CODE = {"api.md", "changelog.md", "cli.md", "index.md", "mathematics.md"}
 

@@ -18,6 +18,7 @@ from sparsecrf.cli.label import label
 from sparsecrf.cli.options import with_groups
 from sparsecrf.cli.path import path
 from sparsecrf.cli.report import report
+from sparsecrf.cli.serve import serve
 from sparsecrf.cli.show import show
 from sparsecrf.cli.train import train
 
@@ -88,6 +89,12 @@ _command(
     "report",
     "sparsecrf report model.safetensors -o report.html",
     "sparsecrf report model.safetensors -o report.html --data test.txt",
+)
+_command(
+    serve,
+    "serve",
+    "sparsecrf serve model.safetensors",
+    "sparsecrf serve ner.safetensors tags=pos.safetensors --port 8080 --token-file token.txt",
 )
 _command(
     convert,

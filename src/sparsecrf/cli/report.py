@@ -35,20 +35,25 @@ def report(
 ) -> None:
     """Write an HTML page about a model: certificate, training, weights, transitions and, with --data, its errors.
 
-    The page needs no other file and no network. Open it in any browser, or send it to someone.
+    The page needs no other file and no network. Open it in any browser, or send it to someone. --try needs WebAssembly,
+    which wheels of releases have; [bold]sparsecrf serve[/bold] lets you type sentences without it.
     """
     import os
+    import shlex
 
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.cli.long_runs import shown_warnings
     from sparsecrf.contrib.convert.foreign import open_model
     from sparsecrf.contrib.report import make_report
+    from sparsecrf.contrib.report.trial import runtime
     from sparsecrf.files.atomic import write_atomically
     from sparsecrf.files.text import name_of
     from sparsecrf.progress import say
 
     check_readable(model, data)
     check_writable(output, inputs=[model, data])
+    if trial:
+        runtime(shlex.quote(model))  # before work begins: it may be missing
     name = os.path.basename(name_of(model))
     with shown_warnings():
         page = make_report(

@@ -20,10 +20,24 @@ if TYPE_CHECKING:
     from sparsecrf.model import Model
 
 #: In the order in which they need each other.
-SCRIPTS = ("base", "rows", "summary", "curves", "grid", "maps", "weights", "scores", "token", "sentences", "main")
+SCRIPTS = (
+    "base",
+    "theme",
+    "rows",
+    "summary",
+    "curves",
+    "grid",
+    "maps",
+    "weights",
+    "scores",
+    "token",
+    "sentences",
+    "main",
+)
 #: What a page with a labeller has besides.
-TRIAL_SCRIPTS = ("tagger", "try")
+TRIAL_SCRIPTS = ("tagger", "try", "inside")
 STYLES = ("base", "parts")
+_WASM, _OWN_SERVER = " 'wasm-unsafe-eval'", " connect-src 'self';"
 
 # What would end the element, or a line of JavaScript in the eyes of old browsers.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
@@ -63,28 +77,36 @@ def assemble(content: dict[str, Any]) -> str:
     """The page around its data."""
     trial = content.get("try") is not None
     scripts = (*SCRIPTS[:-1], *TRIAL_SCRIPTS, SCRIPTS[-1]) if trial else SCRIPTS
+    # WebAssembly may be compiled; text still never becomes code.
+    return page_of("page.html", content, scripts, compiles=trial)[0]
+
+
+def page_of(
+    name: str, content: dict[str, Any], scripts: tuple[str, ...], *, compiles: bool = False, connects: bool = False
+) -> tuple[str, str]:
+    """A page of the folder `page` around its data, and its policy: whether its scripts may compile WebAssembly, or talk
+    to where the page is from."""
     style, script = style_sheet(), f'"use strict";\n(() => {{\n{_joined("js", scripts)}}})();\n'
-    # Nothing may be loaded or sent, and no script runs but this one: what a word says stays a word.
-    compiles = " 'wasm-unsafe-eval'" if trial else ""  # WebAssembly may be compiled; text still never becomes code
+    # Nothing else may be loaded or sent, and no script runs but this one: what a word says stays a word.
     policy = (
-        f"default-src 'none'; script-src '{digest(script)}'{compiles}; style-src '{digest(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{digest(script)}'{_WASM * compiles}; style-src '{digest(style)}'; "
+        f"img-src data:;{_OWN_SERVER * connects} base-uri 'none'; form-action 'none'"
     )
     parts = {
         "policy": html.escape(policy, quote=True).replace("&#x27;", "'"),
         "title": html.escape(content["name"]),
         "style": style,
+        "try": _read("try.html"),
         "data": as_script_text(content),
         "script": script,
     }
-    page = _read("page.html")
     # One pass from left to right: inserted text is not searched for placeholders.
-    pieces, rest = [], page
-    for key in ("policy", "title", "style", "data", "script"):
+    pieces, rest = [], _read(name)
+    for key, text in parts.items():
         before, mark, rest = rest.partition(f"{{{{{key}}}}}")
-        assert mark, f"page.html: expected {{{{{key}}}}}"
-        pieces += [before, parts[key]]
-    return "".join([*pieces, rest])
+        assert mark, f"{name}: expected {{{{{key}}}}}"
+        pieces += [before, text]
+    return "".join([*pieces, rest]), policy
 
 
 def as_script_text(content: Any) -> str:

@@ -18,15 +18,19 @@ RUNTIME = "sparsecrf.wasm"
 VARIABLE = "SPARSECRF_WASM"
 
 
-def runtime() -> bytes:
-    """The C library as WebAssembly. It is no part of the sources: `make wasm` builds it into the package."""
+def runtime(model: str = "MODEL") -> bytes:
+    """The C library as WebAssembly. It is no part of the sources: `make wasm` builds it into the package. `model`: its
+    file, for what to type if there is none."""
     if named := os.environ.get(VARIABLE):
         where, remedy = named, f"${VARIABLE} says that it is there"
     else:
         where = str(files("sparsecrf.contrib.report") / "page" / RUNTIME)
         remedy = (
-            "this installation was made without it. In a copy of the repository, `make wasm` builds it (with "
-            f"Emscripten) and installs it; or name a file with ${VARIABLE}"
+            "this installation was made without WebAssembly. To try the model in a browser all the same, type\n"
+            '    pip install "sparsecrf[serve]"\n'
+            f"    sparsecrf serve {model}\n"
+            "and open http://127.0.0.1:8000/. For a page that needs no server, use a wheel of a release, or run `make "
+            f"wasm` (with Emscripten) in a copy of the repository, or name a file with ${VARIABLE}"
         )
     try:
         with open(where, "rb") as file:
@@ -36,7 +40,7 @@ def runtime() -> bytes:
 
 
 def trial_data(model: Model, example: str) -> dict[str, Any]:
-    """What page/try.js takes. `example` is what is labelled first."""
+    """What page/inside.js takes. `example` is what is labelled first."""
     if model.needs_vectors:
         raise InputError("--try: expected a model that has the vectors of words, found one whose tokens come with them")
     if model.vectors is not None and model.vectors.origin is not None:

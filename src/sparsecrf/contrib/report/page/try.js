@@ -1,11 +1,5 @@
-// A sentence of the reader's own, labelled by the model that is in the page (`sparsecrf report --try`).
-
-/** Bytes from base64 of gzip. */
-async function inflated(text) {
-  const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
+// A sentence of the reader's own, labelled by the model that is in the page (`sparsecrf report --try`) or by the server
+// that the page is from (`sparsecrf serve`).
 
 // Words of running text, as src/sparsecrf/files/words.py has them: runs of letters, digits and underscores, characters of
 // scripts without blanks (Thai, Lao, Burmese, Khmer, Japanese, Chinese), and any other character, with the marks on them.
@@ -26,36 +20,41 @@ function tokensOf(text, columns, tokenizer) {
 }
 
 class Trial {
+  /** `tagger` has `labels`, `columns`, `tokenizer`, and answers(tokens): a promise of labels, marginals and reasons (null:
+   * not computed). */
   constructor(tagger) {
+    this.asked = 0;
+    $("try-text").addEventListener("input", () => this.show());
+    this.first = this.use(tagger);
+  }
+
+  use(tagger) {
     this.tagger = tagger;
     const several = tagger.columns > 1;
     $("try-note").textContent = several
       ? `Type a token a line, with its ${tagger.columns} columns set off by blanks.`
       : "Type a sentence; or a token a line, to say what the words are.";
     $("try-text").rows = several ? 6 : 2;
-    $("try-text").addEventListener("input", () => this.show());
-    $("try-text").value = data.try.example;
-    this.show();
+    return this.show();
   }
 
-  show() {
-    const tokens = tokensOf($("try-text").value, this.tagger.columns, data.try.tokenizer), host = $("try-tokens");
-    host.replaceChildren();
-    $("try-token").replaceChildren();
-    $("try-error").textContent = "";
-    if (tokens.length === 0) return;
+  async show() {
+    const { columns, tokenizer } = this.tagger, asked = ++this.asked;
+    const tokens = tokensOf($("try-text").value, columns, tokenizer);
+    let answer = null, error = "";
     try {
-      this.labels = this.tagger.label(tokens);
-      this.marginals = this.tagger.marginals(tokens);
-      this.reasons = data.try.reasons ? this.tagger.reasons(tokens) : null;
-    } catch (error) {
-      $("try-error").textContent = error.message;
-      return;
+      if (tokens.length > 0) answer = await this.tagger.answers(tokens);
+    } catch (found) { error = found.message; }
+    if (asked !== this.asked) return; // more has been typed since
+    $("try-token").replaceChildren();
+    $("try-error").textContent = error;
+    this.buttons = [];
+    if (answer) {
+      Object.assign(this, answer, { tokens });
+      this.buttons = tokens.map((token, t) => this.button(token, t));
+      this.choose(0);
     }
-    this.tokens = tokens;
-    this.buttons = tokens.map((token, t) => this.button(token, t));
-    host.replaceChildren(...this.buttons);
-    this.choose(0);
+    $("try-tokens").replaceChildren(...this.buttons);
   }
 
   button(token, t) {
@@ -112,16 +111,3 @@ class Trial {
   }
 }
 
-/** The section is there at once; it works as soon as model and library are unpacked. */
-function showTrial() {
-  $("try").hidden = false;
-  Promise.all([inflated(data.try.wasm), inflated(data.try.model)])
-    .then(async ([wasm, model]) => {
-      const trial = new Trial((await Sparsecrf.load(wasm)).open(model));
-      document.documentElement.dataset.try = "ready";
-      document.addEventListener("sparsecrf-label", (event) => { // for programs that compare: tokens in, labels out
-        event.detail.labels = event.detail.sentences.map((tokens) => trial.tagger.label(tokens));
-      });
-    })
-    .catch((error) => { $("try-error").textContent = `The labeller cannot start: ${error.message}`; });
-}

@@ -1,0 +1,82 @@
+"""`sparsecrf serve`: models over HTTP."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from sparsecrf._core import InputError
+from sparsecrf.cli.options import Quiet
+
+TOKEN_VARIABLE = "SPARSECRF_TOKEN"
+
+
+def serve(
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            help="Model files. A model is called by the name of its file without the ending; NAME=FILE names another.",
+            metavar="MODEL",
+            show_default=False,
+        ),
+    ],
+    host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 is all of the machine.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
+    threads: Annotated[
+        int, typer.Option("--threads", min=0, metavar="N", help="Requests to label at a time (0: one per core).")
+    ] = 0,
+    max_body: Annotated[float, typer.Option(min=0.001, max=1024, metavar="MB", help="The largest request.")] = 4.0,
+    max_tokens: Annotated[int, typer.Option(min=1, metavar="N", help="The most tokens of a request.")] = 100_000,
+    time_limit: Annotated[
+        float, typer.Option(min=0.1, metavar="S", help="Seconds to send a request, and again to answer it.")
+    ] = 30.0,
+    token_file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"Answer only requests with the token in this file (or in ${TOKEN_VARIABLE}): Authorization: Bearer "
+            "TOKEN.",
+        ),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Label sentences over HTTP: POST /label takes JSON, GET / is a page to type into.
+
+    Also GET /models, /health, /metrics (for Prometheus) and /openapi.json. A model file that changes is read again; the
+    old model answers until the new one is ready. SIGTERM ends the server when the requests under way are answered.
+    """
+    try:
+        from sparsecrf.contrib.serve import Limits, ServedModels
+        from sparsecrf.contrib.serve import serve as run
+        from sparsecrf.contrib.serve.models import named_files
+    except ImportError as error:
+        raise InputError(str(error)) from None
+    token = _token(token_file)
+    files = named_files(models)
+    run(
+        ServedModels(files),
+        host=host,
+        port=port,
+        limits=Limits(int(max_body * 2**20), max_tokens, time_limit),
+        token=token,
+        threads=threads,
+        quiet=quiet,
+    )
+
+
+def _token(file: str | None) -> str | None:
+    """From a file or the environment: what is on the command line can be read by everyone on the machine."""
+    source = f"${TOKEN_VARIABLE}" if file is None else file
+    if file is None:
+        token = os.environ.get(TOKEN_VARIABLE)
+    else:
+        with open(file, encoding="utf-8") as opened:
+            token = opened.read()
+    if token is None:
+        return None
+    token = token.strip()
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise InputError(f"{source}: expected a token of ASCII letters, digits and signs, found none")
+    return token

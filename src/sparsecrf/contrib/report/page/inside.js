@@ -1,0 +1,31 @@
+// Model and labeller that are in the page itself.
+
+/** Bytes from base64 of gzip. */
+async function inflated(text) {
+  const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** The section is there at once; it works as soon as model and library are unpacked. */
+function showTrial() {
+  $("try").hidden = false;
+  $("try-hint").textContent = "The model and the program that labels are part of this page: what you type goes nowhere.";
+  $("try-text").value = data.try.example;
+  Promise.all([inflated(data.try.wasm), inflated(data.try.model)])
+    .then(async ([wasm, model]) => {
+      const tagger = (await Sparsecrf.load(wasm)).open(model);
+      tagger.tokenizer = data.try.tokenizer;
+      tagger.answers = async (tokens) => ({
+        labels: tagger.label(tokens),
+        marginals: tagger.marginals(tokens),
+        reasons: data.try.reasons ? tagger.reasons(tokens) : null,
+      });
+      await new Trial(tagger).first;
+      document.documentElement.dataset.try = "ready";
+      document.addEventListener("sparsecrf-label", (event) => { // for programs that compare: tokens in, labels out
+        event.detail.labels = event.detail.sentences.map((tokens) => tagger.label(tokens));
+      });
+    })
+    .catch((error) => { $("try-error").textContent = `The labeller cannot start: ${error.message}`; });
+}

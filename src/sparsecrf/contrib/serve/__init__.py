@@ -1,0 +1,21 @@
+"""Models over HTTP: `sparsecrf serve`. Needs Starlette and uvicorn, as in `pip install "sparsecrf[serve]"`.
+
+`request.py` reads and checks what a client sends, `answer.py` asks the model, `models.py` holds the models and reloads
+changed files, `app.py` puts them behind addresses, `server.py` runs it. `metrics.py`, `openapi.py` and `page.py` make
+what `/metrics`, `/openapi.json` and `/` show.
+"""
+
+try:
+    import starlette  # noqa: F401
+    import uvicorn  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        f'sparsecrf serve needs Starlette and uvicorn: pip install "sparsecrf[serve]" ({error})'
+    ) from error
+
+from sparsecrf.contrib.serve.app import make_app
+from sparsecrf.contrib.serve.limits import Limits
+from sparsecrf.contrib.serve.models import ServedModels
+from sparsecrf.contrib.serve.server import serve
+
+__all__ = ["Limits", "ServedModels", "make_app", "serve"]

@@ -1,0 +1,47 @@
+"""Answers to requests that cannot be met: what was expected, what was found, where, and what to send instead."""
+
+from __future__ import annotations
+
+import json
+import re
+from http import HTTPStatus
+from typing import Any
+
+from sparsecrf._core import InputError
+
+# The sequence, if one is named, is counted in a part of the request.
+_MESSAGE = re.compile(
+    r"(?:(?:sequence \d+(?:, )?)?(?P<position>[^:]{0,80}): )?expected (?P<expected>.*?), found (?P<found>.*)", re.S
+)
+
+
+class RequestError(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        expected: str,
+        found: str,
+        *,
+        where: str = "",
+        instead: str = "",
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(f"{where + ': ' if where else ''}expected {expected}, found {found}")
+        self.status, self.headers = status, headers or {}
+        self._fields = {"expected": expected, "found": found, "where": where, "instead": instead}
+
+    @classmethod
+    def of_input(cls, error: InputError, where: str, instead: str) -> RequestError:
+        """What a model said of its input, which is there in the request."""
+        parts = _MESSAGE.fullmatch(str(error))
+        expected, found = "sentences that the model can label", str(error)
+        if parts is not None:
+            expected, found = parts["expected"], parts["found"]
+            where = f"{where}, {parts['position']}" if parts["position"] else where
+        return cls(HTTPStatus.UNPROCESSABLE_ENTITY, expected, found, where=where, instead=instead)
+
+    def body(self) -> bytes:
+        fields: dict[str, Any] = {"status": int(self.status), "message": str(self), **self._fields}
+        return json.dumps({"error": fields}).encode()  # in ASCII: what was found may be half a character

@@ -1,0 +1,23 @@
+"""What a request may cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MAX_BODY_MB, MAX_TOKENS, TIME_LIMIT_S = 4.0, 100_000, 30.0  #: default values
+MAX_NBEST = 100
+#: Numbers in an answer (marginals, labels of n-best labellings) for each token that a request may have.
+NUMBERS_PER_TOKEN = 20
+#: Explanations take a Python object for each weight that applies.
+EXPLAINED_PER_REQUEST = 1_000
+#: Bodies in memory at a time, in units of the largest one that is allowed.
+BODIES = 16
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits on single requests."""
+
+    body: int = int(MAX_BODY_MB * 2**20)  #: bytes
+    tokens: int = MAX_TOKENS
+    seconds: float = TIME_LIMIT_S  #: to send the body; and again, to wait and to be labelled

@@ -1,0 +1,139 @@
+"""The models that are served, by name. A file that changes is read again while the old model goes on answering."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from sparsecrf._core import InputError
+from sparsecrf.compatibility import OptionError
+from sparsecrf.contrib.serve.answer import inputs_of, n_columns
+from sparsecrf.contrib.serve.errors import RequestError
+from sparsecrf.encoding.token_survey import tokenizer_of
+from sparsecrf.model import Model
+from sparsecrf.model.file import IN_MEMORY
+
+_Stamp = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model as it is in its file, and what /models says of it. Requests take one and keep it to their end."""
+
+    model: Model
+    about: dict[str, Any]
+    stamp: _Stamp  #: of the file: another one means that it has changed
+    time: float = field(default_factory=time.time)
+
+
+@dataclass
+class Served:
+    """A model by its name."""
+
+    name: str
+    path: str
+    loaded: Loaded  #: replaced as a whole, which is atomic
+    tried: _Stamp  #: of the file that was read last, whether it could be used or not
+    error: str | None = None  #: why it could not, if it could not
+    reloads: int = 0
+    failures: int = 0
+
+
+class ServedModels:
+    """Models by name."""
+
+    def __init__(self, files: Mapping[str, str | os.PathLike[str]]) -> None:
+        """`files`: the file of each model by its name. Raises if one cannot be served."""
+        self._by_name: dict[str, Served] = {}
+        for name, path in files.items():
+            loaded = _load(name, os.fspath(path))
+            self._by_name[name] = Served(name, os.fspath(path), loaded, loaded.stamp)
+
+    def __iter__(self) -> Any:
+        return iter(self._by_name.values())
+
+    def find(self, name: str | None) -> Served:
+        """The model of that name; None: the only one."""
+        if name is None and len(self._by_name) == 1:
+            return next(iter(self._by_name.values()))
+        known = ", ".join(self._by_name)
+        if name is None:
+            raise RequestError(
+                HTTPStatus.UNPROCESSABLE_ENTITY, f"the name of a model ({known})", "none", where="model",
+                instead=f'"model": "{next(iter(self._by_name))}"',
+            )  # fmt: skip
+        if name not in self._by_name:
+            raise RequestError(HTTPStatus.NOT_FOUND, f"one of the models {known}", f"{name[:80]!r}", where="model")
+        return self._by_name[name]
+
+    def tokenizer(self, name: str | None) -> str:
+        """How that model's text is cut into tokens."""
+        return str(self.find(name).loaded.about["tokenizer"])
+
+    def reload_changed(self) -> list[str]:
+        """Read files that have changed, and say what came of it. A model whose new file cannot be read stays."""
+        said = []
+        for served in self._by_name.values():
+            try:
+                stamp = _stamp(served.path)
+                if stamp == served.tried:
+                    continue
+                served.tried = stamp
+                served.loaded = _load(served.name, served.path)
+                served.tried, served.error = served.loaded.stamp, None
+                served.reloads += 1
+                said.append(f"{served.name}: reloaded from {served.path}")
+            except (InputError, OSError, MemoryError) as error:
+                text = f"{type(error).__name__}: {error}" if not isinstance(error, InputError) else str(error)
+                if text != served.error:
+                    served.error = text
+                    served.failures += 1
+                    said.append(f"{served.name}: still the model of before; {text}")
+        return said
+
+
+def named_files(given: list[str]) -> dict[str, str]:
+    """Files by the names of their models: NAME=FILE, or FILE, whose name without its ending is that of the model."""
+    files: dict[str, str] = {}
+    for one in given:
+        name, mark, path = one.partition("=")
+        if not mark or os.path.exists(one):
+            name, path = Path(one).stem, one
+        if not name:
+            raise OptionError(f"MODEL: expected NAME=FILE or FILE, found {one!r}")
+        if name in files:
+            raise OptionError(f"MODEL: expected different names, found {name!r} twice; give one of them as NAME=FILE")
+        files[name] = path
+    return files
+
+
+def _load(name: str, path: str) -> Loaded:
+    stamp = _stamp(path)  # before the file is read: a change in between is noticed
+    # Not Model.load, which maps the file: one that is shortened in place meanwhile would end the process.
+    try:
+        model = Model.from_bytes(Path(path).read_bytes())
+    except InputError as error:
+        raise InputError(str(error).replace(IN_MEMORY, path)) from None
+    if model.needs_vectors:
+        raise InputError(f"{path}: expected a model that labels text, found one whose tokens must come with vectors")
+    about = {
+        "name": name,
+        "labels": model.labels,
+        "attributes": model.n_attributes,
+        "weights": model.n_active,
+        "inputs": inputs_of(model),
+        "columns": n_columns(model),
+        "tokenizer": tokenizer_of(model.training),
+        "explains": model.features.n_ngram == 0,
+    }
+    return Loaded(model, about, stamp)
+
+
+def _stamp(path: str) -> _Stamp:
+    found = os.stat(path)
+    return found.st_mtime_ns, found.st_size, found.st_ino

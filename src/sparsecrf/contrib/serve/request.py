@@ -1,0 +1,252 @@
+"""The body of POST /label, checked: everything that a client can get wrong is found here or by the model itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from http import HTTPStatus
+from typing import Any
+
+from sparsecrf.contrib.serve.errors import RequestError
+from sparsecrf.contrib.serve.limits import MAX_NBEST, Limits
+from sparsecrf.files.words import TOKENIZERS
+from sparsecrf.model.chunk_rules import SCHEMES
+
+#: What sentences can be given as, with an example of one and of two.
+INPUTS = {
+    "text": '"Ada went home."',
+    "tokens": '["Ada", "went"]',
+    "columns": '[["Ada", "NNP"], ["went", "VBD"]]',
+    "attributes": '[["word=Ada", "upper"], {"word=went": 1, "length": 4}]',
+}
+OPTIONS = ("model", "nbest", "marginals", "scores", "explain", "constrain", "allowed", "forbidden", "fixed")
+Tokenizer = Callable[[str], list[tuple[int, int]]]
+_KNOWN = frozenset((*INPUTS, *OPTIONS))
+
+
+@dataclass(frozen=True)
+class LabelRequest:
+    """Sentences, and what is to be answered for each."""
+
+    model: str | None  #: None: the only one there is
+    kind: str  #: of INPUTS
+    sentences: list[list[Any]]  #: as `Model.label` takes them
+    n_tokens: int
+    offsets: list[list[tuple[int, int]]] | None = None  #: of text: where its tokens begin and end
+    nbest: int = 0  #: 0: not asked for
+    marginals: bool = False
+    scores: bool = False
+    explain: bool = False
+    constraints: list[dict[str, Any]] | None = None  #: of each sentence, as `Model.label` takes them
+
+    @property
+    def wants_labels_only(self) -> bool:
+        return not (self.nbest or self.marginals or self.scores or self.explain or self.constraints)
+
+
+def parse(body: bytes, limits: Limits, tokenizer_for: Callable[[str | None], str]) -> LabelRequest:
+    """The request in a body; text is cut by the tokenizer for its model. Raises RequestError."""
+    given = _object(body)
+    if not given.keys() <= _KNOWN:
+        _refuse_key(next(key for key in given if key not in _KNOWN))
+    kinds = [kind for kind in INPUTS if kind in given]
+    if len(kinds) != 1:
+        raise _wrong(
+            f"exactly one of {', '.join(INPUTS)}", f"{' and '.join(kinds) if kinds else 'none of them'}", "the request"
+        )
+    kind = kinds[0]
+    model = _typed(given, "model", str, None, "the name of a model (GET /models lists them)")
+    is_one, sentences, offsets = _sentences(kind, given[kind], lambda: TOKENIZERS[tokenizer_for(model)])
+    n_tokens = sum(map(len, sentences))
+    if n_tokens > limits.tokens:
+        raise RequestError(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            f"at most {limits.tokens} tokens a request",
+            f"{n_tokens}",
+            where=kind,
+            instead="several requests with fewer sentences each",
+        )
+    return LabelRequest(
+        model=model,
+        kind=kind,
+        sentences=sentences,
+        n_tokens=n_tokens,
+        offsets=offsets,
+        nbest=_nbest(given),
+        marginals=_typed(given, "marginals", bool, False, "true or false"),
+        scores=_typed(given, "scores", bool, False, "true or false"),
+        explain=_typed(given, "explain", bool, False, "true or false"),
+        constraints=_constraints(given, is_one, len(sentences)),
+    )
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    example = '{"tokens": [["Ada", "went"]]}'
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
+        said = "too many brackets inside each other" if isinstance(error, RecursionError) else str(error)
+        raise RequestError(HTTPStatus.BAD_REQUEST, "JSON in UTF-8", said, where="body", instead=example) from None
+    if type(given) is not dict:
+        raise RequestError(HTTPStatus.BAD_REQUEST, "a JSON object", _shown(given), where="body", instead=example)
+    return given
+
+
+def _refuse_key(key: str) -> None:
+    close = get_close_matches(key, _KNOWN, 1)
+    raise _wrong(
+        f"keys among {', '.join((*INPUTS, *OPTIONS))}", repr(key)[:80], "the request", f'"{close[0]}"' if close else ""
+    )
+
+
+# ---- Sentences: one, or a list of them.
+def _sentences(
+    kind: str, given: Any, tokenizer: Callable[[], Tokenizer]
+) -> tuple[bool, list[list[Any]], list[list[tuple[int, int]]] | None]:
+    """Whether there is one sentence outside of a list; all sentences; of text, where their tokens are."""
+    if kind == "text":
+        return _texts(given, tokenizer())
+    if type(given) is not list:
+        raise _of_kind(kind, given, kind)
+    is_one = _is_sentence(kind, given)
+    sentences = [given] if is_one else given
+    for i, sentence in enumerate(sentences):
+        where = kind if is_one else f"{kind}[{i}]"
+        if type(sentence) is not list:
+            raise _of_kind(kind, sentence, where)
+        _TOKEN_CHECKS[kind](sentence, where)
+    return is_one, sentences, None
+
+
+def _texts(given: Any, tokenizer: Tokenizer) -> tuple[bool, list[list[Any]], list[list[tuple[int, int]]]]:
+    texts = [given] if type(given) is str else given
+    if type(texts) is not list:
+        raise _of_kind("text", given, "text")
+    for i, text in enumerate(texts):
+        if type(text) is not str:
+            raise _of_kind("text", text, f"text[{i}]")
+    offsets = [tokenizer(text) for text in texts]
+    words = [[text[a:b] for a, b in places] for text, places in zip(texts, offsets, strict=True)]
+    return type(given) is str, words, offsets
+
+
+def _is_sentence(kind: str, given: list[Any]) -> bool:
+    """Whether a list is one sentence, by what is inside; an empty one is a list of no sentences."""
+    inside = next((one for one in given if one != []), None)
+    if kind == "tokens":
+        return type(inside) is str
+    if kind == "attributes" and type(inside) is dict:
+        return True
+    return type(inside) is list and type(next(iter(inside), None)) is str
+
+
+def _check_texts(sentence: list[Any], where: str) -> None:
+    if not set(map(type, sentence)) <= {str}:
+        t = next(t for t, token in enumerate(sentence) if type(token) is not str)
+        raise _of_kind("tokens", sentence[t], f"{where}[{t}]")
+
+
+def _check_rows(sentence: list[Any], where: str) -> None:
+    for t, row in enumerate(sentence):
+        if type(row) is not list or not row or not set(map(type, row)) <= {str}:
+            raise _of_kind("columns", row, f"{where}[{t}]")
+
+
+def _check_attributes(sentence: list[Any], where: str) -> None:
+    for t, token in enumerate(sentence):
+        is_list = type(token) is list and set(map(type, token)) <= {str}
+        is_map = type(token) is dict and set(map(type, token.values())) <= {int, float, str, bool}
+        if not (is_list or is_map):
+            raise _of_kind("attributes", token, f"{where}[{t}]")
+
+
+_TOKEN_CHECKS = {"tokens": _check_texts, "columns": _check_rows, "attributes": _check_attributes}
+_DESCRIBED = {
+    "text": "text, or a list of texts",
+    "tokens": "sentences that are lists of text, a text for each token",
+    "columns": "sentences whose tokens are lists of text, a text for each column",
+    "attributes": "sentences whose tokens are lists of attributes, or objects of attributes with numbers or text",
+}
+
+
+# ---- Options.
+def _typed(given: dict[str, Any], key: str, kind: type, default: Any, expected: str) -> Any:
+    value = given.get(key, default)
+    if value is not default and type(value) is not kind:
+        raise _wrong(expected, _shown(value), key)
+    return value
+
+
+def _nbest(given: dict[str, Any]) -> int:
+    k = _typed(given, "nbest", int, 0, f"a whole number from 1 to {MAX_NBEST}")
+    if "nbest" in given and not 1 <= k <= MAX_NBEST:
+        raise _wrong(f"a whole number from 1 to {MAX_NBEST}", str(k)[:40], "nbest")
+    return int(k)
+
+
+def _constraints(given: dict[str, Any], is_one: bool, n: int) -> list[dict[str, Any]] | None:
+    """Those of each sentence; None: there are none. Whether labels are known, the model says."""
+    if given.keys().isdisjoint(("constrain", "allowed", "forbidden", "fixed")):
+        return None
+    scheme = given.get("constrain")
+    if scheme is not None and scheme not in SCHEMES:
+        raise _wrong(f"one of {', '.join(SCHEMES)}", _shown(scheme), "constrain")
+    pairs = given.get("forbidden")
+    if pairs is not None:
+        pairs = [_pair(pair, k) for k, pair in enumerate(_list(pairs, "forbidden", "a list of pairs of labels"))]
+    made = [{"constrain": scheme, "forbidden": pairs} for _ in range(n)]
+    for key, is_entry in (("allowed", _is_choice), ("fixed", _is_label)):
+        if (value := given.get(key)) is None:
+            continue
+        each = [value] if is_one else _list(value, key, "a list with an entry for each sentence")
+        if len(each) != n:
+            raise _wrong(f"{n} entries, one for each sentence", f"{len(each)}", key)
+        for i, entries in enumerate(each):
+            where = key if is_one else f"{key}[{i}]"
+            expected = "a list with null or a label for each token"
+            if key == "allowed":
+                expected = "a list with null or a list of labels for each token"
+            if entries is not None:
+                t = next((t for t, one in enumerate(_list(entries, where, expected)) if not is_entry(one)), None)
+                if t is not None:
+                    raise _wrong(expected, _shown(entries[t]), f"{where}[{t}]")
+            made[i][key] = entries
+    return made
+
+
+def _list(value: Any, where: str, expected: str) -> list[Any]:
+    if type(value) is not list:
+        raise _wrong(expected, _shown(value), where)
+    return value
+
+
+def _pair(pair: Any, k: int) -> tuple[str | None, str]:
+    if type(pair) is list and len(pair) == 2 and (pair[0] is None or type(pair[0]) is str) and type(pair[1]) is str:
+        return pair[0], pair[1]
+    raise _wrong("[previous label or null for the start, label]", _shown(pair), f"forbidden[{k}]")
+
+
+def _is_label(value: Any) -> bool:
+    return value is None or type(value) is str
+
+
+def _is_choice(value: Any) -> bool:
+    return value is None or (type(value) is list and set(map(type, value)) <= {str})
+
+
+# ---- Errors.
+def _wrong(expected: str, found: str, where: str, instead: str = "") -> RequestError:
+    return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, expected, found, where=where, instead=instead)
+
+
+def _of_kind(kind: str, found: Any, where: str) -> RequestError:
+    example = INPUTS[kind]
+    instead = f'{{"{kind}": {example}}} or {{"{kind}": [{example}, ...]}}'
+    return _wrong(_DESCRIBED[kind], _shown(found), where, instead)
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

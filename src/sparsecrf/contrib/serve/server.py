@@ -1,0 +1,123 @@
+"""The server: uvicorn with the application, a thread that looks at the model files, and a quiet end."""
+
+from __future__ import annotations
+
+import os
+import socket
+from threading import Event, Thread
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from sparsecrf._core import InputError
+from sparsecrf.contrib.serve.app import make_app
+from sparsecrf.contrib.serve.connection import timed
+from sparsecrf.contrib.serve.limits import Limits
+from sparsecrf.contrib.serve.models import ServedModels
+from sparsecrf.progress import say
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_LOOK_EVERY_S = 1.0  # at the files of models
+_DRAIN_S = 0.5  # from the signal on, requests are answered, and connections closed after them
+_KEEP_ALIVE_S = 65  # longer than reverse proxies keep theirs: who closes first may close on a request under way
+
+
+class _Server(uvicorn.Server):
+    """Ends with status 0 at SIGTERM and SIGINT, when all requests have been answered."""
+
+    def __init__(self, config: uvicorn.Config, address: str, quiet: bool) -> None:
+        super().__init__(config)
+        self._address, self._quiet, self._ending = address, quiet, False
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        say(f"serving at {self._address} (Ctrl-C ends)", quiet=self._quiet)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self._ending:  # asked twice
+            self.should_exit = self.force_exit = True
+            return
+        self._ending = True
+        self.config.app.state.labelling.is_closing = True  # type: ignore[union-attr]
+        self._end_at = _DRAIN_S
+
+    async def on_tick(self, counter: int) -> bool:
+        """Every tenth of a second."""
+        if self._ending:
+            self._end_at -= 0.1
+            self.should_exit |= self._end_at <= 0
+        return await super().on_tick(counter)
+
+
+def serve(
+    models: ServedModels,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    limits: Limits | None = None,
+    token: str | None = None,
+    threads: int = 0,
+    quiet: bool = False,
+) -> None:
+    """Answer requests until the process is asked to end."""
+    limits = limits or Limits()
+    app = make_app(models, limits=limits, token=token, threads=threads)
+    listening = _listening(host, port)
+    config = uvicorn.Config(
+        app,
+        http=timed(limits.seconds),
+        ws="none",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=int(limits.seconds) + 1,
+    )
+    stop = Event()
+    watch = Thread(target=_watch, args=(models, stop, quiet), daemon=True)
+    watch.start()
+    if host not in LOOPBACK and token is None:
+        say(f"--host {host}: everyone who can reach this address can send requests; --token-file asks for a token")
+    try:
+        _Server(config, _address(listening), quiet).run(sockets=[listening])
+    finally:
+        stop.set()
+        watch.join()
+        app.state.labelling.close()
+        listening.close()
+
+
+def _watch(models: ServedModels, stop: Event, quiet: bool) -> None:
+    while not stop.wait(_LOOK_EVERY_S):
+        for line in models.reload_changed():
+            say(line, quiet=quiet)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """The socket that systemd has opened for this process, if it has; else one of our own."""
+    if os.environ.get("LISTEN_PID") == str(os.getpid()) and os.environ.get("LISTEN_FDS") == "1":
+        return socket.socket(fileno=3)
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family, kind, protocol)
+        try:
+            if os.name == "posix":  # elsewhere this would let two servers have one port
+                made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind(where)
+            made.listen(2048)
+        except BaseException:
+            made.close()
+            raise
+    except OSError as error:
+        raise InputError(f"--host {host} --port {port}: expected an address to listen at: {error}") from None
+    return made
+
+
+def _address(listening: socket.socket) -> str:
+    where: Any = listening.getsockname()
+    if listening.family not in (socket.AF_INET, socket.AF_INET6):
+        return str(where)
+    host = f"[{where[0]}]" if ":" in where[0] else where[0]
+    return f"http://{host}:{where[1]}/"
