@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sparsecrf.cli.audit import audit
+from sparsecrf.cli.calibrate import calibrate
 from sparsecrf.cli.compact import compact
 from sparsecrf.cli.convert import convert
 from sparsecrf.cli.data import data
@@ -101,6 +102,11 @@ _command(
     "convert",
     "sparsecrf convert old.crfsuite model.safetensors --from crfsuite --to sparsecrf",
     "sparsecrf convert train.txt train.crfsuite --from columns --to crfsuite -t template.txt",
+)
+_command(
+    calibrate,
+    "calibrate",
+    "sparsecrf calibrate model.safetensors held-out.txt",
 )
 _command(
     compact,

@@ -44,6 +44,7 @@ def compact(
     from sparsecrf.contrib.convert.foreign import open_model
     from sparsecrf.files.atomic import write_atomically
     from sparsecrf.files.text import name_of
+    from sparsecrf.model.calibration import KEY
     from sparsecrf.model.unchanged import compare, sequences_of
     from sparsecrf.progress import say
 
@@ -58,6 +59,8 @@ def compact(
     share = 100 * len(content) / before
     say(f"{name_of(output)}: {len(content):,} bytes, {share:.1f} % of {before:,}", quiet=quiet)
     say(f"every weight within {error:.2g} of what it was", quiet=quiet)
+    if KEY in known.training and KEY not in after.training:
+        say(f"the calibration was left out, since probabilities change: calibrate {name_of(output)} again", quiet=quiet)
     if found is not None:
         kept = found.sequences - found.changed_sequences
         say(f"{kept:,} of {found.sequences:,} sentences have the same labels", quiet=quiet)

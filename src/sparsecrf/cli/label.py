@@ -30,7 +30,26 @@ def label(
         str, Declared("Data with or without labels; [bold]-[/bold] is standard input.", metavar="INPUT")
     ] = "-",
     output: Annotated[str, Declared("Where to write; by default standard output.", "--output", "-o")] = "-",
-    nbest: Annotated[int, Declared("Print the N best label sequences.", "--nbest", metavar="N", min=1, max=10_000)] = 1,
+    nbest: Annotated[
+        int | None,
+        Declared(
+            "Print the N best label sequences; with --coverage at most N, 10 by default.",
+            "--nbest",
+            metavar="N",
+            min=1,
+            max=10_000,
+        ),
+    ] = None,
+    coverage: Annotated[
+        float | None,
+        Declared(
+            "Print as many label sequences as are needed to have the right one with this probability, or abstain if "
+            "that takes more than --nbest; with --all-marginals, as many labels of each token. Needs a model that was "
+            "calibrated.",
+            "--coverage",
+            metavar="C",
+        ),
+    ] = None,
     marginals: Annotated[
         bool, Declared("Print the marginal probability of each label after it.", "--marginals")
     ] = False,
@@ -131,6 +150,14 @@ def label(
         raise typer.BadParameter(
             f"expected one of {', '.join(TOKENIZERS)}, found {tokenizer!r}", param_hint="--tokenizer"
         )
+    covering = None
+    if coverage is not None:
+        from sparsecrf.cli.coverage import Covering, check_alone
+
+        check_alone({"--force": force, "--constrain": constrain is not None, "--cost-factor": cost_factor != 1})
+        covering = Covering(known, coverage, nbest, of_tokens=all_marginals, headers=score)
+        nbest = covering.nbest
+    nbest = 1 if nbest is None else nbest
     pairs, last = (b"", b"") if constrain is None else forbidden_pairs(known.labels, constrain)
     source, n_columns, charset = name_of(data), 0, charset_for(known, encoding)
     of = format_for(known, data, format, tokenizer)
@@ -140,7 +167,7 @@ def label(
     of.check_labels(known.labels)
 
     def label_piece(piece: Piece) -> bytes:
-        return known.label_text(
+        text = known.label_text(
             piece.data,
             source,
             n_columns if on_error is OnError.STOP else 0,  # or a wrong first line would make all others wrong
@@ -156,6 +183,7 @@ def label(
             forbidden=pairs,
             forbidden_last=last,
         )
+        return text if covering is None else covering(text)
 
     answer_piece = label_piece
     if isinstance(of, Records):
@@ -163,7 +191,13 @@ def label(
 
         _check_expressible(
             of,
-            {"--nbest": nbest > 1, "--score": score, "--all-marginals": all_marginals, "--token-scores": token_scores},
+            {
+                "--coverage": coverage is not None,
+                "--nbest": nbest > 1,
+                "--score": score,
+                "--all-marginals": all_marginals,
+                "--token-scores": token_scores,
+            },
         )
         options: dict[str, Any] = {"probability": marginals, "force": force, "constrain": constrain}
         answer_piece = RecordLabeller(known, of, source, scheme=scheme, **options)

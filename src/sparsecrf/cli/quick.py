@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from sparsecrf.cli.declared import hints_of
 from sparsecrf.declared import Declared
@@ -61,6 +61,7 @@ def parsed(arguments: Sequence[str], command: Callable[..., None]) -> dict[str, 
 
 def _value(text: str, kind: Any, declared: Declared) -> Any:
     """The value of an option of this type; None if it is not plainly right."""
+    kind = next((part for part in get_args(kind) if part is not type(None)), kind)  # of one that may be None
     if kind is bool:
         return True
     if kind is int:

@@ -172,6 +172,52 @@ class BaseCRF(TrainingCRF):
 
         return self._each(X, lengths, spans, [])
 
+    def calibrate(
+        self, X: Any, y: Any, *, lengths: Iterable[int] | None = None, sentences: SentenceColumn | None = None
+    ) -> BaseCRF:
+        """Calibrate `predict_set` on held-out data, which training must not have seen: at least 19 sequences, better
+        several hundred, with all their labels. `model_` is then a model with thresholds, which its file keeps."""
+        from sparsecrf.model.calibrating import calibrated
+
+        self._check_fitted()
+        if sentences is not None:
+            check_one_of(lengths, sentences)
+            X, lengths, y, _ = self._sentences(X, sentences, y)
+        lengths = None if lengths is None else [int(n) for n in lengths]
+        name_of = dict(zip(self.classes_.tolist(), self.model_.labels, strict=True))
+        labels = ([name_of.get(label, label) for label in own] for own in labels_beside(y, lengths))
+        tokens = sequences(X, lengths, columns=self.model_.template is not None)
+        self.model_ = calibrated(self.model_, zip(tokens, labels, strict=True))
+        return self
+
+    def predict_set(
+        self,
+        X: Any,
+        coverage: float = 0.95,
+        *,
+        of: str = "sequences",
+        max_size: int = 10,
+        lengths: Iterable[int] | None = None,
+        sentences: SentenceColumn | None = None,
+    ) -> Objects:
+        """Answers that have the right one among them with this probability: an array with an entry for each sequence.
+        Needs `calibrate`.
+
+        `of="sequences"`: label sequences with their probabilities, best first. "tokens": for each token such a list of
+        labels. "spans": for each span of the best labels a `SpanSet` of types, where None is "no such span". Where the
+        answers would be more than `max_size`, None: abstention. What is guaranteed: docs/guarantees.md.
+        """
+        from sparsecrf.model.answer_sets import SetFinder
+
+        check_is_fitted(self)
+        X, lengths, _ = self._flat(X, lengths, sentences)
+        find, names = (
+            SetFinder(self.model_.training, self.model_.labels, coverage, of, max_size),
+            self.classes_.tolist(),
+        )
+        empty: list[Any] = [([], 1.0)] if of == "sequences" else []
+        return self._each(X, lengths, lambda chain, corpus: find(chain, corpus, names), empty)
+
     @renamed("groups", "sentences")
     def score(
         self,

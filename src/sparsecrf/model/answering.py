@@ -32,6 +32,7 @@ class AnsweringModel:
     dense: DenseColumns | None
     vectors: WordVectors | None
     labels: list[str]
+    training: dict[str, Any]
     chain: Chain  #: answers for whole corpora, on all cores
     _single: Chain  # the same on the caller's thread
     _core: CoreModel  # which labels
@@ -188,6 +189,21 @@ class AnsweringModel:
         known = constraints_by_name(self.vocabulary, corpus.n_tokens, **constraints)
         path, _ = self._single.viterbi(corpus, known)
         return reader.spans(self._single, corpus, 0, path, known)
+
+    def predict_set(
+        self, X: Iterable[Iterable[Token]], coverage: float = 0.95, *, of: str = "sequences", max_size: int = 10
+    ) -> list[Any]:
+        """Answers that have the right one among them with this probability, for each of several sequences. For a model
+        that was calibrated (`Model.calibrated`, `CRF.calibrate`, `sparsecrf calibrate`).
+
+        `of="sequences"`: label sequences with their probabilities, best first. "tokens": for each token such a list of
+        labels. "spans": for each span of the best labels a `SpanSet` of types, where None is "no such span". Where the
+        answers would be more than `max_size`, None: abstention. What is guaranteed: docs/guarantees.md.
+        """
+        from sparsecrf.model.answer_sets import SetFinder
+
+        find = SetFinder(self.training, self.labels, coverage, of, max_size)
+        return [find(self._single, self._encode_one(sequence), self.labels)[0] for sequence in X]
 
     def span_prob(self, sequence: Iterable[Token], start: int, labels: Sequence[str]) -> float:
         """Probability that the tokens from `start` on have exactly these labels, whatever the others have."""

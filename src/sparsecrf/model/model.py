@@ -15,6 +15,7 @@ from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import BIAS, Bigrams, Token, Vocabulary, bigrams_of
 from sparsecrf.model.answering import AnsweringModel
+from sparsecrf.model.calibration import without_calibration
 from sparsecrf.model.compact import RECORD, kind_of, rounded
 from sparsecrf.model.file import Parts, from_bytes, options_of, read, save, to_bytes
 from sparsecrf.model.limits import label_id
@@ -231,8 +232,11 @@ class Model(AnsweringModel):
 
         w, scale = rounded(self.w, kind)
         before = self.training.get(RECORD, {}).get("error", 0.0)  # if this model was rounded itself
-        record = {"weights": kind, "error": before + float(np.abs(w - self.w).max(initial=0.0))}
-        return self._with(w=w, training={**self.training, RECORD: record}), scale
+        error = float(np.abs(w - self.w).max(initial=0.0))
+        record = {**self.training, RECORD: {"weights": kind, "error": before + error}}
+        # A compact model that is written again has the same weights, but for the last bit of the scale.
+        is_same = error <= 1e-12 * float(np.abs(w).max(initial=0.0))
+        return self._with(w=w, training=record if is_same else without_calibration(record)), scale
 
     def noted(self, **record: Any) -> Model:
         """The same model with these entries in its training record."""
@@ -255,8 +259,14 @@ class Model(AnsweringModel):
 
     def scaled(self, factor: float) -> Model:
         """The model with all weights multiplied by a number: the larger it is, the surer the model. If it is above 0,
-        the best labels stay as they are."""
-        return self._with(w=factor * self.w)
+        the best labels stay as they are. A calibration does not, and is left out."""
+        return self._with(w=factor * self.w, training=without_calibration(self.training))
+
+    def calibrated(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str]]) -> Model:
+        """The same model with thresholds for `predict_set`, from held-out sequences with all their labels."""
+        from sparsecrf.model.calibrating import calibrated
+
+        return calibrated(self, zip(X, y, strict=True))
 
     def without_parts(self) -> Model:
         """The same model with the weights of parts of labels added to those of the labels that have them, and those of

@@ -1,0 +1,68 @@
+"""`sparsecrf label --coverage`: of the N best label sequences, or of all labels of a token, those that are needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sparsecrf.compatibility import Named, OptionError
+from sparsecrf.model.answer_sets import MAX_SIZE, MOST, SetFinder
+from sparsecrf.model.calibration import SEQUENCES, TOKENS
+
+if TYPE_CHECKING:
+    from sparsecrf.model import Model
+
+#: In place of the rank of a label sequence, or of the labels of a token: they would be too many.
+ABSTAIN = b"abstain"
+_ROUNDED = 1e-6  # probabilities are printed with six digits, and sums of them may lack this much a term
+
+
+def check_alone(options: dict[str, bool]) -> None:
+    """Raise for options that change the probabilities that the model was calibrated with."""
+    for option, given in options.items():
+        if given:
+            raise OptionError(Named("coverage"), f" cannot be used with {option}, which changes probabilities")
+
+
+class Covering:
+    """Leaves out of what `Model.label_text` writes the answers that are not needed."""
+
+    def __init__(self, model: Model, coverage: float, most: int | None, *, of_tokens: bool, headers: bool) -> None:
+        """`headers`: a line stands before each label sequence."""
+        size = MAX_SIZE if most is None else most
+        if size > MOST:
+            raise OptionError(Named("nbest"), f": expected at most {MOST} with ", Named("coverage"), f", found {size}")
+        self._sets = SetFinder(model.training, model.labels, coverage, TOKENS if of_tokens else SEQUENCES, size)
+        self._n_labels = len(model.labels)
+        self._of_tokens, self._headers = of_tokens, headers
+        self.nbest = 1 if of_tokens else size + 1  #: that `label_text` is to write, one more than a set may have
+
+    def __call__(self, text: bytes) -> bytes:
+        blocks = text.split(b"\n\n")[:-1]
+        if self._of_tokens:
+            return b"".join(self._of_tokens_in(block) + b"\n\n" for block in blocks)
+        found, own = list[bytes](), list[tuple[float, bytes]]()
+        for block in blocks:
+            _, rank, p, _ = block.split(b"\n", 1)[0].split(b" ")
+            if rank == b"0" and own:
+                found += self._of_sequence(own)
+                own = []
+            own.append((float(p), block))
+        return b"".join(block + b"\n\n" for block in found + (self._of_sequence(own) if own else []))
+
+    def _of_sequence(self, own: list[tuple[float, bytes]]) -> list[bytes]:
+        """Those of a sequence that are needed; or the best with `abstain` for its rank."""
+        size = self._sets.size([p for p, _ in own], _ROUNDED)
+        if size <= self._sets.max_size:
+            return [block for _, block in own[:size]]
+        return [own[0][1].replace(b"# 0 ", b"# " + ABSTAIN + b" ", 1)]
+
+    def _of_tokens_in(self, block: bytes) -> bytes:
+        first, *others = block.split(b"\n")
+        return b"\n".join([first if self._headers else self._line(first), *map(self._line, others)])
+
+    def _line(self, line: bytes) -> bytes:
+        """One that ends in all labels with their probabilities, without those that are not needed."""
+        between = b"\t" if b"\t" in line else b" "
+        before, *labels = line.rsplit(between, self._n_labels)
+        size = self._sets.size([float(label.rpartition(b":")[2]) for label in labels], _ROUNDED * self._n_labels)
+        return between.join([before, *(labels[:size] if size <= self._sets.max_size else [ABSTAIN])])

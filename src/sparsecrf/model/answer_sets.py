@@ -1,0 +1,204 @@
+"""Sets of answers that have the right one with a given probability, and the scores that they are calibrated by.
+
+Answers are label sequences, labels of a token, or types of a span that the best labels have (None: no such span is
+there). Sorted by falling probability P_1 >= P_2 >= ..., the score of the r-th is P_1 + ... + P_{r-1}, and the set for
+threshold q (`calibration.py`) is the longest beginning of the list in which no score is above q.
+
+The list of label sequences ends after `MOST` of them. A right one that is not among them gets the score 1 - P(right),
+which is at least what it would have: thresholds can only become larger. In return, a set that would be longer than
+`max_size`, at most `MOST`, is not given at all (abstention), so no set is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from math import exp
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sparsecrf._core import Chain, Corpus, InputError
+from sparsecrf.chunks import are_chunk_labels
+from sparsecrf.model.calibration import (
+    SEQUENCES,
+    SPANS,
+    TOKENS,
+    Calibration,
+    calibration_of,
+    check_coverage,
+    check_kind,
+)
+from sparsecrf.model.spans import SpanReader
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+MOST = 1000  #: label sequences of a set at most
+MAX_SIZE = 10  #: by default
+_LISTS = (10, 100, MOST)  # of label sequences: the next longer one only if need be
+
+
+class SpanSet(NamedTuple):
+    """A span of the best labels, tokens start to end - 1, and the types that it may be with their probabilities, most
+    probable first; the type None: there is no such span. `types` is None if they would be too many."""
+
+    start: int
+    end: int
+    types: list[tuple[str | None, float]] | None
+
+
+class SetFinder:
+    """Finds the answer sets of sequences for one coverage."""
+
+    def __init__(
+        self,
+        training: Mapping[str, Any],
+        labels: Sequence[str],
+        coverage: float,
+        of: str = SEQUENCES,
+        max_size: int = MAX_SIZE,
+    ) -> None:
+        """`training` is the record of a calibrated model, `labels` are its own."""
+        kind = check_kind(of)
+        if isinstance(max_size, bool) or not isinstance(max_size, int) or not 1 <= max_size <= MOST:
+            raise InputError(f"max_size: expected a whole number from 1 to {MOST}, found {max_size!r:.60}")
+        self.threshold = calibration_of(training, kind).threshold(check_coverage(coverage), kind)
+        self.max_size = max_size
+        self._spans = SpanLists(labels) if kind == SPANS else None
+        self._find = {SEQUENCES: self._of_sequence, TOKENS: self._of_tokens, SPANS: self._of_spans}[kind]
+
+    def __call__(self, chain: Chain, corpus: Corpus, names: Sequence[Any]) -> list[Any]:
+        """The sets of every sequence of a corpus, by these names of the labels."""
+        return [self._find(chain, one, names) for one in each_alone(corpus)]
+
+    def _of_sequence(self, chain: Chain, one: Corpus, names: Sequence[Any]) -> list[tuple[list[Any], float]] | None:
+        """Label sequences with their probabilities, or None."""
+        for paths, p, is_all in _lists(chain, one, self.max_size + 1):
+            size = self.size(p)
+            if size < len(p) or (is_all and size <= self.max_size):  # the next one is not in the set, or there is none
+                return [([names[y] for y in paths[r]], p[r]) for r in range(size)]
+        return None
+
+    def _of_tokens(self, chain: Chain, one: Corpus, names: Sequence[Any]) -> list[list[tuple[Any, float]] | None]:
+        """For each token labels with their marginal probabilities, or None."""
+        found = list[list[tuple[Any, float]] | None]()
+        for order, p in _sorted_rows(chain.marginals(one)):
+            size = self.size(p)
+            found.append([(names[order[r]], p[r]) for r in range(size)] if size <= self.max_size else None)
+        return found
+
+    def _of_spans(self, chain: Chain, one: Corpus, names: Sequence[Any]) -> list[SpanSet]:
+        assert self._spans is not None
+        found = list[SpanSet]()
+        for a, b, types in self._spans.of(chain, one):
+            size = self.size([p for _, p in types])
+            # A threshold of 1: the type of some span was none that its labels can have.
+            found.append(SpanSet(a, b, types[:size] if size <= self.max_size and self.threshold < 1 else None))
+        return found
+
+    def size(self, p: Sequence[float], rounded: float = 0.0) -> int:
+        """How many of these, by falling probability, are in the set. `rounded`: sums of them may be too large by this,
+        since they were printed."""
+        return sum(1 for before in _masses_before(p) if before <= self.threshold + rounded)
+
+
+class ScoreFinder:
+    """Collects the scores of right answers, sequence by sequence."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self.sequences, self.tokens, self.spans = list[list[float]](), list[list[float]](), list[list[float]]()
+        self._spans = SpanLists(labels) if are_chunk_labels(labels, ()) else None
+
+    def add(self, chain: Chain, corpus: Corpus) -> None:
+        """All sequences of a corpus with labels, none of which is missing."""
+        for one in each_alone(corpus):
+            gold = one.labels
+            self.sequences.append([_sequence_score(chain, one, gold)])
+            rows = _sorted_rows(chain.marginals(one))
+            self.tokens.append([_score(order, p, y) for (order, p), y in zip(rows, gold.tolist(), strict=True)])
+            if self._spans is not None:
+                right = {(a, b): kind for a, b, kind in self._spans.reader.places(gold)}
+                each = ((right.get((a, b)), types) for a, b, types in self._spans.of(chain, one))
+                self.spans.append([_score([name for name, _ in types], [p for _, p in types], y) for y, types in each])
+
+    def calibrations(self) -> dict[str, Any]:
+        """The record for a model; no spans if there are none."""
+        scores = {SEQUENCES: self.sequences, TOKENS: self.tokens, SPANS: self.spans}
+        return {kind: Calibration.of(own).to_json() for kind, own in scores.items() if any(own)}
+
+
+class SpanLists:
+    """What the spans of the best labels may be."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self.reader = SpanReader(labels, "auto")
+        self._ids = {name: y for y, name in enumerate(labels)}
+        self._labels = labels
+        self._types = sorted({name.partition("-")[2] for name in labels if "-" in name} or {""})
+
+    def of(self, chain: Chain, one: Corpus) -> Iterator[tuple[int, int, list[tuple[str | None, float]]]]:
+        """Start, end, and types with their probabilities, most probable first, of each span of the best labels.
+
+        The probability of a type is that of the labels of the span with this type in place of its own, and that of
+        None what is left.
+        """
+        import numpy as np
+
+        path, _ = chain.viterbi(one)
+        for a, b, _ in self.reader.places(path):
+            types = list[tuple[str | None, float]]()
+            for kind in self._types:
+                names = [self._with_type(self._labels[y], kind) for y in path[a:b].tolist()]
+                if all(name in self._ids for name in names):
+                    ids = np.array([self._ids[name] for name in names], dtype=np.int32)
+                    types.append((kind, exp(chain.span_log_prob(one, 0, a, ids))))
+            types.append((None, max(0.0, 1.0 - sum(p for _, p in types))))
+            yield a, b, sorted(types, key=lambda item: -item[1])
+
+    @staticmethod
+    def _with_type(label: str, kind: str) -> str:
+        letter, hyphen, _ = label.partition("-")
+        return f"{letter}{hyphen}{kind}"
+
+
+def each_alone(corpus: Corpus) -> Iterator[Corpus]:
+    """Every sequence as a corpus: what is asked of it costs nothing for the others."""
+    import numpy as np
+
+    return (corpus.subset(np.array([i], dtype=np.int64)) for i in range(corpus.n_sequences))
+
+
+def _lists(chain: Chain, one: Corpus, most: int) -> Iterator[tuple[NDArray[np.int32], list[float], bool]]:
+    """Best label sequences with their probabilities, and whether there are no others: lists of growing length, up to
+    `most`."""
+    log_z = float(chain.log_partition(one)[0])
+    for k in [*(k for k in _LISTS if k < most), most]:
+        paths, scores = chain.nbest(one, 0, k)
+        yield paths, [exp(min(0.0, score - log_z)) for score in scores.tolist()], len(scores) < k
+        if len(scores) < k:
+            return
+
+
+def _sequence_score(chain: Chain, one: Corpus, gold: NDArray[np.int32]) -> float:
+    for paths, p, _ in _lists(chain, one, MOST):
+        if (found := (paths == gold).all(axis=1)).any():
+            return sum(p[: int(found.argmax())])
+    return 1.0 - exp(float(chain.log_prob(one)[0]))
+
+
+def _sorted_rows(p: NDArray[np.float64]) -> Iterator[tuple[list[int], list[float]]]:
+    """The columns of each row by falling value, and the values."""
+    import numpy as np
+
+    order = np.argsort(-p, axis=1, kind="stable")
+    return zip(order.tolist(), np.take_along_axis(p, order, axis=1).tolist(), strict=True)
+
+
+def _score(answers: Sequence[Any], p: Sequence[float], right: Any) -> float:
+    """The probability of all answers before the right one; 1 if it is not among them."""
+    return sum(p[: answers.index(right)]) if right in answers else 1.0
+
+
+def _masses_before(p: Sequence[float]) -> Iterator[float]:
+    return accumulate(p[:-1], initial=0.0)

@@ -1,0 +1,44 @@
+"""A model with a calibration: thresholds for `Model.predict_set`, from held-out sequences with labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import InputError
+from sparsecrf.model.answer_sets import ScoreFinder
+from sparsecrf.model.calibration import KEY, check_enough
+
+if TYPE_CHECKING:
+    from sparsecrf.model.model import Model
+
+_SHOWN = 5  # labels in a message
+
+
+def calibrated(
+    model: Model,
+    labelled: Iterable[tuple[Any, Iterable[Any]]],
+    what: str = "calibration",
+    each: Callable[[], None] = lambda: None,
+) -> Model:
+    """The model with thresholds from pairs (tokens, labels). Errors call the data `what`; `each` is called after every
+    sequence. Raises for too few sequences, and for labels that are missing or that the model does not know."""
+    scores = ScoreFinder(model.labels)
+    known = set(model.labels)
+    for i, (tokens, labels) in enumerate(labelled):
+        given = list(labels)
+        check_labels(given, known, f"{what}, sequence {i}")
+        if given:
+            scores.add(model._single, model.encode([tokens], [given]))
+        each()
+    check_enough(len(scores.sequences), what)
+    return model.noted(**{KEY: scores.calibrations()})
+
+
+def check_labels(labels: Sequence[Any], known: set[Any], where: str) -> None:
+    """Raise for a label that is missing or that the model does not know."""
+    for t, label in enumerate(labels):
+        if label not in known:
+            some = ", ".join(map(repr, sorted(known, key=str)[:_SHOWN])) + (", ..." if len(known) > _SHOWN else "")
+            found = "none" if label is None else f"{label!r:.60}"
+            raise InputError(f"{where}, token {t}: expected a label that the model knows ({some}), found {found}")

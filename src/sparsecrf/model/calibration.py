@@ -1,0 +1,136 @@
+"""Split conformal calibration: from scores on held-out sentences to thresholds for a given coverage.
+
+The score of an answer is the probability of all answers that are more probable (0 for the best one); what is asked may
+be the labels of a whole sequence, the label of a token, or the type of a span. The answer set for threshold q has every
+answer whose score is at most q. Let sentence i of n have the share L_i(q) of its questions whose right answer has a
+score above q, so that the set misses it. L_i falls with q, and for exchangeable sentences
+
+    q = min { q : (sum_i L_i(q) + 1) / (n + 1) <= 1 - coverage }      implies      E L_{n+1}(q) <= 1 - coverage
+
+for a new sentence n + 1, whatever the model (conformal risk control: Angelopoulos, Bates, Fisch, Lei and Schuster,
+2022). With one question a sentence, the labels of the whole sequence, this is split conformal prediction: q is the
+ceil((n + 1) coverage)-th smallest score. Questions of one sentence depend on each other, which is why the share L_i,
+not the single question, is what is averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil, isfinite
+from typing import Any, NamedTuple
+
+from sparsecrf._core import InputError
+from sparsecrf.compatibility import Named, OptionError
+
+KEY = "calibration"  #: in the training record: for each kind of question what `Calibration.to_json` gives
+SEQUENCES, TOKENS, SPANS = "sequences", "tokens", "spans"
+KINDS = (SEQUENCES, TOKENS, SPANS)
+MIN_SENTENCES = 19  #: the fewest that any coverage of 0.95 can be had from
+
+_DIGITS = 1e6  # sums of shares are rounded up to millionths: sets can only become larger
+_THINNED = 0.99  # of two neighbours, the number of misses differs by a hundredth or more
+
+
+class Calibration(NamedTuple):
+    """sum_i L_i(q) as a step function: `missed[j]` from `score[j]` on, ascending in score, falling in missed."""
+
+    n: int  #: sentences with such a question
+    score: list[float]
+    missed: list[float]
+
+    @classmethod
+    def of(cls, scores: Sequence[Sequence[float]]) -> Calibration:
+        """From the scores of the right answers of each sentence; sentences without a question do not count."""
+        asked = [own for own in scores if len(own) > 0]
+        steps = sorted((s, 1.0 / len(own)) for own in asked for s in own)
+        made, left = cls(len(asked), [], []), float(len(asked))
+        for j, (s, share) in enumerate(steps):
+            left -= share
+            if j + 1 < len(steps) and steps[j + 1][0] == s:
+                continue
+            missed = max(0.0, _rounded_up(left)) if j + 1 < len(steps) else 0.0
+            if len(made.missed) > 1 and missed > _THINNED * made.missed[-2]:  # the one before says little more
+                made.score.pop()
+                made.missed.pop()
+            made.score.append(s)
+            made.missed.append(missed)
+        return made
+
+    def threshold(self, coverage: float, kind: str) -> float:
+        """q for this coverage. Raises if there were too few sentences for it."""
+        budget = (1 - coverage) * (self.n + 1) * (1 + 1e-12) - 1  # of sum_i L_i(q)
+        if budget < 0:
+            needed = ceil(coverage / (1 - coverage) * (1 - 1e-12))
+            raise InputError(
+                f"coverage {coverage:g}: expected a model calibrated on at least {needed:,} sentences (with {kind}), "
+                f"found {self.n:,}; calibrate it on more, or ask for at most {self.n / (self.n + 1):.4g}"
+            )
+        return next(s for s, missed in zip(self.score, self.missed, strict=True) if missed <= budget)
+
+    def to_json(self) -> dict[str, Any]:
+        return self._asdict()
+
+
+def _rounded_up(x: float) -> float:
+    return ceil(x * _DIGITS - 1e-6) / _DIGITS
+
+
+def check_coverage(coverage: Any) -> float:
+    """A coverage that can be asked for."""
+    if isinstance(coverage, bool) or not isinstance(coverage, (int, float)) or not 0 < coverage < 1:
+        raise OptionError(
+            Named("coverage"), f": expected a number above 0 and below 1, such as 0.95, found {coverage!r:.60}"
+        )
+    return float(coverage)
+
+
+def check_kind(kind: Any) -> str:
+    if kind not in KINDS:
+        raise InputError(f"of: expected one of {', '.join(KINDS)}, found {kind!r:.60}")
+    return str(kind)
+
+
+def check_enough(n: int, what: str) -> None:
+    """Raise for too few sentences to calibrate on."""
+    if n < MIN_SENTENCES:
+        raise InputError(
+            f"{what}: expected at least {MIN_SENTENCES} sentences to calibrate on (a coverage of 0.95 needs them; "
+            f"several hundred are better), found {n}"
+        )
+
+
+def calibration_of(training: Mapping[str, Any], kind: str) -> Calibration:
+    """What the training record of a model has. Raises if it has none, or not of this kind."""
+    record = training.get(KEY)
+    if record is None:
+        raise InputError(
+            "coverage: expected a calibrated model, found one that is not; `sparsecrf calibrate MODEL DATA` or "
+            "CRF.calibrate(X, y) does it with held-out data"
+        )
+    found = record.get(kind) if isinstance(record, Mapping) else None
+    if found is None and isinstance(record, Mapping):
+        raise InputError(f"coverage: expected a model calibrated for {kind}, found none: its data had no {kind}")
+    return _checked(found)
+
+
+def without_calibration(training: Mapping[str, Any]) -> dict[str, Any]:
+    """The training record of a model whose probabilities have changed."""
+    return {name: value for name, value in training.items() if name != KEY}
+
+
+def _checked(found: Any) -> Calibration:
+    """A file may hold anything."""
+    try:
+        made = Calibration(int(found["n"]), list(map(float, found["score"])), list(map(float, found["missed"])))
+    except (TypeError, KeyError, ValueError, OverflowError):
+        raise InputError("calibration of the model: expected n, score and missed, found something else") from None
+    falling = all(a >= b for a, b in zip(made.missed, made.missed[1:], strict=False))
+    rising = all(a <= b for a, b in zip(made.score, made.score[1:], strict=False))
+    finite = all(map(isfinite, made.score + made.missed))
+    if (
+        not (rising and falling and finite and made.n > 0)
+        or len(made.score) != len(made.missed)
+        or made.missed[-1:] != [0]
+    ):
+        raise InputError("calibration of the model: expected rising scores and falling misses down to 0, found others")
+    return made
