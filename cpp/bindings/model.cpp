@@ -133,7 +133,7 @@ void bind_labelling(nb::module_& m) {
         .def(
             "chain",
             [](const Model& model, int threads) { return model.chain().with_threads(checked_threads(threads)); },
-            nb::arg("threads"), "What answers for corpora, on so many threads (0: all cores).")
+            nb::arg("threads"), "Labels corpora on this number of threads (0: all cores).")
         .def("encode", &encode, nb::arg("sequences"), nb::sig("def encode(self, sequences: object) -> Corpus"),
              "The corpus of sequences of tokens; unknown attributes are left out.")
         .def("label", &label, nb::arg("sequences"), nb::arg("names"), nb::arg("constraints").none() = nb::none(),

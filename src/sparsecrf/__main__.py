@@ -18,7 +18,7 @@ def main() -> None:
     try:
         from sparsecrf.cli import main as run
     except (ImportError, MemoryError) as error:
-        sys.exit(f"sparsecrf: {str(error) or 'expected enough memory, found too little'}")
+        sys.exit(f"sparsecrf: {str(error) or 'out of memory'}")
     run()
 
 

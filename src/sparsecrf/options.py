@@ -45,14 +45,14 @@ def parsed_order(given: str | int | None) -> int | None:
 
 Solver = Annotated[str, Declared(f"One of {', '.join(SOLVERS)}.", "--solver", metavar="NAME", choices=SOLVERS)]
 Rho1 = Annotated[
-    float, Declared("Absolute (l1) penalty: rho1 |w|_1. The larger, the sparser.", "--rho1", metavar="X", min=0)
+    float, Declared("L1 penalty: rho1 |w|_1. The larger, the fewer nonzero weights.", "--rho1", metavar="X", min=0)
 ]
-Rho2 = Annotated[float, Declared("Squared (l2) penalty: rho2/2 |w|^2.", "--rho2", metavar="X", min=0)]
+Rho2 = Annotated[float, Declared("L2 penalty: rho2/2 |w|^2.", "--rho2", metavar="X", min=0)]
 Penalty = Annotated[
     str,
     Declared(
-        "elastic-net, or one that keeps or drops whole groups of features: of an attribute, a template line, or a "
-        "label; tree: label pairs under their label. For the solvers auto and fista.",
+        "elastic-net, or a penalty that keeps or drops whole groups of features: those of an attribute, a template "
+        "line or a label; tree: label pairs below their label. Groups need the solver auto or fista.",
         "--penalty",
         metavar="|".join(PENALTIES),
         choices=(*PENALTIES, "group"),
@@ -61,7 +61,8 @@ Penalty = Annotated[
 GroupWeight = Annotated[
     float,
     Declared(
-        "With groups: rho1 X sqrt(n) |w of the group|_2 is added for each, n its features that occur.",
+        "With a group penalty: adds rho1 X sqrt(n) |w|_2 for each group, where n is the number of its features that "
+        "occur.",
         "--group-weight",
         metavar="X",
         min=0,
@@ -71,8 +72,8 @@ GroupWeight = Annotated[
 Order = Annotated[
     int | None,
     Declared(
-        "Features have up to so many labels, none: no limit. Above 2, the lines T... of the template, or else "
-        "plain label n-grams; for the solvers auto, owlqn, lbfgs, fista and sgd-l1.",
+        "Longest label n-gram that features may contain; none: no limit. Above 2, lines T... of the template make "
+        "them, or plain label n-grams if there are none. For the solvers auto, owlqn, lbfgs, fista and sgd-l1.",
         "--order",
         metavar="K|none",
         parse=parsed_order,
@@ -81,7 +82,7 @@ Order = Annotated[
 OrderFactor = Annotated[
     float,
     Declared(
-        "With --order above 2, rho1 is multiplied by this for each label beyond two.",
+        "With --order above 2: multiply rho1 by X for each label beyond two.",
         "--order-factor",
         metavar="X",
         min=1,
@@ -91,8 +92,8 @@ OrderFactor = Annotated[
 LabelPartsRule = Annotated[
     str | None,
     Declared(
-        "Labels share weights of their parts: a separator such as '|', ud (part of speech, then feature=value), "
-        "or bio; not for the solvers sbcd and cd.",
+        "Let labels share weights of their parts. RULE is a separator such as '|', ud (part of speech, then "
+        "feature=value) or bio. Not for the solvers sbcd and cd.",
         "--label-parts",
         metavar="RULE",
     ),
@@ -100,12 +101,12 @@ LabelPartsRule = Annotated[
 ClassPairs = Annotated[
     bool,
     Declared(
-        "With --label-parts, also weights of pairs of classes: labels with the same first part (the part of "
-        "speech, for ud) are one. Not with --order above 2, --dask or --shard-tokens.",
+        "With --label-parts: also learn weights of pairs of classes. Labels with the same first part (the part of "
+        "speech, for ud) form a class. Not with --order above 2, --dask or --shard-tokens.",
         "--class-pairs",
     ),
 ]
-Threads = Annotated[int, Declared("Threads to use; 0: all cores.", "--threads", metavar="N", min=0, max=1024)]
+Threads = Annotated[int, Declared("Number of threads; 0: all cores.", "--threads", metavar="N", min=0, max=1024)]
 
 
 @dataclass(frozen=True)
@@ -118,18 +119,22 @@ class FitOptions:
     penalty: Penalty = PENALTY
     group_weight: GroupWeight = GROUP_WEIGHT
     max_iter: Annotated[
-        int | None, Declared("Stop after so many iterations.", "--max-iter", panel=STOPPING, metavar="N", min=1)
+        int | None, Declared("Stop after N iterations.", "--max-iter", panel=STOPPING, metavar="N", min=1)
     ] = None
     tol: Annotated[
         float,
         Declared(
-            "Stop at most this share of the objective above the optimum.", "--tol", panel=STOPPING, metavar="X", min=0
+            "Stop when the training objective is within this fraction of its optimum.",
+            "--tol",
+            panel=STOPPING,
+            metavar="X",
+            min=0,
         ),
     ] = TOL
     gap: Annotated[
         float | None,
         Declared(
-            "Stop at a duality gap of this times the objective instead.",
+            "Stop at a certified duality gap of at most X times the objective instead.",
             "--gap",
             panel=STOPPING,
             metavar="X",
@@ -139,12 +144,12 @@ class FitOptions:
     ] = None
     time_limit: Annotated[
         float | None,
-        Declared("Stop after so many seconds of training.", "--time-limit", panel=STOPPING, metavar="X", min=0),
+        Declared("Stop after X seconds of training.", "--time-limit", panel=STOPPING, metavar="X", min=0),
     ] = None
     patience: Annotated[
         int | None,
         Declared(
-            "Stop when the error on --dev has not improved for so many iterations; keep the best.",
+            "Stop when the error on --dev has not improved for N iterations, and keep the best model.",
             "--patience",
             panel=STOPPING,
             metavar="N",
@@ -155,7 +160,7 @@ class FitOptions:
     stop_window: Annotated[
         int | None,
         Declared(
-            "Stop when the error on --dev has varied by less than --stop-eps in so many iterations; Wapiti's -w.",
+            "Stop when the error on --dev has varied by less than --stop-eps over N iterations, as Wapiti's -w.",
             "--stop-window",
             panel=STOPPING,
             metavar="N",
@@ -166,11 +171,18 @@ class FitOptions:
     stop_eps: Annotated[
         float,
         Declared(
-            "For --stop-window, in percent of tokens; Wapiti's -e.", "--stop-eps", panel=STOPPING, metavar="X", min=0
+            "Threshold for --stop-window, in percent of tokens, as Wapiti's -e.",
+            "--stop-eps",
+            panel=STOPPING,
+            metavar="X",
+            min=0,
         ),
     ] = STOP_EPS
     threads: Threads = 0
-    seed: Annotated[int, Declared("Orders the sequences of sgd and sgd-l1.", "--seed", metavar="N", min=0)] = 0
+    seed: Annotated[
+        int,
+        Declared("Random seed for the order of the sequences (solvers sgd and sgd-l1).", "--seed", metavar="N", min=0),
+    ] = 0
     order: Order = ORDER
     order_factor: OrderFactor = ORDER_FACTOR
     label_parts: LabelPartsRule = None
@@ -181,7 +193,7 @@ class FitOptions:
     checkpoint: Annotated[
         str | None,
         Declared(
-            "Keep the state of the run in this file, so that --resume can go on.",
+            "Save the state of the run to this file, so that --resume can continue it.",
             "--checkpoint",
             panel=LONG_RUNS,
             metavar="FILE",
@@ -194,7 +206,7 @@ class FitOptions:
     resume: Annotated[
         bool,
         Declared(
-            "Go on from --checkpoint if it is there.",
+            "Continue from --checkpoint if the file exists.",
             "--resume",
             panel=LONG_RUNS,
             capabilities=Capabilities(needs={Trait.CHECKPOINT: ""}),

@@ -27,7 +27,7 @@ class Advance(Protocol):
 
 
 def say(text: str, *, quiet: bool = False) -> None:
-    """Print one line on standard error. If that is closed, the work goes on."""
+    """Print one line on standard error. If that is closed, work continues."""
     if quiet or sys.stderr is None:
         return
     if in_notebook():
@@ -42,7 +42,7 @@ def say(text: str, *, quiet: bool = False) -> None:
 
 @contextmanager
 def progress(what: str, total: float | None, *, quiet: bool = False) -> Iterator[Advance]:
-    """Show how `what` goes on; `total` None: the amount of work is not known."""
+    """Show the progress of `what`; `total` None: the amount of work is unknown."""
     if quiet:
         yield lambda amount=0, note="": None
     elif in_notebook():
@@ -93,7 +93,7 @@ class _Bar:
 
 @contextmanager
 def _repeated(call: Callable[[], None], seconds: float) -> Iterator[None]:
-    """`call`, from a thread of its own, every so many seconds."""
+    """`call`, from its own thread, every `seconds`."""
     import threading
 
     done = threading.Event()

@@ -192,8 +192,8 @@ CASES = [
     ("no model", {}, "train train.txt", 2, "--model"),
     ("unknown solver", {}, "train train.txt -m m --solver newton", 2, "--solver"),
     ("infinite rho1", {}, "train train.txt -m m --rho1 inf", 2, "--rho1"),
-    ("a model over the data", {}, "train train.txt -m train.txt", 1, "train.txt: expected a file of its own to write"),
-    ("labels over the model", {}, f"label -m {GOOD} train.txt -o {GOOD}", 1, f"{GOOD}: expected a file of its own"),
+    ("a model over the data", {}, "train train.txt -m train.txt", 1, "train.txt: this file is also an input"),
+    ("labels over the model", {}, f"label -m {GOOD} train.txt -o {GOOD}", 1, f"{GOOD}: this file is also an input"),
     (
         "far too wide",
         {"x_txt": "a b c d\n"},

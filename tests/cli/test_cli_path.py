@@ -52,7 +52,7 @@ def test_path(files):
 def test_path_without_dev_data_says_that_it_chooses_none(files):
     done = files("path", "train.txt", "-t", "t.txt", "-o", "g", "--n-rho", "2")
     assert re.search(
-        r"g: 2 models in .* s; none is chosen as the best: that takes other labelled data \(--dev\)", done.err
+        r"g: 2 models in .* s; no best model was chosen: that needs held-out labelled data \(--dev\)", done.err
     )
     assert "best.safetensors" not in {file.name for file in (files.directory / "g").iterdir()}
 
@@ -96,7 +96,7 @@ def test_path_searches_by_itself(files):
     for row in found["path"]:  # names are by the order of the fits, rows by falling rho1
         assert Model.load(files.directory / "s" / row["model"]).training["rho1"] == row["rho1"]
     assert re.search(r"point \d+: rho1 .* weights  token accuracy .* %", done.err)
-    assert re.search(r"best: rho1 .* active features, token accuracy .* % on the dev data", done.err)
+    assert re.search(r"best: rho1 .* nonzero weights, token accuracy .* % on the dev data", done.err)
 
 
 CHUNKS = "a B-X\nb I-X\nc O\n\na B-X\nc O\n\nc O\nb O\n\nd B-Y\nc O\n\n"
@@ -166,7 +166,7 @@ def test_path_searches_for_both_penalties(files):
     best = Model.load(files.directory / "b" / "best.safetensors").training
     assert best["rho2"] == rows[found["best"]]["rho2"]
     assert re.search(r"point \d+: rho1 .*, rho2 0\.1  .* weights", done.err)
-    assert re.search(r"best: rho1 .*, rho2 .*, .* active features", done.err)
+    assert re.search(r"best: rho1 .*, rho2 .*, .* nonzero weights", done.err)
 
 
 @pytest.mark.slow

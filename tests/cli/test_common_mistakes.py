@@ -13,7 +13,7 @@ def test_label_does_not_write_over_its_input(program):
     before = (program.directory / "train.txt").read_bytes()
     done = program("label", "-m", "m", "train.txt", "-o", "train.txt")
     assert done.status == 1
-    assert "train.txt: expected a file of its own to write, found one that is read" in done.err
+    assert "train.txt: this file is also an input; write to another file" in done.err
     assert (program.directory / "train.txt").read_bytes() == before
     assert program("label", "-m", "m", "train.txt", "-o", "other.txt").status == 0
 
@@ -34,7 +34,7 @@ def test_labels_of_dev_data_that_training_data_do_not_have_are_named(program):
     ("text", "remark"),
     [
         ("a O\nb O\n\n", "all labels are 'O': there is nothing to learn"),
-        (TAGS.replace("\n\n", "\n") * 101 + "\n", "one sequence of 505 tokens: an empty line ends a sequence"),
+        (TAGS.replace("\n\n", "\n") * 101 + "\n", "one sequence of 505 tokens: separate sequences by blank lines"),
         (TAGS.replace("\n", "\n\n") * 5, "every sequence has one token"),
         (
             "".join(f"NOUN word{k}\n" for k in range(40)) + "\n",
@@ -177,7 +177,7 @@ def test_a_name_that_says_another_format_than_the_model_can_read(program, traine
     done = program("label", "-m", "m", f"other.{given}")
     assert done.status == 1
     assert f"other.{given}: expected a {TITLES[trained]} file, as in training, found by its name" in done.err
-    assert f"if it is a {TITLES[trained]} file all the same: --format {trained}" in done.err
+    assert f"if it is a {TITLES[trained]} file, use --format {trained}" in done.err
     assert program("label", "-m", "m", f"same.{given}", "--format", trained).status == 0
 
 

@@ -150,14 +150,14 @@ def test_missing_predicted_column(run):
     """The column before would be taken for gold labels, all of them predicted wrongly."""
     status, out, err = run("Ann NN B-PER\nsees VB O\n", "--json")
     assert (status, out) == (1, "")
-    assert "found columns without a common label, or nearly so ('NN' and 'B-PER' in the first line)" in err
+    assert "found columns that share (almost) no labels ('NN' and 'B-PER' in the first line)" in err
     assert "-m MODEL" in err
 
 
 def test_missing_predicted_column_where_a_word_is_a_label(run):
     status, _, err = run("O O\n" + "word O\nParis B-LOC\n" * 60, "--json")
     assert status == 1
-    assert "found columns without a common label, or nearly so ('O' and 'O' in the first line)" in err
+    assert "found columns that share (almost) no labels ('O' and 'O' in the first line)" in err
     status, _, err = run("a O O\n" + "word B-X O\n" * 60, "--json")  # hardly any label is right: no reason to refuse
     assert (status, err) == (0, "")
 
@@ -188,6 +188,6 @@ def test_several_labellings_are_refused(program):
     program.write(d_txt="# 0 0.75 1.5\na x A A\n\n# 1 0.25 -1e3\na x A B\n\n")
     done = program("eval", "d.txt")
     assert done.status == 1
-    assert "expected one labelling a sequence" in done.err
+    assert "expected one label sequence per sentence" in done.err
     program.write(d_txt="# 0 A A\na x A A\n\n")  # a word
     assert program("eval", "d.txt", "--json").status == 0

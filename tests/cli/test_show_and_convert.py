@@ -45,7 +45,7 @@ def test_text(call, model):
     for part in ("3 of labels, 3 of label pairs", "U:%x[0,0]", "1.25e-05", "not known", "Transitions", "[start]"):
         assert part in out
     said = {" ".join(line.replace("│", " ").split()) for line in out.splitlines()}
-    assert {"above the optimum, at most 1.25e-05", "training tokens 1,234,567", "rho1 0.5"} <= said
+    assert {"training objective above optimum, at most 1.25e-05", "training tokens 1,234,567", "rho1 0.5"} <= said
     assert "[red]bark[/red]" in out  # a name, no colour
     assert out.index("Label NOUN") < out.index("+2.0000") < out.index("-1.2500") < out.index("Label VERB")
     assert BIAS not in out  # its weights are in the matrix
@@ -61,9 +61,9 @@ def test_distances_are_shown_in_percent_of_the_optimum(call, model, tmp_path):
     ):
         Model(model.vocabulary, model.features, model.w, training=record).save(tmp_path / "m.safetensors")
         status, out, _ = call("show", "m.safetensors")
-        lines = [" ".join(line.replace("│", " ").split()) for line in out.splitlines() if "above the optimum" in line]
+        lines = [" ".join(line.replace("│", " ").split()) for line in out.splitlines() if "above optimum" in line]
         assert status == 0
-        assert lines == [f"above the optimum, {text}" for text in said]
+        assert lines == [f"training objective above optimum, {text}" for text in said]
 
 
 @pytest.mark.slow

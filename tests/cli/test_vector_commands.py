@@ -120,7 +120,7 @@ def test_start_and_rare(program):
     assert done.status == 0, done.err
     assert Model.load("c").label(["lynx", "RUNS"]) == ["N", "V"]
     refused = program("train", "train.txt", "-m", "d", "--init", "a", "--cache", "folder")
-    assert "--cache: expected no vectors of words (--vectors, or of the model of --init), found some" in refused.err
+    assert "--cache does not support word vectors (--vectors, or those of the model of --init)" in refused.err
 
 
 @pytest.mark.slow
@@ -161,22 +161,22 @@ def test_scale_of_the_start(program):
             "observations",
         ),
         (["--vectors", "glove.txt", "--cache", "folder"], "--vectors glove.txt does not go with --cache folder"),
-        (["--vectors", "glove.txt", "--encoding", "bytes"], "--vectors: expected text, whose words can be looked up"),
-        (["--vectors", "glove.txt", "--format", "crfsuite"], "--vectors: expected none for CRFsuite files"),
+        (["--vectors", "glove.txt", "--encoding", "bytes"], "--vectors does not go with --encoding bytes"),
+        (["--vectors", "glove.txt", "--format", "crfsuite"], "--vectors: not supported for CRFsuite files"),
         (["--vectors", "glove.txt", "--solver", "sgd-l1"], "--vectors glove.txt is not supported by --solver sgd-l1"),
         (["--vectors", "glove.txt", "--order", "3"], "--order 3 does not go with negative values"),
         (["--vectors", "glove.txt", "--vectors-scale", "0"], "expected a number above 0, found 0"),
-        (["--vectors", "v.npy"], "--vectors: v.npy needs --vectors-words"),
+        (["--vectors", "v.npy"], "--vectors v.npy needs --vectors-words"),
         (
             ["--vectors", "v.npy", "--vectors-words", "glove.txt"],
             "v.npy: expected 8 rows, one for each line of glove.txt, found 2",
         ),
-        (["--vectors-window", "2"], "--vectors-window: expected --vectors with it, found none"),
+        (["--vectors-window", "2"], "--vectors-window needs --vectors"),
         (
             ["--vectors-scale", "3"],
-            "--vectors-scale: expected --vectors with it, or a model of --init with vectors, found none",
+            "--vectors-scale needs --vectors, or --init with a model that has vectors",
         ),
-        (["--refer"], "--refer: expected --lexicon, --clusters, --classes or --vectors with it, found none"),
+        (["--refer"], "--refer needs --lexicon, --clusters, --classes or --vectors"),
     ],
 )
 def test_mistakes_before_training(program, options, message):
@@ -200,7 +200,7 @@ def test_files_that_are_read(program, command):
     npy = ("--vectors", "v.npy", "--vectors-words", "glove.svg")
     for options in (("--vectors", "glove.svg"), npy):
         done = program(*command, "train.txt", *options, "--plot", "glove.svg")
-        assert "glove.svg: expected a file of its own to write, found one that is read" in " ".join(done.err.split())
+        assert "glove.svg: this file is also an input; write to another file" in " ".join(done.err.split())
     assert (program.directory / "glove.svg").read_text() == GLOVE
     os.mkfifo("pipe")
     for options in (("--vectors", "pipe"), ("--vectors", "v.npy", "--vectors-words", "pipe")):

@@ -202,7 +202,7 @@ def test_other_mistakes():
         CRF(solver="sgd-l1").fit(X, LABELLED, dense=VECTORS)
     with pytest.raises(InputError, match="dense_scale: expected a number above 0, found 0"):
         CRF(template=Recipe(vectors_scale=0)).fit(X, LABELLED, dense=VECTORS)
-    with pytest.raises(InputError, match="expected for text files a model that has the vectors of words"):
+    with pytest.raises(InputError, match="text files need a model that contains word vectors"):
         crf.model_.label_text(b"N\ta\n", "text")
     metadata, arrays = unpack(memoryview(crf.model_.to_bytes()), "good", FORMAT, VERSION)
     kept = {name: text for name, text in metadata.items() if name not in ("format", "version")}

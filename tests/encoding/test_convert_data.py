@@ -69,5 +69,5 @@ def test_standard_output_and_the_input_itself(program):
     assert done.out == (program.directory / "b.txt").read_text(encoding="utf-8")
     done = program("convert", "a.txt", "a.txt", *arguments)
     assert done.status == 1
-    assert "a.txt: expected a file of its own to write, found one that is read" in done.err
+    assert "a.txt: this file is also an input; write to another file" in done.err
     assert (program.directory / "a.txt").read_bytes() == TEXT

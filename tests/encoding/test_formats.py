@@ -134,7 +134,7 @@ def test_names_that_are_none():
 def test_a_template_is_refused_where_it_makes_nothing():
     COLUMNS.check_template("file", "--template")
     CRFSUITE.check_template(None, "--template")
-    with pytest.raises(InputError, match="--template: expected none for CRFsuite files, which have attributes"):
+    with pytest.raises(InputError, match="--template: not supported for CRFsuite files, which contain attributes"):
         CRFSUITE.check_template("file", "--template")
 
 

@@ -71,7 +71,7 @@ def test_mistakes(estimator):
         InputError, match="features: expected one of words, tagging, letters, columns, documents, found 'wrods'"
     ):
         estimator(features="wrods").fit(X, Y)
-    with pytest.raises(InputError, match="features: expected no template with it, found both"):
+    with pytest.raises(InputError, match="features and template: give only one of them"):
         estimator(features="words", template="U:%x[0,0]").fit(X, Y)
     with pytest.raises(
         InputError, match="preset: expected one of words, tagging, letters, columns, documents, found None"
@@ -100,7 +100,8 @@ def test_program_counts_columns(program):
     assert Model.load("m").template.text == program("data", "template", "columns", "--columns", "2").out
     found = program("train", "-", "--features", "columns", "-m", "m", stdin=COLUMNS.encode())
     assert (
-        "--features: columns expected a file whose lines have equally many columns, found standard input" in found.err
+        "--features: columns expected a file whose lines all have the same number of columns, found standard input"
+        in found.err
     )
 
 
@@ -111,8 +112,8 @@ def test_program_counts_columns(program):
             ["--features", "wrods"],
             "--features: expected one of words, tagging, letters, columns, documents, found 'wrods'",
         ),
-        (["--features", "words", "-t", "t.txt"], "--features: expected no --template with it, found both"),
-        (["--features", "words", "--format", "crfsuite"], "--features: expected none for CRFsuite files"),
+        (["--features", "words", "-t", "t.txt"], "--features and --template: give only one of them"),
+        (["--features", "words", "--format", "crfsuite"], "--features: not supported for CRFsuite files"),
     ],
 )
 def test_mistakes_of_the_program(program, arguments, message):

@@ -157,12 +157,17 @@ def test_options_count_instead_of_a_recipe(files):
     ("entries", "options", "status", "message"),
     [
         ({"features": "wrds"}, (), 2, "r.json, features: expected one of words, "),
-        ({"features": "words", "template": "template.txt"}, (), 2, "r.json, features: expected no r.json, template"),
-        ({"ragged": True}, (), 2, "r.json, ragged: expected --template with it"),
+        (
+            {"features": "words", "template": "template.txt"},
+            (),
+            2,
+            "r.json, features and r.json, template: give only one",
+        ),
+        ({"ragged": True}, (), 2, "r.json, ragged needs --template"),
         ({"min_count": 2}, ("--cache", "c"), 2, "--min-count 2 does not go with --cache c"),
-        ({"format": "crfsuite"}, ("--features", "words"), 2, "--features: expected none for CRFsuite files"),
+        ({"format": "crfsuite"}, ("--features", "words"), 2, "--features: not supported for CRFsuite files"),
         ({"encoding": "klingon"}, (), 2, "r.json, encoding: expected utf-8, latin-1"),
-        ({"vectors_window": 2}, (), 2, "r.json, vectors_window: expected --vectors with it, found none"),
+        ({"vectors_window": 2}, (), 2, "r.json, vectors_window needs --vectors"),
     ],
 )
 def test_errors_name_file_and_key(files, entries, options, status, message):

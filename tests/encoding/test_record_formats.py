@@ -306,7 +306,7 @@ def test_wrong_json(content, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("1\ta\tb\n", r"line 1: expected 10 columns set off.*found 3"),
+        ("1\ta\tb\n", r"line 1: expected 10 columns separated.*found 3"),
         ("1\ta" + "\t_" * 8 + "\n3\tb" + "\t_" * 8, "line 2: expected word number 2, found 3"),
         ("1\t" + "\t_" * 8, r"line 1: expected.*FORM.*second column.*found an empty one"),
         ("# c\n" + "\t".join(["x", *["_"] * 9]), r"line 2: expected the number of a word \(3, 3-4 or 3.1\), found 'x'"),
@@ -327,7 +327,7 @@ def test_wrong_token_lines():
     [
         ("conllu:lemma", r"--format: expected conllu:upos\|xpos\|feats\|upos\+feats, found conllu:lemma"),
         ("jsonl:", r"--format: expected.*field.*labels.*spans.*found ''"),
-        ("columns:3", r"--format: expected columns without.*choice.*found columns:3"),
+        ("columns:3", r"--format: expected columns alone, found columns:3"),
     ],
 )
 def test_choices_that_there_are_not(name, message):
@@ -337,7 +337,7 @@ def test_choices_that_there_are_not(name, message):
 
 def test_spans_inside_of_words_are_widened():
     record = '{"text": "10km to Oslo", "spans": [[0, 2, "N"], [8, 12, "LOC"]]}'
-    with pytest.warns(UserWarning, match="spans: some begin or end inside of a word"):
+    with pytest.warns(UserWarning, match="spans: some begin or end inside a word"):
         assert list(read_jsonl(io.BytesIO(record.encode()))) == [(["10km", "to", "Oslo"], ["B-N", "O", "B-LOC"])]
     blanks = '{"text": "to Oslo now", "spans": [[2, 8, "LOC"]]}'
     with warnings.catch_warnings():

@@ -227,7 +227,7 @@ def test_mistakes():
         Resource.lexicon("x", 3)
     with pytest.raises(InputError, match=r"resources: expected Resource\.lexicon"):
         CRF(features="words", resources=["cities.txt"]).fit(X, Y)
-    with pytest.raises(InputError, match="resources: expected features or template with it, found none"):
+    with pytest.raises(InputError, match="resources needs features or template"):
         CRF(resources=[CITIES]).fit(X, Y)
     with pytest.raises(InputError, match="resources: expected them in the Template itself"):
         CRF(template=Template("U:%x[0,0]"), resources=[CITIES]).fit(X, Y)
@@ -270,7 +270,7 @@ def test_program_does_not_write_over_them(program, command):
     program.write(a_txt=WORDS, c_svg="Oslo\nRome\n")
     given = ["--features", "words", "--lexicon", "cities=c.svg", "--plot", "c.svg"]
     done = program(command, "a.txt", *given, *{"train": ["-m", "m"], "path": ["--dev", "a.txt", "-o", "p"]}[command])
-    assert "c.svg: expected a file of its own to write, found one that is read" in done.err
+    assert "c.svg: this file is also an input; write to another file" in done.err
     assert (program.directory / "c.svg").read_text() == "Oslo\nRome\n"
 
 
@@ -290,10 +290,10 @@ def test_program_caches_them(program):
     [
         (["--features", "words", "--lexicon", "c.txt"], "--lexicon: expected NAME=FILE, found 'c.txt'"),
         (["--features", "words", "--lexicon", "c=no.txt"], "lexicon c: expected the file no.txt, found none"),
-        (["--lexicon", "c=a.txt"], "--lexicon: expected --features or --template with it, found none"),
+        (["--lexicon", "c=a.txt"], "--lexicon needs --features or --template"),
         (
             ["--features", "words", "--refer"],
-            "--refer: expected --lexicon, --clusters, --classes or --vectors with it, found none",
+            "--refer needs --lexicon, --clusters, --classes or --vectors",
         ),
     ],
 )

@@ -101,9 +101,7 @@ def test_several_columns_tell_sentences_apart():
 def test_rows_of_a_sentence_stand_together():
     pandas = library("pandas")
     frame = pandas.DataFrame({"s": [1, 2, 1], "w": ["a", "b", "c"], "y": ["A", "B", "A"]})
-    message = (
-        r"sentences: expected the rows of a sentence one after the other, found 1 in rows 0 and 2 .*sort the frame"
-    )
+    message = r"sentences: expected the rows of a sentence to be adjacent, found 1 in rows 0 and 2 .*sort the frame"
     with pytest.raises(InputError, match=message):
         CRF().fit(frame, "y", sentences="s")
     crf = CRF(rho1=0.01).fit(frame.sort_values("s", kind="stable"), "y", sentences="s")

@@ -153,7 +153,7 @@ def test_the_program_says_that_memory_is_short(program, monkeypatch, error, said
     program.write(model_st="", data_txt="a\n")
     done = program("label", "-m", "model.st", "data.txt")
     assert done.status == 1
-    assert done.err == f"sparsecrf: expected enough memory, found too little ({said})\n"
+    assert done.err == f"sparsecrf: out of memory ({said})\n"
 
 
 def test_other_errors_of_importing_are_not_taken_for_it(program, monkeypatch):

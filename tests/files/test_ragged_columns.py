@@ -84,7 +84,7 @@ def test_what_a_cluster_does_not_read(options, expected, program):
             ["train", "short.txt", "-t", "t.txt", "-m", "new", "--ragged"],
             "line 2: expected at least 3 columns, the label",
         ),
-        (["train", "a.txt", "-m", "new", "--ragged"], "--ragged: expected --template with it"),
+        (["train", "a.txt", "-m", "new", "--ragged"], "--ragged needs --template"),
         (["train", "a.crfsuite", "-m", "new", "--ragged"], "--ragged: expected column files, found CRFsuite files"),
         (["label", "-m", "m", "one.txt", "--ragged"], "line 1: expected at least 2 columns, found 1"),
         (["label", "-m", "m", "two.txt", "--ragged", "--force"], "line 1: expected at least 3 columns, the label last"),

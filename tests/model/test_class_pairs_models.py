@@ -176,4 +176,4 @@ def test_classes_that_are_none_are_told(program, tmp_path):
     (tmp_path / "template").write_text("U:%x[0,0]\n")
     how = ["--label-parts", "|", "--class-pairs"]
     done = program("train", "-m", "m.safetensors", "-t", "template", *how, "d.txt")
-    assert "--class-pairs: no first part is shared by some labels and not by all" in done.err
+    assert "--class-pairs: no first part is shared by some but not all labels" in done.err

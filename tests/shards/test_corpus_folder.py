@@ -202,7 +202,7 @@ def test_damage_is_named_with_the_way_out(tmp_path, data, name, damage):
             CorpusFolder.load(tmp_path / "cache")
         assert made(tmp_path, data).n_sequences == 60
         return
-    with pytest.raises(InputError, match=rf"{name}: expected .*; delete the folder .*cache to have it made anew"):
+    with pytest.raises(InputError, match=rf"{name}: expected .*; delete the folder .*cache to rebuild it"):
         made(tmp_path, data).open(2)
 
 
@@ -291,7 +291,7 @@ def test_forged_manifests_are_refused(tmp_path, data, change, expected):
     forge(folder, change)
     with pytest.raises(InputError, match=re.escape(expected)) as error:
         CorpusFolder.load(folder.path)
-    assert str(error.value).endswith("to have it made anew")
+    assert str(error.value).endswith("to rebuild it")
     with suppress(InputError):  # not looked at, if the folder is made anew; no other error
         made(tmp_path, data, start=False)
 
@@ -309,7 +309,7 @@ def test_a_folder_that_another_run_has_made_anew(tmp_path, data):
     first = made(tmp_path, data)
     made(tmp_path, data, shard_tokens=50)
     last = len(first.shards) - 1
-    with pytest.raises(InputError, match=r"another run has made since.*; give each run a folder of its own") as error:
+    with pytest.raises(InputError, match=r"another run has made since.*; give each run its own folder") as error:
         first.open(last)
     assert "delete" not in str(error.value)
 

@@ -99,7 +99,7 @@ constexpr std::uint8_t kDistanceExtra[30] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,
 // 65521, it is 65536 b + a.
 std::uint32_t adler32(std::string_view bytes) {
     constexpr std::uint32_t kModulus = 65521;
-    constexpr std::size_t kAtOnce = 5552;  // so many bytes cannot make b overflow
+    constexpr std::size_t kAtOnce = 5552;  // this many bytes cannot make b overflow
     std::uint32_t a = 1, b = 0;
     for (std::size_t begin = 0; begin < bytes.size(); begin += kAtOnce) {
         for (const char c : bytes.substr(begin, kAtOnce)) {

@@ -25,7 +25,7 @@ Utf8Character utf8_first(std::string_view text);
 // Appends the bytes of a code point.
 void append_utf8(char32_t code, std::string& out);
 
-// At most so many bytes from the beginning of `text`, no character cut in two.
+// At most `most` bytes from the beginning of `text`, without splitting a character.
 std::string_view utf8_prefix(std::string_view text, std::size_t most);
 
 // "0xC3"

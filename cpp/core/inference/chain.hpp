@@ -22,7 +22,7 @@ class Chain {
     const FeatureSet& features() const { return *features_; }
     const UnigramRows& rows() const { return weights_->rows; }
     std::span<const double> w() const { return weights_->w; }  // [K]
-    // The same on so many threads (0: all cores); nothing is copied.
+    // The same on this number of threads (0: all cores); nothing is copied.
     Chain with_threads(int threads) const;
     // The weights laid out for a corpus, which must stay as long as they are used.
     Potentials potentials(const Corpus& corpus, const Constraints& constraints) const;

@@ -316,7 +316,7 @@ template <class Plain>
 void Transition::best_columns(const double* epsilon, Plain plain, std::uint32_t top,
                               std::span<const std::uint32_t> columns, double* best, std::vector<int>& order) const {
     order.clear();
-    std::size_t sorted = 0;  // so many of `order` are in their place: most columns need the first few only
+    std::size_t sorted = 0;  // the first `sorted` of `order` are in place: most columns need only the first few
     thread_local std::vector<double> values;  // `plain` of each label
     const auto ranked = [&](std::size_t k) {
         if (order.empty()) {

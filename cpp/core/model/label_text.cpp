@@ -218,8 +218,8 @@ std::string Model::label_text(std::string_view piece, const std::string& source,
                               std::int64_t line, const LabelOptions& options) const {
     if (vector_width() > 0) {
         throw InputError(
-            "label: expected for text files a model that has the vectors of words (train --vectors, CRF(vectors=...)), "
-            "found one whose tokens must come with vectors");
+            "label: text files need a model that contains word vectors (train --vectors, CRF(vectors=...)); the tokens "
+            "of this model must come with vectors");
     }
     TextPiece read{parts_, chain_, source, options};
     // One that throws is not used again, nor one that had a large piece: it keeps the memory.

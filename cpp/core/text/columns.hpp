@@ -15,7 +15,7 @@ namespace sparsecrf {
 struct ColumnOptions {
     bool bytes = false;       // cells are any bytes but NUL, not text in UTF-8
     bool ragged = false;      // lines may have different numbers of columns: kept are of each line
-    std::int64_t needed = 0;  //   the first so many columns
+    std::int64_t needed = 0;  //   the first `needed` columns
     bool labelled = false;    //   and the last one, the label
 };
 
@@ -39,7 +39,7 @@ struct Rows {
     }
 };
 
-// The end of errors about numbers of columns, for those who gave running text.
+// Ends errors about numbers of columns, in case the input was running text.
 inline constexpr std::string_view kOneTokenALine =
     " (one token a line, a blank line between sequences; for a sentence a line: --format tokens)";
 

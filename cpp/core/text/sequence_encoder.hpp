@@ -112,7 +112,7 @@ class SequenceEncoder {
     bool wants_words() const { return options_.words.asked_for(); }
     // Columns that rows must have: those that the template needs, and that of the word.
     std::int64_t n_needed(const Template& lines) const;
-    // Throws if words have vectors and so many columns, without the label, do not have them. `where` begins the
+    // Throws if words have vectors and a row of this many columns, without the label, lacks theirs. `where` begins the
     // message.
     void check_word_column(std::int64_t n_observed, const std::string& where) const;
     const Names& attributes() const { return attributes_; }

@@ -26,7 +26,7 @@ class WordClusters {
    public:
     // Counts the words of a sentence and, when the vocabulary is fixed by `begin`, its pairs: text is read twice.
     void add(const std::vector<std::string_view>& sentence);
-    // Fixes the vocabulary, words with at least so many occurrences, and at most so many classes. Pairs may be added.
+    // Fixes the vocabulary, words with at least min_count occurrences, and at most n_classes classes. Pairs may be added.
     void begin(std::int64_t n_classes, std::int64_t min_count);
     // Sums the pairs up; the k-th most frequent word begins in class k mod C.
     void finish();

@@ -23,7 +23,7 @@ struct WordFunction {
     char letter;
     bool lower = false;                                  // p, s, d: of the cell in lower case
     std::int64_t column = 0;                             // of the cells
-    std::int64_t n = 0;                                  // d: so many characters of the class of a table, 0: all
+    std::int64_t n = 0;                                  // d: first n characters of the class of a table, 0: all
     std::shared_ptr<const Resource> resource = nullptr;  // d
     std::int64_t only = -1;                              // d, of a lexicon: the number of this class alone; -1: all
 

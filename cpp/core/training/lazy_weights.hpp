@@ -38,7 +38,7 @@ class LazyWeights {
         return true;
     }
 
-    // The same for the weights first + each of `places`, whose rho1 is so many times the rho1 of all (`factors`, by
+    // The same for the weights first + each of `places`, whose rho1 is the rho1 of all times a factor (`factors`, by
     // place).
     bool settle(std::int64_t row, std::int64_t first, std::span<const std::uint32_t> places,
                 std::span<const double> factors) {

@@ -29,7 +29,7 @@ namespace sparsecrf {
 struct FactorOptions {
     std::span<const double> thresholds;  // [L] rho1, or, with groups of features, what stands in its place for each
     double rho2;                         // > 0
-    int sweeps;                          // at most so many rounds over the sequences
+    int sweeps;                          // largest number of rounds over the sequences
     std::int64_t max_entries;            // numbers kept of the gradients; sequences beyond it keep s = 1
     bool alone;                          // there are no other data
 };

@@ -54,7 +54,7 @@ def main() -> None:
         said = _of_memory(error)
         if said is None:
             raise
-        say(f"sparsecrf: expected enough memory, found too little ({said})")
+        say(f"sparsecrf: out of memory ({said})")
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

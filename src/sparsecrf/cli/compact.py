@@ -22,12 +22,13 @@ def compact(
     model: AnyModel,
     output: Annotated[str, typer.Argument(help="The file to write.", metavar="OUTPUT", show_default=False)],
     weights: Annotated[
-        Weights, typer.Option(help="What weights are rounded to: 16 bits, or 32 bits with a smaller error.")
+        Weights, typer.Option(help="Round weights to 16 bits (int16), or to 32 bits with a smaller error (float32).")
     ] = Weights.int16,
     data: Annotated[
         str | None,
         typer.Option(
-            help="Data in the model's format, with or without labels: tells how many sentences keep their labels.",
+            help="Data in the model's format, with or without labels: count the sentences whose predicted labels "
+            "stay the same.",
             metavar="FILE",
         ),
     ] = None,
@@ -58,7 +59,7 @@ def compact(
     error = after.training["compact"]["error"]
     share = 100 * len(content) / before
     say(f"{name_of(output)}: {len(content):,} bytes, {share:.1f} % of {before:,}", quiet=quiet)
-    say(f"every weight within {error:.2g} of what it was", quiet=quiet)
+    say(f"no weight changed by more than {error:.2g}", quiet=quiet)
     if KEY in known.training and KEY not in after.training:
         say(f"the calibration was left out, since probabilities change: calibrate {name_of(output)} again", quiet=quiet)
     if found is not None:
@@ -66,7 +67,7 @@ def compact(
         say(f"{kept:,} of {found.sequences:,} sentences have the same labels", quiet=quiet)
         say(
             f"proved for {found.proved:,} ({100 * found.proved / max(1, found.sequences):.1f} %): "
-            "their labels lead by more than all rounding errors together",
+            "their labels lead by more than all rounding errors can change",
             quiet=quiet,
         )
     if as_json:

@@ -87,16 +87,18 @@ _MODELS: dict[tuple[str, str], Conversion] = {
 def convert(
     source: Annotated[str, typer.Argument(help="The file to convert.", metavar="IN", show_default=False)],
     target: Annotated[str, typer.Argument(help="The file to write.", metavar="OUT", show_default=False)],
-    from_: Annotated[str, typer.Option("--from", help="What IN is.", metavar="F", show_default=False)],
-    to: Annotated[str, typer.Option("--to", help="What OUT is to be.", metavar="F", show_default=False)],
+    from_: Annotated[str, typer.Option("--from", help="Format of IN.", metavar="F", show_default=False)],
+    to: Annotated[str, typer.Option("--to", help="Format of OUT.", metavar="F", show_default=False)],
     template: Annotated[
         str | None,
-        typer.Option("--template", "-t", help="Makes attributes of columns for crfsuite.", metavar="FILE"),
+        typer.Option(
+            "--template", "-t", help="Template that makes attributes from columns, for crfsuite.", metavar="FILE"
+        ),
     ] = None,
     chunks: Annotated[
         str | None,
         typer.Option(
-            help=f"Of data: write chunk labels in this scheme, {_ONE_OF}. Columns may then stay columns, and token "
+            help=f"For data: write chunk labels in this scheme, {_ONE_OF}. Columns may then stay columns, and token "
             "lines token lines.",
             metavar="SCHEME",
         ),

@@ -22,14 +22,14 @@ CLUSTERS_EXAMPLE = "Example: [bold]sparsecrf data clusters news.txt wiki.txt -o 
 
 @data.callback(epilog=FETCH_EXAMPLE)
 def _data() -> None:
-    """List and fetch public data sets; simulate one; print ready-made templates; make word clusters of raw text."""
+    """List and fetch public data sets, simulate one, print ready-made templates, cluster the words of raw text."""
 
 
 @data.command("list", epilog=LIST_EXAMPLE)
 def list_sets(
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a set.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per data set.")] = False,
 ) -> None:
-    """Show the public data sets that can be fetched: size, licence, content, source; `here`: no download needed."""
+    """List the public data sets that can be fetched: size, licence, content, source; `here`: already downloaded."""
     from sparsecrf.contrib.datasets.fetch import is_here
     from sparsecrf.contrib.datasets.registry import REGISTRY
 
@@ -55,18 +55,20 @@ def list_sets(
 
 @data.command(epilog=FETCH_EXAMPLE)
 def fetch(
-    name: Annotated[str, typer.Argument(help="As `sparsecrf data list` shows it.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(help="Name of the data set, as listed by `sparsecrf data list`.", show_default=False)
+    ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Where to write; left out, in the cache of downloads."),
+        typer.Option("-o", "--output", metavar="DIR", help="Folder to write to; by default the download cache."),
     ] = None,
 ) -> None:
-    """Fetch a data set, verify it, and write train.txt, dev.txt, test.txt and a template that suits it."""
+    """Fetch a data set, verify it, and write train.txt, dev.txt, test.txt and a suitable template."""
     from sparsecrf.contrib.datasets.fetch import fetch, is_here
     from sparsecrf.contrib.datasets.registry import find
 
     entry = find(name)
-    how = "already here" if is_here(entry) else f"downloading {entry.size / 1e6:.1f} MB from {entry.home}"
+    how = "already downloaded" if is_here(entry) else f"downloading {entry.size / 1e6:.1f} MB from {entry.home}"
     typer.echo(f"{entry.name}: {entry.what} ({entry.licence}); {how}", err=True)
     for path in fetch(entry, output):
         typer.echo(path)
@@ -75,13 +77,15 @@ def fetch(
 
 @data.command(epilog=SIMULATE_EXAMPLE)
 def simulate(
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where to write.", show_default=False)],
-    sequences: Annotated[int, typer.Option(min=1, max=10_000_000, help="In each of the three files.")] = 1000,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write to.", show_default=False)
+    ],
+    sequences: Annotated[int, typer.Option(min=1, max=10_000_000, help="Sequences in each of the three files.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same files.")] = 1,
 ) -> None:
-    """Write train.txt, dev.txt, test.txt and a template from the paper's hidden Markov model.
+    """Write train.txt, dev.txt, test.txt and a template, simulated from the paper's hidden Markov model.
 
-    The best error that any rule can have on them is known.
+    The lowest possible error on these data is known.
     """
     from numpy.random import default_rng
 
@@ -98,8 +102,8 @@ def simulate(
     for path in write_all(output, texts):
         typer.echo(path)
     typer.echo(
-        f"a template, and three files of {sequences:,} sequences of {hmm.length}: a symbol and its hidden label\n"
-        f"Bayes error {100 * hmm.bayes_error():.2f} %: no rule labels tokens better than that",
+        f"a template and three files of {sequences:,} sequences, each {hmm.length} symbols with their hidden labels\n"
+        f"Bayes error {100 * hmm.bayes_error():.2f} %: no model can do better",
         err=True,
     )
 
@@ -107,9 +111,9 @@ def simulate(
 @data.command(epilog=TEMPLATE_EXAMPLE)
 def template(
     name: Annotated[str, typer.Argument(help=f"One of {', '.join(PRESETS)}.", show_default=False)],
-    columns: Annotated[int, typer.Option(min=1, help="For `columns`: how many there are before the label.")] = 1,
+    columns: Annotated[int, typer.Option(min=1, help="For `columns`: number of columns before the label.")] = 1,
 ) -> None:
-    """Print a ready-made template, the one of `train --features NAME`, to be changed and given by --template."""
+    """Print the ready-made template of `train --features NAME`, so that you can edit it and use it with --template."""
     from sparsecrf.encoding.presets import preset
 
     typer.echo(preset(name, columns, "NAME"), nl=False)
@@ -119,19 +123,33 @@ def template(
 def clusters(
     text: Annotated[
         list[Path],
-        typer.Argument(help="Raw text, a sentence a line, blanks between words, cut as the data are.", metavar="TEXT"),
+        typer.Argument(
+            help="Raw text: one sentence per line, split into words like your data, blanks between them.",
+            metavar="TEXT",
+        ),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where to write.", show_default=False)],
-    n_clusters: Annotated[int, typer.Option("-n", "--clusters", metavar="N", min=1, help="How many.")] = N_CLUSTERS,
-    min_count: Annotated[int, typer.Option(metavar="N", min=1, help="Rarer words have no cluster.")] = MIN_COUNT,
-    rounds: Annotated[int, typer.Option(metavar="N", min=1, help="In each, every word may move.")] = MAX_ROUNDS,
-    columns: Annotated[bool, typer.Option("--columns", help="TEXT are column files, the word first.")] = False,
-    threads: Annotated[int, typer.Option(metavar="N", min=0, help="0: all cores.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing.")] = False,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="File to write.", show_default=False)],
+    n_clusters: Annotated[
+        int, typer.Option("-n", "--clusters", metavar="N", min=1, help="Number of clusters.")
+    ] = N_CLUSTERS,
+    min_count: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Words that occur less often get no cluster.")
+    ] = MIN_COUNT,
+    rounds: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, help="Largest number of rounds; in each, every word may move to another cluster."
+        ),
+    ] = MAX_ROUNDS,
+    columns: Annotated[
+        bool, typer.Option("--columns", help="TEXT are column files with the word in the first column.")
+    ] = False,
+    threads: Annotated[int, typer.Option(metavar="N", min=0, help="Number of threads; 0: all cores.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
 ) -> None:
-    """Make clusters of words for `train --clusters`, a line for each word: path, word, count.
+    """Cluster the words of raw text for `train --clusters`. Writes one line per word: path, word, count.
 
-    Words that stand in the same places come together; beginnings of paths are larger clusters.
+    Words that occur in the same contexts get the same cluster; prefixes of paths are larger clusters.
     """
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.encoding.clusters import word_clusters

@@ -21,19 +21,19 @@ def _as_written(hint: Any) -> Any:
     return hint if hasattr(hint, "__metadata__") or len(annotated) != 1 else annotated[0]
 
 
-THREADS = Declared("Threads to use; 0: all cores.", "--threads", metavar="N", min=0, max=1024)
-QUIET = Declared("No progress.", "--quiet", "-q")
+THREADS = Declared("Number of threads; 0: all cores.", "--threads", metavar="N", min=0, max=1024)
+QUIET = Declared("Print no progress.", "--quiet", "-q")
 ENCODING = Declared(
-    "How text is encoded: utf-8, latin-1 or another name that Python knows; or bytes, for files of any bytes. "
-    "By default as the data that the model was trained on, else utf-8.",
+    "Text encoding: utf-8, latin-1 or another name that Python knows; or bytes, for arbitrary bytes. By default that "
+    "of the data that the model was trained on, else utf-8.",
     "--encoding",
     metavar="NAME|bytes",
     panel="Data",
 )
 FORMAT = Declared(
     "Format of the data: columns, crfsuite, conllu (or conllu:upos, xpos, feats, upos+feats), jsonl (or jsonl:FIELD), "
-    "tokens, documents, simpletagger (or simpletagger:unlabelled), text (label only). By default what the name of the "
-    "file says, else the format of the training data.",
+    "tokens, documents, simpletagger (or simpletagger:unlabelled), text (label only). By default determined "
+    "by the file name, else the format of the training data.",
     "--format",
     metavar="NAME",
     panel="Data",

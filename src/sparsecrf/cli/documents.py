@@ -46,5 +46,5 @@ class SeenDocuments:
             return None
         return (
             f"sparsecrf: warning: {self._source}: expected documents that begin with {MARK}, as in training, found "
-            "none: words were labelled without their other mentions, and worse for it"
+            "none: words were labelled without their other mentions, which costs accuracy"
         )

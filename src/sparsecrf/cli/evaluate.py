@@ -24,14 +24,16 @@ _MOST_LABELS = 50  # in a table
 
 
 def evaluate(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Labelled data; - is standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Labelled data; -: standard input.")],
     model: Annotated[
         str | None,
         typer.Option("--model", "-m", help="Label FILE with this model first."),
     ] = None,
     gold: Annotated[
         str | None,
-        typer.Option("--gold", metavar="FILE", help="The same data with gold labels, if FILE has predicted ones only."),
+        typer.Option(
+            "--gold", metavar="FILE", help="The same data with gold labels, if FILE contains only predicted labels."
+        ),
     ] = None,
     scheme: Annotated[
         Scheme,
@@ -47,10 +49,10 @@ def evaluate(
     confusion: Annotated[int, typer.Option(min=0, metavar="N", help="Show the N most frequent confusions.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
 ) -> None:
-    """Score predicted labels: errors by token and sequence; precision, recall and F1 of chunks, as conlleval has them.
+    """Score predicted labels: token and sequence errors; precision, recall and F1 of chunks, as conlleval does.
 
-    The last two columns of FILE are the gold and the predicted label; with -m the last column is the gold label. Files
-    of other formats have one label a token: -m predicts the others, or --gold has them.
+    The last two columns of FILE are the gold and the predicted label; with -m the last column is the gold label. In
+    other formats a token has one label: use -m to predict, or --gold to compare with another file.
     """
     from rich.console import Console
 
@@ -72,9 +74,9 @@ def evaluate(
     if model is None and gold is None and not _columns_share_labels(evaluation):
         first, second = next(iter(evaluation.confusion))
         raise InputError(
-            f"{name_of(file)}: expected gold and predicted labels in the last two columns, found columns without a "
-            f"common label, or nearly so ({first!r} and {second!r} in the first line). If the file has no predicted "
-            "labels yet, -m MODEL predicts them"
+            f"{name_of(file)}: expected gold and predicted labels in the last two columns, found columns that share "
+            f"(almost) no labels ({first!r} and {second!r} in the first line). If the file has no predicted labels "
+            "yet, use -m MODEL to predict them"
         )
     if as_json:
         typer.echo(json.dumps(_as_json(evaluation, confusion)))
@@ -164,11 +166,11 @@ def _last_two(file: str, sequences: Iterable[list[list[str]]]) -> Iterator[tuple
     for rows in sequences:
         if _is_header(rows[0]):
             raise InputError(
-                f"{name_of(file)}: expected one labelling a sequence, found a header of label --nbest or --score: "
-                f"{' '.join(rows[0])}"
+                f"{name_of(file)}: expected one label sequence per sentence, found a header of label --nbest or "
+                f"--score: {' '.join(rows[0])}"
             )
         if (fewest := min(map(len, rows))) < 2:
-            meaning = "the last two: gold and predicted label; -m MODEL predicts them if there are none"
+            meaning = "the last two: gold and predicted label; use -m MODEL to predict labels"
             raise InputError(f"{name_of(file)}: expected at least 2 columns ({meaning}), found {fewest}")
         yield [row[-2] for row in rows], [row[-1] for row in rows]
 

@@ -35,7 +35,7 @@ def check_writable(*names: str | None, inputs: Iterable[str | None] = ()) -> Non
         if not os.path.isdir(directory):
             raise InputError(f"{name}: expected a directory {directory!r} to write to, found none")
         if there and any(os.path.samefile(name, other) for other in read):
-            raise InputError(f"{name}: expected a file of its own to write, found one that is read")
+            raise InputError(f"{name}: this file is also an input; write to another file")
         if there and not os.path.isfile(target):
             continue  # a device or a pipe
         try:  # what `replacing` will do
@@ -43,7 +43,7 @@ def check_writable(*names: str | None, inputs: Iterable[str | None] = ()) -> Non
             open(trial, "xb").close()
             os.unlink(trial)
         except OSError as error:
-            raise InputError(f"{name}: expected a place that can be written to: {error.strerror}") from None
+            raise InputError(f"{name}: cannot be written: {error.strerror}") from None
 
 
 def total_bytes(names: Sequence[str]) -> int | None:

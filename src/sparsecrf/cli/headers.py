@@ -27,18 +27,18 @@ def headers(data: Dataset, files: Sequence[str]) -> list[str]:
     if data.template is None or not data.recipe.reader.token_a_line:
         return []  # the files have no columns
     found = {file: cells for file in files if os.path.isfile(file) and (cells := _header(_beginning(file)))}
-    return [f"{_remark(file, cells)} with the label {cells[-1]!r}; leave it out" for file, cells in found.items()]
+    return [f"{_remark(file, cells)} with the label {cells[-1]!r}; remove it" for file, cells in found.items()]
 
 
 def header_remark(format: Format, first: Piece, source: str) -> str | None:
     """The same about a file that was labelled, by its first piece; None: there is nothing to say."""
     cells = _header(first.data[:_FIRST_BYTES]) if format.token_a_line else []
-    return f"sparsecrf: warning: {_remark(source, cells)}; leave it out" if cells else None
+    return f"sparsecrf: warning: {_remark(source, cells)}; remove it" if cells else None
 
 
 def _remark(file: str, cells: list[str]) -> str:
     line = " ".join(cells)
-    names = "looks like names of columns, which these files do not have"
+    names = "looks like names of columns, but column files have no header"
     return f"{file}: the first line, {line!r:.60}, {names}: it was read as a token"
 
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 def label(
     model: Annotated[str, Declared("The model file.", "--model", "-m", metavar="FILE")],
     data: Annotated[
-        str, Declared("Data with or without labels; [bold]-[/bold] is standard input.", metavar="INPUT")
+        str, Declared("Data with or without labels; [bold]-[/bold]: standard input.", metavar="INPUT")
     ] = "-",
-    output: Annotated[str, Declared("Where to write; by default standard output.", "--output", "-o")] = "-",
+    output: Annotated[str, Declared("File to write; by default standard output.", "--output", "-o")] = "-",
     nbest: Annotated[
         int | None,
         Declared(
@@ -44,8 +44,8 @@ def label(
         float | None,
         Declared(
             "Print as many label sequences as are needed to have the right one with this probability, or abstain if "
-            "that takes more than --nbest; with --all-marginals, as many labels of each token. Needs a model that was "
-            "calibrated.",
+            "that takes more than --nbest; with --all-marginals, as many labels of each token. Needs a calibrated "
+            "model.",
             "--coverage",
             metavar="C",
         ),
@@ -54,26 +54,33 @@ def label(
         bool, Declared("Print the marginal probability of each label after it.", "--marginals")
     ] = False,
     all_marginals: Annotated[
-        bool, Declared("That, and every label:probability, likeliest first.", "--all-marginals")
+        bool, Declared("The same, followed by every label:probability, most probable first.", "--all-marginals")
     ] = False,
     score: Annotated[
-        bool, Declared("Before each labelling a line: # rank, its probability, its score.", "--score")
+        bool, Declared("Print a line before each label sequence: # rank, probability, score.", "--score")
     ] = False,
     token_scores: Annotated[
-        bool, Declared("After each label what its position adds to the score.", "--token-scores")
+        bool, Declared("Print the contribution of each position to the score after its label.", "--token-scores")
     ] = False,
     cost_factor: Annotated[
         float,
         Declared(
-            "Multiply all weights by this, as crf_test -c: it changes probabilities only.", "--cost-factor", metavar="X"
+            "Multiply all weights by X, as crf_test -c does; this changes only probabilities.",
+            "--cost-factor",
+            metavar="X",
         ),
     ] = 1.0,
     force: Annotated[
-        bool, Declared("Keep the labels in the last column; those that the model does not know are free.", "--force")
+        bool, Declared("Keep the labels in the last column; predict those that the model does not know.", "--force")
     ] = False,
     constrain: Annotated[
         str | None,
-        Declared("Only valid chunk tags: iob1, iob2 or iobes.", "--constrain", metavar="SCHEME", choices=SCHEMES),
+        Declared(
+            "Predict only valid sequences of chunk labels: iob1, iob2 or iobes.",
+            "--constrain",
+            metavar="SCHEME",
+            choices=SCHEMES,
+        ),
     ] = None,
     scheme: Annotated[
         Scheme,
@@ -100,19 +107,19 @@ def label(
     on_error: Annotated[
         OnError,
         Declared(
-            "What to do with a sequence that cannot be labelled: stop; skip it, with an empty answer; or replace "
-            "what cannot be decoded (and skip it if that does not help). It is always reported.",
+            "What to do with a sequence that cannot be labelled: stop; skip it and write an empty answer; or replace "
+            "bytes that cannot be decoded (and skip it if that does not help). It is always reported.",
             "--on-error",
         ),
     ] = OnError.STOP,
     threads: Annotated[int, THREADS] = 0,
     quiet: Annotated[bool, QUIET] = False,
 ) -> None:
-    """Label sequences: every line of columns with the label as one more column; other formats with labels filled in.
+    """Label sequences. Columns get the label as one more column; in other formats, labels are filled in.
 
-    Input from a pipe is answered sequence by sequence, as soon as the blank line after one has been read; documents
-    when the next one begins. Words that the model has never seen say nothing. Several labellings of a sequence follow
-    each other, as --score shows them.
+    Input from a pipe is answered sequence by sequence, as soon as the blank line after a sequence has been read, or
+    document by document, as soon as the next one begins. With --nbest, the label sequences of a sentence follow one
+    another, each after a line as with --score.
     """
     from sparsecrf.cli.answers import Answers
     from sparsecrf.cli.documents import SeenDocuments
@@ -244,7 +251,7 @@ def _check_expressible(format: Format, options: dict[str, bool]) -> None:
     for option, given in options.items():
         if given:
             raise InputError(
-                f"{option}: expected column files, found {format.title} files, which have one label a token"
+                f"{option}: expected column files, found {format.title} files, which have one label per token"
             )
 
 

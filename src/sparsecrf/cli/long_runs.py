@@ -42,7 +42,7 @@ def stopping() -> Iterator[LostInterrupt]:
     before, hook_before, lost = signal.getsignal(signal.SIGINT), sys.unraisablehook, LostInterrupt()
 
     def stop(*_: object) -> None:
-        say("\nstopping, and saving what there is; once more to give up")
+        say("\nstopping and saving the result so far; press Ctrl-C again to quit at once")
         signal.signal(signal.SIGINT, signal.default_int_handler)
         raise KeyboardInterrupt
 

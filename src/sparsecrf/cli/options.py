@@ -46,12 +46,12 @@ _SUFFIXES = ", ".join(format.suffix for format in FORMATS.values() if format.suf
 
 DataFiles: TypeAlias = Annotated[
     list[str],
-    typer.Argument(help="Labelled data, one file or several; [bold]-[/bold] is standard input.", metavar="TRAIN"),
+    typer.Argument(help="Labelled data, one file or several; [bold]-[/bold]: standard input.", metavar="TRAIN"),
 ]
 AnyModel: TypeAlias = Annotated[
     str,
     typer.Argument(
-        help="A model file, of sparsecrf or as `convert` takes them: of CRFsuite, Wapiti or CRF++.",
+        help="A model file of sparsecrf, CRFsuite, Wapiti or CRF++.",
         metavar="MODEL",
         show_default=False,
     ),
@@ -61,17 +61,17 @@ TemplateFile: TypeAlias = Annotated[
     typer.Option(
         "--template",
         "-t",
-        help="Feature templates. Without them: the columns themselves, all of them *; tagging for CoNLL-U, words for "
-        "JSON and token lines.",
+        help="Feature template. Without it: the raw columns (lines *), --features tagging for CoNLL-U, and --features "
+        "words for JSON and token lines.",
         metavar="FILE",
     ),
 ]
 Features: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="A ready-made template instead: words (entities, chunks), tagging (parts of speech), letters, columns "
-        "(words and a window over the other columns), or documents (words, and where else in its document a word "
-        "stands; --format documents). [bold]sparsecrf data template NAME[/bold] prints it.",
+        help="A ready-made template instead: words (entities, chunks, fields), tagging (parts of speech), letters, "
+        "columns (words and a window over the other columns), or documents (words and their other mentions in the same "
+        "document; --format documents). [bold]sparsecrf data template NAME[/bold] prints it.",
         metavar="|".join(PRESETS),
         autocompletion=lambda: list(PRESETS),
     ),
@@ -80,8 +80,9 @@ Lexicon: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         rich_help_panel="Data",
-        help="Names of one word or several, a line each, with a tab and a class or without; may be given more than "
-        "once. Templates look it up by [bold]%d\\[0,0,NAME][/bold], --features use it by themselves.",
+        help="A lexicon: one name of one or more words per line, optionally followed by a tab and a class. May be "
+        "given more than once. Templates look it up with [bold]%d\\[0,0,NAME][/bold]; --features use it "
+        "automatically.",
         metavar="NAME=FILE",
     ),
 ]
@@ -89,20 +90,22 @@ Clusters: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         rich_help_panel="Data",
-        help="Clusters of words, as [bold]sparsecrf data clusters[/bold] and Brown clustering programs write them; "
-        "as above.",
+        help="Word clusters as written by [bold]sparsecrf data clusters[/bold] and Brown clustering programs; used "
+        "like a lexicon.",
         metavar="NAME=FILE",
     ),
 ]
 Classes: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(rich_help_panel="Data", help="Any table of words and classes; as above.", metavar="NAME=FILE"),
+    typer.Option(
+        rich_help_panel="Data", help="Any other table of words and classes; used like a lexicon.", metavar="NAME=FILE"
+    ),
 ]
 Vectors: TypeAlias = Annotated[
     str | None,
     Declared(
-        "Vectors of words, which stand beside the features: text as of word2vec, GloVe or fastText (a word and "
-        "its numbers a line), or a NumPy file with --vectors-words. The model keeps them.",
+        "Word vectors, used in addition to the features: text files of word2vec, GloVe or fastText (per line a "
+        "word and its numbers), or a NumPy file with --vectors-words. The model file contains them.",
         "--vectors",
         panel="Data",
         metavar="FILE",
@@ -112,14 +115,16 @@ Vectors: TypeAlias = Annotated[
 VectorsWords: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        rich_help_panel="Data", help="The words of the rows of an .npy file of --vectors, a line each.", metavar="FILE"
+        rich_help_panel="Data",
+        help="The words for the rows of an .npy file of --vectors, one per line.",
+        metavar="FILE",
     ),
 ]
 VectorsColumn: TypeAlias = Annotated[
     int | None,
     typer.Option(
         rich_help_panel="Data",
-        help="The column whose words have --vectors, counted from 0, the default, as in templates.",
+        help="The column whose words are looked up in --vectors, counted from 0 (default), as in templates.",
         metavar="N",
         min=0,
     ),
@@ -128,7 +133,7 @@ VectorsWindow: TypeAlias = Annotated[
     int | None,
     typer.Option(
         rich_help_panel="Data",
-        help="Beside its own vector a token has those of so many words before and after it.",
+        help="Also use the vectors of the N words before and after each token.",
         metavar="N",
         min=0,
         max=10,
@@ -138,8 +143,8 @@ VectorsScale: TypeAlias = Annotated[
     float | None,
     typer.Option(
         rich_help_panel="Data",
-        help="--vectors are standardised and multiplied by this: their penalties are rho1 / X and rho2 / X^2. Without "
-        "it 1, or as in the model of --init.",
+        help="Multiply the standardised --vectors by X; this divides their penalties rho1 by X and rho2 by X^2. By "
+        "default 1, or as in the model of --init.",
         metavar="X",
     ),
 ]
@@ -148,14 +153,14 @@ Refer: TypeAlias = Annotated[
     typer.Option(
         "--refer",
         rich_help_panel="Data",
-        help="The model keeps the path and a checksum of --lexicon, --clusters, --classes and --vectors, not their "
-        "content.",
+        help="Store only the path and a checksum of --lexicon, --clusters, --classes and --vectors in the model file, "
+        "not their content.",
     ),
 ]
 DevFile: TypeAlias = Annotated[
     str | None,
     Declared(
-        "Other labelled data: its token error is recorded, at every iteration or for every model.",
+        "Held-out labelled data: scores the model, and records the token error at every iteration or for every model.",
         "--dev",
         metavar="FILE",
         capabilities=has(Trait.DEV),
@@ -165,7 +170,8 @@ Boundary: TypeAlias = Annotated[
     str | None,
     typer.Option(
         rich_help_panel="Data",
-        help="Whose cells are beyond the ends of a sequence: crf++ (_B-1, _B+1), the default, or wapiti (_x-1, _x+1).",
+        help="Names of the cells beyond the ends of a sequence: those of crf++ (_B-1, _B+1; default) or wapiti "
+        "(_x-1, _x+1).",
         metavar="crf++|wapiti",
     ),
 ]
@@ -174,15 +180,15 @@ Bytes: TypeAlias = Annotated[
     typer.Option(
         "--bytes",
         rich_help_panel="Data",
-        help="Regular expressions of the template read bytes, as Wapiti's do, not characters.",
+        help="Match regular expressions of the template against bytes, as Wapiti does, not characters.",
     ),
 ]
 Format: TypeAlias = Annotated[
     str | None,
     typer.Option(
         rich_help_panel="Data",
-        help=f"Format of the data; by default what the name says ({_SUFFIXES}), else {COLUMNS.name}. "
-        "conllu:xpos (upos, feats, upos+feats) and jsonl:FIELD say where the labels are; documents are columns, where "
+        help=f"Format of the data; by default determined by the file name ({_SUFFIXES}), else {COLUMNS.name}. "
+        "conllu:xpos (upos, feats, upos+feats) and jsonl:FIELD say where the labels are; documents: columns in which "
         "-DOCSTART- begins a document.",
         metavar="|".join(FORMATS),
     ),
@@ -193,7 +199,7 @@ Ragged: TypeAlias = Annotated[bool, as_typer(RAGGED)]
 MinCount: TypeAlias = Annotated[
     int | None,
     Declared(
-        "Leave out attributes that occur at fewer positions, as crf_learn -f does.",
+        "Leave out attributes that occur at fewer than N positions, as crf_learn -f does.",
         "--min-count",
         panel="Data",
         metavar="N",
@@ -208,21 +214,23 @@ RecipeFile: TypeAlias = Annotated[
     typer.Option(
         "--recipe",
         rich_help_panel="Data",
-        help="Read options about data from this file (TOML or JSON), as --save-recipe writes it: format, features, "
-        "lexicon, encoding, ... Options that are given count instead.",
+        help="Read options about data (format, features, lexicon, encoding, ...) from this TOML or JSON file, as "
+        "written by --save-recipe. Options on the command line override it.",
         metavar="FILE",
     ),
 ]
 SaveRecipe: TypeAlias = Annotated[
     str | None,
-    typer.Option("--save-recipe", rich_help_panel="Data", help="Write them to this file.", metavar="FILE"),
+    typer.Option(
+        "--save-recipe", rich_help_panel="Data", help="Write the options about data to this file.", metavar="FILE"
+    ),
 ]
 Missing: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--missing",
         rich_help_panel="Data",
-        help="The label that stands where the label is not known, such as ?.",
+        help="The label that marks an unknown label, such as ?.",
         metavar="LABEL",
     ),
 ]
@@ -231,16 +239,16 @@ Start: TypeAlias = Annotated[
     typer.Option(
         "--start/--no-start",
         rich_help_panel="Data",
-        help="Whether the first token of a sequence follows a start label (CRF++, Wapiti and CRFsuite have none). By "
-        "default it does, or as in the model of --init.",
+        help="Whether a start label precedes the first token of a sequence (CRF++, Wapiti and CRFsuite have none). By "
+        "default yes, or as in the model of --init.",
     ),
 ]
 Plot: TypeAlias = Annotated[
-    str | None, typer.Option(help="Draw how it went into this .svg, .png or .pdf file.", metavar="FILE")
+    str | None, typer.Option(help="Plot the course of the run to this .svg, .png or .pdf file.", metavar="FILE")
 ]
 Quiet: TypeAlias = Annotated[bool, as_typer(QUIET)]
 Json: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="The result as one JSON object, the last line of standard output.")
+    bool, typer.Option("--json", help="Print the result as one JSON object, the last line of standard output.")
 ]
 
 

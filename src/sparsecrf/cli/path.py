@@ -59,7 +59,7 @@ class PathOptions:
     """Options that go to `sparsecrf.path.path` as they are, by the same names."""
 
     n_rho: Annotated[
-        int | None, Declared("A grid of so many values of rho1 instead of a search.", "--n-rho", metavar="N", min=1)
+        int | None, Declared("Use a grid of N values of rho1 instead of a search.", "--n-rho", metavar="N", min=1)
     ] = None
     rho_min_ratio: Annotated[
         float | None,
@@ -68,7 +68,7 @@ class PathOptions:
     rho2: Annotated[
         Any,
         Declared(
-            f"Squared (l2) penalty: rho2/2 |w|^2. {SEARCH}: the best pair of rho1 and rho2 on --dev.",
+            f"L2 penalty: rho2/2 |w|^2. {SEARCH}: find the best pair of rho1 and rho2 on --dev.",
             "--rho2",
             metavar=f"X|{SEARCH}",
             parse=_number_or_search,
@@ -81,7 +81,7 @@ class PathOptions:
     label_parts: LabelPartsRule = None
     class_pairs: ClassPairs = False
     solver: Solver = SOLVER
-    tol: Annotated[float, Declared("Stop each fit at this tolerance, as for train.", "--tol", metavar="X", min=0)] = TOL
+    tol: Annotated[float, Declared("Tolerance of each fit, as for train.", "--tol", metavar="X", min=0)] = TOL
     patience: Annotated[
         int | None,
         Declared(
@@ -106,18 +106,19 @@ def path(
         str,
         typer.Option(
             metavar="auto|f1|error",
-            help="What is best on --dev: f1 of chunks, token error, or auto: f1 where labels are chunks.",
+            help="What to optimise on --dev: f1 (of chunks), error (of tokens), or auto: f1 if the labels encode "
+            "chunks.",
         ),
     ] = "auto",
 ) -> None:
-    """Fit models for falling l1 penalties, each starting from its neighbour.
+    """Fit models for decreasing L1 penalties, each starting from the previous one, and choose the best on --dev.
 
-    With --dev, rho1 falls until the score has turned, and values around the best are added; without, or with --n-rho or
-    --rho-min-ratio, there is a grid. With --rho2 search, pairs of rho1 and rho2 around
-    the best are tried as well. Writes path.tsv, a model for each penalty, and best.safetensors: the one with the best
-    score on --dev, with --rho2 search the smallest of those that are nearly as good. An interrupted run (Ctrl-C,
-    SIGTERM) writes what there is and exits with status 130; its last model, unfinished, is best only if there is no
-    other.
+    With --dev, rho1 decreases until the score gets worse; then values around the best are tried. Without --dev, or with
+    --n-rho or --rho-min-ratio, the values form a grid. With --rho2 search, pairs of rho1 and rho2 around the best are
+    tried as well. Writes path.tsv, a model for each penalty, and best.safetensors: the model with the best score on
+    --dev or, with --rho2 search, the smallest of the models that are nearly as good. An interrupted run (Ctrl-C,
+    SIGTERM) writes the models so far and exits with status 130; its last, unfinished model is the best only if there is
+    no other.
     """
     from sparsecrf.cli.reading import read_labelled, recipe_for
     from sparsecrf.path import score_of
@@ -299,7 +300,7 @@ def _cell(value: Any) -> str:
 def _closing(found: Path, output: str, seconds: float) -> str:
     text = f"{output}: {len(found)} models in {seconds:.1f} s"
     if found.best is None or found.scores is None:
-        return f"{text}; none is chosen as the best: that takes other labelled data (--dev)"
+        return f"{text}; no best model was chosen: that needs held-out labelled data (--dev)"
     best = found[found.best]
     score = f"{found.score} {found.scores[found.best]:.2f} % on the dev data"
-    return f"{text}; best: {found.text_of(found.best)}, {len(best.w):,} active features, {score}"
+    return f"{text}; best: {found.text_of(found.best)}, {len(best.w):,} nonzero weights, {score}"

@@ -66,9 +66,7 @@ def read(inputs: Inputs, run: RunOptions, init: Model | None = None, *, threads:
     recipe = recipe_for(inputs, init)
     for option, given in (("--cache", run.cache), ("--dask", run.dask)):
         if given is not None and recipe.vectors is not None:
-            raise OptionError(
-                f"{option}: expected no vectors of words (--vectors, or of the model of --init), found some"
-            )
+            raise OptionError(f"{option} does not support word vectors (--vectors, or those of the model of --init)")
     if run.dask is not None:
         from sparsecrf.cli.on_dask import read_on_dask
 

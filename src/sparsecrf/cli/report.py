@@ -16,24 +16,27 @@ def report(
     ],
     data: Annotated[
         str | None,
-        typer.Option(help="Labelled data: adds scores and sentences.", metavar="FILE"),
+        typer.Option(help="Labelled data: adds scores and a list of sentences with errors first.", metavar="FILE"),
     ] = None,
     format: ModelFormat = None,
     max_sentences: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Sentences of --data to show, those with errors first.")
+        int, typer.Option(min=1, metavar="N", help="Number of sentences of --data to show.")
     ] = 300,
     max_weights: Annotated[
-        int, typer.Option(min=1, max=400_000, metavar="N", help="Weights to list, the largest first.")
+        int, typer.Option(min=1, max=400_000, metavar="N", help="Number of weights to list, largest first.")
     ] = 200_000,
     trial: Annotated[
-        bool, typer.Option("--try", help="Let readers label sentences of their own: puts model and labeller in.")
+        bool,
+        typer.Option(
+            "--try", help="Include the model and the labeller, so that readers can label their own sentences."
+        ),
     ] = False,
     example: Annotated[
-        str | None, typer.Option(help="With --try: the sentence that is labelled first.", metavar="TEXT")
+        str | None, typer.Option(help="With --try: the sentence shown at first.", metavar="TEXT")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write an HTML page about a model: certificate, training, weights, transitions and, with --data, its errors.
+    """Write an HTML page about a model: quality and errors (with --data), weights, transitions, training, certificate.
 
     The page needs no other file and no network. Open it in any browser, or send it to someone. --try needs WebAssembly,
     which wheels of releases have; [bold]sparsecrf serve[/bold] lets you type sentences without it.

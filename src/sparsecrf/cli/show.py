@@ -29,16 +29,19 @@ class Format(str, Enum):
 def show(
     model: AnyModel,
     top: Annotated[
-        int | None, typer.Option(min=1, help="How many weights, largest first: of each label as text, 10; else all.")
+        int | None,
+        typer.Option(
+            min=1, help="Number of weights to show, largest first; by default 10 per label as text, else all."
+        ),
     ] = None,
-    label: Annotated[str | None, typer.Option(help="Only weights of this label.", metavar="L")] = None,
-    attribute: Annotated[str | None, typer.Option(help="Only weights of this attribute.", metavar="X")] = None,
+    label: Annotated[str | None, typer.Option(help="Show only weights of this label.", metavar="L")] = None,
+    attribute: Annotated[str | None, typer.Option(help="Show only weights of this attribute.", metavar="X")] = None,
     format: Annotated[
         Format, typer.Option(help="text: tables; tsv: attribute, previous label, label, weight; json: all of it.")
     ] = Format.text,
 ) -> None:
-    """Show a model: labels, weights, transitions, what the lines of its template are good for, and how close to the
-    optimum its training came.
+    """Show a model: labels, weights, transitions, how much each line of its template contributes, and how close to the
+    optimum training came.
 
     As tsv, the previous label is empty for weights of single labels and \\[start] at the start of a sequence.
     """

@@ -31,8 +31,8 @@ class RunOptions:
     cache: Annotated[
         str | None,
         Declared(
-            "Keep the encoded data in this folder, in parts, of which only some need to fit into memory; made "
-            "anew when data, template or options change. For the solvers auto, owlqn, lbfgs and fista.",
+            "Keep the encoded data in this folder, in parts, so that not all of them need to fit into memory. It is "
+            "rebuilt when data, template or options change. For the solvers auto, owlqn, lbfgs and fista.",
             "--cache",
             panel=_LARGE,
             metavar="FOLDER",
@@ -44,7 +44,7 @@ class RunOptions:
     shard_tokens: Annotated[
         int | None,
         Declared(
-            "Tokens in each part; by default a million. Of the parts that are not kept in memory, the largest "
+            "Tokens per part; by default a million. Besides the parts that are kept in memory, the largest other one "
             "must fit.",
             "--shard-tokens",
             panel=_LARGE,
@@ -56,7 +56,7 @@ class RunOptions:
     cache_memory: Annotated[
         int | None,
         Declared(
-            "Memory for parts that are kept there; by default a quarter of what there is. 0: none is kept.",
+            "Memory for parts that are kept in memory; by default a quarter of all memory. 0: keep none.",
             "--cache-memory",
             panel=_LARGE,
             metavar="MB",
@@ -67,8 +67,7 @@ class RunOptions:
     init: Annotated[
         str | None,
         Declared(
-            "Start from the weights of this model, with its labels and, unless others are given, its template and "
-            "its start label.",
+            "Start from the weights of this model and use its labels and, unless given, its template and start label.",
             "--init",
             panel=LONG_RUNS,
             metavar="MODEL",
@@ -76,13 +75,13 @@ class RunOptions:
     ] = None
     log: Annotated[
         str | None,
-        Declared("Write one JSON object an iteration to this file.", "--log", panel=LONG_RUNS, metavar="FILE.jsonl"),
+        Declared("Write one JSON object per iteration to this file.", "--log", panel=LONG_RUNS, metavar="FILE.jsonl"),
     ] = None
     dask: Annotated[
         str | None,
         Declared(
-            "Train on the workers of this Dask scheduler (tcp://...), or on N started here (local:N). TRAIN may "
-            "then be patterns and URLs; a file is a partition, a large one several.",
+            "Train on the workers of this Dask scheduler (tcp://...), or on N workers started here (local:N). TRAIN "
+            "may then contain patterns and URLs; each file is a partition, a large one several.",
             "--dask",
             panel=LONG_RUNS,
             metavar="ADDRESS|local:N",
@@ -99,10 +98,10 @@ def train(
     run: RunOptions,
     shown: Shown,
 ) -> None:
-    """Learn a sparse CRF from labelled data and save it.
+    """Train a sparse CRF on labelled data and save it.
 
-    Minimises loss + rho1 |w|_1 + rho2/2 |w|^2 over all features that can be formed, and says how close to the optimum
-    it came. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with status 130.
+    Minimises loss + rho1 |w|_1 + rho2/2 |w|^2 over all features that can be formed, and reports how close to the
+    optimum it came. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with status 130.
     """
     from sparsecrf.cli.next_step import ignored_columns, next_step
     from sparsecrf.cli.reading import read
@@ -121,11 +120,11 @@ def train(
         parts = labelled.label_parts(fitting.label_parts, fitting.class_pairs)
         if fitting.label_parts is not None and parts is None:
             say(
-                f"--label-parts {fitting.label_parts}: no part is shared by some labels and not by all",
+                f"--label-parts {fitting.label_parts}: no part is shared by some but not all labels",
                 quiet=shown.quiet,
             )
         elif fitting.class_pairs and parts is not None and not parts.classes:
-            say("--class-pairs: no first part is shared by some labels and not by all", quiet=shown.quiet)
+            say("--class-pairs: no first part is shared by some but not all labels", quiet=shown.quiet)
         data = TrainingData(
             labelled.shards,
             observed_only=fitting.observed_only,
@@ -187,7 +186,7 @@ def check_distinct(outputs: dict[str, str | None]) -> None:
         target = os.path.realpath(file)
         if target in written:
             raise OptionError(
-                Named(option, file), " is the file of ", Named(written[target]), ", too; give each a file of its own"
+                Named(option, file), " is also the file of ", Named(written[target]), "; give each its own file"
             )
         written[target] = option
 

@@ -1,4 +1,4 @@
-"""What `sparsecrf train` tells of a run: the log, the result in JSON, and words for people."""
+"""What `sparsecrf train` reports about a run: the log, the result in JSON, and messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def as_json(record: dict[str, Any]) -> str:
 
 
 class Log:
-    """A file of JSON objects, one a line, written as they come; None: no file. A resumed run goes on with its file."""
+    """A file of JSON objects, one a line, written as they come; None: no file. A resumed run continues its file."""
 
     def __init__(self, path: str | None, resume: bool) -> None:
         self.error: OSError | None = None  # what ended it early
@@ -93,7 +93,7 @@ def taken(name: str, model: Model, data: Dataset, weights: Weights) -> str:
     known = f"{len(weights.numbers):,} of {model.n_active:,} weights"
     advice = ""
     if len(weights.numbers) == 0:
-        advice = ": its attributes are not those of the data, and training starts from zero"
+        advice = ": its attributes do not occur in the data, so training starts from zero"
     return f"from {name}: {', '.join(parts)}, {known}{advice}"
 
 
@@ -144,8 +144,8 @@ def peak_rss_mb() -> float | None:
 
 @dataclass(frozen=True)
 class DevScores:
-    """How good a model is on the dev data, in percent. Of chunks where labels are chunks, else None: there the share of
-    wrong tokens says little, since most tokens are outside of all chunks."""
+    """How good a model is on the dev data, in percent. Precision, recall and F1 are those of chunks, None if labels do
+    not encode chunks. For chunks the token error says little, since most tokens are outside of all chunks."""
 
     n_wrong: int  #: tokens
     n_tokens: int
@@ -181,7 +181,7 @@ _LONG, _MANY = 500, 20
 
 
 def remarks(data: Dataset, files: Sequence[str]) -> list[str]:
-    """What is hardly ever meant, though it can be trained on. `files` are those that the data were read from."""
+    """Warnings about data that are probably a mistake. `files` are those that the data were read from."""
     from sparsecrf.cli.headers import headers
 
     n_sequences, n_tokens, n_labels = data.shards.n_sequences, data.shards.n_tokens, len(data.vocabulary.labels)
@@ -191,9 +191,9 @@ def remarks(data: Dataset, files: Sequence[str]) -> list[str]:
     elif n_labels > _MANY and 4 * n_labels > n_tokens:
         found.append(f"{n_labels:,} labels for {n_tokens:,} tokens: is the last column the label?")
     if n_sequences == 1 and n_tokens > _LONG:
-        found.append(f"one sequence of {n_tokens:,} tokens: an empty line ends a sequence, and there is none")
+        found.append(f"the data are one sequence of {n_tokens:,} tokens: separate sequences by blank lines")
     elif n_sequences == n_tokens > _MANY:
-        found.append("every sequence has one token: an empty line ends a sequence; are there too many of them?")
+        found.append("every sequence has one token; are there too many blank lines? A blank line ends a sequence")
     return [f"sparsecrf: warning: {text}" for text in found]
 
 

@@ -1,6 +1,6 @@
 """Dense columns: a vector of numbers for every token, beside its attributes.
 
-A column is an attribute, `dense[j]`, that stands at every position, and its features are ordinary ones: they have
+A column is an attribute, `dense[j]`, that occurs at every position, and its features are ordinary ones: they have
 numbers, weights and penalties like all others. The core sums them as matrices (cpp/core/inference/dense_columns.hpp).
 Columns are standardised, x' = (x - mean) scale, so that one penalty suits them all.
 """
@@ -116,7 +116,7 @@ class DenseColumns:
 
     @classmethod
     def weighted(cls, values: NDArray[Any], counts: NDArray[Any], standardize: bool, scale: float) -> DenseColumns:
-        """The same for rows that occur so many times."""
+        """The same for rows that occur `counts` times."""
         import numpy as np
 
         d = values.shape[1]

@@ -1,7 +1,7 @@
-"""Where else in its document a word stands: columns that a template can read like any other.
+"""Other mentions of a word in its document: columns that a template can read like any other.
 
-News names a person in full once, and by the last name from then on. What stands beside another mention of a word says
-as much of it as what stands beside the word itself.
+News names a person in full once, and by the last name from then on. The context of another mention of a word says
+as much about it as its own context.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from sparsecrf import _core
 from sparsecrf._core import InputError
 
-NO_MENTION = "_none"  #: the cells of a word that stands nowhere else in the document
+NO_MENTION = "_none"  #: the cells of a word without another mention in the document
 _BEFORE, _AFTER = "_B-1", "_B+1"  # beyond the ends of a sequence, as for templates
 
 #: Columns after the word, which is column 0: how the other mentions are written, and of two of them the word before,
@@ -20,7 +20,7 @@ N_MENTION_COLUMNS = 7
 
 
 def with_mentions(document: Iterable[Iterable[str | Iterable[str]]]) -> list[list[list[str]]]:
-    """The sequences of one document as rows of columns, which say where else in the document each word stands.
+    """The sequences of one document as rows of columns, which describe the other mentions of each word in the document.
 
     Several documents are given one by one: what is given together is one document.
 

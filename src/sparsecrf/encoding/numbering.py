@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Numbering(NamedTuple):
-    """The numbers of the features of so many labels and attributes."""
+    """The numbers of features, for given numbers of labels and attributes."""
 
     n_labels: int  #: Y
     n_attributes: int  #: X
@@ -130,7 +130,7 @@ class Numbering(NamedTuple):
         return self.unigram(self.attribute(bigrams), self.label(bigrams))
 
     def moved(self, numbers: Any, place: Any, n_attributes: int) -> Any:
-        """The numbers of the same features when their attributes become `place` (one for each number) of so many."""
+        """The numbers of the same features when their attributes become `place` (one per number) of `n_attributes`."""
         import numpy as np
 
         kind, _, cell = self._taken_apart(numbers)

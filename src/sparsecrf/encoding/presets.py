@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def preset(name: str, n_columns: int = 1, option: str = "features", resources: Sequence[Resource] = ()) -> str:
-    """The text of a ready-made template, for data with so many columns, with lines for resources. `option` is what the
-    user calls the name."""
+    """The text of a ready-made template for data with `n_columns` columns, with lines for resources. Errors call the
+    name `option`."""
     if not isinstance(name, str) or name not in PRESETS:
         raise OptionError(f"{option}: expected one of {', '.join(PRESETS)}, found {name!r}")
     if n_columns < 1:
@@ -25,7 +25,7 @@ def preset(name: str, n_columns: int = 1, option: str = "features", resources: S
 
 
 def _words(_: int = 1) -> list[str]:
-    """Entities and chunks: words, lower case, affixes, shapes, and what stands beside them."""
+    """Entities and chunks: words, lower case, affixes, shapes, and those of the neighbours."""
     return [
         "# words: column 0 is the word",
         *_window("w", "%x", range(-2, 3)),
@@ -176,7 +176,7 @@ _LOOKED_UP = {"lexicon": _of_lexicon, "clusters": _of_clusters, "classes": _of_c
 _PAIRS = [(-2, -1), (-1, 0), (0, 1), (1, 2)]
 _RUNS = [(-1, 0), (0, 1), (-1, 1), (-2, 0), (0, 2), (-2, 2)]  #: first and last row
 
-#: Names of ready-made templates, and what makes their lines for so many columns.
+#: Names of ready-made templates, and the functions that make their lines for a number of columns.
 PRESETS: dict[str, Callable[[int], list[str]]] = {
     "words": _words,
     "tagging": _tagging,

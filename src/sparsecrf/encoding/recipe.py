@@ -110,7 +110,7 @@ class Recipe:
         if isinstance(self.vectors, (str, os.PathLike)):
             if os.fspath(self.vectors).endswith(".npy") and self.vectors_words is None:
                 raise OptionError(
-                    f"{self['vectors']}: {self.vectors} needs {self['vectors_words']} with it, found none"
+                    f"{self['vectors']} {self.vectors} needs {self['vectors_words']}: the words of its rows"
                 )
             check_files(self.vectors, self.vectors_words)
             named += [self.vectors, self.vectors_words]
@@ -142,13 +142,13 @@ class Recipe:
         )
 
     def made(self, n_columns: Callable[[], int]) -> Template | None:
-        """The template: of a file, of lines, or ready-made for rows of so many columns; None: there is to be none."""
+        """The template: from a file, from lines, or ready-made for rows of `n_columns` columns; None: no template."""
         if self.lines is not None:
             return self.lines
         resources = self._resources()
         if self.features is not None:
             if self.template is not None:
-                raise OptionError(f"{self['features']}: expected no {self['template']} with it, found both")
+                raise OptionError(f"{self['features']} and {self['template']}: give only one of them")
             text = preset(self.features, 1, self["features"], resources)  # raises for a name that there is not
             if self.features == "columns":
                 text = preset(self.features, n_columns(), self["features"], resources)
@@ -160,7 +160,7 @@ class Recipe:
         if resources:
             given = next((table for table in TABLES if getattr(self, table)), "resources")
             wanted = f"{self['features']} or {self['template']}"
-            raise OptionError(f"{self[given]}: expected {wanted} with it, found none")
+            raise OptionError(f"{self[given]} needs {wanted}")
         return None
 
     def _format_for(self, file: str, like: Recipe) -> Format:
@@ -184,23 +184,22 @@ class Recipe:
         format.check_columns(False, charset.is_bytes, self["encoding"].removesuffix("encoding"))
         format.check_vectors(self.vectors, self["vectors"])
         if self.ragged and all(template is None for template in (self.template, self.features, like.lines)):
-            wanted = f"{self['template']} with it, which says what columns are needed"
-            raise OptionError(f"{self['ragged']}: expected {wanted}, found none")
+            raise OptionError(f"{self['ragged']} needs {self['template']}, which says what columns are needed")
         if self.refer and self.vectors is None and not any(getattr(self, table) for table in TABLES):
             wanted = ", ".join(self[name] for name in TABLES)
-            raise OptionError(f"{self['refer']}: expected {wanted} or {self['vectors']} with it, found none")
+            raise OptionError(f"{self['refer']} needs {wanted} or {self['vectors']}")
 
     def _check_vectors(self, vectors: WordVectors | VectorFile | None, charset: Charset) -> None:
         """The same for vectors, of this recipe or of the other."""
         if vectors is not None and charset.is_bytes:
             found = f"{self['encoding']} bytes"
-            raise OptionError(f"{self['vectors']}: expected text, whose words can be looked up, found {found}")
+            raise OptionError(f"{self['vectors']} does not go with {found}: words are looked up as text")
         for setting in ("vectors_words", "vectors_column", "vectors_window"):
             if getattr(self, setting) and self.vectors is None:
-                raise OptionError(f"{self[setting]}: expected {self['vectors']} with it, found none")
+                raise OptionError(f"{self[setting]} needs {self['vectors']}")
         if self.vectors_scale is not None and vectors is None:
-            wanted = f"{self['vectors']} with it, or a model of {self['init']} with vectors"
-            raise OptionError(f"{self['vectors_scale']}: expected {wanted}, found none")
+            wanted = f"{self['vectors']}, or {self['init']} with a model that has vectors"
+            raise OptionError(f"{self['vectors_scale']} needs {wanted}")
 
     def _resources(self) -> list[Resource]:
         made = [
@@ -214,7 +213,7 @@ class Recipe:
         """Columns before the label, by the first line: the features `columns` must be known before data are read."""
         if self.ragged or file in ("", "-"):
             found = self["ragged"] if self.ragged else "standard input"
-            expected = "expected a file whose lines have equally many columns"
+            expected = "expected a file whose lines all have the same number of columns"
             raise OptionError(f"{self['features']}: columns {expected}, found {found}")
         widths = (format.width(piece, file) for piece in format.pieces(file))
         return max(1, next((columns for columns in widths if columns > 0), 0) - 1)

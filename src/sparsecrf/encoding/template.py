@@ -81,7 +81,7 @@ class Template(_core.Template):
     @classmethod
     def preset(cls, name: str, n_columns: int = 1, *, resources: Sequence[Resource] = ()) -> Template:
         """A ready-made template: "words", "tagging", "letters", "documents" for rows of `with_mentions`, or "columns"
-        for rows of so many columns. It has lines for all `resources`.
+        for rows of `n_columns` columns. It has lines for all `resources`.
 
         `.text` has its lines, to print or to change.
         """

@@ -40,8 +40,8 @@ class WordVectors:
     def __init__(self, words: Iterable[str], values: Any, *, column: int = 0, window: int = 0) -> None:
         """`values` [words, width]. Of words that are equal the first counts.
 
-        `column`: of tokens that are rows of columns, which one is the word. `window`: the vectors of so many words
-        before and after stand beside a token's own.
+        `column`: of tokens that are rows of columns, which one is the word. `window`: a token also
+        has the vectors of this many words before and after it.
         """
         import numpy as np
 

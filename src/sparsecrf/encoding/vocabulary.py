@@ -12,7 +12,7 @@ from sparsecrf.encoding.matrix import Columns, Csr, is_matrix
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
 
-#: The attribute that stands at every position: with it alone, the model has plain transitions.
+#: The attribute that occurs at every position: with it alone, the model has plain transitions.
 BIAS = "[bias]"
 
 #: "bias": plain transitions; "all": every attribute conditions label pairs too; or the attributes that do, by

@@ -51,23 +51,23 @@ class CRF(BaseCRF):
         has the settings of dense columns (`Recipe(standardize=False)`, `Recipe(vectors_scale=0.5)`); other parameters
         take precedence over it.
     max_iter : iterations at most; None: until the optimum is found (50 epochs for sgd and sgd-l1).
-    tol : training stops at most this share of the objective above the optimum: certified where the duality gap can
-        tell, estimated where it cannot.
+    tol : training stops at most this share of the objective above the optimum: certified if the duality gap is
+        tight enough, otherwise estimated.
     n_jobs : threads, as scikit-learn counts them: None is 1, -1 all. Results do not depend on it.
     random_state : orders the sequences for sgd and sgd-l1; None: always the same order.
     warm_start : start from the weights of the last call of `fit`.
     verbose : 1 shows progress, 2 a line for each iteration.
     features : a ready-made template instead, for sentences that are lists of words: words (entities, chunks), tagging
         (parts of speech), letters (words that are lists of letters), columns (rows of columns, the word first), or
-        documents (rows of `with_mentions`, which say where else in its document a word stands).
+        documents (rows of `with_mentions`, which describe the other mentions of a word in its document).
     resources : lexicons, clusters and word classes (`Resource.lexicon(name, file)`, ...), which `features` use by
         themselves and a template by `%d[row,column,name]`.
-    vectors : vectors of words that stand beside the attributes: a file in the text format of word2vec, GloVe or
+    vectors : word vectors, used in addition to the attributes: a file in the text format of word2vec, GloVe or
         fastText, or `WordVectors`. For tokens that are words or rows of columns. The model keeps them.
     bigrams : which attributes condition label pairs: "bias" (none: plain transitions), "all", a collection of
         attributes, or a function of one. A template says so itself.
-    start : whether the first token has a start label before it.
-    order : features have up to so many labels; None: no limit. Above 2, longer label n-grams, too: of a template's
+    start : whether a start label precedes the first token.
+    order : most labels of a feature; None: no limit. Above 2, longer label n-grams, too: of a template's
         lines T..., or else plain ones; without a template, of all attributes that condition label pairs. For auto,
         owlqn, lbfgs, fista and sgd-l1 with rho1 > 0.
     label_parts : labels such as `NOUN|Case=Nom` or `B-PER` share weights of their parts: a separator ("|"), "ud" (part
@@ -82,7 +82,7 @@ class CRF(BaseCRF):
         auto and fista.
     solver_options : what is rarely needed, by name, such as `{"gap": 1e-4}`; see `sparsecrf.fit`:
         gap (stop at a duality gap of this times the objective instead of `tol`), time_limit (seconds at most),
-        patience (stop when the error on `dev` has not improved for so many iterations, and keep the best weights),
+        patience (stop when the error on `dev` has not improved for that many iterations, and keep the best weights),
         callback (called with a record, a dict, at every iteration; returns True to end training),
         checkpoint, resume (keep the state of the run in a file; go on from it),
         observed_only (leave out features that never occur, as CRFsuite does),
@@ -197,7 +197,7 @@ class CRF(BaseCRF):
         `dense` has a vector for each token, beside its attributes: a matrix for each sequence, or one for all. Instead
         of it, tokens may be pairs (attributes, vector); those of `dev` must be.
         `init_model`: a model, or its file, whose weights to start from, also with `warm_start`. Ctrl-C raises
-        KeyboardInterrupt when what there is has been kept: the estimator is fitted, `stopped_by_` is "interrupt".
+        KeyboardInterrupt after the result so far has been kept: the estimator is fitted, `stopped_by_` is "interrupt".
         """
         data = self._encoded(with_dense(X, dense, lengths, sentences), y, sample_weight, lengths, sentences)
         data = data if dev is None else self._encoded_dev(data, dev, sentences)

@@ -43,8 +43,8 @@ class CRFCV(BaseCRF):
     ----------
     rho1s : values of rho1 to choose from; None: a search that goes down until the score has turned, then closer around
         the best.
-    n_rho, rho_min_ratio : a grid instead of the search: so many values (20) from where the first weight appears down to
-        this times that (1e-3, or to rho1 = 0.1 if that is lower).
+    n_rho, rho_min_ratio : a grid instead of the search: `n_rho` values (20) from where the first weight appears down to
+        `rho_min_ratio` times that (1e-3, or to rho1 = 0.1 if that is lower).
     rho2 : a number, or "search": rho1 and rho2 are chosen together.
     cv : number of folds, or a splitter of scikit-learn; None: 5.
     shuffle : deal sequences, or whole `groups`, to a number of folds at random (by `random_state`); False: folds are

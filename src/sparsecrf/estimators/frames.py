@@ -164,7 +164,7 @@ def _lengths(columns: list[list[Any]], names: list[str]) -> list[int]:
         if group in seen:
             remedy = "sort the frame, or name more columns: sentences=['document', 'sentence']"
             raise InputError(
-                f"sentences: expected the rows of a sentence one after the other, found {group!r} in rows "
+                f"sentences: expected the rows of a sentence to be adjacent, found {group!r} in rows "
                 f"{seen[group]} and {row} with others between; {remedy}"
             )
         seen[group] = row

@@ -95,7 +95,7 @@ def _codec(name: str, option: str) -> str:
         raise OptionError(f"{option}: expected {expected}, found {name!r:.60}") from None
     if not keeps_ascii:
         raise OptionError(
-            f"{option}: expected an encoding in which ASCII stays as it is, found {name}: recode the file"
+            f"{option}: expected an encoding that keeps ASCII as it is, found {name}: convert the file to UTF-8"
         )
     return UTF8 if codec in ("utf-8", "utf-8-sig") else codec
 

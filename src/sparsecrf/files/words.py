@@ -46,7 +46,7 @@ def word_offsets(text: str) -> list[tuple[int, int]]:
 
 
 def blank_offsets(text: str) -> list[tuple[int, int]]:
-    """Where the tokens of a text begin and end, if they are set off by blanks and nothing else: `Ave,` is one."""
+    """Where the tokens of a text begin and end, if only blanks separate them: `Ave,` is one."""
     return [match.span() for match in re.finditer(r"\S+", text)]
 
 

@@ -39,7 +39,7 @@ class AnsweringModel:
     _check: TokenCheck
 
     def chain_with(self, threads: int) -> Chain:
-        """What answers for whole corpora on so many threads (0: all cores)."""
+        """Labels whole corpora on this number of threads (0: all cores)."""
         return self._core.chain(threads)
 
     def encode(
@@ -109,8 +109,8 @@ class AnsweringModel:
         """Raise unless text files can be labelled."""
         if self.needs_vectors:
             raise InputError(
-                "label: expected for text files a model that has the vectors of words (train --vectors, "
-                "CRF(vectors=...)), found one whose tokens must come with vectors"
+                "label: text files need a model that contains word vectors (train --vectors, CRF(vectors=...)); the "
+                "tokens of this model must come with vectors"
             )
 
     def label_text(self, piece: bytes, source: str, n_columns: int = 0, line: int = 1, **options: Any) -> bytes:
@@ -132,7 +132,7 @@ class AnsweringModel:
     ) -> list[str]:
         """Best labels.
 
-        `allowed`: labels that may stand at each position (None: any); `forbidden`: pairs (previous, label)
+        `allowed`: the labels that each position may have (None: any); `forbidden`: pairs (previous, label)
         that must not occur, None for the start; `fixed`: labels already known (None: free); `constrain`: only valid
         chunk labels, by the scheme iob1, iob2 or iobes.
         """

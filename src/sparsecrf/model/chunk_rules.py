@@ -8,7 +8,7 @@ from sparsecrf._core import InputError
 from sparsecrf.chunks import split_label
 
 SCHEMES = ("iob1", "iob2", "iobes")
-BIO = "; what is also called BIO is iob2"  #: for those who look for it
+BIO = "; BIO is called iob2 here"
 
 
 def _follows(previous: tuple[str, str], tag: tuple[str, str], scheme: str) -> bool:

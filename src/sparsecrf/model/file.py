@@ -11,7 +11,7 @@ A model with label n-grams of three labels or more is of version 2, which has be
     ngrams.labels                           I64             their labels one after the other; Y is the start
 
 Version 3 says the same in fewer bytes, with rounded weights (compact.py). All of them have as metadata `start` (true or
-false: whether a start label stands before the first position), `template` (its text and the convention of its boundary
+false: whether a start label precedes the first position), `template` (its text and the convention of its boundary
 cells, or null), `n_columns` (columns of observations it was trained on; 0: not known) and `training` (how the weights
 were found), each of them JSON; if labels have parts, `parts` names them and says which label has which
 (encoding/label_parts.py); if tokens have vectors, `dense` says how they are standardised (encoding/dense.py), and
@@ -184,14 +184,14 @@ def _check_kind(begin: bytes, source: str) -> None:
         return  # the length of a header, whatever it looks like
     for mark, (what, tool) in _OTHERS.items():
         if begin.startswith(mark):
-            way = f"`sparsecrf convert {source} NEW --from {tool} --to sparsecrf` makes one of it"
+            way = f"`sparsecrf convert {source} NEW --from {tool} --to sparsecrf` converts it"
             also = "; sparsecrf.contrib.compat.Tagger opens it as it is" if mark == b"lCRF" else ""
             raise InputError(f"{source}: expected a {FORMAT}, found {what}; {way}{also}")
     if begin[:1] == b"\x80" and begin[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         way = "pickle.load or joblib.load open it (only if you trust it), and its model_.save(FILE) makes a model file"
         raise InputError(f"{source}: expected a {FORMAT}, found a pickle; {way}")
     if line := _first_line(begin):
-        way = "if it is training data, sparsecrf train makes a model of it"
+        way = "if it is training data, use `sparsecrf train` to make a model"
         raise InputError(f"{source}: expected a {FORMAT}, found text that begins with {line[:40]!r}; {way}")
 
 

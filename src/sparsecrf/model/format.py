@@ -40,7 +40,7 @@ def _format_for(model: Model, source: Source, given: str | None, option: str) ->
             return trained
         if by_name.takes_template != default.takes_template:
             expected = f"expected a {trained.title} file, as in training"
-            remedy = f"if it is a {trained.title} file all the same: {option} {trained.name}"
+            remedy = f"if it is a {trained.title} file, use {option} {trained.name}"
             raise InputError(
                 f"{name_of(source)}: {expected}, found by its name a {by_name.title} file, which needs a model "
                 f"{'with' if by_name.takes_template else 'without'} a template; {remedy}"

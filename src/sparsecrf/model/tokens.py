@@ -76,7 +76,7 @@ class TokenCheck:
 
     def _warn(self, where: str) -> None:
         warn_caller(
-            f"tokens: expected attributes that the model knows, found none in any {where}. Are they made as for "
+            f"tokens: expected attributes that the model knows, found none in any {where}. Are they computed as for "
             f"training? The model knows {self._known[0]!r}, for example; Model.explain() shows more."
         )
 
@@ -102,8 +102,8 @@ class TokenCheck:
         kind = self._kind
         if isinstance(sequence, (str, bytes)):
             raise InputError(
-                f"sequence: expected a list of tokens, found text {sequence!r:.60}. Cut it into tokens as for "
-                "training: text.split()"
+                f"sequence: expected a list of tokens, found text {sequence!r:.60}. Split it into tokens as for "
+                "training, for example with text.split()"
             )
         if not isinstance(sequence, (list, tuple)):
             if kind is not None and kind != MATRIX and (isinstance(sequence, Csr) or is_matrix(sequence)):

@@ -75,7 +75,7 @@ def path(
     With `rho2="search"` the search is over both penalties (`sparsecrf.path.both`).
 
     `error` is what the fits are judged by: one of `score_of`, or a function of a corpus and its predicted labels.
-    With `patience`, every fit also stops when its token error on `dev` has not improved for so many iterations.
+    With `patience`, every fit also stops when its token error on `dev` has not improved for that many iterations.
     `options` are those of `fit`. `each` is told of every fit when it is done. Ctrl-C ends the path with the fits that
     there are, the last one as far as it came, with a `PathWarning`. `make_model` is what `Path.model` calls.
     """

@@ -1,4 +1,4 @@
-"""What a path tells people while it goes on: fold, point, score, time left."""
+"""Progress of a path: fold, point, score, time left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sparsecrf.progress import Advance, note
 
 
 class PathProgress:
-    """Shows every fit that is done and, beside it, the iterations of the one that goes on."""
+    """Shows every finished fit and, beside it, the iterations of the running one."""
 
     def __init__(self, advance: Advance, score: str, folds: int = 0) -> None:
         self._advance, self._score = advance, score
@@ -23,7 +23,7 @@ class PathProgress:
         self._advance(1, self._done)
 
     def callback(self, record: dict[str, Any]) -> Any:
-        """An iteration of the fit that goes on."""
+        """An iteration of the running fit."""
         self._advance(0, "  |  ".join(part for part in (self._done, note(record)) if part))
 
     def text(self, point: Point) -> str:

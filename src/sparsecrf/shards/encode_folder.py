@@ -31,7 +31,7 @@ from sparsecrf.shards.folder import (
     write_folder,
 )
 
-#: A shard of so many tokens with 20 attributes each takes about 100 MB on disk, and a pass over it a few hundred MB.
+#: A shard of this many tokens with 20 attributes each takes about 100 MB on disk, and a pass over it a few hundred MB.
 SHARD_TOKENS = 1_000_000
 
 _OURS = re.compile(rf"{re.escape(MANIFEST)}|{VOCABULARY}|shard-\d{{5,}}\.corpus|\..*\.tmp")

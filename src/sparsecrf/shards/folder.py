@@ -109,7 +109,7 @@ class CorpusFolder:
         if entries is not None and entries["recipe"] != self.recipe:
             return InputError(
                 f"{self.path}: expected the folder as it was when this run began, found one that another run has made "
-                "since, from other data or with other options; give each run a folder of its own"
+                "since, from other data or with other options; give each run its own folder"
             )
         return damaged(self.path, what)
 
@@ -155,7 +155,7 @@ class CorpusFolder:
 
 def damaged(folder: Path, what: str) -> InputError:
     """The error for a folder that cannot be used, with the way out."""
-    return InputError(f"{what}; delete the folder {folder} to have it made anew")
+    return InputError(f"{what}; delete the folder {folder} to rebuild it")
 
 
 def write_folder(folder: CorpusFolder) -> None:

@@ -88,5 +88,5 @@ class Oracle(Protocol):
         """Free the memory that passes keep for the next ones."""
 
 
-#: Makes the oracle of a corpus, for so many threads (0: all) and a kernel (auto, sparse, dense or log).
+#: Makes the oracle of a corpus, for a number of threads (0: all) and a kernel (auto, sparse, dense or log).
 OracleFactory: TypeAlias = Callable[[Corpus, int, str], Oracle]

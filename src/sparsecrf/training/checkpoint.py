@@ -1,4 +1,4 @@
-"""The state of a training run in a file, so that a run that was stopped or killed goes on to the same bits.
+"""The state of a training run in a file, so that a run that was stopped or killed can be resumed bit for bit.
 
 A safetensors file (files/container.py): arrays of the point and of the solver, and as metadata `run` (what the run is:
 corpus, penalties, solver; another run must not continue it) and `state` (counters and history).
@@ -54,14 +54,14 @@ class Checkpoint:
         return time.perf_counter() - self._last >= self.every
 
     def save(self, state: State) -> None:
-        """Write the state. If there is no room for it, a warning: training goes on, and it is tried again next time."""
+        """Write the state. If that fails, warn: training continues, and the next checkpoint is tried again."""
         try:
             write_atomically(self.path, self._packed(state))
         except (OSError, MemoryError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or "too little memory"
             kept = "the file is that of an earlier iteration" if self.path.exists() else "there is none"
             warn_caller(
-                f"{self.path}: the checkpoint could not be written ({reason}), {kept}; training goes on",
+                f"{self.path}: the checkpoint could not be written ({reason}), {kept}; training continues",
                 RuntimeWarning,
             )
         self._last = time.perf_counter()

@@ -92,5 +92,5 @@ _BY_VALUE: dict[str, Callable[[Any], Capabilities | None]] = {
 
 
 def _shown(value: Any) -> Any:
-    """What messages call a value: groups of one's own by their name."""
+    """What messages call a value: user-defined groups by their name."""
     return getattr(value, "name", value)

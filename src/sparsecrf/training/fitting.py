@@ -92,8 +92,8 @@ def fit(
     Stops at most `tol` times the objective above the optimum: certified by the duality gap where that can tell,
     else by an estimate from how the objective falls (`stopping`). If `gap` is given, only at a duality gap of `gap`
     times the objective. Or at a limit. `observed_only` leaves out features that never occur, `numbers` all but
-    those of these numbers (ascending). With an `order` above 2, features have up to so many labels (None: no
-    limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition longer label
+    those of these numbers (ascending). With an `order` above 2, features have up to that many labels (None:
+    no limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition longer label
     n-grams, too; for the solvers auto, owlqn, lbfgs, fista and sgd-l1 and rho1 > 0. rho1 of an n-gram is multiplied by
     `order_factor` (>= 1) for each of its labels beyond two; there are none with order 2.
     With `parts` of labels (`LabelParts.of`), there are
@@ -107,12 +107,12 @@ def fit(
     `seed` orders the sequences of the stochastic solvers, which stop after 50 epochs unless `max_iter` says otherwise.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
-    `patience`, training also stops when that error has not improved for so many iterations; unless the optimum is
-    found first, the weights with the smallest error are returned. With `stop_window`, it stops when the errors of so
+    `patience`, training also stops when that error has not improved for that many iterations; unless the optimum is
+    found first, the weights with the smallest error are returned. With `stop_window`, it stops when the errors of that
     many iterations are within `stop_eps` (percent) of each other, with the last weights, as Wapiti does.
 
     `checkpoint` names a file for the state of the run, written every `checkpoint_every` seconds and at the end, also
-    of a run that is interrupted or reaches a limit. With `resume`, the run in that file goes on as if it had never
+    of a run that is interrupted or reaches a limit. With `resume`, the run in that file continues as if it had never
     stopped, under the limits given now (they count from its beginning); `init` is ignored. No such file: a new run
     begins, so that one command can be repeated until it is done.
 

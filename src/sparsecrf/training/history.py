@@ -32,12 +32,12 @@ class Record:
 #: Why a run stopped.
 REASONS = {
     "tol": "close enough to the optimum",
-    "gap": "the gap is small enough",
-    "max_iter": "the iterations are used up",
-    "time_limit": "the time is used up",
+    "gap": "duality gap small enough",
+    "max_iter": "iteration limit reached",
+    "time_limit": "time limit reached",
     "dev": "the dev error no longer improves",
-    "callback": "the callback asked for it",
-    "delta": "the objective hardly improves any more",
+    "callback": "stopped by the callback",
+    "delta": "the objective has almost stopped improving",
     "loss": "the mean loss is small enough",
     "interrupt": "interrupted",
     "precision": "no step improves the objective any more",

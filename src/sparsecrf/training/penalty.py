@@ -75,7 +75,7 @@ class PenaltyOfAll(Protocol):
     def threshold(self) -> float: ...
 
     def threshold_of(self, n_labels: int) -> float:
-        """The threshold of features of so many labels; it never falls with their number."""
+        """The threshold of features with `n_labels` labels; it never decreases with that number."""
 
     def thresholds(self, numbers: Numbers) -> float | Floats:
         """The threshold of each of these features: a number for all, or [K]."""

@@ -8,7 +8,7 @@ from sparsecrf._core import Chain, Corpus, CrfsuiteModel, StringTable
 from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
 from sparsecrf.model import Model
 
-#: To find a name in the file takes about as long as to read so many of them with the whole file.
+#: Looking up one name in the file takes about as long as reading this many with the whole file.
 _NAMES_A_LOOKUP = 16
 
 
@@ -29,8 +29,8 @@ class CrfsuiteFile:
         return from_binary(self._content, self._source)
 
     def part_for(self, items: list[Any]) -> tuple[Chain, Corpus] | None:
-        """The part of the model for a sequence, and the sequence; None if so many names have been looked up that it
-        is time to read the whole."""
+        """The part of the model for a sequence, and the sequence; None if enough names have been looked
+        up that reading the whole model is faster."""
         if self._left <= 0:
             return None
         names = StringTable()

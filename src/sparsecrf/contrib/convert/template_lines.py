@@ -28,7 +28,7 @@ class Macro:
     column: int | None  #: None: %e has none
     regex: str | None = None
     number: int | None = None  #: of characters
-    look_up: str | None = None  #: the name of a resource, and what stands behind it
+    look_up: str | None = None  #: the name of a resource, and what follows it
 
     @property
     def text(self) -> str:

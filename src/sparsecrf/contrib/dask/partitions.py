@@ -25,7 +25,7 @@ from sparsecrf.files.text import PIECE_BYTES, name_of
 
 #: A file of more bytes is cut into partitions of at most about as many.
 PARTITION_BYTES = 1 << 25
-_NEAR_BYTES = 1 << 12  # an end of a sequence is looked for in so many, then in more
+_NEAR_BYTES = 1 << 12  # searched for the end of a sequence at first, then more
 
 
 class Names(NamedTuple):
@@ -163,8 +163,8 @@ def parts_of(url: str, format: Format, size: int) -> list[File]:
 
 
 def _next_end(file: IO[bytes], at: int, format: Format, most: int) -> int | None:
-    """The end of a sequence soon after byte `at`: the end of the first piece from the next line on. None: there is none
-    within so many bytes."""
+    """The end of a sequence soon after byte `at`: the end of the first piece from the next line on. None if there is
+    none within `most` bytes."""
     file.seek(at - 1)
     file.readline()
     begin = file.tell()

@@ -39,7 +39,7 @@ Word = tuple[str, Sequence[str]]  #: letters, phonemes
 
 
 def alignable(letters: str, phonemes: Sequence[str]) -> bool:
-    """Whether the letters can make so many phonemes."""
+    """Whether there are enough letters for the phonemes."""
     return len(phonemes) <= MOST * len(letters)
 
 

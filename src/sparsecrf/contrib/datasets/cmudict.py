@@ -36,7 +36,7 @@ def parse(text: str) -> list[Word]:
 
 
 def usual(labels: Sequence[Sequence[str]], least: int = RARE) -> list[bool]:
-    """For each word, whether all of its labels occur in at least so many words."""
+    """For each word, whether each of its labels occurs in at least `least` words."""
     words_with = Counter(label for word in labels for label in set(word))
     return [all(words_with[label] >= least for label in word) for word in labels]
 

@@ -128,8 +128,8 @@ def _share(name: str, value: Any, objective: Any) -> str:
 #: Entries of a training record whose names say too little.
 _IN_WORDS = {
     "kkt": "KKT residual, relative",
-    "gap": "above the optimum, at most",
-    "remaining": "above the optimum, about",
+    "gap": "training objective above optimum, at most",
+    "remaining": "training objective above optimum, about",
     "stopped_by": "stopped by",
     "features": "features to choose from",
     "sequences": "training sequences",

@@ -15,7 +15,7 @@ from sparsecrf.encoding.ngrams import Ngrams
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
-#: The name of the start label, which stands before the first position.
+#: The name of the start label, which precedes the first position.
 START = "[start]"
 
 _LIKE = 20_000  # names at most that an unknown one is compared with

@@ -27,7 +27,7 @@ MOST_NUMBERS = 12  # rows or columns up to which the number is written into each
 def size(
     rows: Sequence[str], columns: Sequence[str], *, across: int = 1, down: int = 1, cell: float = CELL
 ) -> tuple[float, float]:
-    """Inches of a figure of so many heat maps beside and below each other, with bars for their colours."""
+    """Size in inches of a figure of heat maps beside and below each other, with colour bars."""
     left, below = 0.3 + _CHARACTER * longest(rows), 0.35 + _CHARACTER * longest(columns)
     width = left + across * (cell * len(columns) + 0.75)
     height = below + down * (cell * len(rows) + 0.3)
@@ -77,7 +77,7 @@ def draw_cells(
 
 
 def pooled(values: Floats, most: int = MOST_ROWS) -> tuple[Floats, int]:
-    """At most so many rows, each the largest values of some neighbouring ones: of how many is returned too.
+    """At most `most` rows, each the largest values of some neighbouring ones; also returns how many.
 
     A mean would hide a single weight among thousands of zeros, which is just what a sparse model has.
     """

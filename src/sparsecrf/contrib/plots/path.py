@@ -74,7 +74,7 @@ class PathDisplay(Display):
     def from_path(cls, path: Path, *, traces: int = 0, vocabulary: Vocabulary | None = None) -> PathDisplay:
         """Of `sparsecrf.path.path` or `cross_validate`.
 
-        `traces` shows so many weights, those that are largest in size anywhere on the path; `vocabulary`, the one
+        `traces`: how many weights to draw, those that are largest in size anywhere on the path. `vocabulary`, the one
         that encoded the corpus, gives them names. A path of an estimator has its own. Of a search over both penalties
         the fits with the rho2 of the best are drawn.
         """
@@ -126,7 +126,7 @@ class PathDisplay(Display):
         )
 
     def plot(self, ax: Any = None, *, log_error: bool | None = None) -> PathDisplay:
-        """Panels for what there is. `log_error`: a logarithmic scale of errors (None: if they span a factor of 5)."""
+        """One panel per known quantity. `log_error`: a logarithmic error axis (None: if errors span a factor of 5)."""
         heights = {"active": 1.0, "errors": 2.0, "traces": 1.8}
         panels = [name for name in heights if getattr(self, name) is not None]
         ratios = [heights[name] for name in panels]

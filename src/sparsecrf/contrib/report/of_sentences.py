@@ -84,7 +84,7 @@ def _sentences(model: Model, source: Source, format: str | None) -> Iterator[tup
 
 
 def _that_fit(sentences: Sequence[Sentence], max_tokens: int) -> list[Sentence]:
-    """As many from the front as have at most so many tokens together; one in any case."""
+    """The first sentences that have at most `max_tokens` tokens together; at least one."""
     ends = np.cumsum([len(sentence.tokens) for sentence in sentences])
     return list(sentences[: max(1, int(np.searchsorted(ends, max_tokens, side="right")))])
 

@@ -110,7 +110,7 @@ def page_of(
 
 
 def as_script_text(content: Any) -> str:
-    """JSON that cannot end the script element it stands in, whatever its strings are."""
+    """JSON that cannot end the script element that contains it, whatever its strings are."""
     return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_ESCAPES)
 
 

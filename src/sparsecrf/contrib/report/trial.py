@@ -42,11 +42,11 @@ def runtime(model: str = "MODEL") -> bytes:
 def trial_data(model: Model, example: str) -> dict[str, Any]:
     """What page/inside.js takes. `example` is what is labelled first."""
     if model.needs_vectors:
-        raise InputError("--try: expected a model that has the vectors of words, found one whose tokens come with them")
+        raise InputError("--try: expected a model that contains word vectors, found one whose tokens come with vectors")
     if model.vectors is not None and model.vectors.origin is not None:
-        raise InputError("--try: expected a model that has the vectors of words, found one that names their file")
+        raise InputError("--try: expected a model that contains word vectors, found one with --refer")
     if model.template is not None and any(getattr(one, "path", None) is not None for one in model.template.resources):
-        raise InputError("--try: expected a model with the content of its resources, found one trained with --refer")
+        raise InputError("--try: expected a model that contains its resources, found one with --refer")
     return {
         "wasm": _packed(runtime()),
         "model": _packed(model.to_bytes()),

@@ -47,7 +47,7 @@ class Format(ABC):
 
     def variant(self, choice: str, option: str) -> Format:
         """The format with a choice of its own, what follows the colon in `--format NAME:CHOICE`."""
-        raise OptionError(f"{option}: expected {self.name} without a choice after it, found {self.name}:{choice}")
+        raise OptionError(f"{option}: expected {self.name} alone, found {self.name}:{choice}")
 
     def with_tokenizer(self, name: str) -> Format:
         """The format with another of `TOKENIZERS` for running text."""
@@ -56,12 +56,14 @@ class Format(ABC):
     def check_template(self, template: object | None, option: str) -> None:
         """Raise for a template (or its file) that the format cannot use. `option` is what the user calls it."""
         if template is not None and not self.takes_template:
-            raise OptionError(f"{option}: expected none for {self.title} files, which have attributes of their own")
+            raise OptionError(f"{option}: not supported for {self.title} files, which contain attributes")
 
     def check_vectors(self, vectors: object | None, option: str) -> None:
         """Raise for vectors of words that the format cannot use."""
         if vectors is not None and not self.takes_template:
-            raise OptionError(f"{option}: expected none for {self.title} files, which have attributes and no words")
+            raise OptionError(
+                f"{option}: not supported for {self.title} files, which contain attributes instead of words"
+            )
 
     def check_columns(self, ragged: bool, is_bytes: bool, prefix: str = "") -> None:
         """Raise for ways of reading that only columns have. `prefix`: of options, as the user calls them."""
@@ -84,7 +86,7 @@ class Format(ABC):
         return None
 
     def template_for(self, template: Template | None, n_observed: int) -> Template | None:
-        """The template for files with so many columns before the label: the one given, or the format's default."""
+        """The template for files with `n_observed` columns before the label: the given one, or the format's default."""
         return template
 
     def pieces(self, source: Source, size: int = PIECE_BYTES, *, inside: bool = False) -> Iterator[Piece]:

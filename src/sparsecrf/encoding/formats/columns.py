@@ -37,7 +37,7 @@ class Columns(Format):
         template = layout.template
         if template is None:
             if layout.ragged:
-                raise InputError("ragged: expected a template, which says what columns are needed, found none")
+                raise InputError("ragged needs a template, which says what columns are needed")
             if (columns := width(piece)) == 0:
                 return layout  # blank lines
             if columns == 1:

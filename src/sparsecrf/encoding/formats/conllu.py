@@ -1,4 +1,4 @@
-"""CoNLL-U files of treebanks: ten columns set off by tabs, comments before each sentence.
+"""CoNLL-U files of treebanks: ten columns separated by tabs, comments before each sentence.
 
 The token is the FORM. The label is one column, or two: upos, xpos, feats, or upos+feats (NOUN|Number=Sing). Lines of
 multiword tokens (1-2) and of empty nodes (1.1) have no label: `label` writes them as they were, and comments, too.
@@ -96,7 +96,7 @@ class _Sentence(Record):
                 continue
             cells, where = line.split("\t"), f"{source}, line {first + k}"
             if len(cells) != _N:
-                raise InputError(f"{where}: expected {_N} columns set off by tabs, found {len(cells)}: {line!r:.60}")
+                raise InputError(f"{where}: expected {_N} columns separated by tabs, found {len(cells)}: {line!r:.60}")
             number = cells[0]
             if number.isdecimal():
                 if int(number) != len(self._words) + 1:

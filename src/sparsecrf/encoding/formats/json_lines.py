@@ -150,7 +150,7 @@ class TextRecord(Record):
             if any(labels[t] != "O" for t in touched):
                 _fail(self._where, self._key, "spans that do not share a word", given)
             if self._words[touched[0]][0] < start or self._words[touched[-1]][1] > end:
-                warn_caller("spans: some begin or end inside of a word; they are taken to have all of it")
+                warn_caller("spans: some begin or end inside a word; they were extended to the whole word")
             labels[touched[0]] = f"B-{kind}"
             labels[touched[0] + 1 : touched[-1] + 1] = [f"I-{kind}"] * (len(touched) - 1)
         return labels

@@ -68,7 +68,7 @@ class Records(Format):
         return pieces(source, size, whole_lines) if self.one_line else super().pieces(source, size)
 
     def fit_columns(self, record: Record, n_columns: int, source: str) -> None:
-        """Make the rows of a record those of a model that was trained with so many columns, or raise."""
+        """Fit the rows of a record to a model that was trained with `n_columns` columns, or raise."""
 
     def sequences(self, piece: Piece) -> Iterator[Piece]:
         if not self.one_line:
@@ -94,7 +94,7 @@ class Records(Format):
             n_columns = len(record.rows[0]) + 1
             if layout.n_columns not in (0, n_columns):
                 where = f"{source}, line {record.line}"
-                raise InputError(f"{where}: expected {layout.n_columns - 1} columns a token, found {n_columns - 1}")
+                raise InputError(f"{where}: expected {layout.n_columns - 1} columns per token, found {n_columns - 1}")
             encoder.add(record, template, source)
             layout = layout._replace(n_columns=n_columns)
         return layout

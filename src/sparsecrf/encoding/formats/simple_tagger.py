@@ -1,4 +1,4 @@
-"""Data files of MALLET's SimpleTagger: the features of a token and last its label, set off by blanks."""
+"""Data files of MALLET's SimpleTagger: the features of a token and then its label, separated by blanks."""
 
 from __future__ import annotations
 

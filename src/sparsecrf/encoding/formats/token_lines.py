@@ -1,4 +1,4 @@
-"""Token lines: a sentence a line, its tokens set off by blanks; a label follows its token after a slash, Oslo/LOC."""
+"""Token lines: one sentence per line, tokens separated by blanks; a label follows its token after a slash, Oslo/LOC."""
 
 from __future__ import annotations
 

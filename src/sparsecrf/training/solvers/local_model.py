@@ -20,7 +20,7 @@ from sparsecrf.training.group_penalty import OnFeatures
 from sparsecrf.training.order_penalty import WeightedNet
 from sparsecrf.training.penalty import Penalty
 
-_FEW = 16  # so many times fewer numbers than there could be are sorted
+_FEW = 16  # numbers are sorted if there are at least this many times fewer than there could be
 
 
 class Block(NamedTuple):

@@ -42,10 +42,11 @@ _INNER_TOLERANCE = 0.1  # a tighter inner solution costs more and saves no step
 _SMOOTH_MEMORY = 20  # pairs without an l1 term, where all weights are in the working set
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20
-# The block of B0: at most so many features, and so many per square root of a token, since a sweep of the inner problem
-# reads the whole matrix; renewed at these steps, then every so many. It is estimated from so many tokens, few before
-# step _SETTLED: there curvature changes with every step, and a matrix of all positions would cost more than it saves.
-# With few features a token (_ENOUGH) there is none before that step: pairs of steps learn the curvature sooner.
+# The block of B0 has at most _LARGEST_BLOCK features, and _BLOCK_PER_TOKEN per square root of a token, since a sweep of
+# the inner problem reads the whole matrix. It is renewed at the steps _RENEW_AT, then every _RENEW_EVERY. It is
+# estimated from _SAMPLE tokens, and from _EARLY_SAMPLE before step _SETTLED: there curvature changes with every step,
+# and a matrix of all positions would cost more than it saves. With few features per token (_ENOUGH) there is no block
+# before that step: pairs of steps learn the curvature sooner.
 _LARGEST_BLOCK, _BLOCK_PER_TOKEN = 1500, 4.0
 _RENEW_AT, _RENEW_EVERY = (2, 8, 20, 40), 40
 _SETTLED, _EARLY_SAMPLE, _SAMPLE = 20, 6_000, 50_000

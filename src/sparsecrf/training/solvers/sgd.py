@@ -45,7 +45,7 @@ _DECAY = 0.3  # of the step size in an epoch: 0.1 is better on CoNLL-2000, 1 on 
 _SAMPLE = 1000  # sequences on which a first step size is tried
 _MOST_PASSES = 10  # over a sample that is smaller
 _FIRST_EXPONENT, _EXPONENTS = -6, 60  # of the powers of two that are tried: the first, the largest
-# A step size is clearly worse than the best if its objective is so many times as large: nothing beyond it is tried.
+# A step size is clearly worse than the best if its objective is this many times as large: nothing beyond it is tried.
 # Steps that are far too large lead to weights with which inference takes the log domain, 30 times as long with many
 # labels.
 _CLEARLY = 1.1
@@ -54,7 +54,7 @@ _WARM_AT_ONCE = (
     8  # with 16, smaller steps are chosen on CoNLL-2003, and two epochs end 14 % higher (benchmarks/NOTES.md)
 )
 _WARM_KEEP = 0.5  # afterwards, features at zero whose |gradient| is below this share of rho1 leave
-_WARM_TOKENS = 8_000_000  # of larger data in shards, some shards with about so many
+_WARM_TOKENS = 8_000_000  # of larger data in shards: use some shards with about this many
 
 
 class _Stochastic:
@@ -125,7 +125,7 @@ class _Stochastic:
         return self.run(point, 1, _SAMPLE)
 
     def run(self, point: Point, epochs: int, sample: int) -> Point:
-        """Some epochs. The first step size, if there is none yet, is found on a sample of so many sequences."""
+        """Some epochs. The first step size, if there is none yet, is chosen on `sample` sequences."""
         if self.n == 0:
             return point
         self.objective.release_tables()
@@ -157,7 +157,7 @@ class _Stochastic:
         return self._run(stepper, known, w, q, self.u, order, self.eta0)
 
     def _go_on(self, steps: int) -> bool:
-        """Asked a few times a second, after so many steps over a shard."""
+        """Called a few times a second, after `steps` steps over a shard."""
         return True
 
     def _penalties_received(self, point: Point) -> Floats:

@@ -30,7 +30,7 @@ class Lowest:
 
 @dataclass(frozen=True)
 class State:
-    """A run at the head of an iteration, before its screening and its record: it goes on from here to the same bits."""
+    """A run at the start of an iteration, before screening and its record: it resumes from here bit for bit."""
 
     point: Point
     iteration: int

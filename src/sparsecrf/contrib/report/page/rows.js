@@ -22,7 +22,7 @@ class Rows {
     addEventListener("afterprint", () => { this.printing = false; this.draw(); });
   }
 
-  /** Show so many rows, from the first on; `current` is the one that is chosen, -1 none. */
+  /** Show `length` rows, from the first on; `current` is the selected one, -1: none. */
   show(length, current = -1) {
     this.length = length;
     this.current = current;

@@ -65,7 +65,7 @@ class Explorer {
     const probability = percent(Math.exp(this.columns.logProb[s]));
     const errors = n ? plural(n, "error") : "no error";
     $("sentence-h").textContent = `Sentence ${count(this.columns.number[s])}: ${errors}, probability ${probability}`;
-    // Not disabled: that would take the focus away from who has just pressed one.
+    // Not disabled: that would take the focus away from a button that was just pressed.
     $("previous-sentence").setAttribute("aria-disabled", place <= 0);
     $("next-sentence").setAttribute("aria-disabled", place >= this.listed.length - 1);
     const words = data.sentences.words[s], tokens = words.map((_, t) => this.token(t));

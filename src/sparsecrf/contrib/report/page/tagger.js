@@ -37,7 +37,7 @@ class Sparsecrf {
     const bytes = new Uint8Array(this.wasm.memory.buffer);
     return new TextDecoder().decode(bytes.slice(at, size === undefined ? bytes.indexOf(0, at) : at + size));
   }
-  /** use(address) with so many bytes of memory, which are given back. */
+  /** use(address) with `size` bytes of memory, which are freed afterwards. */
   borrowed(size, use) {
     const at = this.wasm.malloc(size || 1);
     if (at === 0) throw new RangeError("expected enough memory, found too little");

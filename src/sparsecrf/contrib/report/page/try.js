@@ -32,8 +32,8 @@ class Trial {
     this.tagger = tagger;
     const several = tagger.columns > 1;
     $("try-note").textContent = several
-      ? `Type a token a line, with its ${tagger.columns} columns set off by blanks.`
-      : "Type a sentence; or a token a line, to say what the words are.";
+      ? `Type one token per line, its ${tagger.columns} columns separated by blanks.`
+      : "Type a sentence, or one token per line to choose the tokens yourself.";
     $("try-text").rows = several ? 6 : 2;
     return this.show();
   }
