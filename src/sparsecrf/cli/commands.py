@@ -21,6 +21,7 @@ from sparsecrf.cli.path import path
 from sparsecrf.cli.report import report
 from sparsecrf.cli.serve import serve
 from sparsecrf.cli.show import show
+from sparsecrf.cli.suggest import suggest
 from sparsecrf.cli.train import train
 
 HELP = "Sparse linear-chain conditional random fields: exact and fast."
@@ -83,6 +84,12 @@ _command(
     "audit",
     "sparsecrf audit train.txt --features words",
     "sparsecrf audit train.txt --features words -o suspects.jsonl -o suspects.html",
+)
+_command(
+    suggest,
+    "suggest",
+    "sparsecrf suggest pool.jsonl -m model.safetensors -n 100 -o next.jsonl --rest pool2.jsonl",
+    "sparsecrf suggest pool.txt -m model.safetensors | sparsecrf label -m model.safetensors > to-correct.txt",
 )
 _command(show, "show", "sparsecrf show model.safetensors --label B-NP --top 20")
 _command(

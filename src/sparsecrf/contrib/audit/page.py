@@ -34,7 +34,9 @@ _PAGE = """<!DOCTYPE html>
 a model that was trained without its sequence. "Alone" is the probability of the label whatever the others are, "given
 the others" its probability if all other labels of the sequence are right. The tables show what each attribute adds to
 the scores of the two labels, after the given label of the token before.</p>
+<div class="hero">
 {suspects}
+</div>
 </section>
 </main>
 </body>
@@ -112,4 +114,4 @@ def _terms(token: TokenExplanation, label: str, other: str) -> str:
 
 def _cell(amount: float) -> str:
     sign = "pos" if amount > 0 else "neg" if amount < 0 else "muted"
-    return f'<td class="n {sign}">{amount:+.2f}</td>'
+    return f'<td class="n {sign}">{f"{amount:+.2f}" if amount else ""}</td>'

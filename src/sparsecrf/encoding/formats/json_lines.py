@@ -4,7 +4,7 @@
     {"text": "Ada went to Oslo", "spans": [{"start": 0, "end": 3, "label": "PER"}, [12, 16, "LOC"]]}
 
 A text is cut into tokens by one of `TOKENIZERS`; spans become labels B-TYPE, I-TYPE and O, and labels spans again. All
-other fields of a record are kept.
+other fields of a record are kept. `annotation_tools.py` has the tasks of Prodigy and Label Studio.
 """
 
 from __future__ import annotations
@@ -61,18 +61,24 @@ class JsonLines(Records):
             content = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{where}: expected a JSON object, found {line!r:.60} ({error})") from None
+        from sparsecrf.encoding.formats.annotation_tools import record_of_tool  # whose records are made of those here
+
+        task = (self._key or "spans", number, where, labelled, self.tokenizer)
+        if isinstance(content, dict) and (record := record_of_tool(content, *task)) is not None:
+            return record
         if not isinstance(content, dict) or not ("tokens" in content or "text" in content):
             raise InputError(f'{where}: expected an object with "tokens" or "text", found {line!r:.60}')
         if "tokens" in content:
             return _Tokens(content, self._key or "labels", number, where, labelled)
-        return TextRecord(content, self._key or "spans", number, where, labelled, self.tokenizer)
+        return TextRecord(content, *task)
 
     def text(self, rows: list[list[str]], labels: list[str]) -> str:
         tokens = [row[0] if len(row) == 1 else row for row in rows]
-        return _line({"tokens": tokens, self._key or "labels": labels})
+        return json_line({"tokens": tokens, self._key or "labels": labels})
 
 
-def _line(content: dict[str, Any]) -> str:
+def json_line(content: dict[str, Any]) -> str:
+    """An object as a line."""
     text = json.dumps(content, ensure_ascii=False)
     try:
         text.encode()
@@ -81,7 +87,8 @@ def _line(content: dict[str, Any]) -> str:
     return text + "\n"
 
 
-def _fail(where: str, field: str, expected: str, found: Any) -> NoReturn:
+def fail(where: str, field: str, expected: str, found: Any) -> NoReturn:
+    """Raise for what a field of a line has."""
     raise InputError(f'{where}, "{field}": expected {expected}, found {json.dumps(found, ensure_ascii=False)[:60]}')
 
 
@@ -97,25 +104,25 @@ class _Tokens(Record):
         self.line, self._content, self._key = line, content, key
         tokens = content["tokens"]
         if not isinstance(tokens, list):
-            _fail(where, "tokens", "a list", tokens)
+            fail(where, "tokens", "a list", tokens)
         self.rows = [[token] if isinstance(token, str) else token for token in tokens]
         for row, token in zip(self.rows, tokens, strict=True):
             if not isinstance(row, list) or not row or not all(isinstance(cell, str) for cell in row):
-                _fail(where, "tokens", "texts, or lists of columns", token)
+                fail(where, "tokens", "texts, or lists of columns", token)
         if labelled and key in content:
             labels = content[key]
             if not isinstance(labels, list) or len(labels) != len(tokens):
-                _fail(where, key, f"a list of {len(tokens)} labels, one for each token", labels)
+                fail(where, key, f"a list of {len(tokens)} labels, one for each token", labels)
             for label in labels:
                 if label is not None and not _is_label(label):
-                    _fail(where, key, "labels of text (without NUL), or null if unknown", label)
+                    fail(where, key, "labels of text (without NUL), or null if unknown", label)
             self.labels = labels
 
     def filled(self, answer: Answer) -> str:
         made = {**self._content, self._key: answer.labels}
         if answer.probabilities is not None:
             made["probabilities"] = [round(p, 6) for p in answer.probabilities]
-        return _line(made)
+        return json_line(made)
 
 
 class TextRecord(Record):
@@ -129,26 +136,30 @@ class TextRecord(Record):
         self.line, self._content, self._key, self._where = line, content, key, where
         text = content["text"]
         if not isinstance(text, str):
-            _fail(where, "text", "a text", text)
-        self._words = TOKENIZERS[tokenizer](text)
+            fail(where, "text", "a text", text)
+        self._words = self._cut(text, tokenizer)
         self.rows = [[text[a:b]] for a, b in self._words]
         given = content.get(key)
         self._as_lists = isinstance(given, list) and len(given) > 0 and isinstance(given[0], list)
         if labelled and key in content:
             self.labels = self._labels(given)
 
+    def _cut(self, text: str, tokenizer: str) -> list[tuple[int, int]]:
+        """Where words begin and end."""
+        return TOKENIZERS[tokenizer](text)
+
     def _labels(self, spans: Any) -> list[str | None]:
         """B-TYPE and I-TYPE for the words that spans cover, O for others."""
         if not isinstance(spans, list):
-            _fail(self._where, self._key, "a list of spans", spans)
+            fail(self._where, self._key, "a list of spans", spans)
         labels: list[str | None] = ["O"] * len(self._words)
         for given in spans:
             start, end, kind = self._span(given)
             touched = [t for t, (a, b) in enumerate(self._words) if a < end and start < b]
             if not touched:
-                _fail(self._where, self._key, "spans with a word in them", given)
+                fail(self._where, self._key, "spans with a word in them", given)
             if any(labels[t] != "O" for t in touched):
-                _fail(self._where, self._key, "spans that do not share a word", given)
+                fail(self._where, self._key, "spans that do not share a word", given)
             if self._words[touched[0]][0] < start or self._words[touched[-1]][1] > end:
                 warn_caller("spans: some begin or end inside a word; they were extended to the whole word")
             labels[touched[0]] = f"B-{kind}"
@@ -165,19 +176,22 @@ class TextRecord(Record):
             start, end, kind = given if isinstance(given, list) and len(given) == 3 else (None, None, None)
         is_span = type(start) is int and type(end) is int and _is_label(kind)
         if not is_span or not 0 <= start < end <= len(self._content["text"]):
-            _fail(self._where, self._key, "start, end and label of a span of the text", given)
+            fail(self._where, self._key, "start, end and label of a span of the text", given)
         return start, end, kind
 
     def filled(self, answer: Answer) -> str:
-        spans: list[Any] = []
+        spans: list[Any] = self._spans(answer)
+        if self._as_lists:
+            spans = [[span["start"], span["end"], span["label"]] for span in spans]
+        return json_line({**self._content, self._key: spans})
+
+    def _spans(self, answer: Answer) -> list[dict[str, Any]]:
+        """Those of an answer, by characters."""
+        made = []
         for span in answer.spans:
             found = {"start": self._words[span.start][0], "end": self._words[span.end - 1][1], "label": span.type}
-            if self._as_lists:
-                spans.append(list(found.values()))
-            else:
-                more = {} if span.probability is None else {"probability": round(span.probability, 6)}
-                spans.append({**found, **more})
-        return _line({**self._content, self._key: spans})
+            made.append(found if span.probability is None else {**found, "probability": round(span.probability, 6)})
+        return made
 
 
 def read_jsonl(source: Source, key: str | None = None) -> Iterator[tuple[list[Any], list[str | None]]]:

@@ -1,0 +1,107 @@
+"""`sparsecrf suggest`: which sentences of a pool to annotate next."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from sparsecrf.cli.options import Encoding, ModelFormat, Quiet, Ragged
+from sparsecrf.compatibility import OptionError
+
+
+class Measure(str, Enum):
+    """What the model is to be unsure of."""
+
+    CONFIDENCE = "confidence"
+    ENTROPY = "entropy"
+    CHANGE = "change"
+
+
+def suggest(
+    pool: Annotated[
+        str,
+        typer.Argument(
+            metavar="POOL",
+            help="Sentences to choose from, with or without labels; - is standard input.",
+            show_default=False,
+        ),
+    ],
+    model: Annotated[str, typer.Option("--model", "-m", metavar="FILE", help="The model file.")],
+    n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many sentences.")] = 100,
+    output: Annotated[str, typer.Option("--output", "-o", help="Where to write; by default standard output.")] = "-",
+    rest: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the other sentences to this file: the next pool.")
+    ] = None,
+    by: Annotated[
+        Measure,
+        typer.Option(
+            help="What the model is to be unsure of: its best labels as a whole (confidence), the labels of single "
+            "tokens (entropy), or how its weights would change (change)."
+        ),
+    ] = Measure.CONFIDENCE,
+    diversity: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            metavar="X",
+            help="How much more a sentence counts if all its attributes are new among those chosen; 0: not at all.",
+        ),
+    ] = 1.0,
+    format: ModelFormat = None,
+    ragged: Ragged = False,
+    encoding: Encoding = None,
+    threads: Annotated[int, typer.Option(min=0, max=1024, metavar="N", help="Threads to use; 0: all cores.")] = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Choose the sentences that are worth annotating next, the most useful first.
+
+    They are written as they stand in POOL. Labels that POOL may have are not looked at. To let the model fill in its
+    labels for the annotator to correct, label them: sparsecrf suggest POOL -m MODEL | sparsecrf label -m MODEL.
+    """
+    from sparsecrf.cli.files import check_readable, check_writable, total_bytes
+    from sparsecrf.cli.long_runs import shown_warnings
+    from sparsecrf.cli.train import check_distinct
+    from sparsecrf.contrib.suggest import read_pool
+    from sparsecrf.contrib.suggest import suggest as chosen_from
+    from sparsecrf.files.atomic import write_atomically
+    from sparsecrf.files.text import name_of
+    from sparsecrf.model import Model
+    from sparsecrf.progress import progress, say
+
+    to_file = None if output == "-" else output
+    if pool == model == "-":
+        raise OptionError("--model: expected a file, found standard input")
+    check_readable(model, pool)
+    check_writable(to_file, rest, inputs=[model, pool])
+    check_distinct({"output": to_file, "rest": rest})
+    known = Model.load(model)
+    with shown_warnings(), progress("choosing", total_bytes([pool]), quiet=quiet) as advance:
+        sequences = list(
+            read_pool(known, pool, format=format, ragged=ragged, encoding=encoding, progress=lambda size: advance(size))
+        )
+        if not any(one.tokens for one in sequences):
+            from sparsecrf import InputError
+
+            raise InputError(f"{name_of(pool)}: expected at least one sequence, found none")
+        found = chosen_from(
+            known, (one.tokens for one in sequences), n, by=by.value, diversity=diversity, threads=threads
+        )
+    chosen = [suggestion.sequence for suggestion in found]
+    if rest is not None:
+        gone = set(chosen)
+        write_atomically(rest, b"".join(one.text for i, one in enumerate(sequences) if i not in gone))
+    text = b"".join(sequences[i].text for i in chosen)
+    if to_file is None:
+        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.flush()
+    else:
+        write_atomically(to_file, text)
+    say(_closing(len(chosen), len(sequences), n), quiet=quiet)
+
+
+def _closing(chosen: int, of: int, asked: int) -> str:
+    few = "; the pool has no more" if chosen < asked else ""
+    return f"{chosen:,} of {of:,} sentences chosen{few}"

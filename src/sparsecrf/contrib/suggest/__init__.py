@@ -1,0 +1,10 @@
+"""Which sentences of a pool to annotate next: those that a model is least sure of, and that differ from each other.
+
+`uncertainty.py` has the measures, `choosing.py` the greedy choice, `pool.py` reads files and keeps their text.
+"""
+
+from sparsecrf.contrib.suggest.interface import DIVERSITY, MEASURE, Suggestion, suggest
+from sparsecrf.contrib.suggest.pool import Pooled, read_pool
+from sparsecrf.contrib.suggest.uncertainty import MEASURES
+
+__all__ = ["DIVERSITY", "MEASURE", "MEASURES", "Pooled", "Suggestion", "read_pool", "suggest"]

@@ -1,0 +1,81 @@
+"""`suggest`: a model and a pool of sequences to those that are worth annotating."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sparsecrf._core import InputError
+from sparsecrf.contrib.suggest.choosing import attributes_of, choose
+from sparsecrf.contrib.suggest.uncertainty import MEASURES
+
+if TYPE_CHECKING:
+    from sparsecrf.encoding.vocabulary import Token
+    from sparsecrf.model import Model
+
+#: Chosen in benchmarks/record/suggest.md.
+MEASURE = "confidence"
+DIVERSITY = 1.0
+
+_BLOCK = 2000  # sequences that are in memory with the probabilities of all their labels
+
+
+class Suggestion(NamedTuple):
+    """A sequence to annotate."""
+
+    sequence: int  #: its number in the pool, from 0
+    uncertainty: float  #: by the measure that was asked for
+
+
+def suggest(
+    model: Model,
+    X: Iterable[Iterable[Token]],
+    n: int = 100,
+    *,
+    by: str = MEASURE,
+    diversity: float = DIVERSITY,
+    threads: int = 0,
+) -> list[Suggestion]:
+    """The `n` sequences of the pool X to annotate next, the most useful first; all if there are fewer.
+
+    X is as for `Model.encode`; sequences without tokens are never chosen. `by` says what the model is to be unsure of:
+    "confidence" (its best labels as a whole), "entropy" (the labels of single tokens), or "change" (how much the
+    weights would change). `diversity` is how much more a sequence counts if all its attributes are new among those
+    chosen; 0: not at all.
+    """
+    check_options(n, by, diversity)
+    measure, chain = MEASURES[by], model.chain_with(threads)
+    places: list[int] = []
+    uncertainty, attributes = [np.empty(0)], list[Any]()
+    for block in _blocks((i, tokens) for i, tokens in enumerate(X) if _n_tokens(tokens) > 0):
+        corpus = model.encode([tokens for _, tokens in block])
+        places += [i for i, _ in block]
+        uncertainty.append(measure(chain, corpus))
+        attributes += attributes_of(corpus)
+    if not places:
+        raise InputError("pool: expected at least one sequence with tokens, found none")
+    of_each = np.concatenate(uncertainty)
+    return [Suggestion(places[k], float(of_each[k])) for k in choose(of_each, attributes, n, diversity)]
+
+
+def check_options(n: int, by: str, diversity: float) -> None:
+    """Raise for values that are not possible."""
+    if n < 1:
+        raise InputError(f"n: expected a number of at least 1, found {n}")
+    if by not in MEASURES:
+        raise InputError(f"by: expected one of {', '.join(MEASURES)}, found {by!r}")
+    if not diversity >= 0:
+        raise InputError(f"diversity: expected a number of at least 0, found {diversity}")
+
+
+def _blocks(sequences: Iterator[tuple[int, Any]]) -> Iterator[list[tuple[int, Any]]]:
+    while block := list(islice(sequences, _BLOCK)):
+        yield block
+
+
+def _n_tokens(tokens: Any) -> int:
+    """Of a list, or of a matrix with a row for each token."""
+    return int(tokens.shape[0]) if hasattr(tokens, "shape") else len(tokens)
