@@ -20,6 +20,8 @@ from sparsecrf.files.atomic import remove_leftovers, write_atomically
 from sparsecrf.training import SOLVERS, checkpoint
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
+from sparsecrf.training.solvers import working_set
+from sparsecrf.training.stopping import remaining
 
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
@@ -84,6 +86,20 @@ def test_resumed_when_done_it_is_done(tmp_path):
     further = fit(corpus, **{**options, "tol": 1e-6})
     assert len(further.history) > len(first.history)
     assert further.remaining <= 1e-6 * further.objective
+
+
+@pytest.mark.slow
+def test_a_resumed_run_is_stopped_by_the_same_estimate(tmp_path, monkeypatch):
+    """It looks at objectives before each screening, whose last bits are not those of the history."""
+    corpus, seen = small(), []
+    monkeypatch.setattr(working_set, "remaining", lambda values: seen.append(list(values)) or remaining(values))
+    options = {**OPTIONS, "tol": 1e-9, "max_iter": 60}
+    fit(corpus, **options)
+    whole = seen[-1]
+    fit(corpus, checkpoint=tmp_path / "run", **{**options, "max_iter": 50})
+    fit(corpus, checkpoint=tmp_path / "run", resume=True, **options)
+    assert seen[-1] == whole
+    assert len(whole) > 51
 
 
 def test_time_goes_on_counting(tmp_path):

@@ -31,7 +31,7 @@ from sparsecrf.training.solvers.solver import Point
 from sparsecrf.training.solvers.state import Lowest, State
 from sparsecrf.warn import warn_caller
 
-_FORMAT, _VERSION = "sparsecrf checkpoint", 2
+_FORMAT, _VERSION = "sparsecrf checkpoint", 3
 _SOLVER = "solver."  # before the names of the solver's own arrays
 
 
@@ -78,6 +78,7 @@ class Checkpoint:
             "passes": state.passes,
             "elapsed": state.elapsed,
             "history": [asdict(record) for record in state.history],
+            "values": state.values,
         }
         if isfinite(state.promise):
             counters["promise"] = state.promise
@@ -163,6 +164,8 @@ def _state(objective: Objective, state: Any, arrays: Mapping[str, NDArray[Any]])
     if "mixture" in state:
         mixture_of = state["mixture"]
         mixture = Mixture(_number(mixture_of["bound"]), _number(mixture_of["entropy"]), *vectors("mixture.", "G"))
+    if len(state["values"]) != len(state["history"]):
+        raise ValueError(f"{len(state['values'])} objectives for {len(state['history'])} iterations")
     for known in (best, lowest, mixture):
         if known is not None:
             objective.working_set(known.numbers)  # raises if they are no features
@@ -174,6 +177,7 @@ def _state(objective: Objective, state: Any, arrays: Mapping[str, NDArray[Any]])
         _number(state["passes"]),
         _number(state["elapsed"]),
         [_record(record) for record in state["history"]],
+        [_number(value) for value in state["values"]],
         {name[len(_SOLVER) :]: array for name, array in arrays.items() if name.startswith(_SOLVER)},
         best,
         lowest,

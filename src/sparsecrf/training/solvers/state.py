@@ -39,6 +39,7 @@ class State:
     passes: float
     elapsed: float  #: seconds of training
     history: list[Record]
+    values: list[float]  #: the lowest objective so far, at every iteration of the history, before its screening
     solver: Arrays
     best: Best | None  #: on the dev corpus
     lowest: Lowest | None  #: better weights than those of `point`, if there were any

@@ -274,6 +274,7 @@ class _Run:
             self.objective.passes,
             time.perf_counter() - self.began,
             list(self.history),
+            self.values[:-1],  # the last is that of `point`, which is watched again
             self.solver.state(),
             None if self.dev is None else self.dev.best,
             self.lowest,
@@ -285,7 +286,7 @@ class _Run:
     def _resume(self, state: State) -> Point:
         self.began -= state.elapsed
         self.history = list(state.history)
-        self.values = list(np.minimum.accumulate([record.objective for record in self.history]))
+        self.values = list(state.values)
         self.objective.passes = state.passes
         self.solver.restore(state.solver)
         if self.dev is not None:
