@@ -196,3 +196,25 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
         signal.signal(signal.SIGXFSZ, ignored)
     assert path.read_bytes() == content
     assert [file.name for file in tmp_path.iterdir()] == ["a.corpus"]
+
+
+def repeated_list(n_tokens, n_attributes):
+    """The file of a sequence whose tokens all have the same attributes: one list, however often it occurs."""
+    tokens = np.zeros(n_tokens, dtype=np.uint32)
+    lists = [np.array([0, 0, n_attributes]), np.arange(n_attributes, dtype=np.uint32), np.zeros(0)]
+    none = [np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)]
+    arrays = [np.array([0, n_tokens]), tokens.astype(np.int32), tokens + 1, tokens, tokens, np.zeros(0), np.zeros(0)]
+    arrays += [*lists, *none, *none]
+    header = struct.pack("=8sIIQQQ16Q24x", b"sparseCF", 1, 0x01020304, 0, 2, n_attributes, *map(len, arrays))
+    parts = (array.tobytes() for array in arrays)
+    return with_digest(header + b"".join(part + bytes(-len(part) % 32) for part in parts))
+
+
+def test_more_occurrences_than_offsets_can_count(tmp_path):
+    """2^32 of them would need 34 GB before any of their offsets could be wrong: they are counted first."""
+    path, n = tmp_path / "a.corpus", 2**16 + 1
+    path.write_bytes(repeated_list(4, 3))
+    _core.Oracle(Corpus.open(path), 1)
+    path.write_bytes(repeated_list(n, n))
+    with pytest.raises(InputError, match=rf"sequence 0: expected at most {2**32 - 1} occurrences.*found {n * n}; cut"):
+        _core.Oracle(Corpus.open(path), 1)

@@ -4,8 +4,12 @@
 #include <bit>
 #include <numeric>
 
+#include "core/base/error.hpp"
+
 namespace sparsecrf {
 namespace {
+
+constexpr std::int64_t kMaxPositions = 0xffffffff;  // they are kept in 32 bits
 
 // visit(x) for every attribute of a position; one that is in several of its lists is visited more than once.
 template <class Visit>
@@ -39,6 +43,10 @@ std::vector<std::uint8_t> disjoint_groups(const Corpus& corpus) {
     for (std::int64_t t = 0; t < corpus.n_tokens(); ++t)
         each_attribute(corpus, t, [&](std::uint32_t x) { ++ptr[x + 1]; });
     std::partial_sum(ptr.begin(), ptr.end(), ptr.begin());
+    if (corpus.n_tokens() > kMaxPositions) {
+        throw InputError(message("corpus: expected at most ", kMaxPositions, " tokens for this solver, found ",
+                                 corpus.n_tokens(), "; use the solver auto"));
+    }
     std::vector<std::uint32_t> positions(static_cast<std::size_t>(ptr.back()));
     std::vector<std::int64_t> next(ptr.begin(), ptr.end() - 1);
     for (std::int64_t t = 0; t < corpus.n_tokens(); ++t) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/error.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace sparsecrf {
@@ -27,6 +28,14 @@ Occurrences collect(std::vector<Occurrence>& found) {
     if (!found.empty()) made.ptr.push_back(static_cast<std::uint32_t>(found.size()));
     found.clear();
     return made;
+}
+
+std::int64_t length_of(const ListPool& lists, std::uint32_t list) { return lists.end(list) - lists.begin(list); }
+
+std::int64_t longest(const ListPool& lists) {
+    std::int64_t most = 0;
+    for (std::uint32_t list = 0; list < lists.size(); ++list) most = std::max(most, length_of(lists, list));
+    return most;
 }
 
 }  // namespace
@@ -96,11 +105,30 @@ void Plan::cut(const Corpus& corpus, bool large) {
         blocks.back().last_item = static_cast<std::int64_t>(k) + 1;
         blocks.back().n_rows += corpus.length(items[k].sequence);
     }
+    const std::int64_t most = std::max({std::int64_t{1}, longest(corpus.unigram_lists), longest(corpus.rest_lists)});
     for (Block& block : blocks) {
+        if (block.n_rows > kMaxOccurrences / most) check_size(corpus, block);
         index(corpus, block);
         max_rows = std::max(max_rows, block.n_rows);
         max_items = std::max(max_items, block.last_item - block.first_item);
     }
+}
+
+// The offsets of Occurrences have 32 bits. Only a single long sequence can make a block so large.
+void Plan::check_size(const Corpus& corpus, const Block& block) const {
+    std::int64_t unigrams = 0, rest = 0;
+    for (std::int64_t k = block.first_item; k < block.last_item; ++k) {
+        const std::int64_t i = items[static_cast<std::size_t>(k)].sequence;
+        for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
+            unigrams += length_of(corpus.unigram_lists, corpus.unigram[t]);
+            rest += length_of(corpus.rest_lists, corpus.rest[t]);
+        }
+    }
+    const std::int64_t found = std::max({block.n_rows, unigrams, rest});
+    if (found <= kMaxOccurrences) return;
+    throw InputError(message("sequence ", items[static_cast<std::size_t>(block.last_item) - 1].sequence,
+                             ": expected at most ", kMaxOccurrences, " occurrences of attributes in a sequence, found ",
+                             found, "; cut it into shorter sequences"));
 }
 
 void Plan::index(const Corpus& corpus, Block& block) const {

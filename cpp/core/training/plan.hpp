@@ -28,6 +28,9 @@ struct Occurrences {
     double value(std::size_t k) const { return values.empty() ? 1.0 : values[k]; }
 };
 
+// Of a block: offsets into them have 32 bits.
+inline constexpr std::int64_t kMaxOccurrences = 0xffffffff;
+
 struct Block {
     std::int64_t first_item = 0, last_item = 0;  // [first, last)
     std::int64_t n_rows = 0;
@@ -58,6 +61,7 @@ class Plan {
     void add_items(const Corpus& corpus, std::int64_t sequence);
     void add_numerator(const Corpus& corpus, std::int64_t sequence, double weight);
     void cut(const Corpus& corpus, bool large);
+    void check_size(const Corpus& corpus, const Block& block) const;
     void index(const Corpus& corpus, Block& block) const;
 };
 
