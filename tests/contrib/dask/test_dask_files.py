@@ -145,7 +145,7 @@ def test_broken_files(client, files, tmp_path):
     (tmp_path / "a.txt").write_text("x A\ny B\n")
     (tmp_path / "b.txt").write_text("x q A\n")
     (tmp_path / "c.txt").write_text("\n\n")
-    with pytest.raises(InputError, match=r"partition 1: expected columns.*2.*partition 0.*found 3"):
+    with pytest.raises(InputError, match=r"partition 1: .*b.txt, line 1: expected 2 columns, found 3"):
         train(client, [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")])
     with pytest.raises(InputError, match=r"partition 1: .*c.txt: expected at least one sequence, found none"):
         train(client, [str(tmp_path / "a.txt"), str(tmp_path / "c.txt")])
@@ -154,6 +154,32 @@ def test_broken_files(client, files, tmp_path):
         train(client, [str(tmp_path / "d.txt")])
     with pytest.raises(FileNotFoundError):
         train(client, [str(tmp_path / "e.txt")])
+
+
+@pytest.mark.slow
+def test_megabytes_of_blank_lines_are_no_part(client, tmp_path):
+    """At the beginning, in the middle and at the end; on one machine they are ignored, too."""
+    file, blank = tmp_path / "a.txt", b" \t\n\n" * 30_000
+    file.write_bytes(blank + b"x A\ny B\n\n" * 1000 + blank + b"  y B\nx A\n\n" + blank)
+    parts = parts_of(str(file), format_named("columns"), 1 << 13)
+    assert parts[0].begin == 0
+    assert parts[-1].begin == 2 * len(blank) + 9000
+    assert len(parts) > 2
+    found = train(client, str(file), partition_bytes=1 << 13, max_iter=2, **OPTIONS)
+    assert found.data.shards.n_sequences == 1001
+    file.write_bytes(blank)
+    with pytest.raises(InputError, match=r"a.txt: expected at least one sequence, found none"):
+        train(client, str(file), partition_bytes=1 << 13)
+
+
+def test_columns_that_change_at_a_cut(client, tmp_path):
+    file, text, size = tmp_path / "a.txt", b"xyz A\n\n" * 3000, 11_000
+    file.write_bytes(text)
+    at = parts_of(str(file), format_named("columns"), size)[1].begin
+    file.write_bytes(text[:at] + text[at:].replace(b"xyz", b"x z"))
+    line = 1 + text[:at].count(b"\n")
+    with pytest.raises(InputError, match=rf"partition 1: .*a.txt, line {line}: expected 2 columns, found 3"):
+        train(client, str(file), partition_bytes=size)
 
 
 @pytest.mark.slow

@@ -37,6 +37,7 @@ class Names(NamedTuple):
     n_columns: int  #: of a line, the label included, or of a row of columns; 0: no columns
     n_features: int | None  #: columns of every matrix
     partition: int  #: the first of them
+    of_files: bool = False  #: their columns are compared when lines are encoded: then it is known which line it is
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class File:
     def names(self, recipe: Recipe, k: int) -> Names:
         vocabulary = recipe.vocabulary()
         read = self._read(recipe, vocabulary, True, 0)
-        return Names(vocabulary.labels, vocabulary.attributes, str, read.layout.n_columns, None, k)
+        return Names(vocabulary.labels, vocabulary.attributes, str, read.layout.n_columns, None, k, True)
 
     def encode(self, recipe: Recipe, vocabulary: Vocabulary, n_columns: int) -> Corpus:
         return self._read(recipe, vocabulary, False, n_columns).build(self.name)
@@ -153,9 +154,11 @@ def parts_of(url: str, format: Format, size: int) -> list[File]:
         with _opened(url) as file:
             n_bytes = file.seek(0, os.SEEK_END)
             n_parts = -(-n_bytes // size)
+            text = _next_text(file, 0)
             for at in (n_bytes * k // n_parts for k in range(1, n_parts)):
                 end = _next_end(file, at, format, size) if at > ends[-1] else None
-                if end is not None and end < n_bytes:
+                end = None if end is None else _next_text(file, end)  # so that no part is blank lines alone
+                if end is not None and text is not None and text < end:
                     ends.append(end)
     except (OSError, ValueError):
         return [File(url)]
@@ -172,6 +175,20 @@ def _next_end(file: IO[bytes], at: int, format: Format, most: int) -> int | None
     # Not the first line, which pieces() would look at more closely.
     first = next(format.pieces(cast(IO[bytes], _Part(file, near, first_line=2)), _NEAR_BYTES, inside=True), None)
     return None if first is None or begin + len(first.data) == near.end else begin + len(first.data)
+
+
+def _next_text(file: IO[bytes], at: int) -> int | None:
+    """Where the next line begins that is not blank, from the beginning of a line on; None: there is none."""
+    file.seek(at)
+    begin = at  # of the line
+    while block := file.read(PIECE_BYTES):
+        n_blank = len(block) - len(block.lstrip(b" \t\n\v\f\r"))
+        if (feed := block.rfind(b"\n", 0, n_blank)) >= 0:
+            begin = at + feed + 1
+        if n_blank < len(block):
+            return begin
+        at += len(block)
+    return None
 
 
 def is_files(X: Any) -> bool:
@@ -233,7 +250,7 @@ def merge_names(answers: list[Names]) -> Names:
     for other in others:
         for what, expected, found in (
             ("labels of", kind or other.kind, other.kind or kind),
-            ("columns:", first.n_columns, other.n_columns),
+            ("columns:", first.n_columns, first.n_columns if first.of_files else other.n_columns),
             ("matrices of columns:", first.n_features, other.n_features),
         ):
             if expected != found:
@@ -243,4 +260,4 @@ def merge_names(answers: list[Names]) -> Names:
         kind = kind or other.kind
         labels.intern_all(other.labels)
         attributes.intern_all(other.attributes)
-    return Names(labels, attributes, kind, first.n_columns, first.n_features, first.partition)
+    return first._replace(labels=labels, attributes=attributes, kind=kind)
