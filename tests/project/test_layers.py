@@ -28,6 +28,7 @@ PACKAGE_LAYERS = [
         "declared",
         "defaults",
         "options",
+        "interrupts",
         "progress",
         "chunks",
         "metrics",

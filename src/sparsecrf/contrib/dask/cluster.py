@@ -18,6 +18,7 @@ from distributed import Client, Future, wait
 from distributed.scheduler import KilledWorker
 
 from sparsecrf._core import InputError
+from sparsecrf.interrupts import LostInterrupt
 from sparsecrf.shards import LET_GO, Shard, merge_tree
 
 Answer = TypeVar("Answer")
@@ -39,10 +40,11 @@ class ClusterError(ConnectionError):
 class Cluster:
     """A client, and how long to wait for it. Tasks are named after what they do and are never taken for each other."""
 
-    def __init__(self, client: Client, timeout: float = TIMEOUT) -> None:
+    def __init__(self, client: Client, timeout: float = TIMEOUT, lost: LostInterrupt | None = None) -> None:
+        """`lost`: an interrupt that was dropped in a finalizer of a future is raised by the next wait."""
         if not timeout > 0:
             raise InputError(f"timeout: expected a number of seconds > 0, found {timeout}")
-        self.client, self.timeout = client, timeout
+        self.client, self.timeout, self.lost = client, timeout, lost or LostInterrupt()
         self._name = uuid4().hex[:8]
         self._tasks = 0
         try:
@@ -85,6 +87,7 @@ class Cluster:
         """What `last` gives, which waits for `tasks`. As long as some of these come to an end, it is waited for."""
         try:
             self._wait(last, tasks)
+            self.lost.raise_again()
             return last.result(timeout=self.timeout)
         except KilledWorker as error:
             reason = f"{error.task}: several workers died at it one after the other; is there too little memory?"
@@ -101,6 +104,7 @@ class Cluster:
     def _wait(self, last: Future, tasks: Sequence[Future]) -> None:
         n_done, since = 0, monotonic()
         while not last.done():
+            self.lost.raise_again()
             with suppress(*TIMED_OUT):
                 wait(last, timeout=min(_LOOK_EVERY, self.timeout))
             n = sum(task.done() for task in tasks)

@@ -19,6 +19,7 @@ from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.reading import read_other_sequences, warn_of_unknown
+from sparsecrf.interrupts import finding_lost_interrupts
 from sparsecrf.model import Model
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import Fit, fit, weights_in
@@ -72,25 +73,27 @@ def train(
     check_options(of_fit, [Choice("", "data on a cluster", has(Trait.SHARDS, Trait.ON_CLUSTER))])
     asked = Recipe(format, template, bigrams=bigrams, start=start, missing=missing)
     recipe = replace(asked, lines=asked.made(lambda: 1))
-    cluster = Cluster(client, timeout)
     if not isinstance(partition_bytes, int) or partition_bytes < 1:
         raise InputError(f"partition_bytes: expected a whole number from 1, found {partition_bytes!r}")
-    data = encode(cluster, X, y, sample_weight, recipe, threads, partition_bytes)
-    try:
-        data = data if dev is None else replace(data, dev=_read_dev(data, dev))
-        warn_of_unknown(data)
-        parts = data.label_parts(label_parts)
-        found = fit(
-            data.shards,
-            solver=solver,
-            dev=None if data.dev is None else data.dev.corpus,
-            init=None if init_model is None else weights_in(init_model, data.vocabulary, parts),
-            parts=parts,
-            ngram_attributes=data.ngram_attributes(),
-            **options,
-        )
-    finally:
-        data.release()
+    with finding_lost_interrupts() as lost:
+        cluster = Cluster(client, timeout, lost)
+        data = encode(cluster, X, y, sample_weight, recipe, threads, partition_bytes)
+        try:
+            data = data if dev is None else replace(data, dev=_read_dev(data, dev))
+            warn_of_unknown(data)
+            parts = data.label_parts(label_parts)
+            found = fit(
+                data.shards,
+                solver=solver,
+                dev=None if data.dev is None else data.dev.corpus,
+                init=None if init_model is None else weights_in(init_model, data.vocabulary, parts),
+                parts=parts,
+                ngram_attributes=data.ngram_attributes(),
+                **options,
+            )
+        finally:
+            data.release()
+        lost.raise_again()
     return Trained(found, data.model(found), data)
 
 
