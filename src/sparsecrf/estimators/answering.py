@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from typing import Any
@@ -39,7 +40,7 @@ class BaseCRF(TrainingCRF):
         """The best labels of each sequence: an array of lists, whatever their lengths.
 
         `dense` has the vectors of tokens, as for `fit`. `constrain`: only valid chunk labels, by the scheme iob1, iob2
-        or iobes.
+        or iobes. `predict(X).tolist()` is what `json.dumps` takes.
 
         With `lengths`, X is flat, and so is the answer: an array with a label for each token. With `sentences`, X is a
         data frame and the answer a column for it: a series with the same index.
@@ -114,6 +115,10 @@ class BaseCRF(TrainingCRF):
 
         found = self._split(X, lengths, marginals, none)
         return found if lengths is None else np.concatenate([none, *found])
+
+    def predict_proba(self, X: Any, **options: Any) -> NDArray[Any]:
+        """`predict_marginals` by scikit-learn's name: the probability of each of `classes_` at each token."""
+        return self.predict_marginals(X, **options)
 
     @renamed("groups", "sentences")
     def predict_nbest(
@@ -240,6 +245,15 @@ class BaseCRF(TrainingCRF):
         lengths = None if lengths is None else [int(n) for n in lengths]
         weights = next(iter(weights_of(sample_weight, lengths).values()), None)
         return token_accuracy_score(labels_beside(y, lengths), self._predict_each(X, lengths), weights)
+
+    def save(self, path: str | os.PathLike[str], *, compact: bool | str = False) -> None:
+        """Write the model to a file for `CRF.load`, `Model.load` and the program; `compact` as for `Model.save`.
+
+        The file has all that answers need, and no code. What only training needs, such as `solver` and `history_`, is
+        not in it; pickle, joblib and skops keep that too.
+        """
+        check_is_fitted(self)
+        self.model_.save(path, compact=compact)
 
     def _labels(self, ids: NDArray[np.int32]) -> list[Any]:
         return self.classes_[ids].tolist()  # type: ignore[no-any-return]

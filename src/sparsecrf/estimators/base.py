@@ -27,6 +27,7 @@ from sparsecrf.estimators.class_weights import ClassWeight, labels_of, token_wei
 from sparsecrf.estimators.frame_warnings import warn_of_labels, warn_of_unused
 from sparsecrf.estimators.frames import SentenceColumn, check_one_of, of_other, split_sentences
 from sparsecrf.estimators.reading import read_other_sequences, read_sequences, warn_of_unknown
+from sparsecrf.estimators.record import estimator_record
 from sparsecrf.estimators.solver_options import HasSolverOptions
 from sparsecrf.model import Model
 from sparsecrf.model.format import FORMAT
@@ -201,7 +202,7 @@ class TrainingCRF(HasSolverOptions):
     def _keep(self, data: Dataset, found: Fit) -> None:
         # Without the attributes that have no weight: most have none, and each would be looked up to no effect.
         format = {FORMAT: "documents"} if data.recipe.features == "documents" else {}  # of files to label
-        self.model_ = data.model(found, **format).compacted()
+        self.model_ = data.model(found, **format, **estimator_record(data)).compacted()
         if data.n_features is not None:
             self.n_features_in_ = data.n_features
         elif hasattr(self, "n_features_in_"):

@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sparsecrf._core import InputError
 from sparsecrf.defaults import ORDER, PENALTY, RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.label_parts import AskedParts
@@ -20,6 +18,7 @@ from sparsecrf.estimators.answering import BaseCRF
 from sparsecrf.estimators.class_weights import ClassWeight
 from sparsecrf.estimators.frames import SentenceColumn
 from sparsecrf.estimators.reading import with_dense
+from sparsecrf.estimators.record import fitted_attributes
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.estimators.solver_options import takes_old_parameters
 from sparsecrf.model import Model
@@ -168,9 +167,14 @@ class CRF(BaseCRF):
                 f"other features: CRF(features={crf.features!r}).fit(X, y)"
             )
         crf.model_ = known
-        crf.classes_ = np.array(crf.model_.labels)
+        crf.__dict__.update(fitted_attributes(known.labels, known.training))
         crf.n_active_ = crf.model_.n_active
         return crf
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **parameters: Any) -> CRF:
+        """The estimator whose `save` wrote the file: it answers as that one did. Parameters as for `from_model`."""
+        return cls.from_model(path, **parameters)
 
     @renamed("groups", "sentences")
     def fit(

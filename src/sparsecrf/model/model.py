@@ -306,8 +306,12 @@ class Model(AnsweringModel):
         more = (ngrams, self.dense, self.label_parts, self.vectors)
         return Parts(self.vocabulary.labels, names, numbers, w, *about, *more)
 
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
-        return Model.from_bytes, (self.to_bytes(),)
+    # What pickle, joblib and skops keep of a model: its file.
+    def __getstate__(self) -> dict[str, bytes]:
+        return {"file": self.to_bytes()}
+
+    def __setstate__(self, state: dict[str, bytes]) -> None:
+        self.__dict__.update(Model.from_bytes(state["file"]).__dict__)
 
     def __repr__(self) -> str:
         return f"<Model: {len(self.labels)} labels, {self.n_attributes} attributes, {self.n_active} weights>"
