@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
+import time
 from threading import Event, Thread
 from types import FrameType
 from typing import Any
@@ -19,7 +21,7 @@ from sparsecrf.progress import say
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _LOOK_EVERY_S = 1.0  # at the files of models
-_DRAIN_S = 0.5  # from the signal on, requests are answered, and connections closed after them
+_DRAIN_S = 0.5  # after the signal, for requests over connections that are open; each is closed after its answer
 _KEEP_ALIVE_S = 65  # longer than reverse proxies keep theirs: who closes first may close on a request under way
 
 
@@ -28,7 +30,9 @@ class _Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, address: str, quiet: bool) -> None:
         super().__init__(config)
-        self._address, self._quiet, self._ending = address, quiet, False
+        self._address, self._quiet = address, quiet
+        self._ending = False
+        self._end_at: float | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -39,14 +43,20 @@ class _Server(uvicorn.Server):
             self.should_exit = self.force_exit = True
             return
         self._ending = True
-        self.config.app.state.labelling.is_closing = True  # type: ignore[union-attr]
-        self._end_at = _DRAIN_S
 
     async def on_tick(self, counter: int) -> bool:
-        """Every tenth of a second."""
-        if self._ending:
-            self._end_at -= 0.1
-            self.should_exit |= self._end_at <= 0
+        """Every tenth of a second: the end, if it was asked for.
+
+        First, no more connections are accepted. uvicorn would also close those without a request under way, though one
+        may be about to arrive: they get some time, and are closed after their next answer.
+        """
+        if self._ending and self._end_at is None:
+            self.config.app.state.labelling.is_closing = True  # type: ignore[union-attr]
+            await asyncio.sleep(0)  # connections that wait are accepted
+            for server in self.servers:
+                server.close()
+            self._end_at = time.monotonic() + _DRAIN_S
+        self.should_exit |= self._end_at is not None and time.monotonic() > self._end_at
         return await super().on_tick(counter)
 
 
