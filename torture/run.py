@@ -2,7 +2,8 @@
 
     PYTHONPATH=. python -m torture.run [NAME ...] [--minutes M] [--out FOLDER] [--targets "c++ model" ...]
 
-`fuzz` takes M minutes in all, `soak` and `serve_soak` a third of them each and `tiny_fits` at most a third; the others take what they need.
+`fuzz` takes M minutes in all, `soak` and `serve_soak` a third of them each and `tiny_fits` at most a third; the others
+take what they need.
 What was done and found is written to torture/RECORD.md and torture/record.json, where the last run of each torture
 stays. The exit status is 1 if anything was found.
 """
