@@ -31,8 +31,8 @@ for found, error in zip(path, path.errors, strict=True):
 # Without held-out data: cross-validation. `one_se` takes the largest penalty whose score is within one standard error
 # of the best. On a small task like this one both rules may choose the same model.
 
-best = CRFCV(n_rho=12, rho_min_ratio=1e-4, cv=4, scoring="chunk_f1").fit(X, y)
-small = CRFCV(n_rho=12, rho_min_ratio=1e-4, cv=4, scoring="chunk_f1", selection="one_se").fit(X, y)
+best = CRFCV(cv=4, scoring="chunk_f1").fit(X, y)
+small = CRFCV(cv=4, scoring="chunk_f1", selection="one_se").fit(X, y)
 for name, crf in (("best", best), ("one_se", small)):
     print(f"{name:6}  rho1 {crf.rho1_:.3f}  {crf.n_active_} weights  {crf.score(X_dev, y_dev):.4f} of tokens right")
 

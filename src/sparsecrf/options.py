@@ -8,11 +8,13 @@ command line starts with it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from math import inf
+from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from sparsecrf.compatibility import Capabilities, OptionError, Trait, has
 from sparsecrf.declared import Declared
 from sparsecrf.defaults import (
+    AUTO,
     CHECKPOINT_EVERY,
     GROUP_WEIGHT,
     ORDER,
@@ -21,6 +23,7 @@ from sparsecrf.defaults import (
     PENALTY,
     RHO1,
     RHO2,
+    SMALL,
     SOLVER,
     SOLVERS,
     STOP_EPS,
@@ -28,6 +31,23 @@ from sparsecrf.defaults import (
 )
 
 STOPPING, LONG_RUNS = "Stopping", "Long runs"  #: panels of the program's help
+
+
+#: What the parameter rho1 may be: a number, "small", or, where the data can be split, "auto".
+AskedRho1: TypeAlias = float | Literal["small", "auto"]
+
+
+def parsed_rho1(given: str | float) -> AskedRho1:
+    """What `--rho1` says."""
+    if given in (SMALL, AUTO):
+        return cast("AskedRho1", given)
+    try:
+        rho1 = float(given)
+    except ValueError:
+        rho1 = -1.0
+    if not 0 <= rho1 < inf:
+        raise OptionError(f"expected a number of at least 0, {SMALL} or {AUTO}, found {given!r}")
+    return rho1
 
 
 def parsed_order(given: str | int | None) -> int | None:
@@ -114,7 +134,16 @@ class FitOptions:
     """Options that go to `sparsecrf.fit` as they are, by the same names."""
 
     solver: Solver = SOLVER
-    rho1: Rho1 = RHO1
+    rho1: Annotated[
+        Any,
+        Declared(
+            f"Absolute (l1) penalty: rho1 |w|_1. The larger, the sparser. {SMALL}: the penalties of a small model. "
+            f"{AUTO}: both penalties are chosen by the score on held-out data, --dev or a part of TRAIN.",
+            "--rho1",
+            metavar=f"X|{SMALL}|{AUTO}",
+            parse=parsed_rho1,
+        ),
+    ] = RHO1
     rho2: Rho2 = RHO2
     penalty: Penalty = PENALTY
     group_weight: GroupWeight = GROUP_WEIGHT

@@ -509,7 +509,7 @@ def test_the_next_step_of_a_run(program):
         ("train.txt", "-t", "t.txt"): "next: --dev FILE",
         ("train.txt", *words): "next: --dev FILE",
         ("data.crfsuite",): "next: --dev FILE",
-        ("train.txt", *words, *dev): "next: `sparsecrf path` with the same files",
+        ("train.txt", *words, *dev): "next: --rho1 auto chooses the penalties by the dev data",
         ("train.txt", *words, *dev, *rho1): "next: word clusters from unlabelled text",
         ("documents.txt", *words, *dev, *rho1): "next: --features documents, since documents.txt has documents",
         ("train.txt", "-t", "t.txt", *dev, *rho1): None,

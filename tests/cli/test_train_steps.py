@@ -1,7 +1,10 @@
 """The steps of `sparsecrf train`, one by one, and options in groups."""
 
+import json
+import re
 from dataclasses import asdict, dataclass, fields
 from inspect import signature
+from types import SimpleNamespace
 from typing import Annotated
 
 import pytest
@@ -10,11 +13,12 @@ from program import Program
 from typer.testing import CliRunner
 
 import sparsecrf.path
-from sparsecrf import fit
+from sparsecrf import Model, fit
 from sparsecrf.cli.options import Inputs, with_groups
 from sparsecrf.cli.path import PathOptions
 from sparsecrf.cli.reading import read
 from sparsecrf.cli.train import FitOptions, RunOptions, check_together, fit_with_log
+from sparsecrf.cli.train_report import saved_by_small
 from sparsecrf.compatibility import OptionError
 from sparsecrf.estimators.solver_options import FURTHER
 from sparsecrf.shards import shards, shards_of
@@ -51,7 +55,8 @@ def test_options_of_a_path_are_those_of_the_library():
         ({"patience": 3}, {}, "--patience 3 needs --dev"),
         ({"resume": True}, {}, "--resume needs --checkpoint"),
         ({"solver": "nosuch"}, {}, "--solver: expected one of auto, sbcd"),
-        ({"solver": "sgd"}, {}, "--rho1 1 is not supported by --solver sgd"),
+        ({"solver": "sgd"}, {}, "--rho1 0.1 is not supported by --solver sgd"),
+        ({"rho1": "auto"}, {"cache": "a"}, "--rho1 auto does not go with --cache a: penalties are chosen on parts of"),
         ({}, {"shard_tokens": 5}, "--shard-tokens 5 needs --cache"),
         ({}, {"cache": "a", "dask": "local:1"}, "--cache a does not go with --dask local:1"),
         ({"solver": "sbcd"}, {"cache": "a"}, "--cache a is not supported by --solver sbcd; use auto, owlqn"),
@@ -112,3 +117,22 @@ def test_fields_of_a_group_are_options():
     assert CliRunner().invoke(app, ["x", "--size", "0"]).exit_code == 2
     assert CliRunner().invoke(app, []).exit_code == 2
     assert command.__doc__ == "What it does."
+
+
+def test_train_chooses_penalties(files):
+    files.write(train_txt=COLUMNS * 6, dev_txt=COLUMNS)
+    said = re.compile(r"rho1 [\d.]+, rho2 [\d.]+ chosen among \d pairs: token accuracy 100.00 % on held-out data")
+    for more in ([], ["--dev", "dev.txt"]):
+        done = files("train", "train.txt", "-m", "m", "--rho1", "auto", "--json", *more)
+        assert said.search(done.err)
+        assert json.loads(done.out)["rho1"] == Model.load("m").training["rho1"] > 0
+    files("train", "train.txt", "-m", "m", "--rho1", "small")
+    record = Model.load("m").training
+    assert (record["rho1"], record["rho2"]) == (1.0, 0.01)
+
+
+def test_train_says_what_a_small_model_saves():
+    found = SimpleNamespace(w=range(12_000), rho2=0.1, penalty="elastic-net")
+    assert "--rho1 small would keep about 2,000 of these 12,000 weights" in saved_by_small(found, 0.1)
+    for asked, other in ((0.1, {"rho2": 0.5}), (0.1, {"penalty": "tree"}), (0.1, {"w": range(100)}), ("auto", {})):
+        assert saved_by_small(SimpleNamespace(**{**vars(found), **other}), asked) is None

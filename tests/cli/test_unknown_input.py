@@ -46,7 +46,8 @@ def jsonl(sentences=SENTENCES):
 )
 def test_input_of_another_kind(program, format, same, unlike):
     program.write(train_txt=same, unlike_txt=unlike)
-    assert program("train", "train.txt", "--format", format, "-m", "m", "--rho1", "0.01").status == 0
+    penalties = ("--rho1", "0.01", "--rho2", "0.01")
+    assert program("train", "train.txt", "--format", format, "-m", "m", *penalties).status == 0
     done = program("label", "-m", "m", "unlike.txt")
     assert done.status == 0  # it is labelled all the same
     assert f"unlike.txt: the model knows {16 if format == 'jsonl' else 1} of the " in done.err

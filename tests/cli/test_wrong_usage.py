@@ -35,7 +35,7 @@ TRAIN = [
     ),
     (
         "--solver sgd",
-        "--rho1 1 is not supported by --solver sgd; use auto, sbcd, cd, owlqn, lbfgs, fista or sgd-l1, or",
+        "--rho1 0.1 is not supported by --solver sgd; use auto, sbcd, cd, owlqn, lbfgs, fista or sgd-l1, or",
     ),
     ("--cache F --solver sbcd", "--cache F is not supported by --solver sbcd; use auto, owlqn, lbfgs or fista"),
     ("--dask local:1 --solver cd", "--dask local:1 is not supported by --solver cd; use auto, owlqn, lbfgs or fista"),
@@ -65,7 +65,7 @@ TRAIN = [
     ("--solver nosuch", "--solver: expected one of auto, sbcd, cd"),
     ("--penalty lasso", "--penalty: expected one of elastic-net, group:attribute"),
     ("--label-parts a", "--label-parts: expected a separator such as '|'"),
-    ("--rho1 nan", "--rho1: expected a finite number >= 0, found nan"),
+    ("--rho1 nan", "expected a number of at least 0, small or auto,"),
 ]
 #: After `path d.txt -o p`.
 PATH = [

@@ -92,7 +92,7 @@ def test_wrong_input_is_named(X, y, options, expected):
     ("options", "expected"),
     [
         ({"rho1": -1}, "rho1"),
-        ({"rho1": "a"}, "rho1: expected a finite number >= 0, found 'a'"),
+        ({"rho1": "a"}, "rho1: expected a number, 'small' or 'auto', found 'a'"),
         ({"rho2": None}, "rho2: expected a finite number >= 0, found None"),
         ({"tol": -1}, "tol: expected a number >= 0"),
         ({"solver": "newton"}, "solver: expected one of auto"),

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sparsecrf import InputError, Vocabulary, fit
 from sparsecrf.contrib.simulate import paper_hmm
 from sparsecrf.path import Path, PathWarning, cross_validate, path, rho_max
-from sparsecrf.path.grid import FACTOR, PATIENCE, GivenValues, Search
+from sparsecrf.path.grid import FACTOR, FIRST, PATIENCE, GivenValues, Search
 
 
 def follow(error, largest=1e5):
@@ -25,7 +25,7 @@ def follow(error, largest=1e5):
     return tried, errors
 
 
-@pytest.mark.parametrize("best", [30.0, 3.0, 1.0, 0.1])
+@pytest.mark.parametrize("best", [1.0, 0.3, 0.1, 0.03])
 def test_a_search_finds_the_best_and_looks_closer(best):
     tried, errors = follow(lambda rho1: 10 + abs(np.log(rho1 / best)))
     found = tried[int(np.argmin(errors))]
@@ -34,7 +34,7 @@ def test_a_search_finds_the_best_and_looks_closer(best):
     assert len(below) >= PATIENCE
     beside = sorted(tried, key=lambda rho1: abs(np.log(rho1 / found)))[1:3]
     assert_allclose(sorted(beside), [found / FACTOR**0.5, found * FACTOR**0.5])
-    assert len(tried) <= np.log(100 / best) / np.log(FACTOR) + PATIENCE + 4
+    assert len(tried) <= np.log(10 / best) / np.log(FACTOR) + PATIENCE + 4
 
 
 def test_a_search_goes_up_if_the_best_is_its_first():
@@ -53,16 +53,15 @@ def test_a_search_does_not_take_a_plateau_for_a_turn():
 
 def test_a_search_ends_at_its_floor_or_without_errors():
     tried, _ = follow(lambda rho1: 50 + np.log(rho1))
-    assert 0.01 <= min(tried) < FACTOR * 0.01
-    tried, errors = follow(lambda rho1: 0.0 if rho1 < 5 else 1.0)
-    assert min(tried) > 1  # nothing is better than no errors
+    assert 0.001 <= min(tried) < FACTOR * 0.001
+    tried, errors = follow(lambda rho1: 0.0 if rho1 < 0.5 else 1.0)
+    assert min(tried) > 0.3  # nothing is better than no errors
     assert min(errors) == 0
 
 
 def test_where_a_search_begins():
-    assert Search(1e6).next([], []) == [1000.0]
-    assert Search(1e3).next([], []) == [30.0]
-    assert Search(30.0).next([], []) == [10.0]
+    assert Search(1e6).next([], []) == [3.0]
+    assert Search(6.0).next([], []) == [2.0]
 
 
 def test_given_values():
@@ -95,7 +94,7 @@ def test_default_path_of_a_dev_corpus(task):
     assert (np.diff(found.rho1) < 0).all()
     assert sorted(p.rho1 for p in points) == sorted(found.rho1)
     assert [p.number for p in points] == list(range(len(found)))
-    assert points[0].rho1 == pytest.approx(rho_max(corpus) / FACTOR)
+    assert points[0].rho1 == min(FIRST, rho_max(corpus) / FACTOR)
     assert points[-1].left == 0 < points[0].left
     errors = {p.rho1: p.error for p in points}
     assert_array_equal(found.errors, [errors[rho1] for rho1 in found.rho1])

@@ -14,7 +14,7 @@ from sparsecrf.contrib.simulate import paper_hmm
 from sparsecrf.path import Path, PathWarning, cross_validate, path
 from sparsecrf.path.both import RHO2S, START, OneRho2, Penalties, SearchBoth
 from sparsecrf.path.following import neighbour
-from sparsecrf.path.grid import FACTOR, GivenValues, Search
+from sparsecrf.path.grid import FACTOR, FIRST, GivenValues, Search
 
 
 def follow(error, largest=1e5):
@@ -69,7 +69,7 @@ def test_how_many_fits_it_takes():
 def test_it_begins_as_the_search_for_rho1():
     tried, _ = follow(bowl(0.4, 3.0))
     way_down = [p for k, p in enumerate(tried) if all(q.rho2 == START for q in tried[: k + 1])]
-    assert [p.rho1 for p in way_down] == [pytest.approx(100 / FACTOR**k) for k in range(len(way_down))]
+    assert [p.rho1 for p in way_down] == [pytest.approx(FIRST / FACTOR**k) for k in range(len(way_down))]
     assert tried[len(way_down)].rho2 == RHO2S[RHO2S.index(START) + 1]  # the larger rho2 comes first
 
 
@@ -86,10 +86,10 @@ def test_it_ends_at_its_edges_or_without_errors():
     tried, errors = follow(lambda rho1, rho2: 50 + np.log(rho1) - np.log(rho2))
     found = tried[int(np.argmin(errors))]
     assert found.rho2 == RHO2S[-1]
-    assert 0.01 <= found.rho1 < FACTOR * 0.01
-    tried, errors = follow(lambda rho1, rho2: 0.0 if rho1 < 5 else 1.0)
+    assert 0.001 <= found.rho1 < FACTOR * 0.001
+    tried, errors = follow(lambda rho1, rho2: 0.0 if rho1 < 0.5 else 1.0)
     assert {p.rho2 for p in tried} == {START}
-    assert min(p.rho1 for p in tried) > 1
+    assert min(p.rho1 for p in tried) > 0.3
     highest, _ = follow(lambda rho1, rho2: -np.log(rho1))
     assert max(p.rho1 for p in highest) == 1e5
 

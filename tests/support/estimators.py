@@ -1,6 +1,6 @@
 """What tests of the estimator share."""
 
-OPTIONS = {"rho1": 0.3, "tol": 1e-6}
+OPTIONS = {"rho1": 0.3, "rho2": 0.01, "tol": 1e-6}
 
 
 def same(one, other):

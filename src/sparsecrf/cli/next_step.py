@@ -21,10 +21,10 @@ _COLUMNS = (
     "token itself are the only features: no neighbours, prefixes, suffixes or shapes"
 )
 _DEV = (
-    "next: --dev FILE, labelled data that you do not train on, shows how good the model is; `sparsecrf path` uses it\n"
-    "to choose the penalties"
+    "next: --dev FILE, labelled data that you do not train on, shows how good the model is; --rho1 auto chooses the\n"
+    "penalties, by the dev data or without them"
 )
-_PENALTY = "next: `sparsecrf path` with the same files chooses the penalties by the dev data"
+_PENALTY = "next: --rho1 auto chooses the penalties by the dev data, `sparsecrf path` shows what they do"
 _DOCUMENTS = (
     "next: --features documents, since {file} has documents (-DOCSTART-): it also uses the other mentions of a word\n"
     "in its document; such a model labels whole documents"

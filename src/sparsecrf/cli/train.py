@@ -14,9 +14,14 @@ from sparsecrf.cli.declared import INTERRUPTED
 from sparsecrf.cli.options import Inputs, Shown, with_groups
 from sparsecrf.compatibility import Capabilities, Named, OptionError, Trait, has
 from sparsecrf.declared import Declared
+from sparsecrf.defaults import AUTO
 from sparsecrf.options import LONG_RUNS, FitOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sparsecrf.path.auto import Chosen
+    from sparsecrf.progress import Advance
     from sparsecrf.shards.dataset import Dataset
     from sparsecrf.training import Fit, Weights
     from sparsecrf.training.data import TrainingData
@@ -105,7 +110,16 @@ def train(
     """
     from sparsecrf.cli.next_step import ignored_columns, next_step
     from sparsecrf.cli.reading import read
-    from sparsecrf.cli.train_report import closing, empty_model, on_dev_data, remarks, size, summary, taken
+    from sparsecrf.cli.train_report import (
+        closing,
+        empty_model,
+        on_dev_data,
+        remarks,
+        saved_by_small,
+        size,
+        summary,
+        taken,
+    )
     from sparsecrf.model import Model
     from sparsecrf.progress import say
     from sparsecrf.training import weights_in
@@ -145,13 +159,15 @@ def train(
         # First of all: a second interrupt must not lose it.
         labelled.model(found).save(model)
         on_dev = on_dev_data(found, labelled, fitting.threads)
-        result = summary(found, labelled, data, read_s, on_dev)
+        result = summary(found, labelled, data, read_s, on_dev, fitting.rho1)
     if on_dev is not None:  # what matters most: --quiet asks for no progress, not for no result
         say(str(on_dev), quiet=shown.quiet and shown.json)
     say(closing(found, result, model), quiet=shown.quiet)
-    if (warning := empty_model(found, labelled, fitting.rho1)) is not None:
+    if (warning := empty_model(found, labelled)) is not None:
         say(warning, quiet=shown.quiet)
     elif found.stopped_by != "interrupt":
+        if (saved := saved_by_small(found, fitting.rho1)) is not None:
+            say(saved, quiet=shown.quiet or shown.json)
         hint = next_step(labelled, inputs, fitting, is_continued=warm is not None)
         say(hint or "", quiet=hint is None or shown.quiet or shown.json)
     show(found, result, shown)
@@ -208,7 +224,7 @@ def fit_with_log(
     """Train on the data, from the weights `init`. With what ended the log early, which does not end training."""
     from sparsecrf.cli.long_runs import shown_warnings, stopping
     from sparsecrf.cli.train_report import Log
-    from sparsecrf.progress import note, progress
+    from sparsecrf.progress import note, progress, say
     from sparsecrf.training import fit
     from sparsecrf.training.groups import named
 
@@ -231,6 +247,11 @@ def fit_with_log(
         penalty = named(fitting.penalty, labelled.vocabulary, labelled.template)
         options = {**asdict(fitting), "penalty": penalty}
         del options["label_parts"], options["class_pairs"]  # the data have them
+        if fitting.rho1 == AUTO:
+            chosen = _chosen(data, labelled, options, advance, beat)
+            say(str(chosen), quiet=quiet)
+            options |= chosen.penalties._asdict()
+            init = chosen.start if init is None else init
         found = fit(
             data,
             init=init,
@@ -242,6 +263,19 @@ def fit_with_log(
         if lost.is_pending:  # since the last iteration
             found = replace(found, stopped_by="interrupt")
     return found, write.error
+
+
+def _chosen(
+    data: TrainingData, labelled: Dataset, options: dict[str, Any], advance: Advance, beat: Callable[[str], None]
+) -> Chosen:
+    """The penalties that --rho1 auto finds."""
+    from sparsecrf.path.auto import choose_for, score_on_dev
+    from sparsecrf.path.progress import PathProgress
+    from sparsecrf.progress import note
+
+    space = {"parts": data.parts, "ngram_attributes": labelled.ngram_attributes()}
+    watch = PathProgress(advance, score_on_dev(labelled).name)
+    return choose_for(labelled, {**options, **space, "callback": lambda record: beat(note(record))}, watch.each)
 
 
 def show(found: Fit, result: dict[str, Any], shown: Shown) -> None:

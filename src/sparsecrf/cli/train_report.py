@@ -12,6 +12,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
+from sparsecrf.defaults import PENALTY, RHO1, RHO2, SMALL
 from sparsecrf.training.history import REASONS, distance_in_words
 
 if TYPE_CHECKING:
@@ -98,9 +99,9 @@ def taken(name: str, model: Model, data: Dataset, weights: Weights) -> str:
 
 
 def summary(
-    found: Fit, data: Dataset, prepared: TrainingData, read_s: float, dev: DevScores | None = None
+    found: Fit, data: Dataset, prepared: TrainingData, read_s: float, dev: DevScores | None, asked: float | str
 ) -> dict[str, Any]:
-    """What `--json` prints."""
+    """What `--json` prints; `asked`: the rho1 that was asked for."""
     last = found.history[-1] if found.history else None
     Y, X = len(data.vocabulary.labels), len(data.vocabulary.attributes)
     return {
@@ -114,6 +115,7 @@ def summary(
         **({} if found.parts is None else {"parts": len(found.parts.names), "active_part": found.n_part}),
         **({"active_class_pair": found.n_class_pair} if found.parts is not None and found.parts.classes else {}),
         **({} if found.order == 2 else {"active_ngram": found.n_ngram}),
+        **({"rho1": found.rho1, "rho2": found.rho2} if isinstance(asked, str) else {}),
         **({"penalty": found.penalty, "groups": found.groups} if found.groups else {}),
         "virtual_features": prepared.n_virtual(),
         "observed_features": len(prepared.observed),
@@ -176,6 +178,8 @@ def on_dev_data(found: Fit, data: Dataset, threads: int) -> DevScores | None:
     return DevScores(wrong, n, *(value or 0.0 for value in (scored.precision, scored.recall, scored.f1)))
 
 
+_WORTH_SHRINKING = 1000  # weights
+_SMALL_SHARE = 6  # of the weights: the median in benchmarks/record/penalties.md
 # More tokens in one sequence, or more labels for so few tokens, are mostly a mistake in the file.
 _LONG, _MANY = 500, 20
 
@@ -197,11 +201,23 @@ def remarks(data: Dataset, files: Sequence[str]) -> list[str]:
     return [f"sparsecrf: warning: {text}" for text in found]
 
 
-def empty_model(found: Fit, data: Dataset, rho1: float) -> str | None:
+def empty_model(found: Fit, data: Dataset) -> str | None:
     """A warning if no feature has a weight; None: some have."""
     if len(found.w) or len(data.vocabulary.labels) == 1:
         return None
-    return f"sparsecrf: warning: the model has no nonzero weights: --rho1 {rho1:g} is too large for these data"
+    return f"sparsecrf: warning: the model has no nonzero weights: --rho1 {found.rho1:g} is too large for these data"
+
+
+def saved_by_small(found: Fit, asked: float | str) -> str | None:
+    """What a small model would save, where the penalties were the defaults; None: they were not, or it is little.
+    `asked`: the rho1 that was asked for."""
+    n = len(found.w)
+    if (asked, found.rho2, found.penalty) != (RHO1, RHO2, PENALTY) or n < _WORTH_SHRINKING:
+        return None
+    return (
+        f"--rho1 {SMALL} would keep about {n // _SMALL_SHARE:,} of these {n:,} weights and train faster, mostly with a "
+        "lower score"
+    )
 
 
 def closing(found: Fit, result: dict[str, Any], model: str) -> str:

@@ -213,7 +213,7 @@ class TrainingCRF(HasSolverOptions):
             del self.feature_names_in_
         self.classes_ = np.array(data.names.labels(self.model_.labels))
         self.objective_, self.loss_, self.gap_, self.kkt_ = found.objective, found.loss, found.gap, found.kkt
-        self.feature_groups_ = found.groups
+        self.rho1_, self.rho2_, self.feature_groups_ = found.rho1, found.rho2, found.groups
         self.n_active_, self.history_, self.stopped_by_ = len(found.w), found.history, found.stopped_by
         self.n_iter_ = found.history[-1].iter if found.history else 0
         if found.stopped_by == "interrupt":

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
-from sparsecrf.defaults import ORDER, PENALTY, RHO1, RHO2, SOLVER, TOL
+from sparsecrf.defaults import AUTO, ORDER, PENALTY, RHO1, RHO2, SOLVER, TOL
 from sparsecrf.encoding.label_parts import AskedParts
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.resources import Resource
@@ -22,7 +22,10 @@ from sparsecrf.estimators.record import fitted_attributes
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.estimators.solver_options import takes_old_parameters
 from sparsecrf.model import Model
+from sparsecrf.options import AskedRho1
+from sparsecrf.path.auto import Chosen, choose_for, score_on_dev
 from sparsecrf.path.both import AskedRho2
+from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import fit, weights_in
 from sparsecrf.training.groups import Asked
 from sparsecrf.warn import renamed
@@ -44,7 +47,10 @@ class CRF(BaseCRF):
 
     Parameters
     ----------
-    rho1, rho2 : penalties. The larger rho1, the fewer weights. `rho2="search"` is for `path`, which looks for both.
+    rho1, rho2 : penalties. The larger rho1, the fewer weights. `rho1="small"`: 1 and, if rho2 is the default, 0.01, for
+        a small model. `rho1="auto"`: `fit` chooses both, or, if rho2 is not the default, rho1 alone, by the score on
+        `dev` or, without it, on halves of the data, at about the price of three fits. `rho2="search"` is for `path`,
+        which looks for both.
     solver : auto, sbcd, cd, owlqn, lbfgs, fista, sgd or sgd-l1.
     template : a `Template`, the file of one, or its lines, in the syntax of CRF++ and Wapiti. Or a `Recipe`, which also
         has the settings of dense columns (`Recipe(standardize=False)`, `Recipe(vectors_scale=0.5)`); other parameters
@@ -95,6 +101,7 @@ class CRF(BaseCRF):
     ----------
     classes_ : the labels, in the order of marginals.
     model_ : the `Model`.
+    rho1_, rho2_ : the penalties of the model.
     objective_, loss_, gap_, kkt_ : where training ended, and how far from the optimum at most.
     n_active_ : weights that are not zero.
     feature_groups_ : with groups, what they are called, and how many have a weight, of how many.
@@ -106,7 +113,7 @@ class CRF(BaseCRF):
     @takes_old_parameters
     def __init__(
         self,
-        rho1: float = RHO1,
+        rho1: AskedRho1 = RHO1,
         rho2: AskedRho2 = RHO2,
         solver: str = SOLVER,
         template: Recipe | Template | str | os.PathLike[str] | None = None,
@@ -211,19 +218,22 @@ class CRF(BaseCRF):
             init = getattr(self, "model_", None)
         if isinstance(init, (str, os.PathLike)):
             init = Model.load(init)
+        start = None if init is None else weights_in(init, data.vocabulary, parts)
+        options = {"rho1": self.rho1, **self._space(data), **self._penalty(data), **self._options()}
+        if self.rho1 == AUTO:
+            chosen = self._chosen(data, options)
+            options |= chosen.penalties._asdict()
+            start = chosen.start if start is None else start
         with self._watching() as callback:
-            found = fit(
-                data.corpus,
-                rho1=self.rho1,
-                init=None if init is None else weights_in(init, data.vocabulary, parts),
-                dev=None if data.dev is None else data.dev.corpus,
-                callback=callback,
-                **self._space(data),
-                **self._penalty(data),
-                **self._options(),
-            )
+            held_out = None if data.dev is None else data.dev.corpus
+            found = fit(data.corpus, init=start, dev=held_out, callback=callback, **options)
         self._keep(data, found)
         return self
+
+    def _chosen(self, data: Dataset, options: dict[str, Any]) -> Chosen:
+        """Penalties by the score on dev data, or on halves of the data."""
+        with self._watching_path(score_on_dev(data).name) as watch:
+            return choose_for(data, options, watch.each)
 
     @renamed("groups", "sentences")
     def path(

@@ -180,7 +180,6 @@ class CRFCV(BaseCRF):
         chosen = path.best if self.selection == "best" else path.one_se
         assert chosen is not None
         self.best_index_ = chosen
-        self.rho1_, self.rho2_ = float(self.rho1s_[chosen]), float(self.rho2s_[chosen])
         self._keep(data, path[chosen])
 
     def _folds(self, places: Sequence[int], groups: Any) -> dict[str, Any]:

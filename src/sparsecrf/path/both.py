@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose, log
-from typing import ClassVar, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from sparsecrf.compatibility import Capabilities, Trait
 from sparsecrf.path.grid import FACTOR, GivenValues, Search
@@ -28,6 +28,13 @@ class Penalties(NamedTuple):
 
     rho1: float
     rho2: float
+
+
+class Plan(Protocol):
+    """Which penalties are tried."""
+
+    def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]: ...
+    def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -107,9 +114,6 @@ class SearchBoth:
         """Values of rho1 that were tried with this rho2, and their errors."""
         chosen = [k for k, p in enumerate(tried) if p.rho2 == rho2]
         return [tried[k].rho1 for k in chosen], [errors[k] for k in chosen]
-
-
-Plan: TypeAlias = OneRho2 | SearchBoth
 
 
 def _best(among: Sequence[int], tried: Sequence[Penalties], errors: Sequence[float]) -> int:

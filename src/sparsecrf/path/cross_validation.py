@@ -72,12 +72,12 @@ def cross_validate(
     if isinstance(folds, int):
         folds = dealt(corpus.n_sequences, folds, groups=groups, shuffle=shuffle, seed=seed)
     parts = [
-        _Fold(corpus, np.asarray(train, dtype=np.int64), np.asarray(out, dtype=np.int64), k, error, options)
+        Fold(corpus, np.asarray(train, dtype=np.int64), np.asarray(out, dtype=np.int64), k, error, options)
         for k, (train, out) in enumerate(folds)
     ]
     if len(parts) < 2:
         raise InputError(f"folds: expected at least 2, found {len(parts)}")
-    tried, errors = _fold_errors(parts, values, each)
+    tried, errors, _ = fold_errors(parts, values, each)
     order = sorted(range(len(tried)), key=lambda k: falling(tried[k]))
     fits: list[Fit] = []
     for number, k in enumerate(order):
@@ -92,8 +92,16 @@ def cross_validate(
     return warned(found)
 
 
-def _fold_errors(parts: list[_Fold], values: Plan, each: Each | None) -> tuple[list[Penalties], list[list[float]]]:
-    """The penalties in the order they were tried, and [penalties][folds] their errors: all folds take each step."""
+class Tried(NamedTuple):
+    """Penalties in the order they were tried."""
+
+    penalties: list[Penalties]
+    errors: list[list[float]]  #: [penalties][folds]
+    weights: list[dict[Penalties, Weights]]  #: [folds]
+
+
+def fold_errors(parts: list[Fold], values: Plan, each: Each | None) -> Tried:
+    """What the plan led to: all folds take each step."""
     from joblib import Parallel, delayed
 
     here = Parallel().n_jobs == 1
@@ -119,7 +127,7 @@ def _fold_errors(parts: list[_Fold], values: Plan, each: Each | None) -> tuple[l
         errors += [[solved[k].error for solved in done] for k in range(len(step))]
         if not searches(values):
             break
-    return tried, errors
+    return Tried(tried, errors, known)
 
 
 class _Solved(NamedTuple):
@@ -155,7 +163,7 @@ class _Rounds(NamedTuple):
         return told
 
 
-class _Fold:
+class Fold:
     """One part of a corpus to train on, another to score on. What was prepared stays here, and does not travel."""
 
     def __init__(
@@ -164,6 +172,13 @@ class _Fold:
         self.corpus, self.train, self.out, self.number = corpus, train, out, number
         self.error, self.options = error, options
         self._data: tuple[TrainingData, Corpus] | None = None
+
+    @classmethod
+    def held_out(cls, corpus: Corpus, dev: Corpus, error: ErrorRate, options: dict[str, Any]) -> Fold:
+        """A whole corpus to train on, another one to score on."""
+        fold = cls(corpus, np.arange(corpus.n_sequences), np.empty(0, np.int64), 0, error, options)
+        fold._data = prepared(corpus, options), dev
+        return fold
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_data": None}

@@ -138,7 +138,7 @@ def check_search(rho2: AskedRho2, scored: bool, grid: Mapping[str, Any]) -> None
 
 
 def searches(values: Plan) -> bool:
-    return isinstance(values, SearchBoth) or isinstance(values.plan, Search)
+    return not isinstance(values, OneRho2) or isinstance(values.plan, Search)
 
 
 def _following(values: Plan, fits: list[Fit], errors: list[float]) -> Iterable[Penalties]:

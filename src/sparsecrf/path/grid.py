@@ -2,9 +2,9 @@
 
 A search goes down by factors of FACTOR until the score has turned: PATIENCE values below the best one are not better.
 It begins at FIRST: rho1 is in units of tokens (a feature whose count is within rho1 of its expectation has no weight),
-and above that, or above a thousandth of rho_max where there are many tokens, models hardly know more than how frequent
-labels are. If the best is the first, the search goes up, at most to rho_max. In the end the gaps beside the best are
-halved (on a logarithmic scale). It gives up at FLOOR; `Path.advice` says so.
+and the best rho1 was below that on all data so far, however large (benchmarks/record/penalties.md). If the best is the
+first, the search goes up, at most to rho_max. In the end the gaps beside the best are halved (on a logarithmic scale).
+It gives up at FLOOR; `Path.advice` says so.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.warn import renamed
 
-FIRST = 30.0, 1e-3  # tokens, or this share of rho_max if that is more
+FIRST = 3.0  # tokens
 FACTOR = 3.0
 PATIENCE = 2
-FLOOR = 0.01, 1e-5  # tokens, or this share of rho_max if that is less
+FLOOR = 1e-3  # tokens
 
 
 @renamed("features", "numbers")
@@ -89,11 +89,11 @@ class Search:
 
     @property
     def first(self) -> float:
-        return min(max(FIRST[0], FIRST[1] * self.largest), self.largest / FACTOR)
+        return min(FIRST, self.largest / FACTOR)
 
     @property
     def floor(self) -> float:
-        return min(FLOOR[0], FLOOR[1] * self.largest)
+        return min(FLOOR, 1e-2 * self.largest)
 
     def next(self, rho1: Sequence[float], errors: Sequence[float]) -> list[float]:
         """The value to try next, given those tried and their errors; none: the search has ended."""
@@ -115,14 +115,15 @@ class Search:
         return [sqrt(side * tried[best]) for side in sides if not 1 / _FINE < side / tried[best] < _FINE]
 
     def left(self, rho1: Sequence[float], errors: Sequence[float]) -> int:
-        """How many values there are still to try, at least."""
+        """How many values there are still to try, at least. Of two halves the second is not tried if the first is
+        better than all before."""
         if not rho1:
-            return 1 + PATIENCE + 2 * self.halves
+            return 1 + PATIENCE + self.halves
         tried, error = _falling(rho1, errors)
         best = int(np.argmin(error))
         if self._goes_down(tried, error):
-            return max(1, PATIENCE - (len(tried) - 1 - best)) + 2 * self.halves
-        return self.halves * len(self.between(tried, error)) + (best == 0 and tried[0] < self.largest)
+            return max(1, PATIENCE - (len(tried) - 1 - best)) + self.halves
+        return (self.halves and len(self.between(tried, error)) > 0) + (best == 0 and tried[0] < self.largest)
 
     def _goes_down(self, tried: list[float], error: list[float]) -> bool:
         """The score has not turned yet. While all are equal (no chunk is found, say) it cannot turn."""

@@ -28,7 +28,7 @@ class PathProgress:
 
     def text(self, point: Point) -> str:
         """One fit for people."""
-        where = f"fold {point.fold + 1} of {point.folds}, " if point.fold is not None else ""
+        where = f"fold {point.fold + 1} of {point.folds}, " if point.fold is not None and point.folds > 1 else ""
         if point.fold is None and point.folds:
             where = "all data, "
         parts = [

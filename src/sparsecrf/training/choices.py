@@ -7,13 +7,13 @@ from dataclasses import MISSING, fields
 from functools import cache
 from math import isfinite
 from numbers import Real
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 from sparsecrf.compatibility import Capabilities, Choice, Named, OptionError, Trait, check_compatible, has
 from sparsecrf.declared import Declared
-from sparsecrf.defaults import PENALTY, SOLVERS
+from sparsecrf.defaults import AUTO, PENALTY, RHO2, SMALL, SMALL_RHO1, SMALL_RHO2, SOLVERS
 from sparsecrf.encoding.label_parts import CLASS_PAIRS, PARTS, LabelParts, check_asked
-from sparsecrf.options import FitOptions
+from sparsecrf.options import AskedRho1, FitOptions
 from sparsecrf.training import solvers
 from sparsecrf.training.group_penalty import GroupPenalty
 from sparsecrf.training.groups import check_penalty_name
@@ -30,7 +30,9 @@ def choices_of(given: Mapping[str, Any]) -> list[Choice]:
     """Those of the options on which others may depend."""
     declared = declared_choices(FitOptions, given)
     by_value = [(name, value, _BY_VALUE[name](value)) for name, value in given.items() if name in _BY_VALUE]
-    return [Choice(name, _shown(value), found) for name, value, found in by_value if found is not None] + declared
+    found = [Choice(name, _shown(value), brought) for name, value, brought in by_value if brought is not None]
+    chosen = [Choice("rho1", AUTO, _IN_MEMORY)] if given.get("rho1") == AUTO else []
+    return found + declared + chosen
 
 
 def declared_choices(group: Any, given: Mapping[str, Any]) -> list[Choice]:
@@ -59,10 +61,23 @@ def _solver(name: Any) -> Capabilities:
     return solvers.SOLVERS[name].capabilities
 
 
+def penalties_of(rho1: AskedRho1, rho2: float) -> tuple[float, float]:
+    """Both as numbers: "small" stands for a rho1 and, unless another than the default was asked for, a rho2."""
+    if rho1 == SMALL:
+        return SMALL_RHO1, SMALL_RHO2 if rho2 == RHO2 else rho2
+    if rho1 == AUTO:
+        raise OptionError(Named("rho1"), f": expected a number or {SMALL!r} here, found {AUTO!r}")
+    return cast(float, rho1), rho2
+
+
 def _rho1(value: Any) -> Capabilities | None:
-    """Of a number; what is none is found elsewhere."""
+    """Of a number or a name; what is neither is found elsewhere."""
     if isinstance(value, Real) and not isfinite(value):
         raise OptionError(Named("rho1"), f": expected a finite number >= 0, found {value!r}")
+    if isinstance(value, str):
+        if value not in (SMALL, AUTO):
+            raise OptionError(Named("rho1"), f": expected a number, {SMALL!r} or {AUTO!r}, found {value!r}")
+        return has(Trait.L1)
     return has(Trait.L1 if float(value) > 0 else Trait.NO_L1) if isinstance(value, Real) else None
 
 
@@ -80,6 +95,7 @@ def _label_parts(asked: Any) -> Capabilities | None:
     return PARTS
 
 
+_IN_MEMORY = Capabilities(refuses={Trait.SHARDS: "penalties are chosen on parts of data that are in memory"})
 _BY_VALUE: dict[str, Callable[[Any], Capabilities | None]] = {
     "solver": _solver,
     "rho1": _rho1,

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.shards import Shards
 from sparsecrf.shards.folder import CorpusFolder
 from sparsecrf.training.checkpoint import Checkpoint
-from sparsecrf.training.choices import check_options
+from sparsecrf.training.choices import check_options, penalties_of
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.group_penalty import GroupPenalty, penalty_of
@@ -52,7 +52,7 @@ from sparsecrf.warn import renamed
 def fit(
     corpus: Corpus | Shards | CorpusFolder | TrainingData,
     *,
-    rho1: float = RHO1,
+    rho1: float | Literal["small"] = RHO1,
     rho2: float = RHO2,
     penalty: Asked = PENALTY,
     group_weight: float = GROUP_WEIGHT,
@@ -84,6 +84,8 @@ def fit(
     certify: bool = True,
 ) -> Fit:
     """Minimise loss + rho1 |w|_1 + rho2/2 |w|^2 over all virtual features of a corpus.
+
+    `rho1="small"` is for a small model: rho1 = 1 and, if rho2 is the default, rho2 = 0.01.
 
     With a `penalty` over groups of features ("group:attribute", "group:label", "tree"; "group:line" and `FeatureGroups`
     by `named`), plus rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the number of features of a group that occur:
@@ -125,6 +127,7 @@ def fit(
     for name, value in (("tol", tol), ("gap", gap)):
         if value is not None and not value >= 0:
             raise OptionError(Named(name), f": expected a number >= 0, found {value}")
+    rho1, rho2 = penalties_of(rho1, rho2)
     longer = {"order": order, "ngram_attributes": ngram_attributes}
     space = {"observed_only": observed_only, "numbers": numbers, **longer, "parts": parts}
     prepared = TrainingData.of(corpus, **space, threads=threads)

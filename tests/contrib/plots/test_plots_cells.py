@@ -292,7 +292,7 @@ def test_confusions_of_a_model_and_an_estimator(model):
 @pytest.mark.slow
 def test_an_estimator_with_numbers_for_labels():
     X = [[{"w": "dogs"}, {"w": "bark"}], [{"w": "cats"}], []]
-    crf = CRF(rho1=0.05).fit(X, [[7, 12], [7], []])
+    crf = CRF(rho1=0.05, rho2=0.01).fit(X, [[7, 12], [7], []])
     assert ConfusionDisplay.from_estimator(crf, X, [[7, 12], [12], []]).labels == ["12", "7"]
     display = MarginalsDisplay.from_estimator(crf, X[0], gold=[12, 12]).plot(least=0.0)
     assert_allclose(cells(display.ax_), crf.predict_marginals(X[:1])[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from distributed import Client, get_client
 from sklearn.utils.validation import check_is_fitted
@@ -53,7 +53,7 @@ class DaskCRF(TrainingCRF):
     @takes_old_parameters
     def __init__(
         self,
-        rho1: float = RHO1,
+        rho1: float | Literal["small"] = RHO1,
         rho2: float = RHO2,
         solver: str = SOLVER,
         template: Template | str | os.PathLike[str] | None = None,

@@ -54,7 +54,7 @@ def make_component(
     spans_key: str,
     by_sentence: bool,
     overwrite: bool,
-    rho1: float,
+    rho1: float | str,
     rho2: float,
     tol: float,
     n_jobs: int,

@@ -1,0 +1,124 @@
+"""`choose_penalties`: rho1 and rho2 by the score on held-out data, at a price of about two plain fits.
+
+Held-out data are the dev data if there are any. Otherwise the sentences are split in two halves, and a model of each
+half labels the other one. For the price of one fit a pair, every sentence is scored: a quarter of the data left out of
+one fit would cost three quarters of that, and have twice the standard error. That models of half the data want the same
+penalties is what benchmarks/record/penalties.md found: the best ones hardly depend on the number of tokens.
+Fits of the search stop at a looser tolerance, without a certificate, and each starts from its neighbour.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsecrf._core import Corpus, InputError
+from sparsecrf.defaults import RHO2
+from sparsecrf.encoding.formats.documents import MARK
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.path.both import Penalties
+from sparsecrf.path.cross_validation import Fold, fold_errors
+from sparsecrf.path.folds import dealt
+from sparsecrf.path.following import Each
+from sparsecrf.path.near import Near
+from sparsecrf.path.scores import ErrorRate, Score, name_of, score_of
+from sparsecrf.shards.dataset import Dataset
+from sparsecrf.training import Weights
+from sparsecrf.training.feature_sets import Numbers
+
+TOL = 0.02  #: of the fits of the search
+BLOCKS = 40  #: runs of consecutive sentences that stay together, where documents are not marked
+#: Options of `fit` that are for the fit to all data alone.
+_OF_THE_LAST_FIT = ("gap", "patience", "stop_window", "stop_eps", "checkpoint", "checkpoint_every", "resume")
+
+
+class Chosen(NamedTuple):
+    """What a search found."""
+
+    penalties: Penalties
+    start: Weights | None  #: to fit to all data from; None: from zero
+    tried: list[Penalties]
+    errors: list[float]  #: of those, in percent
+    score: str  #: what they lack of 100
+
+    def __str__(self) -> str:
+        best = self.errors[self.tried.index(self.penalties)]
+        return (
+            f"rho1 {self.penalties.rho1:.3g}, rho2 {self.penalties.rho2:.3g} chosen among {len(self.tried)} pairs: "
+            f"{self.score} {100 - best:.2f} % on held-out data"
+        )
+
+
+def choose_penalties(
+    corpus: Corpus,
+    error: ErrorRate,
+    *,
+    dev: Corpus | None = None,
+    documents: Numbers | None = None,
+    rho2: float = RHO2,
+    each: Each | None = None,
+    **options: Any,
+) -> Chosen:
+    """Both penalties, or, with another `rho2` than the default, rho1 alone, by `error` on `dev` or on the halves of the
+    corpus. `documents`: of each sequence, its document, which is not split. `options` are those of `fit`."""
+    options = {name: value for name, value in options.items() if name not in _OF_THE_LAST_FIT}
+    options |= {"tol": max(TOL, options.get("tol", TOL)), "certify": False}
+    plan = Near(rho2, fixed=rho2 != RHO2)
+    folds = halves(corpus, documents, error, options) if dev is None else [Fold.held_out(corpus, dev, error, options)]
+    tried, by_fold, known = fold_errors(folds, plan, each)
+    errors = [float(np.mean(row)) for row in by_fold]
+    penalties = tried[plan.best(tried, errors)]
+    return Chosen(penalties, _mean([weights[penalties] for weights in known]), tried, errors, name_of(error))
+
+
+def choose_for(data: Dataset, options: dict[str, Any], each: Each | None = None) -> Chosen:
+    """The same for a dataset: by its dev data or, if there are none, on halves that keep marked documents whole."""
+    options = {name: value for name, value in options.items() if name != "rho1"} | {"each": each}
+    if data.dev is not None:
+        return choose_penalties(data.corpus, score_on_dev(data), dev=data.dev.corpus, **options)
+    documents = marked_documents(data.corpus, data.vocabulary)
+    return choose_penalties(data.corpus, score_on_dev(data), documents=documents, **options)
+
+
+def score_on_dev(data: Dataset) -> Score:
+    """What penalties are chosen by: chunk F1 where labels encode chunks, else token accuracy."""
+    return score_of("auto", data.label_names, {} if data.dev is None else data.dev.unknown.at)
+
+
+def halves(corpus: Corpus, documents: Numbers | None, error: ErrorRate, options: dict[str, Any]) -> list[Fold]:
+    """Each half of the corpus, with the other one to score on."""
+    n = corpus.n_sequences
+    if n < 2:
+        raise InputError(f"rho1='auto': expected at least 2 sequences, to train on one half of them, found {n}")
+    if documents is None or len(np.unique(documents)) < 2:
+        documents = np.arange(n) * min(BLOCKS, n) // n
+    dealing = dealt(n, 2, groups=documents.tolist(), shuffle=True, seed=0)
+    return [Fold(corpus, train, out, k, error, options) for k, (train, out) in enumerate(dealing)]
+
+
+def marked_documents(corpus: Corpus, vocabulary: Vocabulary) -> Numbers | None:
+    """The document of each sequence, where sequences that are only a mark (-DOCSTART-) begin one; None: there are no
+    marks."""
+    alone = np.flatnonzero(np.diff(corpus.offsets) == 1)
+    if not len(alone):
+        return None
+    arrays = corpus.subset(alone).to_arrays()
+    ids, ptr = arrays["unigram_id"], arrays["unigram_ptr"]
+    marks = [x for x in np.unique(ids).tolist() if vocabulary.attributes[x].endswith(MARK)]
+    if not marks:
+        return None
+    begins = np.zeros(corpus.n_sequences, dtype=np.int64)
+    begins[alone[np.logical_or.reduceat(np.isin(ids, marks), ptr[:-1])]] = 1
+    return np.cumsum(begins)
+
+
+def _mean(weights: list[Weights]) -> Weights | None:
+    """Of the weights of all folds; None where there are label n-grams, which each fold numbers in its own way."""
+    if any(part.ngrams for part in weights):
+        return None
+    numbers = np.unique(np.concatenate([part.numbers for part in weights]))
+    w = np.zeros(len(numbers))
+    for part in weights:
+        w[np.searchsorted(numbers, part.numbers)] += part.w / len(weights)
+    return Weights(numbers, w, weights[0].ngrams)

@@ -1,0 +1,62 @@
+"""A short search over both penalties, around the defaults: the plan of `rho1="auto"`.
+
+It works on a lattice with factors of FACTOR through (RHO1, RHO2). It begins one step above the default rho1, since a
+fit starts best from a sparser one, and looks at the neighbours of the best: first in rho1, until one on each side was
+tried and is not better, then in rho2. So the best is never at an edge, unless it is a limit of the lattice. "Better"
+is an error smaller by the share MARGIN: held-out data are few, and differences below it are mostly chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isclose
+
+from sparsecrf.defaults import RHO1, RHO2
+from sparsecrf.path.both import Penalties
+
+FACTOR = 3.0
+MARGIN = 0.01
+LIMITS = {"rho1": (1e-3, 100.0), "rho2": (1e-3, 100.0)}
+
+
+@dataclass(frozen=True)
+class Near:
+    """Values of both penalties that depend on the errors of those before (see above)."""
+
+    rho2: float = RHO2  #: to begin with
+    fixed: bool = False  #: no other rho2 is tried
+
+    def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
+        """What to try next, given what was tried and its errors; nothing: the search has ended."""
+        if not tried:
+            return [Penalties(FACTOR * RHO1, self.rho2)]
+        if len(tried) == 1:
+            return [Penalties(RHO1, self.rho2)]
+        best = tried[self.best(tried, errors)]
+        if min(errors) == 0:
+            return []
+        names = ("rho1", "rho2")[any(p.rho2 != self.rho2 for p in tried) : 1 if self.fixed else 2]
+        for name in names:
+            for factor in (FACTOR, 1 / FACTOR):
+                value = getattr(best, name) * factor
+                step = best._replace(**{name: value})
+                low, high = LIMITS[name]
+                if low <= value <= high and not any(_same(step, other) for other in tried):
+                    return [step]
+        return []
+
+    def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
+        """How many there are still to try, at least."""
+        least = 3 if self.fixed else 5
+        return max(least - len(tried), len(self.next(tried, errors)))
+
+    def best(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
+        """Which was best: the default, or what a chain of better ones leads to from there."""
+        start = min(range(len(tried)), key=lambda k: abs(tried[k].rho1 / RHO1 - 1) + (tried[k].rho2 != self.rho2))
+        least = min(range(len(tried)), key=lambda k: errors[k])
+        return least if errors[least] < (1 - MARGIN) * errors[start] else start
+
+
+def _same(one: Penalties, other: Penalties) -> bool:
+    return isclose(one.rho1, other.rho1, rel_tol=1e-6) and isclose(one.rho2, other.rho2, rel_tol=1e-6)

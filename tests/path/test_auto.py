@@ -1,0 +1,154 @@
+"""rho1="auto": which pairs of penalties are tried, on what they are scored, and the fit to all data."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from sparsecrf import CRF, InputError, Vocabulary, fit
+from sparsecrf.contrib.simulate import paper_hmm
+from sparsecrf.defaults import RHO1, RHO2
+from sparsecrf.path.auto import choose_penalties, halves, marked_documents
+from sparsecrf.path.near import FACTOR, LIMITS, MARGIN, Near
+from sparsecrf.path.scores import BY_TOKENS
+
+
+def follow(error, plan=None):
+    """All that the plan tries where `error` is a function of both penalties, and which it chooses."""
+    plan, tried, errors = plan or Near(), [], []
+    while step := plan.next(tried, errors):
+        assert plan.left(tried, errors) >= len(step) == 1
+        tried += step
+        errors.append(error(*step[0]))
+        assert len(tried) < 60
+    assert len(set(tried)) == len(tried)
+    return tried, tried[plan.best(tried, errors)]
+
+
+def bowl(rho1, rho2):
+    return lambda a, b: 10 + abs(np.log(a / rho1)) + abs(np.log(b / rho2))
+
+
+@pytest.mark.parametrize("rho1", [3.0, 0.3, 0.1, 0.01])
+@pytest.mark.parametrize("rho2", [1.0, 0.1, 0.02])
+def test_it_finds_the_best_and_does_not_end_at_an_edge(rho1, rho2):
+    tried, found = follow(bowl(rho1, rho2))
+    assert FACTOR**-0.5 <= found.rho1 / rho1 <= FACTOR**0.5 * (1 + 1e-9)
+    assert FACTOR**-0.5 <= found.rho2 / rho2 <= FACTOR**0.5 * (1 + 1e-9)
+    for name in ("rho1", "rho2"):
+        values = [getattr(p, name) for p in tried]
+        assert min(values) < getattr(found, name) < max(values)
+
+
+def test_it_begins_at_a_larger_rho1_and_takes_five_fits():
+    tried, found = follow(bowl(RHO1, RHO2))
+    assert tried[:2] == [(FACTOR * RHO1, RHO2), (RHO1, RHO2)]
+    assert len(tried) == 5
+    assert found == (RHO1, RHO2)
+
+
+def test_small_differences_do_not_move_it():
+    rng = np.random.default_rng(0)
+    assert follow(lambda *_: 10 * (1 - MARGIN * 0.9 * rng.random()))[1] == (RHO1, RHO2)
+
+
+def test_it_ends_at_the_limits_or_without_errors():
+    _, found = follow(lambda a, b: 50 + np.log(a) + np.log(b))
+    for name, (low, _) in LIMITS.items():
+        assert low <= getattr(found, name) < FACTOR * low
+    tried, _ = follow(lambda *_: 0.0)
+    assert len(tried) == 2
+
+
+def test_a_given_rho2_stays():
+    tried, found = follow(bowl(0.9, 0.1), Near(2.0, fixed=True))
+    assert {p.rho2 for p in tried} == {2.0}
+    assert found.rho1 == pytest.approx(0.9)
+
+
+@pytest.fixture(scope="module")
+def task():
+    vocabulary, rng = Vocabulary(bigrams="all"), np.random.default_rng(3)
+    corpus = vocabulary.encode(*paper_hmm().sample(60, rng), grow=True)
+    return corpus, vocabulary.encode(*paper_hmm().sample(60, rng))
+
+
+def test_halves_keep_documents_together(task):
+    numbers = np.repeat(np.arange(12), 5)
+    one, two = halves(task[0], numbers, BY_TOKENS, {})
+    assert_array_equal(np.sort(np.concatenate([one.out, two.out])), np.arange(60))
+    assert_array_equal(one.train, two.out)
+    assert set(numbers[one.out]).isdisjoint(numbers[two.out])
+    assert 20 <= len(one.out) <= 40
+    first, second = halves(task[0], None, BY_TOKENS, {})  # no documents: runs of consecutive sentences
+    assert len(first.out) == len(second.out) == 30
+
+
+def test_one_sequence_cannot_be_split(task):
+    with pytest.raises(InputError, match="expected at least 2 sequences"):
+        choose_penalties(task[0].subset(np.array([0])), BY_TOKENS)
+
+
+def test_documents_begin_with_a_mark():
+    X = [["a"], ["-DOCSTART-"], ["a", "b"], ["b"], ["-DOCSTART-"], ["b", "a"]]
+    vocabulary = Vocabulary()
+    corpus = vocabulary.encode([[{"w": w} for w in s] for s in X], [["O"] * len(s) for s in X], grow=True)
+    assert_array_equal(marked_documents(corpus, vocabulary), [0, 1, 1, 1, 2, 2])
+    assert marked_documents(corpus.subset(np.array([0, 2, 3])), vocabulary) is None
+    assert marked_documents(corpus.subset(np.array([2])), vocabulary) is None
+
+
+def test_errors_are_those_of_fits_to_the_halves(task):
+    corpus, dev = task
+    found = choose_penalties(corpus, BY_TOKENS, threads=1)
+    assert found.tried[:2] == [(FACTOR * RHO1, RHO2), (RHO1, RHO2)]
+    of_folds = []
+    for fold in halves(corpus, None, BY_TOKENS, {}):
+        one = fit(corpus.subset(fold.train), rho1=FACTOR * RHO1, rho2=RHO2, tol=0.02, certify=False, threads=1)
+        out = corpus.subset(fold.out)
+        predicted = [y for i in range(out.n_sequences) for y in _labels(out.subset(np.array([i])), one)]
+        of_folds.append(100 * np.mean(np.array(predicted) != out.labels))
+    assert found.errors[0] == pytest.approx(np.mean(of_folds))
+    on_dev = choose_penalties(corpus, BY_TOKENS, dev=dev, threads=1)
+    one = fit(corpus, rho1=FACTOR * RHO1, rho2=RHO2, tol=0.02, certify=False, threads=1)
+    assert on_dev.errors[0] == pytest.approx(100 * np.mean(_labels(dev, one) != dev.labels))
+
+
+def _labels(corpus, found):
+    from sparsecrf.training.heldout import best_labels
+
+    return best_labels(corpus, found.numbers, found.w, threads=1)
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    rng = np.random.default_rng(5)
+    X = [[f"w{k}" for k in rng.integers(0, 60, 8)] for _ in range(40)]
+    return X, [["A" if int(w[1:]) % 7 < 3 else "B" for w in s] for s in X]
+
+
+def test_an_estimator_chooses_and_fits_to_all_data(sentences):
+    X, y = sentences
+    crf = CRF(rho1="auto", features="words", tol=1e-4).fit(X, y)
+    plain = CRF(rho1=crf.rho1_, rho2=crf.rho2_, features="words", tol=1e-4).fit(X, y)
+    assert crf.objective_ == pytest.approx(plain.objective_, rel=2e-4)
+    assert crf.stopped_by_ == "tol"
+    assert (crf.model_.training["rho1"], crf.model_.training["rho2"]) == (crf.rho1_, crf.rho2_)
+    assert crf.get_params()["rho1"] == "auto"
+    with_rho2 = CRF(rho1="auto", rho2=0.7, features="words").fit(X, y, dev=(X[:9], y[:9]))
+    assert with_rho2.rho2_ == 0.7
+
+
+def test_a_small_model_is_one_word_away(sentences):
+    X, y = sentences
+    crf, small = CRF(features="words").fit(X, y), CRF(rho1="small", features="words").fit(X, y)
+    assert (crf.rho1_, crf.rho2_, small.rho1_, small.rho2_) == (RHO1, RHO2, 1.0, 0.01)
+    assert small.n_active_ < crf.n_active_ / 2
+    assert CRF(rho1="small", rho2=0.5, features="words").fit(X, y).rho2_ == 0.5
+
+
+def test_fit_takes_numbers_and_small_alone(task):
+    assert fit(task[0], rho1="small", threads=1).rho1 == 1.0
+    with pytest.raises(InputError, match="rho1: expected a number or 'small' here, found 'auto'"):
+        fit(task[0], rho1="auto", threads=1)
+    with pytest.raises(InputError, match="rho1: expected a number, 'small' or 'auto', found 'none'"):
+        fit(task[0], rho1="none", threads=1)
