@@ -6,7 +6,7 @@ import shutil
 import pytest
 from ngram_sentences import sentences
 from playwright.sync_api import sync_playwright
-from reports import DATA, large_model, model_of_parts, model_with_vectors, small_model
+from reports import DATA, LONG_LABELS, large_model, model_of_parts, model_with_vectors, small_model
 
 from sparsecrf import CRF
 from sparsecrf.contrib.report import make_report
@@ -42,10 +42,13 @@ def browser():
 def reports(tmp_path_factory):
     """Addresses of pages by name: full (with data), bare (a model alone), large (100,000 weights), parts (labels with
     parts, label n-grams), classes (label pairs of classes too, with every attribute), vectors (of words), longer
-    (strings of many labels)."""
+    (strings of many labels), long (labels with long names, with data)."""
     folder = tmp_path_factory.mktemp("reports")
     (folder / "test.txt").write_text(DATA, encoding="utf-8")
+    (folder / "long.txt").write_text(LONG_LABELS, encoding="utf-8")
     bare = small_model()._with(training={})
+    rows = [line.split() for line in LONG_LABELS.splitlines()]
+    long = CRF(features="words", rho1=0.1).fit([[row[0] for row in rows]], [[row[1] for row in rows]]).model_
     pages = {
         "full": make_report(small_model(), name='<img src=x onerror="alert(1)">.safetensors', data=folder / "test.txt"),
         "bare": make_report(bare),
@@ -53,6 +56,7 @@ def reports(tmp_path_factory):
         "parts": make_report(model_of_parts()),
         "classes": make_report(model_of_parts(solver_options={"class_pairs": True}, bigrams="all")),
         "vectors": make_report(model_with_vectors()),
+        "long": make_report(long, data=folder / "long.txt"),
         "longer": make_report(CRF(rho1=0.3, order=None).fit(*sentences()).model_),
     }
     for name, text in pages.items():

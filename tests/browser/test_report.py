@@ -366,6 +366,22 @@ def test_nothing_is_cut_on_small_screens(visit, width):
     assert label.bounding_box()["width"] > 100
 
 
+@pytest.mark.parametrize("name", ["long", "longer", "parts"])
+@pytest.mark.parametrize("width", [1300, 420])
+def test_long_labels_do_not_make_the_page_scroll_sideways(visit, name, width):
+    page = visit(name, viewport={"width": width, "height": 900})
+    for box in page.locator("details summary").all():
+        if box.is_visible():
+            box.click()
+    for token in page.locator("#tokens .token").all():
+        token.click()
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    cut = page.evaluate("""() => [...document.querySelectorAll('.scroll')]
+        .filter((node) => node.offsetParent && node.scrollWidth > node.clientWidth + 1).map((node) => node.id)""")
+    assert cut == []
+
+
 def test_matrices_use_their_card(visit):
     page = visit(viewport={"width": 1280, "height": 900})
     for name in ("#map", "#transition-map"):

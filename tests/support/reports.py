@@ -34,6 +34,17 @@ TRAINING = {
         "active": [k % 7 + 10 for k in range(41)],
     },
 }
+#: Columns of words whose labels have long names, some of them wrong.
+LONG_LABELS = "".join(
+    f"{word} {part}|Case={case}|Gender=Feminine|Number={number}|Degree=Positive\n"
+    for word, part, case, number in (
+        ("gut", "ADJ", "Nominative", "Singular"),
+        ("neu", "ADJ", "Genitive", "Plural"),
+        ("Hand", "NOUN", "Accusative", "Singular"),
+        ("Hand", "NOUN", "Nominative", "Plural"),
+        ("Oslo", "PROPN", "Dative", "Singular"),
+    )
+)
 #: Sentences of the data: the second has an error, and the third has one whose gold label the model does not know.
 DATA = f"""the NN DET
 dog NN NOUN
