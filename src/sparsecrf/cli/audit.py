@@ -120,14 +120,14 @@ def _check(inputs: Inputs, fitting: AuditOptions, output: Sequence[str]) -> None
     from sparsecrf.training.choices import check_options, declared_choices
 
     if inputs.dev is not None:
-        raise OptionError("--dev: expected none with audit, which holds out parts of the data in turn, found a file")
+        raise OptionError("--dev: not for audit, which holds out parts of the data in turn")
     check_readable(inputs.recipe)
     check_options({"rho1": fitting.rho1, "rho2": fitting.rho2}, declared_choices(Inputs, given_options(inputs)))
     recipe, files = asked_recipe(inputs), [*inputs.data, inputs.recipe]
     check_readable(*files, *recipe.files(resources=False))
     check_writable(*output, inputs.save_recipe, inputs=[*files, *recipe.files()])
     if len({os.path.realpath(name) for name in output}) < len(output):
-        raise OptionError("--output: expected a file of its own for each, found one twice")
+        raise OptionError("--output: one file is given twice; give each its own file")
     check_distinct({"output": next(iter(output), None), "save_recipe": inputs.save_recipe})
 
 
