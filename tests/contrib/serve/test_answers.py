@@ -1,5 +1,7 @@
 """Answers over HTTP are those of the model, whatever sentences are given as and whatever is asked for."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -78,6 +80,17 @@ def test_more_than_labels(app, model):
         assert answer["probabilities"][i] == pytest.approx(best[0][1], abs=1e-15)
         amounts = [reason["value"] * reason["weight"] for reason in answer["reasons"][i]]
         assert sum(amounts) == pytest.approx(why.score)
+
+
+def test_sets(model, tmp_path):
+    """As JSON has them: tuples are lists."""
+    calibrated = model.calibrated(FILLED * 20, [model.label(sentence) for sentence in FILLED] * 20)
+    app = app_of(calibrated, tmp_path)
+    for of in ("sequences", "tokens", "spans"):
+        found = ask(app, {"tokens": SENTENCES, "coverage": 0.9, "coverage_of": of}).content["sets"]
+        expected = json.loads(json.dumps(calibrated.predict_set(FILLED, 0.9, of=of)))
+        assert [one for one, sentence in zip(found, SENTENCES, strict=True) if sentence] == expected
+        assert found[1] == ([[[], 1.0]] if of == "sequences" else [])
 
 
 @pytest.mark.parametrize(

@@ -102,11 +102,13 @@ def test_metrics(tmp_path):
 
 def test_description(tmp_path):
     """Every key of a request and of an answer is described, and no other."""
-    model_of("a").save(tmp_path / "m")
+    model_of("a").calibrated([["x"]] * 30, [["a"]] * 30).save(tmp_path / "m")
     app = make_app(ServedModels({"m": tmp_path / "m"}))
     schemas = ask(app, path="/openapi.json").content["components"]["schemas"]
     assert set(schemas["LabelRequest"]["properties"]) == {*INPUTS, *OPTIONS}
-    answer = ask(app, {"text": "x", "nbest": 1, "marginals": True, "scores": True, "explain": True}).content
+    answer = ask(
+        app, {"text": "x", "nbest": 1, "marginals": True, "scores": True, "explain": True, "coverage": 0.9}
+    ).content
     assert set(schemas["LabelAnswer"]["properties"]) == set(answer)
     assert set(schemas["LabelAnswer"]["required"]) <= set(ask(app, {"tokens": ["x"]}).content)
     error = ask(app, {}).content["error"]

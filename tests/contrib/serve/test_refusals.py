@@ -62,6 +62,11 @@ WRONG = [
     ({"tokens": [["a"]], "model": "words", "allowed": [[["O"], 1]]}, 422, "allowed[0][1]"),
     ({"tokens": [["a"], ["a"]], "model": "words", "fixed": [None, ["Q"]]}, 422, "tokens[1]"),
     ({"tokens": ["a"], "model": "words", "forbidden": [["O"]]}, 422, "forbidden[0]"),
+    ({"tokens": ["a"], "model": "words", "coverage": 1}, 422, "coverage"),
+    ({"tokens": ["a"], "model": "words", "coverage": 0.9, "constrain": "iob2"}, 422, "coverage"),
+    ({"tokens": ["a"], "model": "words", "coverage": 0.9, "coverage_of": []}, 422, "coverage_of"),
+    ({"tokens": ["a"], "model": "words", "coverage_of": "spans"}, 422, "coverage_of"),
+    ({"tokens": ["a"], "model": "words", "coverage": 0.9}, 422, "tokens, coverage"),
     ({"tokens": ["a"] * 101, "model": "words"}, 413, "tokens"),
     ({"tokens": ["a"] * 100, "model": "words", "marginals": True, "nbest": 100}, 413, "the request"),
 ]

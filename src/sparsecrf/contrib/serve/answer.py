@@ -14,6 +14,8 @@ from sparsecrf.contrib.serve.limits import EXPLAINED_PER_REQUEST, NUMBERS_PER_TO
 from sparsecrf.contrib.serve.request import INPUTS, LabelRequest
 from sparsecrf.encoding.mentions import with_mentions
 from sparsecrf.model import Model
+from sparsecrf.model.answer_sets import MAX_SIZE
+from sparsecrf.model.calibration import SEQUENCES
 from sparsecrf.model.format import FORMAT
 from sparsecrf.model.limits import constraints_by_name
 
@@ -88,7 +90,12 @@ def _more(model: Model, sentences: list[Any], request: LabelRequest, clock: _Clo
 
 
 def _keys(request: LabelRequest) -> list[str]:
-    asked = {"nbest": request.nbest > 0, "marginals": request.marginals, "reasons": request.explain}
+    asked = {
+        "nbest": request.nbest > 0,
+        "marginals": request.marginals,
+        "reasons": request.explain,
+        "sets": request.coverage is not None,
+    }
     scores = ["scores", "probabilities"] if request.scores else []
     return ["labels", *scores, *(key for key, is_asked in asked.items() if is_asked)]
 
@@ -97,6 +104,7 @@ def _of_sentence(model: Model, sentence: Any, request: LabelRequest, limits: dic
     if not sentence:
         best = {"labels": [], "probability": 1.0, "score": 0.0}
         nothing = {"labels": [], "scores": 0.0, "probabilities": 1.0, "marginals": [], "reasons": []}
+        nothing["sets"] = [([], 1.0)] if request.coverage_of == SEQUENCES else []
         return {**nothing, "nbest": [best]}
     corpus, chain = model.encode([sentence]), model.chain_with(1)
     known = constraints_by_name(model.vocabulary, corpus.n_tokens, **limits)
@@ -122,6 +130,8 @@ def _of_sentence(model: Model, sentence: Any, request: LabelRequest, limits: dic
         found["marginals"] = chain.marginals(corpus, known).tolist()
     if request.explain:
         found["reasons"] = _reasons(model, sentence, labels)
+    if request.coverage is not None:
+        (found["sets"],) = model.predict_set([sentence], request.coverage, of=request.coverage_of)
     return found
 
 
@@ -194,7 +204,8 @@ def _instead(model: Model) -> str:
 
 def _check_size(model: Model, request: LabelRequest, limits: Limits) -> None:
     """Raise if the answer would be too large."""
-    numbers = request.n_tokens * (request.nbest + request.marginals * len(model.labels))
+    sets = 0 if request.coverage is None else MAX_SIZE
+    numbers = request.n_tokens * (request.nbest + sets + request.marginals * len(model.labels))
     for what, found, at_most in (
         ("numbers and labels in an answer", numbers, NUMBERS_PER_TOKEN * limits.tokens),
         ("tokens with explain", request.n_tokens * request.explain, min(EXPLAINED_PER_REQUEST, limits.tokens)),

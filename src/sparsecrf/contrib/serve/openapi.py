@@ -7,6 +7,7 @@ from typing import Any
 
 from sparsecrf.contrib.serve.limits import MAX_NBEST
 from sparsecrf.contrib.serve.models import ServedModels
+from sparsecrf.model.calibration import KINDS, SEQUENCES
 from sparsecrf.model.chunk_rules import SCHEMES
 
 _TEXT: dict[str, Any] = {"type": "string"}
@@ -41,6 +42,9 @@ _REQUEST: dict[str, Any] = {
         "marginals": {**_FLAG, "description": "Whether to answer the probability of each label at each token."},
         "scores": {**_FLAG, "description": "Whether to answer score and probability of the best labels."},
         "explain": {**_FLAG, "description": "Whether to answer what each attribute adds to the score."},
+        "coverage": {**_NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1,
+                     "description": "Sets that have the right answer with this probability, of a calibrated model."},
+        "coverage_of": {"enum": [*KINDS], "default": SEQUENCES, "description": "What the sets are of."},
         "constrain": {"enum": [*SCHEMES, None], "description": "Only valid chunk labels, by this scheme."},
         "allowed": {"description": "For each token the labels that it may have; null: any.",
                     "oneOf": [_list({"type": ["array", "null"]}), _list(_list({"type": ["array", "null"]}))]},
@@ -64,6 +68,9 @@ _ANSWER: dict[str, Any] = {
                               "properties": {"labels": _LABELS, "probability": _NUMBER, "score": _NUMBER}})),
         "marginals": {**_list(_list(_list(_NUMBER))), "description": "By sentence, token and label of `classes`."},
         "classes": _LABELS,
+        "sets": {**_list({"type": ["array", "null"]}),
+                 "description": "Answers with their probabilities: label sequences, labels of each token, or [start, "
+                 "end, types] of each span; null where they would be too many."},
         "reasons": _list(_list({"type": "object", "properties": {
             "token": {"type": "integer"}, "attribute": _TEXT, "previous": _OR_NULL, "label": _TEXT, "value": _NUMBER,
             "weight": _NUMBER}})),

@@ -12,6 +12,7 @@ from typing import Any
 from sparsecrf.contrib.serve.errors import RequestError
 from sparsecrf.contrib.serve.limits import MAX_NBEST, Limits
 from sparsecrf.files.words import TOKENIZERS
+from sparsecrf.model.calibration import KINDS, SEQUENCES
 from sparsecrf.model.chunk_rules import SCHEMES
 
 #: What sentences can be given as, with an example of one and of two.
@@ -21,7 +22,8 @@ INPUTS = {
     "columns": '[["Ada", "NNP"], ["went", "VBD"]]',
     "attributes": '[["word=Ada", "upper"], {"word=went": 1, "length": 4}]',
 }
-OPTIONS = ("model", "nbest", "marginals", "scores", "explain", "constrain", "allowed", "forbidden", "fixed")
+CONSTRAINTS = ("constrain", "allowed", "forbidden", "fixed")
+OPTIONS = ("model", "nbest", "marginals", "scores", "explain", "coverage", "coverage_of", *CONSTRAINTS)
 Tokenizer = Callable[[str], list[tuple[int, int]]]
 _KNOWN = frozenset((*INPUTS, *OPTIONS))
 
@@ -39,11 +41,14 @@ class LabelRequest:
     marginals: bool = False
     scores: bool = False
     explain: bool = False
+    coverage: float | None = None  #: of answer sets; None: not asked for
+    coverage_of: str = SEQUENCES
     constraints: list[dict[str, Any]] | None = None  #: of each sentence, as `Model.label` takes them
 
     @property
     def wants_labels_only(self) -> bool:
-        return not (self.nbest or self.marginals or self.scores or self.explain or self.constraints)
+        more = (self.nbest, self.marginals, self.scores, self.explain, self.coverage, self.constraints)
+        return not any(more)
 
 
 def parse(body: bytes, limits: Limits, tokenizer_for: Callable[[str | None], str]) -> LabelRequest:
@@ -78,6 +83,7 @@ def parse(body: bytes, limits: Limits, tokenizer_for: Callable[[str | None], str
         marginals=_typed(given, "marginals", bool, False, "true or false"),
         scores=_typed(given, "scores", bool, False, "true or false"),
         explain=_typed(given, "explain", bool, False, "true or false"),
+        **_coverage(given),
         constraints=_constraints(given, is_one, len(sentences)),
     )
 
@@ -186,9 +192,25 @@ def _nbest(given: dict[str, Any]) -> int:
     return int(k)
 
 
+def _coverage(given: dict[str, Any]) -> dict[str, Any]:
+    """What `Model.predict_set` is asked for. It knows no constraints."""
+    if "coverage" not in given:
+        if "coverage_of" in given:
+            raise _wrong("coverage with it, such as 0.95", "none", "coverage_of")
+        return {}
+    if not given.keys().isdisjoint(CONSTRAINTS):
+        raise _wrong("no constraints with coverage", ", ".join(key for key in CONSTRAINTS if key in given), "coverage")
+    coverage, of = given["coverage"], given.get("coverage_of", SEQUENCES)
+    if type(coverage) is not float or not 0 < coverage < 1:
+        raise _wrong("a number above 0 and below 1", _shown(coverage), "coverage")
+    if of not in KINDS:
+        raise _wrong(f"one of {', '.join(KINDS)}", _shown(of), "coverage_of")
+    return {"coverage": coverage, "coverage_of": of}
+
+
 def _constraints(given: dict[str, Any], is_one: bool, n: int) -> list[dict[str, Any]] | None:
     """Those of each sentence; None: there are none. Whether labels are known, the model says."""
-    if given.keys().isdisjoint(("constrain", "allowed", "forbidden", "fixed")):
+    if given.keys().isdisjoint(CONSTRAINTS):
         return None
     scheme = given.get("constrain")
     if scheme is not None and scheme not in SCHEMES:
