@@ -31,7 +31,7 @@ from torture.common import Outcome, environment, program
 from torture.made_up import columns
 from torture.soak import growth_of
 
-LIMIT_S = 3.0  # of the server
+LIMIT_S = 10.0  # of the server: at a low priority, on a busy machine, it may not get the processor for seconds
 BODY_MB = 0.25
 ENDS = 20  # how often the server is ended under load, after the soak
 WORDS = [*(line.split()[0] for line in columns(15).splitlines() if line), ",", ".", "1843", "東", "京"]
@@ -108,6 +108,8 @@ class Soak:
         at_rest = server.resident_mb() if server.process.poll() is None else 0.0
         if server.process.poll() is None and (status := server.end()) != 0:
             self.findings.append(f"SIGTERM: expected status 0, found {status}")
+        if self.counts["busy"] > 0.001 * self.counts["answered"]:
+            self.findings.append(f"busy: expected next to no refusals at this rate, found {self.counts['busy']}")
         growth, level = growth_of(samples)
         if seconds >= 60 and growth > max(5.0, 0.05 * level):  # the first seconds are for warming up
             self.findings.append(f"memory: expected it flat, found {growth:.1f} MB more at the end, of {level:.1f}")
@@ -162,6 +164,10 @@ class Soak:
             connection.request("POST", "/label", body)
             answer = connection.getresponse()
             content = answer.read()
+            if answer.status == 503:  # it says when to try again
+                self._count("busy")
+                time.sleep(int(answer.headers["Retry-After"]))
+                continue
             if answer.status != 200 or json.loads(content) not in expected:
                 self._find(f"ask: expected the answer of a model, found {answer.status} {content[:200]!r}")
             self._count("answered")
