@@ -9,7 +9,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard build/npm/sparsecrf.wasm) \
 	$(shell find cpp src -not -name __pycache__ -not -name '*.pyc' 2>/dev/null)
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.inl')
 
-.PHONY: demo test test-fast coverage golden golden-record test-browser test-spacy chromium wasm lint docs bench bench-micro bench-peers bench-training bench-labelling \
+.PHONY: demo test test-fast coverage golden golden-record test-browser test-spacy chromium wasm check-32bit lint docs bench bench-micro bench-peers bench-training bench-labelling \
 	bench-estimator experiments experiments-pages sanitize sanitize-thread torture wheels test-matrix format clean
 .DELETE_ON_ERROR:
 
@@ -54,6 +54,10 @@ wasm: .venv/tools
 	.venv/bin/cmake --build build/wasm
 	.venv/bin/python cpp/wasm/assemble.py build/wasm/cpp/wasm/sparsecrf.wasm build/npm
 	$(MAKE) .venv/installed
+
+# That the library still compiles for 32 bits, as WebAssembly does, without Emscripten; a quarter of a minute.
+check-32bit:
+	cpp/wasm/check_32bit.sh
 
 # The manual, in docs/_build/html; the examples of its gallery run. Nothing is fetched but packages.
 docs: .venv/docs
