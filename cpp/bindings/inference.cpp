@@ -164,7 +164,8 @@ void bind_oracle(nb::module_& m) {
         .def(
             "sequence_factors",
             [](Oracle& o, const FeatureSet& f, Weights w, Array1<std::int64_t> listed, Weights total, double rho1,
-               double rho2, int sweeps, std::int64_t max_entries, std::optional<Weights> thresholds, bool alone) {
+               double rho2, int sweeps, std::int64_t max_entries, std::optional<Weights> thresholds, bool alone,
+               std::optional<Weights> centre) {
                 if (total.size() != listed.size()) {
                     throw InputError(message("total: expected ", listed.size(), " numbers, found ", total.size()));
                 }
@@ -177,24 +178,27 @@ void bind_oracle(nb::module_& m) {
                 double entropy;
                 {
                     const WithoutGil unlocked;
-                    entropy = o.sequence_factors(f, view(w), view(listed),
-                                                 {thresholds ? view(*thresholds) : std::span<const double>(all), rho2,
-                                                  sweeps, max_entries, alone},
-                                                 span_of(G));
+                    entropy =
+                        o.sequence_factors(f, view(w), view(listed),
+                                           {thresholds ? view(*thresholds) : std::span<const double>(all), rho2, sweeps,
+                                            max_entries, alone, centre ? view(*centre) : std::span<const double>()},
+                                           span_of(G));
                 }
                 return nb::make_tuple(entropy, G);
             },
             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("listed").noconvert(), nb::arg("total").noconvert(),
             nb::kw_only(), nb::arg("rho1"), nb::arg("rho2"), nb::arg("sweeps"), nb::arg("max_entries"),
-            nb::arg("thresholds") = nb::none(), nb::arg("alone") = false,
+            nb::arg("thresholds") = nb::none(), nb::arg("alone") = false, nb::arg("centre") = nb::none(),
             nb::sig("def sequence_factors(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
                     "listed: numpy.typing.NDArray[numpy.int64], total: numpy.typing.NDArray[numpy.float64], *, "
                     "rho1: float, rho2: float, sweeps: int, max_entries: int, "
-                    "thresholds: numpy.typing.NDArray[numpy.float64] | None = None, alone: bool = False) -> "
+                    "thresholds: numpy.typing.NDArray[numpy.float64] | None = None, alone: bool = False, "
+                    "centre: numpy.typing.NDArray[numpy.float64] | None = None) -> "
                     "tuple[float, numpy.typing.NDArray[numpy.float64]]"),
             "The dual point (1 - s) data + s model with the best factor for each sequence: its entropy, and G on the "
             "listed features. `total` is the gradient of all data there, of other corpora too unless `alone`; "
-            "`thresholds` stand in place of rho1, one for each listed feature.");
+            "`thresholds` stand in place of rho1, one for each listed feature. `centre`: the weights of the listed "
+            "features that the penalty is centred on; the entropy is then H + centre . G.");
 }
 
 void bind_constraints(nb::module_& m) {

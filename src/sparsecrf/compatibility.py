@@ -39,6 +39,7 @@ class Trait(Enum):
     NEGATIVE = "negative values", "", ""
     DEV = "held-out data", "dev", ""
     CHECKPOINT = "a checkpoint", "checkpoint", ""
+    PRIOR = "a prior", "prior", ""
     GRID = "a grid of rho1", "n_rho", ""
 
     @property
@@ -54,7 +55,7 @@ class Trait(Enum):
 
 
 #: What a solver may or may not be able to do; any other trait is the same to all solvers.
-OF_SOLVERS = (Trait.NGRAMS, Trait.PARTS, Trait.GROUPS, Trait.DENSE, Trait.SHARDS, Trait.L1)
+OF_SOLVERS = (Trait.NGRAMS, Trait.PARTS, Trait.GROUPS, Trait.DENSE, Trait.SHARDS, Trait.L1, Trait.PRIOR)
 
 
 class Named(NamedTuple):

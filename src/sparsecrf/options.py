@@ -129,6 +129,18 @@ ClassPairs = Annotated[
 Threads = Annotated[int, Declared("Number of threads; 0: all cores.", "--threads", metavar="N", min=0, max=1024)]
 
 
+#: Of a run that learns what differs from another model.
+PRIOR = Capabilities(
+    frozenset({Trait.PRIOR}),
+    refuses={
+        Trait.NGRAMS: "",
+        Trait.PARTS: "",
+        Trait.DENSE: "vectors are scaled by the data",
+        Trait.ON_CLUSTER: "",
+    },
+)
+
+
 @dataclass(frozen=True)
 class FitOptions:
     """Options that go to `sparsecrf.fit` as they are, by the same names."""

@@ -36,7 +36,7 @@ def test_defaults_of_parameters_are_those_declared(estimator):
 
 def test_every_declared_option_is_a_parameter_or_a_further_option():
     declared = {field.name for field in fields(FitOptions)}
-    assert declared == (_PARAMETERS | set(FURTHER)) - {"callback"}
+    assert declared == (_PARAMETERS | set(FURTHER)) - {"callback", "prior"}
     renamed = {"threads": "n_jobs", "seed": "random_state"}
     assert {renamed.get(name, name) for name in _PARAMETERS} <= set(parameters(CRF))
     of_fit = {"label_parts": "parts", "class_pairs": "parts"}

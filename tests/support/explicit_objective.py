@@ -17,6 +17,7 @@ class Explicit:
     problem: object
     rho1: float
     rho2: float
+    w0: object = 0.0  # that the penalty is centred on: a number, or an array
 
     def loss_grad(self, w):
         mu, lam = np.split(w, [self.problem.mu.size])
@@ -25,7 +26,8 @@ class Explicit:
         return found.loss, np.concatenate([found.g_mu.ravel(), found.g_lam.ravel()])
 
     def value(self, w):
-        return self.loss_grad(w)[0] + self.rho1 * np.abs(w).sum() + 0.5 * self.rho2 * w @ w
+        d = w - self.w0
+        return self.loss_grad(w)[0] + self.rho1 * np.abs(d).sum() + 0.5 * self.rho2 * d @ d
 
     def residual(self, w):
         """sum_k |smallest subgradient|, straight from its definition."""
@@ -37,20 +39,20 @@ class Explicit:
 
     @cached_property
     def minimum(self):
-        """P* by L-BFGS-B on w = a - b, a, b >= 0."""
+        """P* by L-BFGS-B on w = w0 + a - b, a, b >= 0."""
         n = self.problem.w.size
 
         def split(ab):
-            w = ab[:n] - ab[n:]
-            loss, g = self.loss_grad(w)
-            g = g + self.rho2 * w
-            value = loss + 0.5 * self.rho2 * w @ w + self.rho1 * ab.sum()
+            d = ab[:n] - ab[n:]
+            loss, g = self.loss_grad(self.w0 + d)
+            g = g + self.rho2 * d
+            value = loss + 0.5 * self.rho2 * d @ d + self.rho1 * ab.sum()
             return value, np.concatenate([g, -g]) + self.rho1
 
         options = {"maxiter": 20000, "maxfun": 20000, "ftol": 1e-15, "gtol": 1e-9}
         bounds = [(0.0, None)] * (2 * n)
         found = minimize(split, np.zeros(2 * n), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        return self.value(found.x[:n] - found.x[n:])
+        return self.value(self.w0 + found.x[:n] - found.x[n:])
 
     def weights(self, found):
         w = np.zeros(self.problem.w.size)

@@ -239,10 +239,13 @@ double Oracle::sequence_factors(const FeatureSet& features, std::span<const doub
     check(features, w);
     check_places("listed", features, listed);
     if (!(options.rho2 > 0.0)) throw InputError(message("rho2: expected a number above 0, found ", options.rho2));
+    if (!options.centre.empty() && options.centre.size() != listed.size()) {
+        throw InputError(message("centre: expected ", listed.size(), " numbers, found ", options.centre.size()));
+    }
     if (corpus_.n_dense > 0 || !signs_agree()) {
         throw InputError("factors of sequences: expected no vectors, negative values and missing labels, found some");
     }
-    SequenceFactors factors(corpus_, plan_, features, w, listed);
+    SequenceFactors factors(corpus_, plan_, features, w, listed, options.centre);
     Prepared& of = prepare(features, w);
     release_sums(of);  // the gradients of all sequences need the room
     factors.collect(*of.potentials, options, threads_);

@@ -60,9 +60,17 @@ class OneSequence {
 }  // namespace
 
 SequenceFactors::SequenceFactors(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
-                                 std::span<const double> w, std::span<const std::int64_t> listed)
-    : corpus_(corpus), plan_(plan), features_(features), listed_(features, listed), w_(listed.size()) {
+                                 std::span<const double> w, std::span<const std::int64_t> listed,
+                                 std::span<const double> centre)
+    : corpus_(corpus),
+      plan_(plan),
+      features_(features),
+      listed_(features, listed),
+      w_(listed.size()),
+      centred_(!centre.empty()) {
     for (std::size_t k = 0; k < listed.size(); ++k) w_[k] = w[static_cast<std::size_t>(listed[k])];
+    d_ = w_;
+    for (std::size_t k = 0; k < centre.size(); ++k) d_[k] -= centre[k];
 }
 
 void SequenceFactors::collect(const Potentials& potentials, const FactorOptions& options, int threads) {
@@ -122,7 +130,7 @@ double SequenceFactors::bound(const FactorOptions& options, std::span<const doub
 }
 
 // g_i = sum_t sum_x v (p_t(y) - [y = y_t]) for unigram features, likewise with pairs; loss and entropy:
-// -log q = log Z - w . F, H(p) = -log q - w . g.
+// -log q = log Z - w . F, H(p) = -log q - w . g, H(p) + w0 . g = -log q - d . g.
 void SequenceFactors::gradient(const Item& item, ItemRun& run, std::span<const double> thresholds, Sums& sums,
                                Gradient& out) const {
     const Lattice& lattice = run.lattice;
@@ -147,10 +155,10 @@ void SequenceFactors::gradient(const Item& item, ItemRun& run, std::span<const d
     }
     out.place.clear();
     out.value.clear();
-    double along = 0.0;  // w . g
+    double along = 0.0;  // d . g
     for (const std::uint32_t place : sums.touched) {
         const double value = item.weight * sums.g[place];
-        along += w_[place] * value;
+        along += d_[place] * value;
         if (std::fabs(value) > kSmall * thresholds[place]) {
             out.place.push_back(place);
             out.value.push_back(static_cast<float>(value));
@@ -160,7 +168,8 @@ void SequenceFactors::gradient(const Item& item, ItemRun& run, std::span<const d
     }
     sums.touched.clear();
     out.loss = std::max(item.weight * (lattice.log_z - own), 0.0);
-    out.entropy = std::max(out.loss - along, 0.0);
+    out.entropy = out.loss - along;
+    if (!centred_) out.entropy = std::max(out.entropy, 0.0);
 }
 
 void SequenceFactors::ascend(const FactorOptions& options, std::span<double> G) {

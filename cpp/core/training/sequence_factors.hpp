@@ -7,6 +7,9 @@
 //     H(u_i) = - a log a - s (1 - q) log s + s (H(p_i) + q log q)
 //     D(s)   = sum_i w_i H(u_i) - sum_k max(|G_k(s)| - rho1, 0)^2 / (2 rho2)
 //
+// With weights w0 that the penalty is centred on, D has the term w0 . G(s), linear in s: H(p_i) + w0 . g_i takes the
+// place of H(p_i) above.
+//
 // D is concave; any s gives a bound, and coordinate ascent finds a good one: each step looks at the features of one
 // sequence only. The gradients g_i are kept for that, in single precision and without what is small: G(s) of the
 // factors found is computed anew, by an ordinary pass. Items are sequences, or layers of a sequence with token weights.
@@ -32,13 +35,14 @@ struct FactorOptions {
     int sweeps;                          // largest number of rounds over the sequences
     std::int64_t max_entries;            // numbers kept of the gradients; sequences beyond it keep s = 1
     bool alone;                          // there are no other data
+    std::span<const double> centre;      // [L] w0; empty: 0
 };
 
 class SequenceFactors {
    public:
     // listed: places of features in the set, ascending; every other feature of the set has weight 0.
     SequenceFactors(const Corpus& corpus, const Plan& plan, const FeatureSet& features, std::span<const double> w,
-                    std::span<const std::int64_t> listed);
+                    std::span<const std::int64_t> listed, std::span<const double> centre);
 
     // Computes and keeps the gradients; all s = 1.
     void collect(const Potentials& potentials, const FactorOptions& options, int threads);
@@ -49,11 +53,12 @@ class SequenceFactors {
 
     std::span<const double> factors() const { return s_; }  // [items]
     void reset() { s_.assign(s_.size(), 1.0); }
-    double entropy() const;                                                       // sum_i w_i H(u_i)
+    double entropy() const;                                                       // sum_i w_i H(u_i), plus w0 . G(s)
     double bound(const FactorOptions& options, std::span<const double> G) const;  // D, with G(s)
 
    private:
-    // w_i g_i on the listed features, but for what is small; loss w_i (-log q) and entropy w_i H(p_i) of an item.
+    // w_i g_i on the listed features, but for what is small; loss w_i (-log q) and entropy w_i H(p_i) of an item,
+    // with w_i w0 . g_i.
     struct Gradient {
         std::vector<std::uint32_t> place;
         std::vector<float> value;
@@ -72,7 +77,8 @@ class SequenceFactors {
     const Plan& plan_;
     const FeatureSet& features_;
     const ListedFeatures listed_;
-    std::vector<double> w_;  // [L]
+    std::vector<double> w_, d_;  // [L] weights, and w - w0
+    const bool centred_;         // there is a w0
 
     std::vector<double> entropy_, own_, s_;  // [items] H(p), q, factor
     // The items whose factor may change.

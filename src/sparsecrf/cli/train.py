@@ -15,7 +15,7 @@ from sparsecrf.cli.options import Inputs, Shown, with_groups
 from sparsecrf.compatibility import Capabilities, Named, OptionError, Trait, has
 from sparsecrf.declared import Declared
 from sparsecrf.defaults import AUTO
-from sparsecrf.options import LONG_RUNS, FitOptions
+from sparsecrf.options import LONG_RUNS, PRIOR, FitOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,6 +78,17 @@ class RunOptions:
             metavar="MODEL",
         ),
     ] = None
+    prior: Annotated[
+        str | None,
+        Declared(
+            "Learn what differs from this model: penalties are on the differences from its weights. Its labels, "
+            "template and start label as for --init; weights of what the data do not have stay as they are. For the "
+            "solvers auto, owlqn, lbfgs and fista.",
+            "--prior",
+            metavar="MODEL",
+            capabilities=PRIOR,
+        ),
+    ] = None
     log: Annotated[
         str | None,
         Declared("Write one JSON object per iteration to this file.", "--log", panel=LONG_RUNS, metavar="FILE.jsonl"),
@@ -121,15 +132,19 @@ def train(
         taken,
     )
     from sparsecrf.model import Model
+    from sparsecrf.model.joined import check_prior
     from sparsecrf.progress import say
     from sparsecrf.training import weights_in
     from sparsecrf.training.data import TrainingData
 
     check_together(inputs, fitting, run)
     check_files(model, inputs, fitting, run, shown)
-    warm = None if run.init is None else Model.load(run.init)
+    warm, prior = (None if file is None else Model.load(file) for file in (run.init, run.prior))
+    if prior is not None:
+        check_prior(prior, "--prior")
     began = time.perf_counter()
-    with read(inputs, run, warm, threads=fitting.threads, quiet=shown.quiet) as labelled:
+    with read(inputs, run, prior or warm, threads=fitting.threads, quiet=shown.quiet) as read_data:
+        labelled = replace(read_data, prior=prior)
         read_s = time.perf_counter() - began
         parts = labelled.label_parts(fitting.label_parts, fitting.class_pairs)
         if fitting.label_parts is not None and parts is None:
@@ -155,20 +170,24 @@ def train(
         init = None if warm is None else weights_in(warm, labelled.vocabulary, parts)
         if warm is not None and init is not None:
             say(taken(run.init or "", warm, labelled, init), quiet=shown.quiet)
-        found, log_error = fit_with_log(data, labelled, fitting, run.log, init, quiet=shown.quiet)
+        old = None if prior is None else weights_in(prior, labelled.vocabulary)
+        if prior is not None and old is not None:
+            say(taken(run.prior or "", prior, labelled, old), quiet=shown.quiet)
+        found, log_error = fit_with_log(data, labelled, fitting, run.log, init, old, quiet=shown.quiet)
         # First of all: a second interrupt must not lose it.
-        labelled.model(found).save(model)
+        made = labelled.model(found)
+        made.save(model)
         on_dev = on_dev_data(found, labelled, fitting.threads)
         result = summary(found, labelled, data, read_s, on_dev, fitting.rho1)
     if on_dev is not None:  # what matters most: --quiet asks for no progress, not for no result
         say(str(on_dev), quiet=shown.quiet and shown.json)
-    say(closing(found, result, model), quiet=shown.quiet)
+    say(closing(found, result, model, made.n_active), quiet=shown.quiet)
     if (warning := empty_model(found, labelled)) is not None:
         say(warning, quiet=shown.quiet)
     elif found.stopped_by != "interrupt":
         if (saved := saved_by_small(found, fitting.rho1)) is not None:
             say(saved, quiet=shown.quiet or shown.json)
-        hint = next_step(labelled, inputs, fitting, is_continued=warm is not None)
+        hint = next_step(labelled, inputs, fitting, is_continued=warm is not None or prior is not None)
         say(hint or "", quiet=hint is None or shown.quiet or shown.json)
     show(found, result, shown)
     if log_error is not None:
@@ -183,7 +202,7 @@ def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions
     from sparsecrf.cli.reading import asked_recipe
     from sparsecrf.contrib.plots import check_plot
 
-    recipe, files = asked_recipe(inputs), [inputs.recipe, inputs.dev, run.init]
+    recipe, files = asked_recipe(inputs), [inputs.recipe, inputs.dev, run.init, run.prior]
     check_readable(*(inputs.data if run.dask is None else ()), *files, *recipe.files(resources=False))
     outputs = {"model": model, "checkpoint": fitting.checkpoint, "log": run.log, "plot": shown.plot}
     outputs["save_recipe"] = inputs.save_recipe
@@ -219,9 +238,17 @@ def check_together(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None
 
 
 def fit_with_log(
-    data: TrainingData, labelled: Dataset, fitting: FitOptions, log: str | None, init: Weights | None, *, quiet: bool
+    data: TrainingData,
+    labelled: Dataset,
+    fitting: FitOptions,
+    log: str | None,
+    init: Weights | None,
+    prior: Weights | None = None,
+    *,
+    quiet: bool,
 ) -> tuple[Fit, OSError | None]:
-    """Train on the data, from the weights `init`. With what ended the log early, which does not end training."""
+    """Train on the data, from the weights `init`, close to those of `prior`. With what ended the log early, which does
+    not end training."""
     from sparsecrf.cli.long_runs import shown_warnings, stopping
     from sparsecrf.cli.train_report import Log
     from sparsecrf.progress import note, progress, say
@@ -255,6 +282,7 @@ def fit_with_log(
         found = fit(
             data,
             init=init,
+            prior=prior,
             dev=None if labelled.dev is None else labelled.dev.corpus,
             callback=watch,
             heartbeat=beat,

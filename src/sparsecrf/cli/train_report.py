@@ -84,7 +84,7 @@ def size(data: Dataset, virtual: int) -> str:
 
 
 def taken(name: str, model: Model, data: Dataset, weights: Weights) -> str:
-    """What training starts with: parts of the model `name` of --init."""
+    """What training starts with: parts of the model `name` of --init or --prior."""
     new = len(data.vocabulary.labels) - len(model.labels)
     parts = [f"{len(model.labels)} labels ({new} more in the data)" if new else f"{len(model.labels)} labels"]
     if model.template is not None and data.recipe.template is None and data.recipe.features is None:
@@ -116,6 +116,7 @@ def summary(
         **({"active_class_pair": found.n_class_pair} if found.parts is not None and found.parts.classes else {}),
         **({} if found.order == 2 else {"active_ngram": found.n_ngram}),
         **({"rho1": found.rho1, "rho2": found.rho2} if isinstance(asked, str) else {}),
+        **({} if found.n_changed is None else {"changed": found.n_changed}),
         **({"penalty": found.penalty, "groups": found.groups} if found.groups else {}),
         "virtual_features": prepared.n_virtual(),
         "observed_features": len(prepared.observed),
@@ -220,8 +221,9 @@ def saved_by_small(found: Fit, asked: float | str) -> str | None:
     )
 
 
-def closing(found: Fit, result: dict[str, Any], model: str) -> str:
-    """The model, how it was found, and how close to the optimum training came."""
+def closing(found: Fit, result: dict[str, Any], model: str, n_all: int) -> str:
+    """The model, how it was found, and how close to the optimum training came. `n_all`: its weights, also those of a
+    prior for what the data do not have."""
     active = len(found.w)
     of_parts = "" if found.parts is None else f", {found.n_part:,} of them of parts of labels"
     of_classes = f", {found.n_class_pair:,} of them of pairs of classes" if "active_class_pair" in result else ""
@@ -229,11 +231,15 @@ def closing(found: Fit, result: dict[str, Any], model: str) -> str:
     iterations = "1 iteration" if result["iterations"] == 1 else f"{result['iterations']} iterations"
     distance = distance_in_words(found.objective, found.gap, found.remaining)
     groups = "".join(f"{n:,} of {of:,} {name} kept ({found.penalty})\n" for name, (n, of) in found.groups.items())
+    changed = ""
+    if found.n_changed is not None:
+        unseen = f"; {n_all - active:,} more are of what the data do not have" if n_all > active else ""
+        changed = f"{found.n_changed:,} weights differ from the prior{unseen}\n"
     memory = "" if result["peak_rss_mb"] is None else f", {result['peak_rss_mb']:.0f} MB"
     return (
         f"{model}: {active:,} nonzero weights ({result['active_unigram']:,} unigram{of_parts}"
         f", {result['active_bigram']:,} bigram{of_classes}{longer})\n"
-        f"{groups}"
+        f"{groups}{changed}"
         f"{iterations} in {result['time_train_s']:.1f} s after {result['time_read_s']:.1f} s of reading{memory}\n"
         f"training objective {found.objective:,.3f}, {distance}; stopped: {REASONS[found.stopped_by]}"
     )

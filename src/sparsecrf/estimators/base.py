@@ -31,6 +31,7 @@ from sparsecrf.estimators.record import estimator_record
 from sparsecrf.estimators.solver_options import HasSolverOptions
 from sparsecrf.model import Model
 from sparsecrf.model.format import FORMAT
+from sparsecrf.model.joined import check_prior, like_prior
 from sparsecrf.path import Point
 from sparsecrf.path.both import AskedRho2
 from sparsecrf.path.progress import PathProgress
@@ -43,7 +44,7 @@ from sparsecrf.training.solvers.working_set import Callback
 from sparsecrf.warn import warn_caller
 
 #: Further options that `_penalty`, `_space` and `_watching` take care of.
-_ASKED_ELSEWHERE = ("group_weight", "order_factor", "class_pairs", "callback")
+_ASKED_ELSEWHERE = ("group_weight", "order_factor", "class_pairs", "callback", "prior")
 _CHECKED = ("solver", "rho1", "penalty", "order", "label_parts")
 
 
@@ -92,7 +93,8 @@ class TrainingCRF(HasSolverOptions):
         sentences: SentenceColumn | None = None,
     ) -> Dataset:
         self._check_options()
-        recipe, names = self._recipe(), None
+        prior = self._prior()
+        recipe, names = self._recipe() if prior is None else like_prior(self._recipe(), prior), None
         if sentences is not None:
             check_one_of(lengths, sentences)
             X, lengths, y, _ = split_sentences(X, sentences, y)
@@ -104,7 +106,7 @@ class TrainingCRF(HasSolverOptions):
             sample_weight = token_weights(y, self.class_weight, sample_weight, lengths)
         made = read_sequences(X, y, sample_weight, lengths, recipe=recipe, threads=self._threads())
         warn_of_unused(X, made.template)
-        return replace(made, frame_columns=names)
+        return replace(made, frame_columns=names, prior=prior)
 
     def _encoded_dev(self, data: Dataset, dev: tuple[Any, Any], sentences: SentenceColumn | None) -> Dataset:
         """The data with others, held out, by their vocabulary; a frame, if these were one. Warns of unknown labels."""
@@ -137,8 +139,19 @@ class TrainingCRF(HasSolverOptions):
         """Raise for parameters that do not go together, before data are encoded."""
         vectors = [] if self.vectors is None else [Choice("vectors", ..., has(Trait.DENSE))]
         given = {name: getattr(self, name) for name in _CHECKED if hasattr(self, name)}
-        check_options({**given, "class_pairs": self._option("class_pairs")}, vectors)
+        check_options({**given, **{name: self._option(name) for name in ("class_pairs", "prior")}}, vectors)
         self._further_options()
+
+    def _prior(self) -> Model | None:
+        """The model that training is to stay close to, if there is one."""
+        given = self._option("prior")
+        if given is None:
+            return None
+        if not isinstance(given, (Model, str, os.PathLike)):
+            raise InputError(f"prior: expected a Model or the file of one, found {type(given).__name__}")
+        prior = given if isinstance(given, Model) else Model.load(given)
+        check_prior(prior)
+        return prior
 
     def _check_n_jobs(self) -> None:
         if self.n_jobs is not None and (isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral)):
@@ -214,7 +227,7 @@ class TrainingCRF(HasSolverOptions):
         self.classes_ = np.array(data.names.labels(self.model_.labels))
         self.objective_, self.loss_, self.gap_, self.kkt_ = found.objective, found.loss, found.gap, found.kkt
         self.rho1_, self.rho2_, self.feature_groups_ = found.rho1, found.rho2, found.groups
-        self.n_active_, self.history_, self.stopped_by_ = len(found.w), found.history, found.stopped_by
+        self.n_active_, self.history_, self.stopped_by_ = self.model_.n_active, found.history, found.stopped_by
         self.n_iter_ = found.history[-1].iter if found.history else 0
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt  # what there is has been kept

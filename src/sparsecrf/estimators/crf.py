@@ -95,6 +95,8 @@ class CRF(BaseCRF):
         group_weight (how much groups count next to single features),
         class_pairs (with label_parts: labels with the same first part, for "ud" the part of speech, are a class, and
         there are weights of pairs of classes beside those of label pairs; not with an order above 2),
+        prior (a `Model`, or the file of one: the penalty is on the difference from its weights, so that training learns
+        what differs, and weights of what the data do not have stay as they are; may be written `CRF(prior=model)`),
         and the options of a solver itself, such as memory.
 
     Attributes
@@ -226,7 +228,8 @@ class CRF(BaseCRF):
             start = chosen.start if start is None else start
         with self._watching() as callback:
             held_out = None if data.dev is None else data.dev.corpus
-            found = fit(data.corpus, init=start, dev=held_out, callback=callback, **options)
+            old = None if data.prior is None else weights_in(data.prior, data.vocabulary)
+            found = fit(data.corpus, init=start, prior=old, dev=held_out, callback=callback, **options)
         self._keep(data, found)
         return self
 

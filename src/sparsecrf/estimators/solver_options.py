@@ -26,7 +26,10 @@ _PARAMETERS = {"solver", "rho1", "rho2", "penalty", "max_iter", "tol", "threads"
 FURTHER: dict[str, Any] = {
     **{field.name: field.default for field in fields(FitOptions) if field.name not in _PARAMETERS},
     "callback": None,
+    "prior": None,
 }
+#: May be written as a parameter, too.
+_SHORT = ("prior",)
 #: Parameters that were: in `solver_options` now, or a setting of a `Recipe`.
 _MOVED = ("gap", "time_limit", "patience", "callback", "observed_only", "order_factor", "class_pairs", "group_weight")
 _OF_RECIPE = {"standardize": "standardize", "dense_scale": "vectors_scale"}
@@ -38,9 +41,11 @@ def takes_old_parameters(init: Callable[P, None]) -> Callable[P, None]:
     @wraps(init)
     def call(*arguments: P.args, **given: P.kwargs) -> None:
         old = {name: given.pop(name) for name in (*_MOVED, *_OF_RECIPE) if name in given}
+        short = {name: given.pop(name) for name in _SHORT if name in given}
         init(*arguments, **given)
         estimator: Any = arguments[0]
         estimator._take_old(old)
+        estimator._take_short(short)
 
     return call
 
@@ -68,9 +73,9 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
         return {**own, "solver_options": of_solver} if of_solver else own
 
     def _check_one_fit(self) -> None:
-        """Raise for options of a single fit: many fits would share one file."""
-        for name in ("checkpoint", "resume"):
-            if self._option(name) != FURTHER[name]:
+        """Raise for options of a single fit: many fits would share one file, or one prior."""
+        for name in ("checkpoint", "resume", "prior"):
+            if self._option(name) not in (None, False):
                 raise OptionError(Named("solver_options"), f": {name!r} is not supported by many fits; use CRF.fit")
 
     def _take_old(self, given: dict[str, Any]) -> None:
@@ -85,11 +90,18 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
                 _warn(name, f'solver_options={{"{name}": ...}}')
                 self.solver_options = {**(self.solver_options or {}), name: value}
 
+    def _take_short(self, given: dict[str, Any]) -> None:
+        """Further options that are written as parameters."""
+        if given:
+            self.solver_options = {**(self.solver_options or {}), **given}
+
     def set_params(self, **params: Any) -> Any:
         """Set parameters, as for every estimator of scikit-learn."""
         old = {name: params.pop(name) for name in (*_MOVED, *_OF_RECIPE) if name in params}
+        short = {name: params.pop(name) for name in _SHORT if name in params}
         super().set_params(**params)
         self._take_old(old)
+        self._take_short(short)
         return self
 
     def __getattr__(self, name: str) -> Any:

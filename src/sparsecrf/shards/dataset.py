@@ -19,6 +19,7 @@ from sparsecrf.encoding.vectors import Looked, WordVectors, look_up
 from sparsecrf.encoding.vocabulary import Vocabulary, Words
 from sparsecrf.files.text import Source, name_of, readable_twice
 from sparsecrf.model import Model
+from sparsecrf.model.joined import with_others
 from sparsecrf.model.tokens import KIND
 from sparsecrf.shards.shards import Shards
 
@@ -50,6 +51,7 @@ class Dataset:
     places: Sequence[int] = ()  #: by sequence: its number in the corpus; -1: it has no tokens and is left out
     unknown: UnknownLabels = field(default_factory=UnknownLabels)  #: of held-out data: labels not in the training data
     dev: Dataset | None = None  #: held-out data, by the same vocabulary
+    prior: Model | None = None  #: whose weights training starts from, and which the result keeps for other attributes
 
     @property
     def corpus(self) -> Corpus:
@@ -79,7 +81,7 @@ class Dataset:
     def model(self, found: Fitted, **note: Any) -> Model:
         """The model of a fit to these data; `note`: more entries of its training record."""
         kind = {} if self.token_kind is None else {KIND: self.token_kind}
-        return found.model(
+        made = found.model(
             self.vocabulary,
             note={**self.recipe.record, **kind, **self.tokenizer, **note},
             template=self.template,
@@ -87,6 +89,7 @@ class Dataset:
             dense=self.dense,
             vectors=self.vectors,
         )
+        return made if self.prior is None else with_others(made, self.prior)
 
     def remark(self, what: str) -> str | None:
         """That held-out data, which messages call `what`, have labels that these do not have; None: they have none.

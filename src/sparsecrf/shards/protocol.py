@@ -58,10 +58,12 @@ class Oracle(Protocol):
         max_entries: int,
         thresholds: Floats | None = None,
         alone: bool = False,
+        centre: Floats | None = None,
     ) -> tuple[float, Floats]:
         """A dual point with a factor for each sequence (cpp/core/training/sequence_factors.hpp): its entropy, and its
         G [L] on the features at the places `listed`. `total` [L] is the gradient of the data of all shards;
-        `thresholds` [L] stand in place of rho1, if there are groups of features. `alone`: there are no other shards."""
+        `thresholds` [L] stand in place of rho1, if there are groups of features. `alone`: there are no other shards.
+        `centre` [L]: the weights w0 that the penalty is centred on; the entropy is then H + w0 . G."""
 
     def candidates(self, features: FeatureSet, w: Floats, bound: float) -> Numbers:
         """Screening: numbers, ascending, of all virtual features whose expectation at w could exceed the bound."""

@@ -13,7 +13,7 @@ from sparsecrf.compatibility import Capabilities, Choice, Named, OptionError, Tr
 from sparsecrf.declared import Declared
 from sparsecrf.defaults import AUTO, PENALTY, RHO2, SMALL, SMALL_RHO1, SMALL_RHO2, SOLVERS
 from sparsecrf.encoding.label_parts import CLASS_PAIRS, PARTS, LabelParts, check_asked
-from sparsecrf.options import AskedRho1, FitOptions
+from sparsecrf.options import PRIOR, AskedRho1, FitOptions
 from sparsecrf.training import solvers
 from sparsecrf.training.group_penalty import GroupPenalty
 from sparsecrf.training.groups import check_penalty_name
@@ -31,7 +31,7 @@ def choices_of(given: Mapping[str, Any]) -> list[Choice]:
     declared = declared_choices(FitOptions, given)
     by_value = [(name, value, _BY_VALUE[name](value)) for name, value in given.items() if name in _BY_VALUE]
     found = [Choice(name, _shown(value), brought) for name, value, brought in by_value if brought is not None]
-    chosen = [Choice("rho1", AUTO, _IN_MEMORY)] if given.get("rho1") == AUTO else []
+    chosen = [Choice("rho1", AUTO, _CHOSEN)] if given.get("rho1") == AUTO else []
     return found + declared + chosen
 
 
@@ -95,7 +95,12 @@ def _label_parts(asked: Any) -> Capabilities | None:
     return PARTS
 
 
-_IN_MEMORY = Capabilities(refuses={Trait.SHARDS: "penalties are chosen on parts of data that are in memory"})
+_CHOSEN = Capabilities(
+    refuses={
+        Trait.SHARDS: "penalties are chosen on parts of data that are in memory",
+        Trait.PRIOR: "penalties are chosen without one",
+    }
+)
 _BY_VALUE: dict[str, Callable[[Any], Capabilities | None]] = {
     "solver": _solver,
     "rho1": _rho1,
@@ -103,6 +108,7 @@ _BY_VALUE: dict[str, Callable[[Any], Capabilities | None]] = {
     "order": lambda order: None if order == 2 else NgramSpace.capabilities,
     "label_parts": _label_parts,
     "class_pairs": lambda asked: CLASS_PAIRS if asked else None,
+    "prior": lambda prior: None if prior is None else PRIOR,
     "dev": lambda dev: None if dev is None else has(Trait.DEV),
 }
 

@@ -14,6 +14,8 @@ and (1 - c) u + c u' has (1 - c) G + c G' and at least (1 - c) H + c H'. A run k
 a feature that screening ruled out at one of them only |G| <= rho1 is known there, so a mixture has a range for each
 G_k, and its worse end counts.
 
+With a prior w0 the entropy is H(u) + w0 . G(u) here and below, and w the difference from w0 (`prior` derives it).
+
 `gap` does this at every screening. `tighten` is much better and costs some passes: u_i = (1 - s_i) data + s_i model
 with a factor for each sequence (cpp/core/training/sequence_factors.hpp). As long as values are not negative,
 -C_k <= G_k(s) <= E_k whatever the factors are: a feature with max(E_k, C_k) <= rho1 cannot be violated, and the others
@@ -71,10 +73,10 @@ class LowerBound:
         value, penalty = loss + self.objective.penalty_on(known).value(w), self.objective.penalty
         if self.best is None or not np.isfinite(value):
             return np.inf
-        if penalty.threshold == 0 or not self.objective.signs_agree:
+        if penalty.threshold == 0 or not (self.objective.signs_agree and self.objective.has_all_weights(known)):
             return value - self.best.bound
         large = np.maximum(g + known.counts, known.counts) > penalty.thresholds(known.numbers)
-        listed = np.flatnonzero(large | (w != 0))
+        listed = np.flatnonzero(large | self.objective.weighted(known, w))
         entropy, G = self.objective.sequence_factors(known, w, listed, g[listed])
         new = self._shrunk(entropy, known.numbers[listed], G[np.newaxis])
         # Shards that choose their factors at the same time go too far: part of the way from the plain model is better.

@@ -38,6 +38,7 @@ from sparsecrf.training.heldout import Dev, check_same_vocabulary
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.order_penalty import OrderPenalty
 from sparsecrf.training.penalty import ElasticNet
+from sparsecrf.training.prior import added, fingerprint
 from sparsecrf.training.result import Fit
 from sparsecrf.training.solvers import SOLVERS
 from sparsecrf.training.solvers.sgd import EPOCHS
@@ -69,6 +70,7 @@ def fit(
     order_factor: float = ORDER_FACTOR,
     parts: LabelParts | None = None,
     init: Fit | Weights | None = None,
+    prior: Weights | None = None,
     dev: Corpus | None = None,
     patience: int | None = None,
     stop_window: int | None = None,
@@ -101,6 +103,8 @@ def fit(
     With `parts` of labels (`LabelParts.of`), there are
     features of an attribute and a part, which all labels with that part share; not for the solvers sbcd and cd. `init`
     starts from another fit for the same labels and attributes, or from `weights_in` of a model.
+    With a `prior`, `weights_in` of a model, the penalty is on the difference from these weights. The result has the
+    sum; the weights that are counted while training goes on are those that differ. For auto, owlqn, lbfgs and fista.
     `callback` gets the fields of a `Record` at every
     iteration, and ends training by returning True; `heartbeat` is called with a line of text before the first
     iteration, `watch` with the weights and the gradient of every iteration, before `callback`. `solver_options` go
@@ -133,7 +137,7 @@ def fit(
     prepared = TrainingData.of(corpus, **space, threads=threads)
     corpus, data = prepared.corpus, prepared.shards
     given = {"solver": solver, "rho1": rho1, "penalty": penalty, "gap": gap, "dev": dev, "patience": patience}
-    given |= {"stop_window": stop_window, "checkpoint": checkpoint, "resume": resume}
+    given |= {"prior": prior, "stop_window": stop_window, "checkpoint": checkpoint, "resume": resume}
     if prepared.ngrams is not None:  # without them, a factor has no effect
         given["order_factor"] = order_factor
     check_options(given, prepared.choices)
@@ -144,13 +148,13 @@ def fit(
     if data.n_missing == data.n_tokens:
         raise InputError("training: expected labels, found none in the whole corpus")
     omega = penalty_of(penalty, rho1, rho2, group_weight, order_factor, prepared)
-    objective = Objective(prepared, omega)
+    objective = Objective(prepared, omega, prior)
     objective.heartbeat = heartbeat
     if isinstance(init, Fit):
         check_same_vocabulary("init", init.corpus, corpus)
         if init.parts != prepared.parts:
             raise InputError("init: expected a fit with the same parts of labels, found one with others")
-    held_out = _dev(corpus, dev, patience, threads, stop_window, stop_eps, prepared)
+    held_out = _dev(corpus, dev, patience, threads, stop_window, stop_eps, prepared, prior)
     keeper = resumed = None
     if checkpoint is not None:
         identity = _identity(objective, solver, options, dev)
@@ -158,21 +162,24 @@ def fit(
         resumed = keeper.load(objective) if resume else None
     start = None
     if init is not None and resumed is None:
-        start = point_at(objective, *_given(prepared, init))
+        numbers_of_init, w_of_init = _given(prepared, init)
+        if prior is not None:
+            numbers_of_init, w_of_init = added(Weights(prior.numbers, -prior.w), numbers_of_init, w_of_init)
+        start = point_at(objective, numbers_of_init, w_of_init)
     stopping = Stopping(tol, gap, max_iter, time_limit, certify)
     algorithm = SOLVERS[solver](objective, **options)
     result = run(
         objective, algorithm, start, stopping, callback, dev=held_out, keeper=keeper, resumed=resumed, watch=watch
     )
     point = result.point
-    active = point.w != 0
-    kept, ngrams = _compact(prepared, point.known.numbers[active])
+    numbers, w = objective.with_prior(point.known.numbers, point.w)
+    kept, ngrams = _compact(prepared, numbers)
     return Fit(
         corpus,
         objective.penalty.rho1,
         objective.penalty.rho2,
         kept,
-        point.w[active],
+        w,
         result.objective,
         point.loss,
         result.kkt,
@@ -185,7 +192,8 @@ def fit(
         prepared.order,
         ngrams,
         parts=prepared.parts,
-        **_about_penalty(omega, point.known.numbers[active]),
+        n_changed=None if prior is None else int(np.count_nonzero(point.w)),
+        **_about_penalty(omega, point.known.numbers[point.w != 0]),
     )
 
 
@@ -239,12 +247,13 @@ def _dev(
     window: int | None,
     eps: float,
     data: TrainingData,
+    prior: Weights | None,
 ) -> Dev | None:
     if dev is None:
         return None
     check_same_vocabulary("dev", dev, corpus)
     ngrams = None if data.ngrams is None else data.ngrams.table
-    return Dev(dev, patience, threads, window, eps, ngrams, data.part_rows)
+    return Dev(dev, patience, threads, window, eps, ngrams, data.part_rows, prior)
 
 
 def _identity(
@@ -260,6 +269,7 @@ def _identity(
         "solver": solver,
         "solver options": repr(sorted(options.items())),
         "features": "all" if allowed is None else hashlib.sha256(allowed.tobytes()).hexdigest(),
+        **({} if objective.prior is None else {"prior": fingerprint(objective.prior)}),
         **({} if longer is None else {"order": longer.order, "n-gram attributes": longer.fingerprint()}),
         **({} if objective.prepared.parts is None else {"parts of labels": repr(objective.prepared.parts)}),
     }

@@ -13,6 +13,8 @@ from sparsecrf._core import Chain, Corpus, FeatureSet, InputError, LabelParts, N
 from sparsecrf.defaults import STOP_EPS
 from sparsecrf.shards import Shards
 from sparsecrf.training.feature_sets import Floats, Numbers
+from sparsecrf.training.prior import added
+from sparsecrf.training.starting_weights import Weights
 
 Labels = NDArray[np.int32]  #: [P] a label for each token
 
@@ -72,7 +74,9 @@ class Dev:
         eps: float = STOP_EPS,
         ngrams: NgramTable | None = None,
         part_rows: LabelParts | None = None,
+        prior: Weights | None = None,
     ) -> None:
+        """`prior`: weights that those of `look` are added to."""
         if window is not None and window < 2:
             raise InputError(f"stop_window: expected at least 2 iterations, found {window}")
         if not eps >= 0:
@@ -82,16 +86,15 @@ class Dev:
         if (corpus.labels < 0).all():
             raise InputError("dev: expected labels, found none in the whole corpus")
         self.corpus, self.patience, self.threads, self.window, self.eps = corpus, patience, threads, window, eps
-        self.ngrams, self.part_rows = ngrams, part_rows
+        self.ngrams, self.part_rows, self.prior = ngrams, part_rows, prior
         self.best: Best | None = None
 
     def look(self, iteration: int, numbers: Numbers, w: Floats) -> float:
         """The error with these weights, which are kept if no earlier ones were as good."""
         active = w != 0
+        whole = (numbers[active], w[active]) if self.prior is None else added(self.prior, numbers, w)
         longer, rows = self.ngrams, self.part_rows
-        error = token_error(
-            self.corpus, numbers[active], w[active], threads=self.threads, ngrams=longer, part_rows=rows
-        )
+        error = token_error(self.corpus, *whole, threads=self.threads, ngrams=longer, part_rows=rows)
         if self.best is None or error < self.best.error:
             self.best = Best(error, iteration, numbers[active], w[active])
         return error

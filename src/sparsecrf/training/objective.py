@@ -2,7 +2,8 @@
 
     P(w) = sum_i w_i { log Z(x_i) - w . F(x_i, y_i) } + Omega(w),      Omega(w) = rho1 |w|_1 + rho2/2 |w|^2
 
-or another penalty (`penalty`, `order_penalty`, `group_penalty`).
+or another penalty (`penalty`, `order_penalty`, `group_penalty`). With a prior, weights w0 of another model, w is the
+difference from them here and in all that follows (`prior`).
 
 Every (attribute, label) and (attribute, label, label) feature is in the model, and with a higher order every label
 n-gram (`ngrams`); a working set names the few that are looked at. With g = E - C the gradient of the loss, weight 0 is
@@ -25,8 +26,10 @@ from sparsecrf._core import LONGEST_NGRAM, Corpus
 from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.shards import Shards
 from sparsecrf.training.data import TrainingData
-from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, union
-from sparsecrf.training.penalty import ElasticNet, Penalty, PenaltyOfAll
+from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, place_among, union
+from sparsecrf.training.penalty import ElasticNet, Mask, Penalty, PenaltyOfAll
+from sparsecrf.training.prior import PriorOracle, added
+from sparsecrf.training.starting_weights import Weights
 
 _LARGEST_STRIDE = 64  # curvature is estimated from every n-th sequence, n growing with the data up to this
 # Factors of sequences: rounds at most, numbers kept at most (8 bytes each), and what they cost in passes, about.
@@ -46,7 +49,9 @@ class OutOfTime(Exception):
 class Objective:
     """P over labelled data. `passes` counts forward-backward passes over all of it."""
 
-    def __init__(self, data: Corpus | Shards | TrainingData, penalty: PenaltyOfAll, **how: Any) -> None:
+    def __init__(
+        self, data: Corpus | Shards | TrainingData, penalty: PenaltyOfAll, prior: Weights | None = None, **how: Any
+    ) -> None:
         """`how` is for data that were not prepared before: observed_only, numbers, threads, kernel."""
         self.prepared = TrainingData.of(data, **how)
         self.penalty = penalty
@@ -55,7 +60,8 @@ class Objective:
         self.cut_short = False  #: a step did
         self.pass_s = 0.0  #: how long the last pass took
         self.heartbeat: Callable[[str], None] | None = None  #: called with a line of text during long steps
-        self._oracle = self.prepared.oracle
+        self.prior = prior
+        self._oracle = self.prepared.oracle if prior is None else PriorOracle(self.prepared, prior)
         # Observed features that could violate their condition although E is below the threshold.
         observed, counts = self.prepared.observed, self.prepared.observed_counts
         bounded = self._oracle.signs_agree_in_lists
@@ -63,6 +69,8 @@ class Objective:
         if penalty.threshold > 0:
             self._suspects = observed[np.abs(counts) > penalty.threshold] if bounded else observed
             self._suspects = union(self._suspects, self.prepared.dense)
+            if prior is not None:  # what is expected and never observed can have a negative difference
+                self._suspects = union(self._suspects, prior.numbers)
 
     @property
     def data(self) -> Shards:
@@ -119,6 +127,8 @@ class Objective:
             return self.working_set(self._oracle.virtual() if data.allowed is None else data.allowed)
         numbers = data.only_allowed(data.observed[data.observed_counts > self.penalty.threshold])
         numbers = numbers[self.penalty.on(numbers).excess(data.counts(numbers)) > 0]
+        if self.prior is not None:
+            numbers = union(numbers, data.only_allowed(self.prior.numbers))
         return self.working_set(union(numbers, data.only_allowed(data.dense)))
 
     def outside(self, known: WorkingSet, w: Floats) -> WorkingSet:
@@ -148,6 +158,21 @@ class Objective:
             wide = self.working_set(union(wide.numbers, more))
             n_labels += 1
         return wide
+
+    def weighted(self, known: WorkingSet, w: Floats) -> Mask:
+        """Which features of a set may have a weight: a w that is not 0, or one of the prior."""
+        has_weight: Mask = w != 0
+        if self.prior is not None:
+            has_weight = has_weight | (place_among(known.numbers, self.prior.numbers) >= 0)
+        return has_weight
+
+    def has_all_weights(self, known: WorkingSet) -> bool:
+        """Whether a set has all features of the prior."""
+        return self.prior is None or bool((place_among(self.prior.numbers, known.numbers) >= 0).all())
+
+    def with_prior(self, numbers: Numbers, w: Floats) -> tuple[Numbers, Floats]:
+        """Weights where they are not 0, by number, with those of the prior added."""
+        return (numbers[w != 0], w[w != 0]) if self.prior is None else added(self.prior, numbers, w)
 
     # ---- Values and derivatives
 

@@ -50,6 +50,7 @@ class Fit:
     group_weight: float = GROUP_WEIGHT
     #: What groups are called, and how many of them have a weight, of how many; largest groups last. Empty: no groups.
     groups: dict[str, tuple[int, int]] = field(default_factory=dict)
+    n_changed: int | None = None  #: weights that differ from those of the prior; None: there was none
 
     def __repr__(self) -> str:
         return (
@@ -69,6 +70,7 @@ class Fit:
             *([] if self.parts is None else [["of parts of labels", f"{self.n_part:,}"]]),
             *([["of pairs of classes", f"{self.n_class_pair:,}"]] if self.parts and self.parts.classes else []),
             *([] if self.order == 2 else [["of longer label n-grams", f"{self.n_ngram:,}"]]),
+            *([] if self.n_changed is None else [["that differ from the prior", f"{self.n_changed:,}"]]),
             ["rho1, rho2", f"{self.rho1:g}, {self.rho2:g}"],
             *([] if self.order_factor == 1 else [["rho1 times, by label beyond two", f"{self.order_factor:g}"]]),
             *([["penalty", f"{self.penalty}, group weight {self.group_weight:g}"]] if self.groups else []),
@@ -159,6 +161,7 @@ class Fit:
             **({} if self.order == 2 else {"order": self.order}),
             **({} if self.order_factor == 1 else {"order_factor": self.order_factor}),
             **(self._group_record() if self.groups else {}),
+            **({} if self.n_changed is None else {"changed": self.n_changed}),
             "version": version("sparsecrf"),
             "history": columns(self.history),
         }

@@ -83,4 +83,6 @@ class Fista:
         return point.loss + self.objective.penalty_on(point.known).value(point.w)
 
 
-KIND = SolverKind(Fista, solver_for(Trait.L1, Trait.GROUPS, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS))
+KIND = SolverKind(
+    Fista, solver_for(Trait.L1, Trait.GROUPS, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS, Trait.PRIOR)
+)

@@ -80,4 +80,4 @@ class Lbfgs:
         return best
 
 
-KIND = SolverKind(lbfgs, solver_for(Trait.L1, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS))
+KIND = SolverKind(lbfgs, solver_for(Trait.L1, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS, Trait.PRIOR))

@@ -58,4 +58,4 @@ class Owlqn(WithPairs):
         return point
 
 
-KIND = SolverKind(Owlqn, solver_for(Trait.L1, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS))
+KIND = SolverKind(Owlqn, solver_for(Trait.L1, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS, Trait.PRIOR))

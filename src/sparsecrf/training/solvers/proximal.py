@@ -104,6 +104,8 @@ class Proximal:
         enough = n_tokens >= _LEAST_TOKENS and point.known.size >= _ENOUGH * n_tokens
         # Stochastic steps come before label n-grams join, and know no dense columns.
         enough = enough and point.known.feature_set.n_ngram == 0 and not len(self.objective.prepared.dense)
+        # Nor a prior, which is a start anyway.
+        enough = enough and self.objective.prior is None
         return enough and self.objective.in_this_process and not point.w.any()
 
     def _search(self, point: Point, d: Floats) -> Point:
@@ -218,4 +220,6 @@ def _padded(x: Floats) -> Floats:
     return np.pad(x, ((0, 0), (0, -x.shape[1] % LANES)))
 
 
-KIND = SolverKind(Proximal, solver_for(Trait.L1, Trait.GROUPS, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS))
+KIND = SolverKind(
+    Proximal, solver_for(Trait.L1, Trait.GROUPS, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS, Trait.PRIOR)
+)

@@ -1,0 +1,70 @@
+"""A model with the weights that another one has for other attributes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sparsecrf._core import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sparsecrf.encoding.recipe import Recipe
+    from sparsecrf.model.model import Model
+
+
+def check_prior(model: Model, option: str = "prior") -> None:
+    """Raise for a model that cannot be a prior."""
+    if model.dense is not None:
+        raise InputError(f"{option}: expected a model without vectors, whose scale is that of its data, found one with")
+    if model.features.n_ngram:
+        raise InputError(f"{option}: expected a model of labels and label pairs, found one with longer label n-grams")
+
+
+def like_prior(recipe: Recipe, prior: Model) -> Recipe:
+    """A recipe with the labels of a prior, its start label and, if it names none, its template."""
+    lines = recipe.lines if recipe.has_template else prior.template
+    return replace(recipe, labels=tuple(prior.labels), start=prior.vocabulary.start, lines=lines)
+
+
+def with_others(model: Model, prior: Model) -> Model:
+    """The model with the weights of a prior for attributes that the model's data do not have. Its labels are among
+    those of the model; attributes without a weight are left out."""
+    import numpy as np
+
+    from sparsecrf.encoding.vocabulary import Vocabulary
+    from sparsecrf.model.model import Model
+
+    prior = prior.without_parts()
+    known, old = model.vocabulary.attributes, prior.vocabulary.attributes
+    names = {name: k for k, name in enumerate(known[k] for k in range(len(known)))}
+    is_new = np.array([old[k] not in names for k in range(len(old))], dtype=np.bool_)
+    place = np.array([names.setdefault(old[k], len(names)) for k in range(len(old))], dtype=np.int64)
+    label = np.array([model.labels.index(name) for name in prior.labels] + [len(model.labels)], dtype=np.int64)
+    cells = []
+    for one, attribute, of in ((model, np.arange(len(known)), np.arange(len(model.labels) + 1)), (prior, place, label)):
+        f, n = one.features, one.features.n_unigram
+        kept = np.flatnonzero(one.w) if one is model else np.flatnonzero((one.w != 0) & is_new[_attributes(one)])
+        unigram, bigram = kept[kept < n], kept[kept >= n] - n
+        pairs = (attribute[f.bigram_attribute[bigram]], of[f.bigram_previous[bigram]], of[f.bigram_label[bigram]])
+        singles = (attribute[f.unigram_attribute[unigram]], of[f.unigram_label[unigram]])
+        cells.append((np.stack(singles, axis=1), one.w[unigram], np.stack(pairs, axis=1), one.w[n + bigram]))
+    joined = [np.concatenate(both) for both in zip(*cells, strict=True)]
+    by_id = list(names)
+    conditioning = frozenset(by_id[x] for x in set(joined[2][:, 0].tolist()))
+    vocabulary = Vocabulary(conditioning, model.vocabulary.start)
+    for name in model.labels:
+        vocabulary.labels.intern(name)
+    for name in by_id:
+        vocabulary.attributes.intern(name)
+    about: dict[str, Any] = {"template": model.template, "n_columns": model.n_columns, "training": model.training}
+    return Model.from_cells(vocabulary, *joined, **about).compacted()
+
+
+def _attributes(model: Model) -> NDArray[np.int32]:
+    """That of each feature."""
+    import numpy as np
+
+    return np.concatenate([model.features.unigram_attribute, model.features.bigram_attribute])
