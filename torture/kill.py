@@ -1,6 +1,6 @@
-"""kill -9 at random moments of training with checkpoints and of saving a model.
+"""kill -9 at random moments of training with checkpoints, of saving a model and of encoding data for `--cache`.
 
-Whatever the moment, the checkpoint and the model file are whole, and the run that goes on reaches the same model.
+Whatever the moment, checkpoint, model file and folder are whole, and the run that goes on reaches the same model.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ _OPTIONS = ["--tol", "0", "--max-iter", "40", "--rho1", "0.3", "--threads", "1",
 
 
 def run(minutes: float, out: Path) -> Outcome:
-    """Half of the kills in training, half in saving, however long they take."""
+    """A third of the kills each in training, saving and encoding, however long they take."""
     with tempfile.TemporaryDirectory() as directory:
-        trained = training(Path(directory, "train"), KILLS // 2)
-        saved = saving(Path(directory, "save"), KILLS // 2)
-    detail = {"training": trained.detail, "saving": saved.detail}
-    return Outcome(trained.executions + saved.executions, trained.findings + saved.findings, detail=detail)
+        parts = {f.__name__: f(Path(directory, f.__name__), KILLS // 3) for f in (training, saving, encoding)}
+    findings = [finding for part in parts.values() for finding in part.findings]
+    detail = {name: part.detail for name, part in parts.items()}
+    return Outcome(sum(part.executions for part in parts.values()), findings, detail=detail)
 
 
 def training(directory: Path, kills: int, seed: int = 0, sentences: int = 150) -> Outcome:
     """Runs that are killed and gone on with until they are done, again and again, until there were `kills`."""
     from sparsecrf import InputError, Model
     from sparsecrf.files.container import unpack
+    from sparsecrf.training.checkpoint import FORMAT, VERSION
 
     directory.mkdir(parents=True)
     data, template = directory / "train.txt", directory / "template.txt"
@@ -63,7 +64,7 @@ def training(directory: Path, kills: int, seed: int = 0, sentences: int = 150) -
             checkpoint = folder / "run"
             try:
                 if checkpoint.exists():
-                    unpack(memoryview(checkpoint.read_bytes()), "checkpoint", "sparsecrf checkpoint", 2)
+                    unpack(memoryview(checkpoint.read_bytes()), "checkpoint", FORMAT, VERSION)
                     resumed += not finished
                 if (folder / "model").exists():
                     Model.load(folder / "model")
@@ -102,6 +103,49 @@ def saving(directory: Path, kills: int, seed: int = 0, attributes: int = 20_000)
     return Outcome(
         done, findings, detail={"kills": done, "different models": len(seen), "killed in writing": leftovers}
     )
+
+
+def encoding(directory: Path, kills: int, seed: int = 0, sentences: int = 2000) -> Outcome:
+    """A folder that is made anew, from other data each time, and killed meanwhile: afterwards it is the old one, the
+    new one or none at all, and the next run makes it whole."""
+    from sparsecrf import InputError
+    from sparsecrf.shards.folder import CorpusFolder, read_manifest
+
+    directory.mkdir(parents=True)
+    template, folder = directory / "template.txt", directory / "cache"
+    template.write_text(TEMPLATE, encoding="utf-8")
+    data = [directory / name for name in ("a.txt", "b.txt")]
+    for path, n in zip(data, (sentences, sentences - 7), strict=True):
+        path.write_text(columns(n), encoding="utf-8")
+
+    def command(k: int) -> list[str]:
+        cache = ["--cache", str(folder), "--shard-tokens", "200"]
+        return ["train", str(data[k % 2]), "-t", str(template), "-m", str(directory / "model"), *cache, *_OPTIONS[4:8]]
+
+    counts = {"sentences of the old or the new data": 0, "no folder": 0, "left half made": 0}
+    length = min(_run_and_kill([*command(k), "--quiet", "--max-iter", "1"], None) or 0.0 for k in (0, 1))
+    rng, done, findings = random.Random(seed), 0, []
+    while done < kills and not findings:
+        done += _run_and_kill([*command(done), "--quiet", "--max-iter", "1"], rng.uniform(0.0, length)) is None
+        counts["left half made"] += (directory / ".cache.new").exists()
+        try:
+            if read_manifest(folder) is None:
+                counts["no folder"] += 1
+                continue
+            found = CorpusFolder.load(folder)
+            for k in range(len(found.shards)):
+                found.open(k)
+        except InputError as error:
+            findings.append(f"after {done} kills in encoding: {error}")
+            break
+        counts["sentences of the old or the new data"] += 1
+        if found.n_sequences not in (sentences, sentences - 7):
+            findings.append(f"after {done} kills in encoding: {found.n_sequences} sequences")
+    if not findings:
+        _run_and_kill([*command(0), "--quiet", "--max-iter", "1"], None)
+        if CorpusFolder.load(folder).n_sequences != sentences or (directory / ".cache.new").exists():
+            findings.append("the run after all kills did not make the folder, or left something behind")
+    return Outcome(done, findings, detail={"kills": done, **counts})
 
 
 def _run_and_kill(arguments: Sequence[str], after: float | None) -> float | None:

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from sparsecrf.training.checkpoint import VERSION
 from torture.common import Outcome, environment
 from torture.inputs import inputs
 from torture.made_up import TEMPLATE, columns
@@ -47,7 +48,7 @@ def absurd_files() -> Iterator[tuple[str, str, bytes]]:
             array = {"dtype": "F64", "shape": shape, "data_offsets": [0, min(8 * size, 2**63 - 1)]}
             yield "model_content", f"a shape {shape}", container({"__metadata__": described, "weights": array})
             array = {**array, "data_offsets": [0, 0]}
-            kind = {**described, "format": "sparsecrf checkpoint", "version": "2"}
+            kind = {**described, "format": "sparsecrf checkpoint", "version": str(VERSION)}
             yield "checkpoint", f"a shape {shape}", container({"__metadata__": kind, "numbers": array})
     yield "model", "a deep header", container(b'{"a":' + b"[" * 500_000 + b"]" * 500_000 + b"}")
     yield "model", "a number of 100,000 digits", container(b'{"a":' + b"9" * 100_000 + b"}")

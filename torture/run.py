@@ -2,8 +2,8 @@
 
     PYTHONPATH=. python -m torture.run [NAME ...] [--minutes M] [--out FOLDER] [--targets "c++ model" ...]
 
-`fuzz` takes M minutes in all, `soak` and `serve_soak` a third of them each and `tiny_fits` at most a third; the others
-take what they need.
+`fuzz` takes M minutes in all, `soak`, `serve_soak` and `missing_weights` a third of them each and `tiny_fits` at most a
+third; the others take what they need.
 What was done and found is written to torture/RECORD.md and torture/record.json, where the last run of each torture
 stays. The exit status is 1 if anything was found.
 """
@@ -26,7 +26,9 @@ from sparsecrf.files.atomic import write_atomically
 from sparsecrf.progress import say
 from torture.common import ROOT, Outcome
 
-TORTURES = ("fuzz", "tiny_fits", "kill", "disk_full", "memory", "soak", "serve_soak", "valgrind", "threads")
+QUICK = ("kill", "disk_full", "memory", "valgrind", "threads")
+LONG = ("soak", "serve_soak", "tiny_fits", "missing_weights")  # a third of the minutes each
+TORTURES = ("fuzz", *LONG, *QUICK)
 RECORD = ROOT / "torture" / "record.json"
 
 
@@ -48,7 +50,7 @@ def main() -> int:
     for name in asked.names or TORTURES:
         say(f"{name} ...")
         began = time.perf_counter()
-        minutes = asked.minutes / 3 if name in ("soak", "serve_soak", "tiny_fits") else asked.minutes
+        minutes = asked.minutes / 3 if name in LONG else asked.minutes
         some = {"chosen": asked.targets} if asked.targets else {}
         outcome = importlib.import_module(f"torture.{name}").run(minutes, asked.out.resolve(), **some)
         record[", ".join([name, *asked.targets])] = described(outcome, time.perf_counter() - began)

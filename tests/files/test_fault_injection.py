@@ -20,6 +20,7 @@ from torture.valgrind import errors_of_core  # noqa: E402
 
 from sparsecrf import InputError, Model, Template, fit  # noqa: E402
 from sparsecrf.files.container import pack, unpack  # noqa: E402
+from sparsecrf.training.checkpoint import FORMAT, VERSION  # noqa: E402
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="limits and /proc as Linux has them")
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
@@ -214,12 +215,12 @@ def test_a_wrong_instruction_set_is_one_line():
 
 def checkpoint(path, spoil):
     fit(corpus_of_checkpoint(), rho1=0.1, max_iter=4, tol=0.0, checkpoint=path, threads=1)
-    metadata, found = unpack(memoryview(path.read_bytes()), "run", "sparsecrf checkpoint", 2)
+    metadata, found = unpack(memoryview(path.read_bytes()), "run", FORMAT, VERSION)
     state = json.loads(metadata["state"])
     arrays = {name: np.array(array.data).reshape(array.shape) for name, array in found.items()}
     spoil(state, arrays)
     described = {"run": metadata["run"], "state": json.dumps(state)}
-    path.write_bytes(pack("sparsecrf checkpoint", 2, described, arrays))
+    path.write_bytes(pack(FORMAT, VERSION, described, arrays))
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from sparsecrf.training.solvers.solver import Point
 from sparsecrf.training.solvers.state import Lowest, State
 from sparsecrf.warn import warn_caller
 
-_FORMAT, _VERSION = "sparsecrf checkpoint", 3
+FORMAT, VERSION = "sparsecrf checkpoint", 3
 _SOLVER = "solver."  # before the names of the solver's own arrays
 
 
@@ -97,13 +97,13 @@ class Checkpoint:
         metadata = {"run": json.dumps(self.run), "state": json.dumps(counters)}
         # The container takes arrays as they lie in memory.
         arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-        return pack(_FORMAT, _VERSION, metadata, arrays)
+        return pack(FORMAT, VERSION, metadata, arrays)
 
     def load(self, objective: Objective) -> State | None:
         """The state in the file; None if there is no file yet."""
         if not self.path.exists():
             return None
-        metadata, found = unpack(memoryview(self.path.read_bytes()), str(self.path), _FORMAT, _VERSION)
+        metadata, found = unpack(memoryview(self.path.read_bytes()), str(self.path), FORMAT, VERSION)
         try:
             run, state = json.loads(metadata["run"]), json.loads(metadata["state"])
             # Copies: a solver may write to its arrays.

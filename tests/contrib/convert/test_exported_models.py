@@ -204,6 +204,29 @@ def test_damaged_crfpp_binary_models(data, expected, tmp_path):
     assert str(error.value).startswith(str(path))
 
 
+def test_a_crfpp_binary_model_cannot_expand_without_limit(tmp_path):
+    """Names that are all beginnings of one long name take 16 bytes each in the file, and thousands in memory."""
+    path, depth = tmp_path / "model", 9000
+    path.write_bytes(crfpp_binary(trie=beginnings(200), w=(1,) * 400))
+    assert len(read_crfpp(path).vocabulary.attributes) == 200
+    path.write_bytes(crfpp_binary(trie=beginnings(depth), w=(1,) * 2 * depth))
+    with pytest.raises(InputError, match=r"expected names of at most \d+ bytes, 64 times the file, found more"):
+        read_crfpp(path)
+
+
+def beginnings(depth):
+    """The trie of U, Ub, Ubb, ...: names end at odd places, and branches are at even ones."""
+    root = 2 * depth + 1000
+    units = np.zeros(root + 300, dtype=[("base", "<i4"), ("check", "<u4")])
+    units["base"][0] = root
+    units[root + ord("U") + 1] = (1, root)
+    for k in range(depth):
+        units[2 * k + 1] = (-2 * k - 1, 2 * k + 1)
+        if k + 1 < depth:
+            units[2 * k + 2 + ord("b")] = (2 * k + 3, 2 * k + 1)
+    return units.tobytes()
+
+
 @pytest.mark.slow
 def test_flipped_bytes_of_crfpp_binary_models(tmp_path):
     """There is no digest, so that a wrong weight is not found; but nothing worse than an error happens."""

@@ -26,6 +26,7 @@ from sparsecrf.model import Model
 _HEADER = struct.Struct("<IidIII")
 _SIZE = struct.Struct("<I")
 _LONGEST_NAME = 1 << 14
+_MOST_TIMES = 64  # all names may be larger than the file: in a trie they share their beginnings
 
 
 def is_binary(data: bytes) -> bool:
@@ -50,7 +51,11 @@ def from_binary(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model
     if not np.isfinite(w).all():
         raise InputError(f"{source}: expected finite weights, found others")
     names, first = [], []
+    room = most = _MOST_TIMES * len(data)
     for raw, number in _entries(units["base"], units["check"], source):
+        room -= len(raw)
+        if room < 0:
+            raise InputError(f"{source}: expected names of at most {most} bytes, 64 times the file, found more")
         name = text_of(raw, f"{source}: attribute", charset)
         size = len(labels) ** 2 if name[:1] == "B" else len(labels)
         if name[:1] not in ("U", "B") or number + size > n:
