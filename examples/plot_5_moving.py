@@ -1,8 +1,9 @@
 """
-From sklearn-crfsuite
-=====================
+Move a program from sklearn-crfsuite
+====================================
 
-A program that was written for sklearn-crfsuite needs another import line. Then, one by one, what it gains.
+Change the import lines, and a program that was written for sklearn-crfsuite runs as before. Then use what
+sparsecrf adds: a certified optimum, fewer weights, spans with probabilities.
 """
 
 from collections import Counter
@@ -24,8 +25,8 @@ for (before, label), weight in Counter(crf.transition_features_).most_common(5):
     print(f"{before:6} -> {label:6} {weight:+.3f}")
 
 # %%
-# The estimator of this package has the same model: c1 is rho1, c2 is half of rho2, and there is no start label. It also
-# says how far from the optimum it is.
+# ``sparsecrf.CRF`` trains the same model: c1 is rho1, c2 is half of rho2, and there is no start label. It also
+# certifies how far the training objective is from its optimum.
 
 from sparsecrf import CRF
 
@@ -35,7 +36,7 @@ agree = sum(a == b for a, b in zip(crf.predict(X_test), same.predict(X_test), st
 print(f"{agree} of {len(X_test)} sentences have the same labels")
 
 # %%
-# A larger rho1, features that never occurred among the possible ones, and a quarter of the weights:
+# A larger rho1, and features that do not occur in the training data, give a model with a quarter of the weights:
 
 sparse = CRF(rho1=2.0).fit(X, y)
 for name, crf in (("before", same), ("now", sparse)):
