@@ -87,8 +87,8 @@ def test_versions_agree():
     assert citation["version"] == recipe["context"]["version"] == PROJECT["version"]
     assert citation["license"] == recipe["about"]["license"] == PROJECT["license"]
     assert citation["repository-code"] == recipe["about"]["repository"] == PROJECT["urls"]["Repository"]
-    newest = re.findall(r"^## \[(\d[^\]]*)\]", text_of("CHANGELOG.md"), flags=re.M)[0]
-    assert newest == PROJECT["version"]
+    version, date = re.search(r"^## \[(\d[^\]]*)\] - (\S+)$", text_of("CHANGELOG.md"), flags=re.M).groups()
+    assert (version, date) == (PROJECT["version"], str(citation["date-released"]))
 
 
 def test_conda_recipe_needs_what_the_package_needs():
