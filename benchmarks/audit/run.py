@@ -2,6 +2,7 @@
 
     pip install cleanlab
     PYTHONPATH=. python benchmarks/audit/run.py FOLDER[:SCHEME] ... [--rates 2 5 10] [--sentences 2000] [--seed 0]
+        [--rho1 X] [--rho2 X]
 
 A folder has a column file train.txt, the label last; `:runs` after it says that runs of equal labels are spans. Errors
 are flipped tokens, shifted boundaries and swapped types, a third each, in 2, 5 and 10 % of the spans; flipped tokens
@@ -29,6 +30,7 @@ from sparsecrf import read_columns
 from sparsecrf.contrib.audit.out_of_fold import audit_of, judged_folds
 from sparsecrf.contrib.audit.result import Audit, Suspect
 from sparsecrf.contrib.audit.spans import OUTSIDE
+from sparsecrf.defaults import RHO1, RHO2
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.estimators.reading import read_sequences
 
@@ -42,6 +44,8 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=2000)
     parser.add_argument("--features", default="words")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rho1", type=float, default=RHO1)
+    parser.add_argument("--rho2", type=float, default=RHO2)
     options = parser.parse_args()
     print(machine())
     print("| data | noise % | errors | unit | audit | cleanlab | log-loss | audit, first K | cleanlab | log-loss | s |")
@@ -51,7 +55,8 @@ def main() -> None:
         X, y = read(pathlib.Path(folder) / "train.txt", options.sentences)
         for rate in options.rates:
             noisy, errors = Injector(y, scheme or "auto", options.seed).injected(y, rate / 100)
-            for row in compared(X, noisy, errors, scheme or "auto", options.features):
+            penalties = {"rho1": options.rho1, "rho2": options.rho2}
+            for row in compared(X, noisy, errors, scheme or "auto", options.features, penalties):
                 cells = [pathlib.Path(folder).name, f"{rate:g}", str(len(errors)), *row]
                 print("| " + " | ".join(cells) + " |", flush=True)
 
@@ -62,11 +67,13 @@ def read(file: pathlib.Path, n: int) -> tuple[list[list[list[str]]], list[list[s
     return [[row[:1] for row in each] for each in rows], [[row[-1] for row in each] for each in rows]
 
 
-def compared(X: list[Any], noisy: list[list[str]], errors: list[Error], scheme: str, features: str) -> list[list[str]]:
+def compared(
+    X: list[Any], noisy: list[list[str]], errors: list[Error], scheme: str, features: str, penalties: dict[str, float]
+) -> list[list[str]]:
     """Rows of the table for tokens and for spans."""
     began = time.process_time()
     data = read_sequences(X, noisy, recipe=Recipe(features=features))
-    found = audit_of(data, judged_folds(data, scheme=scheme, threads=1))
+    found = audit_of(data, judged_folds(data, scheme=scheme, threads=1, **penalties))
     seconds = time.process_time() - began
     p = probabilities(found, X)
     labels = [[data.vocabulary.labels.find(label) or 0 for label in each] for each in noisy]
