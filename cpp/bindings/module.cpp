@@ -73,6 +73,7 @@ NB_MODULE(_core, m) {
     bindings::bind_mentions(m);
     bindings::bind_packed(m);
     bindings::bind_solvers(m);
+    bindings::bind_dual(m);
     bindings::bind_resource(m);
     bindings::bind_word_vectors(m);
     bindings::bind_text(m);

@@ -12,6 +12,7 @@ namespace sparsecrf::bindings {
 
 void bind_corpus(nanobind::module_& m);
 void bind_crfsuite_model(nanobind::module_& m);
+void bind_dual(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
 void bind_packed(nanobind::module_& m);
 void bind_strings(nanobind::module_& m);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "callback.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/training/groups.hpp"
 #include "core/training/online.hpp"
@@ -173,16 +174,7 @@ void bind_sgd(nb::module_& m) {
                std::int64_t at_once, double order_factor, std::optional<nb::callable> go_on) {
                 Result<double, 1> new_w = copy<double>(view(w)), new_q = copy<double>(view(q));
                 double new_u;
-                Sgd::GoOn ask;
-                if (go_on) {
-                    ask = [&go_on](std::size_t steps) {
-                        const WithGil locked;
-                        PyObject* answer = in_python(
-                            [&] { return PyObject_CallFunction(go_on->ptr(), "n", static_cast<Py_ssize_t>(steps)); });
-                        if (answer == nullptr) throw nb::python_error();
-                        return nb::cast<bool>(nb::steal(answer));
-                    };
-                }
+                const Sgd::GoOn ask = ask_in_python(go_on);
                 {
                     const WithoutGil unlocked;
                     new_u = self.run(features, span_of(new_w), span_of(new_q), u, view(sequences),

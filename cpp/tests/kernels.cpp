@@ -15,6 +15,7 @@
 #include "core/base/hash.hpp"
 #include "core/base/infinity.hpp"
 #include "core/base/shuffle.hpp"
+#include "core/simd/dual_rows.hpp"
 #include "core/simd/ngram_rows.hpp"
 
 namespace sparsecrf::arrays {
@@ -94,6 +95,49 @@ std::vector<double> results(const Kernels& k, int n, int rows, std::uint64_t see
     keep(sum);
     k.axpy_variance(0.7, alpha.data(), n, sum.data());
     keep(sum);
+    return all;
+}
+
+// The same of dual ascent: four attributes at seven positions, some of them at two.
+std::vector<double> dual_results(const Kernels& k, int n, std::uint64_t seed) {
+    Splitmix random(seed);
+    const auto size = static_cast<std::size_t>(n);
+    std::vector<double> all;
+    const auto keep = [&](const Row& row) { all.insert(all.end(), row.begin(), row.end()); };
+    Row Z = numbers(random, 6 * size, 0.3), du = numbers(random, 7 * size, 0.5), s = numbers(random, 7 * size, 1.0);
+    const Row scale = positive(numbers(random, 6, 1.0)), value = numbers(random, 6, 1.0);
+    std::fill_n(Z.begin(), size, 0.0);
+    std::vector<std::uint8_t> active{0, 1, 1, 1, 0, 1}, allowed(6 * size / kLanes);
+    for (std::uint8_t& byte : allowed) byte = static_cast<std::uint8_t>(random.next());
+    const std::vector<std::uint32_t> attribute{5, 0, 3, 1}, ptr{0, 1, 3, 4, 6}, at{6, 0, 3, 2, 1, 5};
+    for (const bool plain : {true, false}) {
+        const DualRows of{4,   attribute.data(), ptr.data(),   at.data(),     plain ? nullptr : value.data(),  n,
+                          0.1, Z.data(),         scale.data(), active.data(), plain ? nullptr : allowed.data()};
+        Row d(4 * size), near_Z(5 * size), near_d(5 * size), near_scale(5);
+        k.dual_scores(of, s.data());
+        keep(s);
+        k.dual_differences(of, du.data(), 0.7, d.data());
+        keep(d);
+        const std::size_t near = k.dual_near(of, d.data(), near_Z.data(), near_d.data(), near_scale.data());
+        double slope, square;
+        k.conjugate(near_Z.data(), near_d.data(), near_scale.data(), near, size, 0.1, 0.3, &slope, &square);
+        all.insert(all.end(), {static_cast<double>(near), slope, square});
+        k.dual_add(of, d.data(), 0.3);
+        keep(Z);
+        for (const std::uint8_t is_active : active) all.push_back(is_active);
+    }
+    const int labels = n - 3;
+    const auto square = static_cast<std::size_t>(labels * labels);
+    const Row a = positive(numbers(random, size, 1.0)), m = positive(numbers(random, size * size, 1.0));
+    Row u = positive(numbers(random, square + 2 * kLanes, 1.0)), d(square + 2 * kLanes);
+    u[1] = 0.0;
+    u[2] = 1e-310;
+    k.pair_differences(a.data(), m.data(), a.data(), u.data(), labels, n, d.data());
+    std::fill(d.begin() + static_cast<std::ptrdiff_t>(square), d.end(), 0.0);
+    keep(d);
+    double slope, value_of;
+    k.entropy(u.data(), d.data(), 0.4, (square + kLanes - 1) / kLanes * kLanes, &slope, &value_of);
+    all.insert(all.end(), {slope, value_of});
     return all;
 }
 
@@ -218,7 +262,8 @@ int main() {
         for (const int rows : {1, 2, 7, 8, 33}) {
             const std::uint64_t seed = static_cast<std::uint64_t>(1000 * n + rows);
             const auto both = [&](const Kernels& clone) {
-                return mix(digest(results(clone, n, rows, seed)) ^ digest(ngram_results(clone, n, seed)));
+                return mix(digest(results(clone, n, rows, seed)) ^ digest(ngram_results(clone, n, seed)) ^
+                           digest(dual_results(clone, n, seed)));
             };
             const std::uint64_t expected = both(*clones[0]);
             for (const Kernels* clone : clones) {

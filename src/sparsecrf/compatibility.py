@@ -24,6 +24,7 @@ class Trait(Enum):
 
     L1 = "an L1 penalty", "rho1", "above 0"
     NO_L1 = "no L1 penalty", "rho1", "of 0"
+    NO_L2 = "no L2 penalty", "rho2", "of 0"
     GROUPS = "a penalty over groups of features", "penalty", "group:attribute, group:line, group:label or tree"
     NGRAMS = "features of more than two labels", "order", "above 2"
     ORDER_FACTOR = "a penalty that grows with the order", "order_factor", "above 1"
@@ -36,6 +37,7 @@ class Trait(Enum):
     IN_FOLDER = "data in a folder", "cache", ""
     ON_CLUSTER = "data on a cluster", "dask", ""
     MISSING = "missing labels", "missing", ""
+    TOKEN_WEIGHTS = "token weights", "", ""
     NEGATIVE = "negative values", "", ""
     DEV = "held-out data", "dev", ""
     CHECKPOINT = "a checkpoint", "checkpoint", ""
@@ -134,6 +136,7 @@ class Choice(NamedTuple):
 _WITHOUT: dict[Trait, tuple[str | Named, ...]] = {
     Trait.L1: (Named("rho1", 0),),
     Trait.NO_L1: Trait.L1.setting,
+    Trait.NO_L2: (Named("rho2"), " above 0"),
     Trait.GROUPS: (Named("penalty", "elastic-net"),),
     Trait.NGRAMS: (Named("order", 2),),
     Trait.ORDER_FACTOR: (Named("order_factor", 1),),

@@ -51,6 +51,8 @@ def restricted(rho1, rho2):
 @pytest.mark.parametrize("solver", [name for name, kind in SOLVERS.items() if not kind.is_stochastic])
 @pytest.mark.parametrize(("rho1", "rho2"), [(0.3, 0.1), (0.0, 0.2), (0.3, 0.0)])
 def test_optimum_and_certificate_are_over_the_given_features(solver, rho1, rho2):
+    if solver == "dual" and rho2 == 0:
+        pytest.skip("needs an l2 term")
     explicit, features = restricted(rho1, rho2)
     problem = explicit.problem
     found = fit(problem.corpus(), rho1=rho1, rho2=rho2, numbers=features, solver=solver, tol=1e-6, threads=1)

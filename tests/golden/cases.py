@@ -24,6 +24,7 @@ from digest import stable_file
 from sparsecrf import CRF, CRFCV, FeatureGroups, Resource
 from tiny_data import Data
 
+EVERY = ("auto", "dual", "sbcd", "cd", "owlqn", "lbfgs", "fista", "sgd", "sgd-l1")
 ALL = ("auto", "sbcd", "cd", "owlqn", "lbfgs", "fista", "sgd", "sgd-l1")
 PARTS = ("auto", "owlqn", "lbfgs", "fista", "sgd", "sgd-l1")
 LONGER = ("auto", "owlqn", "lbfgs", "fista", "sgd-l1")
@@ -72,8 +73,8 @@ def _vector_file() -> Any:
 _rare_ud = partial(tiny_data.ud, rare_too=True)
 
 MODES: dict[str, Mode] = {
-    "plain": Mode(tiny_data.attributes),
-    "all bigrams": Mode(tiny_data.attributes, ALL, {"bigrams": "all"}),
+    "plain": Mode(tiny_data.attributes, EVERY),
+    "all bigrams": Mode(tiny_data.attributes, EVERY, {"bigrams": "all"}),
     "rare attributes": Mode(tiny_data.rare, ALL, {"bigrams": "all"}),
     "rare attributes, order 3": Mode(tiny_data.rare, LONGER, {"bigrams": "all", "order": 3}),
     "rare attributes, label parts": Mode(_rare_ud, PARTS, {"bigrams": "all", "label_parts": "ud"}),
@@ -102,7 +103,7 @@ MODES: dict[str, Mode] = {
     "groups, order 3": Mode(tiny_data.attributes, GROUPS, {"penalty": "group:attribute", "order": 3}),
     "groups, label parts": Mode(tiny_data.ud, GROUPS, {"penalty": "group:label", "label_parts": "ud"}),
     "tree, class pairs": Mode(tiny_data.ud, GROUPS, {"penalty": "tree", "label_parts": "ud", "class_pairs": True}),
-    "sequence weights": Mode(partial(tiny_data.weighted, tokens=False)),
+    "sequence weights": Mode(partial(tiny_data.weighted, tokens=False), EVERY),
     "token weights": Mode(partial(tiny_data.weighted, tokens=True)),
     "token weights, order 3": Mode(partial(tiny_data.weighted, tokens=True), SOME, {"order": 3}),
     "class weights": Mode(tiny_data.attributes, ALL, {"class_weight": "balanced"}),
@@ -113,11 +114,11 @@ MODES: dict[str, Mode] = {
     "values, class pairs": Mode(
         tiny_data.ud_values, SOME, {"bigrams": "all", "label_parts": "ud", "class_pairs": True}
     ),
-    "negative values": Mode(partial(tiny_data.values, negative=True), ALL, {"bigrams": "all"}),
+    "negative values": Mode(partial(tiny_data.values, negative=True), EVERY, {"bigrams": "all"}),
     "matrices": Mode(tiny_data.matrix, SOME),
-    "observed only": Mode(tiny_data.attributes, ALL, {"observed_only": True, "bigrams": "all"}),
+    "observed only": Mode(tiny_data.attributes, EVERY, {"observed_only": True, "bigrams": "all"}),
     "observed only, order 3": Mode(tiny_data.attributes, SOME, {"observed_only": True, "order": 3}),
-    "rho1 0": Mode(tiny_data.attributes, ALL, {"rho1": 0.0, "rho2": 0.5}),
+    "rho1 0": Mode(tiny_data.attributes, EVERY, {"rho1": 0.0, "rho2": 0.5}),
     "rho2 0": Mode(tiny_data.attributes, ("auto", "sbcd", "owlqn", "fista", "sgd-l1"), {"rho2": 0.0}),
     "no start": Mode(tiny_data.attributes, ALL, {"start": False}),
     "no start, order 3": Mode(tiny_data.attributes, SOME, {"start": False, "order": 3}),
@@ -127,7 +128,7 @@ MODES: dict[str, Mode] = {
     "many labels": Mode(tiny_data.many_labels, ("auto", "sbcd", "owlqn", "sgd-l1")),
     "template": Mode(tiny_data.rows, ALL, {"template": TEMPLATE, "resources": _lexicon}),
     "template, order 3": Mode(tiny_data.rows, SOME, {"template": NGRAM_TEMPLATE, "order": 3}),
-    "words": Mode(tiny_data.words, ("auto", "sgd-l1"), {"features": "words"}),
+    "words": Mode(tiny_data.words, ("auto", "dual", "sgd-l1"), {"features": "words"}),
     "tagging": Mode(tiny_data.words, ("auto",), {"features": "tagging"}),
     "letters": Mode(tiny_data.letters, ("auto",), {"features": "letters"}),
     "columns": Mode(tiny_data.rows, ("auto",), {"features": "columns"}),

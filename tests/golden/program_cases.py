@@ -31,7 +31,7 @@ _TEMPLATE = "U0:%x[0,0]\nU1:%X[-1,0]/%x[0,1]\nB\n"
 
 #: Training, for the checkpoints: options, and the solvers that they are allowed with.
 TRAINING: dict[str, tuple[list[str], tuple[str, ...]]] = {
-    "template": (["train.txt", "-t", "template.txt"], ALL),
+    "template": (["train.txt", "-t", "template.txt"], ("dual", *ALL)),
     "columns": (["train.txt"], ALL),
     "crfsuite": (["train.crfsuite"], ALL),
     "order 3": (["train.txt", "-t", "ngrams.txt", "--order", "3"], (*SUMS, "sgd-l1")),

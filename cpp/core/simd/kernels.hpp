@@ -13,6 +13,7 @@
 namespace sparsecrf {
 
 struct NgramRows;  // ngram_rows.hpp
+struct DualRows;   // dual_rows.hpp
 
 struct Kernels {
     const char* name;
@@ -53,6 +54,24 @@ struct Kernels {
     // x[j] += f y[j];   h[j] += f y[j] (1 - y[j])
     void (*axpy)(double f, const double* y, int n, double* x);
     void (*axpy_variance)(double f, const double* y, int n, double* h);
+
+    // Dual ascent (dual_rows.hpp), with S(z) = z - bound above the bound, z + bound below -bound, 0 between.
+    // s[t] -= v scale[x] S(Z[x])                    at the positions of every active attribute x;  s: [T, Yp]
+    void (*dual_scores)(const DualRows& of, double* s);
+    // d[r] = factor sum_t v du[t]                   over the positions of attribute r, 0 for what is not allowed
+    void (*dual_differences)(const DualRows& of, const double* du, double factor, double* d);
+    // The rows of Z, d and scale with S(Z) or S(Z + d) not 0, side by side; how many. Room for one more is used.
+    std::size_t (*dual_near)(const DualRows& of, const double* d, double* near_Z, double* near_d, double* near_scale);
+    // Z[x] += c d[r], and `active` again
+    void (*dual_add)(const DualRows& of, const double* d, double c);
+    // With z = u + c d:  slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]     (below 1e-300 log is that of it)
+    void (*entropy)(const double* u, const double* d, double c, std::size_t n, double* slope, double* value);
+    // With z = x + c y:  slope = sum_r scale[r] sum_j S(z[r, j]) y[r, j], square = sum_r scale[r] sum_j S(z[r, j])^2
+    void (*conjugate)(const double* x, const double* y, const double* scale, std::size_t rows, std::size_t stride,
+                      double bound, double c, double* slope, double* square);
+    // d[i n + j] = a[i] m[i, j] v[j] - u[i n + j]   for i, j < n; m: [n, stride]. Up to 7 more are read and written.
+    void (*pair_differences)(const double* a, const double* m, const double* v, const double* u, int n, int stride,
+                             double* d);
 
     // Rows of eight positions side by side: rows[j, l] = x[l][j] for j < n; and back, where n is a multiple of 8.
     void (*to_rows)(const double* const* x, int n, double* rows);

@@ -2,6 +2,7 @@
 // SPARSECRF_TILE (native vectors of accumulators that fit the registers twice) are defined. Standard headers with
 // inline code are kept out: compiled here they could end up in a binary's baseline path.
 #include "core/base/infinity.hpp"
+#include "dual_rows.hpp"
 #include "kernels.hpp"
 #include "ngram_rows.hpp"
 #include "vec.hpp"
@@ -285,6 +286,7 @@ void axpy_variance(double f, const double* y, int n, double* h) {
     }
 }
 
+#include "dual_rows.inl"
 #include "ngram_rows.inl"
 
 }  // namespace
@@ -306,6 +308,13 @@ const Kernels& table() {
                                      sum_rows,
                                      axpy,
                                      axpy_variance,
+                                     dual_scores,
+                                     dual_differences,
+                                     dual_near,
+                                     dual_add,
+                                     entropy,
+                                     conjugate,
+                                     pair_differences,
                                      to_rows,
                                      from_rows,
                                      spread,

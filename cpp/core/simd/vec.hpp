@@ -61,9 +61,16 @@ SPARSECRF_INLINE Lanes<T> operator-(Lanes<T> a, Lanes<T> b) {
 SPARSECRF_INLINE Vec operator*(Vec a, Vec b) {
     return zip(a, b, [](double x, double y) { return x * y; });
 }
+SPARSECRF_INLINE Vec operator/(Vec a, Vec b) {
+    return zip(a, b, [](double x, double y) { return x / y; });
+}
 SPARSECRF_INLINE Vec& operator+=(Vec& a, Vec b) { return a = a + b; }
 SPARSECRF_INLINE IntVec operator<<(IntVec a, int s) {
     for (int i = 0; i < L; ++i) a[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(a[i]) << s);
+    return a;
+}
+SPARSECRF_INLINE IntVec operator>>(IntVec a, int s) {  // arithmetic, as C++20 says
+    for (int i = 0; i < L; ++i) a[i] = a[i] >> s;
     return a;
 }
 SPARSECRF_INLINE IntVec operator>(Vec a, Vec b) {

@@ -81,6 +81,10 @@ def _rho1(value: Any) -> Capabilities | None:
     return has(Trait.L1 if float(value) > 0 else Trait.NO_L1) if isinstance(value, Real) else None
 
 
+def _rho2(value: Any) -> Capabilities | None:
+    return has(Trait.NO_L2) if isinstance(value, Real) and float(value) == 0 else None
+
+
 def _penalty(asked: Any) -> Capabilities | None:
     if isinstance(asked, str):
         check_penalty_name(asked)
@@ -104,6 +108,7 @@ _CHOSEN = Capabilities(
 _BY_VALUE: dict[str, Callable[[Any], Capabilities | None]] = {
     "solver": _solver,
     "rho1": _rho1,
+    "rho2": _rho2,
     "penalty": _penalty,
     "order": lambda order: None if order == 2 else NgramSpace.capabilities,
     "label_parts": _label_parts,

@@ -87,6 +87,7 @@ class TrainingData:
             Trait.LISTED: listed,
             Trait.DENSE: len(self.dense) > 0,
             Trait.MISSING: self.shards.n_missing > 0,
+            Trait.TOKEN_WEIGHTS: self.shards.n_missing == 0 and not self.oracle.all_labels_count,
             Trait.NEGATIVE: self.shards.n_missing == 0 and not self.oracle.signs_agree,
             Trait.SEVERAL_SHARDS: len(self.shards.workers) > 1,
             Trait.SHARDS: self.whole is None,

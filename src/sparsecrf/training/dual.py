@@ -53,6 +53,8 @@ class LowerBound:
 
     def __init__(self, objective: Objective, best: Mixture | None = None) -> None:
         self.objective, self.best = objective, best
+        #: A bound that a solver knows.
+        self.of_solver = -np.inf
         # With missing labels the loss is not convex: nothing bounds its minimum from below.
         self.convex = objective.data.n_missing == 0
 
@@ -61,12 +63,13 @@ class LowerBound:
         value, entropy = loss + self._penalty(numbers).value(w), loss - float(w @ g)
         # Not finite: weights of a method that diverges.
         if not (self.convex and np.isfinite(entropy) and np.isfinite(value)):
-            return np.inf
-        return value - self._improved(self._shrunk(entropy, numbers, g[np.newaxis]))
+            return self.gap_of(value)
+        return value - max(self._improved(self._shrunk(entropy, numbers, g[np.newaxis])), self.of_solver)
 
     def gap_of(self, value: float) -> float:
         """P, which is `value`, minus the bound as it is."""
-        return np.inf if self.best is None or not np.isfinite(value) else value - self.best.bound
+        bound = max(-np.inf if self.best is None else self.best.bound, self.of_solver)
+        return value - bound if np.isfinite(value) and np.isfinite(bound) else np.inf
 
     def tighten(self, known: WorkingSet, w: Floats, loss: float, g: Floats) -> float:
         """The same, improved by a factor for each sequence; `known` with all features that could be violated at w."""

@@ -136,14 +136,16 @@ def fit(
     space = {"observed_only": observed_only, "numbers": numbers, **longer, "parts": parts}
     prepared = TrainingData.of(corpus, **space, threads=threads)
     corpus, data = prepared.corpus, prepared.shards
-    given = {"solver": solver, "rho1": rho1, "penalty": penalty, "gap": gap, "dev": dev, "patience": patience}
-    given |= {"prior": prior, "stop_window": stop_window, "checkpoint": checkpoint, "resume": resume}
+    given = {"solver": solver, "rho1": rho1, "rho2": rho2, "penalty": penalty, "gap": gap, "dev": dev}
+    given |= {"patience": patience, "prior": prior, "stop_window": stop_window, "checkpoint": checkpoint}
+    given["resume"] = resume
     if prepared.ngrams is not None:  # without them, a factor has no effect
         given["order_factor"] = order_factor
     check_options(given, prepared.choices)
     options = _checked_options(solver, solver_options or {})
-    if SOLVERS[solver].is_stochastic:
+    if "seed" in SOLVERS[solver].options:
         options = {"seed": seed, **options}
+    if SOLVERS[solver].is_stochastic:
         max_iter = EPOCHS if max_iter is None else max_iter
     if data.n_missing == data.n_tokens:
         raise InputError("training: expected labels, found none in the whole corpus")

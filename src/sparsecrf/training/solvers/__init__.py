@@ -1,11 +1,12 @@
 """Solvers, one a file, and their names."""
 
-from sparsecrf.training.solvers import fista, lbfgs, owlqn, proximal, sbcd, sgd
+from sparsecrf.training.solvers import dual, fista, lbfgs, owlqn, proximal, sbcd, sgd
 from sparsecrf.training.solvers.solver import SolverKind
 
 #: By name; `sparsecrf.defaults.SOLVERS` has the same names.
 SOLVERS: dict[str, SolverKind] = {
     "auto": proximal.KIND,
+    "dual": dual.KIND,
     "sbcd": sbcd.SBCD,
     "cd": sbcd.CD,
     "owlqn": owlqn.KIND,

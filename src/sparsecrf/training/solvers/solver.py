@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -46,6 +46,16 @@ class Solver(Protocol):
         """Go on as the solver that this is the state of would have."""
 
 
+@runtime_checkable
+class Certifying(Protocol):
+    """A solver that knows how far away it is. Its points have no gradients."""
+
+    bound: float  #: on the minimum over all features, from below; as far as rounding errors of many steps allow
+
+    def certify(self) -> float:
+        """The same without these."""
+
+
 @dataclass(frozen=True)
 class SolverKind:
     """A solver by name: what makes it, and what it can minimise."""
@@ -55,6 +65,8 @@ class SolverKind:
     #: Takes a seed, comes near the optimum, and stops after EPOCHS iterations if no other limit is given. The others
     #: never raise the objective, and reach any tolerance.
     is_stochastic: bool = False
+    #: Knows a lower bound on the minimum (`Certifying`), and all features: nothing is screened until the end.
+    certifies: bool = False
 
     def __call__(self, objective: Objective, **options: Any) -> Solver:
         return self.make(objective, **options)

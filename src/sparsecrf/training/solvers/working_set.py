@@ -18,7 +18,7 @@ from sparsecrf.training.feature_sets import place_among
 from sparsecrf.training.heldout import Best, Dev
 from sparsecrf.training.history import Record
 from sparsecrf.training.objective import LAST_SECONDS, Objective, OutOfTime
-from sparsecrf.training.solvers.solver import Point, Solver, point_at
+from sparsecrf.training.solvers.solver import Certifying, Point, Solver, point_at
 from sparsecrf.training.solvers.state import Keeper, Lowest, State
 from sparsecrf.training.stopping import Stopping, remaining
 
@@ -85,7 +85,7 @@ def run(
 class _Certificate:
     """What a screening found."""
 
-    kkt: float
+    kkt: float | None  #: None: not computed
     gap: float
     promise: float  #: what features outside of the working set could still gain, about
 
@@ -178,6 +178,8 @@ class _Run:
 
     def _look(self, point: Point) -> tuple[Point, _Certificate | None]:
         """Screen if it is time to, and decide whether to stop: a limit, a certificate, or the estimate."""
+        if isinstance(self.solver, Certifying):
+            return point, self._look_at_bound(point, self.solver)
         left, limit = remaining(self.values), self._limit_reached()
         since = self.iteration - self.screened
         optimal = self._relative_kkt(point) <= _NOTHING  # of the working set: a solver could not move
@@ -214,6 +216,19 @@ class _Run:
                 self.stopped_by = "precision"
         return wide, found
 
+    def _look_at_bound(self, point: Point, solver: Certifying) -> _Certificate:
+        """The same for a solver that knows a lower bound over all features."""
+        value, limit = self._value(point), self._limit_reached()
+        self.bound.of_solver = max(self.bound.of_solver, solver.bound)
+        if limit or self.stalled > 1 or value - self.bound.of_solver <= self._target(point):
+            self.bound.of_solver = solver.certify()
+        gap = self.bound.gap_of(value)
+        if gap <= self._target(point):
+            self.stopped_by = "tol" if self.stopping.gap is None else "gap"
+        elif limit or self.stalled > 1:
+            self.stopped_by = limit or "precision"
+        return _Certificate(None, gap, 0.0)
+
     def _step(self, point: Point) -> Point:
         self.everything = None  # it is large
         new = self.solver.step(point)
@@ -236,12 +251,15 @@ class _Run:
             point, found = Point(known, best.w, loss, np.full(known.size, np.nan)), None
         elif best is not None:
             point, found = point_at(self.objective, best.numbers, best.w), None
+        elif isinstance(self.solver, Certifying) and (in_time or self._time_to_screen()):
+            point, found = point_at(self.objective, point.known.numbers, point.w), None
         value = self._value(point)
-        if found is None and not (in_time or self._time_to_screen()):
+        if (found is None or found.kkt is None) and not (in_time or self._time_to_screen()):
             found = self._uncertified(value)
         elif found is None:
             try:
-                point, found = self._screen(point, tighten=in_time and self.stopping.certify)
+                tighten = in_time and self.stopping.certify and not isinstance(self.solver, Certifying)
+                point, found = self._screen(point, tighten=tighten)
             except OutOfTime:
                 found = self._uncertified(value)
         elif in_time and self.stopping.certify and self.everything is not None:  # screened, but not tightened
@@ -249,6 +267,9 @@ class _Run:
         # The estimate is of the lowest objective; another point may be returned, one that is best on dev data.
         higher = max(value - self.values[-1], 0.0) if self.values else np.inf
         left = min(higher + remaining(self.values) + found.promise, found.gap)
+        if isinstance(self.solver, Certifying):  # its objective does not fall steadily
+            left = found.gap
+        assert found.kkt is not None
         return Result(point, value, found.kkt, found.gap, left, self.stopped_by, self.history)
 
     def _uncertified(self, value: float) -> _Certificate:

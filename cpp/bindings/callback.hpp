@@ -1,0 +1,27 @@
+// Python functions that the core calls.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+
+#include "gil.hpp"
+
+namespace sparsecrf::bindings {
+
+// Whether to go on, as a Python function says of the number of steps done; null if there is none. It is called by a
+// thread that gave up the GIL.
+inline std::function<bool(std::size_t)> ask_in_python(const std::optional<nanobind::callable>& go_on) {
+    if (!go_on) return nullptr;
+    return [&go_on](std::size_t steps) {
+        const WithGil locked;
+        PyObject* answer =
+            in_python([&] { return PyObject_CallFunction(go_on->ptr(), "n", static_cast<Py_ssize_t>(steps)); });
+        if (answer == nullptr) throw nanobind::python_error();
+        return nanobind::cast<bool>(nanobind::steal(answer));
+    };
+}
+
+}  // namespace sparsecrf::bindings

@@ -1,0 +1,123 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "arrays.hpp"
+#include "callback.hpp"
+#include "core/training/dual_ascent.hpp"
+#include "module.hpp"
+
+namespace sparsecrf::bindings {
+
+void bind_dual(nb::module_& m) {
+    nb::class_<DualAscent>(m, "DualAscent", "Dual coordinate ascent over a labelled corpus.")
+        .def(
+            "__init__",
+            [](DualAscent* self, const Corpus& corpus, const FeatureSet* features, double rho1, double rho2,
+               int threads) {
+                const int n = checked_threads(threads);
+                const WithoutGil unlocked;
+                new (self) DualAscent(corpus, features, rho1, rho2, n);
+            },
+            nb::arg("corpus"), nb::arg("features").none(), nb::arg("rho1"), nb::arg("rho2"), nb::arg("threads") = 1,
+            nb::keep_alive<1, 2>())
+        .def_static("bytes", &DualSpace::bytes, nb::arg("corpus"), "The memory that it takes for a corpus.")
+        .def(
+            "start",
+            [](DualAscent& self, const FeatureSet& features, Array1<double> w) {
+                const WithoutGil unlocked;
+                self.start(features, view(w));
+            },
+            nb::arg("features"), nb::arg("w").noconvert(),
+            nb::sig("def start(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64]) -> None"),
+            "Begin with a mixture of the labels of the data and the model with these weights.")
+        .def(
+            "order",
+            [](const DualAscent& self, std::uint64_t seed, std::uint64_t epoch, bool by_gaps) {
+                return copy<std::int64_t>(self.order(seed, epoch, by_gaps));
+            },
+            nb::arg("seed"), nb::arg("epoch"), nb::kw_only(), nb::arg("by_gaps"),
+            nb::sig("def order(self, seed: int, epoch: int, *, by_gaps: bool) -> numpy.typing.NDArray[numpy.int64]"),
+            "The sequences of an epoch: all of weight above 0 at random, or as many drawn by their gaps.")
+        .def(
+            "run",
+            [](DualAscent& self, Array1<std::int64_t> sequences, const std::optional<nb::callable>& go_on) {
+                const DualAscent::GoOn ask = ask_in_python(go_on);
+                const WithoutGil unlocked;
+                self.run(view(sequences), ask);
+            },
+            nb::arg("sequences").noconvert(), nb::kw_only(), nb::arg("go_on") = nb::none(),
+            nb::sig("def run(self, sequences: numpy.typing.NDArray[numpy.int64], *, "
+                    "go_on: collections.abc.Callable[[int], bool] | None = None) -> None"),
+            "A step for each sequence. `go_on` is asked a few times a second, with the number of steps done.")
+        .def("recenter", &DualAscent::recenter, "Move the center of the proximal term to the weights.")
+        .def(
+            "evaluate",
+            [](DualAscent& self) {
+                DualAscent::Values found;
+                {
+                    const WithoutGil unlocked;
+                    found = self.evaluate();
+                }
+                return nb::make_tuple(found.loss, found.penalty, found.bound);
+            },
+            nb::sig("def evaluate(self) -> tuple[float, float, float]"),
+            "Loss and penalty of the weights, and the lower bound; the gaps of all sequences are computed anew.")
+        .def(
+            "certify",
+            [](DualAscent& self) {
+                const WithoutGil unlocked;
+                return self.certify();
+            },
+            "The lower bound, computed anew from distributions that are made exactly consistent.")
+        .def(
+            "weights",
+            [](const DualAscent& self) {
+                const DualSpace::Weights found = self.weights();
+                return nb::make_tuple(copy<std::int64_t>(found.numbers), copy<double>(found.w));
+            },
+            nb::sig("def weights(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
+                    "numpy.typing.NDArray[numpy.float64]]"),
+            "The features whose weights are not 0, by ascending number, and the weights.")
+        .def(
+            "state",
+            [](DualAscent& self) {
+                nb::list arrays;
+                for (const std::span<double> part : self.state()) {
+                    Result<double, 1> array = make<double, 1>({part.size()});
+                    std::copy(part.begin(), part.end(), array.data());
+                    arrays.append(array);
+                }
+                arrays.append(copy<double>(self.space().centers()));
+                return arrays;
+            },
+            nb::sig("def state(self) -> list[numpy.typing.NDArray[numpy.float64]]"), "All that steps change, copied.")
+        .def(
+            "restore",
+            [](DualAscent& self, const std::vector<Array1<double>>& arrays) {
+                const std::vector<std::span<double>> parts = self.state();
+                if (arrays.size() != parts.size() + 1 || arrays.back().size() == 0) {
+                    throw InputError(message("state: expected ", parts.size() + 1, " arrays, found ", arrays.size()));
+                }
+                for (std::size_t k = 0; k < parts.size(); ++k) {
+                    if (arrays[k].size() != parts[k].size()) {
+                        throw InputError(message("state: expected an array of ", parts[k].size(), " numbers, found ",
+                                                 arrays[k].size()));
+                    }
+                }
+                for (std::size_t k = 0; k < parts.size(); ++k) {
+                    const std::span<const double> from = view(arrays[k]);
+                    std::copy(from.begin(), from.end(), parts[k].begin());
+                }
+                self.space().set_centers(view(arrays.back()));
+                self.space().find_active();
+            },
+            nb::arg("arrays"),
+            nb::sig("def restore(self, arrays: collections.abc.Sequence[numpy.typing.NDArray[numpy.float64]]) -> None"),
+            "Go on from a state.");
+}
+
+}  // namespace sparsecrf::bindings

@@ -1,0 +1,215 @@
+// Part of kernels.inl: dual coordinate ascent (training/dual_ascent.cpp has the formulas).
+
+SPARSECRF_INLINE Vec excess_vec(Vec z, Vec bound) {
+    const Vec zero = broadcast(0.0), above = z - bound, below = z + bound;
+    return select(above > zero, above, zero) + select(below < zero, below, zero);
+}
+
+SPARSECRF_INLINE bool any_above(Vec x, double bound) {
+    bool found = false;
+    SPARSECRF_UNROLL
+    for (int i = 0; i < L; ++i) found |= x[i] > bound;
+    return found;
+}
+
+SPARSECRF_INLINE Vec larger(Vec a, Vec b) { return select(a > b, a, b); }
+SPARSECRF_INLINE Vec magnitude(Vec x) { return larger(x, broadcast(0.0) - x); }
+
+// The bits of a byte as eight numbers, 0 or 1.
+struct ByteMasks {
+    double of[256][8];
+};
+constexpr ByteMasks byte_masks() {
+    ByteMasks masks{};
+    for (int byte = 0; byte < 256; ++byte) {
+        for (int i = 0; i < 8; ++i) masks.of[byte][i] = (byte >> i) & 1 ? 1.0 : 0.0;
+    }
+    return masks;
+}
+constexpr ByteMasks kByteMasks = byte_masks();
+
+constexpr std::size_t kAhead = 12;  // rows that are asked for before they are needed
+SPARSECRF_INLINE void prefetch_row([[maybe_unused]] const DualRows& of, [[maybe_unused]] std::size_t r) {
+#if defined(__GNUC__) || defined(__clang__)
+    if (r >= of.n) return;
+    const double* row = of.Z + static_cast<std::size_t>(of.attribute[r]) * static_cast<std::size_t>(of.stride);
+    for (int j = 0; j < of.stride; j += 8) __builtin_prefetch(row + j);
+#endif
+}
+
+SPARSECRF_INLINE double value_of(const DualRows& of, std::uint32_t k) {
+    return of.value == nullptr ? 1.0 : of.value[k];
+}
+
+// NV: vectors of a row that stay in registers; a longer row is done in tiles of four.
+template <int NV>
+void score_tile(const DualRows& of, int j0, double* s) {
+    const Vec bound = broadcast(of.bound);
+    const auto stride = static_cast<std::size_t>(of.stride);
+    for (std::size_t r = 0; r < of.n; ++r) {
+        if (r + kAhead < of.n && of.active[of.attribute[r + kAhead]]) prefetch_row(of, r + kAhead);
+        if (!of.active[of.attribute[r]]) continue;
+        const double* g = of.Z + of.attribute[r] * stride + j0;
+        const Vec f = broadcast(-of.scale[of.attribute[r]]);
+        Vec w[NV];
+        SPARSECRF_UNROLL
+        for (int j = 0; j < NV; ++j) w[j] = excess_vec(load(g + j * L), bound) * f;
+        for (std::uint32_t k = of.ptr[r]; k < of.ptr[r + 1]; ++k) {
+            double* row = s + of.at[k] * stride + j0;
+            const Vec v = broadcast(value_of(of, k));
+            SPARSECRF_UNROLL
+            for (int j = 0; j < NV; ++j) store(row + j * L, load(row + j * L) + v * w[j]);
+        }
+    }
+}
+
+void dual_scores(const DualRows& of, double* s) {
+    int j = 0;
+    for (; j + 4 * L <= of.stride; j += 4 * L) score_tile<4>(of, j, s);
+    if (of.stride - j == 3 * L) score_tile<3>(of, j, s);
+    if (of.stride - j == 2 * L) score_tile<2>(of, j, s);
+    if (of.stride - j == L) score_tile<1>(of, j, s);
+}
+
+template <int NV>
+void difference_tile(const DualRows& of, const double* du, double factor, int j0, double* d) {
+    const auto stride = static_cast<std::size_t>(of.stride);
+    const Vec f = broadcast(factor);
+    for (std::size_t r = 0; r < of.n; ++r) {
+        Vec sum[NV];
+        SPARSECRF_UNROLL
+        for (int j = 0; j < NV; ++j) sum[j] = broadcast(0.0);
+        for (std::uint32_t k = of.ptr[r]; k < of.ptr[r + 1]; ++k) {
+            const double* row = du + of.at[k] * stride + j0;
+            const Vec v = broadcast(value_of(of, k));
+            SPARSECRF_UNROLL
+            for (int j = 0; j < NV; ++j) sum[j] += v * load(row + j * L);
+        }
+        const std::uint8_t* allowed =
+            of.allowed == nullptr ? nullptr : of.allowed + of.attribute[r] * (stride / kLanes);
+        SPARSECRF_UNROLL
+        for (int j = 0; j < NV; ++j) {
+            sum[j] = sum[j] * f;
+            if (allowed != nullptr) {
+                const int at = j0 + j * L;
+                sum[j] = sum[j] * load(kByteMasks.of[allowed[at / kLanes]] + at % kLanes);
+            }
+            store(d + r * stride + j0 + j * L, sum[j]);
+        }
+    }
+}
+
+void dual_differences(const DualRows& of, const double* du, double factor, double* d) {
+    int j = 0;
+    for (; j + 4 * L <= of.stride; j += 4 * L) difference_tile<4>(of, du, factor, j, d);
+    if (of.stride - j == 3 * L) difference_tile<3>(of, du, factor, j, d);
+    if (of.stride - j == 2 * L) difference_tile<2>(of, du, factor, j, d);
+    if (of.stride - j == L) difference_tile<1>(of, du, factor, j, d);
+}
+
+std::size_t dual_near(const DualRows& of, const double* d, double* near_Z, double* near_d, double* near_scale) {
+    const auto stride = static_cast<std::size_t>(of.stride);
+    std::size_t found = 0;
+    for (std::size_t r = 0; r < of.n; ++r) {
+        prefetch_row(of, r + kAhead);
+        const double* g = of.Z + of.attribute[r] * stride;
+        near_scale[found] = of.scale[of.attribute[r]];
+        Vec most = broadcast(0.0);
+        for (int j = 0; j < of.stride; j += L) {
+            const Vec x = load(g + j), y = load(d + r * stride + j);
+            store(near_Z + found * stride + j, x);
+            store(near_d + found * stride + j, y);
+            most = larger(most, larger(magnitude(x), magnitude(x + y)));
+        }
+        if (any_above(most, of.bound)) ++found;
+    }
+    return found;
+}
+
+void dual_add(const DualRows& of, const double* d, double c) {
+    const auto stride = static_cast<std::size_t>(of.stride);
+    const Vec f = broadcast(c);
+    for (std::size_t r = 0; r < of.n; ++r) {
+        prefetch_row(of, r + kAhead);
+        double* g = of.Z + of.attribute[r] * stride;
+        Vec most = broadcast(0.0);
+        for (int j = 0; j < of.stride; j += L) {
+            const Vec x = load(g + j) + f * load(d + r * stride + j);
+            store(g + j, x);
+            most = larger(most, magnitude(x));
+        }
+        of.active[of.attribute[r]] = any_above(most, of.bound);
+    }
+}
+
+// log(x) for x >= 1e-300: x = 2^k m with m in [sqrt(1/2), sqrt(2)), f = m - 1, s = f / (2 + f),
+// log(1 + f) = f - s (f - R(s^2)), R a minimax polynomial (FreeBSD's e_log.c; error below 1 ulp).
+SPARSECRF_INLINE Vec log_vec(Vec x) {
+    const IntVec half = bits(broadcast(0x1.6a09e667f3bcdp-1));
+    const IntVec k = (bits(x) - half) >> 52;
+    const Vec f = from_bits(bits(x) - (k << 52)) - broadcast(1.0);
+    const Vec kd = from_bits(k + bits(broadcast(0x1.8p52))) - broadcast(0x1.8p52);
+    const Vec s = f / (broadcast(2.0) + f), z = s * s;
+    static constexpr double c[] = {1.531383769920937332e-01, 1.818357216161805012e-01, 2.222219843214978396e-01,
+                                   2.857142874366239149e-01, 3.999999999940941908e-01, 6.666666666666735130e-01};
+    Vec R = broadcast(1.479819860511658591e-01);
+    SPARSECRF_UNROLL
+    for (int i = 0; i < 6; ++i) R = R * z + broadcast(c[i]);
+    R = R * z;
+    const Vec low = s * (f - R) - kd * broadcast(1.90821492927058770002e-10);
+    return kd * broadcast(6.93147180369123816490e-01) - (low - f);
+}
+
+// With z = u + c d: slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]
+void entropy(const double* u, const double* d, double c, std::size_t n, double* slope, double* value) {
+    const Vec least = broadcast(1e-300), factor = broadcast(c);
+    Vec slopes[kParts], values[kParts];
+    SPARSECRF_UNROLL
+    for (int k = 0; k < kParts; ++k) slopes[k] = values[k] = broadcast(0.0);
+    for (std::size_t j = 0; j < n; j += kLanes) {
+        SPARSECRF_UNROLL
+        for (int k = 0; k < kParts; ++k) {
+            const Vec y = load(d + j + k * L);
+            const Vec z = larger(load(u + j + k * L) + factor * y, broadcast(0.0));
+            const Vec l = log_vec(larger(z, least));
+            slopes[k] += y * l;
+            values[k] += z * l;
+        }
+    }
+    *slope = reduce(slopes);
+    *value = reduce(values);
+}
+
+// With z = x + c y: slope = sum_r scale[r] sum_j S(z[r, j]) y[r, j], square = sum_r scale[r] sum_j S(z[r, j])^2
+void conjugate(const double* x, const double* y, const double* scale, std::size_t rows, std::size_t stride,
+               double bound, double c, double* slope, double* square) {
+    const Vec b = broadcast(bound), factor = broadcast(c);
+    Vec slopes[kParts], squares[kParts];
+    SPARSECRF_UNROLL
+    for (int k = 0; k < kParts; ++k) slopes[k] = squares[k] = broadcast(0.0);
+    for (std::size_t r = 0; r < rows; ++r, x += stride, y += stride) {
+        const Vec f = broadcast(scale[r]);
+        for (std::size_t j = 0; j < stride; j += kLanes) {
+            SPARSECRF_UNROLL
+            for (int k = 0; k < kParts; ++k) {
+                const Vec d = load(y + j + k * L), z = excess_vec(load(x + j + k * L) + factor * d, b), scaled = z * f;
+                slopes[k] += scaled * d;
+                squares[k] += scaled * z;
+            }
+        }
+    }
+    *slope = reduce(slopes);
+    *square = reduce(squares);
+}
+
+// d[i n + j] = a[i] m[i, j] v[j] - u[i n + j] for i, j < n. Up to 7 more numbers of u are read and of d written.
+void pair_differences(const double* a, const double* m, const double* v, const double* u, int n, int stride,
+                      double* d) {
+    for (int i = 0; i < n; ++i) {
+        const Vec f = broadcast(a[i]);
+        for (int j = 0; j < n; j += L) {
+            const Vec p = f * load(m + static_cast<std::ptrdiff_t>(i) * stride + j) * load(v + j);
+            store(d + i * n + j, p - load(u + i * n + j));
+        }
+    }
+}

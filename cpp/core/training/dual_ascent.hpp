@@ -1,0 +1,90 @@
+// Proximal dual coordinate ascent for the elastic net (Shalev-Shwartz & Zhang 2014; with l2 alone and sequences drawn
+// by their duality gaps: Le Priol, Piche & Lacoste-Julien 2018). For any distributions u_i over label sequences, with
+// G = sum_i w_i (E_{u_i} F - F_i) and H the entropy,
+//
+//     D(u) = sum_i w_i H(u_i) - sum_k max(|G_k| - rho1, 0)^2 / (2 rho2)  <=  min P
+//
+// A step draws i and moves u_i towards p_i, the model at the theta of DualSpace:  u_i <- u_i + c (p_i - u_i), c by a line
+// search on D (with the proximal term of DualSpace), which is concave in c. P - D with that term is the sum of the gaps
+// w_i KL(u_i || p_i), by which sequences are drawn.
+// u_i is kept by its node and pair probabilities, which is all that G and H of a chain depend on:
+//
+//     H(u_i) = - sum_{t > 0} sum q_t log q_t + sum_{0 < t < T-1} sum u_t log u_t
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/training/dual_sequence.hpp"
+
+namespace sparsecrf {
+
+// Keeps a reference to the corpus. Every label is known, and tokens have no weights of their own.
+class DualAscent {
+   public:
+    // `features`: of the model; null: all that can be formed. rho2 > 0. Begins with u = the labels of the data.
+    DualAscent(const Corpus& corpus, const FeatureSet* features, double rho1, double rho2, int threads = 1);
+
+    // Begins with u_i = (1 - s) data + s model at these weights instead, with a good s.
+    void start(const FeatureSet& features, std::span<const double> w);
+
+    // The sequences of an epoch, by the seed and the epoch: all of weight above 0 at random, or as many drawn by their
+    // last known gaps.
+    std::vector<std::int64_t> order(std::uint64_t seed, std::uint64_t epoch, bool by_gaps) const;
+    // Asked after the first step and then a few times a second, with the number of steps done; false ends the run.
+    using GoOn = std::function<bool(std::size_t)>;
+    void run(std::span<const std::int64_t> sequences, const GoOn& go_on = nullptr);
+
+    // Moves the proximal center to theta (DualSpace): between epochs.
+    void recenter();
+
+    // Loss and penalty at theta, and D; the gap of every sequence is computed anew.
+    struct Values {
+        double loss, penalty, bound;
+    };
+    Values evaluate();
+    // D of distributions that are consistent to the last bit, with their exact G: both take the place of those at hand.
+    double certify();
+
+    DualSpace::Weights weights() const { return space_.weights(); }
+
+    // All that steps change but centers, for checkpoints.
+    std::vector<std::span<double>> state();
+    DualSpace& space() { return space_; }
+
+   private:
+    struct Search;
+    void step(std::int64_t i);
+    double search(std::int64_t i, Search& of);
+    double entropy_of(std::int64_t i, const double* nodes, const double* pairs);
+    void make_consistent(std::int64_t i);
+    void add_data(std::int64_t i, double share);
+    void add_to_Z(std::int64_t i);
+
+    double* nodes(std::int64_t i) { return nodes_.data() + space_.corpus.offsets[i] * space_.stride; }
+    double* pairs(std::int64_t i) { return pairs_.data() + pair_first_[static_cast<std::size_t>(i)]; }
+    std::size_t n_pairs(std::int64_t i) const {  // numbers, padded
+        return static_cast<std::size_t>(pair_first_[static_cast<std::size_t>(i) + 1] -
+                                        pair_first_[static_cast<std::size_t>(i)]);
+    }
+
+    DualSpace space_;
+    const int threads_;
+    const Kernels& kernels_;
+    std::vector<std::int64_t> counting_;    // sequences of weight above 0
+    std::vector<std::int64_t> pair_first_;  // [N + 1] into pairs_, multiples of 8
+    AlignedVector<double> nodes_;           // [P, Yp] u_t(y)
+    AlignedVector<double> pairs_;           // of each sequence [T - 1, Y Y], padded with zeros: u_t(y', y)
+    std::vector<double> entropy_;           // [N] H(u_i)
+    std::vector<double> gap_;               // [N] w_i KL(u_i || p_i) when it was last computed
+    std::vector<double> step_;              // [N] c of the last step
+
+    // Scratch of the step at hand.
+    std::vector<DualSequence> inference_;  // [threads]
+    AlignedVector<double> d_nodes_, d_pairs_, d_rows_, near_Z_, near_d_, own_Z_, own_d_, zeros_;
+    std::vector<double> near_scale_, own_scale_;
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,269 @@
+#include "core/training/dual_space.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/lanes.hpp"
+
+namespace sparsecrf {
+namespace {
+
+std::size_t padded_pairs(std::size_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
+
+}  // namespace
+
+DualSpace::DualSpace(const Corpus& of, const FeatureSet* features, double l1, double l2)
+    : corpus(of),
+      n_labels(of.n_labels),
+      stride(padded(of.n_labels)),
+      pairs(padded_pairs(LabelPairs(of.n_labels).size())),
+      rho1(l1),
+      rho2(l2),
+      Z(std::size_t{of.n_attributes} * static_cast<std::size_t>(stride), 0.0),
+      active(of.n_attributes, l1 == 0.0),
+      pair_row(of.n_attributes, -1) {
+    index_sequences();
+    find_pair_rows();
+    if (features != nullptr) restrict_to(*features);
+    set_eta(0.0);
+}
+
+double DualSpace::bytes(const Corpus& corpus) {
+    const double Y = corpus.n_labels, Yp = padded(corpus.n_labels), T = static_cast<double>(corpus.n_tokens());
+    double occurrences = 0.0;
+    for (std::int64_t t = 0; t < corpus.n_tokens(); ++t) {
+        const std::uint32_t list = corpus.unigram[t];
+        occurrences += static_cast<double>(corpus.unigram_lists.end(list) - corpus.unigram_lists.begin(list));
+    }
+    std::vector<std::uint8_t> seen(corpus.n_attributes, 0);
+    for (const ListPool* lists : {&corpus.base_lists, &corpus.rest_lists}) {
+        for (const std::uint32_t x : lists->ids()) seen[x] = 1;
+    }
+    const auto rows = static_cast<double>(std::count(seen.begin(), seen.end(), 1));
+    const double of_occurrence = corpus.unigram_lists.has_values() ? 20.0 : 12.0;
+    return 8.0 * (corpus.n_attributes * Yp + rows * (Y + 1.0) * Y + T * (Y * Y + Yp)) + of_occurrence * occurrences;
+}
+
+void DualSpace::index_sequences() {
+    const ListPool& lists = corpus.unigram_lists;
+    std::vector<std::uint32_t> place(corpus.n_attributes, 0), count;
+    mass_.assign(corpus.n_attributes, 0.0);
+    first_.push_back(0);
+    first_at_.push_back(0);
+    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
+        const std::int64_t begin = corpus.offsets[i], end = corpus.offsets[i + 1];
+        const auto first = attribute_.size(), first_at = at_.size();
+        count.clear();
+        for (std::int64_t t = begin; t < end; ++t) {
+            for (std::int64_t e = lists.begin(corpus.unigram[t]); e < lists.end(corpus.unigram[t]); ++e) {
+                const std::uint32_t x = lists.id(e);
+                // Places of earlier sequences are recognised by what stands there.
+                if (place[x] >= count.size() || attribute_[first + place[x]] != x) {
+                    place[x] = static_cast<std::uint32_t>(count.size());
+                    attribute_.push_back(x);
+                    count.push_back(0);
+                }
+                ++count[place[x]];
+                mass_[x] += corpus.weight(i) * lists.value(e) * lists.value(e);
+            }
+        }
+        std::uint32_t sum = 0;
+        for (std::uint32_t& n : count) {
+            ptr_.push_back(sum);
+            sum += std::exchange(n, sum);
+        }
+        ptr_.push_back(sum);
+        at_.resize(first_at + sum);
+        if (lists.has_values()) value_.resize(first_at + sum);
+        for (std::int64_t t = begin; t < end; ++t) {
+            for (std::int64_t e = lists.begin(corpus.unigram[t]); e < lists.end(corpus.unigram[t]); ++e) {
+                const std::size_t k = first_at + count[place[lists.id(e)]]++;
+                at_[k] = static_cast<std::uint32_t>(t - begin);
+                if (lists.has_values()) value_[k] = lists.value(e);
+            }
+        }
+        first_.push_back(static_cast<std::int64_t>(attribute_.size()));
+        first_at_.push_back(static_cast<std::int64_t>(at_.size()));
+    }
+}
+
+void DualSpace::find_pair_rows() {
+    for (const ListPool* lists : {&corpus.base_lists, &corpus.rest_lists}) {
+        for (const std::uint32_t x : lists->ids()) pair_row[x] = 0;
+    }
+    for (std::uint32_t x = 0; x < corpus.n_attributes; ++x) {
+        if (pair_row[x] < 0) continue;
+        pair_row[x] = static_cast<std::int32_t>(pair_attribute.size());
+        pair_attribute.push_back(x);
+    }
+    Z_pairs.assign(pair_attribute.size() * pairs, 0.0);
+    pair_mass_.assign(pair_attribute.size(), 0.0);
+    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
+        for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
+            for (const auto& [lists, list] :
+                 {std::pair{&corpus.base_lists, corpus.base[t]}, std::pair{&corpus.rest_lists, corpus.rest[t]}}) {
+                for (std::int64_t e = lists->begin(list); e < lists->end(list); ++e) {
+                    const double value = lists->value(e);
+                    pair_mass_[static_cast<std::size_t>(pair_row[lists->id(e)])] += corpus.weight(i) * value * value;
+                }
+            }
+        }
+    }
+}
+
+void DualSpace::restrict_to(const FeatureSet& features) {
+    features.check_fits(corpus);
+    const auto bytes = static_cast<std::size_t>(stride / kLanes);
+    allowed_.assign(corpus.n_attributes * bytes, 0);
+    allowed_pairs.assign(Z_pairs.size(), 0.0);
+    for (std::uint32_t x = 0; x < corpus.n_attributes; ++x) {
+        for (std::int64_t k = features.unigram_ptr[x]; k < features.unigram_ptr[x + 1]; ++k) {
+            const std::size_t y = features.unigram_label[static_cast<std::size_t>(k)];
+            allowed_[x * bytes + y / kLanes] |= static_cast<std::uint8_t>(1u << (y % kLanes));
+        }
+        if (pair_row[x] < 0) continue;
+        double* row = allowed_pairs.data() + static_cast<std::size_t>(pair_row[x]) * pairs;
+        for (const std::uint32_t pair : features.bigram_pairs_of(x)) row[pair] = 1.0;
+    }
+}
+
+DualRows DualSpace::rows(std::int64_t i) {
+    const auto k = static_cast<std::size_t>(i);
+    const auto first = static_cast<std::size_t>(first_[k]), first_at = static_cast<std::size_t>(first_at_[k]);
+    return {static_cast<std::size_t>(first_[k + 1]) - first,
+            attribute_.data() + first,
+            ptr_.data() + first + k,
+            at_.data() + first_at,
+            value_.empty() ? nullptr : value_.data() + first_at,
+            stride,
+            rho1,
+            Z.data(),
+            scale.data(),
+            active.data(),
+            allowed_.empty() ? nullptr : allowed_.data()};
+}
+
+template <class Visit>
+void DualSpace::for_each_weight(Visit visit) const {
+    const Numbering numbering(n_labels, corpus.n_attributes);
+    const auto Y = static_cast<std::size_t>(n_labels), Yp = static_cast<std::size_t>(stride);
+    for (std::uint32_t x = 0; x < corpus.n_attributes; ++x) {
+        if (!active[x]) continue;
+        for (std::size_t y = 0; y < Y; ++y) {
+            const std::size_t at = x * Yp + y;
+            if (std::fabs(Z[at]) > rho1) visit(numbering.unigram.number(x, static_cast<std::int64_t>(y)), at);
+        }
+    }
+    for (std::size_t r = 0; r < pair_attribute.size(); ++r) {
+        for (std::size_t k = 0; k < LabelPairs(n_labels).size(); ++k) {
+            if (!(std::fabs(Z_pairs[r * pairs + k]) > rho1)) continue;
+            visit(numbering.bigram.number(pair_attribute[r], static_cast<std::int64_t>(k)), Z.size() + r * pairs + k);
+        }
+    }
+}
+
+DualSpace::Penalty DualSpace::penalty() const {
+    double l1 = 0.0, l2 = 0.0, square = 0.0;
+    for_each_weight([&](std::int64_t, std::size_t at) {
+        const double s = excess(z_of(at)), theta = s * scale_of(at);
+        l1 += std::fabs(theta);
+        l2 += theta * theta;
+        square += s * s;
+    });
+    // Where there is a center, G is Z + kappa center.
+    for (const Center& center : centers_) {
+        const double z = z_of(center.at), without = excess(z), s = excess(z + kappa_of(center.at) * center.theta);
+        square += s * s - without * without;
+    }
+    return {rho1 * l1 + rho2 * l2 / 2.0, square / (2.0 * rho2)};
+}
+
+double DualSpace::conjugate_of_G(double s) const {
+    double square = 0.0;
+    for_each_weight([&](std::int64_t, std::size_t at) { square += std::pow(excess(s * z_of(at)), 2); });
+    return square / (2.0 * rho2);
+}
+
+DualSpace::Weights DualSpace::weights() const {
+    Weights found;
+    for_each_weight([&](std::int64_t number, std::size_t at) {
+        found.numbers.push_back(number);
+        found.w.push_back(-excess(z_of(at)) * scale_of(at));
+    });
+    return found;
+}
+
+void DualSpace::set_weights(const FeatureSet& features, std::span<const double> w) {
+    features.check_fits(corpus);
+    features.check_weights(w);
+    clear();
+    centers_.clear();
+    set_eta(0.0);
+    const auto from = [&](double theta) { return theta == 0.0 ? 0.0 : -rho2 * theta - std::copysign(rho1, theta); };
+    for (std::uint32_t x = 0; x < corpus.n_attributes; ++x) {
+        for (auto k = static_cast<std::size_t>(features.unigram_ptr[x]);
+             k < static_cast<std::size_t>(features.unigram_ptr[x + 1]); ++k) {
+            Z[x * static_cast<std::size_t>(stride) + features.unigram_label[k]] = from(w[k]);
+        }
+        if (pair_row[x] < 0) continue;
+        double* row = Z_pairs.data() + static_cast<std::size_t>(pair_row[x]) * pairs;
+        auto k = static_cast<std::size_t>(features.n_unigram() + features.bigram_ptr[x]);
+        for (const std::uint32_t pair : features.bigram_pairs_of(x)) row[pair] = from(w[k++]);
+    }
+    find_active();
+}
+
+void DualSpace::clear() {
+    std::fill(Z.begin(), Z.end(), 0.0);
+    std::fill(Z_pairs.begin(), Z_pairs.end(), 0.0);
+    std::fill(active.begin(), active.end(), rho1 == 0.0);
+}
+
+void DualSpace::find_active() {
+    const auto Yp = static_cast<std::size_t>(stride);
+    for (std::size_t x = 0; x < active.size(); ++x) {
+        const double* row = Z.data() + x * Yp;
+        active[x] = std::any_of(row, row + Yp, [&](double z) { return std::fabs(z) > rho1; });
+    }
+}
+
+void DualSpace::set_eta(double eta) {
+    eta_ = eta;
+    scale.resize(mass_.size());
+    pair_scale.resize(pair_mass_.size());
+    for (std::size_t x = 0; x < mass_.size(); ++x) scale[x] = 1.0 / (rho2 + eta * mass_[x]);
+    for (std::size_t r = 0; r < pair_mass_.size(); ++r) pair_scale[r] = 1.0 / (rho2 + eta * pair_mass_[r] / n_labels);
+}
+
+void DualSpace::add_centers() {
+    for (const Center& center : centers_) z_of(center.at) -= kappa_of(center.at) * center.theta;
+    find_active();
+}
+
+void DualSpace::recenter(double eta) {
+    std::vector<Center> next;
+    for_each_weight([&](std::int64_t, std::size_t at) { next.push_back({at, -excess(z_of(at)) * scale_of(at)}); });
+    for (const Center& center : centers_) z_of(center.at) += kappa_of(center.at) * center.theta;
+    set_eta(eta);
+    centers_ = std::move(next);
+    add_centers();
+}
+
+std::vector<double> DualSpace::centers() const {
+    std::vector<double> out{eta_};
+    for (const Center& center : centers_) {
+        out.push_back(static_cast<double>(center.at));
+        out.push_back(center.theta);
+    }
+    return out;
+}
+
+void DualSpace::set_centers(std::span<const double> from) {
+    centers_.clear();
+    for (std::size_t k = 1; k + 1 < from.size(); k += 2) {
+        centers_.push_back({static_cast<std::size_t>(from[k]), from[k + 1]});
+    }
+    set_eta(from.front());
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,155 @@
+"""Dual ascent: its bound against enumeration, its certificate at every iteration, and what it refuses.
+
+Its optimum is compared with SciPy's in test_training.py and test_selection.py, its checkpoints in test_checkpoint.py.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from explicit_objective import Explicit, larger
+from numpy.testing import assert_allclose, assert_array_equal
+from problems import make_problem
+
+from sparsecrf import CRF, InputError
+from sparsecrf._core import DualAscent, FeatureSet
+from sparsecrf.training import fit
+
+
+def epochs(ascent, n):
+    for epoch in range(n):
+        if epoch:
+            ascent.recenter()
+        ascent.run(ascent.order(0, epoch, by_gaps=epoch % 4 != 0))
+
+
+def chains(ascent, problem):
+    """Of every sequence its first node [Y] and its pairs [T - 1, Y, Y]."""
+    Y, (nodes, pairs) = problem.n_labels, ascent.state()[:2]
+    nodes, at = nodes.reshape(len(problem.labels), -1), 0
+    for sequence, first in zip(problem.sequences, problem.offsets[:-1], strict=True):
+        n = max(len(sequence) - 1, 0) * Y * Y
+        yield sequence, nodes[first, :Y], pairs[at : at + n].reshape(-1, Y, Y)
+        at += -(-n // 8) * 8
+
+
+def features_of(sequence, labels, shape):
+    """F of a sequence with these labels: [X, Y] and [X, Y + 1, Y]."""
+    X, Y = shape
+    mu, lam = np.zeros((X, Y)), np.zeros((X, Y + 1, Y))
+    for t, y in enumerate(labels):
+        for x, value in sequence.unigram[t]:
+            mu[x, y] += value
+        for x, value in sequence.bigram[t]:
+            lam[x, labels[t - 1] if t else Y, y] += value
+    return np.concatenate([mu.ravel(), lam.ravel()])
+
+
+def enumerated_bound(ascent, problem, rho1, rho2):
+    """D by the sum over all label sequences of every chain."""
+    entropy, G = 0.0, np.zeros(problem.w.size)
+    for sequence, first, pairs in chains(ascent, problem):
+        if sequence.weight == 0 or not len(sequence):
+            continue
+        total = 0.0
+        for labels in product(range(problem.n_labels), repeat=len(sequence)):
+            p = first[labels[0]]
+            for t in range(1, len(labels)):
+                before = pairs[t - 1][labels[t - 1]].sum()
+                p *= pairs[t - 1][labels[t - 1], labels[t]] / before if before > 0 else 0.0
+            total += p
+            entropy -= sequence.weight * (p * np.log(p) if p > 0 else 0.0)
+            G += sequence.weight * p * features_of(sequence, labels, problem.mu.shape)
+        assert_allclose(total, 1.0, rtol=1e-12)
+        G -= sequence.weight * features_of(sequence, sequence.labels, problem.mu.shape)
+    return entropy - (np.maximum(np.abs(G) - rho1, 0.0) ** 2).sum() / (2 * rho2)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("rho1", "rho2"), [(0.1, 0.1), (0.0, 0.5), (0.5, 0.01)])
+def test_bound_is_that_of_its_distributions(seed, rho1, rho2):
+    problem = make_problem(seed, 3, [1, 4, 2, 5], 4, real_values=seed % 2 == 1, sequence_weights=seed > 2)
+    ascent = DualAscent(problem.corpus(), None, rho1, rho2)
+    for n in (0, 1, 5):
+        epochs(ascent, n)
+        loss, penalty, bound = ascent.evaluate()
+        assert bound <= loss + penalty + 1e-9
+        assert_allclose(ascent.certify(), bound, rtol=1e-9, atol=1e-9)
+        assert_allclose(ascent.evaluate()[2], enumerated_bound(ascent, problem, rho1, rho2), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("rho1", "rho2"), [(0.3, 0.1), (0.0, 0.2)])
+def test_every_gap_is_valid(rho1, rho2):
+    problem = make_problem(3, 3, [4] * 8, 5)
+    best = Explicit(problem, rho1, rho2).minimum
+    found = fit(problem.corpus(), rho1=rho1, rho2=rho2, solver="dual", tol=1e-7, threads=1)
+    assert found.stopped_by == "tol"
+    assert_allclose(found.objective, best, rtol=1e-6)
+    gaps = [(record.objective - best, record.gap) for record in found.history if record.gap is not None]
+    assert len(gaps) > 3
+    for above, gap in gaps:
+        assert gap >= above - 1e-7 * best
+    assert gaps[0][1] > 100 * gaps[-1][1]
+
+
+def test_weights_so_large_that_sums_overflow():
+    """Scores of pairs that differ by more than the linear domain can hold."""
+    problem = make_problem(2, 3, [6] * 4, 3)
+    corpus, features = problem.corpus(), problem.features()
+    w = np.where(np.arange(problem.w.size) % 2 == 0, 900.0, -900.0)
+    ascent = DualAscent(corpus, None, 0.1, 0.1)
+    ascent.start(features, w)
+    assert np.isfinite(ascent.evaluate()).all()
+    epochs(ascent, 3)
+    loss, penalty, bound = ascent.evaluate()
+    assert bound <= loss + penalty
+
+
+def test_starts_near_given_weights():
+    corpus, options = larger().corpus(), {"rho1": 0.3, "rho2": 0.1, "threads": 1}
+    best = fit(corpus, tol=1e-8, **options)
+    cold = fit(corpus, solver="dual", tol=1e-6, **options)
+    warm = fit(corpus, solver="dual", tol=1e-6, init=best, **options)
+    assert warm.history[-1].iter < cold.history[-1].iter / 2
+
+
+def test_same_bits_for_any_number_of_threads():
+    corpus = larger().corpus()
+    runs = [DualAscent(corpus, FeatureSet.observed(corpus), 0.2, 0.05, threads) for threads in (1, 2, 3, 8)]
+    for ascent in runs:
+        epochs(ascent, 6)
+    values = [ascent.evaluate() for ascent in runs]
+    assert values.count(values[0]) == 4
+    for ascent in runs[1:]:
+        for part, first in zip(ascent.state(), runs[0].state(), strict=True):
+            assert_array_equal(part, first)
+
+
+X, Y = [["a", "b"], ["b"]] * 3, [["x", "y"], ["y"]] * 3
+
+
+@pytest.mark.parametrize(
+    ("options", "data"),
+    [
+        ({"rho2": 0.0}, {}),
+        ({"order": 3}, {}),
+        ({"penalty": "group:attribute"}, {}),
+        ({"label_parts": "bio"}, {}),
+        ({"class_weight": {"x": 2.0}}, {}),
+        ({}, {"y": [["x", None], ["y"]] * 3}),
+    ],
+)
+def test_what_it_refuses(options, data):
+    with pytest.raises(InputError, match="dual"):
+        CRF(solver="dual", n_jobs=1, **{"rho1": 0.1, "rho2": 0.1, **options}).fit(X, data.get("y", Y))
+
+
+def test_states_of_other_data_are_refused():
+    ascent = DualAscent(larger().corpus(), None, 0.1, 0.1)
+    with pytest.raises(InputError, match="expected 8 arrays, found 0"):
+        ascent.restore([])
+    parts = ascent.state()
+    with pytest.raises(InputError, match="expected an array of"):
+        ascent.restore([parts[0][1:], *parts[1:]])
+    with pytest.raises(InputError, match="rho2: expected a number > 0"):
+        DualAscent(larger().corpus(), None, 0.1, 0.0)
