@@ -211,6 +211,13 @@ def test_what_is_refused(old, make, message):
         CRF(prior=old).path(X_NEW, Y_NEW)
 
 
+def test_labels_of_another_kind(old):
+    with pytest.raises(
+        InputError, match="prior: expected a model whose labels are integers, as in y, found 'D', 'N', 'V'"
+    ):
+        CRF(prior=old).fit([["the"]], [[1]])
+
+
 def with_vectors():
     dense = [np.ones((len(sentence), 2)) * k for k, sentence in enumerate(X_OLD)]
     return CRF(rho1=0.1).fit(X_OLD, Y_OLD, dense=dense).model_

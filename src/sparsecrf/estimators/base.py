@@ -52,6 +52,15 @@ _CHECKED = ("solver", "rho1", "penalty", "order", "label_parts")
 _OF_FILES = ("ragged", "missing", "min_count")
 
 
+def _check_labels(data: Dataset, prior: Model) -> None:
+    """Raise for a prior whose labels are of another kind than those of the data."""
+    try:
+        data.names.labels(prior.labels)
+    except ValueError:
+        some = ", ".join(map(repr, prior.labels[:5]))
+        raise InputError(f"prior: expected a model whose labels are integers, as in y, found {some}") from None
+
+
 def _check_settings(recipe: Recipe) -> None:
     """Raise for a recipe that the estimators cannot follow, before data are read."""
     _ = recipe.reader, recipe.charset  # raise for names that there are not
@@ -106,6 +115,8 @@ class TrainingCRF(HasSolverOptions):
             sample_weight = token_weights(y, self.class_weight, sample_weight, lengths)
         made = read_sequences(X, y, sample_weight, lengths, recipe=recipe, threads=self._threads())
         warn_of_unused(X, made.template)
+        if prior is not None:
+            _check_labels(made, prior)
         return replace(made, frame_columns=names, prior=prior)
 
     def _encoded_dev(self, data: Dataset, dev: tuple[Any, Any], sentences: SentenceColumn | None) -> Dataset:
