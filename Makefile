@@ -10,7 +10,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard build/npm/sparsecrf.wasm) \
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.inl')
 
 .PHONY: demo test test-fast coverage golden golden-record test-browser test-spacy chromium wasm check-32bit lint docs bench bench-micro bench-peers bench-training bench-labelling \
-	bench-estimator experiments experiments-pages sanitize sanitize-thread torture wheels test-matrix format clean
+	bench-estimator bench-serving experiments experiments-pages sanitize sanitize-thread torture wheels test-matrix format clean
 .DELETE_ON_ERROR:
 
 # From nothing within two minutes on two cores, so with fewer words than the program takes by default.
@@ -88,6 +88,11 @@ bench-labelling: .venv/installed
 # Needs CoNLL-2000 there, and sklearn-crfsuite, which is of the test extra.
 bench-estimator: .venv/installed
 	PYTHONPATH=. .venv/bin/python benchmarks/estimator/run.py $(BENCH_ARGS)
+
+# The server beside FastAPI with sklearn-crfsuite, by wrk (Debian: apt-get install wrk); five minutes.
+bench-serving: .venv/installed
+	.venv/bin/python -m pip install --quiet --group serving
+	PYTHONPATH=. .venv/bin/python benchmarks/serving/run.py $(BENCH_ARGS)
 
 # The paper's experiments: DATA=FOLDER, or QUICK=1 on made-up data; ONLY="NAME ..." chooses, OUT=FOLDER says where to.
 # Stopped and started again, it goes on. `make experiments-pages` puts the tables into experiments/*.md.
