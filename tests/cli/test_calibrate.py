@@ -91,7 +91,7 @@ def test_attributes_of_their_own(program):
         ("calibrate m empty.txt", 1, "found 0"),
         ("calibrate m new.txt", 1, "new.txt, sequence 0, token 0: expected a label that the model knows"),
         ("calibrate m missing.txt", 1, "missing.txt"),
-        ("calibrate m held.txt -o held.txt", 1, "found one that is read"),
+        ("calibrate m held.txt -o held.txt", 1, "this file is also an input"),
         ("calibrate held.txt held.txt", 1, "held.txt"),
     ],
 )
