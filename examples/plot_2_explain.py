@@ -27,7 +27,7 @@ why = model.explain(features(sentence), top=4)
 why
 
 # %%
-# The same as numbers: what speaks for the label of "Mariton", and what for the runner-up.
+# The same as numbers: the evidence for the label of "Mariton", and for the runner-up.
 
 name = why.tokens[sentence.index("Mariton")]
 for label in (name.label, name.runner_up):

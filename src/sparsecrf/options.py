@@ -149,7 +149,7 @@ class FitOptions:
     rho1: Annotated[
         Any,
         Declared(
-            f"Absolute (l1) penalty: rho1 |w|_1. The larger, the sparser. {SMALL}: the penalties of a small model. "
+            f"L1 penalty: rho1 |w|_1. The larger, the fewer nonzero weights. {SMALL}: the penalties of a small model. "
             f"{AUTO}: both penalties are chosen by the score on held-out data, --dev or a part of TRAIN.",
             "--rho1",
             metavar=f"X|{SMALL}|{AUTO}",

@@ -124,7 +124,7 @@ def test_search_and_filters(visit):
     page.select_option("#weight-label", label="NOUN")
     assert [row[1:3] for row in cells(page)] == [("DET", "NOUN"), ("NOUN", "VERB"), ("[start]", "NOUN")]
     page.fill("#weight-search", "nothing like this")
-    expect(page.locator("#weight-rows .empty")).to_have_text("No weight is like that.")
+    expect(page.locator("#weight-rows .empty")).to_have_text("No weight matches.")
 
 
 def test_weights_of_parts_and_of_longer_label_strings(visit):

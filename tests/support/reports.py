@@ -99,7 +99,7 @@ def model_of_parts(**options):
         "run": "VERB|Number=Plur",
     }
     sentences = [["dog", "dog", "runs"], ["dogs", "dogs", "run"], ["dog", "runs"], ["dogs", "run"]] * 5
-    crf = CRF(rho1=0.01, label_parts="ud", **(options or {"order": 3}))
+    crf = CRF(rho1=0.01, rho2=0.01, label_parts="ud", **(options or {"order": 3}))
     return crf.fit(sentences, [[words[word] for word in s] for s in sentences]).model_
 
 

@@ -46,15 +46,16 @@ class AuditOptions:
     """How the data are divided, trained on and judged."""
 
     folds: Annotated[
-        int, Declared("Parts that are left out of training in turn, and judged.", "--folds", metavar="N", min=2)
+        int,
+        Declared("Number of parts; each is judged by a model trained on the others.", "--folds", metavar="N", min=2),
     ] = 5
     by: Annotated[
-        By, Declared("What is left out as a whole: sentences, or documents, which begin with -DOCSTART-.", "--by")
+        By, Declared("What is kept together in one part: sentences, or documents, which begin with -DOCSTART-.", "--by")
     ] = By.SENTENCE
     rho1: Rho1 = RHO1
     rho2: Rho2 = RHO2
     threads: Threads = 0
-    seed: Annotated[int, Declared("Deals the sequences to the folds.", "--seed", metavar="N", min=0)] = 0
+    seed: Annotated[int, Declared("Random seed that assigns sequences to the parts.", "--seed", metavar="N", min=0)] = 0
 
 
 @with_groups
@@ -73,14 +74,14 @@ def audit(
             f"table of the first {_SHOWN} on standard output.",
         ),
     ] = None,
-    unit: Annotated[Unit, typer.Option(help="What is ranked: tokens, or spans.")] = Unit.TOKEN,
+    unit: Annotated[Unit, typer.Option(help="Rank tokens or spans.")] = Unit.TOKEN,
     scheme: Annotated[
         Scheme, typer.Option(help="How labels encode spans, as for eval; runs: every run of equal labels is one.")
     ] = Scheme.AUTO,
     top: Annotated[
         int | None,
         typer.Option(
-            "--top", "-n", min=1, metavar="N", help="The N most suspicious only; by default all, on a page 200."
+            "--top", "-n", min=1, metavar="N", help="Show only the N most suspicious; by default all, on a page 200."
         ),
     ] = None,
     quiet: Quiet = False,

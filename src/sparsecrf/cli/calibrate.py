@@ -22,7 +22,9 @@ def calibrate(
     ],
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", help="Write the calibrated model here, not back to MODEL.", metavar="FILE"),
+        typer.Option(
+            "--output", "-o", help="Write the calibrated model to this file instead of MODEL.", metavar="FILE"
+        ),
     ] = None,
     format: ModelFormat = None,
     ragged: Ragged = False,

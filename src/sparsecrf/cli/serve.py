@@ -22,15 +22,17 @@ def serve(
             show_default=False,
         ),
     ],
-    host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 is all of the machine.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0: all addresses of the machine.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port.")] = 8000,
     threads: Annotated[
-        int, typer.Option("--threads", min=0, metavar="N", help="Requests to label at a time (0: one per core).")
+        int, typer.Option("--threads", min=0, metavar="N", help="Requests labelled at the same time; 0: one per core.")
     ] = 0,
-    max_body: Annotated[float, typer.Option(min=0.001, max=1024, metavar="MB", help="The largest request.")] = 4.0,
-    max_tokens: Annotated[int, typer.Option(min=1, metavar="N", help="The most tokens of a request.")] = 100_000,
+    max_body: Annotated[float, typer.Option(min=0.001, max=1024, metavar="MB", help="Size limit of a request.")] = 4.0,
+    max_tokens: Annotated[int, typer.Option(min=1, metavar="N", help="Limit on the tokens of a request.")] = 100_000,
     time_limit: Annotated[
-        float, typer.Option(min=0.1, metavar="S", help="Seconds to send a request, and again to answer it.")
+        float, typer.Option(min=0.1, metavar="S", help="Seconds allowed to send a request, and again to answer it.")
     ] = 30.0,
     token_file: Annotated[
         str | None,

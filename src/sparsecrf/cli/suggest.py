@@ -30,10 +30,10 @@ def suggest(
         ),
     ],
     model: Annotated[str, typer.Option("--model", "-m", metavar="FILE", help="The model file.")],
-    n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many sentences.")] = 100,
-    output: Annotated[str, typer.Option("--output", "-o", help="Where to write; by default standard output.")] = "-",
+    n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Number of sentences to choose.")] = 100,
+    output: Annotated[str, typer.Option("--output", "-o", help="File to write; by default standard output.")] = "-",
     rest: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the other sentences to this file: the next pool.")
+        str | None, typer.Option(metavar="FILE", help="Write the remaining sentences to this file, as the next pool.")
     ] = None,
     by: Annotated[
         Measure,
@@ -53,7 +53,7 @@ def suggest(
     format: ModelFormat = None,
     ragged: Ragged = False,
     encoding: Encoding = None,
-    threads: Annotated[int, typer.Option(min=0, max=1024, metavar="N", help="Threads to use; 0: all cores.")] = 0,
+    threads: Annotated[int, typer.Option(min=0, max=1024, metavar="N", help="Number of threads; 0: all cores.")] = 0,
     quiet: Quiet = False,
 ) -> None:
     """Choose the sentences that are worth annotating next, the most useful first.

@@ -43,7 +43,7 @@ class CRF(BaseCRF):
     X is an iterable of sequences, y of their labels. The tokens of a sequence are mappings (attribute to number, text
     or list of text), lists of attributes, single attributes (text), rows of columns if there is a `template`, or the
     rows of a matrix of numbers (NumPy, SciPy). One matrix for all sequences comes with their `lengths`. Labels are text
-    or integers; None: not known. A data frame of all tokens comes with `sentences`, the column that tells them apart.
+    or integers; None: not known. A data frame of all tokens comes with `sentences`, the column that identifies them.
 
     Parameters
     ----------
@@ -55,20 +55,20 @@ class CRF(BaseCRF):
     template : a `Template`, the file of one, or its lines, in the syntax of CRF++ and Wapiti. Or a `Recipe`, which also
         has the settings of dense columns (`Recipe(standardize=False)`, `Recipe(vectors_scale=0.5)`); other parameters
         take precedence over it.
-    max_iter : iterations at most; None: until the optimum is found (50 epochs for sgd and sgd-l1).
-    tol : training stops at most this share of the objective above the optimum: certified if the duality gap is
+    max_iter : maximum number of iterations; None: no limit (50 epochs for sgd and sgd-l1).
+    tol : training stops when the objective is within this fraction of its optimum: certified if the duality gap is
         tight enough, otherwise estimated.
-    n_jobs : threads, as scikit-learn counts them: None is 1, -1 all. Results do not depend on it.
-    random_state : orders the sequences for sgd and sgd-l1; None: always the same order.
+    n_jobs : number of threads, as in scikit-learn: None is 1, -1 all. Results do not depend on it.
+    random_state : seed for the order of the sequences (sgd and sgd-l1); None: always the same order.
     warm_start : start from the weights of the last call of `fit`.
     verbose : 1 shows progress, 2 a line for each iteration.
     features : a ready-made template instead, for sentences that are lists of words: words (entities, chunks), tagging
         (parts of speech), letters (words that are lists of letters), columns (rows of columns, the word first), or
         documents (rows of `with_mentions`, which describe the other mentions of a word in its document).
-    resources : lexicons, clusters and word classes (`Resource.lexicon(name, file)`, ...), which `features` use by
-        themselves and a template by `%d[row,column,name]`.
+    resources : lexicons, clusters and word classes (`Resource.lexicon(name, file)`, ...), which `features` use
+        automatically and a template with `%d[row,column,name]`.
     vectors : word vectors, used in addition to the attributes: a file in the text format of word2vec, GloVe or
-        fastText, or `WordVectors`. For tokens that are words or rows of columns. The model keeps them.
+        fastText, or `WordVectors`. For tokens that are words or rows of columns. The model contains them.
     bigrams : which attributes condition label pairs: "bias" (none: plain transitions), "all", a collection of
         attributes, or a function of one. A template says so itself.
     start : whether a start label precedes the first token.
@@ -78,18 +78,18 @@ class CRF(BaseCRF):
     label_parts : labels such as `NOUN|Case=Nom` or `B-PER` share weights of their parts: a separator ("|"), "ud" (part
         of speech, then feature=value), "bio", a table of labels and their parts, or a function of a label. None: labels
         are whole. Not for sbcd and cd.
-    class_weight : how much tokens count by their label, such as {"B-PER": 2.0, "I-PER": 2.0}, 1 for all others; or
-        "balanced": as much as their label is rare. None: the same. As weights of tokens (`sample_weight` of `fit`, with
-        which they are multiplied), it costs a forward-backward for each distinct weight of a sequence.
+    class_weight : weights of tokens by their label, such as {"B-PER": 2.0, "I-PER": 2.0}, 1 for all others; or
+        "balanced": inversely proportional to the frequency of the label. None: all 1. They are multiplied with the
+        weights of tokens (`sample_weight` of `fit`) and cost a forward-backward run per distinct weight of a sequence.
     penalty : elastic-net; or one that keeps or drops whole groups of features: group:attribute, group:line (of the
         template, or what names have before `:` or `=`), group:label, tree (pairs under their label), or your own
         `FeatureGroups`. Adds rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the features of the group that occur. For
         auto and fista.
-    solver_options : what is rarely needed, by name, such as `{"gap": 1e-4}`; see `sparsecrf.fit`:
+    solver_options : rarely needed options, by name, such as `{"gap": 1e-4}`; see `sparsecrf.fit`:
         gap (stop at a duality gap of this times the objective instead of `tol`), time_limit (seconds at most),
         patience (stop when the error on `dev` has not improved for that many iterations, and keep the best weights),
         callback (called with a record, a dict, at every iteration; returns True to end training),
-        checkpoint, resume (keep the state of the run in a file; go on from it),
+        checkpoint, resume (save the state of the run to a file; continue from it),
         observed_only (leave out features that never occur, as CRFsuite does),
         order_factor (rho1 of longer label n-grams is multiplied by this, at least 1, for each label beyond two),
         group_weight (how much groups count next to single features),

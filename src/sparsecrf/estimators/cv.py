@@ -36,18 +36,18 @@ SELECTION = ("best", "one_se")
 class CRFCV(BaseCRF):
     """Linear-chain CRF with an elastic net whose rho1 is chosen by cross-validation.
 
-    The path of solutions for falling rho1 is followed on the training part of each fold, every solution starting the
-    next, and scored on the part left out. The model is that of the whole data at the chosen rho1.
+    On the training part of each fold, models are fitted for decreasing rho1, each starting from the previous one, and
+    scored on the held-out part. The final model is fitted to all data with the chosen rho1.
 
     Parameters
     ----------
-    rho1s : values of rho1 to choose from; None: a search that goes down until the score has turned, then closer around
-        the best.
+    rho1s : values of rho1 to choose from; None: a search: rho1 decreases until the score gets worse, then values
+        around the best are tried.
     n_rho, rho_min_ratio : a grid instead of the search: `n_rho` values (20) from where the first weight appears down to
         `rho_min_ratio` times that (1e-3, or to rho1 = 0.1 if that is lower).
     rho2 : a number, or "search": rho1 and rho2 are chosen together.
     cv : number of folds, or a splitter of scikit-learn; None: 5.
-    shuffle : deal sequences, or whole `groups`, to a number of folds at random (by `random_state`); False: folds are
+    shuffle : assign sequences, or whole `groups`, to folds at random (by `random_state`); False: folds are
         consecutive.
     scoring : auto (chunk_f1 where labels encode chunks, else token_accuracy), sequence_accuracy, label_f1_macro,
         label_f1_weighted, a scorer of `sparsecrf.scorers` or scikit-learn (which sees single labels), or a function of
@@ -60,7 +60,7 @@ class CRFCV(BaseCRF):
     Attributes
     ----------
     rho1_, rho2_ : the chosen penalties.
-    rho1s_, rho2s_, scores_, standard_errors_, n_actives_ : along the path, by falling rho1, then by rising rho2: mean
+    rho1s_, rho2s_, scores_, standard_errors_, n_actives_ : along the path (decreasing rho1, then increasing rho2): mean
         score over the folds, its standard error, and the number of weights of the model of all data.
     best_index_ : which of them was chosen.
     score_name_, edge_ : what the scores are; the edge of the values of rho1 at which the best lies: lower, upper or

@@ -93,18 +93,18 @@ def fit(
     by `named`), plus rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the number of features of a group that occur:
     whole groups are zero. For the solvers auto and fista and rho1 > 0.
 
-    Stops at most `tol` times the objective above the optimum: certified by the duality gap where that can tell,
-    else by an estimate from how the objective falls (`stopping`). If `gap` is given, only at a duality gap of `gap`
-    times the objective. Or at a limit. `observed_only` leaves out features that never occur, `numbers` all but
-    those of these numbers (ascending). With an `order` above 2, features have up to that many labels (None:
-    no limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition longer label
-    n-grams, too; for the solvers auto, owlqn, lbfgs, fista and sgd-l1 and rho1 > 0. rho1 of an n-gram is multiplied by
-    `order_factor` (>= 1) for each of its labels beyond two; there are none with order 2.
+    Stops when the objective is at most `tol` times the objective above the optimum: certified if the duality gap is
+    tight enough, otherwise estimated from how the objective falls (`stopping`). If `gap` is given, stops only at a
+    duality gap of `gap` times the objective. Limits stop it earlier. `observed_only` leaves out features that never
+    occur, `numbers` all but those of these numbers (ascending). With an `order` above 2, features have up to that many
+    labels (None: no limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition
+    longer label n-grams, too; for the solvers auto, owlqn, lbfgs, fista and sgd-l1 and rho1 > 0. rho1 of an n-gram is
+    multiplied by `order_factor` (>= 1) for each of its labels beyond two; there are none with order 2.
     With `parts` of labels (`LabelParts.of`), there are
     features of an attribute and a part, which all labels with that part share; not for the solvers sbcd and cd. `init`
     starts from another fit for the same labels and attributes, or from `weights_in` of a model.
     With a `prior`, `weights_in` of a model, the penalty is on the difference from these weights. The result has the
-    sum; the weights that are counted while training goes on are those that differ. For auto, owlqn, lbfgs and fista.
+    sum; the weights that are counted during training are those that differ. For auto, owlqn, lbfgs and fista.
     `callback` gets the fields of a `Record` at every
     iteration, and ends training by returning True; `heartbeat` is called with a line of text before the first
     iteration, `watch` with the weights and the gradient of every iteration, before `callback`. `solver_options` go

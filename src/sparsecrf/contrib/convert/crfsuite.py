@@ -210,7 +210,7 @@ def as_written(model: Model) -> Written:
     import numpy as np
 
     if model.dense is not None:
-        raise InputError("CRFsuite's models have no vectors: expected a model without, found one with them")
+        raise InputError("CRFsuite models cannot contain vectors: expected a model without, found one with vectors")
     small = model.without_parts().compacted()
     matrix, Y = small.transitions(), len(small.labels)
     plain, names = set(small.plain_attributes()), small.vocabulary.attributes
@@ -225,7 +225,7 @@ def as_written(model: Model) -> Written:
         )
     if small.features.n_ngram:
         n = small.features.n_ngram
-        raise InputError(f"CRFsuite's models have label pairs at most: expected no longer n-grams, found {n}")
+        raise InputError(f"CRFsuite models cannot contain label n-grams longer than pairs: expected none, found {n}")
     features = small.features
     used, place = np.unique(features.unigram_attribute, return_inverse=True)
     before, label = matrix[:Y].nonzero()

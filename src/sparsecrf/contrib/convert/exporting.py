@@ -63,11 +63,11 @@ def exported(model: Model, tool: Tool) -> Exported:
             f"{tool.name}'s models make attributes from columns: expected a model with a template, found one without"
         )
     if model.dense is not None:
-        raise InputError(f"{tool.name}'s models have no vectors: expected a model without, found one with them")
+        raise InputError(f"{tool.name} models cannot contain vectors: expected a model without, found one with vectors")
     small = model.without_parts().compacted()
     if small.features.n_ngram:
         n = small.features.n_ngram
-        raise InputError(f"{tool.name}'s models have label pairs at most: expected no longer n-grams, found {n}")
+        raise InputError(f"{tool.name} models cannot contain label n-grams longer than pairs: expected none, found {n}")
     lines = lines_of(model.template)
     _check_template(model.template, lines, tool)
     Y, f, w, names = len(small.labels), small.features, small.w, small.vocabulary.attributes

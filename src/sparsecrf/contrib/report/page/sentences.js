@@ -26,7 +26,7 @@ class Explorer {
     this.sentence = 0;
     this.chosen = 0; // the token that arrow keys go on from
     this.list = new Rows($("sentence-list"), {
-      rowRole: "option", empty: "No sentence is like that.",
+      rowRole: "option", empty: "No sentence matches.",
       render: (k) => this.listRow(this.listed[k]),
       choose: (k) => this.open(this.listed[k]),
     });

@@ -27,7 +27,7 @@ function showToken(host, columns, t, word, more, previous) {
     el("p", {}, ...verdict, less),
     el("div", { class: "token-columns" },
       el("div", {}, el("h5", {}, "Probability of labels here"), chances(columns, t)),
-      el("div", {}, el("h5", {}, "What speaks for the label, after ", name(previous)), terms(columns, t))));
+      el("div", {}, el("h5", {}, "Evidence for the label, after ", name(previous)), terms(columns, t))));
 }
 
 function chances(columns, t) {
@@ -73,7 +73,7 @@ function terms(columns, t) {
     rows.push([el("span", {}, ...what), amount(a), ...against(amount(b)), bar(a - b, largest)]);
   }
   const titles = ["Attribute", name(own), ...against(name(names[rival])), "Difference"];
-  const made = table("What speaks for the label", titles, rows, rival < 0 ? [1] : [1, 2]);
+  const made = table("Evidence for the label", titles, rows, rival < 0 ? [1] : [1, 2]);
   made.className = "terms";
   const foot = el("tr", {}, el("th", { scope: "row" }, "Sum"), el("td", { class: "n" }, signed(sumOwn, 2)),
     ...against(el("td", { class: "n" }, signed(sumRival, 2))), el("td", {}, signed(sumOwn - sumRival, 2)));

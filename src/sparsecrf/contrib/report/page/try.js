@@ -90,7 +90,7 @@ class Trial {
       el("h4", {}, name(this.tokens[t].join(" "))),
       el("div", { class: "token-columns" },
         el("div", {}, el("h5", {}, "Probability of labels here"), chances),
-        el("div", {}, el("h5", {}, "What speaks for ", name(this.labels[t]), ", after ", name(before)), this.terms(t))));
+        el("div", {}, el("h5", {}, "Evidence for ", name(this.labels[t]), ", after ", name(before)), this.terms(t))));
   }
 
   terms(t) {
@@ -104,7 +104,7 @@ class Trial {
       el("span", {}, name(attribute, "mono"), previous === null ? null : quiet(" pair"),
         value === 1 ? null : quiet(` × ${short(value)}`)),
       el("span", { class: signClass(amount) }, signed(amount, 2)), bar(amount, largest)]);
-    const made = table("What speaks for the label", ["Attribute", "Adds", "Share"], rows, [1]);
+    const made = table("Evidence for the label", ["Attribute", "Adds", "Share"], rows, [1]);
     made.className = "terms";
     for (const row of made.rows) row.lastElementChild.classList.add("speaks");
     return made;

@@ -49,7 +49,7 @@ class WeightTable {
     this.box.setAttribute("aria-colcount", WeightTable.COLUMNS.length);
     this.rows = new Rows(this.box, {
       head: el("div", { class: "head weight-row", role: "row", "aria-rowindex": "1" }, ...this.heads),
-      empty: "No weight is like that.",
+      empty: "No weight matches.",
       render: (row) => this.render(this.shown[row]),
       choose: (row) => $("weight-readout").replaceChildren(...this.inWords(this.shown[row])),
       enter: (row) => this.only(this.X[this.shown[row]]),
