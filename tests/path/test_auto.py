@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from sparsecrf import CRF, InputError, Vocabulary, fit
 from sparsecrf.contrib.simulate import paper_hmm
 from sparsecrf.defaults import RHO1, RHO2
-from sparsecrf.path.auto import choose_penalties, halves, marked_documents
+from sparsecrf.path.auto import TOL, choose_penalties, halves, marked_documents
 from sparsecrf.path.near import FACTOR, LIMITS, MARGIN, Near
 from sparsecrf.path.scores import BY_TOKENS
 
@@ -25,7 +25,7 @@ def follow(error, plan=None):
 
 
 def bowl(rho1, rho2):
-    return lambda a, b: 10 + abs(np.log(a / rho1)) + abs(np.log(b / rho2))
+    return lambda a, b: 2 + abs(np.log(a / rho1)) + abs(np.log(b / rho2))
 
 
 @pytest.mark.parametrize("rho1", [3.0, 0.3, 0.1, 0.01])
@@ -49,6 +49,9 @@ def test_it_begins_at_a_larger_rho1_and_takes_five_fits():
 def test_small_differences_do_not_move_it():
     rng = np.random.default_rng(0)
     assert follow(lambda *_: 10 * (1 - MARGIN * 0.9 * rng.random()))[1] == (RHO1, RHO2)
+    for gain, steps in ((0.5 * MARGIN, 0), (2 * MARGIN, 3)):  # of each step to a smaller rho1, down to three steps
+        _, found = follow(lambda a, b, gain=gain: 10 * (1 - gain) ** min(3, -np.log(a / RHO1) / np.log(FACTOR)))
+        assert found == (pytest.approx(RHO1 / FACTOR**steps), RHO2)
 
 
 def test_it_ends_at_the_limits_or_without_errors():
@@ -103,13 +106,13 @@ def test_errors_are_those_of_fits_to_the_halves(task):
     assert found.tried[:2] == [(FACTOR * RHO1, RHO2), (RHO1, RHO2)]
     of_folds = []
     for fold in halves(corpus, None, BY_TOKENS, {}):
-        one = fit(corpus.subset(fold.train), rho1=FACTOR * RHO1, rho2=RHO2, tol=0.02, certify=False, threads=1)
+        one = fit(corpus.subset(fold.train), rho1=FACTOR * RHO1, rho2=RHO2, tol=TOL, certify=False, threads=1)
         out = corpus.subset(fold.out)
         predicted = [y for i in range(out.n_sequences) for y in _labels(out.subset(np.array([i])), one)]
         of_folds.append(100 * np.mean(np.array(predicted) != out.labels))
     assert found.errors[0] == pytest.approx(np.mean(of_folds))
     on_dev = choose_penalties(corpus, BY_TOKENS, dev=dev, threads=1)
-    one = fit(corpus, rho1=FACTOR * RHO1, rho2=RHO2, tol=0.02, certify=False, threads=1)
+    one = fit(corpus, rho1=FACTOR * RHO1, rho2=RHO2, tol=TOL, certify=False, threads=1)
     assert on_dev.errors[0] == pytest.approx(100 * np.mean(_labels(dev, one) != dev.labels))
 
 

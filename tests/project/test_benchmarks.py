@@ -100,3 +100,25 @@ def test_processes_are_ended() -> None:
     assert run(slow, limit_s=0.5).wall_s < 30
     with pytest.raises(SystemExit, match="expected status 0, found 3: no data"):
         _ = run([sys.executable, "-c", "print('no data'); raise SystemExit(3)"]).answer
+
+
+@pytest.mark.slow
+def test_default_penalties_on_a_folder(folder: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+    """Measured by measure.py, shown by table.py."""
+    pytest.importorskip("pycrfsuite")
+    from benchmarks.defaults import measure, table
+
+    (folder / "dev.txt").write_text((folder / "test.txt").read_text())
+    results = str(tmp_path / "results.jsonl")
+    parts = ["fixed", "grid", "auto", "crfsuite"]
+    monkeypatch.setattr(sys, "argv", ["measure.py", str(folder), "-o", results, "--parts", *parts])
+    measure.main()
+    rows = [json.loads(line) for line in Path(results).read_text().splitlines()]
+    assert [row["part"] for row in rows] == ["fixed"] * 2 + ["grid"] * 6 + ["auto", "crfsuite"]
+    assert all(0 < row["test"] <= 100 and row["weights"] > 0 for row in rows)
+    capsys.readouterr()
+    monkeypatch.setattr(sys, "argv", ["table.py", results, "--chosen", "made"])
+    table.main()
+    shown = capsys.readouterr().out
+    assert shown.startswith("| set | former | present |")
+    assert "all, 1 sets: +0.00 to the former one" in shown

@@ -27,7 +27,7 @@ from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import Weights
 from sparsecrf.training.feature_sets import Numbers
 
-TOL = 0.02  #: of the fits of the search
+TOL = 0.03  #: of the fits of the search
 BLOCKS = 40  #: runs of consecutive sentences that stay together, where documents are not marked
 #: Options of `fit` that are for the fit to all data alone.
 _OF_THE_LAST_FIT = ("gap", "patience", "stop_window", "stop_eps", "checkpoint", "checkpoint_every", "resume")

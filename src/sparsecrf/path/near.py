@@ -2,21 +2,22 @@
 
 It works on a lattice with factors of FACTOR through (RHO1, RHO2). It begins one step above the default rho1, since a
 fit starts best from a sparser one, and looks at the neighbours of the best: first in rho1, until one on each side was
-tried and is not better, then in rho2. So the best is never at an edge, unless it is a limit of the lattice. "Better"
-is an error smaller by the share MARGIN: held-out data are few, and differences below it are mostly chance.
+tried and is not better, then in rho2. So the best is never at an edge, unless it is a limit of the lattice. Each step
+away from the defaults must lower the error by the share MARGIN, since held-out data are few and small differences are
+mostly chance: the best has the smallest error (1 + MARGIN)^steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isclose
+from math import isclose, log
 
 from sparsecrf.defaults import RHO1, RHO2
 from sparsecrf.path.both import Penalties
 
 FACTOR = 3.0
-MARGIN = 0.01
+MARGIN = 0.02
 LIMITS = {"rho1": (1e-3, 100.0), "rho2": (1e-3, 100.0)}
 
 
@@ -52,10 +53,13 @@ class Near:
         return max(least - len(tried), len(self.next(tried, errors)))
 
     def best(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
-        """Which was best: the default, or what a chain of better ones leads to from there."""
-        start = min(range(len(tried)), key=lambda k: abs(tried[k].rho1 / RHO1 - 1) + (tried[k].rho2 != self.rho2))
-        least = min(range(len(tried)), key=lambda k: errors[k])
-        return least if errors[least] < (1 - MARGIN) * errors[start] else start
+        """Which was best."""
+
+        def judged(k: int) -> float:
+            steps = abs(log(tried[k].rho1 / RHO1, FACTOR)) + abs(log(tried[k].rho2 / self.rho2, FACTOR))
+            return errors[k] * (1 + MARGIN) ** steps
+
+        return min(range(len(tried)), key=judged)
 
 
 def _same(one: Penalties, other: Penalties) -> bool:
