@@ -68,6 +68,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(NDArray|Any|Axes|Figure)"),
     ("py:.*", r"sparsecrf\._core\.(Labeller|Resource|StringTable|Template|WordVectors)"),
     ("py:.*", r"sparsecrf\.(training\.[a-z_]+\..*|contrib\.plots\.display\..*|compatibility\.Named)"),
+    ("py:.*", r"sparsecrf\.estimators\.answering\.BaseCRF"),
     ("py:.*", r"sparsecrf\.shards\.(folder\.ShardEntry|shards\.Workers|dataset\.Dataset)"),
     ("py:.*", r"sparsecrf\.encoding\.(formats|vectors|vocabulary)\..*"),
     ("py:.*", r"sparsecrf\.(path\.scores\.Score|encoding\.(ngrams\.Ngrams|clusters\.Clustered|dense\.DenseColumns))"),
