@@ -62,7 +62,7 @@ TRAIN = [
     ("--checkpoint m", "--checkpoint m is also the file of --model; give each its own file"),
     ("--log m", "--log m is also the file of --model; give each its own file"),
     ("--checkpoint c --log ./c", "--log ./c is also the file of --checkpoint; give each its own file"),
-    ("--solver nosuch", "--solver: expected one of auto, sbcd, cd"),
+    ("--solver nosuch", "--solver: expected one of auto, dual, sbcd, cd"),
     ("--penalty lasso", "--penalty: expected one of elastic-net, group:attribute"),
     ("--label-parts a", "--label-parts: expected a separator such as '|'"),
     ("--rho1 nan", "expected a number of at least 0, small or auto,"),
