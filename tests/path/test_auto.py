@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from sparsecrf import CRF, InputError, Vocabulary, fit
 from sparsecrf.contrib.simulate import paper_hmm
 from sparsecrf.defaults import RHO1, RHO2
-from sparsecrf.path.auto import TOL, choose_penalties, halves, marked_documents
+from sparsecrf.path.auto import TOL, choose_penalties, marked_documents, thirds
 from sparsecrf.path.near import FACTOR, LIMITS, MARGIN, Near
 from sparsecrf.path.scores import BY_TOKENS
 
@@ -75,19 +75,21 @@ def task():
     return corpus, vocabulary.encode(*paper_hmm().sample(60, rng))
 
 
-def test_halves_keep_documents_together(task):
+def test_thirds_keep_documents_together(task):
     numbers = np.repeat(np.arange(12), 5)
-    one, two = halves(task[0], numbers, BY_TOKENS, {})
-    assert_array_equal(np.sort(np.concatenate([one.out, two.out])), np.arange(60))
-    assert_array_equal(one.train, two.out)
-    assert set(numbers[one.out]).isdisjoint(numbers[two.out])
-    assert 20 <= len(one.out) <= 40
-    first, second = halves(task[0], None, BY_TOKENS, {})  # no documents: runs of consecutive sentences
-    assert len(first.out) == len(second.out) == 30
+    one, two = thirds(task[0], numbers, BY_TOKENS, {})
+    for part in (one, two):
+        assert_array_equal(np.sort(np.concatenate([part.train, part.out])), np.arange(60))
+        assert set(numbers[part.train]).isdisjoint(numbers[part.out])
+        assert len(part.train) == 20
+    assert set(one.train).isdisjoint(two.train)
+    first, second = thirds(task[0], None, BY_TOKENS, {})  # no documents: runs of consecutive sentences
+    assert 18 <= len(first.train) <= 22
+    assert 18 <= len(second.train) <= 22
 
 
 def test_one_sequence_cannot_be_split(task):
-    with pytest.raises(InputError, match="expected at least 2 sequences"):
+    with pytest.raises(InputError, match="expected at least 3 sequences"):
         choose_penalties(task[0].subset(np.array([0])), BY_TOKENS)
 
 
@@ -100,12 +102,12 @@ def test_documents_begin_with_a_mark():
     assert marked_documents(corpus.subset(np.array([2])), vocabulary) is None
 
 
-def test_errors_are_those_of_fits_to_the_halves(task):
+def test_errors_are_those_of_fits_to_thirds(task):
     corpus, dev = task
     found = choose_penalties(corpus, BY_TOKENS, threads=1)
     assert found.tried[:2] == [(FACTOR * RHO1, RHO2), (RHO1, RHO2)]
     of_folds = []
-    for fold in halves(corpus, None, BY_TOKENS, {}):
+    for fold in thirds(corpus, None, BY_TOKENS, {}):
         one = fit(corpus.subset(fold.train), rho1=FACTOR * RHO1, rho2=RHO2, tol=TOL, certify=False, threads=1)
         out = corpus.subset(fold.out)
         predicted = [y for i in range(out.n_sequences) for y in _labels(out.subset(np.array([i])), one)]

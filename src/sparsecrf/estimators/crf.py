@@ -49,7 +49,7 @@ class CRF(BaseCRF):
     ----------
     rho1, rho2 : penalties. The larger rho1, the fewer weights. `rho1="small"`: 1 and, if rho2 is the default, 0.01, for
         a small model. `rho1="auto"`: `fit` chooses both, or, if rho2 is not the default, rho1 alone, by the score on
-        `dev` or, without it, on halves of the data, at about the price of three fits. `rho2="search"` is for `path`,
+        `dev` or, without it, on parts of the data, at about the price of three fits. `rho2="search"` is for `path`,
         which looks for both.
     solver : auto, dual, sbcd, cd, owlqn, lbfgs, fista, sgd or sgd-l1.
     template : a `Template`, the file of one, or its lines, in the syntax of CRF++ and Wapiti. Or a `Recipe`, which also
@@ -234,7 +234,7 @@ class CRF(BaseCRF):
         return self
 
     def _chosen(self, data: Dataset, options: dict[str, Any]) -> Chosen:
-        """Penalties by the score on dev data, or on halves of the data."""
+        """Penalties by the score on dev data, or on parts of the data."""
         with self._watching_path(score_on_dev(data).name) as watch:
             return choose_for(data, options, watch.each)
 

@@ -1,9 +1,9 @@
 """`choose_penalties`: rho1 and rho2 by the score on held-out data, at a price of about two plain fits.
 
-Held-out data are the dev data if there are any. Otherwise the sentences are split in two halves, and a model of each
-half labels the other one. For the price of one fit a pair, every sentence is scored: a quarter of the data left out of
-one fit would cost three quarters of that, and have twice the standard error. That models of half the data want the same
-penalties is what benchmarks/record/penalties.md found: the best ones hardly depend on the number of tokens.
+Held-out data are the dev data if there are any. Otherwise the sentences are split in three parts, and models of two of
+them label all the rest. Per pair of penalties that is two thirds of the price of one fit, and every sentence is scored;
+to leave a third of the data out of one fit would cost as much and score a third. Models of fewer sentences want about
+the same penalties: the best ones hardly depend on the number of tokens (benchmarks/NOTES.md, "Fixed penalties").
 Fits of the search stop at a looser tolerance, without a certificate, and each starts from its neighbour.
 """
 
@@ -60,12 +60,12 @@ def choose_penalties(
     each: Each | None = None,
     **options: Any,
 ) -> Chosen:
-    """Both penalties, or, with another `rho2` than the default, rho1 alone, by `error` on `dev` or on the halves of the
+    """Both penalties, or, with another `rho2` than the default, rho1 alone, by `error` on `dev` or on parts of the
     corpus. `documents`: of each sequence, its document, which is not split. `options` are those of `fit`."""
     options = {name: value for name, value in options.items() if name not in _OF_THE_LAST_FIT}
     options |= {"tol": max(TOL, options.get("tol", TOL)), "certify": False}
     plan = Near(rho2, fixed=rho2 != RHO2)
-    folds = halves(corpus, documents, error, options) if dev is None else [Fold.held_out(corpus, dev, error, options)]
+    folds = thirds(corpus, documents, error, options) if dev is None else [Fold.held_out(corpus, dev, error, options)]
     tried, by_fold, known = fold_errors(folds, plan, each)
     errors = [float(np.mean(row)) for row in by_fold]
     penalties = tried[plan.best(tried, errors)]
@@ -73,7 +73,7 @@ def choose_penalties(
 
 
 def choose_for(data: Dataset, options: dict[str, Any], each: Each | None = None) -> Chosen:
-    """The same for a dataset: by its dev data or, if there are none, on halves that keep marked documents whole."""
+    """The same for a dataset: by its dev data or, if there are none, on parts that keep marked documents whole."""
     options = {name: value for name, value in options.items() if name != "rho1"} | {"each": each}
     if data.dev is not None:
         return choose_penalties(data.corpus, score_on_dev(data), dev=data.dev.corpus, **options)
@@ -86,15 +86,15 @@ def score_on_dev(data: Dataset) -> Score:
     return score_of("auto", data.label_names, {} if data.dev is None else data.dev.unknown.at)
 
 
-def halves(corpus: Corpus, documents: Numbers | None, error: ErrorRate, options: dict[str, Any]) -> list[Fold]:
-    """Each half of the corpus, with the other one to score on."""
+def thirds(corpus: Corpus, documents: Numbers | None, error: ErrorRate, options: dict[str, Any]) -> list[Fold]:
+    """Two thirds of the corpus to train on, one by one, each with the rest to score on."""
     n = corpus.n_sequences
-    if n < 2:
-        raise InputError(f"rho1='auto': expected at least 2 sequences, to train on one half of them, found {n}")
-    if documents is None or len(np.unique(documents)) < 2:
+    if n < 3:
+        raise InputError(f"rho1='auto': expected at least 3 sequences, to train on one third of them, found {n}")
+    if documents is None or len(np.unique(documents)) < 3:
         documents = np.arange(n) * min(BLOCKS, n) // n
-    dealing = dealt(n, 2, groups=documents.tolist(), shuffle=True, seed=0)
-    return [Fold(corpus, train, out, k, error, options) for k, (train, out) in enumerate(dealing)]
+    parts = list(dealt(n, 3, groups=documents.tolist(), shuffle=True, seed=0))
+    return [Fold(corpus, third, rest, k, error, options) for k, (rest, third) in enumerate(parts[:2])]
 
 
 def marked_documents(corpus: Corpus, vocabulary: Vocabulary) -> Numbers | None:
