@@ -123,10 +123,11 @@ def _mutate_content(data: bytes, longest: int, seed: int) -> bytes:
 
     from sparsecrf import InputError
     from sparsecrf.files.container import pack, unpack
+    from sparsecrf.training.checkpoint import VERSION
 
     rng = random.Random(seed)
     kind = "sparsecrf checkpoint" if b"sparsecrf checkpoint" in data else "sparsecrf model"
-    versions = (2,) if kind.endswith("checkpoint") else (1, 2, 3)
+    versions = (VERSION,) if kind.endswith("checkpoint") else (1, 2, 3)
     try:
         metadata, arrays = unpack(memoryview(bytes(data)), "input", kind, *versions)
     except InputError:

@@ -25,6 +25,22 @@ void raise_file_error(const std::exception_ptr& thrown, void*) {
     }
 }
 
+// The text of a file that a message shows may have been cut within a character.
+void raise_input_error(const std::exception_ptr& error, void* type) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const UnsatisfiableError&) {
+        throw;  // another translator knows it
+    } catch (const InputError& found) {
+        const std::string_view text = found.what();
+        PyObject* const decoded =
+            PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+        if (decoded == nullptr) return;
+        PyErr_SetObject(static_cast<PyObject*>(type), decoded);
+        Py_DECREF(decoded);
+    }
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -49,6 +65,7 @@ NB_MODULE(_core, m) {
         "No label sequence meets the constraints. An InputError.\n\n"
         "For a sequence where `fixed`, `allowed` and `forbidden` together leave no labels: the message says which one.";
 
+    nb::register_exception_translator(raise_input_error, input_error.ptr());
     nb::register_exception_translator(raise_file_error);
 
     m.def("instruction_sets", &instruction_sets, "Names of the instruction sets this machine can run, slowest first.");

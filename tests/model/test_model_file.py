@@ -243,6 +243,13 @@ def test_foreign_files(tmp_path):
     refuses(pack("sparsecrf checkpoint", 2, {}, {}), "found 'sparsecrf checkpoint'", tmp_path)
 
 
+def test_an_error_may_cut_a_character(model, tmp_path):
+    """Errors show the first 80 bytes of what is wrong."""
+    metadata, arrays = parts(model)
+    wrong = {**metadata, "training": "{" + "é" * 50}
+    refuses(pack(FORMAT, 1, wrong, arrays), r"expected JSON as training, found '\{é+\\xc3' \(byte", tmp_path)
+
+
 def test_another_version(model, tmp_path):
     metadata, arrays = parts(model)
     refuses(pack(FORMAT, 4, metadata, arrays), "expected .* of version 1 or 2 or 3, found version '4'", tmp_path)
