@@ -235,6 +235,7 @@ void bind_corpus(nb::module_& m) {
                        std::find(c.labels.begin(), c.labels.end(), kMissing) == c.labels.end();
             },
             "Whether no label is missing and no token has a weight of its own.")
+        .def_prop_ro("has_values", &Corpus::has_values, "Whether some attribute could have a value other than 1.")
         .def_prop_ro(
             "words", [](const Corpus& c) { return copy<std::int32_t>(c.words); }, nb::rv_policy::move,
             "Numbers of the words of positions, if an encoder was asked for them; else empty.")

@@ -69,6 +69,18 @@ void bind_oracle(nb::module_& m) {
                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
             "sum w v of every attribute over unigram lists, and over bigram lists of first and of other positions; "
             "absolute: of |w v|.")
+        .def(
+            "value_logs",
+            [](const Oracle& o) {
+                const ValueLogs of = o.value_logs();
+                return nb::make_tuple(copy<double>(of.unigram), copy<double>(of.of_unigram), copy<double>(of.bigram),
+                                      copy<double>(of.of_bigram));
+            },
+            nb::sig("def value_logs(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                    "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], "
+                    "numpy.typing.NDArray[numpy.float64]]"),
+            "sum |w| log |v| and sum |w| of every attribute over its values v other than 0: in unigram lists and dense "
+            "columns, in bigram lists.")
         .def("release_tables", &Oracle::release_tables,
              "Give back the memory that passes keep for the next ones, for a caller that needs it in between.")
         .def_prop_ro(

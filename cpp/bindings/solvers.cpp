@@ -49,7 +49,8 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
                            Array1<double> coupling, Array2<double> factors, Array1<std::int32_t> place,
                            Array2<double> block, double scale, int subtracted, double rho1, double rho2, double radius,
                            double tolerance, int max_sweeps, std::optional<Array2<std::int32_t>> group,
-                           std::optional<Array1<double>> eta, std::optional<Array1<double>> rho1_of) {
+                           std::optional<Array1<double>> eta, std::optional<Array1<double>> rho1_of,
+                           std::optional<Array1<double>> unit) {
     const std::size_t n = w.size();
     if (g.size() != n || diagonal.size() != n || parent.size() != n || coupling.size() != n || factors.shape(0) != n) {
         throw InputError(message("quadratic model: expected arrays of ", n, " rows, found ", g.size(), ", ",
@@ -79,14 +80,20 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
         throw InputError(message("quadratic model: expected rho1 of each of ", n, " features and no groups, found ",
                                  rho1_of->size()));
     }
+    if (unit && unit->size() != n) {
+        throw InputError(
+            message("quadratic model: expected a unit for each of ", n, " features, found ", unit->size()));
+    }
+    const auto or_none = [](const std::optional<Array1<double>>& given) {
+        return given ? view(*given) : std::span<const double>();
+    };
     Result<double, 1> d = make<double, 1>({n});
     std::fill_n(d.data(), n, 0.0);
-    const Quadratic model{
-        view(g),     view(w),     view(diagonal), view(parent), view(coupling),
-        view(place), view(block), scale,          width,        view(factors),
-        rank,        subtracted,  rho1,           rho2,         rho1_of ? view(*rho1_of) : std::span<const double>()};
-    const GroupLevels levels{group ? view(*group) : std::span<const std::int32_t>(),
-                             eta ? view(*eta) : std::span<const double>()};
+    const Quadratic model{view(g),      view(w),     view(diagonal), view(parent), view(coupling),
+                          view(place),  view(block), scale,          width,        view(factors),
+                          rank,         subtracted,  rho1,           rho2,         or_none(rho1_of),
+                          or_none(unit)};
+    const GroupLevels levels{group ? view(*group) : std::span<const std::int32_t>(), or_none(eta)};
     const WithoutGil unlocked;
     if (levels.group.empty()) {
         minimize_quadratic(model, radius, tolerance, max_sweeps, span_of(d));
@@ -260,16 +267,16 @@ void bind_solvers(nb::module_& m) {
     m.attr("LANES") = kLanes;
     m.attr("RIDGE") = kRidge;
     m.attr("RADIUS") = kRadius;
-    m.def(
-        "minimize_quadratic", &minimize, nb::arg("g").noconvert(), nb::arg("w").noconvert(),
-        nb::arg("diagonal").noconvert(), nb::arg("parent").noconvert(), nb::arg("coupling").noconvert(),
-        nb::arg("factors").noconvert(), nb::arg("place").noconvert(), nb::arg("block").noconvert(), nb::arg("scale"),
-        nb::kw_only(), nb::arg("subtracted"), nb::arg("rho1"), nb::arg("rho2"), nb::arg("radius"), nb::arg("tolerance"),
-        nb::arg("max_sweeps"), nb::arg("group") = nb::none(), nb::arg("eta") = nb::none(),
-        nb::arg("rho1_of") = nb::none(),
-        "The step d that minimises g.d + d'Bd/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius.\n\nWith the group of "
-        "each feature at each level, fine to coarse (-1: none; numbered by level), and the weights of groups: plus "
-        "sum eta_G ||(w+d)_G||. Without groups, `rho1_of` may stand in place of rho1, one for each feature.");
+    m.def("minimize_quadratic", &minimize, nb::arg("g").noconvert(), nb::arg("w").noconvert(),
+          nb::arg("diagonal").noconvert(), nb::arg("parent").noconvert(), nb::arg("coupling").noconvert(),
+          nb::arg("factors").noconvert(), nb::arg("place").noconvert(), nb::arg("block").noconvert(), nb::arg("scale"),
+          nb::kw_only(), nb::arg("subtracted"), nb::arg("rho1"), nb::arg("rho2"), nb::arg("radius"),
+          nb::arg("tolerance"), nb::arg("max_sweeps"), nb::arg("group") = nb::none(), nb::arg("eta") = nb::none(),
+          nb::arg("rho1_of") = nb::none(), nb::arg("unit") = nb::none(),
+          "The step d that minimises g.d + d'Bd/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius / unit_k.\n\nWith "
+          "the group of "
+          "each feature at each level, fine to coarse (-1: none; numbered by level), and the weights of groups: plus "
+          "sum eta_G ||(w+d)_G||. Without groups, `rho1_of` may stand in place of rho1, one for each feature.");
     m.def(
         "disjoint_groups", [](const Corpus& corpus) { return copy<std::uint8_t>(disjoint_groups(corpus)); },
         nb::arg("corpus"),

@@ -40,6 +40,10 @@ struct Corpus {
 
     std::int64_t n_sequences() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
     std::int64_t n_tokens() const { return offsets.back(); }
+    // Whether some attribute could have a value other than 1.
+    bool has_values() const {
+        return n_dense > 0 || unigram_lists.has_values() || base_lists.has_values() || rest_lists.has_values();
+    }
     std::int64_t length(std::int64_t i) const { return offsets[i + 1] - offsets[i]; }
     double weight(std::int64_t i) const { return sequence_weight.empty() ? 1.0 : sequence_weight[i]; }
 

@@ -17,6 +17,7 @@
 #include "core/training/screen.hpp"
 #include "core/training/sequence_factors.hpp"
 #include "core/training/unigram_index.hpp"
+#include "core/training/value_sizes.hpp"
 
 namespace sparsecrf {
 
@@ -55,6 +56,9 @@ class Oracle {
 
     // Sums of w v by attribute: what expectations are under uniform labels. `absolute`: of |w v|.
     Masses masses(bool absolute = false) const { return attribute_masses(corpus_, plan_, absolute); }
+
+    // By attribute: from what the usual size of its values follows.
+    ValueLogs value_logs() const { return ValueLogs(corpus_, plan_); }
 
     // Numbers of all features, in the set or not, whose expectation at w could exceed `bound` > 0; ascending.
     std::vector<std::int64_t> candidates(const FeatureSet& features, std::span<const double> w, double bound);

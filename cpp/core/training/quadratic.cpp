@@ -18,7 +18,8 @@ int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int 
         double z = 0.0;
         if (target > rho1) z = (target - rho1) / (curvature + q.rho2);
         if (target < -rho1) z = (target + rho1) / (curvature + q.rho2);
-        return std::fabs(at.move(k, std::clamp(z, q.w[k] - radius, q.w[k] + radius))) * curvature;
+        const double unit = q.unit_of(k), most = radius / unit;
+        return std::fabs(at.move(k, std::clamp(z, q.w[k] - most, q.w[k] + most))) * curvature / unit;
     };
     const auto sweep = [&](std::span<double> moves) {
         for (std::size_t k = 0; k < n; ++k) moves[k] = step(k);

@@ -28,11 +28,14 @@ struct Quadratic {
     int rank, subtracted;             // columns of P and Q together, of P: multiples of kLanes
     double rho1, rho2;
     std::span<const double> rho1_of = {};  // [K] stand in place of rho1, one for each feature; empty: rho1 for all
+    // [K] the size of the values of each feature's attribute, empty: 1. Weights are measured in 1 / unit, slopes in unit.
+    std::span<const double> unit = {};
+    double unit_of(std::size_t k) const { return unit.empty() ? 1.0 : unit[k]; }
 };
 
-// Minimises  g . d + d' B d / 2 + sum_k rho1_k |w_k + d_k| + rho2 |w + d|^2 / 2  over |d_k| <= radius by coordinate
-// descent, until the sum of |change| * curvature of a sweep falls to `tolerance` times that of the first. d: [K], zero
-// on entry. Returns the number of sweeps.
+// Minimises  g . d + d' B d / 2 + sum_k rho1_k |w_k + d_k| + rho2 |w + d|^2 / 2  over |d_k| <= radius / unit_k by
+// coordinate descent, until the sum of |change| * curvature / unit of a sweep falls to `tolerance` times that of the
+// first. d: [K], zero on entry. Returns the number of sweeps.
 int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int max_sweeps, std::span<double> d);
 
 }  // namespace sparsecrf

@@ -49,7 +49,7 @@ class Descent {
         measure();
     }
 
-    // One full sweep: moves[k] becomes |change| * curvature of each feature.
+    // One full sweep: moves[k] becomes |change| * curvature / unit of each feature.
     void sweep(std::span<double> moves) {
         std::fill(moves.begin(), moves.end(), 0.0);
         for (std::size_t k = 0; k < n_; ++k) {
@@ -75,7 +75,7 @@ class Descent {
         measure();
     }
 
-    // The best weight of feature k, the others staying. Returns |change| * curvature. With T = curvature z0 - slope
+    // The best weight of feature k, the others staying. Returns |change| * curvature / unit. With T = curvature z0 - slope
     // and r_G = ||z_G||^2 without this feature, it solves
     //
     //     |T| - rho1 - sum of eta_G where r_G = 0  =  (curvature + rho2) z + sum of eta_G z / sqrt(r_G + z^2) elsewhere
@@ -101,14 +101,17 @@ class Descent {
         targets_[k] = target;
         double z = 0.0;
         if (over > 0.0) z = std::copysign(root(over, c + q_.rho2, most, std::fabs(z0)), target);
-        z = std::clamp(z, q_.w[k] - radius_, q_.w[k] + radius_);
-        return std::fabs(set(k, z)) * c;
+        z = std::clamp(z, q_.w[k] - radius(k), q_.w[k] + radius(k));
+        return std::fabs(set(k, z)) * c / q_.unit_of(k);
     }
 
    private:
     struct Term {
         double eta, rest;  // rest: r_G
     };
+
+    // How far weight k may move.
+    double radius(std::size_t k) const { return radius_ / q_.unit_of(k); }
 
     // Newton's method, kept inside of where the solution must be.
     double root(double over, double linear, double most, double start) const {
@@ -192,7 +195,7 @@ class Descent {
             const std::size_t k = group.members[m];
             square += v_[m] * v_[m];
             largest = std::max(largest, at_.curvature(k));
-            room = std::min(room, (radius_ - std::fabs(q_.w[k])) / std::fabs(v_[m]));
+            room = std::min(room, (radius(k) - std::fabs(q_.w[k])) / std::fabs(v_[m]));
         }
         if (!(room > 0.0)) return;
         double curved = q_.rho2 * square;
@@ -212,7 +215,7 @@ class Descent {
             if (v_[m] == 0.0) continue;
             const std::size_t k = group.members[m];
             set(k, alpha * v_[m]);
-            moves[k] += std::fabs(alpha * v_[m]) * at_.curvature(k);
+            moves[k] += std::fabs(alpha * v_[m]) * at_.curvature(k) / q_.unit_of(k);
         }
     }
 
@@ -224,7 +227,7 @@ class Descent {
         v_.resize(group.members.size());
         for (std::size_t m = 0; m < v_.size(); ++m) {
             const std::size_t k = group.members[m];
-            if (std::fabs(q_.w[k]) > radius_) return false;
+            if (std::fabs(q_.w[k]) > radius(k)) return false;
             v_[m] = targets_[k];
         }
         shrink(group, v_);
@@ -238,7 +241,7 @@ class Descent {
         for (std::size_t m = 0; m < v_.size(); ++m) {
             const std::size_t k = group.members[m];
             if (rests) {
-                moves[k] += std::fabs(before_[m]) * at_.curvature(k);
+                moves[k] += std::fabs(before_[m]) * at_.curvature(k) / q_.unit_of(k);
             } else {
                 set(k, before_[m]);
             }

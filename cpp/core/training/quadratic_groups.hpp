@@ -16,7 +16,7 @@ struct GroupLevels {
 };
 
 // Minimises  g . d + d' B d / 2 + rho1 |w + d|_1 + rho2 |w + d|^2 / 2 + sum_G eta_G ||(w + d)_G||_2  over
-// |d_k| <= radius, as minimize_quadratic does without groups. Coordinate descent cannot leave or reach a group's zero
+// |d_k| <= radius / unit_k, as minimize_quadratic does without groups. Coordinate descent cannot leave or reach a group's zero
 // by itself, where the norm has a kink in all of its coordinates at once, so each full sweep asks two questions more (S
 // is the sweep from the leaves to the roots, src/sparsecrf/training/forest.py; s the slope of the model at z_G = 0):
 //

@@ -55,6 +55,7 @@ Sbcd::Sbcd(const Corpus& corpus, Kernel kernel, int threads)
       plan_(corpus),
       unigram_lists_(lists_by_attribute(corpus.unigram_lists, corpus.n_attributes)),
       base_lists_(lists_by_attribute(corpus.base_lists, corpus.n_attributes)),
+      unit_(corpus, plan_),
       damping_(corpus.n_attributes, 1.0) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> holds;  // attribute, item
     std::vector<std::int64_t> last(corpus.n_attributes, -1);
@@ -135,7 +136,7 @@ double Sbcd::improve(const FeatureSet& features, std::uint32_t x, const Row& row
         potentials.refresh(unigram_lists_.of(x), base_lists_.of(x));
     };
     for (;;) {
-        const std::vector<double> d = step(features, row, block, g, h, options, damping_[x]);
+        const std::vector<double> d = step(features, x, row, block, g, h, options, damping_[x]);
         if (std::all_of(d.begin(), d.end(), [](double change) { return change == 0.0; })) return visited;
         apply(d);
         if (options.as_printed > 0.0) return visited;
@@ -227,9 +228,9 @@ double Sbcd::add_item(const FeatureSet& features, std::uint32_t x, const Row& ro
     return item.weight * lattice.log_z;
 }
 
-std::vector<double> Sbcd::step(const FeatureSet& features, const Row& row, std::span<const double> block,
-                               std::span<const double> g, std::span<const double> h, const Options& options,
-                               double damping) const {
+std::vector<double> Sbcd::step(const FeatureSet& features, std::uint32_t x, const Row& row,
+                               std::span<const double> block, std::span<const double> g, std::span<const double> h,
+                               const Options& options, double damping) const {
     const std::size_t n = g.size(), n_unigram = static_cast<std::size_t>(row.n_unigram);
     std::vector<double> d(n, 0.0);
     if (options.as_printed > 0.0) {
@@ -240,12 +241,13 @@ std::vector<double> Sbcd::step(const FeatureSet& features, const Row& row, std::
         }
         return d;
     }
-    std::vector<double> q(n), diagonal(n), coupling(n, 0.0), shared(n, 0.0);
+    std::vector<double> q(n), diagonal(n), coupling(n, 0.0), shared(n, 0.0), unit(n, unit_.unigram[x]);
+    std::fill(unit.begin() + row.n_unigram, unit.end(), unit_.bigram[x]);
     std::vector<std::int32_t> parent(n, -1);
     const std::uint16_t* labels = features.unigram_label.data() + row.unigram;
     const std::uint32_t* pairs = features.bigram_pair.data() + (row.bigram - features.n_unigram());
     for (std::size_t k = 0; k < n; ++k) {
-        q[k] = damping * std::max(h[k], std::fabs(g[k]));
+        q[k] = damping * std::max(h[k], unit[k] * std::fabs(g[k]));
         if (k < n_unigram) continue;
         const auto y = static_cast<std::uint16_t>(LabelPairs(n_labels_).label(pairs[k - n_unigram]));
         const auto found = static_cast<std::size_t>(std::lower_bound(labels, labels + n_unigram, y) - labels);
@@ -254,8 +256,9 @@ std::vector<double> Sbcd::step(const FeatureSet& features, const Row& row, std::
         coupling[k] = q[k];
         shared[found] += q[k];
     }
-    for (std::size_t k = 0; k < n; ++k) diagonal[k] = std::max(q[k], shared[k]) + kRidge * damping;
-    const Quadratic model{g, block, diagonal, parent, coupling, {}, {}, 1.0, 0, {}, 0, 0, options.rho1, options.rho2};
+    for (std::size_t k = 0; k < n; ++k) diagonal[k] = std::max(q[k], shared[k]) + kRidge * unit[k] * unit[k] * damping;
+    const Quadratic model{g, block, diagonal, parent, coupling,     {},           {}, 1.0,
+                          0, {},    0,        0,      options.rho1, options.rho2, {}, unit};
     minimize_quadratic(model, kRadius, 1e-3, 50, d);
     return d;
 }

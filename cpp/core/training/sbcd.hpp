@@ -10,6 +10,7 @@
 #include "core/inference/potentials.hpp"
 #include "core/inference/recursion.hpp"
 #include "core/training/plan.hpp"
+#include "core/training/value_sizes.hpp"
 
 namespace sparsecrf {
 
@@ -20,8 +21,8 @@ class Sbcd {
 
     struct Options {
         double rho1, rho2;
-        // 0: a joint step on the block with curvature q = damping max(h, |E - C|), mu coupled to its lambda, no weight
-        //   moving by more than 1; damping is the block's own, raised until the objective does not rise.
+        // 0: a joint step on the block with curvature q = damping max(h, unit |E - C|), mu coupled to its lambda, no
+        //   weight moving by more than 1 / unit, the size of its attribute's values; damping is the block's own, raised until the objective does not rise.
         // > 0: as printed, every weight by equation (coord_update) with this much times h as curvature, unchecked.
         double as_printed;
         // Blocks of one weight instead of one attribute (Algorithm 1).
@@ -66,7 +67,7 @@ class Sbcd {
     double add_item(const FeatureSet& features, std::uint32_t x, const Row& row, const Item& item, Worker& worker,
                     std::span<double> g, std::span<double> h) const;
     // The step of a block whose weights are `block`.
-    std::vector<double> step(const FeatureSet& features, const Row& row, std::span<const double> block,
+    std::vector<double> step(const FeatureSet& features, std::uint32_t x, const Row& row, std::span<const double> block,
                              std::span<const double> g, std::span<const double> h, const Options& options,
                              double damping) const;
 
@@ -76,7 +77,8 @@ class Sbcd {
     const Plan plan_;
     Lists items_;                             // items by attribute
     const Lists unigram_lists_, base_lists_;  // lists by attribute
-    std::vector<double> damping_;             // [X]
+    const ValueSizes unit_;
+    std::vector<double> damping_;  // [X]
 };
 
 }  // namespace sparsecrf

@@ -188,6 +188,7 @@ _LONG, _MANY = 500, 20
 def remarks(data: Dataset, files: Sequence[str]) -> list[str]:
     """Warnings about data that are probably a mistake. `files` are those that the data were read from."""
     from sparsecrf.cli.headers import headers
+    from sparsecrf.training.value_sizes import remark_on_sizes
 
     n_sequences, n_tokens, n_labels = data.shards.n_sequences, data.shards.n_tokens, len(data.vocabulary.labels)
     found = headers(data, files)
@@ -199,6 +200,8 @@ def remarks(data: Dataset, files: Sequence[str]) -> list[str]:
         found.append(f"the data are one sequence of {n_tokens:,} tokens: separate sequences by blank lines")
     elif n_sequences == n_tokens > _MANY:
         found.append("every sequence has one token; are there too many blank lines? A blank line ends a sequence")
+    if (sizes := remark_on_sizes(data)) is not None:
+        found.append(sizes)
     return [f"sparsecrf: warning: {text}" for text in found]
 
 

@@ -242,6 +242,13 @@ class TrainingCRF(HasSolverOptions):
         self.n_iter_ = found.history[-1].iter if found.history else 0
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt  # what there is has been kept
+        if found.stopped_by == "precision" and self.tol * found.objective < found.gap < np.inf:
+            warn_caller(
+                f"training stopped after {self.n_iter_} iterations because no step improves the objective any more; it "
+                f"may be up to {found.gap / found.objective:.2g} times the objective above the optimum, more than tol, "
+                f"{self.tol:g}: bring the values of attributes to similar sizes, increase rho2 or use solver 'auto'",
+                ConvergenceWarning,
+            )
         if found.stopped_by == "max_iter" and not SOLVERS[self.solver].is_stochastic:
             reached, option = "before its distance to the optimum could be estimated", "tol"
             if (asked := self._option("gap")) is not None:

@@ -28,6 +28,7 @@ from sparsecrf.path.both import AskedRho2
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import fit, weights_in
 from sparsecrf.training.groups import Asked
+from sparsecrf.training.value_sizes import warn_of_sizes
 from sparsecrf.warn import renamed
 
 if TYPE_CHECKING:
@@ -220,6 +221,7 @@ class CRF(BaseCRF):
             init = getattr(self, "model_", None)
         if isinstance(init, (str, os.PathLike)):
             init = Model.load(init)
+        warn_of_sizes(data)
         start = None if init is None else weights_in(init, data.vocabulary, parts)
         options = {"rho1": self.rho1, **self._space(data), **self._penalty(data), **self._options()}
         if self.rho1 == AUTO:

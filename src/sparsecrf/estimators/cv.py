@@ -28,6 +28,7 @@ from sparsecrf.path.both import AskedRho2
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training.feature_sets import Numbers
 from sparsecrf.training.groups import Asked
+from sparsecrf.training.value_sizes import warn_of_sizes
 from sparsecrf.warn import warn_deprecated
 
 SELECTION = ("best", "one_se")
@@ -149,6 +150,7 @@ class CRFCV(BaseCRF):
             sentences, groups = groups, None
         self._check_one_fit()
         data = self._encoded(X, y, sample_weight, lengths, sentences)
+        warn_of_sizes(data)
         score, folds = score_for(self.scoring, data), self._folds(data.places, groups)
         n_folds = folds["folds"] if isinstance(folds["folds"], int) else len(folds["folds"])
         with self._watching_path(score.name, n_folds) as watch:

@@ -77,6 +77,17 @@ def masses(shard: Shard, absolute: bool) -> tuple[Floats, ...]:
         return shard.oracle.masses(absolute)
 
 
+def value_logs(shard: Shard) -> tuple[Floats, ...]:
+    with shard.at_work():
+        return shard.oracle.value_logs()
+
+
+def has_values(shard: Shard) -> tuple[int]:
+    """How many shards have values other than 1."""
+    with shard.at_work():
+        return (int(shard.corpus.has_values),)
+
+
 def signs_agree(shard: Shard) -> tuple[int]:
     """How many shards have signs that do not agree."""
     with shard.at_work():
@@ -213,6 +224,15 @@ class ShardedOracle:
             self._masses[absolute] = found  # screening needs them, too
         return self._masses[absolute]
 
+    @cached_property
+    def value_sizes(self) -> tuple[Floats, Floats] | None:
+        """The geometric mean of the values of each attribute other than 0, as |v| [X], in unigram lists and in bigram
+        lists; 1 where there are none. None: every value is 1."""
+        if int(self.workers.total(has_values, add)[0]) == 0:
+            return None
+        unigram, of_unigram, pairs, of_pairs = self.workers.total(value_logs, add)
+        return _geometric_mean(unigram, of_unigram), _geometric_mean(pairs, of_pairs)
+
     def counts(self, features: FeatureSet) -> Floats:
         """C [K] of any features."""
         found: Floats = self.workers.total(counts, add, self.workers.share(features))[0]
@@ -291,3 +311,8 @@ def features_of(cells: Numbers, numbering: Numbering) -> Numbers:
     bigram = np.concatenate([inner, numbering.bigram(x, Y, y)])
     bigram.sort(kind="stable")
     return np.concatenate([unigram, bigram])
+
+
+def _geometric_mean(logs: Floats, weights: Floats) -> Floats:
+    mean: Floats = np.exp(np.divide(logs, weights, out=np.zeros(len(logs)), where=weights > 0))
+    return mean

@@ -33,6 +33,10 @@ class Oracle(Protocol):
         """sum w v of each attribute, three times [X]: over unigram lists, over bigram lists of first positions, over
         those of other positions. `absolute`: of |w v|."""
 
+    def value_logs(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """sum |w| log |v| and sum |w| of each attribute [X] over its values other than 0: of unigram lists and dense
+        columns, of bigram lists."""
+
     def loss_grad(self, features: FeatureSet, w: Floats, counts: Floats | None = None) -> tuple[float, Floats]:
         """The loss and its gradient E - counts [K]; without `counts`, those of the corpus are used."""
 

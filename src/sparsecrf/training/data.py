@@ -12,6 +12,7 @@ from sparsecrf._core import Corpus, FeatureSet, InputError
 from sparsecrf.compatibility import Choice, Trait, check_compatible, has
 from sparsecrf.defaults import ORDER
 from sparsecrf.encoding.label_parts import CLASS_PAIRS, PARTS, LabelParts
+from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.shards import Shards, shards_of
 from sparsecrf.shards.oracle import ShardedOracle
@@ -140,6 +141,22 @@ class TrainingData:
         first = int(np.searchsorted(numbers, self.ngrams.numbering.first_ngram))
         longer = numbers[first:]
         return np.concatenate([shared(numbers[:first], self.allowed), longer[self.ngrams.counts(longer) > 0]])
+
+    def units(self, known: WorkingSet) -> Floats | float:
+        """The size of the values of each feature's attribute [K]: weights are of the order of 1 / unit, gradients of
+        the order of unit, curvature of unit^2. 1.0 if every value is 1."""
+        sizes = self.oracle.value_sizes
+        if sizes is None:
+            return 1.0
+        n_pairs = known.size - known.feature_set.n_ngram
+        attribute = self.numbering.attribute(known.numbers[:n_pairs])
+        of_unigram, of_pairs = sizes
+        units: Floats = np.where(
+            known.numbers[:n_pairs] < self.numbering.first_bigram, of_unigram[attribute], of_pairs[attribute]
+        )
+        if known.feature_set.n_ngram:
+            units = np.concatenate([units, of_pairs[Ngrams.of(known.feature_set).attribute]])
+        return units
 
     def uniform(self, numbers: Numbers) -> Floats:
         """E of these features under uniform labels, from the masses of the attributes: mass / Y or mass / Y^2, and as

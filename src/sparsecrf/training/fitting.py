@@ -168,7 +168,7 @@ def fit(
         if prior is not None:
             numbers_of_init, w_of_init = added(Weights(prior.numbers, -prior.w), numbers_of_init, w_of_init)
         start = point_at(objective, numbers_of_init, w_of_init)
-    stopping = Stopping(tol, gap, max_iter, time_limit, certify)
+    stopping = Stopping(tol, gap, max_iter, time_limit, certify, SOLVERS[solver].doubt)
     algorithm = SOLVERS[solver](objective, **options)
     result = run(
         objective, algorithm, start, stopping, callback, dev=held_out, keeper=keeper, resumed=resumed, watch=watch

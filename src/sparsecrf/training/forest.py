@@ -46,9 +46,16 @@ class Level(NamedTuple):
         norms: Floats = np.sqrt(np.bincount(self.group, w[self.cells] ** 2, minlength=len(self.eta)))
         return norms
 
-    def shrink(self, z: Floats, c: float, only: NDArray[np.bool_] | None = None) -> None:
-        """z_G <- z_G max(1 - c eta_G / ||z_G||, 0), in place; of all groups, or only those of a mask."""
-        norms, eta = self.norms(z), c * self.eta
+    def largest(self, values: Floats) -> Floats:
+        """[groups] the largest of values [K] in each group."""
+        found = np.zeros(len(self.eta))
+        np.maximum.at(found, self.group, values[self.cells])
+        return found
+
+    def shrink(self, z: Floats, c: float | Floats, only: NDArray[np.bool_] | None = None) -> None:
+        """z_G <- z_G max(1 - c eta_G / ||z_G||, 0), in place; of all groups, or only those of a mask. c: a number, or
+        [K] if it is the same throughout a group."""
+        norms, eta = self.norms(z), (self.largest(c) if isinstance(c, np.ndarray) else c) * self.eta
         factor = np.where(norms > eta, 1.0 - eta / np.maximum(norms, eta + np.finfo(float).tiny), 0.0)
         if only is not None:
             factor = np.where(only, factor, 1.0)
@@ -73,8 +80,15 @@ class Forest(NamedTuple):
         """sum_G eta_G ||w_G||"""
         return float(sum(level.eta @ level.norms(w) for level in self.levels))
 
-    def sweep(self, v: Floats, rho1: float, c: float = 1.0) -> Floats:
-        """The proximal step of c N at v; S(v) for c = 1."""
+    def shared(self, values: Floats) -> Floats:
+        """[K] the largest of values [K] in the largest group of each cell, or its own if it is in none."""
+        found = values.copy()
+        for level in self.levels:  # a coarser group holds all of a finer one, or nothing
+            found[level.cells] = level.largest(found)[level.group]
+        return found
+
+    def sweep(self, v: Floats, rho1: float, c: float | Floats = 1.0) -> Floats:
+        """The proximal step of c N at v; S(v) for c = 1. c: a number, or [K] if it is the same throughout a group."""
         z: Floats = np.sign(v) * np.maximum(np.abs(v) - c * rho1, 0.0)
         for level in self.levels:
             level.shrink(z, c)

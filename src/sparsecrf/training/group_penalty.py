@@ -68,7 +68,11 @@ class OnFeatures:
         excess: Floats = np.abs(self.forest.sweep(g, self.rho1))
         return excess
 
-    def prox(self, v: Floats, c: float) -> Floats:
+    def metric(self, unit: float | Floats) -> float | Floats:
+        """The largest unit of a group, for all of its features: the sweep is the proximal step only then."""
+        return unit if isinstance(unit, float) else self.forest.shared(unit)
+
+    def prox(self, v: Floats, c: float | Floats) -> Floats:
         return self.forest.sweep(v, self.rho1, c) / (1.0 + c * self.rho2)
 
     def conjugate(self, size: Floats) -> float:

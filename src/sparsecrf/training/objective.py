@@ -62,6 +62,7 @@ class Objective:
         self.heartbeat: Callable[[str], None] | None = None  #: called with a line of text during long steps
         self.prior = prior
         self._oracle = self.prepared.oracle if prior is None else PriorOracle(self.prepared, prior)
+        self._units: tuple[WorkingSet | None, Floats | float] = None, 1.0  # the last that were asked for
         # Observed features that could violate their condition although E is below the threshold.
         observed, counts = self.prepared.observed, self.prepared.observed_counts
         bounded = self._oracle.signs_agree_in_lists
@@ -118,6 +119,12 @@ class Objective:
 
     def working_set(self, numbers: Numbers) -> WorkingSet:
         return self.prepared.working_set(numbers)
+
+    def units(self, known: WorkingSet) -> Floats | float:
+        """The size of the values of each feature's attribute (`TrainingData.units`)."""
+        if self._units[0] is not known:  # solvers ask at every step
+            self._units = known, self.prepared.units(known)
+        return self._units[1]
 
     def hopeful(self) -> WorkingSet:
         """The features that can become positive from 0: those that g = -C would move, since g >= -C (of single

@@ -12,6 +12,7 @@ checkpoints need is asked here, so that another penalty is another class with th
                         whose |g| could exceed it need to be looked at. It may grow with the number of labels;
                         `threshold` is the smallest, that of features of one and two labels
     movable(w, g, c)    which features are not zero, or would not rest at zero if all tolerances were c times theirs
+    metric(unit)        sizes [K] of features whose `prox` can be taken: its c may be a number over their squares
     factor(size)        the largest s <= 1 with Omega*(s G) = 0 without the rho2 term, from |G|
 
 A penalty is first asked `on(numbers)` for one of a set of features, whose methods take vectors over that set. The
@@ -53,7 +54,9 @@ class Penalty(Protocol):
 
     def excess(self, g: Floats) -> Floats: ...
 
-    def prox(self, v: Floats, c: float) -> Floats: ...
+    def prox(self, v: Floats, c: float | Floats) -> Floats: ...
+
+    def metric(self, unit: float | Floats) -> float | Floats: ...
 
     def conjugate(self, size: Floats) -> float: ...
 
@@ -134,7 +137,11 @@ class ElasticNet:
         excess: Floats = np.maximum(np.abs(g) - self.rho1_of, 0.0)
         return excess
 
-    def prox(self, v: Floats, c: float) -> Floats:
+    def metric(self, unit: float | Floats) -> float | Floats:
+        """Features are taken one by one: any will do."""
+        return unit
+
+    def prox(self, v: Floats, c: float | Floats) -> Floats:
         """sign(v) max(|v| - c rho1, 0) / (1 + c rho2)"""
         shrunk: Floats = np.sign(v) * np.maximum(np.abs(v) - c * self.rho1_of, 0.0) / (1.0 + c * self.rho2)
         return shrunk

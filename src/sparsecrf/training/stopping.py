@@ -9,6 +9,14 @@ they come close, and after a fast start r says little; so
     what is left  ~  2 d2 max(r / (1 - r), 2)         (infinite unless the gains fall)
 
 is taken. At the end of nine default runs it was 4 to 11 times the true distance (benchmarks/record/defaults.md).
+
+An estimate from gains sees what moves: a direction in which a solver makes no headway is hidden from it, but not from
+the certified gap. So the larger the gap, the smaller the estimate has to be: with `target` the distance asked for,
+
+    what is left  *  max(1, gap / target)^doubt  <=  target
+
+`doubt` is 1/2 for `auto`, whose curvature leaves few such directions, infinite for stochastic solvers, and 3/2 for the
+others.
 """
 
 from __future__ import annotations
@@ -21,6 +29,7 @@ from sparsecrf.defaults import TOL
 
 _SHARE, _FEWEST = 5, 5  # the window m: this part of all iterations, but not fewer
 _CAUTION = 2.0  # a factor on what is left,
+DOUBT = 1.5  #: of a solver that says nothing else
 _LEAST_SUM = 2.0  # and the least that further gains add up to, in gains of the last window
 
 
@@ -34,11 +43,17 @@ class Stopping:
     max_iter: int | None = None
     time_limit: float | None = None
     certify: bool = True  #: make the certificate of the result as tight as it can be
+    doubt: float = DOUBT  #: how much a gap far above the distance asked for speaks against an estimate
 
     @property
     def target(self) -> float:
         """The distance to the optimum that is asked for, relative to the objective."""
         return self.tol if self.gap is None else self.gap
+
+    def caution(self, gap: float, target: float) -> float:
+        """How many times smaller than `target` an estimate must be to be believed, with this certified gap. 1 where
+        nothing bounds the optimum, as with missing labels."""
+        return max(gap / target, 1.0) ** self.doubt if gap < inf and target > 0 else 1.0
 
 
 def remaining(values: Sequence[float]) -> float:

@@ -4,9 +4,10 @@
     w' = prox(v - g(v) / L, 1 / L)
 
 L grows until the loss is below its quadratic model, loss(w') <= loss(v) + g(v) . (w' - v) + L/2 |w' - v|^2, and falls a
-little with every step. Where the objective would rise, the step is taken again from w without momentum
-(O'Donoghue & Candes 2015); that one never raises it. One L for all features makes it slow on data of any size: it is
-what other solvers are compared with, not what to train with.
+little with every step. Where values are not 1, a feature has L unit^2 in place of L (`TrainingData.units`; the features
+of a group share the largest unit): curvature grows with the square of values. Where the objective would rise, the step
+is taken again from w without momentum (O'Donoghue & Candes 2015); that one never raises it. One L for all features
+makes it slow on data of any size: it is what other solvers are compared with, not what to train with.
 """
 
 from __future__ import annotations
@@ -66,11 +67,13 @@ class Fista:
     def _from(self, at: Point) -> Point | None:
         """The proximal step from a point; None if none is short enough, or time is up."""
         penalty = self.objective.penalty_on(at.known)
+        square = penalty.metric(self.objective.units(at.known)) ** 2
         for trials in range(1, _TRIALS + 1):
-            w = penalty.prox(at.w - at.g / self.L, 1.0 / self.L)
+            L = self.L * square
+            w = penalty.prox(at.w - at.g / L, 1.0 / L)
             change = w - at.w
             loss, g = self.objective.loss_grad(at.known, w)
-            model = at.loss + float(at.g @ change) + 0.5 * self.L * float(change @ change)
+            model = at.loss + float(at.g @ change) + 0.5 * self.L * float(change @ (square * change))
             if loss <= model + _ROUNDING * abs(at.loss):
                 self.L *= _FALL
                 return Point(at.known, w, loss, g, trials)

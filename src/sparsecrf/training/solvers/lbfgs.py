@@ -2,7 +2,8 @@
 
     min  loss(a - b) + sum_k rho1_k (a_k + b_k) + rho2/2 |a - b|^2        over a, b >= 0
 
-At the optimum a_k b_k = 0. With rho1 = 0 nothing is split and nothing is bounded.
+At the optimum a_k b_k = 0. With rho1 = 0 nothing is split and nothing is bounded. Where values are not 1, SciPy is
+given u = unit w (`TrainingData.units`): in weights themselves, curvature would grow with the square of values.
 """
 
 from __future__ import annotations
@@ -50,16 +51,18 @@ class Lbfgs:
             raise KeyboardInterrupt
         objective, known, n = self.objective, point.known, point.known.size
         best, penalty = point, objective.elastic_net_on(known)
-        rho1 = np.tile(np.broadcast_to(penalty.rho1_of, n), 2)  # [2 K] of a and of b
+        unit = objective.units(known)
+        rho1 = np.tile(np.broadcast_to(penalty.rho1_of / unit, n), 2)  # [2 K] of a and of b
         best_value = point.loss + penalty.value(point.w)
 
-        def smooth(w: Floats) -> tuple[float, Floats]:
+        def smooth(u: Floats) -> tuple[float, Floats]:
             nonlocal best, best_value
+            w = u / unit
             loss, g = objective.loss_grad(known, w)
             value = loss + penalty.value(w)
             if value < best_value:
                 best, best_value = Point(known, w, loss, g), value
-            return loss + 0.5 * penalty.rho2 * float(w @ w), g + penalty.rho2 * w
+            return loss + 0.5 * penalty.rho2 * float(w @ w), (g + penalty.rho2 * w) / unit
 
         def split(ab: Floats) -> tuple[float, Floats]:
             value, g = smooth(ab[:n] - ab[n:])
@@ -68,9 +71,10 @@ class Lbfgs:
         options = {"maxiter": _INNER_ITERATIONS, "maxcor": self.memory, "ftol": 0.0, "gtol": 0.0}
         try:
             if penalty.rho1 == 0:
-                minimize(smooth, point.w, jac=True, method="L-BFGS-B", options=options)
+                minimize(smooth, unit * point.w, jac=True, method="L-BFGS-B", options=options)
             else:
-                start = np.concatenate([np.maximum(point.w, 0.0), np.maximum(-point.w, 0.0)])
+                at = unit * point.w
+                start = np.concatenate([np.maximum(at, 0.0), np.maximum(-at, 0.0)])
                 bounds = [(0.0, None)] * (2 * n)
                 minimize(split, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         except KeyboardInterrupt:

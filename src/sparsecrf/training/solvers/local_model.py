@@ -1,8 +1,9 @@
 """A quadratic model of the loss that knows two things about CRFs.
 
 The curvature h = sum_t p (1 - p) is far too small where a feature's expectation E must still go a long way to its count
-C, so q = max(h, |E - C|) stands in its place. And mu[x, y] fires exactly when one of lambda[x, ., y] does, so the model
-of the two is q (d_mu + d_lambda)^2 / 2 with the q of the lambda.
+C, so q = max(h, |E - C|) stands in its place (unit |E - C| where an attribute's values are of the size `unit`). And
+mu[x, y] fires exactly when one of lambda[x, ., y] does, so the model of the two is q (d_mu + d_lambda)^2 / 2 with the q
+of the lambda.
 """
 
 from __future__ import annotations
@@ -48,17 +49,21 @@ class LocalModel(NamedTuple):
     coupling: Floats  #: [K] curvature between a feature and its parent
     block: Block | None = None  #: some features that have a matrix of their own, in place of diagonal and coupling
     scale: float = 1.0  #: of that matrix
+    unit: Floats | float = 1.0  #: [K] the size of the values of each feature's attribute; a number: of all
 
     @classmethod
-    def at(cls, known: WorkingSet, g: Floats, h: Floats, ridge: float = RIDGE) -> LocalModel:
+    def at(
+        cls, known: WorkingSet, g: Floats, h: Floats, ridge: Floats | float | None = None, unit: Floats | float = 1.0
+    ) -> LocalModel:
+        """`ridge`: added to the curvature; None: RIDGE unit^2."""
         q = np.abs(h)
-        np.maximum(q, np.abs(g), out=q)
+        np.maximum(q, unit * np.abs(g), out=q)
         parent = _unigram_of_each(known)
         child = np.flatnonzero(parent >= 0)
         above, place = _distinct(parent[child], known.size)
-        diagonal = q + ridge
-        diagonal[above] = np.maximum(q[above], np.bincount(place, weights=q[child], minlength=len(above))) + ridge
-        return cls(diagonal, parent, q)
+        # Of a parent, which has no parent itself, only the diagonal is asked for.
+        q[above] = np.maximum(q[above], np.bincount(place, weights=q[child], minlength=len(above)))
+        return cls(q + (RIDGE * unit**2 if ridge is None else ridge), parent, q, unit=unit)
 
     def with_block(self, block: Block) -> LocalModel:
         """B0 with the matrix of a block, and no curvature between its features and the others."""
@@ -67,11 +72,11 @@ class LocalModel(NamedTuple):
         parent, coupling = np.where(alone, np.int32(-1), self.parent), np.where(alone, 0.0, self.coupling)
         diagonal = self.diagonal.copy()
         diagonal[inside[:-1]] = block.matrix[block.row[inside[:-1]], block.row[inside[:-1]]]
-        return LocalModel(diagonal, parent, coupling, block)
+        return LocalModel(diagonal, parent, coupling, block, unit=self.unit)
 
     def scaled(self, factor: float) -> LocalModel:
         factors = factor * self.diagonal, self.parent, factor * self.coupling, self.block, factor * self.scale
-        return LocalModel(*factors)
+        return LocalModel(*factors, self.unit)
 
     def times(self, s: Floats) -> Floats:
         """B0 s, for vectors along the last axis."""
@@ -140,6 +145,7 @@ class LocalModel(NamedTuple):
             tolerance=tolerance,
             max_sweeps=60,
             **_more_of(penalty, free, len(w)),
+            unit=None if isinstance(self.unit, float) else self.unit[free],
         )
         return d
 

@@ -2,10 +2,13 @@
 
 v  = the smallest subgradient of P at w                         (pseudo-gradient)
 d  = -H v, H from the pairs (s, y) of the smooth part; d_k = 0 where d_k v_k >= 0, and where v_k = 0
+     (before any pair H is c diag(unit^-2), unit the size of values, `TrainingData.units`)
 w' = w + t d, with weights that would leave the orthant of w (of -v where w = 0) set to zero
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 
@@ -28,20 +31,23 @@ class Owlqn(WithPairs):
 
     def step(self, point: Point) -> Point:
         v = self.objective.elastic_net_on(point.known).subgradient(point.w, point.g)
-        d = -self._inverse_hessian_times(v)
+        d = -self._inverse_hessian_times(v, self.objective.units(point.known))
         d[d * v >= 0] = 0.0  # a coordinate whose pseudo-gradient is zero does not move, or sparsity is lost
         if not d.any():
             return point
+        unit = self.objective.units(point.known)
         # The first step knows no scale: one of unit length.
-        t = 1.0 if len(self.pairs) else 1.0 / float(np.sqrt(d @ d))
+        t = 1.0 if len(self.pairs) else 1.0 / float(np.linalg.norm(unit * d))
         new = self._search(point, v, d, t)
         if new is not point:
             s = new.w - point.w
             self.pairs.add(s, new.g - point.g + self.objective.penalty.rho2 * s)
         return new
 
-    def _inverse_hessian_times(self, v: Floats) -> Floats:
-        return self.pairs.inverse_times(v.copy(), self.pairs.as_last, threads=self.objective.threads)
+    def _inverse_hessian_times(self, v: Floats, unit: Floats | float) -> Floats:
+        """Curvature grows with the square of the size of values."""
+        first = partial(self.pairs.as_last, unit=unit)
+        return self.pairs.inverse_times(v.copy(), first, threads=self.objective.threads)
 
     def _search(self, point: Point, v: Floats, d: Floats, t: float) -> Point:
         objective, penalty = self.objective, self.objective.elastic_net_on(point.known)

@@ -97,11 +97,15 @@ class Pairs:
         two_loop_forth(d, *pairs, along, threads)
         return d
 
-    def as_last(self, d: Floats) -> Floats:
-        """d times the inverse of the matrix that is as steep as the last pair in all directions; d without pairs."""
+    def as_last(self, d: Floats, unit: Floats | float = 1.0) -> Floats:
+        """d times the inverse of the matrix c diag(unit^2) that is as steep as the last pair; c = 1 without pairs."""
+        s_y = y_y = 1.0
         if len(self):
             s_y, _, y_y = self._of_pair[-1]
-            d *= s_y / y_y
+        if not isinstance(unit, float):
+            d /= unit**2
+            y_y = float(np.sum((self.y[-1] / unit) ** 2)) if len(self) else 1.0
+        d *= s_y / y_y
         return d
 
     def forget(self) -> None:

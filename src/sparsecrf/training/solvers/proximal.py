@@ -134,12 +134,13 @@ class Proximal:
 
     def _direction(self, point: Point) -> Floats:
         known, s, y = point.known, self.pairs.s, self.pairs.y
-        expected = point.g + known.counts
-        # A feature that is new to the working set has no h yet: E bounds it.
+        unit = self.objective.units(known)
+        expected = unit * np.abs(point.g + known.counts)
+        # A feature that is new to the working set has no h yet: E bounds it, times the size of values.
         h = expected if self.h is None else np.where(self.h > 0, self.h, expected)
         # No feature is worth a weight whose counts are not well above rho1: curvature below that misleads.
-        ridge = max(RIDGE, 2 * self.objective.penalty.rho1)
-        model = LocalModel.at(known, point.g, h, ridge)
+        ridge = np.maximum(RIDGE * unit**2, 2 * self.objective.penalty.rho1 * unit)
+        model = LocalModel.at(known, point.g, h, ridge, unit)
         least = _LEAST_SCALE_OF_NGRAMS if known.feature_set.n_ngram else _SCALES[0]
         if self.objective.penalty.rho1 == 0:
             del expected, h  # every vector is as long as the space: the fewer at a time the better
@@ -152,7 +153,7 @@ class Proximal:
         # As many as at the start of the run: what joined later has few counts or none.
         hopeful = np.count_nonzero(known.counts > self.objective.penalty.threshold)
         if due and (self.steps >= _SETTLED or hopeful >= _ENOUGH * self.objective.data.n_tokens):
-            self._renew_block(point, free, h, ridge)
+            self._renew_block(point, free, h, ridge, unit)
         if len(self.block):
             row = place_among(known.numbers, self.block).astype(np.int32)
             model = model.with_block(Block(row, self.curvature))
@@ -162,18 +163,21 @@ class Proximal:
         factors, subtracted = _factors(s, y, model.times(s), free)
         return model.minimize(penalty, point.w, point.g, free, factors, subtracted, _INNER_TOLERANCE)
 
-    def _renew_block(self, point: Point, free: NDArray[np.int64], h: Floats, ridge: float) -> None:
-        """The features that move with the largest curvature h, and the curvature between them."""
+    def _renew_block(
+        self, point: Point, free: NDArray[np.int64], h: Floats, ridge: Floats, unit: Floats | float
+    ) -> None:
+        """The features that move with the largest curvature h (of values of 1), and the curvature between them."""
         most = int(min(_LARGEST_BLOCK, _BLOCK_PER_TOKEN * np.sqrt(self.objective.data.n_tokens)))
         if len(self.objective.prepared.dense):  # the core has it for attributes of lists
             free = free[place_among(point.known.numbers[free], self.objective.prepared.dense) < 0]
         free = free[point.known.numbers[free] < self.objective.prepared.numbering.first_class]  # likewise: of labels
-        block = np.sort(free[np.argsort(-h[free], kind="stable")[:most]])
+        frequency = h / unit**2
+        block = np.sort(free[np.argsort(-frequency[free], kind="stable")[:most]])
         self.block = point.known.numbers[block]
         self.curvature = np.empty((0, 0))  # the last one makes room: they are large
         sample = _EARLY_SAMPLE if self.steps < _SETTLED else _SAMPLE
         curvature = self.objective.block_curvature(point.known, point.w, block, sample)
-        curvature[np.diag_indices_from(curvature)] += ridge
+        curvature[np.diag_indices_from(curvature)] += ridge[block] if ridge.ndim else ridge
         self.curvature = _padded(curvature)
 
     def _rescaled(self, model: LocalModel, least: float) -> LocalModel:
@@ -193,9 +197,10 @@ class Proximal:
 def _smooth_direction(model: LocalModel, gradient: Floats, rho2: float, pairs: Pairs, threads: int) -> Floats:
     """The step without an l1 term, every weight within its radius. The pairs are those of the loss alone."""
     d = pairs.inverse_times(-gradient, lambda r: model.solve(r, rho2), rho2, threads)
-    bounded = np.clip(d, -RADIUS, RADIUS)
+    most = RADIUS / model.unit
+    bounded = np.clip(d, -most, most)
     # What is cut off weight by weight may no longer lead downwards.
-    return bounded if gradient @ bounded < 0 else d * (RADIUS / np.abs(d).max(initial=RADIUS))
+    return bounded if gradient @ bounded < 0 else d * (RADIUS / np.abs(d * model.unit).max(initial=RADIUS))
 
 
 def _factors(s: Floats, y: Floats, b0_s: Floats, free: NDArray[np.int64]) -> tuple[Floats, int]:
@@ -221,5 +226,7 @@ def _padded(x: Floats) -> Floats:
 
 
 KIND = SolverKind(
-    Proximal, solver_for(Trait.L1, Trait.GROUPS, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS, Trait.PRIOR)
+    Proximal,
+    solver_for(Trait.L1, Trait.GROUPS, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS, Trait.PRIOR),
+    doubt=0.5,
 )

@@ -121,7 +121,7 @@ class Groupwise:
         """The group's weights moved, or the point itself if no step improves."""
         objective, h = self.objective, self.h
         assert h is not None
-        model = LocalModel.at(point.known, point.g, h)
+        model = LocalModel.at(point.known, point.g, h, unit=objective.units(point.known))
         value = point.loss + objective.elastic_net.value(point.w)
         while self.damping[k] <= _MOST_DAMPING:
             d = model.scaled(self.damping[k]).minimize(objective.elastic_net, point.w, point.g, members)

@@ -41,6 +41,7 @@ from sparsecrf.training.solvers.state import Arrays
 Answer = TypeVar("Answer")
 
 EPOCHS = 50  #: when there is no other limit
+_DOUBT = math.inf  # of estimates (`Stopping`): the objective of noisy steps says little about what is left
 _DECAY = 0.3  # of the step size in an epoch: 0.1 is better on CoNLL-2000, 1 on NETtalk letters (15 epochs)
 _SAMPLE = 1000  # sequences on which a first step size is tried
 _MOST_PASSES = 10  # over a sample that is smaller
@@ -252,8 +253,8 @@ class SgdL1(_Stochastic):
     """With the cumulative l1 penalty."""
 
 
-SGD = SolverKind(Sgd, solver_for(Trait.PARTS), is_stochastic=True)  # label n-grams need an l1 term
-SGD_L1 = SolverKind(SgdL1, solver_for(Trait.L1, Trait.NGRAMS, Trait.PARTS), is_stochastic=True)
+SGD = SolverKind(Sgd, solver_for(Trait.PARTS), is_stochastic=True, doubt=_DOUBT)  # label n-grams need an l1 term
+SGD_L1 = SolverKind(SgdL1, solver_for(Trait.L1, Trait.NGRAMS, Trait.PARTS), is_stochastic=True, doubt=_DOUBT)
 
 
 class _WarmUp(_Stochastic):

@@ -13,6 +13,7 @@ from sparsecrf.compatibility import Capabilities
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, union
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.state import Arrays
+from sparsecrf.training.stopping import DOUBT
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class SolverKind:
     is_stochastic: bool = False
     #: Knows a lower bound on the minimum (`Certifying`), and all features: nothing is screened until the end.
     certifies: bool = False
+    doubt: float = DOUBT  #: of its estimates (`Stopping`)
 
     def __call__(self, objective: Objective, **options: Any) -> Solver:
         return self.make(objective, **options)

@@ -54,6 +54,7 @@ _ROUNDING = 1e-8
 _TIGHT = 1e-4
 # A relative KKT residual of the working set that is rounding.
 _NOTHING = 1e-13
+_DOUBTED = 4  # an estimate that the gap speaks against is looked at again after this part of all iterations
 _ASKED_ONCE = 1e-3  # the smallest tolerance for which one estimate is enough
 _PASSES_TO_SCREEN = 4.0  # how many passes the first screening takes, about
 
@@ -185,8 +186,11 @@ class _Run:
         optimal = self._relative_kkt(point) <= _NOTHING  # of the working set: a solver could not move
         if self.stopping.tol < _ASKED_ONCE:  # an estimate that is to be very small is asked twice
             left = max(left, remaining(self.values[:-_AFTER_SCREENING]))
-        settled = self.stalled > 1 or optimal or left <= self._target(point)
+        target = self._target(point)
+        settled = self.stalled > 1 or optimal or left <= target
         wait = _AFTER_SCREENING if self.stopping.gap is None else _SCREEN_EVERY
+        if left * self.stopping.caution(self.bound.gap_of(self._value(point)), target) > target:
+            wait = max(_SCREEN_EVERY, self.iteration // _DOUBTED)
         due = since >= max(self.screen_every, self.iteration // 2) or self.iteration == self.first_screening
         if limit == "time_limit" and not self._time_to_screen():
             self.stopped_by = limit
@@ -202,10 +206,9 @@ class _Run:
         if wide is not point:
             self.solver.move(wide.known, point.known)
         self.screened = self.iteration
-        target = self._target(point)
         if found.gap <= target:
             self.stopped_by = "tol" if self.stopping.gap is None else "gap"
-        elif self.stopping.gap is None and settled and (0.0 if optimal else left) + found.promise <= target:
+        elif self.stopping.gap is None and settled and self._believed(found, 0.0 if optimal else left, target):
             self.stopped_by = "tol"
         elif limit:
             self.stopped_by = limit
@@ -228,6 +231,15 @@ class _Run:
         elif limit or self.stalled > 1:
             self.stopped_by = limit or "precision"
         return _Certificate(None, gap, 0.0)
+
+    def _believed(self, found: _Certificate, left: float, target: float) -> bool:
+        """Whether the estimate is small enough for the gap. If it is not, a tighter gap is tried: a run that stops here
+        makes one anyway."""
+        left += found.promise
+        if left <= target < left * self.stopping.caution(found.gap, target) and self.everything is not None:
+            found.gap = self._tightened(self.everything, found.gap)
+            self.everything = None
+        return left * self.stopping.caution(found.gap, target) <= target or found.gap <= target
 
     def _step(self, point: Point) -> Point:
         self.everything = None  # it is large
@@ -370,12 +382,16 @@ class _Run:
 
     def _promise(self, everything: Point, point: Point) -> float:
         """What the features outside of the working set could gain, one by one: excess^2 / 2 curvature, the curvature of
-        a feature with expectation E being at most E (values 1) and at least, to be careful, a quarter of it."""
+        a feature with expectation E being at most E (values 1; for others, times their size) and at least, to be
+        careful, a quarter of it."""
         new = place_among(everything.known.numbers, point.known.numbers) < 0
         penalty = self.objective.penalty_on(everything.known)
         excess = np.abs(penalty.subgradient(everything.w, everything.g))[new]
         expected = np.abs(everything.g[new] + everything.known.counts[new])
-        return float((2.0 * excess**2 / np.maximum(expected, self.objective.penalty.threshold)).sum())
+        curvature = np.maximum(expected, self.objective.penalty.threshold)
+        if not isinstance(unit := self.objective.units(everything.known), float):
+            curvature = curvature * unit[new]
+        return float((2.0 * excess**2 / curvature).sum())
 
     def _limit_reached(self) -> str | None:
         limits = self.stopping

@@ -1,0 +1,28 @@
+// The usual size of an attribute's values, the geometric mean of |v|.
+//
+// A weight multiplies values: it is of the order of 1 / size, its gradient of the order of size, its curvature of size^2.
+// Solvers measure steps and curvature in these units. The mean is geometric so that a few huge values do not make it
+// huge: once the model is sure where they occur, the others decide.
+#pragma once
+
+#include <vector>
+
+#include "core/corpus/corpus.hpp"
+#include "core/training/plan.hpp"
+
+namespace sparsecrf {
+
+// By attribute, over its values other than 0 in unigram lists and dense columns, and in bigram lists. [X] each
+struct ValueLogs {
+    ValueLogs(const Corpus& corpus, const Plan& plan);
+    std::vector<double> unigram, of_unigram;  // sum |w| log |v|, sum |w|
+    std::vector<double> bigram, of_bigram;
+};
+
+// exp(sum |w| log |v| / sum |w|); 1 where there is nothing to sum, and throughout if every value is 1.
+struct ValueSizes {
+    ValueSizes(const Corpus& corpus, const Plan& plan);
+    std::vector<double> unigram, bigram;  // [X]
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,50 @@
+"""Attributes whose values are of very different sizes: what to say about them before training.
+
+A penalty falls on weights. An attribute with values of the order of v needs weights of the order of 1 / v, so that the
+same penalty suppresses attributes with small values and hardly touches those with large ones. Solvers take the sizes
+into account (`TrainingData.units`); what the penalty means is for the user to choose.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sparsecrf.shards import shards_of
+from sparsecrf.shards.oracle import ShardedOracle
+from sparsecrf.warn import warn_caller
+
+if TYPE_CHECKING:
+    from sparsecrf.shards.dataset import Dataset
+
+_FAR_APART = 1000.0  # the largest size over the smallest
+
+
+class ScaleWarning(UserWarning):
+    """Values of attributes are of very different sizes."""
+
+
+def remark_on_sizes(data: Dataset) -> str | None:
+    """What to say where the sizes of values are far apart: the attributes at both ends, and what to do."""
+    oracle = ShardedOracle(shards_of(data.shards))
+    if oracle.value_sizes is None:
+        return None
+    sizes = np.where(oracle.masses(absolute=True)[0] > 0, oracle.value_sizes[0], np.nan)
+    if np.isnan(sizes).all() or np.nanmax(sizes) < _FAR_APART * np.nanmin(sizes):
+        return None
+    (small, least), (large, most) = (
+        (data.vocabulary.attributes[int(x)], f"{sizes[x]:.2g}") for x in (np.nanargmin(sizes), np.nanargmax(sizes))
+    )
+    return (
+        f"values of very different sizes: those of {small!r} are about {least}, those of {large!r} about {most}, and "
+        "the penalty all but ignores large ones and suppresses small ones; divide each attribute's values by their "
+        "usual size, such as their standard deviation"
+    )
+
+
+def warn_of_sizes(data: Dataset) -> None:
+    """The same as a warning."""
+    remark = remark_on_sizes(data)
+    if remark is not None:
+        warn_caller(remark, ScaleWarning)

@@ -1,0 +1,211 @@
+"""The promise of `tol`: a run that ends with it is at most `tol` of its objective above the optimum.
+
+Random small problems: values of 1, of either sign, and from 1e-3 to 1e3; every solver, label n-grams, groups, trees.
+A case is made from its number alone: `python -m torture.promise NUMBER`. A fit keeps the promise if its certified gap
+says so. Otherwise other solvers start from it, with features measured in units of their own values where that helps,
+until one is further below than allowed (a finding) or a bound proves that none can be. A case that neither decides is
+counted as open.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import Any
+
+from torture.common import ROOT, Outcome, environment
+
+COUNT = 10_000
+_AT_A_TIME = 500  # cases of one process
+_LONGEST_S = 1800  # of one process
+_SHARE = 0.02  # of `tol`: how close to the optimum a reference has to be certified to decide for a fit
+_SOLVERS = ("auto", "auto", "auto", "auto", "fista", "owlqn", "lbfgs", "sbcd", "cd", "sgd", "sgd-l1")
+# A run that takes more promises nothing.
+_MOST_ITERATIONS = {"auto": 600, "fista": 1000, "owlqn": 600, "lbfgs": 100, "sbcd": 150, "cd": 150}
+
+
+def run(minutes: float, out: Path) -> Outcome:
+    """The first COUNT cases, or as many as there is time for; those of earlier runs that were cut short count."""
+    kept = out / "promise.json"
+    state: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
+    if not state or state["done"] >= COUNT:
+        state = {"done": 0, "findings": [], "counts": {}}
+    ends = time.monotonic() + 60 * minutes
+    while state["done"] < COUNT and time.monotonic() < ends:
+        findings, counts = _in_a_process(state["done"], min(_AT_A_TIME, COUNT - state["done"]))
+        state["done"] += _AT_A_TIME
+        state["findings"] += findings
+        state["counts"] = Counter(state["counts"]) + Counter(counts)
+        kept.write_text(json.dumps(state))
+    return Outcome(min(state["done"], COUNT), state["findings"], detail=dict(sorted(state["counts"].items())))
+
+
+def _in_a_process(first: int, count: int) -> tuple[list[str], dict[str, int]]:
+    """Cases first, first + 1, ...: what was found, and how often each kind of end was seen."""
+    with tempfile.TemporaryDirectory() as directory:
+        found = Path(directory, "found")
+        command = [sys.executable, "-m", "torture.promise", str(first), str(count), str(found)]
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=_LONGEST_S, check=False
+        )
+        if not found.exists():
+            return [f"cases from {first}: exit status {done.returncode}: {done.stderr[-500:]}"], {}
+        findings, counts = json.loads(found.read_text())
+        return findings, counts
+
+
+def many(first: int, count: int, found: Path) -> None:
+    """In this process."""
+    import threadpoolctl
+
+    # One BLAS thread is what the environment says already; asking for it again takes longer than a tiny fit.
+    threadpoolctl.threadpool_limits = lambda **_: nullcontext()
+    findings: list[str] = []
+    counts: Counter[str] = Counter()
+    for number in range(first, first + count):
+        case = attempt(number)
+        counts.update(case["counts"])
+        findings += [f"case {number}: {case['finding']}"] if case["finding"] else []
+    found.write_text(json.dumps([findings, counts]))
+
+
+# ---- Problems
+
+
+def problem(rng: random.Random) -> tuple[str, Any]:
+    """The kind of values, and a corpus."""
+    from sparsecrf import Vocabulary
+
+    values = rng.choice(["ones", "ones", "positive", "signed", "wild", "wild", "wild signed"])
+    n_labels, n_attributes = rng.choice([2, 3, 3, 4]), rng.choice([3, 6, 12])
+    names = [f"a{k}" for k in range(n_attributes)]
+    # Of wild values, each attribute has a size of its own, or each occurrence has.
+    size = {name: 10 ** rng.uniform(-3, 3) for name in names} if rng.random() < 0.7 else None
+    likely = {name: rng.randrange(n_labels) for name in names}
+    noise, density = rng.choice([0.05, 0.3, 0.6]), rng.choice([0.2, 0.5])
+
+    def value(name: str) -> float:
+        if values == "ones":
+            return 1.0
+        if values in ("positive", "signed"):
+            drawn = rng.gauss(0, 1)
+            return abs(drawn) if values == "positive" else drawn
+        drawn = 10 ** rng.uniform(-3, 3) if size is None else size[name] * rng.uniform(0.5, 1.5)
+        return drawn * (rng.choice([-1, 1]) if values == "wild signed" else 1)
+
+    X, y = [], []
+    for _ in range(rng.choice([5, 15, 30])):
+        tokens, labels = [], []
+        for _ in range(rng.choice([2, 4, 8])):
+            here = [name for name in names if rng.random() < density]
+            votes = [likely[name] for name in here] or [rng.randrange(n_labels)]
+            label = rng.choice(votes) if rng.random() > noise else rng.randrange(n_labels)
+            tokens.append([(name, value(name)) for name in here])
+            labels.append(f"L{label}")
+        X.append(tokens)
+        y.append(labels)
+    bigrams = rng.choice(["bias", "bias", "all"])
+    vocabulary = Vocabulary(bigrams=bigrams)
+    return values, vocabulary.encode(X, y, grow=True)
+
+
+def options(rng: random.Random) -> dict[str, Any]:
+    """What the fit is asked for; combinations that do not exist are drawn again by `attempt`."""
+    return {
+        "solver": rng.choice(_SOLVERS),
+        "rho1": rng.choice([0.0, 0.03, 0.1, 0.3, 1.0, 1.0]),
+        "rho2": rng.choice([0.0, 1e-3, 0.01, 0.1, 0.1, 1.0]),
+        "order": rng.choice([2, 2, 3]),
+        "penalty": rng.choice(
+            ["elastic-net", "elastic-net", "elastic-net", "group:attribute", "group:label", "tree", "tree"]
+        ),
+        "tol": rng.choice([5e-3, 5e-3, 5e-3, 1e-3, 1e-2]),
+        "observed_only": rng.random() < 0.3,
+    }
+
+
+# ---- One case
+
+
+def attempt(number: int) -> dict[str, Any]:
+    """Make the fit of a case and judge it: `finding` if the promise is broken, and what to count."""
+    from sparsecrf import InputError, fit
+
+    rng = random.Random(number)
+    values, corpus = problem(rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        while True:
+            asked = options(rng)
+            if asked["rho1"] + asked["rho2"] == 0 or (asked["rho2"] == 0 and asked["penalty"] != "elastic-net"):
+                continue
+            with suppress(InputError):
+                found = fit(corpus, threads=1, max_iter=_MOST_ITERATIONS.get(asked["solver"], 30), **asked)
+                break
+        verdict, above = judge(found, corpus, asked)
+    kind = f"{values}, {asked['solver']}"
+    about = {"values": values, "passes": found.history[-1].passes, "iterations": found.history[-1].iter}
+    counts = [f"{values}", f"solver {asked['solver']}", f"penalty {asked['penalty']}", f"order {asked['order']}"]
+    counts += [f"ended with {found.stopped_by}", f"verdict: {verdict}"]
+    counts += [f"{kind}: ended with {found.stopped_by}"]
+    finding = ""
+    if verdict == "broken":
+        finding = f"{kind}, {asked}: {100 * above:.3g} % above, gap {100 * found.gap / found.objective:.3g} %"
+    return {
+        "finding": finding,
+        "counts": counts,
+        "verdict": verdict,
+        "above": above,
+        "asked": asked,
+        **about,
+        "stopped_by": found.stopped_by,
+        "objective": found.objective,
+        "gap": found.gap,
+    }
+
+
+def judge(found: Any, corpus: Any, asked: dict[str, Any]) -> tuple[str, float]:
+    """Whether the promise was kept, and how far above the best objective known the fit is, relative to its own."""
+    allowed = asked["tol"] * abs(found.objective)
+    if found.stopped_by != "tol":
+        return f"no promise: {found.stopped_by}", 0.0
+    if found.gap <= allowed * (1 + 1e-9):
+        return "certified", 0.0
+    best, bound = found.objective, found.objective - found.gap
+    for reference in references(found, corpus, asked):
+        best, bound = min(best, reference.objective), max(bound, reference.objective - reference.gap)
+        above = (found.objective - best) / abs(found.objective)
+        if found.objective - best > allowed * (1 + 1e-9):
+            return "broken", above
+        if found.objective - bound <= allowed * (1 + 1e-9) or best - bound <= _SHARE * allowed:
+            return "kept", above
+    return "open", above
+
+
+def references(found: Any, corpus: Any, asked: dict[str, Any]) -> Any:
+    """Better and better fits from where the fit ended."""
+    from sparsecrf import fit
+
+    same = {**asked, "threads": 1, "tol": 0.0, "gap": _SHARE * asked["tol"]}
+    start = found
+    for solver, limits in (("auto", 200), ("owlqn", 200), ("lbfgs", 20), ("fista", 300), ("auto", 600)):
+        if solver in ("owlqn", "lbfgs") and asked["penalty"] != "elastic-net":
+            continue
+        reference = fit(corpus, **{**same, "solver": solver, "max_iter": limits}, init=start)
+        start = min(start, reference, key=lambda one: one.objective)
+        yield reference
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        print(json.dumps(attempt(int(sys.argv[1])), indent=1))
+    else:
+        many(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
