@@ -15,7 +15,7 @@ the certified gap. So the larger the gap, the smaller the estimate has to be: wi
 
     what is left  *  max(1, gap / target)^doubt  <=  target
 
-`doubt` is 1/2 for `auto`, whose curvature leaves few such directions, infinite for stochastic solvers, and 3/2 for the
+`doubt` is 3/4 for `auto`, whose curvature leaves few such directions, infinite for stochastic solvers, and 3/2 for the
 others.
 """
 

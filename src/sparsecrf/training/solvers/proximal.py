@@ -228,5 +228,5 @@ def _padded(x: Floats) -> Floats:
 KIND = SolverKind(
     Proximal,
     solver_for(Trait.L1, Trait.GROUPS, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS, Trait.PRIOR),
-    doubt=0.5,
+    doubt=0.75,
 )
