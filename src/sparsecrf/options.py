@@ -113,7 +113,7 @@ LabelPartsRule = Annotated[
     str | None,
     Declared(
         "Let labels share weights of their parts. RULE is a separator such as '|', ud (part of speech, then "
-        "feature=value) or bio. Not for the solvers sbcd and cd.",
+        "feature=value) or bio. Not for the solvers dual, sbcd and cd.",
         "--label-parts",
         metavar="RULE",
     ),
@@ -222,7 +222,9 @@ class FitOptions:
     threads: Threads = 0
     seed: Annotated[
         int,
-        Declared("Random seed for the order of the sequences (solvers sgd and sgd-l1).", "--seed", metavar="N", min=0),
+        Declared(
+            "Random seed for the order of the sequences (solvers dual, sgd and sgd-l1).", "--seed", metavar="N", min=0
+        ),
     ] = 0
     order: Order = ORDER
     order_factor: OrderFactor = ORDER_FACTOR

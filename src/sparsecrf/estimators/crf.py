@@ -60,7 +60,7 @@ class CRF(BaseCRF):
     tol : training stops when the objective is within this fraction of its optimum: certified if the duality gap is
         tight enough, otherwise estimated.
     n_jobs : number of threads, as in scikit-learn: None is 1, -1 all. Results do not depend on it.
-    random_state : seed for the order of the sequences (sgd and sgd-l1); None: always the same order.
+    random_state : seed for the order of the sequences (dual, sgd and sgd-l1); None: always the same order.
     warm_start : start from the weights of the last call of `fit`.
     verbose : 1 shows progress, 2 a line for each iteration.
     features : a ready-made template instead, for sentences that are lists of words: words (entities, chunks), tagging
@@ -78,7 +78,7 @@ class CRF(BaseCRF):
         owlqn, lbfgs, fista and sgd-l1 with rho1 > 0.
     label_parts : labels such as `NOUN|Case=Nom` or `B-PER` share weights of their parts: a separator ("|"), "ud" (part
         of speech, then feature=value), "bio", a table of labels and their parts, or a function of a label. None: labels
-        are whole. Not for sbcd and cd.
+        are whole. Not for dual, sbcd and cd.
     class_weight : weights of tokens by their label, such as {"B-PER": 2.0, "I-PER": 2.0}, 1 for all others; or
         "balanced": inversely proportional to the frequency of the label. None: all 1. They are multiplied with the
         weights of tokens (`sample_weight` of `fit`) and cost a forward-backward run per distinct weight of a sequence.

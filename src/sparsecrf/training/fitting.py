@@ -101,7 +101,7 @@ def fit(
     longer label n-grams, too; for the solvers auto, owlqn, lbfgs, fista and sgd-l1 and rho1 > 0. rho1 of an n-gram is
     multiplied by `order_factor` (>= 1) for each of its labels beyond two; there are none with order 2.
     With `parts` of labels (`LabelParts.of`), there are
-    features of an attribute and a part, which all labels with that part share; not for the solvers sbcd and cd. `init`
+    features of an attribute and a part, which all labels with that part share; not for dual, sbcd and cd. `init`
     starts from another fit for the same labels and attributes, or from `weights_in` of a model.
     With a `prior`, `weights_in` of a model, the penalty is on the difference from these weights. The result has the
     sum; the weights that are counted during training are those that differ. For auto, owlqn, lbfgs and fista.
