@@ -62,9 +62,10 @@ def test_it_ends_at_the_limits_or_without_errors():
     assert len(tried) == 2
 
 
-def test_a_given_rho2_stays():
-    tried, found = follow(bowl(0.9, 0.1), Near(2.0, fixed=True))
-    assert {p.rho2 for p in tried} == {2.0}
+@pytest.mark.parametrize("rho2", [2.0, 0.0])
+def test_a_given_rho2_stays(rho2):
+    tried, found = follow(lambda a, _: bowl(0.9, 0.1)(a, 0.1), Near(rho2, fixed=True))
+    assert {p.rho2 for p in tried} == {rho2}
     assert found.rho1 == pytest.approx(0.9)
 
 
@@ -100,6 +101,13 @@ def test_documents_begin_with_a_mark():
     assert_array_equal(marked_documents(corpus, vocabulary), [0, 1, 1, 1, 2, 2])
     assert marked_documents(corpus.subset(np.array([0, 2, 3])), vocabulary) is None
     assert marked_documents(corpus.subset(np.array([2])), vocabulary) is None
+
+
+def test_tokens_without_attributes_begin_no_document():
+    X = [[{}], [{"w": "-DOCSTART-"}], [{"w": "a"}], [{}]]
+    vocabulary = Vocabulary()
+    corpus = vocabulary.encode(X, [["O"]] * 4, grow=True)
+    assert_array_equal(marked_documents(corpus, vocabulary), [0, 1, 1, 1])
 
 
 def test_errors_are_those_of_fits_to_thirds(task):

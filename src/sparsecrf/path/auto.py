@@ -109,7 +109,8 @@ def marked_documents(corpus: Corpus, vocabulary: Vocabulary) -> Numbers | None:
     if not marks:
         return None
     begins = np.zeros(corpus.n_sequences, dtype=np.int64)
-    begins[alone[np.logical_or.reduceat(np.isin(ids, marks), ptr[:-1])]] = 1
+    n_marks = np.concatenate([[0], np.cumsum(np.isin(ids, marks))])  # before each occurrence of an attribute
+    begins[alone[n_marks[ptr[1:]] > n_marks[ptr[:-1]]]] = 1
     return np.cumsum(begins)
 
 

@@ -56,7 +56,9 @@ class Near:
         """Which was best."""
 
         def judged(k: int) -> float:
-            steps = abs(log(tried[k].rho1 / RHO1, FACTOR)) + abs(log(tried[k].rho2 / self.rho2, FACTOR))
+            steps = abs(log(tried[k].rho1 / RHO1, FACTOR))
+            if not self.fixed:  # a fixed rho2 may be 0
+                steps += abs(log(tried[k].rho2 / self.rho2, FACTOR))
             return errors[k] * (1 + MARGIN) ** steps
 
         return min(range(len(tried)), key=judged)
