@@ -12,7 +12,7 @@ from sentences import sentences
 
 import reference
 from sparsecrf import CRF, InputError, Model
-from sparsecrf.model.answer_sets import ScoreFinder, SetFinder
+from sparsecrf.model.answer_sets import ScoreFinder, SetFinder, _score
 from sparsecrf.model.calibration import KEY, Calibration
 
 enumeration = reference.enumeration
@@ -93,6 +93,13 @@ def test_sets_of_tokens(named, q):
         for y, mass in before.items():
             if abs(mass - q) > 1e-9 and len(set(np.round(row, 9))) == len(row):
                 assert (y in dict(own)) == (mass <= q)
+
+
+def test_the_right_answer_is_in_the_set_at_its_own_score():
+    """Probabilities whose exact sum is below the one that adds them up in turn; numbers of NumPy for both options."""
+    p = [0.16, 0.12, 0.07, 0.06]
+    record = {KEY: {"tokens": Calibration(9, [_score("abcd", p, "d")], [0.0]).to_json()}}
+    assert SetFinder(record, list("abcd"), np.float32(0.9), "tokens", np.int64(4)).size(p) == 4
 
 
 @given(named_models())

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 #: In place of the rank of a label sequence, or of the labels of a token: they would be too many.
 ABSTAIN = b"abstain"
-_ROUNDED = 1e-6  # probabilities are printed with six digits, and sums of them may lack this much a term
+_ROUNDED = 1e-6  # probabilities are printed with six digits: for each term, a sum may be too large by half of this
 
 
 def check_alone(options: dict[str, bool]) -> None:
@@ -27,7 +27,7 @@ class Covering:
     """Leaves out of what `Model.label_text` writes the answers that are not needed."""
 
     def __init__(self, model: Model, coverage: float, most: int | None, *, of_tokens: bool, headers: bool) -> None:
-        """`headers`: a line stands before each label sequence."""
+        """`headers`: a header precedes each label sequence."""
         size = MAX_SIZE if most is None else most
         if size > MOST:
             raise OptionError(Named("nbest"), f": expected at most {MOST} with ", Named("coverage"), f", found {size}")
@@ -51,7 +51,7 @@ class Covering:
 
     def _of_sequence(self, own: list[tuple[float, bytes]]) -> list[bytes]:
         """Those of a sequence that are needed; or the best with `abstain` for its rank."""
-        size = self._sets.size([p for p, _ in own], _ROUNDED)
+        size = self._sets.size([p for p, _ in own], _ROUNDED * len(own))
         if size <= self._sets.max_size:
             return [block for _, block in own[:size]]
         return [own[0][1].replace(b"# 0 ", b"# " + ABSTAIN + b" ", 1)]

@@ -12,8 +12,9 @@ which is at least what it would have: thresholds can only become larger. In retu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from math import exp
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparsecrf._core import Chain, Corpus, InputError
@@ -61,10 +62,10 @@ class SetFinder:
     ) -> None:
         """`training` is the record of a calibrated model, `labels` are its own."""
         kind = check_kind(of)
-        if isinstance(max_size, bool) or not isinstance(max_size, int) or not 1 <= max_size <= MOST:
+        if isinstance(max_size, bool) or not isinstance(max_size, Integral) or not 1 <= max_size <= MOST:
             raise InputError(f"max_size: expected a whole number from 1 to {MOST}, found {max_size!r:.60}")
         self.threshold = calibration_of(training, kind).threshold(check_coverage(coverage), kind)
-        self.max_size = max_size
+        self.max_size = int(max_size)
         self._spans = SpanLists(labels) if kind == SPANS else None
         self._find = {SEQUENCES: self._of_sequence, TOKENS: self._of_tokens, SPANS: self._of_spans}[kind]
 
@@ -183,7 +184,7 @@ def _lists(chain: Chain, one: Corpus, most: int) -> Iterator[tuple[NDArray[np.in
 def _sequence_score(chain: Chain, one: Corpus, gold: NDArray[np.int32]) -> float:
     for paths, p, _ in _lists(chain, one, MOST):
         if (found := (paths == gold).all(axis=1)).any():
-            return sum(p[: int(found.argmax())])
+            return _mass_before(p, int(found.argmax()))
     return 1.0 - exp(float(chain.log_prob(one)[0]))
 
 
@@ -197,7 +198,13 @@ def _sorted_rows(p: NDArray[np.float64]) -> Iterator[tuple[list[int], list[float
 
 def _score(answers: Sequence[Any], p: Sequence[float], right: Any) -> float:
     """The probability of all answers before the right one; 1 if it is not among them."""
-    return sum(p[: answers.index(right)]) if right in answers else 1.0
+    return _mass_before(p, answers.index(right)) if right in answers else 1.0
+
+
+def _mass_before(p: Sequence[float], r: int) -> float:
+    """The same sum as in `_masses_before`, to the last bit: a threshold is one of them, and is compared with them. (The
+    function `sum` rounds in another way, from Python 3.12 on.)"""
+    return next(islice(_masses_before(p), r, None))
 
 
 def _masses_before(p: Sequence[float]) -> Iterator[float]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import ceil, isfinite
+from numbers import Real
 from typing import Any, NamedTuple
 
 from sparsecrf._core import InputError
@@ -77,7 +78,7 @@ def _rounded_up(x: float) -> float:
 
 def check_coverage(coverage: Any) -> float:
     """A coverage that can be asked for."""
-    if isinstance(coverage, bool) or not isinstance(coverage, (int, float)) or not 0 < coverage < 1:
+    if isinstance(coverage, bool) or not isinstance(coverage, Real) or not 0 < coverage < 1:
         raise OptionError(
             Named("coverage"), f": expected a number above 0 and below 1, such as 0.95, found {coverage!r:.60}"
         )
