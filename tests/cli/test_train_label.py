@@ -501,6 +501,7 @@ def test_the_next_step_of_a_run(program):
     program.write(train_txt=CHUNKED * 3, t_txt="U:%x[0,0]\nB\n", tags_txt="a X B\nb Y I\n\n" * 3)
     program.write(documents_txt=DOCUMENT * 3, data_crfsuite="X\ta\nY\tb\n\n" * 9, names_txt="a\n")
     program("train", "train.txt", "-m", "first", "-q")
+    alone = "next: --dev FILE, labelled data that you do not train on, shows how good the model is\n"
     words, dev, rho1 = ["--features", "words"], ["--dev", "train.txt"], ["--rho1", "0.3"]
     for arguments, expected in {
         ("train.txt",): "next: --features words (named entities, fields) or --features tagging",
@@ -509,6 +510,10 @@ def test_the_next_step_of_a_run(program):
         ("train.txt", "-t", "t.txt"): "next: --dev FILE",
         ("train.txt", *words): "next: --dev FILE",
         ("data.crfsuite",): "next: --dev FILE",
+        ("train.txt", *words, "--rho1", "auto"): alone,  # chosen already
+        ("train.txt", "--prior", "first"): alone,  # which --rho1 auto does not support
+        ("train.txt", "--prior", "first", *dev): None,
+        ("train.txt", *words, "--cache", "parts"): alone,
         ("train.txt", *words, *dev): "next: --rho1 auto chooses the penalties by the dev data",
         ("train.txt", *words, *dev, *rho1): "next: word clusters from unlabelled text",
         ("documents.txt", *words, *dev, *rho1): "next: --features documents, since documents.txt has documents",

@@ -132,7 +132,8 @@ def test_train_chooses_penalties(files):
 
 
 def test_train_says_what_a_small_model_saves():
-    found = SimpleNamespace(w=range(12_000), rho2=0.1, penalty="elastic-net")
+    found = SimpleNamespace(w=range(12_000), rho2=0.1, penalty="elastic-net", n_changed=None)
     assert "--rho1 small would keep about 2,000 of these 12,000 weights" in saved_by_small(found, 0.1)
-    for asked, other in ((0.1, {"rho2": 0.5}), (0.1, {"penalty": "tree"}), (0.1, {"w": range(100)}), ("auto", {})):
+    others = [{"rho2": 0.5}, {"penalty": "tree"}, {"w": range(100)}, {"n_changed": 7}]
+    for asked, other in [*((0.1, other) for other in others), ("auto", {})]:
         assert saved_by_small(SimpleNamespace(**{**vars(found), **other}), asked) is None

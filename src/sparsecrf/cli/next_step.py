@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sparsecrf._core import Corpus
 from sparsecrf.cli.documents import has_documents
-from sparsecrf.defaults import PENALTY, RHO1, RHO2
+from sparsecrf.defaults import AUTO, PENALTY, RHO1, RHO2
 
 if TYPE_CHECKING:
     from sparsecrf.cli.options import Inputs
@@ -20,10 +21,8 @@ _COLUMNS = (
     "next: --features columns (the word first, then other columns such as tags); without it the raw columns of the\n"
     "token itself are the only features: no neighbours, prefixes, suffixes or shapes"
 )
-_DEV = (
-    "next: --dev FILE, labelled data that you do not train on, shows how good the model is; --rho1 auto chooses the\n"
-    "penalties, by the dev data or without them"
-)
+_DEV = "next: --dev FILE, labelled data that you do not train on, shows how good the model is"
+_DEV_AND_PENALTY = f"{_DEV}; --rho1 auto chooses the\npenalties, by the dev data or without them"
 _PENALTY = "next: --rho1 auto chooses the penalties by the dev data, `sparsecrf path` shows what they do"
 _DOCUMENTS = (
     "next: --features documents, since {file} has documents (-DOCSTART-): it also uses the other mentions of a word\n"
@@ -40,9 +39,11 @@ def next_step(data: Dataset, inputs: Inputs, fitting: FitOptions, *, is_continue
     `is_continued`: training started from a model, whose features it has."""
     if plain_columns(data) and not is_continued:
         return _FEATURES if data.n_columns == 1 else _COLUMNS
+    # What --rho1 auto supports: not a prior, and not data in parts.
+    can_choose = fitting.rho1 != AUTO and data.prior is None and isinstance(data.shards, Corpus)
     if data.dev is None:
-        return _DEV
-    if fitting.penalty == PENALTY and (fitting.rho1, fitting.rho2) == (RHO1, RHO2):
+        return _DEV_AND_PENALTY if can_choose else _DEV
+    if can_choose and fitting.penalty == PENALTY and (fitting.rho1, fitting.rho2) == (RHO1, RHO2):
         return _PENALTY
     recipe, file = data.recipe, inputs.data[0]
     if recipe.features in ("words", "columns") and has_documents(file):

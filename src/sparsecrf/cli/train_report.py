@@ -213,10 +213,11 @@ def empty_model(found: Fit, data: Dataset) -> str | None:
 
 
 def saved_by_small(found: Fit, asked: float | str) -> str | None:
-    """What a small model would save, where the penalties were the defaults; None: they were not, or it is little.
-    `asked`: the rho1 that was asked for."""
+    """What a small model would save, where the penalties were the defaults; None: they were not, or it is little, or
+    the penalties were on differences from a prior. `asked`: the rho1 that was asked for."""
     n = len(found.w)
-    if (asked, found.rho2, found.penalty) != (RHO1, RHO2, PENALTY) or n < _WORTH_SHRINKING:
+    defaults = RHO1, RHO2, PENALTY, None
+    if (asked, found.rho2, found.penalty, found.n_changed) != defaults or n < _WORTH_SHRINKING:
         return None
     return (
         f"--rho1 {SMALL} would keep about {n // _SMALL_SHARE:,} of these {n:,} weights and train faster, mostly with a "

@@ -34,6 +34,7 @@ def audit(
     those with the same value are left out together. `scheme` says how labels encode spans, as for `sparsecrf eval`.
     """
     crf = CRF(**parameters)
+    crf._check_one_fit()
     data = crf._encoded(X, y, None, lengths, sentences)
     options = {**crf._space(data), **crf._penalty(data), **crf._options(), "rho1": crf.rho1}
     seed = options.pop("seed")
