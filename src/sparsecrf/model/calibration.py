@@ -78,7 +78,7 @@ def _rounded_up(x: float) -> float:
 
 def check_coverage(coverage: Any) -> float:
     """A coverage that can be asked for."""
-    if isinstance(coverage, bool) or not isinstance(coverage, Real) or not 0 < coverage < 1:
+    if isinstance(coverage, bool) or not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
         raise OptionError(
             Named("coverage"), f": expected a number above 0 and below 1, such as 0.95, found {coverage!r:.60}"
         )

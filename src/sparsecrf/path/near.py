@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isclose, log
+from math import exp, isclose, log, log1p
 
 from sparsecrf.defaults import RHO1, RHO2
 from sparsecrf.path.both import Penalties
@@ -59,7 +59,7 @@ class Near:
             steps = abs(log(tried[k].rho1 / RHO1, FACTOR))
             if not self.fixed:  # a fixed rho2 may be 0
                 steps += abs(log(tried[k].rho2 / self.rho2, FACTOR))
-            return errors[k] * (1 + MARGIN) ** steps
+            return errors[k] * exp(steps * log1p(MARGIN))
 
         return min(range(len(tried)), key=judged)
 
