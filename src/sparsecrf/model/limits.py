@@ -92,7 +92,10 @@ def constraints_by_name(
 
 
 def label_id(vocabulary: Vocabulary, name: str) -> int:
-    found = vocabulary.labels.find(name)
+    try:
+        found = vocabulary.labels.find(name)
+    except TypeError:  # not text, or text that UTF-8 cannot encode
+        found = None
     if found is None:
         known = ", ".join(vocabulary.labels[k] for k in range(min(10, len(vocabulary.labels))))
         raise InputError(f"expected a label of the model ({known}), found {name!r}")

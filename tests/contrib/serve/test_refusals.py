@@ -59,6 +59,7 @@ WRONG = [
     ({"tokens": ["a"], "model": "words", "fixed": ["O", "O"]}, 422, "tokens[0], fixed"),
     ({"tokens": [["a"]], "model": "words", "fixed": ["O"]}, 422, "fixed[0]"),
     ({"tokens": [["a"]], "model": "words", "fixed": []}, 422, "fixed"),
+    ({"tokens": ["a"], "model": "words", "fixed": ["\ud800"]}, 422, "tokens[0]"),
     ({"tokens": [["a"]], "model": "words", "allowed": [[["O"], 1]]}, 422, "allowed[0][1]"),
     ({"tokens": [["a"], ["a"]], "model": "words", "fixed": [None, ["Q"]]}, 422, "tokens[1]"),
     ({"tokens": ["a"], "model": "words", "forbidden": [["O"]]}, 422, "forbidden[0]"),
