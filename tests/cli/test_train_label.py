@@ -536,3 +536,10 @@ def test_columns_that_features_ignore(program):
     said = "--features words uses 1 of the 2 columns before the label and ignores the others; --features columns uses"
     assert said in program("train", "train.txt", "-m", "m", "--features", "words").err
     assert "ignores" not in program("train", "train.txt", "-m", "m", "--features", "columns").err
+
+
+def test_warnings_about_data_are_lines_of_the_program(program):
+    program.write(train_jsonl='{"text": "Ada left", "spans": [[0, 2, "PER"]]}\n' * 2)
+    done = program("train", "train.jsonl", "-m", "m")
+    assert "sparsecrf: warning: spans: some begin or end inside a word" in done.err
+    assert "UserWarning" not in done.err

@@ -119,6 +119,7 @@ def train(
     Minimises loss + rho1 |w|_1 + rho2/2 |w|^2 over all features that can be formed, and reports how close to the
     optimum it came. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with status 130.
     """
+    from sparsecrf.cli.long_runs import shown_warnings
     from sparsecrf.cli.next_step import ignored_columns, next_step
     from sparsecrf.cli.reading import read
     from sparsecrf.cli.train_report import (
@@ -143,7 +144,7 @@ def train(
     if prior is not None:
         check_prior(prior, "--prior")
     began = time.perf_counter()
-    with read(inputs, run, prior or warm, threads=fitting.threads, quiet=shown.quiet) as read_data:
+    with shown_warnings(), read(inputs, run, prior or warm, threads=fitting.threads, quiet=shown.quiet) as read_data:
         labelled = replace(read_data, prior=prior)
         read_s = time.perf_counter() - began
         parts = labelled.label_parts(fitting.label_parts, fitting.class_pairs)
@@ -249,7 +250,7 @@ def fit_with_log(
 ) -> tuple[Fit, OSError | None]:
     """Train on the data, from the weights `init`, close to those of `prior`. With what ended the log early, which does
     not end training."""
-    from sparsecrf.cli.long_runs import shown_warnings, stopping
+    from sparsecrf.cli.long_runs import stopping
     from sparsecrf.cli.train_report import Log
     from sparsecrf.progress import note, progress, say
     from sparsecrf.training import fit
@@ -257,7 +258,6 @@ def fit_with_log(
 
     with (
         stopping() as lost,
-        shown_warnings(),
         progress("training", None, quiet=quiet) as advance,
         Log(log, fitting.resume and fitting.checkpoint is not None and os.path.exists(fitting.checkpoint)) as write,
     ):
