@@ -1,4 +1,4 @@
-"""`auto` against `dual`: processor seconds, one thread, to 1, 0.5, 0.1 and 0.01 % above the optimum, and certified.
+"""`proximal` against `dual`: processor seconds, one thread, to 1, 0.5, 0.1 and 0.01 % above the optimum, and certified.
 
 usage: python benchmarks/training/dual.py RHO1 RHO2 FILE...      column files, word and label; features: words
 
@@ -44,9 +44,9 @@ def main() -> None:
         penalty = {"rho1": rho1, "rho2": rho2}
         tight, times = run(corpus, "dual", tol=5e-5, **penalty)
         best = tight.objective - tight.gap / 2
-        for solver in ("auto", "dual"):
+        for solver in ("proximal", "dual"):
             whole, ended = run(corpus, solver, **penalty)
-            if solver == "auto":
+            if solver == "proximal":
                 _, curve = run(corpus, solver, enough=best * (1 + 1e-4), tol=1e-7, max_iter=1500, **penalty)
             else:
                 curve = times

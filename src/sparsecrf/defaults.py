@@ -25,6 +25,6 @@ RHO_MIN_RATIO = 1e-3  #: the smallest of them, relative to the largest
 RHO_MIN = 0.1  #: the smallest of them if that is lower and no ratio was asked for
 
 #: Names of the solvers. `sparsecrf.training` maps them to code, which takes long to import.
-SOLVERS = ("auto", "dual", "sbcd", "cd", "owlqn", "lbfgs", "fista", "sgd", "sgd-l1")
+SOLVERS = ("auto", "proximal", "dual", "sbcd", "cd", "owlqn", "lbfgs", "fista", "sgd", "sgd-l1")
 #: Names of the penalties.
 PENALTIES = (PENALTY, "group:attribute", "group:line", "group:label", "tree")

@@ -54,7 +54,7 @@ def test_options_of_a_path_are_those_of_the_library():
     [
         ({"patience": 3}, {}, "--patience 3 needs --dev"),
         ({"resume": True}, {}, "--resume needs --checkpoint"),
-        ({"solver": "nosuch"}, {}, "--solver: expected one of auto, dual, sbcd"),
+        ({"solver": "nosuch"}, {}, "--solver: expected one of auto, proximal, dual, sbcd"),
         ({"solver": "sgd"}, {}, "--rho1 0.1 is not supported by --solver sgd"),
         ({"rho1": "auto"}, {"cache": "a"}, "--rho1 auto does not go with --cache a: penalties are chosen on parts of"),
         ({}, {"shard_tokens": 5}, "--shard-tokens 5 needs --cache"),

@@ -35,7 +35,7 @@ TRAIN = [
     ),
     (
         "--solver sgd",
-        "--rho1 0.1 is not supported by --solver sgd; use auto, sbcd, cd, owlqn, lbfgs, fista or sgd-l1, or",
+        "--rho1 0.1 is not supported by --solver sgd; use auto, dual, sbcd, cd, owlqn, lbfgs, fista or sgd-l1, or",
     ),
     ("--cache F --solver sbcd", "--cache F is not supported by --solver sbcd; use auto, owlqn, lbfgs or fista"),
     ("--dask local:1 --solver cd", "--dask local:1 is not supported by --solver cd; use auto, owlqn, lbfgs or fista"),
@@ -62,7 +62,7 @@ TRAIN = [
     ("--checkpoint m", "--checkpoint m is also the file of --model; give each its own file"),
     ("--log m", "--log m is also the file of --model; give each its own file"),
     ("--checkpoint c --log ./c", "--log ./c is also the file of --checkpoint; give each its own file"),
-    ("--solver nosuch", "--solver: expected one of auto, dual, sbcd, cd"),
+    ("--solver nosuch", "--solver: expected one of auto, proximal, dual, sbcd, cd"),
     ("--penalty lasso", "--penalty: expected one of elastic-net, group:attribute"),
     ("--label-parts a", "--label-parts: expected a separator such as '|'"),
     ("--rho1 nan", "expected a number of at least 0, small or auto,"),

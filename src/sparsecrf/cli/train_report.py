@@ -130,6 +130,7 @@ def summary(
         "time_train_s": last.time_s if last else 0.0,
         "peak_rss_mb": peak_rss_mb(),
         "stopped_by": found.stopped_by,
+        "solver": found.solver,
         "dev_error": None if dev is None else 100 * dev.n_wrong / dev.n_tokens,
         **{f"dev_{name}": getattr(dev, name, None) for name in ("f1", "precision", "recall")},
     }
@@ -244,6 +245,7 @@ def closing(found: Fit, result: dict[str, Any], model: str, n_all: int) -> str:
         f"{model}: {active:,} nonzero weights ({result['active_unigram']:,} unigram{of_parts}"
         f", {result['active_bigram']:,} bigram{of_classes}{longer})\n"
         f"{groups}{changed}"
-        f"{iterations} in {result['time_train_s']:.1f} s after {result['time_read_s']:.1f} s of reading{memory}\n"
+        f"{iterations} of {found.solver} in {result['time_train_s']:.1f} s"
+        f" after {result['time_read_s']:.1f} s of reading{memory}\n"
         f"training objective {found.objective:,.3f}, {distance}; stopped: {REASONS[found.stopped_by]}"
     )

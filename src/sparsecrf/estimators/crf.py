@@ -52,7 +52,7 @@ class CRF(BaseCRF):
         a small model. `rho1="auto"`: `fit` chooses both, or, if rho2 is not the default, rho1 alone, by the score on
         `dev` or, without it, on parts of the data, at about the price of three fits. `rho2="search"` is for `path`,
         which looks for both.
-    solver : auto, dual, sbcd, cd, owlqn, lbfgs, fista, sgd or sgd-l1.
+    solver : auto, proximal, dual, sbcd, cd, owlqn, lbfgs, fista, sgd or sgd-l1.
     template : a `Template`, the file of one, or its lines, in the syntax of CRF++ and Wapiti. Or a `Recipe`, which also
         has the settings of dense columns (`Recipe(standardize=False)`, `Recipe(vectors_scale=0.5)`); other parameters
         take precedence over it.

@@ -22,7 +22,7 @@ from sparsecrf.training.ngrams import NgramSpace
 
 def check_options(given: Mapping[str, Any], more: Iterable[Choice] = ()) -> None:
     """Raise for options of training that do not go together, or not with the `more` that was chosen or found."""
-    kinds = {name: kind.capabilities for name, kind in solvers.SOLVERS.items()}
+    kinds = {name: kind.capabilities for name, kind in solvers.SOLVERS.items() if name != "proximal"}  # auto is enough
     check_compatible([*more, *choices_of(given)], kinds)
 
 

@@ -29,7 +29,7 @@ from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.shards import Shards
 from sparsecrf.shards.folder import CorpusFolder
 from sparsecrf.training.checkpoint import Checkpoint
-from sparsecrf.training.choices import check_options, penalties_of
+from sparsecrf.training.choices import check_options, choices_of, penalties_of
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.group_penalty import GroupPenalty, penalty_of
@@ -41,6 +41,7 @@ from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.prior import added, fingerprint
 from sparsecrf.training.result import Fit
 from sparsecrf.training.solvers import SOLVERS
+from sparsecrf.training.solvers.choosing import choose_solver
 from sparsecrf.training.solvers.sgd import EPOCHS
 from sparsecrf.training.solvers.solver import Point, point_at
 from sparsecrf.training.solvers.working_set import Callback, run
@@ -105,6 +106,7 @@ def fit(
     starts from another fit for the same labels and attributes, or from `weights_in` of a model.
     With a `prior`, `weights_in` of a model, the penalty is on the difference from these weights. The result has the
     sum; the weights that are counted during training are those that differ. For auto, owlqn, lbfgs and fista.
+    The solver `auto` is `dual` with few labels and small penalties, otherwise `proximal`: see `solver` of the result.
     `callback` gets the fields of a `Record` at every
     iteration, and ends training by returning True; `heartbeat` is called with a line of text before the first
     iteration, `watch` with the weights and the gradient of every iteration, before `callback`. `solver_options` go
@@ -143,6 +145,8 @@ def fit(
         given["order_factor"] = order_factor
     check_options(given, prepared.choices)
     options = _checked_options(solver, solver_options or {})
+    if solver == "auto" and init is None and watch is None and not options:  # warm starts, gradients: proximal
+        solver = choose_solver(prepared, rho1, rho2, [*choices_of(given), *prepared.choices])
     if "seed" in SOLVERS[solver].options:
         options = {"seed": seed, **options}
     if SOLVERS[solver].is_stochastic:

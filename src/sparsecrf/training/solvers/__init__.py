@@ -5,7 +5,8 @@ from sparsecrf.training.solvers.solver import SolverKind
 
 #: By name; `sparsecrf.defaults.SOLVERS` has the same names.
 SOLVERS: dict[str, SolverKind] = {
-    "auto": proximal.KIND,
+    "auto": proximal.KIND,  # or dual, where that is faster (`choosing`)
+    "proximal": proximal.KIND,
     "dual": dual.KIND,
     "sbcd": sbcd.SBCD,
     "cd": sbcd.CD,

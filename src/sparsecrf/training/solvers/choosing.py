@@ -1,0 +1,31 @@
+"""Which solver `auto` is: `dual` where it is faster, else `proximal`. This depends on the data and the options alone,
+not on the number of threads.
+
+`dual` ends a default run 2.2 to 9.5 times earlier with up to 20 labels (benchmarks/record/dual.md); it is behind where
+rho1 is large and rho2 small. It keeps tokens times labels squared numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sparsecrf._core import Corpus, DualAscent
+from sparsecrf.compatibility import Choice
+from sparsecrf.training.data import TrainingData
+from sparsecrf.training.solvers import dual
+
+_LABELS = 24  # at most
+_TOKENS = 2000  # at least: below, training takes a fraction of a second
+_BYTES = 2**30  # at most
+_RHO1, _RHO2 = 0.3, 0.03  # at most, at least
+
+
+def choose_solver(data: TrainingData, rho1: float, rho2: float, choices: Sequence[Choice]) -> str:
+    """`dual`, or `auto` as a name of `proximal`; `choices`: the options that were given, and the data."""
+    if dual.KIND.capabilities.conflicts(choice.capabilities for choice in choices if choice.option != "solver"):
+        return "auto"
+    corpus = data.corpus
+    assert isinstance(corpus, Corpus)  # dual refuses shards
+    is_small = corpus.n_labels <= _LABELS and DualAscent.bytes(corpus) <= _BYTES
+    is_faster = corpus.n_tokens >= _TOKENS and rho1 <= _RHO1 and rho2 >= _RHO2
+    return "dual" if is_small and is_faster else "auto"
