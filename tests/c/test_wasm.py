@@ -131,7 +131,7 @@ def test_program_says_what_is_missing(program, monkeypatch):
     if done.status == 0:  # this installation has it
         assert b"wasm-unsafe-eval" in (program.directory / "page.html").read_bytes()
     else:
-        assert "`make wasm` builds it" in done.err
+        assert "run `make wasm` (with Emscripten)" in done.err
         assert not (program.directory / "page.html").exists()
 
 

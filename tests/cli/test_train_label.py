@@ -35,6 +35,7 @@ FIELDS = [
     "time_train_s",
     "peak_rss_mb",
     "stopped_by",
+    "solver",
     "dev_error",
     "dev_f1",
     "dev_precision",

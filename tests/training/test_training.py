@@ -109,7 +109,7 @@ def test_a_skipped_candidate_a_wrong_gradient_or_a_wrong_gap_is_found(solver, mo
     """The check above can fail: each fault that it is there for makes it fail."""
     explicit = larger_with_minimum()
     best, penalty = explicit.minimum, {"rho1": explicit.rho1, "rho2": explicit.rho2}
-    enough = {"sbcd": 3000, "cd": 200}  # iterations, more than are needed
+    enough = {"sbcd": 4000, "cd": 200}  # iterations, more than are needed
 
     def run():
         corpus = explicit.problem.corpus()

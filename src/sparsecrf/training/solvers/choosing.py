@@ -17,7 +17,8 @@ from sparsecrf.training.solvers import dual
 _LABELS = 24  # at most
 _TOKENS = 2000  # at least: below, training takes a fraction of a second
 _BYTES = 2**30  # at most
-_RHO1, _RHO2 = 0.3, 0.03  # at most, at least
+_RHO2 = 0.03  # at least
+_RATIO = 4.0  # of rho1 to rho2, at most
 
 
 def choose_solver(data: TrainingData, rho1: float, rho2: float, choices: Sequence[Choice]) -> str:
@@ -27,5 +28,5 @@ def choose_solver(data: TrainingData, rho1: float, rho2: float, choices: Sequenc
     corpus = data.corpus
     assert isinstance(corpus, Corpus)  # dual refuses shards
     is_small = corpus.n_labels <= _LABELS and DualAscent.bytes(corpus) <= _BYTES
-    is_faster = corpus.n_tokens >= _TOKENS and rho1 <= _RHO1 and rho2 >= _RHO2
+    is_faster = corpus.n_tokens >= _TOKENS and rho2 >= max(_RHO2, rho1 / _RATIO)
     return "dual" if is_small and is_faster else "auto"
