@@ -23,6 +23,7 @@ from benchmarks.tasks import DATA
 from sklearn_crfsuite import CRF as Theirs
 
 from sparsecrf import CRF, Template, read_columns
+from sparsecrf.defaults import RHO1, RHO2
 from sparsecrf.scorers import chunk_f1_score
 
 TOLERANCE = 5e-3  # the default `tol`
@@ -121,8 +122,8 @@ def attributes_of(template: Template, sentences: list[list[str]]) -> list[list[l
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--rho1", type=float, default=1.0)
-    parser.add_argument("--rho2", type=float, default=0.01)
+    parser.add_argument("--rho1", type=float, default=RHO1)
+    parser.add_argument("--rho2", type=float, default=RHO2)
     parser.add_argument("--to-tolerance", action="store_true")
     options = parser.parse_args()
     if options.to_tolerance:

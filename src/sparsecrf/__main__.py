@@ -17,7 +17,7 @@ def main() -> None:
     on_interrupt(lambda *_: os._exit(_INTERRUPTED))
     try:
         from sparsecrf.cli import main as run
-    except (ImportError, MemoryError) as error:
+    except (ImportError, MemoryError, SystemError) as error:  # the last: Python, out of memory while it compiles
         sys.exit(f"sparsecrf: {str(error) or 'out of memory'}")
     run()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -252,7 +253,8 @@ def _labelling(name: str, setting: Setting) -> dict[str, Any]:
             piped = [*manner, "--format", file.rpartition(".")[2]] if file.endswith(("conllu", "jsonl")) else manner
             found["piped"] = program(*["label", "-m", "model.safetensors", *piped, "-q"], stdin=Path(file).read_bytes())
         found["eval"] = program("eval", file, "-m", "model.safetensors", *manner, "--json") if name != "tokens" else b""
-        found["show"] = program("show", "model.safetensors", "--format", "json")
+        shown = program("show", "model.safetensors", "--format", "json")
+        found["show"] = re.sub(rb'("version": ?")[^"]*', rb"\1", shown)  # of the package: releases share the digests
         return found
 
 

@@ -188,6 +188,7 @@ class ShardedOracle:
             self._empty = [self.workers.share(empty)]
         self._masses: dict[bool, tuple[Floats, Floats, Floats]] = {}  # absolute or not
         self._whole: Any = None
+        self._value_sizes: tuple[tuple[Floats, Floats] | None] | None = None  # (the sizes,) once they are known
         # What was sent last: solvers make many passes over one feature set.
         self._features: tuple[FeatureSet | None, Any] = (None, None)
         self._counts: tuple[Floats | None, Any] = (None, None)
@@ -224,10 +225,17 @@ class ShardedOracle:
             self._masses[absolute] = found  # screening needs them, too
         return self._masses[absolute]
 
-    @cached_property
+    @property
     def value_sizes(self) -> tuple[Floats, Floats] | None:
         """The geometric mean of the values of each attribute other than 0, as |v| [X], in unigram lists and in bigram
         lists; 1 where there are none. None: every value is 1."""
+        # No cached_property: before Python 3.12 it has a lock, which a child of a fork would find taken for ever if
+        # another thread was at work on it.
+        if self._value_sizes is None:
+            self._value_sizes = (self._geometric_means(),)
+        return self._value_sizes[0]
+
+    def _geometric_means(self) -> tuple[Floats, Floats] | None:
         if int(self.workers.total(has_values, add)[0]) == 0:
             return None
         unigram, of_unigram, pairs, of_pairs = self.workers.total(value_logs, add)
