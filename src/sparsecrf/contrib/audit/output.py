@@ -20,7 +20,7 @@ def json_lines(suspects: Sequence[Suspect], sequences: Sequence[Any]) -> Iterato
 
 
 def table(suspects: Sequence[Suspect], sequences: Sequence[Any]) -> Iterator[str]:
-    """Lines of cells set off by tabs, the first with their names."""
+    """Tab-separated lines, the first with the names of the columns."""
     yield "\t".join(TABLE) + "\n"
     for row in table_rows(suspects, sequences):
         yield "\t".join(" ".join(cell.split()) for cell in row) + "\n"

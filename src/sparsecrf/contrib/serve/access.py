@@ -1,4 +1,4 @@
-"""Who may ask: whoever knows the token, if there is one."""
+"""Access control: where a token is set, a request must carry it."""
 
 from __future__ import annotations
 

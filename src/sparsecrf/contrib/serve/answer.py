@@ -65,7 +65,7 @@ def _first_wrong(model: Model, request: LabelRequest) -> int | None:
 
 
 def _blocks(sentences: list[Any]) -> Iterator[list[Any]]:
-    """Runs of sentences of so many tokens."""
+    """Consecutive sentences, in blocks of about equally many tokens."""
     block, n = list[Any](), 0
     for sentence in sentences:
         block.append(sentence)

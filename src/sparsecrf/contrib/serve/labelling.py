@@ -23,8 +23,8 @@ from sparsecrf.contrib.serve.request import LabelRequest, parse
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
-# A request that takes less time than to hand it to another thread is answered at once: a body of so many bytes at most,
-# and labels only, by at most so many steps of Viterbi, T Y^2.
+# Handing a request to another thread takes longer than answering a small one, so small ones are answered at once: those
+# for labels only, with at most this many bytes and this many steps of Viterbi, T Y^2.
 _QUICK_BYTES, _QUICK_STEPS = 16_384, 200_000
 
 
