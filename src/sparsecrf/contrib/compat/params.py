@@ -150,7 +150,7 @@ def settings(values: Mapping[str, Any]) -> Settings:
         max_iter=values["max_iterations"] or None,
         # CRFsuite has |g| / |w| here. A hundredth of the default is seldom met before `delta` is. A limit of N
         # iterations stops CRFsuite some way above the optimum: a run that is estimated to be 0.2 / N from it
-        # has a lower objective, and going on would take longer than the original.
+        # had a lower objective on three data sets (benchmarks/NOTES.md), and going on took longer than the original.
         tol=max(values.get("epsilon", 0.0) / 100, 0.0 if plain else _LEFT / (values["max_iterations"] or inf)),
         period=values["period"],
         delta=values["delta"],
