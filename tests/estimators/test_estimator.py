@@ -168,6 +168,14 @@ def test_too_few_iterations_are_said(data):
         CRF(rho1=0.3, solver="sgd-l1", max_iter=1).fit(*data)
 
 
+def test_fit_to_one_label_that_may_not_iterate_does_not_warn():
+    """The objective is 0, which nothing can improve, and distances are shares of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        crf = CRF(solver="dual", max_iter=0).fit([[["a"]]], [["X"]])
+    assert crf.objective_ == 0
+
+
 def test_ctrl_c_keeps_what_there_is(data):
     def stop(record):
         if record["iter"] == 2:

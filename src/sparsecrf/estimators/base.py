@@ -242,6 +242,8 @@ class TrainingCRF(HasSolverOptions):
         self.n_iter_ = found.history[-1].iter if found.history else 0
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt  # what there is has been kept
+        if found.objective == 0:
+            return  # the optimum, however training stopped
         if found.stopped_by == "precision" and self.tol * found.objective < found.gap < np.inf:
             warn_caller(
                 f"training stopped after {self.n_iter_} iterations because no step improves the objective any more; it "
