@@ -29,6 +29,7 @@ PACKAGE_LAYERS = [
         "defaults",
         "options",
         "interrupts",
+        "lazy",
         "progress",
         "chunks",
         "metrics",

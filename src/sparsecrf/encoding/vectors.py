@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparsecrf import _core
 from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.encoding.dense import DenseColumns
 from sparsecrf.encoding.vector_files import Path, check_finite, kept_rows, read_vectors, width_of
+from sparsecrf.lazy import lazy
 
 if TYPE_CHECKING:  # a model can be loaded without NumPy
     import numpy as np
@@ -104,7 +104,7 @@ class WordVectors:
 
         return np.asarray(self._values, dtype=np.float32).reshape(len(self.table), self.width)
 
-    @cached_property
+    @lazy
     def place(self) -> Mapping[str, int]:
         """Rows by word."""
         return {self.table[k]: k for k in range(len(self.table))}

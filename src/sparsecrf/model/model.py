@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from sparsecrf._core import FeatureSet, InputError, ModelParts, StringTable
@@ -14,6 +13,7 @@ from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import BIAS, Bigrams, Token, Vocabulary, bigrams_of
+from sparsecrf.lazy import lazy
 from sparsecrf.model.answering import AnsweringModel
 from sparsecrf.model.calibration import without_calibration
 from sparsecrf.model.compact import RECORD, kind_of, rounded
@@ -343,7 +343,7 @@ class Model(AnsweringModel):
         attribute = np.concatenate([features.unigram_attribute, features.bigram_attribute, features.ngrams[0]])
         return len(np.unique(attribute[np.flatnonzero(self.w)]))
 
-    @cached_property
+    @lazy
     def has_plain_transitions(self) -> bool:
         """Whether label pairs have the same weights at every position."""
         if self.features.n_ngram:

@@ -15,7 +15,6 @@ and only cells whose right side exceeds b can. They are what goes back, cells an
 from __future__ import annotations
 
 import copyreg
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ import numpy as np
 from sparsecrf._core import FeatureSet, LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
+from sparsecrf.lazy import lazy
 from sparsecrf.shards import Floats, Numbers, Shard, Shards, Sparse, add, unite
 
 #: c. A smaller one means more numbers from each shard and fewer candidates that turn out to be no violation.
@@ -188,20 +188,19 @@ class ShardedOracle:
             self._empty = [self.workers.share(empty)]
         self._masses: dict[bool, tuple[Floats, Floats, Floats]] = {}  # absolute or not
         self._whole: Any = None
-        self._value_sizes: tuple[tuple[Floats, Floats] | None] | None = None  # (the sizes,) once they are known
         # What was sent last: solvers make many passes over one feature set.
         self._features: tuple[FeatureSet | None, Any] = (None, None)
         self._counts: tuple[Floats | None, Any] = (None, None)
 
-    @cached_property
+    @lazy
     def signs_agree(self) -> bool:
         return int(self.workers.total(signs_agree, add)[0]) == 0
 
-    @cached_property
+    @lazy
     def signs_agree_in_lists(self) -> bool:
         return self.signs_agree or int(self.workers.total(signs_agree_in_lists, add)[0]) == 0
 
-    @cached_property
+    @lazy
     def all_labels_count(self) -> bool:
         """Whether no label is missing and no token has a weight of its own: at w = 0 all labels are uniform."""
         return int(self.workers.total(not_all_labels_count, add)[0]) == 0
@@ -225,17 +224,10 @@ class ShardedOracle:
             self._masses[absolute] = found  # screening needs them, too
         return self._masses[absolute]
 
-    @property
+    @lazy
     def value_sizes(self) -> tuple[Floats, Floats] | None:
         """The geometric mean of the values of each attribute other than 0, as |v| [X], in unigram lists and in bigram
         lists; 1 where there are none. None: every value is 1."""
-        # No cached_property: before Python 3.12 it has a lock, which a child of a fork would find taken for ever if
-        # another thread was at work on it.
-        if self._value_sizes is None:
-            self._value_sizes = (self._geometric_means(),)
-        return self._value_sizes[0]
-
-    def _geometric_means(self) -> tuple[Floats, Floats] | None:
         if int(self.workers.total(has_values, add)[0]) == 0:
             return None
         unigram, of_unigram, pairs, of_pairs = self.workers.total(value_logs, add)

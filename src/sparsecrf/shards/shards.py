@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
 from threading import Lock, Thread
@@ -22,6 +22,7 @@ import numpy as np
 
 from sparsecrf._core import Corpus, InputError
 from sparsecrf._core import Oracle as CompiledOracle
+from sparsecrf.lazy import lazy
 from sparsecrf.shards.protocol import Floats, Numbers, Oracle, OracleFactory
 
 Answer = TypeVar("Answer")
@@ -333,7 +334,7 @@ class Shards:
     def n_missing(self) -> int:
         return self.extent.n_missing
 
-    @cached_property
+    @lazy
     def fingerprint(self) -> int:
         """A hash of all shards in their order; of one shard that of its corpus."""
         found = self.workers.total(fingerprints, one_after_the_other)

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,6 +29,7 @@ import numpy as np
 
 from sparsecrf._core import InputError
 from sparsecrf.compatibility import Capabilities, Trait
+from sparsecrf.lazy import lazy
 from sparsecrf.training.feature_sets import Floats, Numbers, place_among, union
 from sparsecrf.training.forest import Forest
 from sparsecrf.training.groups import Asked, Cells, Grouping, OwnGroups, grouping_of
@@ -166,7 +166,7 @@ class GroupPenalty:
             weights = np.array([given.get(paths[k], w) for k, w in zip(keys.tolist(), weights, strict=True)])
         return weights
 
-    @cached_property
+    @lazy
     def sizes(self) -> dict[str, tuple[Numbers, Floats]]:
         """By level: the groups with a feature that occurs, by ascending key, and how many of them do."""
         found = {}
@@ -175,7 +175,7 @@ class GroupPenalty:
             found[level] = groups, n.astype(np.float64)
         return found
 
-    @cached_property
+    @lazy
     def _recent(self) -> list[tuple[Numbers, OnFeatures]]:
         return []
 

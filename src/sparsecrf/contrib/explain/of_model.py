@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from sparsecrf.contrib.explain.frame import frame
 from sparsecrf.contrib.explain.templates import TemplateUse, template_uses
 from sparsecrf.contrib.explain.weights import Weight, WeightTable, check_top
+from sparsecrf.lazy import lazy
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
@@ -39,18 +39,18 @@ class ModelExplanation:
     _table: WeightTable
     _is_plain: NDArray[np.bool_]  # [K] which weights of the table are plain transitions
 
-    @cached_property
+    @lazy
     def weights(self) -> dict[str, list[Weight]]:
         """Weights of single labels and of parts, by label or part, the largest first: at most `top` of each."""
         own = zip(self._table.label_names, self._table.where(self._table.previous < 0).by_label(), strict=True)
         return {name: table.top(self.top) for name, table in own if self.label in (None, name)}
 
-    @cached_property
+    @lazy
     def bigrams(self) -> list[Weight]:
         """Weights of label pairs, but for plain transitions, and of longer n-grams: the `top` largest."""
         return self._table.where((self._table.previous >= 0) & ~self._is_plain).top(self.top)
 
-    @cached_property
+    @lazy
     def templates(self) -> list[TemplateUse]:
         """What each line of the template is good for, by falling mass."""
         return template_uses(self._table, self.template)

@@ -1,0 +1,28 @@
+"""`lazy`: a property that is computed when it is first read, without a lock.
+
+`functools.cached_property` has a lock before Python 3.12. A process that forks while another thread computes such a
+property leaves the lock taken in the child, which then waits for ever. Here two threads may compute the value twice;
+both get the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class lazy(Generic[T]):
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self.compute, self.__doc__ = compute, compute.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> lazy[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> T: ...
+    def __get__(self, instance: object | None, owner: type | None = None) -> lazy[T] | T:
+        if instance is None:
+            return self
+        value = instance.__dict__[self.compute.__name__] = self.compute(instance)  # found first from now on
+        return value
