@@ -17,6 +17,7 @@ from sparsecrf.encoding.label_parts import CLASS_PAIRS, PARTS
 from sparsecrf.options import FitOptions
 from sparsecrf.path.both import SearchBoth
 from sparsecrf.training import SOLVERS
+from sparsecrf.training.choices import CHOSEN
 from sparsecrf.training.group_penalty import GroupPenalty
 from sparsecrf.training.ngrams import NgramSpace
 
@@ -26,11 +27,12 @@ BEGIN, END = "<!-- made by docs/_ext/what_goes_together.py -->", "<!-- end -->"
 
 def of_solvers() -> Iterator[str]:
     """A row for each solver: which of the traits it supports."""
-    yield "| solver | " + " | ".join(trait.title for trait in OF_SOLVERS) + " |"
-    yield "|---" * (len(OF_SOLVERS) + 1) + "|"
+    yield "| solver | " + " | ".join(trait.title for trait in OF_SOLVERS) + " | does not go with |"
+    yield "|---" * (len(OF_SOLVERS) + 2) + "|"
     for name, kind in SOLVERS.items():
         cells = ("" if trait in kind.capabilities.refuses else "yes" for trait in OF_SOLVERS)
-        yield f"| `{name}` | " + " | ".join(cells) + " |"
+        others = (trait.title for trait in kind.capabilities.refuses if trait not in OF_SOLVERS)
+        yield f"| `{name}` | " + " | ".join([*cells, ", ".join(others)]) + " |"
 
 
 def of_others() -> Iterator[str]:
@@ -49,6 +51,7 @@ def _choices() -> Iterator[tuple[str, Capabilities]]:
     yield "`label_parts`", PARTS
     yield "`class_pairs`", CLASS_PAIRS
     yield "`penalty` over groups", GroupPenalty.capabilities
+    yield "`rho1` auto", CHOSEN
     yield "`rho2` search", SearchBoth.capabilities
     for group in (FitOptions, RunOptions, Inputs):
         yield from _declared(group)

@@ -69,6 +69,14 @@ def test_lines_of_a_template_are_kept_as_such(kind):
     assert (made.text, made.boundary, made.bytes) == ("U:%x[0,0]\nB\n", "wapiti", True)
 
 
+def test_boundary_and_bytes_of_a_recipe_are_those_of_a_ready_template():
+    ready = Template("U:%x[-1,0]\n")
+    made = Recipe(template=ready, boundary="wapiti").made(lambda: 1)
+    assert (made.attributes([["a"]]), ready.attributes([["a"]])) == ([["u:_x-1"]], [["U:_B-1"]])
+    assert Recipe(template=made, bytes=True).made(lambda: 1).boundary == "wapiti"
+    assert Recipe(template=made).made(lambda: 1) is made
+
+
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [

@@ -90,7 +90,7 @@ def test_thirds_keep_documents_together(task):
 
 
 def test_one_sequence_cannot_be_split(task):
-    with pytest.raises(InputError, match="expected at least 3 sequences"):
+    with pytest.raises(InputError, match="expected at least 3 labelled sequences"):
         choose_penalties(task[0].subset(np.array([0])), BY_TOKENS)
 
 
@@ -108,6 +108,18 @@ def test_tokens_without_attributes_begin_no_document():
     vocabulary = Vocabulary()
     corpus = vocabulary.encode(X, [["O"]] * 4, grow=True)
     assert_array_equal(marked_documents(corpus, vocabulary), [0, 1, 1, 1])
+
+
+def test_sequences_without_labels_are_in_no_third(sentences):
+    X, y = sentences
+    known = [i % 10 == 0 for i in range(len(X))]
+    some = [labels if is_known else [None] * len(labels) for labels, is_known in zip(y, known, strict=True)]
+    corpus = Vocabulary().encode([[{"w": w} for w in s] for s in X], some, grow=True)
+    folds = thirds(corpus, None, BY_TOKENS, {})
+    assert all(sorted([*fold.train, *fold.out]) == [0, 10, 20, 30] for fold in folds)
+    assert CRF(rho1="auto").fit(X, some).stopped_by_ == "tol"
+    with pytest.raises(InputError, match=r"expected at least 3 labelled sequences, .*, found 1 among 5"):
+        thirds(corpus.subset(np.arange(5)), None, BY_TOKENS, {})
 
 
 def test_errors_are_those_of_fits_to_thirds(task):

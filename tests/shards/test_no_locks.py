@@ -1,4 +1,4 @@
-"""Properties that are computed once hold no lock meanwhile: a process that forks then would leave it taken in the child.
+"""Properties that are computed once hold no lock meanwhile: a process that forks would leave it taken in the child.
 
 `cached_property` has such a lock before Python 3.12.
 """
@@ -14,7 +14,7 @@ from sparsecrf.training.group_penalty import GroupPenalty
 
 
 @pytest.mark.parametrize(
-    "of, name",
+    ("of", "name"),
     [
         (Shards, "fingerprint"),
         (ShardedOracle, "signs_agree"),

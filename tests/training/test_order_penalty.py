@@ -6,6 +6,7 @@ from ngram_optimum import RHO1, RHO2, corpus, explicit, gradients, minimum, rho1
 from numpy.testing import assert_allclose
 
 from sparsecrf import InputError, _core, fit
+from sparsecrf.compatibility import OptionError
 from sparsecrf.path import path
 from sparsecrf.path.grid import rho_max
 from sparsecrf.training.data import TrainingData
@@ -65,9 +66,8 @@ def test_factor_one_is_the_plain_penalty_to_the_bit():
     plain, one = fit(data, rho1=RHO1, order=3, threads=1), fit(data, rho1=RHO1, order=3, order_factor=1, threads=1)
     assert (plain.numbers == one.numbers).all()
     assert (plain.w == one.w).all()
-    pairs, unused = fit(data, rho1=RHO1, threads=1), fit(data, rho1=RHO1, order_factor=3.0, threads=1)
-    assert (pairs.w == unused.w).all()
-    assert unused.order_factor == 1
+    with pytest.raises(OptionError, match=r"order_factor=3\.0 needs order above 2"):
+        fit(data, rho1=RHO1, order_factor=3.0, threads=1)
 
 
 def test_a_large_factor_leaves_pairs():

@@ -39,7 +39,8 @@ def asked_recipe(inputs: Inputs) -> Recipe:
 
 def given_options(inputs: Inputs) -> dict[str, Any]:
     """The options with what --recipe says instead of them, for checks of what goes together."""
-    return {**vars(inputs), **asked_recipe(inputs).given()}
+    others = {name: value for name, value in vars(inputs).items() if name not in SETTINGS}
+    return others | asked_recipe(inputs).given()
 
 
 def _named_file(text: str, table: str) -> tuple[str, str]:

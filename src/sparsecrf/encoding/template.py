@@ -51,14 +51,18 @@ class Template(_core.Template):
         *,
         bytes: bool = False,
     ) -> Template:
-        """A template that may be given as such, by its lines, or by the name of its file; with resources.
+        """A template that may be given as such, by its lines, or by the name of its file; with resources. One that is
+        given as such keeps what `boundary` and `bytes` do not say otherwise.
 
         Text of several lines is the template itself, one line the name of a file if there is one, else a template.
         """
         if isinstance(given, Template):
             if resources:
                 raise InputError("resources: expected them in the Template itself, Template(..., resources=...)")
-            return given
+            if (boundary, bytes) in (("crf++", False), (given.boundary, given.bytes)):
+                return given
+            other = given.boundary if boundary == "crf++" else boundary
+            return cls(given.text, other, "template", bytes or given.bytes, given.resources)
         if not isinstance(given, (str, os.PathLike)):
             raise InputError(f"template: expected its lines, the name of a file or a Template, found {given!r:.60}")
         if not isinstance(given, str) or ("\n" not in given and os.path.exists(given)):

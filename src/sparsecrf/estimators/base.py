@@ -150,7 +150,8 @@ class TrainingCRF(HasSolverOptions):
         """Raise for parameters that do not go together, before data are encoded."""
         vectors = [] if self.vectors is None else [Choice("vectors", ..., has(Trait.DENSE))]
         given = {name: getattr(self, name) for name in _CHECKED if hasattr(self, name)}
-        check_options({**given, **{name: self._option(name) for name in ("class_pairs", "prior")}}, vectors)
+        further = ("class_pairs", "prior", "group_weight", "order_factor")
+        check_options({**given, **{name: self._option(name) for name in further}}, vectors)
         self._further_options()
 
     def _prior(self) -> Model | None:

@@ -27,6 +27,7 @@ from sparsecrf.path.auto import Chosen, choose_for, score_on_dev
 from sparsecrf.path.both import AskedRho2
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import fit, weights_in
+from sparsecrf.training.choices import penalties_of
 from sparsecrf.training.groups import Asked
 from sparsecrf.training.value_sizes import warn_of_sizes
 from sparsecrf.warn import renamed
@@ -213,6 +214,7 @@ class CRF(BaseCRF):
         `init_model`: a model, or its file, whose weights to start from, also with `warm_start`. Ctrl-C raises
         KeyboardInterrupt after the result so far has been kept: the estimator is fitted, `stopped_by_` is "interrupt".
         """
+        penalties_of(RHO1 if self.rho1 == AUTO else self.rho1, self.rho2)  # raises for those of a path
         data = self._encoded(with_dense(X, dense, lengths, sentences), y, sample_weight, lengths, sentences)
         data = data if dev is None else self._encoded_dev(data, dev, sentences)
         parts = data.label_parts(self.label_parts, self._option("class_pairs"))

@@ -30,7 +30,8 @@ class SpanReader:
         """`scheme` says how labels encode spans, as for `sparsecrf eval`; auto: `span_scheme` decides. With none, every
         token is a span of its own."""
         chosen = Scheme.of(scheme)
-        self._labels, self._reader = labels, ChunkReader(span_scheme(labels) if chosen is Scheme.AUTO else chosen)
+        self.scheme = span_scheme(labels) if chosen is Scheme.AUTO else chosen
+        self._labels, self._reader = labels, ChunkReader(self.scheme)
         try:
             found = {self._reader.type_of(label) for label in labels}
         except InputError as error:
@@ -51,11 +52,13 @@ class SpanReader:
 
     def places(self, path: NDArray[np.int32]) -> list[tuple[int, int, str]]:
         """Where the spans of these labels begin and end, and their types."""
-        names = [self._labels[y] for y in path]
-        if self._reader.scheme is Scheme.NONE:
+        return self.places_of([self._labels[y] for y in path])
+
+    def places_of(self, names: Sequence[str]) -> list[tuple[int, int, str]]:
+        """The same, of labels by name."""
+        if self.scheme is Scheme.NONE:
             return [(t, t + 1, name) for t, name in enumerate(names) if name not in self._reader.outside]
-        found = chunks(self._reader.marks(names))
-        return [(a, b, self._reader.type_of(self._labels[path[a]])) for a, b in found]
+        return [(a, b, self._reader.type_of(names[a])) for a, b in chunks(self._reader.marks(names))]
 
 
 def chunks(marks: list[int]) -> list[tuple[int, int]]:

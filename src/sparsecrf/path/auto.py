@@ -87,14 +87,21 @@ def score_on_dev(data: Dataset) -> Score:
 
 
 def thirds(corpus: Corpus, documents: Numbers | None, error: ErrorRate, options: dict[str, Any]) -> list[Fold]:
-    """Two thirds of the corpus to train on, one by one, each with the rest to score on."""
-    n = corpus.n_sequences
+    """Two thirds of the corpus to train on, one by one, each with the rest to score on. Sequences without a label are
+    in none: their loss is 0."""
+    n_known = np.concatenate([[0], np.cumsum(corpus.labels >= 0)])[corpus.offsets]  # before each sequence
+    chosen = np.flatnonzero(np.diff(n_known))
+    n = len(chosen)
     if n < 3:
-        raise InputError(f"rho1='auto': expected at least 3 sequences, to train on one third of them, found {n}")
+        found = f"{n}" if n == corpus.n_sequences else f"{n} among {corpus.n_sequences}"
+        raise InputError(
+            f"rho1='auto': expected at least 3 labelled sequences, to train on a third of them, found {found}"
+        )
+    documents = None if documents is None else documents[chosen]
     if documents is None or len(np.unique(documents)) < 3:
         documents = np.arange(n) * min(BLOCKS, n) // n
     parts = list(dealt(n, 3, groups=documents.tolist(), shuffle=True, seed=0))
-    return [Fold(corpus, third, rest, k, error, options) for k, (rest, third) in enumerate(parts[:2])]
+    return [Fold(corpus, chosen[third], chosen[rest], k, error, options) for k, (rest, third) in enumerate(parts[:2])]
 
 
 def marked_documents(corpus: Corpus, vocabulary: Vocabulary) -> Numbers | None:

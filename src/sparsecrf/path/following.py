@@ -60,7 +60,6 @@ def path(
     rho2: AskedRho2 = RHO2,
     dev: Corpus | None = None,
     error: ErrorRate = BY_TOKENS,
-    patience: int | None = None,
     threads: int = 0,
     each: Each | None = None,
     make_model: Callable[[Fit], Model] | None = None,
@@ -75,15 +74,15 @@ def path(
     With `rho2="search"` the search is over both penalties (`sparsecrf.path.both`).
 
     `error` is what the fits are judged by: one of `score_of`, or a function of a corpus and its predicted labels.
-    With `patience`, every fit also stops when its token error on `dev` has not improved for that many iterations.
-    `options` are those of `fit`. `each` is told of every fit when it is done. Ctrl-C ends the path with the fits that
+    `options` are those of `fit`; with `patience` or `stop_window`, every fit also stops by its token error on `dev`.
+    `each` is told of every fit when it is done. Ctrl-C ends the path with the fits that
     there are, the last one as far as it came, with a `PathWarning`. `make_model` is what `Path.model` calls.
     """
     options["threads"] = threads
     if dev is not None:
         check_same_vocabulary("dev", dev, corpus)
-    if patience is not None:
-        options |= {"dev": dev, "patience": patience}
+    if any(options.get(name) is not None for name in ("patience", "stop_window")):
+        options["dev"] = dev
     data = prepared(corpus, options)
     values = plan_of(data, rho1, rho2, n_rho, rho_min_ratio, dev is not None, options)
     fits: list[Fit] = []

@@ -11,7 +11,7 @@ from typing import Any, cast, get_type_hints
 
 from sparsecrf.compatibility import Capabilities, Choice, Named, OptionError, Trait, check_compatible, has
 from sparsecrf.declared import Declared
-from sparsecrf.defaults import AUTO, PENALTY, RHO2, SMALL, SMALL_RHO1, SMALL_RHO2, SOLVERS
+from sparsecrf.defaults import AUTO, PENALTY, RHO2, SEARCH, SMALL, SMALL_RHO1, SMALL_RHO2, SOLVERS
 from sparsecrf.encoding.label_parts import CLASS_PAIRS, PARTS, LabelParts, check_asked
 from sparsecrf.options import PRIOR, AskedRho1, FitOptions
 from sparsecrf.training import solvers
@@ -31,7 +31,7 @@ def choices_of(given: Mapping[str, Any]) -> list[Choice]:
     declared = declared_choices(FitOptions, given)
     by_value = [(name, value, _BY_VALUE[name](value)) for name, value in given.items() if name in _BY_VALUE]
     found = [Choice(name, _shown(value), brought) for name, value, brought in by_value if brought is not None]
-    chosen = [Choice("rho1", AUTO, _CHOSEN)] if given.get("rho1") == AUTO else []
+    chosen = [Choice("rho1", AUTO, CHOSEN)] if given.get("rho1") == AUTO else []
     return found + declared + chosen
 
 
@@ -61,8 +61,12 @@ def _solver(name: Any) -> Capabilities:
     return solvers.SOLVERS[name].capabilities
 
 
-def penalties_of(rho1: AskedRho1, rho2: float) -> tuple[float, float]:
+def penalties_of(rho1: AskedRho1, rho2: Any) -> tuple[float, float]:
     """Both as numbers: "small" stands for a rho1 and, unless another than the default was asked for, a rho2."""
+    if rho2 == SEARCH:
+        raise OptionError(
+            Named("rho2", rho2), " is for path and CRFCV; for one fit, give a number or ", Named("rho1", AUTO)
+        )
     if rho1 == SMALL:
         return SMALL_RHO1, SMALL_RHO2 if rho2 == RHO2 else rho2
     if rho1 == AUTO:
@@ -99,7 +103,8 @@ def _label_parts(asked: Any) -> Capabilities | None:
     return PARTS
 
 
-_CHOSEN = Capabilities(
+#: Of penalties that are chosen by the data.
+CHOSEN = Capabilities(
     refuses={
         Trait.SHARDS: "penalties are chosen on parts of data that are in memory",
         Trait.PRIOR: "penalties are chosen without one",

@@ -100,7 +100,7 @@ def fit(
     occur, `numbers` all but those of these numbers (ascending). With an `order` above 2, features have up to that many
     labels (None: no limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition
     longer label n-grams, too; for the solvers auto, owlqn, lbfgs, fista and sgd-l1 and rho1 > 0. rho1 of an n-gram is
-    multiplied by `order_factor` (>= 1) for each of its labels beyond two; there are none with order 2.
+    multiplied by `order_factor` (>= 1) for each of its labels beyond two.
     With `parts` of labels (`LabelParts.of`), there are
     features of an attribute and a part, which all labels with that part share; not for dual, sbcd and cd. `init`
     starts from another fit for the same labels and attributes, or from `weights_in` of a model.
@@ -140,9 +140,7 @@ def fit(
     corpus, data = prepared.corpus, prepared.shards
     given = {"solver": solver, "rho1": rho1, "rho2": rho2, "penalty": penalty, "gap": gap, "dev": dev}
     given |= {"patience": patience, "prior": prior, "stop_window": stop_window, "checkpoint": checkpoint}
-    given["resume"] = resume
-    if prepared.ngrams is not None:  # without them, a factor has no effect
-        given["order_factor"] = order_factor
+    given |= {"resume": resume, "group_weight": group_weight, "order_factor": order_factor}
     check_options(given, prepared.choices)
     options = _checked_options(solver, solver_options or {})
     if solver == "auto" and init is None and watch is None and not options:  # warm starts, gradients: proximal

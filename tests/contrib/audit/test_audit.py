@@ -70,10 +70,27 @@ def test_spans_that_are_judged():
         "PER",
         "PER LOC",
     ]
-    tags = Spans(["DET", "NOUN"])
-    assert [tuple(window) for window in tags.windows(["DET", "NOUN"], ["DET", "DET"])] == [(0, 1, 0, 1), (1, 2, 1, 2)]
-    fields = Spans(["author", "title"], "runs")
-    assert [w[:2] for w in fields.windows(["author", "author", "title"], ["title"] * 3)] == [(0, 2), (2, 3)]
+    tags = Spans(["DET", "NOUN", "O"], "none")
+    assert [tuple(w) for w in tags.windows(["DET", "DET", "O"], ["DET"] * 3)] == [
+        (0, 1, 0, 1),
+        (1, 2, 1, 2),
+        (2, 3, 2, 3),
+    ]
+
+
+@pytest.mark.parametrize("labels", [["author", "author", "title"], ["<a>", "I-<a>", "O"], ["B-X", "I-X", "O"]])
+def test_spans_are_those_of_the_model(labels):
+    model = CRF(rho1=0.01).fit([["a", "b", "c"]] * 2, [labels] * 2).model_
+    own = [(span.start, span.end) for span in model.spans(["a", "b", "c"])]
+    assert [w[:2] for w in Spans(model.labels).windows(labels, labels)] == own
+
+
+@pytest.mark.parametrize(
+    ("parameters", "wrong"), [({"rho1": "auto"}, "rho1: expected a number"), ({"rho2": "search"}, "for one fit")]
+)
+def test_penalties_to_search_for_are_refused_before_data_are_read(parameters, wrong):
+    with pytest.raises(InputError, match=wrong):
+        audit(iter(()), None, **parameters)
 
 
 @pytest.fixture(scope="module")

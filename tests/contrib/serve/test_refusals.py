@@ -8,7 +8,7 @@ pytest.importorskip("uvicorn", reason="the server needs the extra `serve`")
 
 from served import ask, word_model
 
-from sparsecrf import CRF
+from sparsecrf import CRF, Model
 from sparsecrf.contrib.serve import Limits, ServedModels, answer, make_app
 from sparsecrf.contrib.serve.limits import BODIES
 
@@ -81,6 +81,16 @@ def test_wrong_requests(app, body, status, where):
     assert error["expected"]
     assert error["found"]
     assert error["message"].endswith(f"expected {error['expected']}, found {error['found']}")
+
+
+@pytest.mark.parametrize("more", [{}, {"marginals": True}])
+def test_sentences_before_a_wrong_one_are_not_labelled_again(files, monkeypatch, more):
+    app, labelled = make_app(ServedModels(files)), []
+    label = Model.label
+    monkeypatch.setattr(Model, "label", lambda *given, **how: (labelled.append(1), label(*given, **how))[1])
+    refused = ask(app, {"columns": [[["a", "D"]]] * 2500 + [[["a"]]], "model": "rows", **more})
+    assert refused.content["error"]["where"].startswith("columns[2500]")
+    assert len(labelled) <= 501
 
 
 def test_what_to_send_instead(app):

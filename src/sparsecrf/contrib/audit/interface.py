@@ -10,6 +10,7 @@ from sparsecrf.contrib.audit.result import Audit
 from sparsecrf.estimators.crf import CRF
 from sparsecrf.estimators.frames import SentenceColumn
 from sparsecrf.progress import progress
+from sparsecrf.training.choices import penalties_of
 
 
 def audit(
@@ -35,6 +36,7 @@ def audit(
     """
     crf = CRF(**parameters)
     crf._check_one_fit()
+    penalties_of(crf.rho1, crf.rho2)  # raises for those that are to be searched for
     data = crf._encoded(X, y, None, lengths, sentences)
     options = {**crf._space(data), **crf._penalty(data), **crf._options(), "rho1": crf.rho1}
     seed = options.pop("seed")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from sparsecrf.chunks import ChunkReader, Scheme, are_chunk_labels
-from sparsecrf.model.spans import chunks
+from sparsecrf.chunks import Scheme
+from sparsecrf.model.spans import SpanReader
 
 OUTSIDE = "O"
 
@@ -21,40 +21,25 @@ class Window(NamedTuple):
 
 
 class Spans:
-    """Finds spans of label sequences by the labels of a data set.
-
-    Chunk labels (B-TYPE, I-TYPE, O, ...) are read as `sparsecrf eval` reads them. Of other labels a span is a single
-    token; with the scheme "runs", a run of equal labels.
-    """
+    """Finds spans of label sequences by the labels of a data set, the same ones as `Model.spans`: chunks, or, of labels
+    that encode none, runs of equal labels."""
 
     def __init__(self, labels: Sequence[str], scheme: str | Scheme = Scheme.AUTO) -> None:
-        known = Scheme.of(scheme)
-        if known is Scheme.AUTO:
-            known = Scheme.CONLLEVAL if are_chunk_labels(labels, ()) else Scheme.NONE
-        self.scheme = known
-        self._reader = ChunkReader(known)
-        self._bounded = known in (Scheme.NONE, Scheme.RUNS)  # no token beside a span is part of its boundary
-
-    def places(self, labels: Sequence[str]) -> list[tuple[int, int]]:
-        """Where spans begin and end."""
-        if self.scheme is Scheme.NONE:
-            return [(t, t + 1) for t in range(len(labels))]
-        return chunks(self._reader.marks(labels))
+        self._reader = SpanReader(labels, scheme)
+        # whether no token beside a span is part of its boundary
+        self._bounded = self._reader.scheme in (Scheme.NONE, Scheme.RUNS)
 
     def kind(self, labels: Sequence[str]) -> str:
         """What a list of labels of a window is called: the types of its spans, or O."""
-        if self.scheme is Scheme.NONE:
-            return " ".join(labels)
-        kinds = [self._reader.type_of(labels[a]) or labels[a] for a, _ in self.places(labels)]
-        return " ".join(kinds) or OUTSIDE
+        return " ".join(kind or labels[a] for a, _, kind in self._reader.places_of(labels)) or OUTSIDE
 
     def windows(self, given: Sequence[str], best: Sequence[str]) -> Iterator[Window]:
         """Of the given labels of a sequence, and of the best ones: its spans, then spans that touch none of these."""
-        own = self.places(given)
-        for a, b in own:
+        own = self._reader.places_of(given)
+        for a, b, _ in own:
             before = not self._bounded and a > 0 and given[a - 1] == OUTSIDE
             after = not self._bounded and b < len(given) and given[b] == OUTSIDE
             yield Window(a, b, a - before, b + after)
-        for a, b in self.places(best):
-            if all(b <= start or a >= end for start, end in own):
+        for a, b, _ in self._reader.places_of(best):
+            if all(b <= start or a >= end for start, end, _ in own):
                 yield Window(a, b, a, b)

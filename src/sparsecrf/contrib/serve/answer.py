@@ -26,15 +26,15 @@ def answer(model: Model, name: str, request: LabelRequest, limits: Limits, deadl
     """The answer to a request, in JSON values. Raises RequestError; also when `deadline` (time.monotonic) is over."""
     check_input(model, request)
     _check_size(model, request, limits)
+    clock = _Clock(deadline, limits, len(request.sentences))
     try:
         sentences = with_mentions(request.sentences) if _is_of_documents(model) else request.sentences
-        clock = _Clock(deadline, limits, len(sentences))
         if request.wants_labels_only:
             found: dict[str, Any] = {"labels": _labels(model, sentences, clock)}
         else:
             found = _more(model, sentences, request, clock)
     except InputError as error:
-        i = _first_wrong(model, request)
+        i = _first_wrong(model, request, clock.done)
         where = request.kind if i is None else f"{request.kind}[{i}]"
         raise RequestError.of_input(error, where, _instead(model)) from None
     found["model"] = name
@@ -53,9 +53,10 @@ def _labels(model: Model, sentences: list[Any], clock: _Clock) -> list[list[str]
     return found
 
 
-def _first_wrong(model: Model, request: LabelRequest) -> int | None:
-    """The sentence that the model cannot label, after it was known that there is one; None: all of them together."""
-    for i, sentence in enumerate(request.sentences):
+def _first_wrong(model: Model, request: LabelRequest, done: int) -> int | None:
+    """The sentence that the model cannot label, after it was known that there is one in the block that begins after
+    the first `done` sentences; None: all of them together."""
+    for i, sentence in enumerate(next(_blocks(request.sentences[done:])), done):
         limits = {} if request.constraints is None else request.constraints[i]
         try:
             model.label(with_mentions([sentence])[0] if _is_of_documents(model) else sentence, **limits)
@@ -156,8 +157,10 @@ class _Clock:
 
     def __init__(self, deadline: float, limits: Limits, n: int) -> None:
         self._deadline, self._limits, self._n = deadline, limits, n
+        self.done = 0  #: sentences that were answered when it was last checked
 
     def check(self, done: int) -> None:
+        self.done = done
         if time.monotonic() > self._deadline:
             raise RequestError(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
