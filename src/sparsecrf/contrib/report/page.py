@@ -85,26 +85,30 @@ def page_of(
     name: str, content: dict[str, Any], scripts: tuple[str, ...], *, compiles: bool = False, connects: bool = False
 ) -> tuple[str, str]:
     """A page of the folder `page` around its data, and its policy: whether its scripts may compile WebAssembly, or talk
-    to where the page is from."""
+    to where the page is from. `frame.html` has what all pages share."""
     style, script = style_sheet(), f'"use strict";\n(() => {{\n{_joined("js", scripts)}}})();\n'
     # Nothing else may be loaded or sent, and no script runs but this one: what a word says stays a word.
     policy = (
         f"default-src 'none'; script-src '{digest(script)}'{_WASM * compiles}; style-src '{digest(style)}'; "
         f"img-src data:;{_OWN_SERVER * connects} base-uri 'none'; form-action 'none'"
     )
+    nav, rest = _read(name).split("<!-- main -->\n")
+    main, footer = rest.split("<!-- footer -->\n")
     parts = {
         "policy": html.escape(policy, quote=True).replace("&#x27;", "'"),
-        "title": html.escape(content["name"]),
+        "title": html.escape(content["name"]) + ("" if connects else " – sparsecrf report"),
         "style": style,
-        "try": _read("try.html"),
+        "nav": nav,
+        "main": main.replace("{{try}}", _read("try.html")),
+        "footer": footer,
         "data": as_script_text(content),
         "script": script,
     }
     # One pass from left to right: inserted text is not searched for placeholders.
-    pieces, rest = [], _read(name)
+    pieces, rest = [], _read("frame.html")
     for key, text in parts.items():
         before, mark, rest = rest.partition(f"{{{{{key}}}}}")
-        assert mark, f"{name}: expected {{{{{key}}}}}"
+        assert mark, f"frame.html: expected {{{{{key}}}}}"
         pieces += [before, text]
     return "".join([*pieces, rest]), policy
 
