@@ -11,70 +11,19 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
 import sys
-import tempfile
-import time
 import warnings
-from collections import Counter
-from contextlib import nullcontext, suppress
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 
-from torture.common import ROOT, Outcome, environment
+from torture.numbered import Cases
 
-COUNT = 10_000
-_AT_A_TIME = 500  # cases of one process
-_LONGEST_S = 1800  # of one process
+CASES = Cases("promise", count=10_000, at_a_time=50, longest_s=1800)
+run = CASES.run
 _SHARE = 0.02  # of `tol`: how close to the optimum a reference has to be certified to decide for a fit
 _SOLVERS = ("auto", "auto", "auto", "auto", "fista", "owlqn", "lbfgs", "sbcd", "cd", "sgd", "sgd-l1")
 # A run that takes more promises nothing.
 _MOST_ITERATIONS = {"auto": 600, "fista": 1000, "owlqn": 600, "lbfgs": 100, "sbcd": 150, "cd": 150}
-
-
-def run(minutes: float, out: Path) -> Outcome:
-    """The first COUNT cases, or as many as there is time for; those of earlier runs that were cut short count."""
-    kept = out / "promise.json"
-    state: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
-    if not state or state["done"] >= COUNT:
-        state = {"done": 0, "findings": [], "counts": {}}
-    ends = time.monotonic() + 60 * minutes
-    while state["done"] < COUNT and time.monotonic() < ends:
-        findings, counts = _in_a_process(state["done"], min(_AT_A_TIME, COUNT - state["done"]))
-        state["done"] += _AT_A_TIME
-        state["findings"] += findings
-        state["counts"] = Counter(state["counts"]) + Counter(counts)
-        kept.write_text(json.dumps(state))
-    return Outcome(min(state["done"], COUNT), state["findings"], detail=dict(sorted(state["counts"].items())))
-
-
-def _in_a_process(first: int, count: int) -> tuple[list[str], dict[str, int]]:
-    """Cases first, first + 1, ...: what was found, and how often each kind of end was seen."""
-    with tempfile.TemporaryDirectory() as directory:
-        found = Path(directory, "found")
-        command = [sys.executable, "-m", "torture.promise", str(first), str(count), str(found)]
-        done = subprocess.run(
-            command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=_LONGEST_S, check=False
-        )
-        if not found.exists():
-            return [f"cases from {first}: exit status {done.returncode}: {done.stderr[-500:]}"], {}
-        findings, counts = json.loads(found.read_text())
-        return findings, counts
-
-
-def many(first: int, count: int, found: Path) -> None:
-    """In this process."""
-    import threadpoolctl
-
-    # One BLAS thread is what the environment says already; asking for it again takes longer than a tiny fit.
-    threadpoolctl.threadpool_limits = lambda **_: nullcontext()
-    findings: list[str] = []
-    counts: Counter[str] = Counter()
-    for number in range(first, first + count):
-        case = attempt(number)
-        counts.update(case["counts"])
-        findings += [f"case {number}: {case['finding']}"] if case["finding"] else []
-    found.write_text(json.dumps([findings, counts]))
 
 
 # ---- Problems
@@ -135,8 +84,14 @@ def options(rng: random.Random) -> dict[str, Any]:
 # ---- One case
 
 
-def attempt(number: int) -> dict[str, Any]:
-    """Make the fit of a case and judge it: `finding` if the promise is broken, and what to count."""
+def attempt(number: int) -> tuple[list[str], str]:
+    """Make the fit of a case and judge it: what to count, and what is wrong if the promise is broken."""
+    case = judged(number)
+    return case["counts"], case["finding"]
+
+
+def judged(number: int) -> dict[str, Any]:
+    """The same, with all that is worth knowing of the case."""
     from sparsecrf import InputError, fit
 
     rng = random.Random(number)
@@ -205,7 +160,4 @@ def references(found: Any, corpus: Any, asked: dict[str, Any]) -> Any:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2:
-        print(json.dumps(attempt(int(sys.argv[1])), indent=1))
-    else:
-        many(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
+    print(json.dumps(judged(int(sys.argv[1])), indent=1))

@@ -2,8 +2,8 @@
 
     PYTHONPATH=. python -m torture.run [NAME ...] [--minutes M] [--out FOLDER] [--targets "c++ model" ...]
 
-`fuzz` takes M minutes in all, `soak`, `serve_soak` and `missing_weights` a third of them each and `tiny_fits` at most a
-third; the others take what they need.
+`fuzz` takes M minutes in all, `soak`, `serve_soak` and `missing_weights` a third of them each and `tiny_fits` and
+`promise` at most a third; the others take what they need.
 What was done and found is written to torture/RECORD.md and torture/record.json, where the last run of each torture
 stays. The exit status is 1 if anything was found.
 """
@@ -27,7 +27,7 @@ from sparsecrf.progress import say
 from torture.common import ROOT, Outcome
 
 QUICK = ("kill", "disk_full", "memory", "valgrind", "threads")
-LONG = ("soak", "serve_soak", "tiny_fits", "missing_weights")  # a third of the minutes each
+LONG = ("soak", "serve_soak", "tiny_fits", "promise", "missing_weights")  # a third of the minutes each
 TORTURES = ("fuzz", *LONG, *QUICK)
 RECORD = ROOT / "torture" / "record.json"
 

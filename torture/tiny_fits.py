@@ -2,88 +2,30 @@
 
 A case is made from its number alone, so that a finding can be repeated: `python -m torture.tiny_fits NUMBER`. It may
 end with `InputError`; any other exception, a warning of NumPy, a result that is not finite, a crash or a hang is a
-finding. A run that was cut short goes on where it stopped (OUT/tiny_fits.json).
+finding.
 """
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
 import sys
 import tempfile
-import time
 import traceback
 import warnings
-from collections import Counter
 from collections.abc import Callable
-from contextlib import nullcontext
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from torture.common import ROOT, Outcome, environment
+from torture.numbered import Cases
 
-COUNT = 100_000
-_AT_A_TIME = 1000  # cases of one process
-_LONGEST_S = 300  # of one process; a case takes milliseconds
+CASES = Cases("tiny_fits", count=100_000, at_a_time=1000, longest_s=300)  # a case takes milliseconds
+run = CASES.run
 _TIME_LIMIT_S = 2.0  # of one fit
 _LARGEST = 1e6  # value of an attribute
 
 
-def run(minutes: float, out: Path) -> Outcome:
-    """The first COUNT cases, or as many as there is time for; those of earlier runs that were cut short count."""
-    kept = out / "tiny_fits.json"
-    state: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
-    if not state or state["done"] >= COUNT:
-        state = {"done": 0, "findings": [], "counts": {}}
-    ends = time.monotonic() + 60 * minutes
-    while state["done"] < COUNT and time.monotonic() < ends:
-        findings, counts = _in_a_process(state["done"], min(_AT_A_TIME, COUNT - state["done"]))
-        state["done"] += _AT_A_TIME
-        state["findings"] += findings
-        state["counts"] = Counter(state["counts"]) + Counter(counts)
-        kept.write_text(json.dumps(state))
-    done = min(state["done"], COUNT)
-    return Outcome(done, state["findings"], detail=dict(sorted(state["counts"].items())))
-
-
-def _in_a_process(first: int, count: int) -> tuple[list[str], dict[str, int]]:
-    """Cases first, first + 1, ...: what was found, and how often each kind of fit was made."""
-    with tempfile.TemporaryDirectory() as directory:
-        place, found = Path(directory, "place"), Path(directory, "found")
-        command = [sys.executable, "-m", "torture.tiny_fits", str(first), str(count), str(place), str(found)]
-        try:
-            done = subprocess.run(
-                command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=_LONGEST_S, check=False
-            )
-            how, said = f"exit status {done.returncode}", (done.stderr.splitlines() or [""])[0]
-        except subprocess.TimeoutExpired:
-            how, said = f"no end after {_LONGEST_S} s", ""
-        if found.exists():
-            findings, counts = json.loads(found.read_text())
-            return findings, counts
-        at = place.read_text() if place.exists() else f"{first} ..."
-        return [f"case {at}: {how}: {said}"], {}
-
-
-def many(first: int, count: int, place: Path, found: Path) -> None:
-    """In this process. `place` always has the number of the case that is at work."""
-    import threadpoolctl
-
-    # One BLAS thread is what the environment says already; asking for it again takes longer than a tiny fit.
-    threadpoolctl.threadpool_limits = lambda **_: nullcontext()
-    findings: list[str] = []
-    counts: Counter[str] = Counter()
-    for number in range(first, first + count):
-        place.write_text(str(number))
-        kind, finding = attempt(number)
-        counts[kind] += 1
-        findings += [f"case {number} ({kind}): {finding}"] if finding else []
-    found.write_text(json.dumps([findings, counts]))
-
-
-def attempt(number: int) -> tuple[str, str]:
+def attempt(number: int) -> tuple[list[str], str]:
     """What kind of case it was, and what was found, or nothing."""
     from sklearn.exceptions import ConvergenceWarning
 
@@ -100,11 +42,11 @@ def attempt(number: int) -> tuple[str, str]:
         try:
             KINDS[kind](rng)
         except InputError:
-            return f"{kind}, refused", ""
+            return [f"{kind}, refused"], ""
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
-            return kind, f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
-    return kind, ""
+            return [kind], f"{kind}: {type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+    return [kind], ""
 
 
 # ---- Data
@@ -312,7 +254,4 @@ def check(found: Any, vocabulary: Any) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2:
-        print(*attempt(int(sys.argv[1])))
-    else:
-        many(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4]))
+    print(*attempt(int(sys.argv[1])))
