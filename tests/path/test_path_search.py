@@ -133,7 +133,7 @@ def test_cross_validation_searches_by_the_mean_of_the_folds(task):
 )
 def test_an_edge_is_not_silent(task, rho1, edge, advice):
     corpus, dev = task
-    with pytest.warns(PathWarning, match=rf"the best rho1, .*{advice}"):
+    with pytest.warns(PathWarning, match=rf"the best rho1, .*{advice}.* score gets worse$"):
         found = path(corpus, dev=dev, rho1=rho1, **OPTIONS)
     assert found.edge == edge
     assert f"(at the {edge} edge)" in repr(found)

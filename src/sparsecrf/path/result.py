@@ -225,8 +225,7 @@ def _way_on(path: Path, beyond: str) -> str:
             "these data want almost no l1 penalty; try a larger rho2 (rho2 = search looks for one), or give smaller "
             "values of rho1"
         )
-    return f"try {beyond} values, or give neither values nor a grid: the search then continues until the score gets "
-    "worse"
+    return f"try {beyond} values, or give neither values nor a grid: the search continues until the score gets worse"
 
 
 def one_standard_error(errors: Floats, standard_errors: Floats) -> int:

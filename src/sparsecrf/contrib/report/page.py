@@ -96,7 +96,7 @@ def page_of(
     main, footer = rest.split("<!-- footer -->\n")
     parts = {
         "policy": html.escape(policy, quote=True).replace("&#x27;", "'"),
-        "title": html.escape(content["name"]) + ("" if connects else " – sparsecrf report"),
+        "title": html.escape(content["name"]) + ("" if connects else " \u2013 sparsecrf report"),
         "style": style,
         "nav": nav,
         "main": main.replace("{{try}}", _read("try.html")),
