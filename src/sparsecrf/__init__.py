@@ -6,7 +6,7 @@ from importlib import import_module
 
 from sparsecrf.moved import MOVED, install
 
-TYPE_CHECKING = False  # as in `typing`, which takes long to import
+TYPE_CHECKING = False  # as in `typing`, which is slow to import
 if TYPE_CHECKING:
     from typing import Any
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     __version__: str
 
-#: Imported when first used, so that labelling does not wait for what only training needs, and so that the program can
-#: say why the core does not load.
+#: Imported when first used, so that labelling does not wait for imports that only training needs, and so that the
+#: program can say why the core does not load.
 _HOME = {
     "BIAS": "encoding.vocabulary",
     "CRF": "estimators.crf",

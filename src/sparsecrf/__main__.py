@@ -6,32 +6,32 @@ import os
 import signal
 import sys
 
-#: The end of a session (SIGHUP, which Windows does not have) and `kill` are a Ctrl-C.
+#: The end of a session (SIGHUP, which Windows does not have) and `kill` act like Ctrl-C.
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the program. The core does not load with a wrong SPARSECRF_ISA, nor anything with too little memory."""
+    """Run the program. Importing fails if SPARSECRF_ISA is wrong or memory runs out."""
     # Nothing is worth saving while modules are imported, and an exception in the middle of an import would be printed.
     on_interrupt(lambda *_: os._exit(_INTERRUPTED))
     try:
         from sparsecrf.cli import main as run
-    except (ImportError, MemoryError, SystemError) as error:  # the last: Python, out of memory while it compiles
+    except (ImportError, MemoryError, SystemError) as error:  # SystemError: Python ran out of memory while compiling
         sys.exit(f"sparsecrf: {str(error) or 'out of memory'}")
     run()
 
 
 def on_interrupt(handler: signal._HANDLER) -> None:
-    """What is done from now on when the program is to end."""
+    """Install handlers for the signals that end the program."""
     for number in _SIGNALS:
-        # nohup, and shells for what runs in the background, have signals ignored: that stays so.
+        # Keep ignoring signals that nohup, or the shell for background jobs, has set to be ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)
 
 
 def interrupt(*_: object) -> None:
-    """A handler: what was asked to be saved is saved."""
+    """A signal handler that lets the program save its result."""
     raise KeyboardInterrupt
 
 

@@ -1,25 +1,25 @@
 """Chunks in label sequences: where they begin and end, by conlleval's rules or strictly by a scheme.
 
-For all schemes but grobid and runs a label is O or LETTER-TYPE; the type is all that follows the first hyphen, and
-may be missing. B begins a chunk, I continues it, E ends it, S is a whole one; L, U and M are other names of E, S and I.
-Well-formed data of a scheme have one reading; the schemes differ in what they do with the labels that a model puts in
-impossible places:
+For all schemes but grobid and runs a label is O or LETTER-TYPE; the type is everything after the first hyphen and may
+be missing. B begins a chunk, I continues it, E ends it, S is a chunk of one token; L, U and M are other names of E, S
+and I. Well-formed data of a scheme have one reading; the schemes differ in what they do with the labels that a model
+puts in impossible places:
 
-conlleval  Chunks begin and end by the two labels on either side, so that every label sequence has a reading: an I
+conlleval  Whether a chunk begins or ends depends on the labels on both sides, so every label sequence can be read: an I
            after O or after another type begins a chunk. One table serves IOB1, IOB2, IOE1, IOE2, IOBES and BILOU, since
-           none of them needs a pair of labels to mean what another denies. The table is that of the script of the CoNLL
-           shared tasks (version 2004-01-26), which knows B, I, E, O, "." (as O) and the brackets (chunks of one token),
-           and here also S. In one place it departs: the script does not know that IOBES has a B after an E of the same
-           type, and reads one chunk where there are two.
+           no pair of labels means different things in two of them. The table is that of the script of the CoNLL shared
+           tasks (version 2004-01-26), which reads B, I, E, O, "." (as O) and the brackets (chunks of one token); S is
+           added here. There is one difference: the script does not know that IOBES has a B after an E of the same type,
+           and reads one chunk where there are two.
 iob1       The same, for B, I and O only.
 iob2       A chunk is a B and all I of its type that follow. An I anywhere else is in no chunk.
 iobes      A chunk is an S, or a B, any number of I and an E, all of one type. Anything else is in no chunk.
 grobid     A field <x> is an I-<x> and all <x> that follow; an <x> after anything else begins one, too. GROBID's models
-           have such labels. <other> and O are in no field.
-runs       Every run of equal labels is a field, O excepted, for labels that say nothing of where fields begin.
-auto       conlleval if the labels are chunk labels, none if they are not: see `are_chunk_labels`. Where spans are asked
-           for, fields instead of none: see `span_scheme`.
-none       Labels are labels. Where spans are asked for, every token but those with the label O is one.
+           use these labels. <other> and O are in no field.
+runs       Every run of equal labels is a field, O excepted, for labels that do not say where fields begin.
+auto       conlleval if the labels are chunk labels, none if they are not: see `are_chunk_labels`. For spans, fields
+           instead of none: see `span_scheme`.
+none       Labels do not encode chunks. For spans, every token whose label is not O is one.
 """
 
 from __future__ import annotations
@@ -62,31 +62,31 @@ SYNONYMS = {"L": "E", "U": "S", "M": "I"}
 # not in the CoNLL script: E then B, and all of S.
 ENDING = frozenset({"BB", "BO", "IB", "IO", "EE", "EI", "EO"} | {"EB", "BS", "IS", "ES"})
 STARTING = frozenset({"BB", "IB", "OB", "OI", "OE", "EE", "EI"} | {"EB", "SB", "SI", "SE"})
-WHOLE = frozenset("[]S")  # chunks of one token, whatever stands beside them
+WHOLE = frozenset("[]S")  # chunks of one token, whatever is next to them
 
-# Types that are in no field, by the schemes whose labels are fields.
+# Types outside of all fields, for schemes whose labels are fields.
 _OUTSIDE_FIELDS = {Scheme.GROBID: frozenset({"O", "<other>"}), Scheme.RUNS: frozenset("O")}
 
-# Letters that the other schemes are written in.
+# Letters that the other schemes use.
 ALPHABETS = {Scheme.IOB1: "BIO", Scheme.IOB2: "BIO", Scheme.IOBES: "BIESO"}
-#: The names of these: what `recode` writes.
+#: Their names as `recode` writes them.
 CODES = tuple(scheme.value for scheme in ALPHABETS)
 LETTERS = frozenset("BIMELSUO")
 
 
 def split_label(label: str) -> tuple[str, str]:
-    """The letter, with its usual name, and the type; a label without hyphen is all letter."""
+    """The letter (by its usual name) and the type; a label without a hyphen has no type."""
     letter, _, kind = label.partition("-")
     return SYNONYMS.get(letter, letter), kind
 
 
 def are_chunk_labels(gold: Iterable[str], predicted: Iterable[str]) -> bool:
-    """What `auto` decides by: do these distinct labels encode chunks?
+    """Whether these distinct labels encode chunks, for `auto`.
 
     With types: every gold label is O or a letter of the schemes with a type, and not all labels are O. Without types:
-    every gold label is a letter of the schemes, and B is there with I or O; fewer could be labels in their own right,
-    as phonemes are. One gold label that fits no scheme, such as NN, and there are no chunks. Predicted labels decide
-    only where all gold labels are O.
+    every gold label is a letter of the schemes, and B is there with I or O; fewer letters could be labels in their own
+    right, such as phonemes. If one gold label fits no scheme, such as NN, there are no chunks. Predicted labels decide
+    only if all gold labels are O.
     """
     gold = set(gold)
     if all(_is_typed(label) for label in gold - OUTSIDE):
@@ -96,7 +96,7 @@ def are_chunk_labels(gold: Iterable[str], predicted: Iterable[str]) -> bool:
 
 
 def span_scheme(labels: Iterable[str]) -> Scheme:
-    """What `auto` means where spans are asked for, by the labels of a model: conlleval if they encode chunks, else
+    """The scheme that `auto` means for spans, given the labels of a model: conlleval if they encode chunks, else
     fields: grobid if they are <x> and I-<x>, runs of equal labels if not."""
     labels = set(labels)
     if are_chunk_labels(labels, ()):
@@ -126,7 +126,7 @@ def recode(labels: Sequence[str], to: str | Scheme, scheme: str | Scheme = Schem
         _check_chunk_labels(labels)
         labels = ["O" if label in OUTSIDE else label for label in labels]
     made: list[str] = []
-    kind: str | None = None  # type of the chunk that the token before is in
+    kind: str | None = None  # type of the chunk of the previous token
     marks = reader.marks(labels)
     for t, label in enumerate(labels):
         before, begins, ends = kind, bool(marks[t] & START), bool(marks[t + 1] & END)
@@ -154,13 +154,13 @@ def _check_chunk_labels(labels: Sequence[str]) -> None:
 
 
 class ChunkReader:
-    """Finds the chunks of label sequences. Keeps what it has found out about labels and pairs of them."""
+    """Finds the chunks of label sequences; caches the parts of labels and the marks of label pairs."""
 
     def __init__(self, scheme: str | Scheme = Scheme.CONLLEVAL) -> None:
         self.scheme = Scheme.of(scheme)
         self._pairs = _Pairs()
         self._split = _Split(self.scheme)
-        self.outside = _OUTSIDE_FIELDS.get(self.scheme, frozenset("O"))  #: types that no span has
+        self.outside = _OUTSIDE_FIELDS.get(self.scheme, frozenset("O"))  #: types that are not spans
 
     def type_of(self, label: str) -> str:
         if self.scheme is Scheme.GROBID:
@@ -183,7 +183,7 @@ class ChunkReader:
         return [pairs[pair] for pair in zip(chain(("O",), labels), chain(labels, ("O",)), strict=True)]
 
     def _fields(self, labels: Sequence[str]) -> list[int]:
-        """Marks of fields, which go on as long as the type does and no label begins another."""
+        """Marks of fields: a field continues while the type stays the same and no label begins a new one."""
         outside, grobid = self.outside, self.scheme is Scheme.GROBID
         types = [None if (kind := self.type_of(label)) in outside else kind for label in labels]
         marks = [0] * (len(labels) + 1)
@@ -204,7 +204,7 @@ class ChunkReader:
 
 
 class _Split(dict[str, tuple[str, str]]):
-    """Labels and their parts. A label that is not of the scheme is an error."""
+    """Split labels into letter and type; raise for a label that does not belong to the scheme."""
 
     def __init__(self, scheme: Scheme) -> None:
         self.scheme, self.alphabet = scheme, ALPHABETS.get(scheme)
@@ -235,7 +235,7 @@ class _Pairs(dict[tuple[str, str], int]):
 
 def _iob2(parts: list[tuple[str, str]]) -> list[int]:
     marks = [0] * (len(parts) + 1)
-    current: str | None = None  # type of the chunk that the token before is in
+    current: str | None = None  # type of the chunk of the previous token
     for t, (letter, kind) in enumerate(parts):
         if letter == "I" and kind == current:
             continue

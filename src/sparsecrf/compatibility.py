@@ -1,7 +1,7 @@
-"""What goes together: one check of the options against each other, before work begins.
+"""Which options can be combined: one check of all options against each other, before work begins.
 
 A solver, a penalty, a kind of feature, a data source and an option each declare their `Capabilities`: the traits that
-they bring, those that they need some other choice to bring, and those that they cannot be combined with.
+they bring, the traits that they need another choice to bring, and the traits that they cannot be combined with.
 `check_compatible` compares the choices of a run. Its `OptionError` names options as Python spells them, and as the
 command line does (`as_typed`), which reports it as wrong usage.
 """
@@ -19,7 +19,7 @@ from sparsecrf._core import InputError
 class Trait(Enum):
     """A property of the model, the data or the run on which other choices may depend.
 
-    The value: what the manual calls it, the option that brings it, and how that option must be set for that.
+    The value: its name in the manual, the option that brings it, and the value of that option that does.
     """
 
     L1 = "an L1 penalty", "rho1", "above 0"
@@ -46,17 +46,17 @@ class Trait(Enum):
 
     @property
     def title(self) -> str:
-        """What the manual calls it."""
+        """Its name in the manual."""
         return self.value[0]
 
     @property
     def setting(self) -> tuple[str | Named, ...]:
-        """The option that brings it, and how."""
+        """The option that brings it, and the value that does."""
         _, option, how = self.value
         return (Named(option), f" {how}" if how else "")
 
 
-#: What a solver may or may not be able to do; any other trait is the same to all solvers.
+#: Traits that only some solvers support; every solver supports all others.
 OF_SOLVERS = (Trait.NGRAMS, Trait.PARTS, Trait.GROUPS, Trait.DENSE, Trait.SHARDS, Trait.L1, Trait.PRIOR)
 
 
@@ -99,7 +99,7 @@ class OptionError(InputError):
 
 
 class Capabilities(NamedTuple):
-    """What a choice brings, needs and cannot be combined with. The texts are reasons, and may be empty."""
+    """What a choice brings, needs and cannot be combined with. The texts are reasons; they may be empty."""
 
     has: frozenset[Trait] = frozenset()
     needs: Mapping[Trait, str] = MappingProxyType({})
@@ -111,12 +111,13 @@ class Capabilities(NamedTuple):
 
 
 def has(*traits: Trait) -> Capabilities:
-    """Of a choice that brings these, and goes with everything that does not refuse them."""
+    """Capabilities of a choice that brings these traits and can be combined with everything that does not refuse
+    them."""
     return Capabilities(frozenset(traits))
 
 
 def solver_for(*supported: Trait) -> Capabilities:
-    """Of a solver that knows these of the traits that not every solver knows."""
+    """Capabilities of a solver that supports these of the traits that only some solvers support."""
     return Capabilities(refuses={trait: "" for trait in OF_SOLVERS if trait not in supported})
 
 
@@ -132,7 +133,7 @@ class Choice(NamedTuple):
         return Named(self.option, self.value) if self.option else str(self.value)
 
 
-#: How the option of a trait is set to do without it. Options of other traits are left out.
+#: The value of an option that turns its trait off. Options of other traits are left out.
 _WITHOUT: dict[Trait, tuple[str | Named, ...]] = {
     Trait.L1: (Named("rho1", 0),),
     Trait.NO_L1: Trait.L1.setting,
@@ -144,8 +145,8 @@ _WITHOUT: dict[Trait, tuple[str | Named, ...]] = {
 
 
 def check_compatible(choices: Sequence[Choice], solvers: Mapping[str, Capabilities] | None = None) -> None:
-    """Raise for the first choice that refuses what another brings, or that lacks what it needs. `solvers`: those that
-    the message may recommend instead."""
+    """Raise for the first choice that refuses a trait that another brings, or that lacks a trait it needs. `solvers`:
+    those that the message may recommend instead."""
     for choice in choices:
         for trait, reason in choice.capabilities.refuses.items():
             for other in choices:
@@ -172,7 +173,7 @@ def _because(reason: str) -> str:
 def _other_solvers(
     choices: Sequence[Choice], solvers: Mapping[str, Capabilities], trait: Trait
 ) -> tuple[str | Named, ...]:
-    """Advice: the solvers that can do with all other choices; or to do without the trait."""
+    """Advice: solvers that support all other choices, or how to turn the trait off."""
     others = [choice.capabilities for choice in choices if choice.option != "solver"]
     able = [name for name, solver in solvers.items() if not solver.conflicts(others)]
     named = f"{', '.join(able[:-1])} or {able[-1]}" if len(able) > 1 else "".join(able)
@@ -181,7 +182,7 @@ def _other_solvers(
 
 
 def _without(trait: Trait, brought_by: Choice, refused_by: Choice) -> tuple[str | Named, ...]:
-    """Advice: to set the one option or the other so that the conflict is gone."""
+    """Advice: how to set either option so that the conflict disappears."""
     for each, choice in ((trait, brought_by), *((own, refused_by) for own in refused_by.capabilities.has)):
         if each in _WITHOUT and choice.option:
             return ("use ", *_WITHOUT[each])

@@ -1,5 +1,5 @@
-"""What an option is: declared once, for the command line, the checks and the manual. `cli/options.py` makes Typer's
-form of it. Imports nothing: `label` must start quickly."""
+"""Declarations of options, made once for the command line, the checks and the manual. `cli/options.py` converts them
+for Typer. Imports nothing: `label` must start quickly."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Declared:
         parse: Callable[[Any], Any] | None = None,
         capabilities: Capabilities | None = None,
     ) -> None:
-        """`choices`: the texts that it may be; the command says what is wrong with others. `panel`: of help. `parse`
-        makes a value of what was typed. `capabilities`: of a run where the option is not at its default."""
+        """`choices`: the allowed values; the command reports others. `panel`: its section of the help. `parse` converts
+        the typed text to a value. `capabilities`: those of a run in which the option is not at its default."""
         self.help, self.names, self.metavar, self.panel = help, names, metavar, panel
         self.min, self.max, self.choices = min, max, choices
         self.parse, self.capabilities = parse, capabilities

@@ -3,28 +3,28 @@
 tests/estimators/test_defaults.py compares every signature and every option of the command line with these.
 """
 
-# benchmarks/record/penalties.md: on which data the penalties were chosen, and on which they were checked.
+# benchmarks/record/penalties.md tells on which data the penalties were chosen and checked.
 RHO1 = 0.1  #: absolute (l1) penalty
 RHO2 = 0.1  #: squared (l2) penalty
 SMALL = "small"  #: instead of a rho1: the penalties of a small model
 SMALL_RHO1, SMALL_RHO2 = 1.0, 0.01
-AUTO = "auto"  #: instead of a rho1: both penalties are chosen by labelling held-out data
+AUTO = "auto"  #: instead of a rho1: both penalties are chosen on held-out data
 SEARCH = "search"  #: instead of a rho2: the best one with its rho1
 TOL = 5e-3  #: training stops at most this share of the objective above the optimum
 SOLVER = "auto"
 PENALTY = "elastic-net"
-GROUP_WEIGHT = 1.0  #: how much groups of features count next to single ones
-ORDER = 2  #: labels of a feature at most
-ORDER_FACTOR = 1.0  #: by which rho1 grows with each label beyond two
+GROUP_WEIGHT = 1.0  #: weight of groups of features relative to single ones
+ORDER = 2  #: maximum number of labels of a feature
+ORDER_FACTOR = 1.0  #: factor on rho1 for each label beyond two
 CHECKPOINT_EVERY = 60.0  #: seconds between two checkpoints
-STOP_EPS = 0.02  #: how far errors on dev data may be apart, in percent, for `stop_window` to stop: Wapiti's
+STOP_EPS = 0.02  #: range of dev errors, in percent, within which `stop_window` stops; as in Wapiti
 
-# Of a path that is not a search:
+# For a path that is not a search:
 N_RHO = 20  #: values of rho1
 RHO_MIN_RATIO = 1e-3  #: the smallest of them, relative to the largest
-RHO_MIN = 0.1  #: the smallest of them if that is lower and no ratio was asked for
+RHO_MIN = 0.1  #: the smallest rho1 if that is lower and no ratio was given
 
-#: Names of the solvers. `sparsecrf.training` maps them to code, which takes long to import.
+#: Names of the solvers. `sparsecrf.training` maps them to code, which is slow to import.
 SOLVERS = ("auto", "proximal", "dual", "sbcd", "cd", "owlqn", "lbfgs", "fista", "sgd", "sgd-l1")
 #: Names of the penalties.
 PENALTIES = (PENALTY, "group:attribute", "group:line", "group:label", "tree")

@@ -1,4 +1,4 @@
-"""Interrupts that Python drops: they came while an object was finalized (`__del__`, as Dask's futures have)."""
+"""Interrupts that Python drops because they arrive while an object is finalized (`__del__`, as in Dask's futures)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class LostInterrupt:
 
 @contextmanager
 def finding_lost_interrupts() -> Iterator[LostInterrupt]:
-    """Notes an interrupt that is dropped meanwhile, so that it can be raised again. Interrupts go to the main thread;
-    in others there is nothing to note."""
+    """Records an interrupt that is dropped meanwhile, so that it can be raised again. Only the main thread receives
+    interrupts."""
     lost, before = LostInterrupt(), sys.unraisablehook
     if threading.current_thread() is not threading.main_thread():
         yield lost

@@ -1,7 +1,7 @@
 """Scores of label sequences: errors by token and by sequence, precision and recall of chunks, confusions.
 
 All rates are percentages. A rate of nothing (no token, no chunk of the kind) is zero, as in conlleval. `chunks.py`
-says what a chunk is.
+defines chunks.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ChunkScore:
         return 2 * p * r / (p + r) if p + r > 0 else 0.0
 
     def as_dict(self) -> dict[str, float]:
-        """The rates and numbers as JSON has them."""
+        """The rates and numbers as JSON values."""
         rates = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
         return {**rates, "gold": self.gold, "predicted": self.predicted, "correct": self.correct}
 
@@ -123,7 +123,7 @@ class Evaluation:
         """Count as conlleval does: a chunk is correct if gold and predicted start together, with one type, and the
         first end of either is the end of both."""
         type_of = self._reader.type_of
-        common: str | None = None  # type of the chunk that both are in since the same boundary
+        common: str | None = None  # type of the chunk that both have been in since the same boundary
         labels = chain(zip(gold, predicted, strict=True), (("O", "O"),))
         for (y, z), g, p in zip(labels, gold_marks, predicted_marks, strict=True):
             if not g | p:
@@ -160,7 +160,7 @@ class Evaluation:
 
     @property
     def scheme(self) -> Scheme:
-        """The scheme by which chunks are read: what was asked for, or what `auto` decides."""
+        """The scheme for reading chunks: the given one, or what `auto` decides."""
         if self.asked_scheme is not Scheme.AUTO:
             return self.asked_scheme
         gold, predicted = {y for y, _ in self.confusion}, {z for _, z in self.confusion}
@@ -204,12 +204,12 @@ class Evaluation:
         return None if (chunks := self.chunks) is None else chunks.f1
 
     def confusions(self, n: int) -> list[tuple[str, str, int]]:
-        """The n most frequent (gold, predicted, tokens) of different labels; equal numbers in alphabetical order."""
+        """The n most frequent confusions (gold, predicted, tokens); ties in alphabetical order."""
         wrong = [(y, z, count) for (y, z), count in self.confusion.items() if y != z]
         return sorted(wrong, key=lambda row: (-row[2], row[0], row[1]))[:n]
 
     def as_dict(self) -> dict[str, Any]:
-        """The scores as JSON has them: by type of chunk or, where labels are not read as chunks, by label."""
+        """The scores as JSON values: by type of chunk or, if labels are not read as chunks, by label."""
         return {
             "tokens": self.tokens,
             "sequences": self.sequences,

@@ -7,7 +7,7 @@ import warnings
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 
-TYPE_CHECKING = False  # as in `typing`, which takes long to import
+TYPE_CHECKING = False  # as in `typing`, which is slow to import
 if TYPE_CHECKING:
     from importlib.abc import Loader as Loader
     from types import ModuleType
@@ -48,7 +48,7 @@ class Redirect(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._spec  # of its own name: the import system has put that of the old one there
+        module.__spec__ = self._spec  # restore the spec of its own name: the import system has set that of the old one
 
 
 class _Finder:
@@ -56,11 +56,13 @@ class _Finder:
         new = new_name(name) if name.startswith("sparsecrf.") else None
         if new is None:
             return None
-        if name.removeprefix("sparsecrf.") in MOVED:  # once for a package, not again for each of its modules
+        if name.removeprefix("sparsecrf.") in MOVED:  # warn once per package, not for each of its modules
             warnings.warn(f"{name} has moved: import {new}", DeprecationWarning, stacklevel=2)
         return ModuleSpec(name, Redirect(new))
 
 
 def install() -> None:
     """Lets the old names be imported."""
-    sys.meta_path.insert(0, _Finder())  # before modules of moved packages are found by path, a second time
+    sys.meta_path.insert(
+        0, _Finder()
+    )  # first, so that modules of moved packages are not found by path and loaded twice

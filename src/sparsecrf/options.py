@@ -1,6 +1,6 @@
-"""The options of training, declared once: name, type, default, range, help, and what they do not go together with.
+"""The options of training, declared once: name, type, default, range, help, and incompatible options.
 
-The command line is made of these declarations (`cli/options.py`), `training/choices.py` checks values by them, and
+The command line is built from these declarations (`cli/options.py`), `training/choices.py` checks values by them, and
 tests/estimators/test_options.py compares the signatures of `fit`, `CRF` and `CRFCV` with them. Imports little: the
 command line starts with it.
 """
@@ -30,7 +30,7 @@ from sparsecrf.defaults import (
     TOL,
 )
 
-STOPPING, LONG_RUNS = "Stopping", "Long runs"  #: panels of the program's help
+STOPPING, LONG_RUNS = "Stopping", "Long runs"  #: sections of the program's help
 
 
 #: What the parameter rho1 may be: a number, "small", or, where the data can be split, "auto".
@@ -38,7 +38,7 @@ AskedRho1: TypeAlias = float | Literal["small", "auto"]
 
 
 def parsed_rho1(given: str | float) -> AskedRho1:
-    """What `--rho1` says."""
+    """The value of `--rho1`."""
     if given in (SMALL, AUTO):
         return cast("AskedRho1", given)
     try:
@@ -51,7 +51,7 @@ def parsed_rho1(given: str | float) -> AskedRho1:
 
 
 def parsed_order(given: str | int | None) -> int | None:
-    """What `--order` says."""
+    """The value of `--order`."""
     if given is None or given == "none":
         return None
     try:
@@ -92,8 +92,9 @@ GroupWeight = Annotated[
 Order = Annotated[
     int | None,
     Declared(
-        "Longest label n-gram that features may contain; none: no limit. Above 2, lines T... of the template make "
-        "them, or plain label n-grams if there are none. For the solvers auto, owlqn, lbfgs, fista and sgd-l1.",
+        "Longest label n-gram that features may contain; none: no limit. Above 2, they come from the lines T... of "
+        "the template; without such lines, they are plain label n-grams. For the solvers auto, owlqn, lbfgs, fista "
+        "and sgd-l1.",
         "--order",
         metavar="K|none",
         parse=parsed_order,
@@ -129,7 +130,7 @@ ClassPairs = Annotated[
 Threads = Annotated[int, Declared("Number of threads; 0: all cores.", "--threads", metavar="N", min=0, max=1024)]
 
 
-#: Of a run that learns what differs from another model.
+#: Capabilities of a run with a prior.
 PRIOR = Capabilities(
     frozenset({Trait.PRIOR}),
     refuses={

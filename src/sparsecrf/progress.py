@@ -1,6 +1,6 @@
-"""Progress of long work, on standard error: a bar on a terminal, plain lines otherwise, nothing if asked so.
+"""Progress of long work, on standard error: a bar on a terminal, plain lines otherwise, nothing if disabled.
 
-In a notebook one line changes in place, and other lines go to standard output: what is on standard error is red there.
+In a notebook, one line changes in place, and other lines go to standard output, since standard error is red there.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-LINE_EVERY_S = 2.0  # between two plain lines, at first
-_SHARE = 0.05  # of the time that has passed, later: an hour's log is not a thousand lines
-_RENEW_EVERY_S = 0.2  # between two changes of the line in a notebook
+LINE_EVERY_S = 2.0  # seconds between two plain lines, at first
+_SHARE = 0.05  # later, this fraction of the elapsed time, so that an hour does not give a thousand lines
+_RENEW_EVERY_S = 0.2  # seconds between two changes of the line in a notebook
 
 
 class Advance(Protocol):
-    """Told how much more has been done, and what to show beside it."""
+    """Called with the amount of work done since the last call, and a text to show."""
 
     def __call__(self, amount: float = 0, note: str = "") -> None: ...
 
@@ -36,7 +36,7 @@ def say(text: str, *, quiet: bool = False) -> None:
     try:
         print(text, file=sys.stderr, flush=True)
     except (OSError, ValueError):
-        # What could not be written would be tried again at the end of the program, and fail it.
+        # Unwritten output would be flushed at exit and make the program fail.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
@@ -75,7 +75,7 @@ def _bar(total: float | None) -> Progress:
 
 
 def in_notebook() -> bool:
-    """Whether this process is the kernel of one. None is without IPython's kernel."""
+    """Whether this process is a notebook kernel; without IPython's kernel, it is not."""
     if "ipykernel" not in sys.modules:
         return False
     from IPython import get_ipython
@@ -93,7 +93,7 @@ class _Bar:
 
 @contextmanager
 def _repeated(call: Callable[[], None], seconds: float) -> Iterator[None]:
-    """`call`, from its own thread, every `seconds`."""
+    """Calls `call` from a separate thread every `seconds`."""
     import threading
 
     done = threading.Event()
@@ -119,7 +119,7 @@ class _Lines:
 
         self._what, self._total, self._done, self._note = what, total, 0.0, ""
         self._began = self._shown = time.monotonic()
-        self._told = True  # nothing has come since the last line
+        self._told = True  # nothing has arrived since the last line
         self._lock = threading.Lock()
 
     def __call__(self, amount: float = 0, note: str = "") -> None:
@@ -130,13 +130,13 @@ class _Lines:
                 self._line()
 
     def finish(self) -> None:
-        """The last word: what came since the last line."""
+        """The final line, if anything arrived since the last one."""
         with self._lock:
             if not self._told:
                 self._line()
 
     def wait(self) -> None:
-        """Nothing has come for a while: the last line again, with the time that has passed."""
+        """Repeat the last line with the elapsed time if nothing has arrived for a while."""
         with self._lock:
             if self._is_time():
                 self._line(f"({time.monotonic() - self._began:.0f} s)")
@@ -154,7 +154,7 @@ class _Lines:
 
 
 class _Line(_Lines):
-    """The line of a notebook: the same output, changed."""
+    """The line of a notebook, updated in place."""
 
     _every_s, _share = _RENEW_EVERY_S, 0.0
 

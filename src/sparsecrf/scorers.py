@@ -1,6 +1,6 @@
-"""Scores for scikit-learn: functions of gold and predicted label sequences, and the scorers made of them.
+"""Scores for scikit-learn: functions of gold and predicted label sequences, and scorers made from them.
 
-All are shares from 0 to 1, larger is better. Tokens whose gold label is None do not count.
+All are fractions from 0 to 1; larger is better. Tokens whose gold label is None do not count.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def sequence_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any =
 
 
 def chunk_f1_score(y_true: Labels, y_pred: Labels, *, scheme: str = "auto") -> float:
-    """F1 of chunks, as conlleval has it (see `sparsecrf.chunks` for the schemes): 0 if there are none. A label of None
+    """F1 of chunks, as in conlleval (see `sparsecrf.chunks` for the schemes): 0 if there are none. A label of None
     is outside.
     """
     pairs = (
@@ -61,9 +61,8 @@ def chunk_f1_score(y_true: Labels, y_pred: Labels, *, scheme: str = "auto") -> f
 def label_f1_score(
     y_true: Labels, y_pred: Labels, *, average: str = "macro", labels: Collection[Any] | None = None
 ) -> float:
-    """F1 of labels by tokens, for labels that are no chunks: the mean over labels, each counting the same ("macro") or
-    as often as gold has it ("weighted"). `labels`: only of these, such as all but O; None: of all gold and predicted
-    ones.
+    """Token-level F1 of labels, for labels that do not encode chunks: the mean over labels, unweighted ("macro") or
+    weighted by gold frequency ("weighted"). `labels`: only these, such as all but O; None: all gold and predicted ones.
     """
     if average not in AVERAGES:
         raise InputError(f"average: expected one of {', '.join(AVERAGES)}, found {average!r}")
@@ -72,7 +71,7 @@ def label_f1_score(
         known = [(str(g), str(p)) for g, p in zip(gold, predicted, strict=True) if g is not None]
         found.add([g for g, _ in known], [p for _, p in known])
     chosen = None if labels is None else {str(label) for label in labels}
-    absent = ChunkScore(0, 0, 0)  # a label that is asked for counts 0 where neither side has it, as in scikit-learn
+    absent = ChunkScore(0, 0, 0)  # a requested label that occurs nowhere counts as 0, as in scikit-learn
     scores = list(found.labels.values()) if chosen is None else [found.labels.get(name, absent) for name in chosen]
     weights = [1 if average == "macro" else score.gold for score in scores]
     return mean_rates(scores, weights)[2] / 100

@@ -1,4 +1,4 @@
-"""Warnings that name the line of the program that called the library, however deep in the library they come up."""
+"""Warnings that point to the line of the program that called the library, however deep inside they are raised."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Returned = TypeVar("Returned")
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, with the first line outside of this package as the place."""
+    """Warn, with the first line outside of this package as the location."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         level, frame = level + 1, frame.f_back
@@ -28,7 +28,7 @@ def renamed(old: str, new: str) -> Callable[[Callable[P, Returned]], Callable[P,
         def call(*arguments: P.args, **given: P.kwargs) -> Returned:
             if old in given:
                 if new in given:
-                    raise TypeError(f"{function.__name__}: expected {new} alone, found {old}, its old name, too")
+                    raise TypeError(f"{function.__name__}: expected only {new}, found its old name {old}, too")
                 warn_deprecated(old, new)
                 given[new] = given.pop(old)
             return function(*arguments, **given)
@@ -39,5 +39,5 @@ def renamed(old: str, new: str) -> Callable[[Callable[P, Returned]], Callable[P,
 
 
 def warn_deprecated(old: str, new: str) -> None:
-    """Warn that a keyword has another name now."""
+    """Warn that a keyword has a new name."""
     warn_caller(f"{old}= is deprecated: write {new}=", DeprecationWarning)

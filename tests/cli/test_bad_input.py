@@ -127,14 +127,15 @@ CASES = [
         {"x_txt": "The dog barks in Oslo .\n"},
         f"label -m {GOOD} x.txt -o o.txt",
         1,
-        "found 6 columns (one token a line, a blank line between sequences; for a sentence a line: --format tokens)",
+        "found 6 columns (one token per line, a blank line between sequences; for one sentence per line: "
+        "--format tokens)",
     ),
     (
         "lines of running text",
         {"x_txt": "The dog .\nIt sees a cat .\n"},
         f"label -m {GOOD} x.txt -o o.txt",
         1,
-        "found 5 (one token a line, a blank line between sequences; for a sentence a line: --format tokens)",
+        "found 5 (one token per line, a blank line between sequences; for one sentence per line: --format tokens)",
     ),
     ("too narrow", {"x_txt": "a\n"}, f"label -m {GOOD} x.txt -o o.txt", 1, "x.txt, line 1: expected 2 columns"),
     ("input in Latin-1", {"x_txt": b"a D\n\xe9 D\n"}, f"label -m {GOOD} x.txt -o o.txt", 1, "x.txt, line 2, byte 1"),

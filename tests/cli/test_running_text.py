@@ -47,7 +47,7 @@ def test_the_other_tokenizer_is_a_warning_with_a_count(addresses):
     assert done.status == 0
     assert fields(done.out) != WHOLE
     assert done.err == (
-        "sparsecrf: warning: new.jsonl: 20 of 50 training tokens are such as 'Ave,', which the words tokenizer splits: "
+        "sparsecrf: warning: new.jsonl: 20 of 50 training tokens look like 'Ave,', which the words tokenizer splits: "
         "expect more errors than on the tokens of the training data; --tokenizer blanks suits this model\n"
     )
     assert addresses("label", "-m", "m", "new.jsonl", "--tokenizer", "words", "-q").err == ""
@@ -64,9 +64,9 @@ def test_punctuation_that_stands_alone_means_words(program):
     lines = done.out.splitlines()
     assert ("Oslo", "LOC") in fields(lines[0])
     assert json.loads(lines[1]) == {"text": "", "spans": []}  # a line for each line
-    assert "10 of 80 training tokens are such as 'U.N.', which the words tokenizer splits" in done.err
+    assert "10 of 80 training tokens look like 'U.N.', which the words tokenizer splits" in done.err
     done = program(*ask, "--tokenizer", "blanks")
-    assert "20 of 80 training tokens are such as ',', which the blanks tokenizer leaves attached" in done.err
+    assert "20 of 80 training tokens look like ',', which the blanks tokenizer leaves attached" in done.err
     assert "--tokenizer words suits this model" in done.err
 
 
@@ -141,4 +141,4 @@ def test_wrong_usage(addresses):
     done = addresses("train", "new.txt", "--format", "text", "-m", "x")
     assert (done.status, "expected labelled data, found plain text" in done.err) == (1, True)
     done = addresses("convert", "train.txt", "x.txt", "--from", "columns", "--to", "text")
-    assert (done.status, "plain text has no place for labels" in done.err) == (1, True)
+    assert (done.status, "plain text cannot contain labels" in done.err) == (1, True)

@@ -182,7 +182,7 @@ def errors_by_threads(encode):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (b"short O\n", "f.txt, line 601: expected 3 columns as in line 1, found 2 (one token a line, a blank"),
+        (b"short O\n", "f.txt, line 601: expected 3 columns as in line 1, found 2 (one token per line, a blank"),
         (b"bad \xff O\n", "f.txt, line 601, byte 5: expected text in UTF-8, found byte 0xFF"),
         (b"nul \0 O\n", "f.txt, line 601, byte 5: expected text in UTF-8, found a NUL byte"),
     ],

@@ -124,7 +124,7 @@ def test_searches_of_scikit_learn_take_a_frame_for_each_sentence(name, data):
     frame = library(name).DataFrame(table(data))
     # One frame is dealt out by tokens: the error says what to do, and that does.
     with pytest.raises(
-        InputError, match=r"Searches of scikit-learn .* deal out sentences if X and y are lists"
+        InputError, match=r"Searches of scikit-learn .* split by sentence if X and y are lists"
     ) as refused:
         cross_val_score(CRF(), frame[["word", "tag"]], frame["label"], cv=3, error_score="raise")
     parts, X, y = re.search(r"parts = (.*), then, .*, X = (.*), y = (.*)$", str(refused.value)).groups()
@@ -328,7 +328,7 @@ def test_groups_is_the_old_name_of_sentences(data):
         assert crf.score(frame, "label", groups="sentence") == expected.score(frame, "label", sentences="sentence")
     with pytest.warns(DeprecationWarning, match=r"write sentences="):
         CRFCV(rho1s=[1.0, 0.3], cv=3).fit(frame, "label", groups="sentence")
-    with pytest.raises(TypeError, match="expected sentences alone, found groups, its old name, too"):
+    with pytest.raises(TypeError, match="expected only sentences, found its old name groups, too"):
         crf.predict(frame, sentences="sentence", groups="sentence")
 
 

@@ -112,7 +112,7 @@ def test_wapiti_expressions_and_encodings(tmp_path):
     [
         ("latin-15", "expected utf-8, latin-1, cp1252 or another encoding of characters, or bytes, found 'latin-15'"),
         ("rot13", "another encoding of characters"),
-        ("utf-16", "that keeps ASCII as it is, found utf-16: convert the file to UTF-8"),
+        ("utf-16", "that extends ASCII, found utf-16: convert the file to UTF-8"),
         ("", "another encoding of characters"),
     ],
 )

@@ -130,7 +130,7 @@ def test_n_grams():
 def test_nothing_to_round():
     model = Model.from_weights(["a", "b"], {})
     assert Model.from_bytes(model.to_bytes(compact=True)).n_active == 0
-    with pytest.raises(InputError, match="expected weights that float32 can hold, found one of size 1e\\+50"):
+    with pytest.raises(InputError, match="expected weights that float32 can represent, found one of size 1e\\+50"):
         Model.from_weights(["a"], {("x", "a"): 1e50}).to_bytes(compact="float32")
     with pytest.raises(InputError, match="compact: expected True, False, 'int16' or 'float32', found 'int8'"):
         model.to_bytes(compact="int8")

@@ -151,7 +151,7 @@ def test_labels_that_come_late(tmp_path):
     assert folder.n_sequences == 43
     assert folder.shards[0].tokens >= 40
     data.write_text("a ?\n\n" * 40)
-    with pytest.raises(InputError, match=r"data\.txt: expected labels, found all of them to be missing"):
+    with pytest.raises(InputError, match=r"data\.txt: expected labels, found only missing ones"):
         made(tmp_path, data, template=None, missing="?", shard_tokens=4)
 
 
@@ -309,7 +309,7 @@ def test_a_folder_that_another_run_has_made_anew(tmp_path, data):
     first = made(tmp_path, data)
     made(tmp_path, data, shard_tokens=50)
     last = len(first.shards) - 1
-    with pytest.raises(InputError, match=r"another run has made since.*; give each run its own folder") as error:
+    with pytest.raises(InputError, match=r"another run has rebuilt since.*; give each run its own folder") as error:
         first.open(last)
     assert "delete" not in str(error.value)
 

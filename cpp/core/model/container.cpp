@@ -51,7 +51,7 @@ Header read_header(std::span<const std::byte> file, const std::string& source, s
     try {
         return {parse_json(text), 8 + static_cast<std::size_t>(length)};
     } catch (const InputError& error) {
-        throw wrong("a header that is no JSON object (", error.what(), ")");
+        throw wrong("a header that is not a JSON object (", error.what(), ")");
     }
 }
 

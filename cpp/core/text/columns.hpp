@@ -1,4 +1,4 @@
-// Column files: one token a line, columns separated by blanks or tabs, a blank line between sequences.
+// Column files: one token per line, columns separated by blanks or tabs, a blank line between sequences.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct Rows {
 
 // Ends errors about numbers of columns, in case the input was running text.
 inline constexpr std::string_view kOneTokenALine =
-    " (one token a line, a blank line between sequences; for a sentence a line: --format tokens)";
+    " (one token per line, a blank line between sequences; for one sentence per line: --format tokens)";
 
 // Takes whole lines of one file, in pieces that may be cut between any two sequences.
 class ColumnReader {

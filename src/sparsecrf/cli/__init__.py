@@ -1,4 +1,4 @@
-"""The command line: `sparsecrf COMMAND`. One command a file; what it needs is imported when it runs.
+"""The command line: `sparsecrf COMMAND`. One command per file; its imports happen when it runs.
 
 `label` starts without the parser of the other commands (`quick.py`), which takes longer to import than a sentence takes
 to label.
@@ -30,13 +30,13 @@ def __getattr__(name: str) -> Any:
 def main() -> None:
     """Run the program. Exit status: 0 done, 1 an error in input or files, 2 wrong usage, 130 interrupted."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="backslashreplace")  # a name that cannot be shown must not end the program
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file name that cannot be printed must not end the program
     try:
         try:
             _run()
         finally:
             if sys.stdout is not None:
-                sys.stdout.flush()  # what waits may find no room; the interpreter would notice after the exit status
+                sys.stdout.flush()  # may fail on a full disk; at exit the status would already be set
     except OSError as error:
         _drop_output()
         where = f"{error.filename}: " if error.filename is not None else ""
@@ -75,18 +75,18 @@ def _run() -> None:
 
 
 def _of_memory(error: BaseException) -> str | None:
-    """What an error says of too little memory; None: it is another one. A library that cannot be loaded says more."""
+    """The message of an out-of-memory error; None for other errors. A library that cannot be loaded says more."""
     if isinstance(error, MemoryError):
         return str(error) or "out of memory"
     lines = (line.strip() for line in str(error).splitlines())
     return next((line for line in lines if any(words in line for words in _WITHOUT_MEMORY)), None)
 
 
-#: What is said where there is too little memory for a thread, or to load a library.
+#: Messages of the system if there is too little memory for a thread or to load a library.
 _WITHOUT_MEMORY = ("new thread", "failed to map segment", "annot allocate memory", "cannot apply additional memory")
 
 
 def _drop_output() -> None:
-    """What could not be written is not tried again when the interpreter ends."""
+    """Discard output that could not be written, so that the interpreter does not try again at exit."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Answers to pieces of input, also to input that is not what it should be."""
+"""Answers to pieces of input, including invalid input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparsecrf.progress import say
 
 
 class OnError(str, Enum):
-    """What becomes of a sequence that cannot be labelled."""
+    """What to do with a sequence that cannot be labelled."""
 
     STOP = "stop"
     SKIP = "skip"
@@ -26,7 +26,7 @@ class Answers:
     def __init__(
         self, label: Callable[[Piece], bytes], format: Format, charset: Charset, source: str, on_error: OnError
     ) -> None:
-        """`label` takes whole sequences, in UTF-8 or of any bytes; errors call the input `source`."""
+        """`label` takes whole sequences, in UTF-8 or as arbitrary bytes; errors call the input `source`."""
         self.label, self.format, self.charset, self.source, self.on_error = label, format, charset, source, on_error
 
     def __call__(self, piece: Piece) -> bytes:
@@ -38,7 +38,7 @@ class Answers:
         return b"".join(map(self._independent, self.format.independent(piece)))
 
     def _independent(self, piece: Piece) -> bytes:
-        """The answer to sequences that belong together. If one of them is wrong, the others are on their own."""
+        """The answer to sequences that belong together. If one of them is invalid, they are labelled one by one."""
         try:
             return self._labelled(piece)
         except InputError:
@@ -48,7 +48,7 @@ class Answers:
         return self.charset.encoded(self.label(self.charset.decoded(piece, self.source)), self.source)
 
     def _one(self, piece: Piece) -> bytes:
-        """The answer to one sequence. An empty one, such as a blank line, if there is no other."""
+        """The answer to one sequence; an empty answer, such as a blank line, if it cannot be labelled."""
         try:
             return self._labelled(piece)
         except InputError as error:

@@ -28,14 +28,14 @@ _SHOWN = 20  # lines of the table on standard output
 
 
 class By(str, Enum):
-    """What is left out of training as a whole."""
+    """What is held out together."""
 
     SENTENCE = "sentence"
     DOCUMENT = "document"
 
 
 class Unit(str, Enum):
-    """What is ranked."""
+    """What to rank."""
 
     TOKEN = "token"
     SPAN = "span"
@@ -43,14 +43,14 @@ class Unit(str, Enum):
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """How the data are divided, trained on and judged."""
+    """How the data are split, trained on and judged."""
 
     folds: Annotated[
         int,
         Declared("Number of parts; each is judged by a model trained on the others.", "--folds", metavar="N", min=2),
     ] = 5
     by: Annotated[
-        By, Declared("What is kept together in one part: sentences, or documents, which begin with -DOCSTART-.", "--by")
+        By, Declared("What to keep together in one part: sentences, or documents, which begin with -DOCSTART-.", "--by")
     ] = By.SENTENCE
     rho1: Rho1 = RHO1
     rho2: Rho2 = RHO2
@@ -69,7 +69,7 @@ def audit(
             "-o",
             metavar="FILE",
             help="Where to write; may be given more than once. The name says what: .jsonl, an object for each token; "
-            ".tsv, a table; .html, a page with the most suspicious labels in their sentences and what speaks for "
+            ".tsv, a table; .html, a page with the most suspicious labels in their sentences and the evidence for "
             "either label; any other: the data with two more columns, the suggested label and the score. By default a "
             f"table of the first {_SHOWN} on standard output.",
         ),
@@ -88,9 +88,9 @@ def audit(
 ) -> None:
     """Rank the labels of a data set, those that are probably wrong first.
 
-    The data are divided into folds. Each fold is judged by a model that was trained on the others: how probable is the
-    given label, with and without the labels around it, and which label would be better? Check the first labels by hand.
-    An interrupted run (Ctrl-C, SIGTERM) writes what the finished folds say and exits with status 130.
+    The data are divided into folds. Each fold is judged by a model that was trained on the others: how probable the
+    given label is, with and without the labels around it, and which label would be better. Check the first labels by
+    hand. An interrupted run (Ctrl-C, SIGTERM) writes what the finished folds say and exits with status 130.
     """
     from sparsecrf.cli.long_runs import shown_warnings
     from sparsecrf.cli.reading import recipe_for
@@ -114,7 +114,7 @@ def audit(
 
 
 def _check(inputs: Inputs, fitting: AuditOptions, output: Sequence[str]) -> None:
-    """All that can be wrong before work begins."""
+    """Check the options before work begins."""
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.cli.reading import asked_recipe, given_options
     from sparsecrf.cli.train import check_distinct
@@ -141,7 +141,7 @@ def _read(sources: Sequence[Source], recipe: Recipe, threads: int, *, quiet: boo
 
 
 def _sequences(sources: Sequence[Source], recipe: Recipe) -> list[Any]:
-    """The tokens of all sequences, to show suspects in."""
+    """The tokens of all sequences, to show suspects in context."""
     from sparsecrf.contrib.audit.files import tokens_of_files
 
     for source in sources:

@@ -38,12 +38,12 @@ def calibrate(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Calibrate a model, so that `label --coverage` and `predict_set` give answers that have the right one among them
-    with the probability that is asked for.
+    """Calibrate a model, so that `label --coverage` and `predict_set` give sets of answers that contain the right one
+    with the probability you ask for.
 
     Weights and labels stay as they are; the file is replaced when everything is done. The guarantee holds for sentences
-    drawn like those of DATA, which must not be among the training data. 19 sentences are the fewest; with a few hundred
-    the coverage is within a point or two of what is asked.
+    drawn like those of DATA, which must not be among the training data. You need at least 19 sentences; with a few
+    hundred, the coverage is within a point or two of what you ask for.
     """
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.files.text import name_of

@@ -57,7 +57,7 @@ def _options(
 
 
 def _command(function: Callable[..., None], name: str, *examples: str) -> None:
-    # A paragraph of the docstring is one line, for the terminal to break.
+    # Join each paragraph of the docstring into one line; the terminal wraps it.
     paragraphs = (getdoc(function) or "").split("\n\n")
     described = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     lines = [f"[bold]{text}[/bold]" for text in examples]

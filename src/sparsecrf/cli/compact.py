@@ -35,11 +35,11 @@ def compact(
     as_json: Annotated[bool, typer.Option("--json", help="Print sizes, error and counts as JSON.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a model with rounded weights and short names: about a quarter of the bytes, opened as any model is.
+    """Write a model with rounded weights and short names: about a quarter of the size, opened like any other model.
 
-    No weight changes by more than the error that is printed. With --data every sentence is labelled before and after,
-    and it is told for how many of them it is proved that rounding cannot change the labels: their best labelling is
-    better than every other by more than all rounding errors on the way can make up.
+    No weight changes by more than the error that is printed. With --data, every sentence is labelled before and after,
+    and the command prints for how many of them rounding provably cannot change the labels: their best label sequence
+    leads by more than all rounding errors combined.
     """
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.contrib.convert.foreign import open_model

@@ -66,13 +66,13 @@ def _write(target: str, lines: Iterable[bytes]) -> None:
         file.writelines(lines)
 
 
-#: Data from any format to any other, by --from and --to, where a choice may follow: conllu:xpos.
+#: Data from any format to any other, by --from and --to; a field may follow the name: conllu:xpos.
 _DATA = [*permutations(FORMATS, 2)]
-#: Formats whose files have tokens and labels only, so that one with other labels loses nothing.
+#: Formats whose files have only tokens and labels, so rewriting one with other labels loses nothing.
 _WITH_NOTHING_ELSE = ("columns", "tokens")
 _ONE_OF = f"{', '.join(CODES[:-1])} or {CODES[-1]}"
-#: What models can be converted, by --from and --to. The two together say what a file is: a crfsuite file that becomes a
-#: sparsecrf file is a model, one that becomes columns is data.
+#: Which models can be converted, by --from and --to. The two together say what a file is: a crfsuite file that becomes
+#: a sparsecrf file is a model, one that becomes columns is data.
 _MODELS: dict[tuple[str, str], Conversion] = {
     ("crfsuite", "sparsecrf"): _model_from("crfsuite"),
     ("wapiti", "sparsecrf"): _model_from("wapiti"),
@@ -111,10 +111,10 @@ def convert(
 
     Models: crfsuite (a model file, or the text of `crfsuite dump`), wapiti (a model file, or the text of `wapiti dump`)
     and crf++ (a model file, or the text model of `crf_learn -t`) to sparsecrf; sparsecrf to crfsuite (that text), to
-    crfsuite-binary (a model file), to wapiti (a model file) and to crf++ (a text model, of which `crf_learn -C` makes a
-    model file). What another tool cannot express is refused.
-    Data: columns, crfsuite, conllu (conllu:xpos, ...), jsonl, tokens, documents and simpletagger, from any to any
-    other; [bold]-[/bold] is standard input or output.
+    crfsuite-binary (a model file), to wapiti (a model file) and to crf++ (a text model, which `crf_learn -C` turns into
+    a model file). Anything that the other tool cannot express is an error. Data: columns, crfsuite, conllu
+    (conllu:xpos, ...), jsonl, tokens, documents and simpletagger, from any to any other; [bold]-[/bold] is standard
+    input or output.
     """
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.encoding.template import Template

@@ -1,4 +1,4 @@
-"""`sparsecrf label --coverage`: of the N best label sequences, or of all labels of a token, those that are needed."""
+"""`sparsecrf label --coverage`: keeps only as many label sequences, or labels of a token, as the coverage needs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sparsecrf.model.calibration import SEQUENCES, TOKENS
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
-#: In place of the rank of a label sequence, or of the labels of a token: they would be too many.
+#: Replaces the rank of a label sequence, or the labels of a token, if the set would be too large.
 ABSTAIN = b"abstain"
-_ROUNDED = 1e-6  # probabilities are printed with six digits: for each term, a sum may be too large by half of this
+_ROUNDED = 1e-6  # probabilities are printed with six digits: each term of a sum may be too large by half of this
 
 
 def check_alone(options: dict[str, bool]) -> None:
@@ -24,7 +24,7 @@ def check_alone(options: dict[str, bool]) -> None:
 
 
 class Covering:
-    """Leaves out of what `Model.label_text` writes the answers that are not needed."""
+    """Removes the answers that are not needed from the output of `Model.label_text`."""
 
     def __init__(self, model: Model, coverage: float, most: int | None, *, of_tokens: bool, headers: bool) -> None:
         """`headers`: a header precedes each label sequence."""
@@ -34,7 +34,7 @@ class Covering:
         self._sets = SetFinder(model.training, model.labels, coverage, TOKENS if of_tokens else SEQUENCES, size)
         self._n_labels = len(model.labels)
         self._of_tokens, self._headers = of_tokens, headers
-        self.nbest = 1 if of_tokens else size + 1  #: that `label_text` is to write, one more than a set may have
+        self.nbest = 1 if of_tokens else size + 1  #: sequences for `label_text` to write: one more than a set may have
 
     def __call__(self, text: bytes) -> bytes:
         blocks = text.split(b"\n\n")[:-1]
@@ -50,7 +50,7 @@ class Covering:
         return b"".join(block + b"\n\n" for block in found + (self._of_sequence(own) if own else []))
 
     def _of_sequence(self, own: list[tuple[float, bytes]]) -> list[bytes]:
-        """Those of a sequence that are needed; or the best with `abstain` for its rank."""
+        """The label sequences that are needed, or the best one with `abstain` as its rank."""
         size = self._sets.size([p for p, _ in own], _ROUNDED * len(own))
         if size <= self._sets.max_size:
             return [block for _, block in own[:size]]
@@ -61,7 +61,7 @@ class Covering:
         return b"\n".join([first if self._headers else self._line(first), *map(self._line, others)])
 
     def _line(self, line: bytes) -> bytes:
-        """One that ends in all labels with their probabilities, without those that are not needed."""
+        """A line that ends in all labels with their probabilities, without those that are not needed."""
         between = b"\t" if b"\t" in line else b" "
         before, *labels = line.rsplit(between, self._n_labels)
         size = self._sets.size([float(label.rpartition(b":")[2]) for label in labels], _ROUNDED * self._n_labels)

@@ -7,16 +7,16 @@ from typing import Any, get_args, get_type_hints
 
 from sparsecrf.declared import Declared
 
-INTERRUPTED = 130  #: the exit status of a command that was interrupted and saved what there was
+INTERRUPTED = 130  #: the exit status of an interrupted command that saved its result so far
 
 
 def hints_of(command: Callable[..., None]) -> dict[str, Any]:
-    """The annotations of its parameters, by name, as they are written."""
+    """The annotations of its parameters, by name, as written in the source."""
     return {name: _as_written(hint) for name, hint in get_type_hints(command, include_extras=True).items()}
 
 
 def _as_written(hint: Any) -> Any:
-    """Before Python 3.11 the hint of a parameter that is None by default is Optional of what is written."""
+    """Before Python 3.11, the hint of a parameter with default None is wrapped in Optional."""
     annotated = [part for part in get_args(hint) if hasattr(part, "__metadata__")]
     return hint if hasattr(hint, "__metadata__") or len(annotated) != 1 else annotated[0]
 

@@ -1,4 +1,4 @@
-"""`sparsecrf demo`: the whole way, from data to a labelled test set, in a minute."""
+"""`sparsecrf demo`: from data to a labelled test set in a minute."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 
 class Data(str, Enum):
-    """What to show it on."""
+    """The data for the demo."""
 
     auto = "auto"
     cmudict = "cmudict"

@@ -1,4 +1,4 @@
-"""Whether files have documents, and a remark if a model expects them and a file has none."""
+"""Whether files have documents, and a warning if a model expects them and a file has none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sparsecrf.encoding.formats import Format
     from sparsecrf.files.text import Piece
 
-_FIRST_BYTES = 1 << 18  # of a training file are looked at
+_FIRST_BYTES = 1 << 18  # number of lines of a training file to look at
 
 
 def has_documents(file: str) -> bool:
@@ -30,7 +30,7 @@ class SeenDocuments:
         self._source, self._missing = source, isinstance(format, Documents)
 
     def watched(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
-        """The pieces of the file, which are looked at on the way."""
+        """Pass on the pieces of the file and look for documents in them."""
         for piece in pieces:
             self._missing = self._missing and MARK.encode() not in piece.data
             yield piece
@@ -41,7 +41,7 @@ class SeenDocuments:
 
     @property
     def remark(self) -> str | None:
-        """That there are none; None: there is nothing to say."""
+        """A warning if there are none, else None."""
         if not self._missing:
             return None
         return (

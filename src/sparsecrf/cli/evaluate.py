@@ -115,7 +115,7 @@ def _label_sequences(
     encoding: str | None = None,
     documents: SeenDocuments | None = None,
 ) -> Iterator[tuple[list[str], list[str]]]:
-    """Gold and predicted labels, sequence by sequence. `documents` gets to see what a model labels."""
+    """Gold and predicted labels, sequence by sequence. `documents` looks at the input that a model labels."""
     from sparsecrf.compatibility import OptionError
     from sparsecrf.encoding.formats import format_named, format_of
     from sparsecrf.files.charset import UTF8, Charset, decoded
@@ -176,7 +176,7 @@ def _last_two(file: str, sequences: Iterable[list[list[str]]]) -> Iterator[tuple
 
 
 def _is_header(row: list[str]) -> bool:
-    """Whether a line is `# rank probability score`, as `label` writes it before a labelling."""
+    """Whether a line is `# rank probability score`, as `label` writes it before a label sequence."""
     try:
         return len(row) == 4 and row[0] == "#" and int(row[1]) >= 0 and 0 <= float(row[2]) <= 1 and float(row[3]) < inf
     except ValueError:
@@ -186,7 +186,7 @@ def _is_header(row: list[str]) -> bool:
 def _predicted(
     file: str, model: Model, documents: SeenDocuments | None, **reading: Any
 ) -> Iterator[tuple[list[str], list[str]]]:
-    """Gold and predicted labels of a file that the model labels."""
+    """Gold labels of a file, and the labels that the model predicts for it."""
     from sparsecrf.model.predict import predicted
 
     for tokens, gold, labels in predicted(model, file, **reading):
@@ -199,7 +199,8 @@ _RARE = 0.01
 
 
 def _columns_share_labels(evaluation: Evaluation) -> bool:
-    """Words in place of gold labels have next to none of the labels, but may have one: somebody wrote O."""
+    """Whether a column of words was taken for gold labels: they share almost none of the labels (the word O may
+    occur)."""
     predicted = {z for _, z in evaluation.confusion}
     common = sum(count for (y, _), count in evaluation.confusion.items() if y in predicted)
     return common > _RARE * evaluation.tokens
@@ -216,7 +217,7 @@ def _as_json(evaluation: Evaluation, n_confusions: int) -> dict[str, Any]:
 def _print_report(evaluation: Evaluation, n_confusions: int) -> None:
     from rich.console import Console
 
-    # Types and labels may look like markup.
+    # Types and labels may look like markup, so they are escaped.
     console = Console(highlight=False, markup=False, emoji=False)
     console.print(_errors(evaluation))
     if (chunks := evaluation.chunks) is not None:
@@ -250,7 +251,7 @@ def _errors(evaluation: Evaluation) -> Table:
 
 
 def _chunks(evaluation: Evaluation, overall: ChunkScore) -> Table:
-    """One line a type and one for all, as conlleval prints them."""
+    """One line per type and one for the total, as conlleval prints them."""
     table = _table(f"Chunks, read as {evaluation.scheme.value}", 1, "type", *_SCORES)
     for name, score in evaluation.types.items():
         table.add_row(name or "(no type)", *_row(score))
@@ -260,7 +261,7 @@ def _chunks(evaluation: Evaluation, overall: ChunkScore) -> Table:
 
 
 def _labels(evaluation: Evaluation) -> Table:
-    """One line a label, the most frequent ones first where there are many."""
+    """One line per label, the most frequent first if there are many."""
     table = _table("Labels, by tokens", 1, "label", *_SCORES)
     scores = evaluation.labels
     shown = scores if len(scores) <= _MOST_LABELS else sorted(scores, key=lambda y: -scores[y].gold)[:_MOST_LABELS]
@@ -273,7 +274,7 @@ def _labels(evaluation: Evaluation) -> Table:
 
 
 def _row(score: ChunkScore) -> list[str]:
-    """Of _SCORES."""
+    """The scores of _SCORES."""
     rates = [f"{score.precision:.2f} %", f"{score.recall:.2f} %", f"{score.f1:.2f}"]
     return rates + [f"{count:,}" for count in (score.gold, score.predicted, score.correct)]
 

@@ -1,4 +1,4 @@
-"""What the commands that read data share: options and files that are checked before work begins."""
+"""Checks of options and files before work begins, shared by the commands that read data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_readable(*names: str | None) -> None:
 
 
 def check_writable(*names: str | None, inputs: Iterable[str | None] = ()) -> None:
-    """Raise for files that cannot be made, or that would replace an input, before anything else is done."""
+    """Raise for files that cannot be created, or that would replace an input, before anything else is done."""
     read = [name for name in inputs if name is not None and name != "-" and os.path.exists(name)]
     for name in names:
         if name is None:
@@ -38,7 +38,7 @@ def check_writable(*names: str | None, inputs: Iterable[str | None] = ()) -> Non
             raise InputError(f"{name}: this file is also an input; write to another file")
         if there and not os.path.isfile(target):
             continue  # a device or a pipe
-        try:  # what `replacing` will do
+        try:  # as `replacing` will do
             trial = temporary_name(target)
             open(trial, "xb").close()
             os.unlink(trial)
@@ -47,7 +47,7 @@ def check_writable(*names: str | None, inputs: Iterable[str | None] = ()) -> Non
 
 
 def total_bytes(names: Sequence[str]) -> int | None:
-    """Size of all files together; None where one of them is a pipe."""
+    """Total size of all files; None if one of them is a pipe."""
     total = 0
     for name in names:
         if name == "-":

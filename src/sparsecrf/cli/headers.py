@@ -1,4 +1,4 @@
-"""First lines of column files that are names of columns, which such files do not have."""
+"""Detects column files whose first line is a header; the format has none."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from sparsecrf.files.text import Piece
     from sparsecrf.shards.dataset import Dataset
 
-#: What people call their columns.
+#: Common names of columns.
 _NAME = re.compile(
     "id|sentence(_id)?|text|tokens?|words?|form|lemma|[ux]?pos|pos_?tags?|feats|chunk|ner(_tags?)?|entity|tags?|"
     "labels?|class",
     re.IGNORECASE,
 )
-_FIRST_BYTES = 1 << 20  # of a file are looked at
+_FIRST_BYTES = 1 << 20  # number of lines of a file to look at
 
 
 def headers(data: Dataset, files: Sequence[str]) -> list[str]:
-    """A remark for each file whose first line looks like names of columns: its last cell and another are such names,
+    """A warning for each file whose first line looks like a header: its last cell and another are common column names,
     and no other of its first lines has that label."""
     if data.template is None or not data.recipe.reader.token_a_line:
         return []  # the files have no columns
@@ -31,7 +31,7 @@ def headers(data: Dataset, files: Sequence[str]) -> list[str]:
 
 
 def header_remark(format: Format, first: Piece, source: str) -> str | None:
-    """The same about a file that was labelled, by its first piece; None: there is nothing to say."""
+    """The same for the first piece of a file that was labelled; None if it has no header."""
     cells = _header(first.data[:_FIRST_BYTES]) if format.token_a_line else []
     return f"sparsecrf: warning: {_remark(source, cells)}; remove it" if cells else None
 

@@ -43,7 +43,7 @@ def label(
     coverage: Annotated[
         float | None,
         Declared(
-            "Print as many label sequences as are needed to have the right one with this probability, or abstain if "
+            "Print as many label sequences as are needed to include the right one with this probability, or abstain if "
             "that takes more than --nbest; with --all-marginals, as many labels of each token. Needs a calibrated "
             "model.",
             "--coverage",
@@ -177,7 +177,7 @@ def label(
         text = known.label_text(
             piece.data,
             source,
-            n_columns if on_error is OnError.STOP else 0,  # or a wrong first line would make all others wrong
+            n_columns if on_error is OnError.STOP else 0,  # otherwise a bad first line would make all others wrong
             piece.line,
             nbest=nbest,
             headers=score or nbest > 1,
@@ -230,7 +230,7 @@ def label(
             return
         n_columns = of.width(first, source) if of.has_columns else 0
         small = total is not None and total <= PIECE_BYTES
-        if small or total is None:  # a pipe: the first answer need not wait for threads
+        if small or total is None:  # a pipe: start answering before the threads are up
             _write(out, answer(first), advance, first)
         else:
             incoming = chain([first], incoming)
@@ -247,7 +247,7 @@ def label(
 
 
 def _check_expressible(format: Format, options: dict[str, bool]) -> None:
-    """Raise for options whose answers the format has no place for."""
+    """Raise for options whose output the format cannot represent."""
     for option, given in options.items():
         if given:
             raise InputError(
@@ -264,10 +264,10 @@ def _write(out: IO[bytes], text: bytes, advance: Advance, piece: Piece) -> None:
 def in_order(
     incoming: Iterator[Piece], answer: Callable[[Piece], bytes], threads: int
 ) -> Iterator[tuple[Piece, bytes]]:
-    """Pieces with their answers, in the order of the pieces, several of them in work at a time.
+    """Pieces with their answers, in order, labelling several at a time.
 
-    A piece is read while earlier ones are at work; an answer is given as soon as it and all before it are done, however
-    long the next piece takes to come: reading has a thread of its own.
+    Pieces are read ahead on a separate thread, and an answer is yielded as soon as it and all earlier ones are done,
+    however long the next piece takes to arrive.
     """
     if threads == 1:
         for piece in incoming:
@@ -293,7 +293,7 @@ def in_order(
         except BaseException as error:  # raised again where the answers are taken
             done.put(error)
 
-    # A daemon: if labelling fails while it waits for input, the program must not wait with it.
+    # A daemon thread: if labelling fails while it waits for input, the program can still exit.
     Thread(target=read, daemon=True).start()
     try:
         while (item := done.get()) is not None:

@@ -1,4 +1,4 @@
-"""What a command that runs for long does about Ctrl-C and about warnings."""
+"""Ctrl-C and warnings in commands that run for a long time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparsecrf.progress import say
 
 @contextmanager
 def shown_warnings() -> Iterator[None]:
-    """Warnings are lines like the others that the program writes."""
+    """Print warnings in the style of the program's other messages."""
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         say(f"sparsecrf: warning: {message}")

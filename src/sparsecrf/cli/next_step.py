@@ -35,11 +35,11 @@ _CLUSTERS = (
 
 
 def next_step(data: Dataset, inputs: Inputs, fitting: FitOptions, *, is_continued: bool) -> str | None:
-    """The first of these that the run has not done: features, dev data, penalties, resources. None: all of them.
-    `is_continued`: training started from a model, whose features it has."""
+    """The first of these that the run has not used: features, dev data, penalties, resources. None if it used all of
+    them. `is_continued`: training started from a model and uses its features."""
     if plain_columns(data) and not is_continued:
         return _FEATURES if data.n_columns == 1 else _COLUMNS
-    # What --rho1 auto supports: not a prior, and not data in parts.
+    # --rho1 auto supports neither a prior nor data in parts.
     can_choose = fitting.rho1 != AUTO and data.prior is None and isinstance(data.shards, Corpus)
     if data.dev is None:
         return _DEV_AND_PENALTY if can_choose else _DEV
@@ -62,7 +62,7 @@ def plain_columns(data: Dataset) -> bool:
 
 
 def ignored_columns(data: Dataset) -> str | None:
-    """That ready-made features look at fewer columns than the data have; None: they do not."""
+    """A hint if ready-made features use fewer columns than the data have, else None."""
     features, used = data.recipe.features, 0 if data.template is None else data.template.n_columns
     if features is None or not 0 < used < data.n_columns:
         return None

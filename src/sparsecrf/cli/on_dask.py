@@ -21,7 +21,7 @@ _LOCAL = "local:"
 
 @contextmanager
 def read_on_dask(inputs: Inputs, recipe: Recipe, address: str, *, threads: int, quiet: bool) -> Iterator[Dataset]:
-    """Read files on the workers of a cluster; the shards are there as long as this lasts."""
+    """Read files on the workers of a cluster; the shards exist within this context."""
     try:
         from sparsecrf.contrib.dask.cluster import Cluster
         from sparsecrf.contrib.dask.encoding import encode

@@ -283,7 +283,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a command tells of its work."""
+    """How a command reports its progress and result."""
 
     plot: Plot = None
     json: Json = False
@@ -314,7 +314,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _for_typer(hint: Any) -> Any:
-    """An annotation with `Declared` as one of Typer; any other as it is."""
+    """A `Declared` annotation converted for Typer; any other unchanged."""
     declared = next((item for item in getattr(hint, "__metadata__", ()) if isinstance(item, Declared)), None)
     return hint if declared is None else Annotated[hint.__origin__, as_typer(declared)]
 

@@ -42,7 +42,7 @@ COLUMNS = (
 
 
 def _number_or_search(text: str | float) -> float | str:
-    """What --rho2 says."""
+    """The value of --rho2."""
     if text == SEARCH:
         return text
     try:
@@ -155,7 +155,7 @@ def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> N
 
 
 def _follow(read: Dataset, fitting: PathOptions, models: _Models, *, quiet: bool) -> Path:
-    """The path; after Ctrl-C, as far as it came."""
+    """The path; after Ctrl-C, the part that was finished."""
     import warnings
 
     from sparsecrf.path import Path, PathWarning
@@ -165,7 +165,7 @@ def _follow(read: Dataset, fitting: PathOptions, models: _Models, *, quiet: bool
     from sparsecrf.training.groups import named
 
     with progress("path", None, quiet=quiet) as advance, warnings.catch_warnings():
-        warnings.simplefilter("ignore", PathWarning)  # it is told in our own words
+        warnings.simplefilter("ignore", PathWarning)  # reported in our own message
         watch = PathProgress(advance, models.score.name)
 
         def each(point: Point) -> None:
@@ -188,7 +188,7 @@ def _follow(read: Dataset, fitting: PathOptions, models: _Models, *, quiet: bool
                 raise
     import numpy as np
 
-    models.write_table()  # it may lack the last model
+    models.write_table()  # the last model may be missing
     points = models.falling()
     errors = None if read.dev is None else np.array([point.error for point in points])
     fits = [point.fit for point in points if point.fit is not None]
@@ -197,7 +197,7 @@ def _follow(read: Dataset, fitting: PathOptions, models: _Models, *, quiet: bool
 
 @dataclass
 class _Models:
-    """The models of a path and their rows of path.tsv, written as they come."""
+    """The models of a path and their rows of path.tsv, written as they become available."""
 
     folder: str
     read: Dataset
@@ -214,7 +214,7 @@ class _Models:
     def save(self, point: Point) -> None:
         """Write the model of a fit that is done."""
         assert point.fit is not None
-        if not self.points:  # what an earlier run left would not belong to these models
+        if not self.points:  # files of an earlier run would not match these models
             with suppress(FileNotFoundError):
                 os.unlink(os.path.join(self.folder, _BEST))
         name = f"model-{point.number:02d}.safetensors"
@@ -241,7 +241,7 @@ class _Models:
         return sorted(self.points, key=lambda point: (-point.rho1, point.rho2))
 
     def table(self) -> list[dict[str, Any]]:
-        """The rows by falling rho1, then by rising rho2."""
+        """The rows, by decreasing rho1, then by increasing rho2."""
         return [self.rows[point.number] for point in self.falling()]
 
     def write_table(self) -> None:
@@ -260,7 +260,7 @@ class _Models:
 
 
 def _tell(found: Path, models: _Models, shown: Shown, seconds: float) -> None:
-    """The best model, and what people, programs and pictures are told."""
+    """Write the best model, and report the result as text, JSON and a plot."""
     from sparsecrf.contrib.plots import plot_path
     from sparsecrf.progress import say
 
@@ -283,7 +283,7 @@ def _tell(found: Path, models: _Models, shown: Shown, seconds: float) -> None:
 
 
 def _row(found: Fit, scores: tuple[float | None, float | None], name: str) -> dict[str, Any]:
-    """None for what is not finite: JSON has no such numbers."""
+    """None for values that are not finite, which JSON cannot express."""
     numbers = (found.rho1, found.objective, found.loss, found.kkt, found.gap)
     finite = (value if isfinite(value) else None for value in numbers)
     n_pairs = len(found.w) - found.n_unigram - found.n_ngram

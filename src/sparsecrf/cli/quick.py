@@ -1,7 +1,7 @@
 """`sparsecrf label` without Typer, whose import takes several times as long as Python, the core and a model together.
 
-Only what is plainly right is understood here. Help, completion, unusual spelling and everything that is wrong are left
-to Typer, so that there is one text for each.
+Only valid, plainly spelled arguments are handled here. Help, completion, unusual spellings and errors are left to
+Typer, so that each message exists once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sparsecrf.declared import Declared
 
 
 def quick_call(arguments: Sequence[str]) -> Callable[[], None] | None:
-    """What the program is to do with these arguments; None: Typer is to say."""
+    """The call that these arguments ask for; None to leave them to Typer."""
     if not arguments or arguments[0] != "label" or "_SPARSECRF_COMPLETE" in os.environ:
         return None
     from sparsecrf.cli.label import label
@@ -27,7 +27,7 @@ def quick_call(arguments: Sequence[str]) -> Callable[[], None] | None:
 
 
 def parsed(arguments: Sequence[str], command: Callable[..., None]) -> dict[str, Any] | None:
-    """The arguments as those of a call of the command, whose parameters are `Declared`; None if Typer is to say."""
+    """The keyword arguments for a command whose parameters are `Declared`; None to leave them to Typer."""
     hints = {name: hint for name, hint in hints_of(command).items() if name != "return"}
     by_name = {name: key for key, hint in hints.items() for name in hint.__metadata__[0].names}
     places = [key for key, hint in hints.items() if not hint.__metadata__[0].names]
@@ -60,7 +60,7 @@ def parsed(arguments: Sequence[str], command: Callable[..., None]) -> dict[str, 
 
 
 def _value(text: str, kind: Any, declared: Declared) -> Any:
-    """The value of an option of this type; None if it is not plainly right."""
+    """The value of an option of this type; None if it is not plainly valid."""
     kind = next((part for part in get_args(kind) if part is not type(None)), kind)  # of one that may be None
     if kind is bool:
         return True

@@ -1,4 +1,4 @@
-"""Labelled data, as the commands that train read them: by a recipe, into memory, a folder or a cluster."""
+"""Reads labelled data for the training commands: by a recipe, into memory, a folder or a cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPTIONS = {name: "--" + name.replace("_", "-") for name in (*SETTINGS, "init")}
 
 
 def asked_recipe(inputs: Inputs) -> Recipe:
-    """What the options ask for: the recipe of --recipe, with the settings of other options in place of its own."""
+    """The recipe that the options describe: that of --recipe, overridden by other options."""
     given: dict[str, Any] = {}
     for name in SETTINGS:
         value = getattr(inputs, name, None)
@@ -38,7 +38,7 @@ def asked_recipe(inputs: Inputs) -> Recipe:
 
 
 def given_options(inputs: Inputs) -> dict[str, Any]:
-    """The options with what --recipe says instead of them, for checks of what goes together."""
+    """The options with the settings of --recipe filled in, for compatibility checks."""
     others = {name: value for name, value in vars(inputs).items() if name not in SETTINGS}
     return others | asked_recipe(inputs).given()
 
@@ -51,7 +51,7 @@ def _named_file(text: str, table: str) -> tuple[str, str]:
 
 
 def recipe_for(inputs: Inputs, init: Model | None = None) -> Recipe:
-    """The recipe for the data, with nothing left open: what the options do not say is as for the model of --init."""
+    """The complete recipe for the data; settings that are not given are those of the model of --init."""
     from sparsecrf.model.recipe import recipe_of
 
     asked = asked_recipe(inputs)
@@ -63,7 +63,7 @@ def recipe_for(inputs: Inputs, init: Model | None = None) -> Recipe:
 
 @contextmanager
 def read(inputs: Inputs, run: RunOptions, init: Model | None = None, *, threads: int, quiet: bool) -> Iterator[Dataset]:
-    """The data in memory, in a folder, or on a cluster, where they stay as long as this lasts."""
+    """The data in memory, in a folder, or on a cluster, within this context."""
     recipe = recipe_for(inputs, init)
     for option, given in (("--cache", run.cache), ("--dask", run.dask)):
         if given is not None and recipe.vectors is not None:
@@ -93,7 +93,7 @@ def read_labelled(inputs: Inputs, recipe: Recipe, *, threads: int = 1, quiet: bo
 
 
 def _cached(inputs: Inputs, recipe: Recipe, run: RunOptions, threads: int, quiet: bool) -> Dataset:
-    """The data in a folder of encoded shards, which is made if it is not there."""
+    """The data in a folder of encoded shards, which is created if missing."""
     from sparsecrf.shards.encode_folder import SHARD_TOKENS, encode_shards
 
     assert run.cache is not None
@@ -110,7 +110,7 @@ def _size(inputs: Inputs) -> int | None:
 
 
 def _told(data: Dataset, inputs: Inputs) -> Dataset:
-    """The data; a warning of labels that only --dev has."""
+    """The data; warns of labels that only --dev has."""
     if inputs.dev is not None and (remark := data.remark(name_of(inputs.dev))) is not None:
         say(f"sparsecrf: warning: {remark}")
     return data

@@ -16,7 +16,9 @@ def report(
     ],
     data: Annotated[
         str | None,
-        typer.Option(help="Labelled data: adds scores and a list of sentences with errors first.", metavar="FILE"),
+        typer.Option(
+            help="Labelled data: adds scores and a list of sentences, those with errors first.", metavar="FILE"
+        ),
     ] = None,
     format: ModelFormat = None,
     max_sentences: Annotated[
@@ -56,7 +58,7 @@ def report(
     check_readable(model, data)
     check_writable(output, inputs=[model, data])
     if trial:
-        runtime(shlex.quote(model))  # before work begins: it may be missing
+        runtime(shlex.quote(model))  # checked before work begins: it may be missing
     name = os.path.basename(name_of(model))
     with shown_warnings():
         page = make_report(

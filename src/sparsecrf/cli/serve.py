@@ -46,7 +46,7 @@ def serve(
 ) -> None:
     """Label sentences over HTTP: POST /label takes JSON, GET / is a page to type into.
 
-    Also GET /models, /health, /metrics (for Prometheus) and /openapi.json. A model file that changes is read again; the
+    Also GET /models, /health, /metrics (for Prometheus) and /openapi.json. A model file that changes is reloaded; the
     old model answers until the new one is ready. SIGTERM ends the server when the requests under way are answered.
     """
     try:
@@ -69,7 +69,7 @@ def serve(
 
 
 def _token(file: str | None) -> str | None:
-    """From a file or the environment: what is on the command line can be read by everyone on the machine."""
+    """From a file or the environment: everyone on the machine can read the command line."""
     source = f"${TOKEN_VARIABLE}" if file is None else file
     if file is None:
         token = os.environ.get(TOKEN_VARIABLE)

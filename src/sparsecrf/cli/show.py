@@ -19,7 +19,7 @@ _TOP = 10  # weights of each label in a text
 
 
 class Format(str, Enum):
-    """How weights are written."""
+    """Output format of weights."""
 
     text = "text"
     tsv = "tsv"
@@ -65,7 +65,7 @@ def _write_tsv(weights: Iterable[Weight]) -> None:
 
 
 def _write(text: str) -> None:
-    """Data are in UTF-8, as files are, whatever the terminal takes."""
+    """Write data in UTF-8, like files, whatever the encoding of the terminal."""
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode())
 

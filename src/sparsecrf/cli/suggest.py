@@ -13,7 +13,7 @@ from sparsecrf.compatibility import OptionError
 
 
 class Measure(str, Enum):
-    """What the model is to be unsure of."""
+    """The kind of uncertainty to rank by."""
 
     CONFIDENCE = "confidence"
     ENTROPY = "entropy"
@@ -38,8 +38,8 @@ def suggest(
     by: Annotated[
         Measure,
         typer.Option(
-            help="What the model is to be unsure of: its best labels as a whole (confidence), the labels of single "
-            "tokens (entropy), or how its weights would change (change)."
+            help="The uncertainty to rank by: that of its best labels as a whole (confidence), that of the labels of "
+            "single tokens (entropy), or how much its weights would change (change)."
         ),
     ] = Measure.CONFIDENCE,
     diversity: Annotated[
@@ -58,7 +58,7 @@ def suggest(
 ) -> None:
     """Choose the sentences that are worth annotating next, the most useful first.
 
-    They are written as they stand in POOL. Labels that POOL may have are not looked at. To let the model fill in its
+    They are written as they are in POOL. Labels in POOL are ignored. To let the model fill in its
     labels for the annotator to correct, label them: sparsecrf suggest POOL -m MODEL | sparsecrf label -m MODEL.
     """
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes

@@ -31,7 +31,7 @@ _LARGE = "Data larger than memory"
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Where the data are kept, what is left out of them, what training starts from, and where its log goes."""
+    """Where to keep the data, what to leave out, what to start from, and where to write the log."""
 
     cache: Annotated[
         str | None,
@@ -82,7 +82,8 @@ class RunOptions:
         str | None,
         Declared(
             "Learn what differs from this model: penalties are on the differences from its weights. Its labels, "
-            "template and start label as for --init; weights of what the data do not have stay as they are. For the "
+            "template and start label are used as for --init; weights of attributes that the data do not have stay as "
+            "they are. For the "
             "solvers auto, owlqn, lbfgs and fista.",
             "--prior",
             metavar="MODEL",
@@ -175,12 +176,12 @@ def train(
         if prior is not None and old is not None:
             say(taken(run.prior or "", prior, labelled, old), quiet=shown.quiet)
         found, log_error = fit_with_log(data, labelled, fitting, run.log, init, old, quiet=shown.quiet)
-        # First of all: a second interrupt must not lose it.
+        # Save first: a second interrupt must not lose the model.
         made = labelled.model(found)
         made.save(model)
         on_dev = on_dev_data(found, labelled, fitting.threads)
         result = summary(found, labelled, data, read_s, on_dev, fitting.rho1)
-    if on_dev is not None:  # what matters most: --quiet asks for no progress, not for no result
+    if on_dev is not None:  # --quiet hides progress, not the result
         say(str(on_dev), quiet=shown.quiet and shown.json)
     say(closing(found, result, model, made.n_active), quiet=shown.quiet)
     if (warning := empty_model(found, labelled)) is not None:
@@ -248,8 +249,8 @@ def fit_with_log(
     *,
     quiet: bool,
 ) -> tuple[Fit, OSError | None]:
-    """Train on the data, from the weights `init`, close to those of `prior`. With what ended the log early, which does
-    not end training."""
+    """Train on the data, from the weights `init`, close to those of `prior`. Also returns the error that ended the log
+    early, which does not end training."""
     from sparsecrf.cli.long_runs import stopping
     from sparsecrf.cli.train_report import Log
     from sparsecrf.progress import note, progress, say

@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 
 
 def as_json(record: dict[str, Any]) -> str:
-    """One line of JSON, null for what is not finite: it has no such numbers."""
+    """One line of JSON, with null for values that are not finite, which JSON cannot express."""
     return json.dumps({k: None if isinstance(v, float) and not isfinite(v) else v for k, v in record.items()})
 
 
 class Log:
-    """A file of JSON objects, one a line, written as they come; None: no file. A resumed run continues its file."""
+    """A file of JSON objects, one per line, written as the run goes; None: no file. A resumed run appends to its
+    file."""
 
     def __init__(self, path: str | None, resume: bool) -> None:
-        self.error: OSError | None = None  # what ended it early
+        self.error: OSError | None = None  # the error that ended it early
         self._next = 0  # iteration that is not in the file yet
         if path is not None and resume and os.path.isfile(path):
             self._next, length = _logged(path)
@@ -56,7 +57,7 @@ class Log:
 
 
 def _logged(path: str) -> tuple[int, int]:
-    """Of a log: the iteration after the last one in it, and the bytes of its whole lines.
+    """The iteration after the last one in a log, and the length in bytes of its complete lines.
 
     A full disk or a power cut may have left part of a line at the end.
     """
@@ -84,7 +85,7 @@ def size(data: Dataset, virtual: int) -> str:
 
 
 def taken(name: str, model: Model, data: Dataset, weights: Weights) -> str:
-    """What training starts with: parts of the model `name` of --init or --prior."""
+    """What training takes from the model `name` of --init or --prior."""
     new = len(data.vocabulary.labels) - len(model.labels)
     parts = [f"{len(model.labels)} labels ({new} more in the data)" if new else f"{len(model.labels)} labels"]
     if model.template is not None and data.recipe.template is None and data.recipe.features is None:
@@ -137,7 +138,7 @@ def summary(
 
 
 def peak_rss_mb() -> float | None:
-    """Largest memory of the process so far; None where the system does not say."""
+    """Peak memory of the process so far; None if the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -165,7 +166,7 @@ class DevScores:
 
 
 def on_dev_data(found: Fit, data: Dataset, threads: int) -> DevScores | None:
-    """How good the model is on the dev data; None: there are none."""
+    """The scores of the model on the dev data; None without dev data."""
     from sparsecrf.path.scores import CHUNKS, evaluate_chunks, score_of
     from sparsecrf.training.heldout import best_labels
 
@@ -182,7 +183,7 @@ def on_dev_data(found: Fit, data: Dataset, threads: int) -> DevScores | None:
 
 _WORTH_SHRINKING = 1000  # weights
 _SMALL_SHARE = 6  # of the weights: the median in benchmarks/record/penalties.md
-# More tokens in one sequence, or more labels for so few tokens, are mostly a mistake in the file.
+# More tokens in one sequence, or more labels per token, usually mean a mistake in the file.
 _LONG, _MANY = 500, 20
 
 
@@ -207,15 +208,15 @@ def remarks(data: Dataset, files: Sequence[str]) -> list[str]:
 
 
 def empty_model(found: Fit, data: Dataset) -> str | None:
-    """A warning if no feature has a weight; None: some have."""
+    """A warning if all weights are zero, else None."""
     if len(found.w) or len(data.vocabulary.labels) == 1:
         return None
     return f"sparsecrf: warning: the model has no nonzero weights: --rho1 {found.rho1:g} is too large for these data"
 
 
 def saved_by_small(found: Fit, asked: float | str) -> str | None:
-    """What a small model would save, where the penalties were the defaults; None: they were not, or it is little, or
-    the penalties were on differences from a prior. `asked`: the rho1 that was asked for."""
+    """What a smaller model would save, if the penalties were the defaults; None if they were not, if the saving is
+    small, or if the penalties were on differences from a prior. `asked`: the rho1 that was asked for."""
     n = len(found.w)
     defaults = RHO1, RHO2, PENALTY, None
     if (asked, found.rho2, found.penalty, found.n_changed) != defaults or n < _WORTH_SHRINKING:
@@ -227,8 +228,8 @@ def saved_by_small(found: Fit, asked: float | str) -> str | None:
 
 
 def closing(found: Fit, result: dict[str, Any], model: str, n_all: int) -> str:
-    """The model, how it was found, and how close to the optimum training came. `n_all`: its weights, also those of a
-    prior for what the data do not have."""
+    """The model, how it was found, and how close to the optimum training came. `n_all`: its number of weights,
+    including those of a prior for attributes that the data do not have."""
     active = len(found.w)
     of_parts = "" if found.parts is None else f", {found.n_part:,} of them of parts of labels"
     of_classes = f", {found.n_class_pair:,} of them of pairs of classes" if "active_class_pair" in result else ""
@@ -238,7 +239,7 @@ def closing(found: Fit, result: dict[str, Any], model: str, n_all: int) -> str:
     groups = "".join(f"{n:,} of {of:,} {name} kept ({found.penalty})\n" for name, (n, of) in found.groups.items())
     changed = ""
     if found.n_changed is not None:
-        unseen = f"; {n_all - active:,} more are of what the data do not have" if n_all > active else ""
+        unseen = f"; {n_all - active:,} more are for attributes that the data do not have" if n_all > active else ""
         changed = f"{found.n_changed:,} weights differ from the prior{unseen}\n"
     memory = "" if result["peak_rss_mb"] is None else f", {result['peak_rss_mb']:.0f} MB"
     return (

@@ -1,4 +1,4 @@
-"""Whether what `label` was given is what the model was trained on: by the attributes of the first tokens."""
+"""Whether the input of `label` looks like the training data, judged by the attributes of the first tokens."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from sparsecrf.files.words import TOKENIZERS
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
-_TOKENS = 100  # are looked at: a few milliseconds, once the answers are written
-_FIRST_LINES = re.compile(rb"(?:[^\n]*\n){0,400}")  # hold as many, with comments and blank lines
-_FEWEST = 50  # a sentence or two may be of new words only
+_TOKENS = 100  # tokens to look at: a few milliseconds, after the answers are written
+_FIRST_LINES = re.compile(rb"(?:[^\n]*\n){0,400}")  # lines that hold as many tokens, with comments and blank lines
+_FEWEST = 50  # a sentence or two may consist of new words only
 _SHARE = 0.05
 
 
 def unknown_remark(
     model: Model, format: Format, charset: Charset, piece: Piece, source: str, *, ragged: bool
 ) -> str | None:
-    """What to say if the model knows next to none of the attributes of the first tokens of a file; None: nothing.
+    """A warning if the model knows almost none of the attributes of the first tokens of a file, else None.
 
-    A model with few weights knows few attributes of any text, but then the text has many of those that it knows: both
-    shares must be small. `piece` is the first of the file.
+    A warning if the model knows almost none of the attributes of the first tokens of a file, else None. A model with
+    few weights knows few attributes of any text, but then the text has many of those that it knows: the warning
+    requires both shares to be small. `piece` is the first of the file.
     """
     if model.vectors is not None or charset.is_bytes:
-        return None  # it knows words by their vectors, too; bytes are no text
+        return None  # the model also knows words by their vectors; bytes are not text
     n_tokens, found, find = 0, set[str](), model.vocabulary.attributes.find
     try:
         for attributes in _sequences(model, format, charset.decoded(piece, source), source, ragged):
@@ -43,7 +44,7 @@ def unknown_remark(
             if n_tokens >= _TOKENS:
                 break
     except InputError:
-        return None  # has been reported where it was labelled
+        return None  # was reported when it was labelled
     known = sum(find(name) is not None for name in found)
     if n_tokens < _FEWEST or known >= _SHARE * min(len(found), len(model.vocabulary.attributes)):
         return None
@@ -55,7 +56,7 @@ def unknown_remark(
 
 
 def tokenizer_remark(model: Model, format: Format, charset: Charset, first: Piece, source: str) -> str | None:
-    """What to say if running text was cut into other tokens than those of the training data; None: nothing."""
+    """A warning if running text was tokenized differently from the training data, else None."""
     if not isinstance(format, Records) or format.tokenizer is None:
         return None
     said = mismatch(model.training, format.tokenizer)
@@ -71,7 +72,7 @@ def _has_text(format: Records, charset: Charset, first: Piece, source: str) -> b
     try:
         return any(record.has_spans for record in format.records(charset.decoded(first, source), source, False))
     except InputError:
-        return False  # has been reported where it was labelled
+        return False  # was reported when it was labelled
 
 
 def _sequences(model: Model, format: Format, piece: Piece, source: str, ragged: bool) -> Iterator[list[list[str]]]:

@@ -1,1 +1,1 @@
-"""Everything built on the core of the package: interfaces of other tools, clusters, pictures, reports, data sets."""
+"""Everything built on the core of the package: interfaces of other tools, clusters, plots, reports, data sets."""

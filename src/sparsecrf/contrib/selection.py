@@ -1,6 +1,6 @@
-"""Feature selection without an l1 penalty, to compare with (the paper, section 6.3).
+"""Feature selection without an l1 penalty, for comparison (the paper, section 6.3).
 
-`frequency_cutoff` and `mutual_information` choose before training: give the result to `fit(numbers=...)`.
+`frequency_cutoff` and `mutual_information` select before training: pass the result to `fit(numbers=...)`.
 `threshold` drops the small weights of a trained model.
 """
 
@@ -30,8 +30,9 @@ def mutual_information(corpus: Corpus, top_n: int) -> Numbers:
     """Numbers of the observed features of the `top_n` blocks that tell most about the label.
 
     A block is one attribute with all labels, or one with all label pairs; it is ranked by the mutual information
-    between the presence of the attribute and the label (`information`). An attribute that is always there has none,
-    though its weights are the label frequencies or the plain transitions: its block is kept, beyond the `top_n`.
+    between the presence of the attribute and the label (`information`). An attribute that always occurs has no
+    information, although its weights are the label frequencies or the plain transitions: its block is kept, beyond the
+    `top_n`.
     """
     if top_n < 0:
         raise InputError(f"top_n: expected at least 0, found {top_n}")
@@ -51,7 +52,7 @@ def information(corpus: Corpus) -> tuple[Floats, Floats]:
 
     over the N tokens with a known label and a list that is not empty: n(x,y) of them have attribute x and label y,
     n(-x,y) = n(y) - n(x,y) have y without x (the information gain of Yang & Pedersen 1997). Infinite for an attribute
-    at all of these tokens. Weights play no part, nor does the value of an attribute unless it is 0.
+    at all of these tokens. Sequence weights are ignored, and so is the value of an attribute unless it is 0.
     """
     arrays = corpus.to_arrays()
     unigram, bigram = (
@@ -94,10 +95,10 @@ def _n_log_n(n: NDArray[Any]) -> Floats:
 def threshold(
     found: Fit, *, cut: float | None = None, keep: int | None = None, refit: bool = False, **options: Any
 ) -> Fit:
-    """`found` without its weights of |w| < cut, or without all but the `keep` largest, as a model of the others alone.
+    """`found` without its weights |w| < cut, or with only its `keep` largest weights.
 
-    Its objective and certificate are those of that model. With `refit` it is trained from there; `options` are those
-    of `fit`.
+    Objective and certificate are those of the smaller model. With `refit`, training continues from there; `options` are
+    those of `fit`.
     """
     if (cut is None) == (keep is None):
         raise InputError(f"threshold: expected one of cut and keep, found cut {cut} and keep {keep}")

@@ -74,8 +74,8 @@ class HMM:
     def as_model(self) -> Model:
         """The CRF with P(y | x) = P(x, y) / P(x): logarithms of probabilities as weights.
 
-        A constant added to all weights that compete at a position cancels in the posterior. It is chosen so
-        that as many weights as possible are zero and drop out.
+        A constant added to all weights that compete at a position cancels in the posterior. It is chosen so that as
+        many weights as possible are zero.
         """
         if not all(np.all(p > 0.0) for p in (self.initial, self.transition, self.emission)):
             raise InputError("expected positive probabilities, found a zero: its logarithm is no weight")
@@ -101,12 +101,12 @@ class HMM:
 def paper_hmm() -> HMM:
     """The paper's HMM: 6 labels, 5 symbols, sequences of 5, Bayes error 15.4 %.
 
-    The paper describes it in words. They leave little choice:
+    The paper describes it in words. The description leaves little choice:
     - Transitions are uniform but for two label pairs. Rows sum to one, so both are in the same row: what one
       has above 1/6, the other has below.
     - Six dominant emissions and five symbols: two labels share a symbol. They are the "very ambiguous" ones,
       told apart by that one row of transitions alone.
-    Two numbers remain and one equation, bayes_error() = 0.154. The likelier pair has 0.3, a choice (0.28 to
+    This leaves two numbers and one equation, bayes_error() = 0.154. The likelier pair has 0.3, a choice (0.28 to
     0.33 would do, dominant emissions being 0.997 to 0.989); the root is then 0.99399; 0.994 gives 15.400 %.
     """
     labels, symbols = tuple("ABCDEF"), tuple("abcde")

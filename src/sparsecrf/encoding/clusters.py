@@ -1,4 +1,5 @@
-"""Clusters of words from raw text, for `Resource.clusters`: exchange by Brown's objective, then his merges."""
+"""Clusters the words of raw text, for `Resource.clusters`: exchange algorithm on Brown's objective, then Brown's
+merges."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _BLOCK = 1 << 20
 
 
 class Clustered(NamedTuple):
-    """A word, how often it occurs, and the path of its cluster, whose beginnings are larger clusters."""
+    """A word, how often it occurs, and the path of its cluster, whose prefixes are larger clusters."""
 
     path: str
     word: str
@@ -34,9 +35,9 @@ def word_clusters(
 ) -> list[Clustered]:
     """Clusters of the words of sentences (lists of words), or of files.
 
-    Files have a sentence a line and blanks between words; with `columns` they are column files, the word first. Words
-    with less than `min_count` occurrences have no cluster. Words move for `max_rounds` rounds at most.
-    `each` is called with a line after each round. `{c.word: c.path for c in ...}` is what `Resource.clusters` takes.
+    Files have one sentence per line and blanks between words; with `columns` they are column files, the word first.
+    Words with fewer than `min_count` occurrences get no cluster. There are at most `max_rounds` rounds of moves. `each`
+    is called with a line after each round. Pass `{c.word: c.path for c in ...}` to `Resource.clusters`.
     """
     for name, value in {"n_clusters": n_clusters, "min_count": min_count, "max_rounds": max_rounds}.items():
         if not isinstance(value, int) or not 1 <= value < 2**31:

@@ -1,4 +1,4 @@
-"""Data files from one format to another, sequence by sequence."""
+"""Converts data files from one format to another, sequence by sequence."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sparsecrf.files.text import Source, name_of
 def converted(
     source: Source, read: Format, write: Format, template: Template | None = None, chunks: str | None = None
 ) -> Iterator[str]:
-    """The lines of a file in the format `write` with the sequences of one in the format `read`.
+    """Read sequences in the format `read` and yield the lines of a file in the format `write`.
 
-    A template makes the attributes if the format takes one. `chunks`: the scheme (iob1, iob2, iobes) of the new labels.
+    A template makes the attributes if the format uses one. `chunks`: the scheme (iob1, iob2, iobes) of the new labels.
     """
     read.check_template(template, "template")
     name = name_of(source)

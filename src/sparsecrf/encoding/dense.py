@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def name_of(column: int) -> str:
-    """The attribute that a dense column is."""
+    """The attribute of a dense column."""
     return f"dense[{column}]"
 
 
 def name_columns(attributes: StringTable, n: int) -> None:
-    """Give n columns ids, before a corpus is encoded that has them."""
+    """Give ids to n columns, before encoding a corpus that has them."""
     for j in range(n):
         attributes.intern(name_of(j))
 
@@ -33,7 +33,7 @@ def has_vector(token: Any) -> bool:
 
 
 def paired(X: Iterable[Any], dense: Any) -> Iterator[list[tuple[Any, Any]]]:
-    """Sequences of tokens with those of vectors: a matrix for each sequence, or one for all of them."""
+    """Pair the tokens of sequences with their vectors: a matrix for each sequence, or one for all of them."""
     import numpy as np
 
     flat = hasattr(dense, "shape") and len(dense.shape) == 2
@@ -58,7 +58,7 @@ def paired(X: Iterable[Any], dense: Any) -> Iterator[list[tuple[Any, Any]]]:
 
 
 class VectorReader:
-    """Takes the vectors out of sequences of tokens (attributes, vector)."""
+    """Separates the vectors from sequences of tokens (attributes, vector)."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -66,7 +66,7 @@ class VectorReader:
 
     @classmethod
     def of(cls, first: Any) -> VectorReader | None:
-        """The reader for sequences of which this is the first that has tokens; None: it has no vectors."""
+        """The reader for sequences, given the first one that has tokens; None if it has no vectors."""
         found = isinstance(first, (list, tuple)) and len(first) > 0 and has_vector(first[0])
         return cls(first[0][1].size) if found else None
 

@@ -1,4 +1,4 @@
-"""Text files to corpora, piece by piece."""
+"""Encodes text files as corpora, piece by piece."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sparsecrf.files.text import Piece
 class PieceEncoder:
     """Adds pieces of labelled files to a corpus.
 
-    Every line has `n_columns` columns, the label included, or as many as the first, in a format of columns. Without
+    In column formats, every line has `n_columns` columns including the label, or as many as the first line. Without
     `grow`, attributes that the vocabulary does not have are left out and labels that it does not have are missing.
-    `words`: vectors of words that are dense columns, or what numbers the words. `threads` make attributes where a
-    template does (0: all cores); the corpus does not depend on their number.
+    `words`: word vectors to use as dense columns, or a table that numbers the words. `threads`: number of threads that
+    apply a template (0: all cores); the corpus does not depend on it.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class PieceEncoder:
         self.format.check_columns(recipe.ragged, self.charset.is_bytes)
         self.layout = Layout(recipe.lines, n_columns, recipe.ragged, self.charset.is_bytes)
         self._encoder = self.format.encoder(vocabulary, grow, recipe.missing, words, threads)
-        self.survey = TokenSurvey()  #: of the first tokens, if the vocabulary grows, as for training
+        self.survey = TokenSurvey()  #: surveys the first tokens if the vocabulary grows, as in training
         self._is_surveyed = grow and not self.charset.is_bytes
 
     @property
@@ -48,15 +48,15 @@ class PieceEncoder:
         """Add a piece of the file that errors call `source`."""
         text = self.charset.decoded(piece, source)
         self.layout = self.format.add(self._encoder, text, source, self.layout)
-        # Running text has one column: a model that needs more is not for it.
+        # Running text has one column: a model that needs more cannot label it.
         if self._is_surveyed and self.layout.n_columns == 2 and not self.survey.is_complete:
             self.survey.add(self.format.first_column(text, source))
 
     def build(self, files: str) -> Corpus:
-        """The corpus of what was added since the last one, from files that errors call so."""
+        """The corpus of everything added since the last one; errors call the files `source`."""
         if self.n_sequences == 0:
             raise InputError(f"{files}: expected at least one sequence, found none")
         if len(self.vocabulary.labels) == 0:
-            raise InputError(f"{files}: expected labels, found all of them to be missing")
+            raise InputError(f"{files}: expected labels, found only missing ones")
         corpus: Corpus = self._encoder.build()
         return corpus

@@ -1,4 +1,4 @@
-"""Labels that are not text: a model names them by text, users keep what they gave."""
+"""Labels that are not text: the model uses text, and users get back the type they gave."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from sparsecrf._core import InputError
 
 
 class LabelNames:
-    """Names of labels, and the labels by name. Text is its own name; integers and booleans have theirs."""
+    """Names of labels, and labels by name. Text is its own name; integers and booleans are converted."""
 
     def __init__(self, kind: type[str] | type[int] | type[bool] | None = None) -> None:
-        self.kind = kind  #: of all labels; None: that of the first
+        self.kind = kind  #: type of all labels; None: that of the first
         self.n_missing = 0  #: labels that were None
 
     def of(self, labels: Any, i: int, what: str = "y") -> list[Any]:
-        """The names of the labels of sequence i. The encoder refuses what is neither text nor integer nor boolean.
+        """The names of the labels of sequence i. The encoder rejects anything but text, integers and booleans.
 
-        A text and an integer may have the same name: all labels must be of one kind.
+        A text and an integer may have the same name, so all labels must be of one type.
         """
         known = labels.tolist() if hasattr(labels, "tolist") else list(labels)
-        if self.kind is str and set(map(type, known)) == {str}:  # the usual case, in which there is nothing to do
+        if self.kind is str and set(map(type, known)) == {str}:  # the usual case: nothing to do
             return known
         return [self._name(label, what, i, t) for t, label in enumerate(known)]
 
@@ -53,7 +53,7 @@ class LabelNames:
         return label if kind is str else str(kind(label))
 
     def labels(self, names: list[str]) -> list[Any]:
-        """What the names stand for."""
+        """The labels with these names."""
         if self.kind is bool:
             return [name == "True" for name in names]
         return [int(name) for name in names] if self.kind is int else names

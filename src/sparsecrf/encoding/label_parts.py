@@ -1,11 +1,12 @@
-"""Labels that have parts: `NOUN|Case=Nom|Number=Sing` shares `Case=Nom` with other labels, and can share weights.
+"""Labels that have parts: `NOUN|Case=Nom|Number=Sing` shares `Case=Nom` with other labels, so they can share weights.
 
 A unigram feature is of an attribute and a label, (x, y), or of an attribute and a part, (x, j); the score of a label is
-the sum of its own weights and those of its parts. A part that only one label has would be that label again, and one
-that all labels have would change nothing: neither is kept. A part that is called like a label has its name in brackets.
+the sum of its own weights and those of its parts. A part of only one label would duplicate that label, and a part of
+all labels would change nothing: neither is kept. A part with the same name as a label gets brackets.
 
-Labels may also have classes, a partition by their first part (the part of speech); a label without parts, or alone with
-its first part, is a class of its own. Pair features are then of two labels, (x, y', y), or of two classes, (x, c', c).
+Labels may also have classes, a partition by their first part (the part of speech); a label without parts, or the only
+one with its first part, is a class of its own. Pair features are then of two labels, (x, y', y), or of two classes, (x,
+c', c).
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from sparsecrf.compatibility import Capabilities, Named, OptionError, Trait
 if TYPE_CHECKING:
     from sparsecrf._core import LabelParts as Rows
 
-#: What can be asked for: the name of a rule, a separator, a table of labels and their parts, or a function of a label.
+#: The name of a rule, a separator, a table of labels and their parts, or a function of a label.
 AskedParts = str | Mapping[str, Iterable[str]] | Callable[[str], Iterable[str]]
 
 #: Rules by name; any other string of punctuation is a separator.
 RULES = ("bio", "ud")
 
 
-#: Of features of parts of labels, and of pairs of classes.
+#: Capabilities of features of label parts, and of pairs of classes.
 PARTS = Capabilities(frozenset({Trait.PARTS}), refuses={Trait.DENSE: "these condition whole labels", Trait.LISTED: ""})
 CLASS_PAIRS = Capabilities(
     frozenset({Trait.CLASS_PAIRS}),
@@ -46,10 +47,10 @@ class LabelParts(NamedTuple):
 
     @classmethod
     def of(cls, labels: Iterable[str], asked: AskedParts, *, classes: bool = False) -> LabelParts | None:
-        """As asked, of these labels; None if no part is shared by some of them and not by all. With `classes`, labels
-        with the same first part are a class; there are none if that is so for all labels, or for no two of them."""
+        """The parts of these labels by a rule; None if no part is shared by some but not all of them. With `classes`,
+        labels with the same first part form a class; there are no classes if all labels share it, or no two do."""
         found: dict[str, list[int]] = {}
-        first: dict[str, list[int]] = {}  # the labels that have a part before others
+        first: dict[str, list[int]] = {}  # the labels by first part
         labels, parts_of = list(labels), _function(asked)
         n_labels = len(labels)
         for y, label in enumerate(labels):
@@ -102,8 +103,8 @@ class LabelParts(NamedTuple):
         return [counts[cell] for cell in self.class_cells]
 
     def n_class_pairs(self, start: bool) -> int:
-        """How many pairs of classes have features: all but those of two classes of one label each. `start`: with
-        those after the start."""
+        """The number of pairs of classes with features: all but those of two classes of one label each. `start`:
+        including those after the start."""
         n, single = len(self.class_cells), sum(cell < len(self.classes) for cell in self.class_cells)
         return n * n - single * single + (n - single if start else 0)
 
@@ -113,7 +114,7 @@ class LabelParts(NamedTuple):
 
 
 def _names(parts: Iterable[str], labels: set[str]) -> tuple[str, ...]:
-    """Of parts, none of which is called like a label, nor like another: in brackets where need be."""
+    """Names of parts that differ from labels and from each other, in brackets if necessary."""
     taken = labels.copy()
     made = []
     for part in parts:
@@ -125,7 +126,7 @@ def _names(parts: Iterable[str], labels: set[str]) -> tuple[str, ...]:
 
 
 def check_asked(asked: object) -> None:
-    """Raise unless parts of labels can be asked for like this."""
+    """Raise for an invalid value of label_parts."""
     if isinstance(asked, str):
         if asked in RULES or (asked and not any(c.isalnum() or c.isspace() for c in asked)):
             return
@@ -153,7 +154,7 @@ def _function(asked: AskedParts) -> Callable[[str], Iterable[str]]:
 
 
 def _ud(label: str) -> Sequence[str]:
-    """`NOUN|Case=Nom|Number=Sing`: the part of speech, and every feature with its value; `_`: there is none."""
+    """`NOUN|Case=Nom|Number=Sing`: the part of speech, and every feature with its value; `_` means none."""
     return [part for part in label.split("|") if part not in ("", "_")]
 
 

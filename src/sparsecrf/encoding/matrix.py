@@ -21,7 +21,7 @@ def is_matrix(x: Any) -> bool:
 
 
 class Csr:
-    """A matrix as the core takes it. Zeros are no entries, or entries that do not count."""
+    """A matrix in the core's format. Zeros are omitted, or are entries without effect."""
 
     def __init__(self, matrix: Any) -> None:
         import numpy as np
@@ -30,7 +30,7 @@ class Csr:
             sparse = matrix.tocsr()
             ptr, column, value = sparse.indptr, sparse.indices, sparse.data
         else:
-            matrix = np.asarray(matrix)  # of np.matrix, a row would be a matrix again
+            matrix = np.asarray(matrix)  # a row of np.matrix would be a matrix again
             row, column = np.nonzero(matrix)
             ptr, value = np.searchsorted(row, np.arange(matrix.shape[0] + 1)), matrix[row, column]
         self.ptr: NDArray[np.int64] = np.ascontiguousarray(ptr, dtype=np.int64)  #: [rows + 1]
@@ -42,7 +42,7 @@ class Csr:
         return len(self.ptr) - 1
 
     def check_finite(self, i: int) -> None:
-        """Raise for an entry that is no number; this is sequence i."""
+        """Raise for an entry of sequence i that is not a number."""
         import numpy as np
 
         begin = int(self.ptr[0])
@@ -51,7 +51,7 @@ class Csr:
             k = begin + int(wrong[0])
             t = int(np.searchsorted(self.ptr, k, side="right")) - 1
             where = f"sequence {i}, position {t}, column {self.column[k]}"
-            raise InputError(f"{where}: expected a finite number, found {self.value[k]}; fill or drop it before")
+            raise InputError(f"{where}: expected a finite number, found {self.value[k]}; fill or drop it first")
 
     def __getitem__(self, rows: slice) -> Csr:
         """Consecutive rows, without a copy."""
@@ -63,14 +63,14 @@ class Csr:
 
 
 class Columns:
-    """The attributes that the columns of a matrix stand for."""
+    """The attributes of the columns of a matrix."""
 
     def __init__(self, attributes: StringTable, grow: bool) -> None:
         self._attributes, self._grow = attributes, grow
         self._ids: NDArray[np.int64] | None = None
 
     def ids(self, matrix: Csr) -> NDArray[np.int64]:
-        """The id of every column that these rows have an entry in; -1: the vocabulary does not have it."""
+        """The id of every column in which these rows have an entry; -1 if it is not in the vocabulary."""
         import numpy as np
 
         width = matrix.shape[1]
@@ -87,10 +87,10 @@ class Columns:
         return self._ids
 
     def _check_known(self, width: int) -> None:
-        """Raise if no column is an attribute of a vocabulary that has others: it was made of something else."""
+        """Raise if no column is an attribute of the vocabulary, which was then built from a different kind of token."""
         n = len(self._attributes)
         if self._grow or n < 2 or any(self._attributes.find(f"x{k}") is not None for k in range(width)):
-            return  # one attribute may be the bias, of a model without other weights
+            return  # a single attribute may be the bias of a model without other weights
         names = "x0" if width == 1 else f"x0 to x{width - 1}"
         raise InputError(
             f"expected tokens with attributes such as {self._attributes[n - 1]!r}, found a matrix ({names})"

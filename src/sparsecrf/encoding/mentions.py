@@ -1,7 +1,7 @@
 """Other mentions of a word in its document: columns that a template can read like any other.
 
-News names a person in full once, and by the last name from then on. The context of another mention of a word says
-as much about it as its own context.
+News articles give a person's full name once and then only the last name, so the context of another mention helps as
+much as a word's own context.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ N_MENTION_COLUMNS = 7
 def with_mentions(document: Iterable[Iterable[str | Iterable[str]]]) -> list[list[list[str]]]:
     """The sequences of one document as rows of columns, which describe the other mentions of each word in the document.
 
-    Several documents are given one by one: what is given together is one document.
+    Call it once per document: all sequences of a call form one document.
 
-    A token is a word, or a row of columns that begins with it. The row of a word has, after it, seven columns:
+    A token is a word, or a row of columns that begins with it. In a row, seven columns follow the word:
 
     - 1: how its other mentions are written. `x`: one in lower case; `C`: one with a capital letter and then lower case,
       which is not the first of its sequence; `U`: one in upper case; or several of these; `n`: none of these;
     - 2, 3, 4: the word before the first other mention, that mention, and the word after it;
-    - 5, 6, 7: the same of the second other mention.
+    - 5, 6, 7: the same for the second other mention.
 
-    Other columns follow. Mentions of a word are equal to it but for case. Where there is no other mention, cells are
-    `_none`; beyond the ends of a sequence stand `_B-1` and `_B+1`.
+    Other columns follow. Mentions of a word are equal to it except for case. Without another mention, cells are
+    `_none`; beyond the ends of a sequence, they are `_B-1` and `_B+1`.
 
     >>> with_mentions([["Mr", "Blair"], ["Blair", "left"]])[1][0]
     ['Blair', 'C', 'Mr', 'Blair', '_B+1', '_none', '_none', '_none']
@@ -55,5 +55,5 @@ def _rows(sequence: Iterable[str | Iterable[str]], i: int) -> list[list[str]]:
 
 
 def _is_list(value: object) -> bool:
-    """Whether its items are those of a list, which those of text and of mappings are not."""
+    """Whether it is a list of items, unlike text and mappings."""
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))

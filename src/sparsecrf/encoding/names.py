@@ -1,4 +1,4 @@
-"""What people call the tokens of a sequence: in explanations and pictures."""
+"""Display names of the tokens of a sequence, for explanations and plots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def named_tokens(sequence: Iterable[Token]) -> tuple[Any, list[str]]:
-    """A sequence as it can be read more than once, and the names of its tokens."""
+    """The sequence in a form that can be read more than once, and the names of its tokens."""
     if is_matrix(sequence):
         rows: Any = sequence
         return rows, [str(t) for t in range(rows.shape[0])]

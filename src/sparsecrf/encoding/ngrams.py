@@ -1,4 +1,4 @@
-"""Label n-grams (attribute, y_1 .. y_k), k >= 3, as arrays: what a fit and a model file keep of them."""
+"""Label n-grams (attribute, y_1 .. y_k), k >= 3, as arrays, for fits and model files."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Ngrams(NamedTuple):
 
     @classmethod
     def of(cls, features: FeatureSet) -> Ngrams:
-        """Those of a set, in its order."""
+        """The n-grams of a feature set, in its order."""
         return cls(*features.ngrams)
 
     def __bool__(self) -> bool:
         return len(self.attribute) > 0
 
     def table(self, n_labels: int) -> NgramTable | None:
-        """A table in which n-gram k has the place k; None if there are none."""
+        """A table in which n-gram k has index k; None if there are none."""
         if not self:
             return None
         table = NgramTable(n_labels)
@@ -44,7 +44,7 @@ class Ngrams(NamedTuple):
         return [tuple(self.labels[end - n : end].tolist()) for n, end in zip(self.length, ends, strict=True)]
 
     def where(self, kept: Any) -> Ngrams:
-        """Those of a mask, in their order."""
+        """The n-grams selected by a mask, in order."""
         import numpy as np
 
         return Ngrams(self.attribute[kept], self.length[kept], self.labels[np.repeat(kept, self.length)])

@@ -8,12 +8,12 @@ y' = Y is the start label:
 
 Ascending numbers are the canonical order of features. Where labels have P parts (`label_parts.py`), unigram rows have
 Y + P cells: the feature of part j is (x, Y + j), and Y + P takes the place of Y in x Y and X Y. Where labels have C
-classes, X (C + 1) C features of their pairs follow, numbered among themselves like bigram features. A class is known by
-its cell, a label y or a part Y + j; as a previous label, part j is Y + 1 + j, since Y is the start.
-Label n-grams (x, y_1 .. y_k), k >= 3, are numbered from `first_ngram` on, by their place in a table
-(`training/ngrams.py`); the methods below that take numbers are for features of one and two labels.
+classes, X (C + 1) C features of their pairs follow, numbered among themselves like bigram features. A class is
+identified by its cell, a label y or a part Y + j; as a previous label, part j is Y + 1 + j, since Y is the start. Label
+n-grams (x, y_1 .. y_k), k >= 3, are numbered from `first_ngram` on, by their place in a table (`training/ngrams.py`);
+the methods below that take numbers are for features of one and two labels.
 
-Arithmetic works on Python's integers and on arrays alike; NumPy is imported where arrays are made, because a model can
+The arithmetic works on Python integers and on arrays; NumPy is imported where arrays are made, because a model can
 be loaded without it.
 """
 
@@ -35,23 +35,23 @@ class Numbering(NamedTuple):
 
     @classmethod
     def of(cls, data: Any) -> Numbering:
-        """That of a corpus, of shards, or of a set of features."""
+        """The numbering of a corpus, of shards, or of a feature set."""
         classes = tuple(getattr(data, "class_cells", ()))
         return cls(data.n_labels, data.n_attributes, getattr(data, "n_parts", 0), classes)
 
     @classmethod
     def with_parts(cls, n_labels: int, n_attributes: int, parts: LabelParts | None) -> Numbering:
-        """That of labels with these parts; None: they have none."""
+        """The numbering with these parts of labels; None for no parts."""
         return cls(n_labels, n_attributes, *(() if parts is None else (len(parts.names), parts.class_cells)))
 
     @property
     def cells(self) -> int:
-        """How many unigram features an attribute has, those of parts of labels included."""
+        """The number of unigram features of an attribute, including those of label parts."""
         return self.n_labels + self.n_parts
 
     @property
     def pairs(self) -> int:
-        """How many label pairs an attribute has, those after the start included."""
+        """The number of label pairs of an attribute, including those after the start."""
         return (self.n_labels + 1) * self.n_labels
 
     @property
@@ -88,8 +88,8 @@ class Numbering(NamedTuple):
         return self.first_class + (x * (C + 1) + previous) * C + y
 
     def _taken_apart(self, numbers: Any) -> tuple[Any, Any, Any]:
-        """Of each feature of an array: its kind (0: of a label, 1: of a pair, 2: of a pair of classes), x, and which of
-        the features of this kind and attribute it is."""
+        """For each feature of an array: its kind (0: label, 1: pair, 2: pair of classes), x, and its index among the
+        features of this kind and attribute."""
         import numpy as np
 
         kind = np.searchsorted([self.first_bigram, self.first_class][: 2 if self.classes else 1], numbers, side="right")

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def preset(name: str, n_columns: int = 1, option: str = "features", resources: Sequence[Resource] = ()) -> str:
-    """The text of a ready-made template for data with `n_columns` columns, with lines for resources. Errors call the
-    name `option`."""
+    """The text of a ready-made template for data with `n_columns` columns, with lines for resources. Errors refer to
+    the name as `option`."""
     if not isinstance(name, str) or name not in PRESETS:
         raise OptionError(f"{option}: expected one of {', '.join(PRESETS)}, found {name!r}")
     if n_columns < 1:
@@ -56,7 +56,7 @@ def _words(_: int = 1) -> list[str]:
 
 
 def _documents(_: int = 1) -> list[str]:
-    """As `words`, and what is written elsewhere in the document, in columns 1 to 7 (`mentions.py`)."""
+    """As `words`, plus the other mentions in the document, in columns 1 to 7 (`mentions.py`)."""
     lines = _words()[1:-1]
     lines += [
         "# how other mentions of the word in its document are written, with its shape and those of its neighbours",
@@ -133,7 +133,7 @@ def _columns(n_columns: int) -> list[str]:
 
 
 def _of_clusters(clusters: Resource) -> list[str]:
-    """Beginnings of paths of four lengths: clusters of four sizes."""
+    """Prefixes of paths of four lengths: clusters of four sizes."""
     name = clusters.name
     return [
         f"# clusters {name}",

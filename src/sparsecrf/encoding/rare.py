@@ -1,4 +1,4 @@
-"""A corpus without attributes that occur seldom."""
+"""Removes rare attributes from a corpus."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sparsecrf.encoding.vocabulary import Vocabulary
 def without_rare(
     corpus: Corpus, vocabulary: Vocabulary, at_least: int, everywhere: Iterable[int] = ()
 ) -> tuple[Corpus, Vocabulary]:
-    """The corpus and its vocabulary without attributes that stand at fewer than `at_least` positions.
+    """The corpus and its vocabulary without attributes that occur at fewer than `at_least` positions.
 
-    An attribute that conditions labels and label pairs is counted once a position. Those of `everywhere` stay: dense
+    An attribute that conditions labels and label pairs is counted once per position. Those of `everywhere` stay: dense
     columns, which are not in the corpus yet.
     """
     import numpy as np
@@ -28,7 +28,7 @@ def without_rare(
     names = StringTable()
     for x in np.flatnonzero(kept).tolist():
         names.intern(vocabulary.attributes[x])
-    place = np.cumsum(kept) - 1  # [X] of those that stay, their new ids
+    place = np.cumsum(kept) - 1  # [X] new ids of the attributes that stay
     for kind in ("unigram", "bigram"):
         arrays |= _filtered(kind, arrays, kept, place)
     arrays["n_attributes"] = len(names)
@@ -37,12 +37,12 @@ def without_rare(
 
 
 def _filtered(kind: str, arrays: dict[str, Any], kept: Any, place: Any) -> dict[str, Any]:
-    """The lists of one kind without the others."""
+    """The lists of one kind without the removed attributes."""
     import numpy as np
 
     ptr, ids, values = (arrays[f"{kind}_{part}"] for part in ("ptr", "id", "value"))
     stays = kept[ids]  # [entries]
-    before = np.concatenate([[0], np.cumsum(stays)])  # [entries + 1] how many stay before each
+    before = np.concatenate([[0], np.cumsum(stays)])  # [entries + 1] number of kept entries before each
     found = {"ptr": before[ptr].astype(np.int64), "id": place[ids[stays]].astype(np.int32)}
     found["value"] = None if values is None else values[stays]
     return {f"{kind}_{part}": array for part, array in found.items()}

@@ -1,4 +1,4 @@
-"""A recipe: how text becomes attributes. The command line, the estimators, shards and Dask all read data by one."""
+"""A recipe: how text becomes attributes. The command line, the estimators, shards and Dask all read data with one."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ Path: TypeAlias = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How text becomes attributes. It does not change: `dataclasses.replace` makes another.
+    """How text becomes attributes. Immutable: `dataclasses.replace` makes a changed copy.
 
-    What is None is left open: `resolved` takes it from the name of the first file, or from another recipe.
+    Settings that are None are filled in by `resolved`, from the name of the first file or from another recipe.
     """
 
-    format: str | None = None  #: of files, as `--format` names it
-    template: Template | Path | None = None  #: the file of one, its lines, or a `Template`
+    format: str | None = None  #: format of files, as for `--format`
+    template: Template | Path | None = None  #: a template file, template lines, or a `Template`
     features: str | None = None  #: a ready-made template instead
-    lexicon: Mapping[str, Path] = field(default_factory=dict)  #: files by name, as are the next two
+    lexicon: Mapping[str, Path] = field(default_factory=dict)  #: files by name, like the next two
     clusters: Mapping[str, Path] = field(default_factory=dict)
     classes: Mapping[str, Path] = field(default_factory=dict)
     vectors: WordVectors | VectorFile | Path | None = None  #: of words
-    vectors_words: Path | None = None  #: of the rows of an .npy file
+    vectors_words: Path | None = None  #: words of the rows of an .npy file
     vectors_column: int = 0
     vectors_window: int = 0
-    vectors_scale: float | None = None  #: what standardised dense columns are multiplied by
-    standardize: bool = True  #: whether dense columns are brought to mean 0 and deviation 1
+    vectors_scale: float | None = None  #: factor on standardised dense columns
+    standardize: bool = True  #: whether to standardise dense columns to mean 0 and deviation 1
     refer: bool = False  #: the model keeps path and checksum of resources and vectors, not their content
-    bigrams: Bigrams = "bias"  #: of attributes that no template makes
+    bigrams: Bigrams = "bias"  #: for attributes that no template makes
     start: bool | None = None  #: whether the first token follows a start label
-    boundary: str = "crf++"  #: of a template: whose cells are beyond the ends of a sequence
+    boundary: str = "crf++"  #: names of a template's cells beyond the ends of a sequence
     bytes: bool = False  #: regular expressions of a template read bytes
-    missing: str = ""  #: the label of files that means that it is not known
+    missing: str = ""  #: the label that marks an unknown label in files
     ragged: bool = False  #: lines of column files may differ in length
     encoding: str | None = None  #: of files
-    min_count: int = 1  #: attributes at fewer positions are left out
+    min_count: int = 1  #: attributes at fewer positions are dropped
 
-    # What no file keeps:
-    resources: tuple[Resource, ...] = ()  #: beside those of lexicon, clusters and classes
-    labels: tuple[str, ...] = ()  #: the first of the vocabulary, whether or not the data have them
-    lines: Template | None = None  #: what `resolved` made of `template` or `features`; None: the format's default
-    called: Mapping[str, str] = field(default_factory=dict, compare=False)  #: settings as the user knows them
+    # Not stored in recipe files:
+    resources: tuple[Resource, ...] = ()  #: in addition to lexicon, clusters and classes
+    labels: tuple[str, ...] = ()  #: first labels of the vocabulary, whether or not the data have them
+    lines: Template | None = None  #: the result of `resolved` for `template` or `features`; None: the format's default
+    called: Mapping[str, str] = field(default_factory=dict, compare=False)  #: names of settings as the user knows them
 
     def __getitem__(self, setting: str) -> str:
-        """What errors call a setting."""
+        """The name of a setting in errors."""
         return self.called.get(setting, setting)
 
     @property
@@ -77,7 +77,7 @@ class Recipe:
 
     @property
     def word_vectors(self) -> WordVectors | VectorFile | None:
-        """Those that it names; nothing is read yet."""
+        """The resources that it names; nothing is read yet."""
         if not isinstance(self.vectors, (str, os.PathLike)):
             return self.vectors
         self.files()
@@ -85,17 +85,17 @@ class Recipe:
 
     @property
     def scale(self) -> float:
-        """What dense columns are multiplied by."""
+        """The factor on dense columns."""
         return 1.0 if self.vectors_scale is None else self.vectors_scale
 
     @property
     def record(self) -> dict[str, str]:
-        """What a model's training record keeps: nothing that is plain from the model itself."""
+        """The entry for a model's training record, without anything that the model itself shows."""
         found = {} if self.encoding in (None, UTF8) else {"encoding": str(self.encoding)}
         return {**found, "format": self.reader.name} if isinstance(self.reader, Records) else found
 
     def vocabulary(self, *, files: bool = True) -> Vocabulary:
-        """An empty one, of files or of tokens, with the labels that there are from the beginning."""
+        """An empty vocabulary, for files or for tokens, with the labels that are given in advance."""
         by_template = self.lines is not None or (files and self.reader.takes_template)
         made = Vocabulary(Template.conditions_pairs if by_template else self.bigrams, self.start is not False)
         for name in self.labels:
@@ -103,7 +103,7 @@ class Recipe:
         return made
 
     def files(self, *, resources: bool = True) -> list[str]:
-        """The files that it names; raises for vectors that are no file, since the end of a pipe would be waited for."""
+        """The files that it names; raises for vectors that are not a file, since reading a pipe could block."""
         named = [None if isinstance(self.template, str) and "\n" in self.template else self.template]
         if resources:
             named += [file for table in TABLES for file in getattr(self, table).values()]
@@ -116,11 +116,11 @@ class Recipe:
             named += [self.vectors, self.vectors_words]
         return [os.fspath(file) for file in named if isinstance(file, (str, os.PathLike))]
 
-    # ---- From what was asked to what is done
+    # ---- From settings to the resolved recipe
 
     def resolved(self, file: str = "", like: Recipe | None = None) -> Recipe:
-        """The recipe for labelled files, of which this is the first, with nothing left open. What this one does not say
-        is as in the recipe `like`, of the model that training starts from."""
+        """The complete recipe for labelled files, given the first of them. Missing settings are taken from the recipe
+        `like`, that of the model that training starts from."""
         other = _PLAIN if like is None else like
         format = self._format_for(file, other)
         charset = replace(self, encoding=other.encoding if self.encoding is None else self.encoding).charset
@@ -149,7 +149,7 @@ class Recipe:
         if self.features is not None:
             if self.template is not None:
                 raise OptionError(f"{self['features']} and {self['template']}: give only one of them")
-            text = preset(self.features, 1, self["features"], resources)  # raises for a name that there is not
+            text = preset(self.features, 1, self["features"], resources)  # raises for an unknown name
             if self.features == "columns":
                 text = preset(self.features, n_columns(), self["features"], resources)
             rows = " for rows of with_mentions" if self.features == "documents" and not self.called else ""
@@ -167,14 +167,14 @@ class Recipe:
         if self.format is not None:
             return self.reader
         by_name = format_of(file)
-        if by_name is COLUMNS and self.features == "documents":  # the name of the file says nothing
+        if by_name is COLUMNS and self.features == "documents":  # the file name does not tell
             return format_named("documents")
         if by_name is COLUMNS and like.format is not None:
             return format_named(like.format, self["init"])
         return by_name
 
     def _check(self, format: Format, charset: Charset, like: Recipe) -> None:
-        """Raise for settings that do not go together."""
+        """Raise for settings that cannot be combined."""
         if self.features == "documents" and not format.token_a_line:
             expected = f"expected files of {self['format']} documents"
             raise OptionError(f"{self['features']}: documents {expected}, found {format.title} files")
@@ -184,7 +184,7 @@ class Recipe:
         format.check_columns(False, charset.is_bytes, self["encoding"].removesuffix("encoding"))
         format.check_vectors(self.vectors, self["vectors"])
         if self.ragged and all(template is None for template in (self.template, self.features, like.lines)):
-            raise OptionError(f"{self['ragged']} needs {self['template']}, which says what columns are needed")
+            raise OptionError(f"{self['ragged']} needs {self['template']}, which says which columns are needed")
         if self.refer and self.vectors is None and not any(getattr(self, table) for table in TABLES):
             wanted = ", ".join(self[name] for name in TABLES)
             raise OptionError(f"{self['refer']} needs {wanted} or {self['vectors']}")
@@ -246,8 +246,8 @@ class Recipe:
         return cls(**given, called={key: f"{os.fspath(path)}, {key}" for key in given})
 
     def save(self, path: Path) -> None:
-        """Write it to a file: TOML, or JSON if its name ends in .json. Raises for what only Python knows: functions,
-        vectors and resources that are no files."""
+        """Write it to a file: TOML, or JSON if its name ends in .json. Raises for Python objects: functions, and
+        vectors and resources that are not files."""
         given = self.given()
         if isinstance(self.template, str) and "%" in self.template and not os.path.exists(self.template):
             given["template"] = _as_lines(self.template)
@@ -260,7 +260,7 @@ class Recipe:
 
 
 def _as_lines(template: str) -> str:
-    """The text of a template as a file of a recipe has it: without the end of a line it would be the name of a file."""
+    """The text of a template for a recipe file; without a line break it would be read as a file name."""
     return template if "\n" in template else f"{template}\n"
 
 

@@ -21,10 +21,10 @@ from typing import Any
 from sparsecrf._core import InputError
 from sparsecrf.files.atomic import write_atomically
 
-TABLES = ("lexicon", "clusters", "classes")  #: of resources: files by name
+TABLES = ("lexicon", "clusters", "classes")  #: resources: files by name
 _TEXT, _FILE, _FLAG, _TABLE = "text", "the name of a file", "true or false", "a table of names and files"
 _COUNT, _NUMBER, _NAMES = "a whole number of 0 or more", "a number above 0", "bias, all or a list of attributes"
-#: What a file of a recipe may have, by key.
+#: Allowed entries of a recipe file, by key.
 SETTINGS = {
     **dict.fromkeys(("format", "features", "boundary", "missing", "encoding"), _TEXT),
     **dict.fromkeys(("template", "vectors", "vectors_words"), _FILE),
@@ -37,7 +37,7 @@ SETTINGS = {
 
 
 def read_settings(source: str) -> dict[str, Any]:
-    """The settings in a file; files that they name are where they are seen from here."""
+    """The settings in a file; the paths in them become relative to the current directory."""
     given: dict[str, Any] = {}
     for key, value in _parsed(source).items():
         if key not in SETTINGS:
@@ -77,7 +77,7 @@ def _parsed(source: str) -> dict[str, Any]:
 
             entries = tomllib.loads(content.decode())
     except ImportError:
-        raise InputError(f"{source}: expected JSON (*.json), as Python before 3.11 reads no TOML") from None
+        raise InputError(f"{source}: expected JSON (*.json), since Python before 3.11 cannot read TOML") from None
     except ValueError as error:
         raise InputError(f"{source}: expected {kind}, found something else ({error})") from None
     if not isinstance(entries, dict):
@@ -99,14 +99,14 @@ def _is_right(value: Any, expected: str) -> bool:
 
 
 def _placed(value: Any, expected: str, place: Callable[[str], str]) -> Any:
-    """A setting with its files elsewhere. Text of several lines is a template itself."""
+    """A setting with its paths changed. Text of several lines is a template itself."""
     if expected == _TABLE:
         return {name: place(os.fspath(file)) for name, file in value.items()}
     return place(value) if expected == _FILE and "\n" not in value else value
 
 
 def _toml(entries: Mapping[str, Any]) -> str:
-    """Tables come last. What JSON writes for text, numbers and lists is TOML, too."""
+    """Tables come last. JSON's notation for text, numbers and lists is also TOML."""
 
     def lines(table: Mapping[str, Any], quote: Callable[[str], str] = str) -> Iterable[str]:
         for key, value in table.items():

@@ -13,12 +13,12 @@ from sparsecrf import _core
 from sparsecrf._core import InputError
 
 Path: TypeAlias = str | os.PathLike[str]
-#: What a lexicon can be made of: a file, entries, pairs of an entry and a class, a mapping of entries to classes.
+#: What a lexicon can be built from: a file, entries, pairs of an entry and a class, a mapping of entries to classes.
 LexiconSource: TypeAlias = Path | Iterable[str | tuple[str, str]] | Mapping[str, str | Iterable[str]]
-#: What a table can be made of: a file, or a mapping of words to classes.
+#: What a table can be built from: a file, or a mapping of words to classes.
 TableSource: TypeAlias = Path | Mapping[str, str]
 _LARGEST = 2**62  # bytes of content
-_MOST_TIMES = 64  # content may be larger than it is packed
+_MOST_TIMES = 64  # maximum ratio of unpacked to packed size
 
 
 class Resource(_core.Resource):
@@ -30,7 +30,7 @@ class Resource(_core.Resource):
     """
 
     def __init__(self, name: str, kind: str, content: bytes, source: str, *, path: str | None = None) -> None:
-        """`path`: where a model finds the content again; None: it keeps the content itself."""
+        """`path`: the file that a model refers to; None if it stores the content."""
         super().__init__(name, kind, content, source)
         self.path = path
         self.sha256 = hashlib.sha256(content).hexdigest()
@@ -46,7 +46,7 @@ class Resource(_core.Resource):
 
     @classmethod
     def clusters(cls, name: str, source: TableSource, *, store: bool = True) -> Resource:
-        """Clusters of words with names whose beginnings name larger clusters.
+        """Word clusters whose names have larger clusters as prefixes.
 
         The file of a Brown clustering program or of `sparsecrf data clusters` (path, word, count), one with word and
         class, or a mapping.
@@ -69,20 +69,21 @@ class Resource(_core.Resource):
         return cls(name, kind, "".join(_lines(source, f"{kind} {name}")).encode(), f"{kind} {name}")
 
     def to_json(self) -> dict[str, Any]:
-        """What a model keeps."""
+        """What a model stores."""
         record: dict[str, Any] = {"name": self.name, "kind": self.kind, "sha256": self.sha256}
         if self.path is not None:
             return record | {"path": self.path}
         content = self.content
         small = zlib.compress(content, 9)
-        if len(content) // _MOST_TIMES > len(small):  # more than a reader takes: not packed at all
+        if len(content) // _MOST_TIMES > len(small):  # a reader would reject the ratio: stored unpacked
             small = zlib.compress(content, 0)
         packed = base64.b64encode(small).decode("ascii")
         return record | {"bytes": len(content), "content": packed}
 
     @classmethod
     def from_json(cls, record: Any, where: str) -> Resource:
-        """The resource of a model. `where` is the model's file, beside which a file that has moved is looked for."""
+        """The resource of a model. `where` is the model's file; a resource file that has moved is looked for next to
+        it."""
         texts = {"name", "kind", "sha256", "path"} if isinstance(record, dict) and "path" in record else _STORED
         if (
             not isinstance(record, dict)
@@ -137,7 +138,7 @@ def checked(given: Any, option: str = "resources") -> list[Resource]:
 
 
 def _read(path: Path, what: str) -> bytes:
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe could be waited for
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe could block
         raise InputError(f"{what}: expected the file {os.fspath(path)}, found something else")
     try:
         with open(path, "rb") as file:
@@ -147,19 +148,19 @@ def _read(path: Path, what: str) -> bytes:
 
 
 def where_it_is(path: str, model: str) -> str:
-    """The path, or the file of its name beside the model."""
+    """The path, or a file with the same name next to the model."""
     beside = os.path.join(os.path.dirname(model), os.path.basename(path))
     return beside if not os.path.exists(path) and os.path.exists(beside) else path
 
 
 def _unpacked(record: dict[str, Any], where: str) -> bytes:
-    """The content, never more of it than is promised."""
+    """The content, never more than the promised size."""
     try:
         packed, unpacker = base64.b64decode(record["content"], validate=True), zlib.decompressobj()
         if record["bytes"] // _MOST_TIMES > len(packed):
             raise ValueError(f"{record['bytes']} bytes from {len(packed)}")
         content = unpacker.decompress(packed, record["bytes"] + 1)
-        if not unpacker.eof or unpacker.unused_data:  # it ends with its checksum
+        if not unpacker.eof or unpacker.unused_data:  # the stream ends with its checksum
             raise ValueError("a stream that does not end where it should")
     except (ValueError, zlib.error) as error:
         raise InputError(f"{where}: expected the packed content of {record['name']!r:.40}, found {error}") from error

@@ -23,8 +23,8 @@ class Template(_core.Template):
     Functions of words: `%l` lower case, `%p[row,column,n]` and `%s[row,column,n]` the first and last n characters,
     `%h` the shape, `%c` classes of characters, `%n` length, `%e[row]` first or last. `%d[row,column,NAME]` looks a
     cell up in the one of the `resources` that has this name, `%D` in lower case. A bare `U`, `B`, `T` or `*` is the
-    bias. `boundary` says whose cells stand beyond the ends: 'crf++' or 'wapiti'. With `bytes`, regular expressions
-    read bytes of UTF-8, as Wapiti's do, not characters; what is left of a character that they cut in two is written
+    bias. `boundary` names the cells beyond the ends: 'crf++' or 'wapiti'. With `bytes`, regular expressions
+    read bytes of UTF-8, as Wapiti's do, not characters; parts of a split character are written
     as \\xd0.
     """
 
@@ -51,10 +51,10 @@ class Template(_core.Template):
         *,
         bytes: bool = False,
     ) -> Template:
-        """A template that may be given as such, by its lines, or by the name of its file; with resources. One that is
-        given as such keeps what `boundary` and `bytes` do not say otherwise.
+        """A template from a `Template`, its lines, or the name of its file; with resources. A `Template` keeps its own
+        settings unless `boundary` and `bytes` say otherwise.
 
-        Text of several lines is the template itself, one line the name of a file if there is one, else a template.
+        Text of several lines is the template itself; a single line is a file name if the file exists, else a template.
         """
         if isinstance(given, Template):
             if resources:
@@ -98,17 +98,17 @@ class Template(_core.Template):
         return attribute[:1] in ("B", "b", "T", "t", "*")
 
     def ngram_attributes(self, attributes: _core.StringTable) -> list[int] | None:
-        """The ids of the attributes that condition label n-grams of three labels or more: those of the lines `T...`; if
-        there are none, those that stand at every position; None, for all that condition pairs, if there are none
-        either."""
+        """The ids of the attributes that condition label n-grams of three labels or more: those of the lines `T...`;
+        without such lines, those that occur at every position; if there are none either, None: all that condition
+        pairs."""
         if "T" in self.kinds:
             names = [attributes[k] for k in range(len(attributes))]
             return [k for k, name in enumerate(names) if name[:1] in ("T", "t")]
-        made = self.attributes([[""] * max(1, self.n_columns)])[0]  # of lines that do not vary, those everywhere
+        made = self.attributes([[""] * max(1, self.n_columns)])[0]  # attributes of lines without macros
         every = zip(made, self.kinds, self.varies, strict=True)
         found = [attributes.find(name) for name, kind, varies in every if kind != "U" and not varies]
         return [k for k in found if k is not None] or None
 
     def __reduce__(self) -> tuple[Any, tuple[str, str, str, bool, list[Any]]]:
-        """For pickle and copy, by which scikit-learn clones the parameters of estimators."""
+        """For pickle and copy, which scikit-learn uses to clone the parameters of estimators."""
         return type(self), (self.text, self.boundary, "template", self.bytes, self.resources)

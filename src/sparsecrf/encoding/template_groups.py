@@ -1,4 +1,4 @@
-"""Attributes grouped by the template line, or else by the prefix, that they come from."""
+"""Groups attributes by the template line they come from or, without a template, by prefix."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 OTHER = "[other]"
 
 MACRO = re.compile(r'%[xXtTmMlpPsShcne]\s*\[(?:"(?:\\.|[^"\\])*"|[^"\]])*\]')
-# What attributes of mappings have before their value: `word[-3:]` of `word[-3:]:ing`, `-1:postag` of `-1:postag:NN`.
+# The part of a mapping's attribute before its value: `word[-3:]` of `word[-3:]:ing`, `-1:postag` of `-1:postag:NN`.
 _NAME = r"(?:\[[^\]]*\]|\([^)]*\)|[^:=\[(])+"
 _OFFSET = r"[+-]?\d+"
 _PREFIX = re.compile(rf"((?:{_OFFSET}:(?={_NAME}[:=]))?{_NAME})[:=]")
-# `-1:postag:NN` has a name and a value. `-1:istitle` has a name, or else a value: `-1:dog`.
+# `-1:postag:NN` has a name and a value. `-1:istitle` has only a name, `-1:dog` only a value.
 _NAMED = re.compile(rf"({_OFFSET}):{_NAME}[:=]")
 _UNNAMED = re.compile(rf"({_OFFSET}):{_NAME}")
 
@@ -30,7 +30,7 @@ _UNNAMED = re.compile(rf"({_OFFSET}):{_NAME}")
 def by_prefix(texts: list[str]) -> tuple[list[str], NDArray[np.intp]]:
     """Names of groups, and the group of each attribute.
 
-    Behind an offset where most attributes have a name and a value, those that have one of them have the name.
+    If most attributes after an offset have a name and a value, those with only one of them have a name.
     """
     number: dict[str, int] = {}
     named = Counter(found[1] for text in texts if (found := _NAMED.match(text)))
@@ -45,12 +45,12 @@ def by_prefix(texts: list[str]) -> tuple[list[str], NDArray[np.intp]]:
 
 
 def by_line(texts: list[str], template: Template) -> tuple[list[str], NDArray[np.intp]]:
-    """The same by the lines of a template, OTHER the last.
+    """The same by the lines of a template, OTHER last.
 
-    An attribute does not say which line made it. It is of the line with the most literal text that it matches; lines
-    that differ in their macros only make the same attributes and share a row.
+    An attribute does not say which line made it: it is assigned to the matching line with the most literal text. Lines
+    that differ only in their macros make the same attributes and share a row.
     """
-    lines_of: dict[tuple[str, ...], list[str]] = {}  # literal parts between macros: the lines that have them
+    lines_of: dict[tuple[str, ...], list[str]] = {}  # literal parts between macros: the lines with them
     for line in _lines(template):
         parts = MACRO.split(line)
         if template.boundary == "wapiti":

@@ -1,7 +1,7 @@
-"""Which tokenizer makes such tokens as a model was trained on, found out while the training data are read.
+"""Determines, while reading the training data, which tokenizer makes tokens like theirs.
 
-Labelled files come cut into tokens. A model that is to label running text must cut it the same way: if it knows `Ave,`
-and is given `Ave` and `,`, it makes more errors, and nothing says so.
+Labelled files are already tokenized. To label running text, a model must tokenize it the same way: if it knows `Ave,`
+and is given `Ave` and `,`, it silently makes more errors.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 from sparsecrf.files.words import TOKENIZERS, word_offsets
 
-RECORD = "tokenizer"  #: in the training record
+RECORD = "tokenizer"  #: key in the training record
 DEFAULT = "words"
-_MOST = 50_000  # tokens: enough to tell, in a few hundredths of a second
+_MOST = 50_000  # tokens: enough to decide, in a few hundredths of a second
 _MARKS = ",;:!?"  # a tokenizer that splits off punctuation leaves none of these at the end of a word
 
 
@@ -51,7 +51,7 @@ class TokenSurvey:
 
     @property
     def record(self) -> dict[str, Any]:
-        """For the training record: nothing if the default tokenizer makes such tokens."""
+        """The entry for the training record; empty if the default tokenizer makes such tokens."""
         if self.n_split == 0:
             return {}
         counts = {"tokens": self.n_tokens, "split": self.n_split, "alone": self.n_alone, "example": self.example}
@@ -68,7 +68,7 @@ _WORTH_SAYING = 0.01  # share of the training tokens
 
 
 def mismatch(training: Mapping[str, Any], tokenizer: str) -> str | None:
-    """What to say if this tokenizer cannot make tokens such as those of the training data; None: nothing."""
+    """A warning if this tokenizer cannot make tokens like those of the training data, else None."""
     found = _entry(training)
     kind, example = ("split", found.get("example")) if tokenizer == "words" else ("alone", ",")
     n, of = found.get(kind), found.get("tokens")
@@ -78,7 +78,7 @@ def mismatch(training: Mapping[str, Any], tokenizer: str) -> str | None:
         return None
     happens = "splits" if tokenizer == "words" else "leaves attached to words"
     return (
-        f"{n:,} of {of:,} training tokens are such as {example!r:.40}, which the {tokenizer} tokenizer {happens}: "
+        f"{n:,} of {of:,} training tokens look like {example!r:.40}, which the {tokenizer} tokenizer {happens}: "
         "expect more errors than on the tokens of the training data"
     )
 

@@ -1,4 +1,5 @@
-"""Labels of other data that the training data do not have. A corpus has no ids for them; scores need their names."""
+"""Labels of other data that do not occur in the training data. A corpus has no ids for them; scores need their
+names."""
 
 from __future__ import annotations
 
@@ -15,11 +16,11 @@ from sparsecrf.files.text import Source
 if TYPE_CHECKING:  # labelling starts without it
     from sparsecrf.encoding.recipe import Recipe
 
-_SHOWN = 5  # labels in a message
+_SHOWN = 5  # maximum number of labels in a message
 
 
 class UnknownLabels:
-    """What a corpus of other data lacks: its labels that have no id, by token. Tokens are added one after the other."""
+    """The labels of other data that have no id, by token. Tokens are added one after the other."""
 
     def __init__(self) -> None:
         self.at: dict[int, Any] = {}  #: the label of each token (from 0 on, over all sequences) whose label is unknown
@@ -35,8 +36,8 @@ class UnknownLabels:
         self._n_tokens += 1
 
     def remark(self, what: str, known: Sequence[Any]) -> str | None:
-        """Which they are and how often they come, for a warning; None: there are none. Raises if the data, which
-        messages call `what`, have none of the `known` labels, those of the training data."""
+        """A warning with these labels and their counts; None if there are none. Raises if the data, called `what` in
+        messages, have none of the `known` labels of the training data."""
         if not self.at:
             return None
         names = listed(Counter(self.at.values()))
@@ -50,8 +51,8 @@ class UnknownLabels:
 
 
 def unknown_in(source: Source, corpus: Corpus, recipe: Recipe) -> UnknownLabels:
-    """The unknown labels of a file (one of `readable_twice`) of which a corpus was made. The file is read again if the
-    corpus lacks labels."""
+    """The unknown labels of a file (one of `readable_twice`) that was encoded as a corpus. The file is read again if
+    the corpus lacks labels."""
     unknown = UnknownLabels()
     if bool((corpus.labels < 0).any()):
         if not isinstance(source, (str, os.PathLike)):

@@ -1,4 +1,4 @@
-"""Files of word vectors: text as of word2vec and GloVe, or NumPy's `.npy` with a file of words."""
+"""Files of word vectors: text in the format of word2vec and GloVe, or NumPy's `.npy` with a file of words."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _LONGEST_LINE = 1 << 26  # bytes
 
 
 class Read(NamedTuple):
-    """What a file has."""
+    """The content of a file."""
 
-    words: StringTable  #: of equal ones the first
+    words: StringTable  #: the first of duplicates
     values: NDArray[np.float32]  #: [words, width]
-    sha256: str  #: of the content of the file, or of both files
+    sha256: str  #: checksum of the file, or of both files
 
 
 def is_npy(path: Path) -> bool:
@@ -30,19 +30,19 @@ def is_npy(path: Path) -> bool:
 
 
 def check_files(path: Path, words: Path | None) -> None:
-    """Raise for files that are not there, and for what does not go together."""
+    """Raise for missing files and invalid combinations."""
     if is_npy(path) and words is None:
         raise InputError(f"{os.fspath(path)}: expected a file of the words of its rows with it, found none")
     if words is not None and not is_npy(path):
         raise InputError(f"{os.fspath(path)}: expected a file of words for .npy files only, found it for text")
     for file in (path, *(() if words is None else (words,))):
-        if not os.path.isfile(file):  # a pipe could be waited for
+        if not os.path.isfile(file):  # a pipe could block
             found = "something else" if os.path.exists(file) else "none"
             raise InputError(f"vectors: expected the file {os.fspath(file)}, found {found}")
 
 
 def width_of(path: Path, words: Path | None = None) -> int:
-    """Numbers of a vector, by the first lines."""
+    """The length of the vectors, from the first lines."""
     check_files(path, words)
     if is_npy(path):
         matrix = _matrix(path)
@@ -50,7 +50,7 @@ def width_of(path: Path, words: Path | None = None) -> int:
             raise InputError(f"{os.fspath(path)}: expected a row of numbers for each word, found none")
         return int(matrix.shape[1])
     text = VectorText(os.fspath(path))
-    with open(path, "rb") as file:  # up to a vector: what word2vec's first line promises may be wrong
+    with open(path, "rb") as file:  # read up to a vector: word2vec's first line may be wrong
         while text.n_lines == 0 and (line := file.readline(_LONGEST_LINE)):
             text.add(line)
     if text.n_lines == 0:
@@ -59,7 +59,7 @@ def width_of(path: Path, words: Path | None = None) -> int:
 
 
 def read_vectors(path: Path, words: Path | None = None, wanted: StringTable | None = None) -> Read:
-    """Read a file, in pieces; of `wanted` words and their lower case only, if given. All lines are checked."""
+    """Read a file in pieces; only the `wanted` words and their lower case, if given. All lines are checked."""
     check_files(path, words)
     digest = hashlib.sha256()
     if words is not None:
@@ -109,7 +109,7 @@ def _read_npy(path: Path, words: Path, wanted: StringTable | None, digest: Any) 
 
 
 def _matrix(path: Path) -> NDArray[Any]:
-    """The array of a file, which stays there."""
+    """The array of a file, memory-mapped."""
     import numpy as np
 
     try:
@@ -123,12 +123,12 @@ def _matrix(path: Path) -> NDArray[Any]:
 
 
 def lowered(word: str) -> str:
-    """The lower case that the core looks up: of each character by itself, as for a sigma that ends a word."""
+    """The lower case that the core looks up: character by character, which matters for a final sigma."""
     return "".join(map(str.lower, word))
 
 
 def kept_rows(names: list[str], wanted: StringTable | None) -> tuple[list[int], StringTable]:
-    """The numbers of words that are wanted, of equal ones the first; and these words."""
+    """The row numbers of the wanted words (the first of duplicates), and these words."""
     table, kept = StringTable(), []
     of: set[str] | None = None
     if wanted is not None:

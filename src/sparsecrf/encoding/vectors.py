@@ -1,7 +1,7 @@
-"""Vectors of words, which are dense columns of tokens: `CRF(vectors="glove.6B.50d.txt")`, `sparsecrf train --vectors`.
+"""Word vectors as dense columns of tokens: `CRF(vectors="glove.6B.50d.txt")`, `sparsecrf train --vectors`.
 
 A word has the vector of its exact form, else that of its lower case, else none: its columns are then zero after
-standardisation, as those of an average word, and one more column says so. The core looks words up
+standardisation, like those of an average word, and an extra column marks it. The core looks words up
 (cpp/core/text/word_vectors).
 """
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:  # a model can be loaded without NumPy
 
     Floats = NDArray[np.float32]
 
-WIDEST_WINDOW = 10  # words on either side whose vectors a token can have
+WIDEST_WINDOW = 10  # maximum number of words on either side whose vectors a token can use
 
 
 class Origin(NamedTuple):
     """The file that a model refers to instead of keeping the vectors."""
 
     path: str
-    words: str | None  #: of the rows of an .npy file
+    words: str | None  #: words of the rows of an .npy file
     sha256: str
 
 
 class WordVectors:
-    """A vector for each of some words, as `CRF(vectors=...)` takes them. They do not change."""
+    """Vectors of some words, for `CRF(vectors=...)`. Immutable."""
 
     def __init__(self, words: Iterable[str], values: Any, *, column: int = 0, window: int = 0) -> None:
-        """`values` [words, width]. Of words that are equal the first counts.
+        """`values` [words, width]. Of duplicate words, the first counts.
 
-        `column`: of tokens that are rows of columns, which one is the word. `window`: a token also
-        has the vectors of this many words before and after it.
+        `column`: which column is the word, for tokens that are rows of columns. `window`: a token also uses the vectors
+        of this many words before and after it.
         """
         import numpy as np
 
@@ -69,7 +69,7 @@ class WordVectors:
 
     @classmethod
     def _made(cls, *parts: Any) -> WordVectors:
-        """Of parts that have been checked, as for `_set`."""
+        """Build from parts that have been checked, as for `_set`."""
         made = cls.__new__(cls)
         made._set(*parts)
         return made
@@ -85,7 +85,7 @@ class WordVectors:
         store: bool = True,
         wanted: StringTable | None = None,
     ) -> WordVectors:
-        """Read a file: a word and its numbers a line, with or without word2vec's first line (how many, how wide); or an
+        """Read a file: one word with its numbers per line, with or without word2vec's header (count and width); or an
         `.npy` file, whose rows belong to the lines of the text file `words`.
 
         `column` and `window` as for the constructor. With `store=False` a model keeps the path and a checksum instead
@@ -123,18 +123,18 @@ class WordVectors:
 
     @property
     def n_dense(self) -> int:
-        """Dense columns that they make: with one for words without a vector."""
+        """The number of dense columns, including one that marks words without a vector."""
         return (self.width + 1) * (2 * self.window + 1)
 
     def read(self, wanted: StringTable) -> WordVectors:
-        """As of `VectorFile`."""
+        """As in `VectorFile`."""
         return self
 
     def of(self, sentences: Iterable[Iterable[str]], *, missing: str = "mean") -> list[Floats]:
         """A matrix for each sentence, for `dense=` of `CRF.fit`.
 
-        A word without a vector has that of its lower case or, if there is none either, the mean of all;
-        `missing="error"` raises an error for it.
+        A word without a vector gets that of its lower case or, failing that, the mean of all vectors; `missing="error"`
+        raises instead.
         """
         import numpy as np
 
@@ -153,7 +153,7 @@ class WordVectors:
         return made
 
     def core(self, dense: DenseColumns | None) -> _core.WordVectors:
-        """What looks words up for the encoders and standardises their vectors; None: leaves them as they are."""
+        """The lookup for the encoders, which also standardises vectors; None: leaves them unchanged."""
         n = self.width + 1
         if dense is not None and dense.width != self.n_dense:
             raise InputError(f"vectors: expected those of {dense.width} dense columns, found {self.n_dense}")
@@ -162,13 +162,13 @@ class WordVectors:
         return _core.WordVectors(self.table, flat, mean, scale, self.window, self.column)
 
     def to_json(self) -> dict[str, Any]:
-        """What a model keeps beside the vectors, or instead of them."""
+        """What a model stores besides the vectors, or instead of them."""
         record: dict[str, Any] = {"column": self.column, "window": self.window}
         return record if self.origin is None else record | self.origin._asdict()
 
 
 class VectorFile(NamedTuple):
-    """A file of vectors that is to be read when the words of the data are known; fields as for `WordVectors.load`."""
+    """A file of vectors, read once the words of the data are known; fields as for `WordVectors.load`."""
 
     path: Path
     words: Path | None = None
@@ -181,14 +181,14 @@ class VectorFile(NamedTuple):
         return (width_of(self.path, self.words) + 1) * (2 * self.window + 1)
 
     def read(self, wanted: StringTable) -> WordVectors:
-        """The vectors: all of them if a model is to keep them, else those that training needs."""
+        """The vectors: all of them if the model stores them, else those that training needs."""
         path, words, column, window, store = self
         needed = None if store else wanted
         return WordVectors.load(path, words, column=column, window=window, store=store, wanted=needed)
 
 
 def given_vectors(given: Any, option: str = "vectors") -> WordVectors | None:
-    """What a user has given: vectors, or the file of them."""
+    """The vectors, or the file of them, that a user gave."""
     if given is None or isinstance(given, WordVectors):
         return given
     if isinstance(given, (str, os.PathLike)):
@@ -201,7 +201,7 @@ class Looked(NamedTuple):
 
     vectors: WordVectors
     dense: DenseColumns  #: how they are standardised
-    rows: NDArray[np.int32]  #: of each word that was seen; -1: it has no vector
+    rows: NDArray[np.int32]  #: row of each word that was seen; -1: no vector
     covered: float  #: share of the tokens that have one
 
     def added(self, corpus: Corpus, words: NDArray[np.int32], attributes: StringTable) -> Corpus:
@@ -212,7 +212,7 @@ class Looked(NamedTuple):
 def look_up(
     vectors: WordVectors, seen: StringTable, words: NDArray[np.int32], standardize: bool = True, scale: float = 1.0
 ) -> Looked:
-    """The vectors of words that were seen in training data. `words`: their numbers, of each token (`Corpus.words`).
+    """The vectors of the words of training data. `words`: the word number of each token (`Corpus.words`).
 
     Columns are standardised over the tokens that have a vector.
     """

@@ -1,4 +1,4 @@
-"""From Python tokens to encoded corpora: a model's strings, and which attributes condition label pairs."""
+"""Encodes Python tokens as corpora: a model's strings, and which attributes condition label pairs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BIAS = "[bias]"
 #: collection or predicate. The bias always does.
 Bigrams: TypeAlias = str | Collection[str] | Callable[[str], bool]
 
-#: Vectors of words, which are dense columns; or a table and a column, whose words get numbers there (`Corpus.words`).
+#: Word vectors to use as dense columns; or a table and a column whose words it numbers (`Corpus.words`).
 Words: TypeAlias = WordVectors | tuple[StringTable, int]
 
 #: Text, a mapping (name to number, text or list of text), or attributes and (attribute, value) pairs; with a template
@@ -30,7 +30,7 @@ _END = object()
 
 
 class Vocabulary:
-    """Labels and attributes by id. `encode` with grow=True adds what is new; to those of a model nothing is added."""
+    """Labels and attributes by id. `encode` with grow=True adds new ones; the vocabulary of a model cannot grow."""
 
     def __init__(
         self,
@@ -50,13 +50,14 @@ class Vocabulary:
         return f"Vocabulary({len(self.labels)} labels, {len(self.attributes)} attributes)"
 
     def freeze(self) -> Vocabulary:
-        """A copy to which nothing can be added; itself if it is one."""
+        """A frozen copy; itself if it is frozen."""
         if self.frozen:
             return self
         return Vocabulary(self.bigrams, self.start, self.labels.copy(), self.attributes.copy(), True)
 
     def first(self, n_labels: int, n_attributes: int) -> Vocabulary:
-        """That of the first names, which a corpus may have that was encoded when there were no more; itself if so."""
+        """A vocabulary of the first names, for a corpus that was encoded before the others were added; itself if none
+        were."""
         if (len(self.labels), len(self.attributes)) == (n_labels, n_attributes):
             return self
         labels, attributes = _first(n_labels, self.labels), _first(n_attributes, self.attributes)
@@ -72,8 +73,8 @@ class Vocabulary:
         words: Words | None = None,
         threads: int = 1,
     ) -> Encoder:
-        """What takes sequences one at a time, with options as for `encode`. `features` are those of a model: attributes
-        that have a weight of label pairs condition them, whatever `bigrams` says."""
+        """An encoder that takes sequences one at a time, with options as for `encode`. `features` are those of a model:
+        attributes that have a weight of label pairs condition them, whatever `bigrams` says."""
         if grow and self.frozen:
             raise InputError("grow: expected a vocabulary that names can be added to, found that of a model")
         return Encoder(
@@ -153,7 +154,7 @@ def _first(n: int, table: StringTable) -> StringTable:
 
 
 def in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterator[tuple[Any, ...]]:
-    """Items of X with those of each of `extra` (None where it is None); one of another length is named."""
+    """Items of X with those of each of `extra` (None where it is None); raises if lengths differ."""
     given = {name: values for name, values in extra.items() if values is not None}
     for i, (tokens, *rest) in enumerate(zip_longest(X, *given.values(), fillvalue=_END)):
         item = dict(zip(given, rest, strict=True))
@@ -167,7 +168,7 @@ def in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterato
 
 
 def _predicate(bigrams: Bigrams) -> Callable[[str], bool] | bool | None:
-    """What the encoder takes: None for the bias alone, True for every attribute, else a function."""
+    """The form that the encoder takes: None for the bias alone, True for every attribute, else a function."""
     if isinstance(bigrams, str):
         if bigrams not in ("bias", "all"):
             raise InputError(f"bigrams: expected 'bias', 'all', a collection or a function, found {bigrams!r}")

@@ -1,4 +1,4 @@
-"""scikit-learn's estimators, and what they are given: sequences, labels, weights."""
+"""scikit-learn estimators, and their input: sequences, labels, weights."""
 
 from sparsecrf.estimators.crf import CRF
 from sparsecrf.estimators.cv import CRFCV

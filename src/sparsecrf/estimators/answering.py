@@ -1,4 +1,4 @@
-"""What a fitted estimator answers for sequences in memory."""
+"""Prediction methods of fitted estimators for sequences in memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Objects = NDArray[np.object_]
 
 
 class BaseCRF(TrainingCRF):
-    """An estimator with a `model_` that answers for sequences in memory."""
+    """An estimator with a `model_` that labels sequences in memory."""
 
     @renamed("groups", "sentences")
     def predict(
@@ -40,7 +40,7 @@ class BaseCRF(TrainingCRF):
         """The best labels of each sequence: an array of lists, whatever their lengths.
 
         `dense` has the vectors of tokens, as for `fit`. `constrain`: only valid chunk labels, by the scheme iob1, iob2
-        or iobes. `predict(X).tolist()` is what `json.dumps` takes.
+        or iobes. Use `predict(X).tolist()` for `json.dumps`.
 
         With `lengths`, X is flat, and so is the answer: an array with a label for each token. With `sentences`, X is a
         data frame and the answer a column for it: a series with the same index.
@@ -54,7 +54,7 @@ class BaseCRF(TrainingCRF):
     def _flat(
         self, X: Any, lengths: Iterable[int] | None, sentences: SentenceColumn | None
     ) -> tuple[Any, Iterable[int] | None, Callable[[NDArray[Any]], Any]]:
-        """X and the lengths of its sequences, and what makes a column of an answer for each token."""
+        """X, the lengths of its sequences, and a function that turns an answer for each token into a column."""
         if sentences is None:
             return X, lengths, np.asarray
         check_is_fitted(self)
@@ -63,7 +63,7 @@ class BaseCRF(TrainingCRF):
         return found.X, found.lengths, found.column
 
     def _sentences(self, X: Any, sentences: SentenceColumn, y: Any = None) -> Sentences:
-        """Those of a frame, by the columns that training used."""
+        """The sentences of a frame, with the columns that training used."""
         return split_sentences(X, sentences, y, getattr(self, "feature_names_in_", None))
 
     def _predict_each(self, X: Any, lengths: Iterable[int] | None, constrain: str | None = None) -> Objects:
@@ -77,14 +77,14 @@ class BaseCRF(TrainingCRF):
 
             return self._split(X, lengths, best, [])
         names = self.classes_.tolist()
-        if lengths is None and type(X) is list and len(X) == 1 and type(X[0]) is list and X[0]:  # as a server asks
+        if lengths is None and type(X) is list and len(X) == 1 and type(X[0]) is list and X[0]:  # as from a server
             alone = np.empty(1, dtype=object)
             alone[:] = model.label_each([model.checked_one(X[0])], names)
             return alone
         return self._in_blocks(X, lengths, QUICK_TOKENS, lambda block: model.label_each(block, names), [])
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "model_"):  # which is all that there is to it, and quicker
+        if not hasattr(self, "model_"):  # faster, and sufficient here
             check_is_fitted(self)
         self._check_n_jobs()
 
@@ -102,7 +102,7 @@ class BaseCRF(TrainingCRF):
         constrain: str | None = None,
     ) -> NDArray[Any]:
         """P(y_t = y) of each sequence: an array of float64[T, Y], columns in the order of `classes_`. `constrain` as
-        for `predict`: among the valid labellings.
+        for `predict`: among the valid label sequences.
 
         With `lengths` or `sentences`, X is flat, and so is the answer: one float64[T, Y] for all tokens.
         """
@@ -130,8 +130,8 @@ class BaseCRF(TrainingCRF):
         sentences: SentenceColumn | None = None,
         constrain: str | None = None,
     ) -> Objects:
-        """The k best labellings of each sequence with their probabilities, best first: an array of lists of pairs.
-        `constrain` as for `predict`: the best and their probabilities among the valid labellings.
+        """The k best label sequences of each sequence with their probabilities, best first: an array of lists of pairs.
+        `constrain` as for `predict`: the best valid label sequences, with probabilities among those.
         """
         X, lengths, _ = self._flat(X, lengths, sentences)
 
@@ -180,8 +180,8 @@ class BaseCRF(TrainingCRF):
     def calibrate(
         self, X: Any, y: Any, *, lengths: Iterable[int] | None = None, sentences: SentenceColumn | None = None
     ) -> BaseCRF:
-        """Calibrate `predict_set` on held-out data, which training must not have seen: at least 19 sequences, better
-        several hundred, with all their labels. `model_` is then a model with thresholds, which its file keeps."""
+        """Calibrate `predict_set` on held-out data, which training must not have seen: at least 19 sequences,
+        preferably several hundred, with all their labels. `model_` then has thresholds, which are saved in its file."""
         from sparsecrf.model.calibrating import calibrated
 
         self._check_fitted()
@@ -205,12 +205,12 @@ class BaseCRF(TrainingCRF):
         lengths: Iterable[int] | None = None,
         sentences: SentenceColumn | None = None,
     ) -> Objects:
-        """Answers that have the right one among them with this probability: an array with an entry for each sequence.
+        """Sets of answers that contain the right one with this probability: an array with an entry for each sequence.
         Needs `calibrate`.
 
         `of="sequences"`: label sequences with their probabilities, best first. "tokens": for each token such a list of
-        labels. "spans": for each span of the best labels a `SpanSet` of types, where None is "no such span". Where the
-        answers would be more than `max_size`, None: abstention. What is guaranteed: docs/guarantees.md.
+        labels. "spans": for each span of the best labels a `SpanSet` of types, where None is "no such span". None
+        (abstention) if a set would have more than `max_size` answers. See docs/guarantees.md for the guarantee.
         """
         from sparsecrf.model.answer_sets import SetFinder
 
@@ -249,8 +249,8 @@ class BaseCRF(TrainingCRF):
     def save(self, path: str | os.PathLike[str], *, compact: bool | str = False) -> None:
         """Write the model to a file for `CRF.load`, `Model.load` and the program; `compact` as for `Model.save`.
 
-        The file has all that answers need, and no code. What only training needs, such as `solver` and `history_`, is
-        not in it; pickle, joblib and skops keep that too.
+        The file contains everything needed for labelling, and no code. It does not contain what only training needs,
+        such as `solver` and `history_`; pickle, joblib and skops do.
         """
         check_is_fitted(self)
         self.model_.save(path, compact=compact)
@@ -261,7 +261,7 @@ class BaseCRF(TrainingCRF):
     def _split(
         self, X: Any, lengths: Iterable[int] | None, answer: Callable[[Chain, Corpus], Any], empty: Any
     ) -> Objects:
-        """Cuts an answer for all tokens into those of the sequences."""
+        """Splits an answer for all tokens by sequence."""
 
         def cut(chain: Chain, corpus: Corpus) -> list[Any]:
             found, offsets = answer(chain, corpus), corpus.offsets.tolist()
@@ -272,7 +272,8 @@ class BaseCRF(TrainingCRF):
     def _each(
         self, X: Any, lengths: Iterable[int] | None, answer: Callable[[Chain, Corpus], list[Any]], empty: Any
     ) -> Objects:
-        """An array of the answers for the sequences of X; those without tokens, which no corpus has, get `empty`."""
+        """An array of the answers for the sequences of X; sequences without tokens, which a corpus cannot contain, get
+        `empty`."""
         self._check_fitted()
         model = self.model_
 
@@ -289,7 +290,7 @@ class BaseCRF(TrainingCRF):
         answer: Callable[[list[Any]], list[Any]],
         empty: Any,
     ) -> Objects:
-        """The same by a function of a list of sequences."""
+        """The same with a function of a list of sequences."""
         sizes: list[int] = []
         filled = self.model_.checked(self._with_tokens(X, lengths, sizes))
         answers = iter(list(in_blocks(filled, size, answer, self._threads)))

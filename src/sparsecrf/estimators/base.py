@@ -1,4 +1,4 @@
-"""What the estimators share in training: input, options, progress."""
+"""Shared training code of the estimators: input, options, progress."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ from sparsecrf.training.groups import Asked, named
 from sparsecrf.training.solvers.working_set import Callback
 from sparsecrf.warn import warn_caller
 
-#: Further options that `_penalty`, `_space` and `_watching` take care of.
+#: Further options that `_penalty`, `_space` and `_watching` handle.
 _ASKED_ELSEWHERE = ("group_weight", "order_factor", "class_pairs", "callback", "prior")
 _CHECKED = ("solver", "rho1", "penalty", "order", "label_parts")
 
 
-#: Settings of a recipe that say how files are read: sequences in memory have no use for them.
+#: Settings of a recipe that concern only files, not sequences in memory.
 _OF_FILES = ("ragged", "missing", "min_count")
 
 
 def _check_labels(data: Dataset, prior: Model) -> None:
-    """Raise for a prior whose labels are of another kind than those of the data."""
+    """Raise for a prior whose labels are of a different type than those of the data."""
     try:
         data.names.labels(prior.labels)
     except ValueError:
@@ -62,15 +62,15 @@ def _check_labels(data: Dataset, prior: Model) -> None:
 
 
 def _check_settings(recipe: Recipe) -> None:
-    """Raise for a recipe that the estimators cannot follow, before data are read."""
-    _ = recipe.reader, recipe.charset  # raise for names that there are not
+    """Raise for a recipe that the estimators do not support, before data are read."""
+    _ = recipe.reader, recipe.charset  # raises for unknown names
     for name in _OF_FILES:
         if name in recipe.given():
             raise OptionError(f"{recipe[name]}: expected files (sparsecrf train), found sequences in memory")
 
 
 class TrainingCRF(HasSolverOptions):
-    """An estimator that trains a `model_`. Those made of it have the parameters below, and others."""
+    """An estimator that trains a `model_`. Subclasses have the parameters below, and others."""
 
     rho2: AskedRho2
     penalty: Asked
@@ -120,7 +120,8 @@ class TrainingCRF(HasSolverOptions):
         return replace(made, frame_columns=names, prior=prior)
 
     def _encoded_dev(self, data: Dataset, dev: tuple[Any, Any], sentences: SentenceColumn | None) -> Dataset:
-        """The data with others, held out, by their vocabulary; a frame, if these were one. Warns of unknown labels."""
+        """The data with held-out data encoded by their vocabulary (a frame if these were one). Warns of unknown
+        labels."""
         if sentences is None or not isinstance(dev, (tuple, list)) or len(dev) != 2:
             other = read_other_sequences(data, dev, threads=self._threads())
         else:
@@ -155,7 +156,7 @@ class TrainingCRF(HasSolverOptions):
         self._further_options()
 
     def _prior(self) -> Model | None:
-        """The model that training is to stay close to, if there is one."""
+        """The prior model, if there is one."""
         given = self._option("prior")
         if given is None:
             return None
@@ -172,12 +173,12 @@ class TrainingCRF(HasSolverOptions):
     def _threads(self) -> int:
         self._check_n_jobs()
         if self.n_jobs is None or self.n_jobs == 0:
-            return int(effective_n_jobs(self.n_jobs))  # what joblib.parallel_config says; 0 is an error
-        # Not joblib's answer for its worker processes: it allows a child of `multiprocessing` but one, and warns.
+            return int(effective_n_jobs(self.n_jobs))  # the setting of joblib.parallel_config; 0 is an error
+        # Not joblib's value in worker processes: it allows a child of `multiprocessing` only one, and warns.
         return int(self.n_jobs if self.n_jobs > 0 else max(1, cpu_count() + 1 + self.n_jobs))
 
     def _options(self) -> dict[str, Any]:
-        """What `fit` and `path` of the package are told."""
+        """The options for the package's `fit` and `path`."""
         random = None if self.random_state is None else check_random_state(self.random_state)
         return {
             "rho2": self.rho2,
@@ -190,15 +191,15 @@ class TrainingCRF(HasSolverOptions):
         }
 
     def _penalty(self, data: Dataset) -> dict[str, Any]:
-        """The penalty, which may ask for the names of attributes and labels."""
+        """The penalty, which may need the names of attributes and labels."""
         return {
             "penalty": named(self.penalty, data.vocabulary, data.template),
             "group_weight": self._option("group_weight"),
         }
 
     def _space(self, data: Dataset) -> dict[str, Any]:
-        """What features there are: how many labels they have, what conditions those of more than two, what these cost,
-        and the parts of labels."""
+        """The feature space: how many labels features have, what conditions those of more than two, their penalty, and
+        the parts of labels."""
         attributes = data.ngram_attributes()
         order = {"order": self.order, "order_factor": self._option("order_factor"), "ngram_attributes": attributes}
         return {**order, "parts": data.label_parts(self.label_parts, self._option("class_pairs"))}
@@ -220,18 +221,18 @@ class TrainingCRF(HasSolverOptions):
 
     @contextmanager
     def _watching_path(self, score: str, folds: int = 0) -> Iterator[PathProgress]:
-        """The same along a path: which fold and point, how good it is, how much time is left at least."""
+        """The same along a path: fold and point, score, and a lower bound on the remaining time."""
         with progress("path", None, quiet=self.verbose != 1) as advance:
             yield PathWatch(self, advance, score, folds)
 
     def _keep(self, data: Dataset, found: Fit) -> None:
-        # Without the attributes that have no weight: most have none, and each would be looked up to no effect.
-        format = {FORMAT: "documents"} if data.recipe.features == "documents" else {}  # of files to label
+        # Without the attributes that have no weight: most have none, and looking them up would have no effect.
+        format = {FORMAT: "documents"} if data.recipe.features == "documents" else {}  # settings for files to label
         self.model_ = data.model(found, **format, **estimator_record(data)).compacted()
         if data.n_features is not None:
             self.n_features_in_ = data.n_features
         elif hasattr(self, "n_features_in_"):
-            del self.n_features_in_  # of an earlier fit to matrices
+            del self.n_features_in_  # set by an earlier fit to matrices
         if data.frame_columns is not None:
             self.feature_names_in_ = np.array(data.frame_columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -242,7 +243,7 @@ class TrainingCRF(HasSolverOptions):
         self.n_active_, self.history_, self.stopped_by_ = self.model_.n_active, found.history, found.stopped_by
         self.n_iter_ = found.history[-1].iter if found.history else 0
         if found.stopped_by == "interrupt":
-            raise KeyboardInterrupt  # what there is has been kept
+            raise KeyboardInterrupt  # the result so far has been kept
         if found.objective == 0:
             return  # the optimum, however training stopped
         if found.stopped_by == "precision" and self.tol * found.objective < found.gap < np.inf:
@@ -278,7 +279,7 @@ class TrainingCRF(HasSolverOptions):
 
 
 class PathWatch(PathProgress):
-    """Progress of a path for an estimator: by its `verbose`, and with its callback."""
+    """Progress of a path for an estimator, according to its `verbose` and callback."""
 
     def __init__(self, estimator: TrainingCRF, advance: Advance, score: str, folds: int) -> None:
         super().__init__(advance, score, folds)

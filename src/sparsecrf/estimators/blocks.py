@@ -13,14 +13,14 @@ from sparsecrf._core import InputError
 
 #: Tokens of a block that is labelled without a corpus: few enough for the encoder to keep them all as text.
 QUICK_TOKENS = 2048
-#: Tokens of a block that becomes a corpus with tables of its own.
+#: Tokens of a block that becomes a corpus of its own.
 CORPUS_TOKENS = 1 << 16
 
 _NUMBER = re.compile(r"^sequence (\d+)")
 
 
 class Block(NamedTuple):
-    """Sequences that stand side by side."""
+    """Consecutive sequences."""
 
     first: int  #: number of the first of them
     sequences: list[Any]
@@ -44,8 +44,8 @@ def in_blocks(
 ) -> Iterator[Any]:
     """The answers for all sequences, in their order. Errors name sequences by their number among all.
 
-    `n_threads` says how many threads there are to be, and is asked if there is more than one block. With threads,
-    blocks are read here, as the sequences may come from a generator, and answered there.
+    `n_threads` returns the number of threads and is called if there is more than one block. Blocks are read on this
+    thread, since the sequences may come from a generator, and answered on the others.
     """
 
     def answered(block: Block) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Weights of labels as weights of the tokens that have them."""
+"""Turns weights of labels into weights of tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparsecrf.estimators.reading import weights_of
 from sparsecrf.estimators.sequences import labels_beside
 from sparsecrf.warn import warn_caller
 
-#: By label, 1 for those that are not named; "balanced": tokens / (labels x tokens with the label); None: all are 1.
+#: By label, 1 for all others; "balanced": tokens / (labels x tokens with the label); None: all are 1.
 ClassWeight: TypeAlias = Mapping[Any, float] | str | None
 
 BALANCED = "balanced"
@@ -39,7 +39,7 @@ def token_weights(
 
 
 def labels_of(y: Any, lengths: list[int] | None) -> list[list[Any]]:
-    """The labels of each sequence, to be read more than once."""
+    """The labels of each sequence as lists, which can be read more than once."""
     return [labels.tolist() if hasattr(labels, "tolist") else list(labels) for labels in labels_beside(y, lengths)]
 
 
@@ -56,7 +56,7 @@ def _by_label(y: Sequence[Sequence[Any]], asked: ClassWeight) -> Mapping[Any, fl
         return {label: counts.total() / (len(counts) * n) for label, n in counts.items()}
     if counts and all(asked.get(label, 1.0) == 0 for label in counts):
         raise InputError("class_weight: expected a weight above 0 for some label of y, found 0 for all of them")
-    # A part of the data, such as a fold, may lack some of them; a label with a typing error is lacking, too.
+    # Only a warning: a part of the data, such as a fold, may lack some labels; but it may also be a typing error.
     if lacking := [label for label in asked if label not in counts]:
         known = ", ".join(repr(label) for label, _ in counts.most_common(10))
         warn_caller(f"class_weight: y has no label {', '.join(map(repr, lacking))}; it has {known}")

@@ -98,20 +98,20 @@ class CRF(BaseCRF):
         class_pairs (with label_parts: labels with the same first part, for "ud" the part of speech, are a class, and
         there are weights of pairs of classes beside those of label pairs; not with an order above 2),
         prior (a `Model`, or the file of one: the penalty is on the difference from its weights, so that training learns
-        what differs, and weights of what the data do not have stay as they are; may be written `CRF(prior=model)`),
-        and the options of a solver itself, such as memory.
+        what differs, and weights of attributes that the data do not have stay as they are; may be written
+        `CRF(prior=model)`), and the options of a solver itself, such as memory.
 
     Attributes
     ----------
     classes_ : the labels, in the order of marginals.
     model_ : the `Model`.
     rho1_, rho2_ : the penalties of the model.
-    objective_, loss_, gap_, kkt_ : where training ended, and how far from the optimum at most.
+    objective_, loss_, gap_, kkt_ : values at the end of training, and the certified distance to the optimum.
     n_active_ : weights that are not zero.
-    feature_groups_ : with groups, what they are called, and how many have a weight, of how many.
-    n_iter_, stopped_by_, history_ : how training went.
+    feature_groups_ : with groups, their names, and how many of them have a nonzero weight.
+    n_iter_, stopped_by_, history_ : the course of training.
     n_features_in_ : columns of a matrix.
-    feature_names_in_ : columns of a data frame that tokens are made of, if there were `sentences`.
+    feature_names_in_ : columns of a data frame that tokens are made from, if `sentences` was given.
     """
 
     @takes_old_parameters
@@ -162,11 +162,11 @@ class CRF(BaseCRF):
 
     @classmethod
     def from_model(cls, model: Model | str | os.PathLike[str], **parameters: Any) -> CRF:
-        """A fitted estimator of a model, or of the file of one: it answers for many sequences at once.
+        """A fitted estimator for a model or a model file, to label many sequences at once.
 
-        Parameters that are not given are those of the model as far as its file has them: template, start label,
-        penalties, order. So `fit` learns anew what the model has learnt from other data. Without a template, `bigrams`
-        is not known, and vectors of words are to be given again.
+        Parameters that are not given are taken from the model as far as its file has them: template, start label,
+        penalties, order. So `fit` trains the same kind of model on other data. Without a template, `bigrams` is
+        unknown, and word vectors must be given again.
         """
         known = model if isinstance(model, Model) else Model.load(model)
         found = _parameters_of(known)
@@ -184,7 +184,7 @@ class CRF(BaseCRF):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parameters: Any) -> CRF:
-        """The estimator whose `save` wrote the file: it answers as that one did. Parameters as for `from_model`."""
+        """The estimator whose `save` wrote the file, with the same predictions. Parameters as for `from_model`."""
         return cls.from_model(path, **parameters)
 
     @renamed("groups", "sentences")
@@ -205,14 +205,14 @@ class CRF(BaseCRF):
         X and y may be generators: the Python objects of a sequence are released before the next. `sample_weight` has a
         number for each sequence, or a list with one for each token. `dev`: other (X, y), whose error is recorded at
         every iteration.
-        `sentences` names the column (or a list of columns) of a data frame X that tells sentences apart, of pandas or
-        polars, or is that column: a row is a token, the rows of a sentence stand together, the other columns are its
-        attributes or, for a template, its columns. `y` has a label for each row, or is the name of a column; so has
-        `dev`. A column that is `y` makes no attributes.
-        `dense` has a vector for each token, beside its attributes: a matrix for each sequence, or one for all. Instead
-        of it, tokens may be pairs (attributes, vector); those of `dev` must be.
-        `init_model`: a model, or its file, whose weights to start from, also with `warm_start`. Ctrl-C raises
-        KeyboardInterrupt after the result so far has been kept: the estimator is fitted, `stopped_by_` is "interrupt".
+        `sentences` names the column (or a list of columns) that identifies the sentences of a pandas or polars data
+        frame X, or is that column: a row is a token, the rows of a sentence are adjacent, the other columns are its
+        attributes or, for a template, its columns. `y` has a label for each row, or is the name of a column; likewise
+        for `dev`. A column that is `y` is not used as an attribute. `dense` has a vector for each token, in addition to
+        its attributes: a matrix for each sequence, or one for all. Instead of it, tokens may be pairs (attributes,
+        vector); those of `dev` must be. `init_model`: a model, or its file, whose weights to start from, also with
+        `warm_start`. Ctrl-C raises KeyboardInterrupt after the result so far has been kept: the estimator is fitted,
+        `stopped_by_` is "interrupt".
         """
         penalties_of(RHO1 if self.rho1 == AUTO else self.rho1, self.rho2)  # raises for those of a path
         data = self._encoded(with_dense(X, dense, lengths, sentences), y, sample_weight, lengths, sentences)
@@ -238,7 +238,7 @@ class CRF(BaseCRF):
         return self
 
     def _chosen(self, data: Dataset, options: dict[str, Any]) -> Chosen:
-        """Penalties by the score on dev data, or on parts of the data."""
+        """Choose penalties by the score on dev data, or on parts of the data."""
         with self._watching_path(score_on_dev(data).name) as watch:
             return choose_for(data, options, watch.each)
 
@@ -257,10 +257,10 @@ class CRF(BaseCRF):
         rho1s: Iterable[float] | None = None,
         scoring: Scoring = "auto",
     ) -> Path:
-        """Solutions for falling rho1, each from its neighbour.
+        """Models for decreasing rho1, each starting from the previous one.
 
         The estimator itself does not change. `dev`, other (X, y), gives every solution a score, by `scoring` as for
-        `CRFCV`, and leads a search for the best rho1. `n_rho`, `rho_min_ratio` ask for a grid from where the first
+        `CRFCV`, and guides a search for the best rho1. `n_rho` and `rho_min_ratio` select a grid from where the first
         weight appears, `rho1s` gives the values. With `rho2="search"` (of the estimator) the search is over both
         penalties. `path.model(k)` is the model of the k-th.
         """
@@ -288,7 +288,8 @@ class CRF(BaseCRF):
 
 
 def _parameters_of(model: Model) -> dict[str, Any]:
-    """Those that a model was trained with, as far as it tells: not the groups of a penalty, nor parts of labels."""
+    """The parameters that a model was trained with, as far as it records them: neither penalty groups nor label
+    parts."""
     found: dict[str, Any] = {"start": model.vocabulary.start}
     if model.template is not None:
         found["template"] = model.template

@@ -64,7 +64,7 @@ class CRFCV(BaseCRF):
     rho1s_, rho2s_, scores_, standard_errors_, n_actives_ : along the path (decreasing rho1, then increasing rho2): mean
         score over the folds, its standard error, and the number of weights of the model of all data.
     best_index_ : which of them was chosen.
-    score_name_, edge_ : what the scores are; the edge of the values of rho1 at which the best lies: lower, upper or
+    score_name_, edge_ : the name of the score; the edge of the values of rho1 at which the best lies: lower, upper or
         None.
     n_fits_ : how many fits the search took, on folds and on all data.
 
@@ -139,8 +139,8 @@ class CRFCV(BaseCRF):
     ) -> CRFCV:
         """Choose the penalty and train.
 
-        `groups` has a value for each sequence, such as its document: sequences of the same value are left out together,
-        or the splitter uses them as it does. The other arguments are those of `CRF.fit`. A best rho1 at an edge gives a
+        `groups` has a value for each sequence, such as its document: sequences with the same value are held out
+        together, or the splitter decides. The other arguments are those of `CRF.fit`. A best rho1 at an edge gives a
         `PathWarning`.
         """
         if self.selection not in SELECTION:
@@ -185,7 +185,7 @@ class CRFCV(BaseCRF):
         self._keep(data, path[chosen])
 
     def _folds(self, places: Sequence[int], groups: Any) -> dict[str, Any]:
-        """How `cross_validate` is told of the folds of X, given the places of its sequences in the corpus."""
+        """The folds of X for `cross_validate`, given the places of its sequences in the corpus."""
         folds: Any = 5 if self.cv is None else self.cv
         if not isinstance(folds, Integral):
             pairs = check_cv(folds).split(np.zeros(len(places)), groups=groups)

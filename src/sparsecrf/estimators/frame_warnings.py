@@ -1,4 +1,4 @@
-"""Warnings of data frames whose columns are hardly meant as they are used."""
+"""Warnings about data frames whose columns are probably used by mistake."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sparsecrf.warn import warn_caller
 
 
 def frames_in(X: Any) -> list[Any]:
-    """X itself, or its items, if they are data frames. Those of a generator are not looked at: it is read but once."""
+    """X itself, or its items, if they are data frames. A generator is not inspected, since it can be read only once."""
     if is_frame(X):
         return [X]
     return list(X) if isinstance(X, (list, tuple)) and len(X) > 0 and all(map(is_frame, X)) else []
@@ -24,7 +24,7 @@ def warn_of_labels(X: Any, y: Any) -> None:
     if not frames or not hasattr(y, "__len__") or isinstance(y, str):
         return
     labels = _each(y)
-    alike, n_known = list(enumerate(frames[0].columns)), 0  # columns that are so far the same as y
+    alike, n_known = list(enumerate(frames[0].columns)), 0  # columns that equal y so far
     for frame in frames:
         own = list(islice(labels, len(frame)))
         n_known += sum(not is_missing(label) for label in own)
@@ -58,7 +58,7 @@ def _each(y: Iterable[Any]) -> Iterator[Any]:
 
 
 def _has(values: list[Any], labels: list[Any]) -> bool:
-    """Whether the values are the labels that are known."""
+    """Whether the values equal all known labels."""
     return all(
         is_missing(label)
         or (

@@ -1,4 +1,4 @@
-"""Data frames with a row for each token, of pandas or polars: their sentences, and answers as a column of theirs."""
+"""Data frames with a row for each token, of pandas or polars: their sentences, and answers as a column."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 
 from sparsecrf._core import InputError
 
-#: The column, or columns, whose values say to which sentence a row belongs, by name; or such values, one for each row.
+#: The names of the columns that identify the sentence of a row; or such values, one for each row.
 SentenceColumn: TypeAlias = str | Sequence[Any]
 
 
-#: A column that has the name of y and at least this share of its labels is the labels, some of them changed.
+#: A column with the name of y that agrees with at least this share of its labels holds the labels, with some changes.
 _SAME_LABELS = 0.5
 
 
 class Sentences(NamedTuple):
     """The rows of a frame as sentences, one after the other."""
 
-    X: Any  #: the frame, without what says which sentence a row belongs to
+    X: Any  #: the frame, without the columns that identify sentences
     lengths: list[int]
     y: Any = None  #: a label for each row, if there are any
-    #: Makes a column for the frame of an array with a value for each row.
+    #: Turns an array with a value for each row into a column for the frame.
     column: Callable[[NDArray[Any]], Any] = np.asarray
 
 
@@ -47,8 +47,8 @@ def split_sentences(X: Any, sentences: Any, y: Any = None, features: Iterable[st
     """The sentences of a frame: rows with the same value in the column `sentences`, or the same values in several.
 
     The rows of a sentence are consecutive. `sentences` may also be the values themselves, one for each row. `y` has a
-    label for each row, or is the name of a column. Tokens are made of the columns `features`; None: of all that
-    are not otherwise used, by name or by value.
+    label for each row, or is the name of a column. Tokens are made from the columns `features`; None: all that are not
+    otherwise used, by name or by value.
     """
     if not is_frame(X):
         raise InputError(f"sentences: expected a data frame with it, found {type(X).__name__}; lists need none")
@@ -69,7 +69,7 @@ def split_sentences(X: Any, sentences: Any, y: Any = None, features: Iterable[st
     elif y is not None:
         _check_beside(X, y, "y", "labels")
         label, y = named(y), labels_in(y)
-        # Labels that were made of another column may have its name.
+        # Labels derived from another column may have its name.
         if label in columns and _agreement(X[label].to_list(), y) < _SAME_LABELS:
             label = None
     kept = [name for name in columns if name not in (*names, label)] if features is None else list(features)
@@ -84,31 +84,31 @@ def is_series(values: Any) -> bool:
 
 
 def named(values: Any) -> str | None:
-    """The name of a column; None: it has none, or is none."""
+    """The name of a column; None if it has none or is not a column."""
     name = values.name if is_series(values) else None
     return name if isinstance(name, str) else None
 
 
 def labels_in(y: Any) -> Any:
-    """The labels of a column, with None for those that are missing; of what is no column, as they are."""
+    """The labels of a column, with None for missing ones; anything else unchanged."""
     return [None if is_missing(label) else label for label in y.to_list()] if is_series(y) else y
 
 
 def _agreement(column: Sequence[Any], values: Sequence[Any]) -> float:
-    """The share of equal values, of those that neither lacks; 0 if there are none."""
+    """The share of equal values among those present in both; 0 if there are none."""
     both = [(a, b) for a, b in zip(column, values, strict=True) if not is_missing(a) and not is_missing(b)]
     return sum(bool(a == b) for a, b in both) / len(both) if both else 0.0
 
 
 def check_one_of(lengths: Any, sentences: Any) -> None:
-    """Raise if sequences are told apart in two ways."""
+    """Raise if both `lengths` and `sentences` are given."""
     if lengths is not None:
         how = f"={sentences!r:.60}" if isinstance(sentences, (str, list, tuple)) else ""
         raise InputError(f"lengths: expected none with sentences{how}, found both")
 
 
 def of_other(sentences: Any, X: Any, features: Iterable[str] | None = None) -> Any:
-    """What tells sentences of another frame apart as `sentences` does: names of columns that are no features."""
+    """The column names in `sentences`, to identify the sentences of another frame in the same way."""
     if not is_frame(X) or isinstance(sentences, str):
         return sentences
     if isinstance(sentences, (list, tuple)) and all(name in X.columns for name in sentences):
@@ -123,7 +123,7 @@ def of_other(sentences: Any, X: Any, features: Iterable[str] | None = None) -> A
 
 
 def _told_apart_by(X: Any, sentences: Any) -> tuple[list[str], list[list[Any]] | None]:
-    """The columns that tell sentences apart, by name; or, if they are not given by name, a value for each row."""
+    """The columns that identify sentences, by name; or, if they are not given by name, a value for each row."""
     if isinstance(sentences, str):
         return [sentences], None
     if isinstance(sentences, (list, tuple)):
@@ -148,13 +148,14 @@ def _listed(names: Sequence[Any]) -> str:
 
 
 def cells(frame: Any, k: int) -> list[Any]:
-    """Those of the k-th column. Two may have the same name."""
+    """The values of the k-th column. Two columns may have the same name."""
     found: list[Any] = frame.iloc[:, k].tolist() if _is_pandas(frame) else frame.get_columns()[k].to_list()
     return found
 
 
 def _lengths(columns: list[list[Any]], names: list[str]) -> list[int]:
-    """How many rows each sentence has. Its rows must stand together: an id that comes again could be another's."""
+    """The number of rows of each sentence. Its rows must be adjacent: an id that occurs again could be a different
+    sentence."""
     ids: Any = columns[0] if len(columns) == 1 else zip(*columns, strict=True)
     lengths, seen, row = list[int](), dict[Any, int](), 0
     for group, rows in groupby(ids):
@@ -174,7 +175,7 @@ def _lengths(columns: list[list[Any]], names: list[str]) -> list[int]:
 
 
 def _check_beside(X: Any, values: Any, what: str, plural: str) -> None:
-    """Raise for labels or sentences that are not one for each row, or in another order by their index."""
+    """Raise for labels or sentences whose number or index differs from the rows of X."""
     if not hasattr(values, "__len__"):
         return
     if len(values) != len(X):
@@ -209,7 +210,7 @@ def rows_of(frame: Any, columns: bool, lengths: Sequence[int], first: int = 0) -
 
 
 def _check_cells(values: list[Any], name: Any, columns: bool, lengths: Sequence[int], first: int) -> None:
-    """Raise for a cell that is missing or, where rows are columns of a template, no text."""
+    """Raise for a missing cell or, for template columns, a cell that is not text."""
     for row, value in enumerate(values):
         if isinstance(value, str):
             continue
@@ -236,7 +237,7 @@ def _place(row: int, lengths: Sequence[int]) -> tuple[int, int]:
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, and what else pandas has for it."""
+    """Whether a cell is None, NaN, or another missing value of pandas."""
     return (
         value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType")
     )

@@ -1,4 +1,4 @@
-"""Python sequences to a dataset: one loop over tokens, labels and weights, whatever form they come in."""
+"""Turns Python sequences into a dataset: one loop over tokens, labels and weights, whatever their form."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Items:
         self._items, self._ahead = in_step(sequences(X, lengths, columns=rows), extra), deque[Any]()
 
     def first(self) -> Any:
-        """The tokens of the first sequence that has any; to be asked before the others are read."""
+        """The tokens of the first sequence that has any; call it before reading the others."""
         while not self._ahead or len(self._ahead[-1][0]) == 0:
             if (item := next(self._items, None)) is None:
                 return ()
@@ -54,7 +54,8 @@ class Items:
         reader: VectorReader | None = None,
         see: Callable[[Any], None] = lambda tokens: None,
     ) -> None:
-        """Encode all of them: vectors go to the `reader`, `names` makes names of labels, `see` looks on."""
+        """Encode all of them: vectors go to the `reader`, `names` converts labels to names, `see` is called with each
+        sequence."""
         for i, (tokens, labels, weight, weights) in enumerate(self._each()):
             attributes = tokens if reader is None else reader.without(tokens, i)
             see(attributes)
@@ -89,7 +90,7 @@ def read_sequences(
     names.check_some_known()
     corpus = encoder.build(sort_labels=True)
     if corpus.n_weighted_tokens == 0:
-        raise InputError("sample_weight: expected a weight above zero, found all of them to be zero")
+        raise InputError("sample_weight: expected a weight above zero, found only zeros")
     data = Dataset(
         vocabulary,
         corpus,
@@ -113,13 +114,13 @@ def read_sequences(
 
 
 def read_other_sequences(data: Dataset, other: Any, lengths: list[int] | None = None, threads: int = 1) -> Dataset:
-    """Other labelled data (X, y) by the same vocabulary. Labels that it does not have count as wrong."""
+    """Other labelled data (X, y), encoded with the same vocabulary. Labels that it does not have count as wrong."""
     if not isinstance(other, (tuple, list)) or len(other) != 2:
         raise InputError(f"dev: expected a pair (X, y), found {type(other).__name__} of another length")
     unknown, vocabulary = UnknownLabels(), data.vocabulary
 
     def known(name: Any) -> Any:
-        """The name; None if it is unknown. What is no name is refused by the encoder."""
+        """The name; None if it is unknown. The encoder rejects anything that is not a name."""
         is_known = not isinstance(name, str) or vocabulary.labels.find(name) is not None
         unknown.add(name if is_known else data.names.labels([name])[0], is_known)
         return name if is_known else None
@@ -145,7 +146,7 @@ def read_partition(X: Any, y: Any, weight: Any, vocabulary: Vocabulary, recipe: 
 
 
 def warn_of_unknown(data: Dataset) -> None:
-    """Warn of labels of held-out data that the training data do not have. Raises if there are no others."""
+    """Warn of labels of held-out data that the training data do not have; raise if all of them are like that."""
     if (remark := data.remark("dev")) is not None:
         warn_caller(remark)
 
@@ -160,12 +161,12 @@ def with_dense(X: Any, dense: Any, lengths: Any = None, sentences: Any = None) -
 
 
 def width_of(sequence: Any) -> int | None:
-    """The number of columns of a matrix; None: it is none."""
+    """The number of columns of a matrix; None if it is not a matrix."""
     return sequence.shape[1] if isinstance(sequence, Csr) else None
 
 
 def _warn_of_ignored_columns(recipe: Recipe, template: Template | None, first: Any) -> None:
-    """Warn if ready-made features look at fewer columns than tokens have, such as words at pairs (word, tag)."""
+    """Warn if ready-made features use fewer columns than tokens have, such as `words` for pairs (word, tag)."""
     n = _n_columns(first)
     if recipe.features is None or template is None or n <= template.n_columns:
         return
@@ -179,14 +180,14 @@ def _warn_of_ignored_columns(recipe: Recipe, template: Template | None, first: A
 
 
 class _Shape:
-    """What the first sequence tells of all, and which of them have tokens."""
+    """What the first sequence says about all of them, and which sequences have tokens."""
 
     def __init__(self, *, has_words: bool) -> None:
         self.n_features: int | None = None
         self.n_columns = 0
         self.places: list[int] = []
-        self.kind: str | None = None  # of the tokens, if it is one
-        self.survey = TokenSurvey()  # of tokens that are words
+        self.kind: str | None = None  # columns of the tokens, if X is a matrix
+        self.survey = TokenSurvey()  # survey of tokens that are words
         self._has_words = has_words
         self._kept = 0
 
@@ -208,7 +209,7 @@ class _Shape:
 
 
 def _n_columns(sequence: Any) -> int:
-    """Those of its first row; 0: it has none."""
+    """The number of columns of its first row; 0 if it has none."""
     if len(sequence) == 0 or width_of(sequence) is not None:
         return 0
     row = next(iter(sequence))
@@ -217,7 +218,7 @@ def _n_columns(sequence: Any) -> int:
 
 
 def weights_of(sample_weight: Any, lengths: list[int] | None) -> dict[str, Any]:
-    """Weights of sequences or of tokens, as a vocabulary takes them."""
+    """Weights of sequences or of tokens, in the form a vocabulary takes."""
     if sample_weight is None:
         return {}
     if not hasattr(sample_weight, "__len__"):

@@ -1,4 +1,4 @@
-"""What the estimators choose rho1 by: names, scorers of scikit-learn and functions as errors of a corpus."""
+"""The scores by which the estimators choose rho1: names, scikit-learn scorers and functions, as errors on a corpus."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _NAMES: dict[Callable[..., float], str] = {
 
 
 def score_for(scoring: Scoring, data: Dataset, unknown: Unknown | None = None) -> Score:
-    """The error, in percent, that goes with a score: 100 (1 - score). `unknown`: gold labels that `data` lack."""
+    """The error, in percent, that goes with a score: 100 (1 - score). `unknown`: gold labels that are not in `data`."""
     chunks = are_chunk_labels(data.label_names, ())
     if scoring == "auto":
         scoring = "chunk_f1" if chunks else "token_accuracy"
     function, given, sign = _function(scoring)
     if function is chunk_f1_score and "scheme" not in given:
-        # By all labels: those of a fold may be outside all of them.
+        # Based on all labels: those of a fold may all be outside chunks.
         if not chunks:
             known = ", ".join(data.label_names[:10])
             raise InputError(f"scoring: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...), found {known}")
@@ -78,7 +78,7 @@ def _function(scoring: Scoring) -> tuple[Callable[..., float], dict[str, Any], i
                 f"found {scorer!r:.80}"
             )
         return scorer, {}, 1
-    # A scorer of scikit-learn asks an estimator; what it asks with is a function of labels, options and a sign.
+    # A scikit-learn scorer calls an estimator; underneath are a function of labels, options and a sign.
     asked = _response_method(scorer)
     if asked != "predict":
         raise InputError(f"scoring: expected a score of predicted labels, found one that needs {asked}")
@@ -86,7 +86,7 @@ def _function(scoring: Scoring) -> tuple[Callable[..., float], dict[str, Any], i
 
 
 def _response_method(scorer: Any) -> Any:
-    """What a scorer of scikit-learn asks an estimator for. Up to 1.3 its class alone says so."""
+    """The method that a scikit-learn scorer calls. Up to version 1.3, only its class tells."""
     of_class = {"_ProbaScorer": "predict_proba", "_ThresholdScorer": "decision_function"}
     return getattr(scorer, "_response_method", of_class.get(type(scorer).__name__, "predict"))
 
@@ -113,5 +113,5 @@ def _of_tokens(function: Callable[..., float], gold: Iterable[Any], predicted: I
 
 
 def falling(rho1s: Iterable[float] | None) -> Floats | None:
-    """Values of rho1 as a path follows them."""
+    """Values of rho1 in the order of a path."""
     return None if rho1s is None else np.sort(np.asarray(list(rho1s), dtype=np.float64))[::-1]

@@ -1,4 +1,4 @@
-"""Sequences, labels and weights as people give them, one sequence at a time."""
+"""Reads sequences, labels and weights in all accepted forms, one sequence at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sparsecrf._core import InputError
 from sparsecrf.encoding.matrix import Csr, is_matrix
 from sparsecrf.estimators.frames import is_frame, is_polars, labels_in, rows_of
 
-#: A frame for each sentence, by whether the frame is one of polars.
+#: Code for a frame per sentence; the key is whether the frame is from polars.
 _HOW_TO_SPLIT = {
     False: "parts = [part for _, part in frame.groupby('sentence', sort=False)]",
     True: "parts = frame.partition_by('sentence', maintain_order=True)",
@@ -36,7 +36,7 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
         split = _HOW_TO_SPLIT[is_polars(X)]
         raise InputError(
             f"X: expected lengths= with one data frame for all sequences, {hint}; found none of these. Searches of "
-            f"scikit-learn (GridSearchCV, cross_val_score) deal out sentences if X and y are lists: {split}, then, by "
+            f"scikit-learn (GridSearchCV, cross_val_score) split by sentence if X and y are lists: {split}, then, by "
             f"the names of your columns, {_OF_PARTS}"
         )
     elif X is None or isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__iter__"):
@@ -56,7 +56,7 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
 
 
 def beside(values: Any, lengths: Iterable[int] | None, what: str) -> Iterable[Any]:
-    """What comes with the tokens (labels, weights), a sequence for each; cut by `lengths` if it is flat."""
+    """Labels or weights of the tokens, one sequence each; split by `lengths` if they are flat."""
     if values is None:
         raise InputError(f"{what}: training requires {what} to be passed, but the target {what} is None")
     if lengths is not None and hasattr(values, "__len__") and len(values) > 0 and _is_flat(next(iter(values))):
@@ -65,7 +65,7 @@ def beside(values: Any, lengths: Iterable[int] | None, what: str) -> Iterable[An
 
 
 def labels_beside(y: Any, lengths: Iterable[int] | None, what: str = "y") -> Iterator[Any]:
-    """The labels of each sequence; None for those that a column of a data frame does not have."""
+    """The labels of each sequence; None for missing values in a data frame column."""
     return map(labels_in, beside(y, lengths, what))
 
 
@@ -80,7 +80,7 @@ def cut(values: Any, lengths: Iterable[int], what: str) -> Iterator[Any]:
 
 
 def check_lengths(lengths: list[int], total: int, what: str) -> None:
-    """Raise for lengths of sequences that do not make up all of `what`."""
+    """Raise for lengths that do not add up to `what`."""
     for i, length in enumerate(lengths):
         if length < 0:
             raise InputError(f"lengths: expected a length of 0 or more for sequence {i}, found {length}")

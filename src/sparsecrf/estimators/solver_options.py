@@ -1,6 +1,6 @@
-"""`solver_options` of the estimators: options of training that are rarely needed, by the names that `fit` has for them.
+"""`solver_options` of the estimators: rarely needed training options, by their names in `fit`.
 
-Some were parameters of their own. These still work, with a `DeprecationWarning` that says what to write.
+Some used to be parameters of the estimators. These still work, with a `DeprecationWarning` that says what to write.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ P = ParamSpec("P")
 
 #: Options of `fit` that are parameters of the estimators, or follow from them.
 _PARAMETERS = {"solver", "rho1", "rho2", "penalty", "max_iter", "tol", "threads", "seed", "order", "label_parts"}
-#: What `solver_options` may hold beside the options of a solver itself, and the defaults.
+#: What `solver_options` may contain besides the options of a solver itself, with defaults.
 FURTHER: dict[str, Any] = {
     **{field.name: field.default for field in fields(FitOptions) if field.name not in _PARAMETERS},
     "callback": None,
     "prior": None,
 }
-#: May be written as a parameter, too.
+#: Also accepted as a parameter.
 _SHORT = ("prior",)
-#: Parameters that were: in `solver_options` now, or a setting of a `Recipe`.
+#: Former parameters: now in `solver_options`, or a setting of a `Recipe`.
 _MOVED = ("gap", "time_limit", "patience", "callback", "observed_only", "order_factor", "class_pairs", "group_weight")
 _OF_RECIPE = {"standardize": "standardize", "dense_scale": "vectors_scale"}
 
 
 def takes_old_parameters(init: Callable[P, None]) -> Callable[P, None]:
-    """An `__init__` that also takes parameters by their old names; the signature has the new ones alone."""
+    """An `__init__` that also accepts parameters by their old names; the signature shows only the new ones."""
 
     @wraps(init)
     def call(*arguments: P.args, **given: P.kwargs) -> None:
@@ -62,7 +62,7 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
         return (self.solver_options or {}).get(name, FURTHER[name])
 
     def _further_options(self, *left_out: str) -> dict[str, Any]:
-        """Those of `solver_options` as `fit` takes them: its own, and the solver's."""
+        """The options for `fit` from `solver_options`: its own, and the solver's."""
         given = dict(self.solver_options or {})
         known = [*FURTHER, *SOLVERS[self.solver].options]
         for name in given:
@@ -91,7 +91,7 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
                 self.solver_options = {**(self.solver_options or {}), name: value}
 
     def _take_short(self, given: dict[str, Any]) -> None:
-        """Further options that are written as parameters."""
+        """Further options that were given as parameters."""
         if given:
             self.solver_options = {**(self.solver_options or {}), **given}
 
@@ -111,7 +111,7 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A pickle of an earlier version has what were parameters as attributes."""
+        """A pickle of an earlier version has the former parameters as attributes."""
         old = {name: state[name] for name in _MOVED if name in state and state[name] != FURTHER[name]}
         super().__setstate__({name: value for name, value in state.items() if name not in _MOVED})
         if old:

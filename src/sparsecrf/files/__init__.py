@@ -1,1 +1,1 @@
-"""Files: text in pieces, the formats of data, containers of arrays, files that are whole or not there."""
+"""Files: text in pieces, data formats, containers of arrays, atomic writes."""

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: whatever happens, a reader finds the old content or the new one."""
+"""Atomic writes: whatever happens, a reader finds either the old content or the new one."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
-#: What only writing fails with. (Windows has no quotas by that name.)
+#: Errors that only writing can cause. (Windows has no quota error by that name.)
 _NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to. At the end it is on the disk under another name, then takes the place of the old file.
+    """A file to write to: written under a temporary name, flushed to disk, then renamed over the old file. It is
+    written under a temporary name, flushed to disk, then renamed over the old file.
 
-    What is neither a file nor free to become one (a pipe, a device) is written to directly.
+    Pipes and devices are written to directly.
     """
     target = os.path.realpath(path)  # a link stays a link
     if os.path.exists(target) and not os.path.isfile(target):
@@ -40,19 +41,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def temporary_name(target: str) -> str:
-    """Another name in the directory of a file, for its new content."""
+    """A temporary name in the directory of a file, for its new content."""
     directory, name = os.path.split(target)
     return os.path.join(directory, f".{name}.{os.urandom(4).hex()}.tmp")
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Put `data` into the file, whole or not at all."""
+    """Write `data` to the file, completely or not at all."""
     with replacing(path) as file:
         file.write(data)
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Remove what a process that was killed while writing this file has left behind."""
+    """Remove temporary files left by a process that was killed while writing this file."""
     import glob
 
     directory, name = os.path.split(os.path.realpath(path))
@@ -62,7 +63,7 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
 
 
 def _sync_directory(directory: str) -> None:
-    """The new name is on the disk too. Windows has no such call and needs none."""
+    """Flush the new name to disk, too. Windows has no such call and needs none."""
     if os.name != "posix":
         return
     handle = os.open(directory, os.O_RDONLY)

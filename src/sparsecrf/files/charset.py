@@ -1,8 +1,8 @@
-"""Which characters the bytes of a file stand for. Inside the program all text is UTF-8.
+"""Character encodings of files. Inside the program all text is UTF-8.
 
 A charset is UTF-8, another encoding of characters that Python knows by name (latin-1, cp1252, euc-jp, gb18030, ...), or
-"bytes": a file of any bytes, whose columns are kept as they are. In names of attributes and labels, bytes that are not
-part of well-formed UTF-8 are then written as \\xe9.
+"bytes": a file of arbitrary bytes, whose columns are kept unchanged. In names of attributes and labels, bytes that are
+not part of well-formed UTF-8 are then written as \\xe9.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ UTF8, BYTES = "utf-8", "bytes"
 #: What separates columns and lines. Files are cut into sequences before they are decoded.
 _ASCII = bytes([*b"\t\n\v\f\r", *range(0x20, 0x7F)])
 _ESCAPED = re.compile(r"\\x([89a-f][0-9a-f])")
-#: Stands for what cannot be decoded.
+#: Replaces bytes that cannot be decoded.
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 class Charset:
-    """An encoding of characters, by its name. `option` is what the user calls the choice."""
+    """An encoding of characters, by its name. `option` is the user's name for the setting."""
 
     def __init__(self, name: str = UTF8, option: str = "encoding") -> None:
         self.name = BYTES if name == BYTES else _codec(name, option)
@@ -35,7 +35,7 @@ class Charset:
         self.title = self.name.upper() if self.is_utf8 else f"text in {self.name}"
 
     def decoded(self, piece: Piece, source: str) -> Piece:
-        """The piece in UTF-8, whether that is well-formed or not if it was UTF-8 already: the core checks it."""
+        """The piece in UTF-8. If it was UTF-8 already, it may be malformed: the core checks it."""
         if self.is_bytes or self.is_utf8:
             return piece
         try:
@@ -49,7 +49,8 @@ class Charset:
             ) from None
 
     def replaced(self, piece: Piece) -> Piece:
-        """The piece in the same encoding with U+FFFD (in others than UTF-8: ?) for what cannot be decoded, and NULs."""
+        """The piece in the same encoding, with bytes that cannot be decoded and NULs replaced by U+FFFD (? in encodings
+        other than UTF-8)."""
         codec = UTF8 if self.is_bytes else self.name
         text = piece.data.decode(codec, "replace").replace("\0", _REPLACEMENT)
         return piece._replace(data=text.encode(codec, "replace"))
@@ -65,11 +66,11 @@ class Charset:
             raise InputError(f"{source}: expected labels that {self.name} can encode, found {found!r}") from None
 
     def text(self, raw: bytes) -> str:
-        """A name, or whatever else is to be shown. Raises UnicodeDecodeError."""
+        """Decode a name, or other text to show. Raises UnicodeDecodeError."""
         return raw.decode(UTF8, "backslashreplace") if self.is_bytes else raw.decode(self.name)
 
     def raw(self, name: str) -> bytes:
-        """The bytes of a name in this encoding; where it shows bytes that are no text, those bytes."""
+        """The bytes of a name in this encoding; escaped bytes become bytes again."""
         if not self.is_bytes:
             try:
                 return name.encode(self.name)
@@ -84,7 +85,7 @@ class Charset:
 
 
 def _codec(name: str, option: str) -> str:
-    """The name of an encoding that files can be cut in, as Python calls it."""
+    """Python's name of an encoding in which files can be split into lines."""
     try:
         codec = codecs.lookup(name).name
         keeps_ascii = _ASCII.decode(codec) == _ASCII.decode()
@@ -94,9 +95,7 @@ def _codec(name: str, option: str) -> str:
         expected = "utf-8, latin-1, cp1252 or another encoding of characters, or bytes"
         raise OptionError(f"{option}: expected {expected}, found {name!r:.60}") from None
     if not keeps_ascii:
-        raise OptionError(
-            f"{option}: expected an encoding that keeps ASCII as it is, found {name}: convert the file to UTF-8"
-        )
+        raise OptionError(f"{option}: expected an encoding that extends ASCII, found {name}: convert the file to UTF-8")
     return UTF8 if codec in ("utf-8", "utf-8-sig") else codec
 
 
@@ -127,7 +126,7 @@ class _Decoded:
 
 @contextmanager
 def decoded(source: Source, charset: Charset) -> Iterator[Source]:
-    """The source in UTF-8, for readers that read nothing else."""
+    """The source in UTF-8, for readers that support nothing else."""
     if charset.is_utf8:
         yield source
         return

@@ -1,4 +1,4 @@
-"""Column files: one token a line, the label last, a blank line between sequences."""
+"""Column files: one token per line, the label last, a blank line between sequences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sparsecrf._core import parse_columns
 from sparsecrf.files.text import Source, name_of, pieces
 
-#: A column of a line, as the core reads it: only blanks of ASCII set columns off, a word may have other space in it.
+#: A column of a line, as the core reads it: only ASCII blanks separate columns; words may contain other white space.
 CELL = re.compile(r"[^ \t-\r]+")
 
 

@@ -1,8 +1,8 @@
-"""Arrays and text in one safetensors file, with a digest: what model files and checkpoints have in common.
+"""Arrays and text in one safetensors file, with a digest: the common format of model files and checkpoints.
 
 The layout (little-endian): 8 bytes with the length of the header; the header, JSON, padded with blanks to a multiple
 of 8: {"__metadata__": {name: text}, array: {"dtype", "shape", "data_offsets": [begin, end]}, ...}; the arrays, without
-holes. Any safetensors reader can open it. It is read here without that package and without NumPy, which take longer to
+gaps. Any safetensors reader can open it. It is read here without that package and without NumPy, which take longer to
 import than most models take to load, and more strictly: a damaged file must not be mistaken for another one.
 
 The metadata name the `format` and its `version`, and `digest` is a SHA-256 over all the rest.
@@ -25,7 +25,7 @@ _TYPES: dict[str, Any] = {
     **{"I64": "q", "I32": "i", "I16": "h", "U32": "I", "U16": "H", "U8": "B"},
 }
 _SIZES = {"F64": 8, "I64": 8, "F32": 4, "I32": 4, "U32": 4, "I16": 2, "U16": 2, "U8": 1, "BOOL": 1}
-_SIGNED, _UNSIGNED = "hilq", "BHILQ"  # formats; which size each has depends on the system
+_SIGNED, _UNSIGNED = "hilq", "BHILQ"  # format characters; their sizes depend on the system
 
 
 class Array(NamedTuple):
@@ -64,9 +64,9 @@ def pack(format: str, version: int, metadata: Mapping[str, str], arrays: Mapping
 
 
 def unpack(data: memoryview, source: str, format: str, *versions: int) -> tuple[dict[str, str], dict[str, Array]]:
-    """Metadata and arrays (views of `data`) of a file of this format and one of these versions, found whole.
+    """Metadata and arrays (views of `data`) of a file of this format and one of these versions, after all checks.
 
-    `data` begins at a multiple of 8 in memory. `source` stands in messages for where it comes from.
+    `data` begins at a multiple of 8 in memory. `source` names it in messages.
     """
     header, begin = _header(data, source, format)
     described = header.pop("__metadata__", {})
@@ -108,9 +108,9 @@ def _header(data: memoryview, source: str, format: str) -> tuple[dict[str, Any],
         raise wrong(f"a header that begins with {text[:8]!r}")
     try:
         header = json.loads(text.rstrip(b" ").decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_refuse)
-        json.dumps(header, ensure_ascii=False).encode()  # an escape may have made half a character
+        json.dumps(header, ensure_ascii=False).encode()  # an escape may have produced half a character
     except (ValueError, RecursionError) as error:
-        raise wrong(f"a header that is no JSON object ({error})") from error
+        raise wrong(f"a header that is not a JSON object ({error})") from error
     return header, 8 + length
 
 
@@ -126,7 +126,7 @@ def _refuse(constant: str) -> float:
 
 
 def _arrays(header: Mapping[str, Any], data: memoryview, source: str) -> dict[str, Array]:
-    """Views of the arrays. They follow each other and fill the file to its end."""
+    """Views of the arrays, which are contiguous and fill the file to its end."""
     where: list[tuple[int, int, str]] = []
     for name, entry in header.items():
         dtype, shape, begin, end = _entry(entry, f"{source}: expected for array {name!r}")

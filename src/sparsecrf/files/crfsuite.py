@@ -18,7 +18,7 @@ def read_crfsuite(source: Source) -> Iterator[Items]:
 
 
 def crfsuite_lines(tokens: Iterable[Iterable[str | tuple[str, float]]], labels: Iterable[str]) -> Iterator[str]:
-    """The lines of one sequence, the blank one after it included."""
+    """The lines of one sequence, including the blank line after it."""
     for attributes, label in zip(tokens, labels, strict=True):
         yield "\t".join([_escaped(label), *map(_field, attributes)]) + "\n"
     yield "\n"

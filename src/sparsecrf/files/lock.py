@@ -1,4 +1,5 @@
-"""One process at a time: the others wait. The system takes the lock back from a process that ends, however it ends."""
+"""A lock for one process at a time: the others wait. The system releases the lock when its process ends, however it
+ends."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ def locked(path: Path) -> Iterator[None]:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             _wait(handle)
-            # Who held it before may have removed the file: then others lock a new one, and so must this process.
+            # The previous holder may have removed the file: then lock the new one, as other processes do.
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(handle), os.stat(path)):
                     break
@@ -30,7 +31,7 @@ def locked(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # Windows removes no file that is open
+        with suppress(OSError):  # Windows cannot remove an open file
             path.unlink()
         os.close(handle)
 

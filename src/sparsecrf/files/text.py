@@ -18,7 +18,7 @@ Source: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
 
 PIECE_BYTES = 1 << 17
 
-#: How packed files begin, by what packs them; and what unpacks them to standard output.
+#: First bytes of compressed files, the tool, and the command that decompresses to standard output.
 _PACKED = {
     "gzip": (re.compile(rb"\x1f\x8b\x08"), "gzip -dc"),
     "bzip2": (re.compile(rb"BZh[1-9]1AY&SY"), "bzip2 -dc"),
@@ -36,7 +36,7 @@ class Piece(NamedTuple):
 
 
 def name_of(source: Source) -> str:
-    """What errors call a source."""
+    """The name of a source in errors."""
     if source == "-":
         return "standard input"
     if isinstance(source, (str, os.PathLike)):
@@ -50,7 +50,7 @@ def opened(source: Source) -> Iterator[IO[bytes]]:
     if source == "-":
         if sys.stdin is None:
             raise InputError("standard input: expected it open, found it closed")
-        # Without the buffer a read returns what has come, and no lock is held when the program ends while it waits.
+        # Unbuffered: a read returns whatever has arrived, and no lock is held if the program ends while waiting.
         yield getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
     elif isinstance(source, (str, os.PathLike)):
         with open(source, "rb") as file:
@@ -60,7 +60,7 @@ def opened(source: Source) -> Iterator[IO[bytes]]:
 
 
 def readable_twice(source: str | os.PathLike[str]) -> Source:
-    """The file itself, or all that comes from a pipe, in memory; its reader has to `seek` the beginning."""
+    """The file itself, or the whole content of a pipe in memory; the reader must `seek` to the beginning."""
     if os.path.isfile(source):
         return source
     with opened(source) as pipe:
@@ -70,17 +70,17 @@ def readable_twice(source: str | os.PathLike[str]) -> Source:
 
 
 def whole_lines(data: bytes) -> int:
-    """How many of the bytes are whole lines, for formats that have a sequence in a line."""
+    """The number of bytes that are whole lines, for formats with one sequence per line."""
     return data.rfind(b"\n") + 1
 
 
 def pieces(source: Source, size: int = PIECE_BYTES, whole: Callable[[bytes], int] = whole_sequences) -> Iterator[Piece]:
     """Cut a file between sequences into pieces of about `size` bytes.
 
-    From a pipe or terminal a sequence is given as soon as the blank line after it has been read. `whole` says how many
-    bytes from the beginning of a line are whole sequences.
+    From a pipe or terminal, a sequence is yielded as soon as the blank line after it has been read. `whole` says how
+    many bytes from the beginning of a line are whole sequences.
     """
-    begin = 0  # of the line that was not finished when the piece was last looked at; before it there is no blank line
+    begin = 0  # start of the line that was incomplete at the last check; there is no blank line before it
 
     def whole_so_far(piece: bytearray, looked_at: int) -> int:
         nonlocal begin
@@ -94,10 +94,10 @@ def pieces(source: Source, size: int = PIECE_BYTES, whole: Callable[[bytes], int
 
 
 def growing_pieces(source: Source, size: int, whole: Callable[[bytearray, int], int]) -> Iterator[Piece]:
-    """Cut a file into pieces of about `size` bytes, as `whole` says: it is given a piece that grows as the file is
-    read, and how much of it has been looked at before, and says how much of it can be taken; 0: nothing yet."""
+    """Cut a file into pieces of about `size` bytes, as `whole` says: it gets a piece that grows as the file is read,
+    and how much of it was checked before, and returns how much can be taken; 0: nothing yet."""
     with opened(source) as file:
-        read = getattr(file, "read1", file.read)  # read would wait until all `size` bytes have come
+        read = getattr(file, "read1", file.read)  # read would block until all `size` bytes have arrived
         rest, line, looked_at = bytearray(), getattr(file, "first_line", 1), 0
         while block := read(max(size, looked_at)):
             if line == 1 and not rest:
@@ -115,7 +115,7 @@ def growing_pieces(source: Source, size: int, whole: Callable[[bytearray, int], 
 
 
 def _check_unpacked(block: bytes, source: Source) -> None:
-    """Raise for the first bytes of a packed file."""
+    """Raise for the first bytes of a compressed file."""
     for packer, (beginning, unpack) in _PACKED.items():
         if beginning.match(block):
             name = name_of(source)
@@ -123,8 +123,8 @@ def _check_unpacked(block: bytes, source: Source) -> None:
             command = f"{unpack} {shlex.quote(name) if is_file else 'FILE'}"
             aside = "; spreadsheets are zip files, too: export text from them" if packer == "zip" else ""
             raise InputError(
-                f"{name}: expected text, found it packed by {packer}; unpack it first, {command} > TEXT, or "
-                f"on the way: {command} | sparsecrf ..., with - in place of the file{aside}"
+                f"{name}: expected text, found a file compressed with {packer}; decompress it first, {command} > "
+                f"TEXT, or in a pipe: {command} | sparsecrf ..., with - in place of the file{aside}"
             )
 
 

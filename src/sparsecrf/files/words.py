@@ -1,4 +1,4 @@
-"""Tokens of running text, with their places."""
+"""Tokens of running text, with their positions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from unicodedata import category
 
-#: Scripts that are written without blanks between words, as ranges: each character is a word of its own.
+#: Scripts without blanks between words, as ranges: each character is a separate word.
 _WITHOUT_BLANKS = (
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f"  # Burmese
@@ -22,7 +22,7 @@ _WITHOUT_BLANKS = (
 def _pattern() -> re.Pattern[str]:
     """A run of letters, digits and underscores; a character of a script without blanks; or any other character.
 
-    Marks (accents, vowel signs) belong to the character before them: they are no letters for regular expressions.
+    Marks (accents, vowel signs) belong to the preceding character: regular expressions do not count them as letters.
     """
     letter, mark = rf"[^\W{_WITHOUT_BLANKS}]", f"[{_marks()}]"
     return re.compile(rf"{letter}+(?:{mark}+{letter}*)*|\S{mark}*")

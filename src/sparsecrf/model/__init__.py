@@ -1,4 +1,4 @@
-"""Models: what can be asked of one, its file, and the files of other tools."""
+"""Models: their methods, their file format, and the files of other tools."""
 
 from sparsecrf.model.limits import Pair
 from sparsecrf.model.model import Model

@@ -1,12 +1,12 @@
-"""Sets of answers that have the right one with a given probability, and the scores that they are calibrated by.
+"""Sets of answers that contain the right one with a given probability, and the scores for calibrating them.
 
 Answers are label sequences, labels of a token, or types of a span that the best labels have (None: no such span is
-there). Sorted by falling probability P_1 >= P_2 >= ..., the score of the r-th is P_1 + ... + P_{r-1}, and the set for
-threshold q (`calibration.py`) is the longest beginning of the list in which no score is above q.
+there). Sorted by decreasing probability P_1 >= P_2 >= ..., the score of the r-th is P_1 + ... + P_{r-1}, and the set
+for threshold q (`calibration.py`) is the longest prefix of the list in which no score is above q.
 
-The list of label sequences ends after `MOST` of them. A right one that is not among them gets the score 1 - P(right),
-which is at least what it would have: thresholds can only become larger. In return, a set that would be longer than
-`max_size`, at most `MOST`, is not given at all (abstention), so no set is cut.
+The list of label sequences ends after `MOST` of them. A right answer beyond them gets the score 1 - P(right), an upper
+bound on its score, so thresholds can only become larger. A set that would be longer than `max_size`, at most `MOST`, is
+not returned at all (abstention), so no set is truncated.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-MOST = 1000  #: label sequences of a set at most
+MOST = 1000  #: maximum number of label sequences in a set
 MAX_SIZE = 10  #: by default
-_LISTS = (10, 100, MOST)  # of label sequences: the next longer one only if need be
+_LISTS = (10, 100, MOST)  # lengths of n-best lists: the next one is computed only if needed
 
 
 class SpanSet(NamedTuple):
-    """A span of the best labels, tokens start to end - 1, and the types that it may be with their probabilities, most
-    probable first; the type None: there is no such span. `types` is None if they would be too many."""
+    """A span of the best labels, tokens start to end - 1, and its possible types with their probabilities, most
+    probable first; the type None means that it is not a span. `types` is None if there would be too many."""
 
     start: int
     end: int
@@ -70,7 +70,7 @@ class SetFinder:
         self._find = {SEQUENCES: self._of_sequence, TOKENS: self._of_tokens, SPANS: self._of_spans}[kind]
 
     def __call__(self, chain: Chain, corpus: Corpus, names: Sequence[Any]) -> list[Any]:
-        """The sets of every sequence of a corpus, by these names of the labels."""
+        """The sets of every sequence of a corpus, with these label names."""
         return [self._find(chain, one, names) for one in each_alone(corpus)]
 
     def _of_sequence(self, chain: Chain, one: Corpus, names: Sequence[Any]) -> list[tuple[list[Any], float]] | None:
@@ -94,13 +94,13 @@ class SetFinder:
         found = list[SpanSet]()
         for a, b, types in self._spans.of(chain, one):
             size = self.size([p for _, p in types])
-            # A threshold of 1: the type of some span was none that its labels can have.
+            # A threshold of 1: the right type of some span was impossible with its labels.
             found.append(SpanSet(a, b, types[:size] if size <= self.max_size and self.threshold < 1 else None))
         return found
 
     def size(self, p: Sequence[float], rounded: float = 0.0) -> int:
-        """How many of these, by falling probability, are in the set. `rounded`: sums of them may be too large by this,
-        since they were printed."""
+        """How many of these, by decreasing probability, are in the set. `rounded`: their sums may be too large by this
+        amount, since they were printed."""
         return sum(1 for before in _masses_before(p) if before <= self.threshold + rounded)
 
 
@@ -124,13 +124,13 @@ class ScoreFinder:
                 self.spans.append([_score([name for name, _ in types], [p for _, p in types], y) for y, types in each])
 
     def calibrations(self) -> dict[str, Any]:
-        """The record for a model; no spans if there are none."""
+        """The record for a model; without spans if there are none."""
         scores = {SEQUENCES: self.sequences, TOKENS: self.tokens, SPANS: self.spans}
         return {kind: Calibration.of(own).to_json() for kind, own in scores.items() if any(own)}
 
 
 class SpanLists:
-    """What the spans of the best labels may be."""
+    """The possible types of the spans of the best labels."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.reader = SpanReader(labels, "auto")
@@ -164,14 +164,14 @@ class SpanLists:
 
 
 def each_alone(corpus: Corpus) -> Iterator[Corpus]:
-    """Every sequence as a corpus: what is asked of it costs nothing for the others."""
+    """Every sequence as a corpus of its own, so that queries do not touch the others."""
     import numpy as np
 
     return (corpus.subset(np.array([i], dtype=np.int64)) for i in range(corpus.n_sequences))
 
 
 def _lists(chain: Chain, one: Corpus, most: int) -> Iterator[tuple[NDArray[np.int32], list[float], bool]]:
-    """Best label sequences with their probabilities, and whether there are no others: lists of growing length, up to
+    """Best label sequences with their probabilities, and whether the list is complete: lists of growing length, up to
     `most`."""
     log_z = float(chain.log_partition(one)[0])
     for k in [*(k for k in _LISTS if k < most), most]:
@@ -189,7 +189,7 @@ def _sequence_score(chain: Chain, one: Corpus, gold: NDArray[np.int32]) -> float
 
 
 def _sorted_rows(p: NDArray[np.float64]) -> Iterator[tuple[list[int], list[float]]]:
-    """The columns of each row by falling value, and the values."""
+    """The columns of each row by decreasing value, and the values."""
     import numpy as np
 
     order = np.argsort(-p, axis=1, kind="stable")
@@ -202,8 +202,8 @@ def _score(answers: Sequence[Any], p: Sequence[float], right: Any) -> float:
 
 
 def _mass_before(p: Sequence[float], r: int) -> float:
-    """The same sum as in `_masses_before`, to the last bit: a threshold is one of them, and is compared with them. (The
-    function `sum` rounds in another way, from Python 3.12 on.)"""
+    """The same sum as in `_masses_before`, bit for bit, since thresholds are compared with these sums. (Since Python
+    3.12, `sum` rounds differently.)"""
     return next(islice(_masses_before(p), r, None))
 
 

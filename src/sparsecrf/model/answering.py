@@ -1,4 +1,4 @@
-"""What a model answers for sequences: labels, marginals, the best labellings, chunks; also under constraints."""
+"""Queries of a model: labels, marginals, n-best lists, chunks; also under constraints."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded
 
 
 class AnsweringModel:
-    """A model that answers. Those made of it have the attributes below (`Model`)."""
+    """The query methods of a model. Subclasses have the attributes below (`Model`)."""
 
     vocabulary: Vocabulary
     features: FeatureSet
@@ -33,7 +33,7 @@ class AnsweringModel:
     vectors: WordVectors | None
     labels: list[str]
     training: dict[str, Any]
-    chain: Chain  #: answers for whole corpora, on all cores
+    chain: Chain  #: for whole corpora, on all cores
     _single: Chain  # the same on the caller's thread
     _core: CoreModel  # which labels
     _check: TokenCheck
@@ -49,7 +49,7 @@ class AnsweringModel:
 
         Tokens of a model with a template are rows of columns, without the label; else as for `Vocabulary.encode`. Those
         of a model with dense columns are pairs (attributes, vector); or `dense` has a matrix for each sequence, or one
-        for all of them; unless the model has `vectors`, which it looks up.
+        for all of them; unless the model looks up its own `vectors`.
         """
         if dense is not None:
             if self.vectors is not None:
@@ -60,9 +60,9 @@ class AnsweringModel:
         return self._encode(self.checked(X), y)
 
     def _encode(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str | None]] | None = None) -> Corpus:
-        """Without a check of what tokens are."""
+        """Without checking the type of tokens."""
         if y is None and self.template is not None and not self.needs_vectors:
-            return self._core.encode(X)  # rows of columns are no matrices
+            return self._core.encode(X)  # rows of columns are not matrices
         reader = None if self.dense is None or self.vectors is not None else VectorReader(self.dense.width)
         tokens = X if reader is None else reader.attributes(X)
         words = None if self.vectors is None else self.vectors.core(self.dense)
@@ -81,7 +81,8 @@ class AnsweringModel:
         return not self.needs_vectors and (type(sequence) is list or not is_matrix(sequence))
 
     def checked(self, X: Iterable[Iterable[Token]]) -> Iterator[Any]:
-        """The sequences. Raises for tokens of another kind than in training; warns if the model knows none of them."""
+        """The sequences, checked. Raises for tokens of a different kind than in training; warns if the model knows none
+        of them."""
         return iter(X) if self.needs_vectors else self._check.each(X, self._knows)
 
     def checked_one(self, sequence: Iterable[Token]) -> Any:
@@ -89,7 +90,7 @@ class AnsweringModel:
         return self._check.one(sequence, self._knows)
 
     def encode_checked(self, X: Iterable[Iterable[Token]]) -> Corpus:
-        """What `encode` does with sequences that have been checked."""
+        """`encode` for sequences that have been checked."""
         return self._encode(X)
 
     def _knows(self, sequence: Iterable[Token]) -> bool:
@@ -116,8 +117,8 @@ class AnsweringModel:
     def label_text(self, piece: bytes, source: str, n_columns: int = 0, line: int = 1, **options: Any) -> bytes:
         """Label whole sequences of a text file: columns if the model has a template, else CRFsuite's format.
 
-        `source` and `line`, that of the first line, are for errors; `n_columns` of each line, 0: as many as the first
-        has. Options as for `sparsecrf label` (`_core.Model.label_text`).
+        `source` and `line` (the number of the first line) are for errors; `n_columns`: columns of each line, 0: as many
+        as the first. Options as for `sparsecrf label` (`_core.Model.label_text`).
         """
         return self._core.label_text(piece, source, n_columns, line, **options)
 
@@ -151,8 +152,8 @@ class AnsweringModel:
     def label_each(
         self, sequences: Iterable[Iterable[Token]], names: list[Any], limits: Constraints | None = None
     ) -> list[list[Any]]:
-        """Best labels of several sequences, which are no matrices, by these names of the labels; for callers that have
-        made sure that the tokens are what the model was trained on."""
+        """Best labels of several sequences (not matrices), with these label names; for callers that have checked that
+        the tokens fit the model."""
         return self._core.label(sequences, names, limits)
 
     def marginals(self, sequence: Iterable[Token], **constraints: Any) -> NDArray[np.float64]:
@@ -161,7 +162,7 @@ class AnsweringModel:
         return self._single.marginals(corpus, constraints_by_name(self.vocabulary, corpus.n_tokens, **constraints))
 
     def nbest(self, sequence: Iterable[Token], k: int, **constraints: Any) -> list[tuple[list[str], float]]:
-        """The k best labellings with their probabilities, best first. Constraints as for `label`."""
+        """The k best label sequences with their probabilities, best first. Constraints as for `label`."""
         from math import exp
 
         corpus = self._encode_one(sequence)
@@ -193,12 +194,12 @@ class AnsweringModel:
     def predict_set(
         self, X: Iterable[Iterable[Token]], coverage: float = 0.95, *, of: str = "sequences", max_size: int = 10
     ) -> list[Any]:
-        """Answers that have the right one among them with this probability, for each of several sequences. For a model
-        that was calibrated (`Model.calibrated`, `CRF.calibrate`, `sparsecrf calibrate`).
+        """Sets of answers that contain the right one with this probability, for each of several sequences. Needs a
+        calibrated model (`Model.calibrated`, `CRF.calibrate`, `sparsecrf calibrate`).
 
         `of="sequences"`: label sequences with their probabilities, best first. "tokens": for each token such a list of
-        labels. "spans": for each span of the best labels a `SpanSet` of types, where None is "no such span". Where the
-        answers would be more than `max_size`, None: abstention. What is guaranteed: docs/guarantees.md.
+        labels. "spans": for each span of the best labels a `SpanSet` of types, where None is "no such span". None
+        (abstention) if a set would have more than `max_size` answers. See docs/guarantees.md for the guarantee.
         """
         from sparsecrf.model.answer_sets import SetFinder
 
@@ -206,7 +207,7 @@ class AnsweringModel:
         return [find(self._single, self._encode_one(sequence), self.labels)[0] for sequence in X]
 
     def span_prob(self, sequence: Iterable[Token], start: int, labels: Sequence[str]) -> float:
-        """Probability that the tokens from `start` on have exactly these labels, whatever the others have."""
+        """Probability that the tokens from `start` on have exactly these labels, whatever the labels of the others."""
         import numpy as np
 
         corpus = self._encode_one(sequence)

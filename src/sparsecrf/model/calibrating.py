@@ -12,7 +12,7 @@ from sparsecrf.model.calibration import KEY, check_enough
 if TYPE_CHECKING:
     from sparsecrf.model.model import Model
 
-_SHOWN = 5  # labels in a message
+_SHOWN = 5  # maximum number of labels in a message
 
 
 def calibrated(
@@ -21,8 +21,8 @@ def calibrated(
     what: str = "calibration",
     each: Callable[[], None] = lambda: None,
 ) -> Model:
-    """The model with thresholds from pairs (tokens, labels). Errors call the data `what`; `each` is called after every
-    sequence. Raises for too few sequences, and for labels that are missing or that the model does not know."""
+    """The model with thresholds from pairs (tokens, labels). `what` names the data in errors; `each` is called after
+    every sequence. Raises for too few sequences, and for labels that are missing or that the model does not know."""
     scores = ScoreFinder(model.labels)
     known = set(model.labels)
     for i, (tokens, labels) in enumerate(labelled):

@@ -1,16 +1,16 @@
 """Split conformal calibration: from scores on held-out sentences to thresholds for a given coverage.
 
-The score of an answer is the probability of all answers that are more probable (0 for the best one); what is asked may
-be the labels of a whole sequence, the label of a token, or the type of a span. The answer set for threshold q has every
-answer whose score is at most q. Let sentence i of n have the share L_i(q) of its questions whose right answer has a
-score above q, so that the set misses it. L_i falls with q, and for exchangeable sentences
+The score of an answer is the probability of all answers that are more probable (0 for the best one); a question may be
+about the labels of a whole sequence, the label of a token, or the type of a span. The answer set for threshold q has
+every answer whose score is at most q. Let L_i(q) be the share of the questions of sentence i (of n) whose right answer
+has a score above q, so that the set misses it. L_i decreases with q, and for exchangeable sentences
 
     q = min { q : (sum_i L_i(q) + 1) / (n + 1) <= 1 - coverage }      implies      E L_{n+1}(q) <= 1 - coverage
 
 for a new sentence n + 1, whatever the model (conformal risk control: Angelopoulos, Bates, Fisch, Lei and Schuster,
-2022). With one question a sentence, the labels of the whole sequence, this is split conformal prediction: q is the
-ceil((n + 1) coverage)-th smallest score. Questions of one sentence depend on each other, which is why the share L_i,
-not the single question, is what is averaged.
+2022). With one question per sentence, the labels of the whole sequence, this is split conformal prediction: q is the
+ceil((n + 1) coverage)-th smallest score. Questions of one sentence depend on each other, which is why the shares L_i
+are averaged, not single questions.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from typing import Any, NamedTuple
 from sparsecrf._core import InputError
 from sparsecrf.compatibility import Named, OptionError
 
-KEY = "calibration"  #: in the training record: for each kind of question what `Calibration.to_json` gives
+KEY = "calibration"  #: key in the training record: `Calibration.to_json` for each kind of question
 SEQUENCES, TOKENS, SPANS = "sequences", "tokens", "spans"
 KINDS = (SEQUENCES, TOKENS, SPANS)
-MIN_SENTENCES = 19  #: the fewest that any coverage of 0.95 can be had from
+MIN_SENTENCES = 19  #: the smallest number that allows a coverage of 0.95
 
 _DIGITS = 1e6  # sums of shares are rounded up to millionths: sets can only become larger
-_THINNED = 0.99  # of two neighbours, the number of misses differs by a hundredth or more
+_THINNED = 0.99  # neighbours differ by at least a hundredth in the number of misses
 
 
 class Calibration(NamedTuple):
-    """sum_i L_i(q) as a step function: `missed[j]` from `score[j]` on, ascending in score, falling in missed."""
+    """sum_i L_i(q) as a step function: `missed[j]` from `score[j]` on, ascending in score, decreasing in missed."""
 
     n: int  #: sentences with such a question
     score: list[float]
@@ -50,7 +50,7 @@ class Calibration(NamedTuple):
             if j + 1 < len(steps) and steps[j + 1][0] == s:
                 continue
             missed = max(0.0, _rounded_up(left)) if j + 1 < len(steps) else 0.0
-            if len(made.missed) > 1 and missed > _THINNED * made.missed[-2]:  # the one before says little more
+            if len(made.missed) > 1 and missed > _THINNED * made.missed[-2]:  # the previous one adds little
                 made.score.pop()
                 made.missed.pop()
             made.score.append(s)
@@ -77,7 +77,7 @@ def _rounded_up(x: float) -> float:
 
 
 def check_coverage(coverage: Any) -> float:
-    """A coverage that can be asked for."""
+    """The coverage, checked."""
     if isinstance(coverage, bool) or not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
         raise OptionError(
             Named("coverage"), f": expected a number above 0 and below 1, such as 0.95, found {coverage!r:.60}"
@@ -101,7 +101,7 @@ def check_enough(n: int, what: str) -> None:
 
 
 def calibration_of(training: Mapping[str, Any], kind: str) -> Calibration:
-    """What the training record of a model has. Raises if it has none, or not of this kind."""
+    """The calibration in a model's training record. Raises if there is none, or none of this kind."""
     record = training.get(KEY)
     if record is None:
         raise InputError(
@@ -115,12 +115,12 @@ def calibration_of(training: Mapping[str, Any], kind: str) -> Calibration:
 
 
 def without_calibration(training: Mapping[str, Any]) -> dict[str, Any]:
-    """The training record of a model whose probabilities have changed."""
+    """The training record for a model whose probabilities have changed, without the calibration."""
     return {name: value for name, value in training.items() if name != KEY}
 
 
 def _checked(found: Any) -> Calibration:
-    """A file may hold anything."""
+    """Check a calibration from a file, which may contain anything."""
     try:
         made = Calibration(int(found["n"]), list(map(float, found["score"])), list(map(float, found["missed"])))
     except (TypeError, KeyError, ValueError, OverflowError):

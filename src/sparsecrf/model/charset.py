@@ -1,4 +1,4 @@
-"""The encoding of the files that a model is for."""
+"""The encoding of the files that a model labels."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 
 
 def charset_for(model: Model | None, given: str | None, option: str = "--encoding") -> Charset:
-    """The encoding of that name; without a name that of the data that the model was trained on, else UTF-8."""
+    """The encoding with that name; by default that of the training data, else UTF-8."""
     known = UTF8 if model is None else model.training.get("encoding", UTF8)
     return Charset(known if given is None else given, option)

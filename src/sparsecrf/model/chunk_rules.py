@@ -12,21 +12,22 @@ BIO = "; BIO is called iob2 here"
 
 
 def _follows(previous: tuple[str, str], tag: tuple[str, str], scheme: str) -> bool:
-    """Whether a tag may come right after another one; ("", "") is the start of the sequence."""
+    """Whether a tag may directly follow another; ("", "") is the start of the sequence."""
     (before, before_kind), (prefix, kind) = previous, tag
     inside = before_kind == kind  # of a chunk of the same type
     if scheme == "iob1":  # B only where a chunk of the same type ends right before
         return prefix != "B" or (before in ("B", "I") and inside)
     if scheme == "iob2":
         return prefix != "I" or (before in ("B", "I") and inside)
-    if before in ("B", "I"):  # an open chunk goes on
+    if before in ("B", "I"):  # an open chunk continues
         return prefix in ("I", "E") and inside
     return prefix not in ("I", "E")
 
 
 def forbidden_pairs(labels: Sequence[str], scheme: str) -> tuple[bytes, bytes]:
-    """What a scheme rules out: [Y + 1, Y] a byte for each pair (previous, label), the start last, 1 where it must not
-    occur; and [Y] a byte for each label, 1 where it must not end a sequence. Tags are O and B-, I-, E-, S- with a type.
+    """The label pairs and endings that a scheme forbids: [Y + 1, Y] a byte for each pair (previous, label), the start
+    last, 1 where it must not occur; and [Y] a byte for each label, 1 where it must not end a sequence. Tags are O and
+    B-, I-, E-, S- with a type.
     """
     if scheme not in SCHEMES:
         raise InputError(f"constrain: expected one of {', '.join(SCHEMES)}, found {scheme!r}{BIO}")

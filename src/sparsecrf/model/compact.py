@@ -1,12 +1,12 @@
-"""Model files in about a quarter of the bytes: version 3 (docs/model-file.md).
+"""Compact model files of about a quarter of the size: version 3 (docs/model-file.md).
 
     labels.bytes, labels.offsets    U8, I64[Y + 1]     as in version 1
     attributes.front                U8                 names in byte order, front-coded (cpp/core/corpus/packed.hpp)
     features.steps                  U8                 numbers of the features, as differences
     weights                         I16[K] or F32[K]   times `scale` (metadata; 1 for F32)
 
-and for label n-grams the arrays of version 2. Answers are those of a model whose weights differ by at most `error` of
-the training record's `compact` from those of the model that was saved.
+and for label n-grams the arrays of version 2. The weights differ from those of the saved model by at most `error` in
+the training record's `compact`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from sparsecrf.model.file import Parts
 
 KINDS = ("int16", "float32")
-RECORD = "compact"  #: in the training record: {"weights": kind, "error": the largest difference of a weight}
+RECORD = "compact"  #: key in the training record: {"weights": kind, "error": the largest difference of a weight}
 _LARGEST = 32767  # of 16 bits
 
 
 def kind_of(compact: bool | str) -> str | None:
-    """The type of weights that is meant: True is int16, False none."""
+    """The type of weights: True means int16, False none."""
     if compact is True or compact is False:
         return KINDS[0] if compact else None
     if compact not in KINDS:
@@ -37,7 +37,7 @@ def kind_of(compact: bool | str) -> str | None:
 
 
 def rounded(w: NDArray[np.float64], kind: str) -> tuple[NDArray[np.float64], float]:
-    """Weights that a file of this kind can hold, the nearest ones, and their scale.
+    """The nearest weights that a file of this kind can represent, and their scale.
 
     int16: w' = scale round(w / scale), scale = max |w| / 32767, so |w' - w| <= scale / 2 = max |w| / 65534.
     """
@@ -46,15 +46,15 @@ def rounded(w: NDArray[np.float64], kind: str) -> tuple[NDArray[np.float64], flo
     largest = float(np.abs(w).max(initial=0.0))
     if kind == "float32":
         if largest > float(np.finfo(np.float32).max):
-            raise InputError(f"compact: expected weights that float32 can hold, found one of size {largest:g}")
+            raise InputError(f"compact: expected weights that float32 can represent, found one of size {largest:g}")
         return w.astype(np.float32).astype(np.float64), 1.0
     scale = largest / _LARGEST if largest > 0 else 1.0
     return np.rint(w / scale) * scale, scale
 
 
 def pack_arrays(parts: Parts, kind: str, scale: float) -> dict[str, Any]:
-    """The arrays of a file, but for label n-grams. `parts` are in byte order; their weights are those that `rounded`
-    gave with this scale."""
+    """The arrays of a file, except for label n-grams. `parts` are in byte order; their weights come from `rounded` with
+    this scale."""
     import numpy as np
 
     w, (label_bytes, label_offsets) = np.asarray(parts.w), parts.labels.to_arrays()
@@ -74,14 +74,14 @@ def in_byte_order(parts: Parts) -> Parts:
     n_attributes = len(parts.attributes)
     names = [parts.attributes[x] for x in range(n_attributes)]
     order = sorted(range(n_attributes), key=lambda x: names[x].encode())
-    place = np.empty(n_attributes, dtype=np.int64)  # [X] of each name in the order
+    place = np.empty(n_attributes, dtype=np.int64)  # [X] rank of each name
     place[order] = np.arange(n_attributes)
     table = StringTable()
     for x in order:
         table.intern(names[x])
     numbering = Numbering.with_parts(len(parts.labels), n_attributes, parts.label_parts)
     numbers, w = np.asarray(parts.numbers), np.asarray(parts.w)
-    n_pairs = int(np.searchsorted(numbers, numbering.first_ngram))  # what comes after them is numbered by a table
+    n_pairs = int(np.searchsorted(numbers, numbering.first_ngram))  # features after these are numbered by a table
     moved = numbering.moved(numbers[:n_pairs], place[numbering.attribute(numbers[:n_pairs])], n_attributes)
     by_number = np.argsort(moved)
     ngrams = parts.ngrams

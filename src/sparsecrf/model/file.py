@@ -41,16 +41,16 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION, WITH_NGRAMS, COMPACT = "sparsecrf model", 1, 2, 3
 IN_MEMORY = "model in memory"
-_BEGIN = 200  # bytes that tell what a file is
+_BEGIN = 200  # leading bytes that identify a file
 _NGRAMS = {"ngrams.attribute", "ngrams.length", "ngrams.labels"}
 _VECTORS = {"vectors.bytes", "vectors.offsets", "vectors.values"}
 
 
 class Parts(NamedTuple):
-    """What is written to a model file. The core reads it (cpp/core/model/model_file.cpp)."""
+    """The content of a model file. The core reads it (cpp/core/model/model_file.cpp)."""
 
     labels: StringTable
-    attributes: StringTable  #: those that have a weight
+    attributes: StringTable  #: attributes with a weight
     numbers: Any  #: [K] int64, the features by number, ascending
     w: Any  #: [K] float64, their weights
     start: bool  #: whether the first position has the start label before it
@@ -58,13 +58,13 @@ class Parts(NamedTuple):
     n_columns: int  #: columns of observations; 0: any number
     training: dict[str, Any]  #: how the weights were found, in JSON values
     ngrams: Ngrams | None = None  #: those of the last numbers, in their order
-    dense: DenseColumns | None = None  #: how vectors of tokens are standardised; None: there are none
-    label_parts: LabelParts | None = None  #: parts of labels; None: they have none
-    vectors: WordVectors | None = None  #: of words; None: the model has none
+    dense: DenseColumns | None = None  #: how vectors of tokens are standardised; None: no vectors
+    label_parts: LabelParts | None = None  #: parts of labels; None: no parts
+    vectors: WordVectors | None = None  #: word vectors; None: the model has none
 
 
 def save(content: bytes, path: str | os.PathLike[str]) -> None:
-    """Write a model's file: whatever happens, it has its old content or the new one."""
+    """Write a model's file atomically."""
     directory = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(directory):
         raise InputError(f"{os.fspath(path)}: expected a file in a directory that exists, found no {directory}")
@@ -85,7 +85,7 @@ def to_bytes(parts: Parts, compact: tuple[str, float] | None = None) -> bytes:
     try:
         training = json.dumps(parts.training, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise InputError(f"training record: expected JSON values (null for what is not finite), {error}") from error
+        raise InputError(f"training record: expected JSON values (null for non-finite numbers), {error}") from error
     metadata = {
         "start": json.dumps(parts.start),
         "template": json.dumps(template_to_json(parts.template)),
@@ -111,7 +111,7 @@ def to_bytes(parts: Parts, compact: tuple[str, float] | None = None) -> bytes:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[ModelParts, str]:
-    """What the file of a model holds, and what errors call it."""
+    """The content of a model file, and its name in errors."""
     source = os.fspath(path)
     try:
         return ModelParts.open(source, source), source
@@ -122,7 +122,7 @@ def read(path: str | os.PathLike[str]) -> tuple[ModelParts, str]:
 
 
 def from_bytes(data: bytes) -> tuple[ModelParts, str]:
-    """The same of its content."""
+    """The same for the content of a file."""
     content = data if isinstance(data, bytes) else bytes(data)
     try:
         return ModelParts.from_bytes(content, IN_MEMORY), IN_MEMORY
@@ -132,7 +132,7 @@ def from_bytes(data: bytes) -> tuple[ModelParts, str]:
 
 
 def options_of(parts: ModelParts, source: str) -> dict[str, Any]:
-    """What the constructor of a model takes by name."""
+    """The keyword arguments for the constructor of a model."""
     template, training, of_labels, vectors = (
         json.loads(parts.metadata.get(name, "null")) for name in ("template", "training", "parts", "vectors")
     )
@@ -168,7 +168,7 @@ def _vectors(parts: ModelParts, record: dict[str, Any], source: str) -> WordVect
     return found
 
 
-#: How files begin that are given for a model by mistake: what they are, and what opens them.
+#: First bytes of files that are mistaken for models: what they are, and what opens them.
 _OTHERS = {
     b"lCRF": ("a model of CRFsuite", "crfsuite"),
     b"#mdl#": ("a model of Wapiti", "wapiti"),
@@ -179,7 +179,7 @@ _OTHERS = {
 
 
 def _check_kind(begin: bytes, source: str) -> None:
-    """Raise for what begins like models of other tools or pickles, with the way to open them, or like text."""
+    """Raise for models of other tools and pickles, with advice on how to open them, and for text."""
     if begin[8:9] == b"{":
         return  # the length of a header, whatever it looks like
     for mark, (what, tool) in _OTHERS.items():
@@ -196,7 +196,7 @@ def _check_kind(begin: bytes, source: str) -> None:
 
 
 def _first_line(begin: bytes) -> str | None:
-    """That of a file that begins so, if it is text (the last character may be cut)."""
+    """The first line of a file that begins with these bytes, if it is text (the last character may be cut)."""
     try:
         text = begin.decode("utf-8", "strict" if len(begin) < _BEGIN else "ignore")
     except UnicodeDecodeError:
@@ -214,7 +214,7 @@ def names(labels: StringTable, attributes: StringTable) -> dict[str, Any]:
 
 
 def strings(arrays: Mapping[str, Array], name: str, source: str) -> StringTable:
-    """The table of what `names` calls `name`."""
+    """The string table `name` in `names`."""
     offsets = arrays[f"{name}.offsets"].of(f"{source}: {name}.offsets", "I64")
     text = arrays[f"{name}.bytes"].of(f"{source}: {name}.bytes", "U8")
     try:
@@ -224,7 +224,7 @@ def strings(arrays: Mapping[str, Array], name: str, source: str) -> StringTable:
 
 
 def template_to_json(template: Template | None) -> dict[str, Any] | None:
-    """`bytes` and `resources` are there only if need be: files of templates without them are as they always were."""
+    """`bytes` and `resources` are written only if needed, so that files of other templates do not change."""
     if template is None:
         return None
     record = {"text": template.text, "boundary": template.boundary} | ({"bytes": True} if template.bytes else {})

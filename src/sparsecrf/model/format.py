@@ -1,4 +1,4 @@
-"""The format of the files that a model is for."""
+"""The format of the files that a model labels."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sparsecrf.files.text import Piece, Source, name_of
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
-FORMAT = "format"  #: in the training record, where it is neither columns nor CRFsuite's
+FORMAT = "format"  #: key in the training record if the format is neither columns nor CRFsuite's
 
 
 def format_for(model: Model, source: Source, given: str | None = None, tokenizer: str | None = None) -> Format:
-    """The format of that name; without one, what the name of the file says, else that of the training data.
+    """The format with that name; by default determined by the file name, else that of the training data.
 
-    A file name says nothing of which labels a format is to have: those of the training data. `tokenizer` is for running
-    text; None: the one that makes tokens such as those of the training data.
+    A file name does not tell which labels of the format to use: those of the training data. `tokenizer` is for running
+    text; None: the one that makes tokens like those of the training data.
     """
     chosen = _format_for(model, source, given, "--format")
     if tokenizer is not None and chosen.tokenizer is None:
@@ -55,8 +55,8 @@ def _format_for(model: Model, source: Source, given: str | None, option: str) ->
 
 
 def with_hint(error: InputError, format: Format, piece: Piece, option: str = "--format") -> InputError:
-    """The error about the first piece of a file; with what the file looks like, if that is another format than the one
-    that it was read as."""
+    """The error about the first piece of a file; adds which format the file looks like, if it was read as a different
+    one."""
     if piece.line != 1 or isinstance(error, UnsatisfiableError) or (looks := _other(piece.data, format)) is None:
         return error
     if looks.takes_template != format.takes_template:
@@ -67,8 +67,8 @@ def with_hint(error: InputError, format: Format, piece: Piece, option: str = "--
 
 
 def _other(data: bytes, format: Format) -> Format | None:
-    """The format that a file looks like by its first line that is neither blank nor a comment, if that is not `format`.
-    Columns are what is left, if the line is none of `format` for sure."""
+    """The format that a file looks like, judged by its first line that is neither blank nor a comment, if that is not
+    `format`. Columns are the fallback if the line certainly does not belong to `format`."""
     lines = (line for line in data.splitlines() if line.strip() and not line.startswith(b"#"))
     if (first := next(lines, None)) is None or (own := format.looks_like(first)):
         return None

@@ -1,4 +1,4 @@
-"""A model with the weights that another one has for other attributes."""
+"""Adds to a model the weights that another one has for other attributes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def with_others(model: Model, prior: Model) -> Model:
 
 
 def _attributes(model: Model) -> NDArray[np.int32]:
-    """That of each feature."""
+    """The attribute of each feature."""
     import numpy as np
 
     return np.concatenate([model.features.unigram_attribute, model.features.bigram_attribute])

@@ -1,4 +1,4 @@
-"""Constraints on the labels of sequences: by name, and those of schemes of chunk labels."""
+"""Constraints on the labels of sequences: given by name, or implied by a scheme of chunk labels."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def chunk_constraints(
     return Constraints(len(labels), _with_ends(None, last, corpus.offsets[1:]), pairs, known)
 
 
-@lru_cache(maxsize=8)  # of every sequence that a model is asked for one at a time
+@lru_cache(maxsize=8)  # for sequences that are labelled one at a time
 def _rules(labels: tuple[str, ...], scheme: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """What `forbidden_pairs` says, as bool[Y + 1, Y] and bool[Y]."""
+    """The result of `forbidden_pairs` as bool[Y + 1, Y] and bool[Y]."""
     import numpy as np
 
     pairs, last = (np.frombuffer(flags, dtype=np.bool_) for flags in forbidden_pairs(labels, scheme))
@@ -39,8 +39,8 @@ def _rules(labels: tuple[str, ...], scheme: str) -> tuple[NDArray[np.bool_], NDA
 
 
 def _with_ends(masks: NDArray[np.bool_] | None, last: NDArray[np.bool_], ends: Any) -> NDArray[np.bool_] | None:
-    """Which labels are allowed at each position, bool[P, Y], None for all: also without those that must not be last in
-    the sequences with these ends."""
+    """Which labels are allowed at each position, bool[P, Y], None for all; excludes labels that must not end a sequence
+    at these ends."""
     import numpy as np
 
     if not last.any():

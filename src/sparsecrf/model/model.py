@@ -1,4 +1,4 @@
-"""A model: labels, attributes and sparse weights, and what can be asked of it."""
+"""A model: labels, attributes and sparse weights, with its queries."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded
 
 
 class TrainingRecord(dict[str, Any]):
-    """How weights were found. It cannot be changed: `Model.noted` makes a model with another one."""
+    """The training record. Read-only: `Model.noted` makes a model with a changed one."""
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
-        raise TypeError("training: expected no change of a model's record, found one; use Model.noted(key=value)")
+        raise TypeError("training: a model's record is read-only; use Model.noted(key=value)")
 
     __setitem__ = __delitem__ = __ior__ = update = pop = popitem = setdefault = clear = _refuse
 
@@ -43,7 +43,7 @@ class TrainingRecord(dict[str, Any]):
 
 
 class Model(AnsweringModel):
-    """A linear-chain CRF with fixed weights. It does not change: threads may share one."""
+    """A linear-chain CRF with fixed weights. Immutable, so threads may share one."""
 
     def __init__(
         self,
@@ -58,11 +58,11 @@ class Model(AnsweringModel):
         label_parts: LabelParts | None = None,
         vectors: WordVectors | None = None,
     ) -> None:
-        """`w`: an array with a float64 for each feature. A file also keeps `template`, which makes the attributes from
+        """`w`: an array with a float64 for each feature. A file also stores `template`, which makes the attributes from
         columns, `n_columns`, the columns of observations (0: any number), and `training`: how the weights were found,
         in JSON values (rho1, rho2, objective, loss, kkt, gap, ...). `dense` says how the vectors of tokens are
-        standardised; None: tokens have none. `vectors` are those of words, which the model looks up itself; None:
-        tokens come with theirs, if there are any. `label_parts` names the parts of labels, if the features have any.
+        standardised; None: tokens have none. `vectors` are word vectors that the model looks up itself; None: tokens
+        come with their vectors, if any. `label_parts` names the parts of labels, if the features have any.
         """
         found = (len(vocabulary.labels), len(vocabulary.attributes))
         if found != (features.n_labels, features.n_attributes):
@@ -122,7 +122,7 @@ class Model(AnsweringModel):
         """Make a model from weights by name: unigram[attribute, label], bigram[attribute, previous, label].
 
         The previous label None is the start of the sequence. `bigrams` says which attributes condition label
-        pairs; left out, those that have a bigram weight do.
+        pairs; by default, those with a bigram weight.
         """
         bigram = bigram or {}
         conditioning = frozenset(x for x, _, _ in bigram)
@@ -213,13 +213,13 @@ class Model(AnsweringModel):
         """Write the model to a file: its weights that are not zero, and the attributes that have one.
 
         `compact`: in about a quarter of the bytes, with weights rounded to 16 bits (True, or "int16"), which changes
-        each by at most its largest / 65534; "float32" rounds less. `training["compact"]["error"]` of the model in the
-        file says by how much.
+        each by at most (largest weight) / 65534; "float32" rounds less. `training["compact"]["error"]` of the saved
+        model is the largest change.
         """
         save(self.to_bytes(compact=compact), path)
 
     def to_bytes(self, *, compact: bool | str = False) -> bytes:
-        """What `save` writes."""
+        """The bytes that `save` writes."""
         kind = kind_of(compact)
         if kind is None:
             return to_bytes(self._parts())
@@ -227,14 +227,14 @@ class Model(AnsweringModel):
         return to_bytes(made._parts(), (kind, scale))
 
     def _rounded(self, kind: str) -> tuple[Model, float]:
-        """The model that a compact file holds, and the scale of its weights; its features are those of this one."""
+        """The model as stored in a compact file, and the scale of its weights; its features are those of this one."""
         import numpy as np
 
         w, scale = rounded(self.w, kind)
         before = self.training.get(RECORD, {}).get("error", 0.0)  # if this model was rounded itself
         error = float(np.abs(w - self.w).max(initial=0.0))
         record = {**self.training, RECORD: {"weights": kind, "error": before + error}}
-        # A compact model that is written again has the same weights, but for the last bit of the scale.
+        # Saving a compact model again gives the same weights, except for the last bit of the scale.
         is_same = error <= 1e-12 * float(np.abs(w).max(initial=0.0))
         return self._with(w=w, training=record if is_same else without_calibration(record)), scale
 
@@ -243,23 +243,23 @@ class Model(AnsweringModel):
         return self._with(training={**self.training, **record}) if record else self
 
     def _with(self, **changed: Any) -> Model:
-        """The same model but for what is given: as for the constructor, and `features` and `w`."""
+        """A copy with changes: arguments of the constructor, and `features` and `w`."""
         own = {"features": self.features, "w": self.w, "template": self.template, "n_columns": self.n_columns}
         own |= {"training": self.training, "dense": self.dense, "label_parts": self.label_parts}
         own |= {"vectors": self.vectors}
         return Model(self.vocabulary, **{**own, **changed})
 
     def compacted(self) -> Model:
-        """The same model without weights that are zero and attributes that have none: what a file keeps.
+        """The same model without zero weights and attributes without weights, as stored in a file.
 
-        Answers are the same, probabilities to rounding. Which attributes condition label pairs is now known from the
+        Labels are the same, probabilities up to rounding. Which attributes condition label pairs now follows from the
         weights.
         """
         return self._of(self._parts(), "model")
 
     def scaled(self, factor: float) -> Model:
-        """The model with all weights multiplied by a number: the larger it is, the surer the model. If it is above 0,
-        the best labels stay as they are. A calibration does not, and is left out."""
+        """The model with all weights multiplied by a number: the larger, the more confident. If it is positive, the
+        best labels stay the same. A calibration becomes invalid and is dropped."""
         return self._with(w=factor * self.w, training=without_calibration(self.training))
 
     def calibrated(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str]]) -> Model:
@@ -270,8 +270,8 @@ class Model(AnsweringModel):
 
     def without_parts(self) -> Model:
         """The same model with the weights of parts of labels added to those of the labels that have them, and those of
-        pairs of classes to those of label pairs: its answers are the same, probabilities to rounding. Itself, if labels
-        have no parts."""
+        pairs of classes to those of label pairs: its labels are the same, probabilities up to rounding. Itself, if
+        labels have no parts."""
         if self.label_parts is None:
             return self
         from sparsecrf.model.whole_labels import whole_labels
@@ -280,7 +280,7 @@ class Model(AnsweringModel):
         return self._with(features=features, w=w, label_parts=None)
 
     def _parts(self) -> Parts:
-        """What a file keeps: weights that are not zero, and the attributes that have one."""
+        """What a file stores: nonzero weights, and the attributes that have one."""
         import numpy as np
 
         features, n_pairs = self.features, len(self.features) - self.features.n_ngram
@@ -306,7 +306,7 @@ class Model(AnsweringModel):
         more = (ngrams, self.dense, self.label_parts, self.vectors)
         return Parts(self.vocabulary.labels, names, numbers, w, *about, *more)
 
-    # What pickle, joblib and skops keep of a model: its file.
+    # pickle, joblib and skops store a model as its file.
     def __getstate__(self) -> dict[str, bytes]:
         return {"file": self.to_bytes()}
 
@@ -329,14 +329,14 @@ class Model(AnsweringModel):
 
     @property
     def n_active(self) -> int:
-        """Number of non-zero weights."""
+        """Number of nonzero weights."""
         import numpy as np
 
         return int(np.count_nonzero(self.w))
 
     @property
     def n_attributes(self) -> int:
-        """Number of attributes with a non-zero weight: those that a file keeps. `vocabulary` may know more."""
+        """Number of attributes with a nonzero weight: those that a file stores. `vocabulary` may have more."""
         import numpy as np
 
         features = self.features
@@ -365,7 +365,7 @@ class Model(AnsweringModel):
         """What the model has learnt; or, with a sequence, why it has its labels.
 
         explain(top=10, label=None, attribute=None): the `top` largest weights of each label (None: all), or only those
-        of one label or attribute; transitions; what the lines of the template are good for.
+        of one label or attribute; transitions; the contribution of each template line.
         explain(sequence, labels=None, top=5): what each attribute and transition adds to the score of the best labels,
         or of those given (None: the best there), and margins; `top` contributions of each token are printed.
         """
@@ -378,7 +378,7 @@ class Model(AnsweringModel):
         return explain_model(self, **options)
 
     def transitions(self) -> NDArray[np.float64]:
-        """Plain transitions, weights that hold at every position: float64[Y + 1, Y], previous label by label.
+        """Plain transitions, weights that apply at every position: float64[Y + 1, Y], previous label by label.
 
         The last row is the start. They are the bigram weights of the bias, and of lines of a template without macro;
         those of pairs of classes of labels are added to those of their labels.
@@ -400,7 +400,7 @@ class Model(AnsweringModel):
         names = [BIAS]
         if self.template is not None:
             lines = self.template
-            made = lines.attributes([[""] * max(1, lines.n_columns)])[0]  # of lines that do not vary, those everywhere
+            made = lines.attributes([[""] * max(1, lines.n_columns)])[0]  # attributes of lines without macros
             every = zip(made, lines.kinds, lines.varies, strict=True)
             names += [name for name, kind, varies in every if kind != "U" and not varies]
         return [name for name in dict.fromkeys(names) if self.vocabulary.attributes.find(name) is not None]

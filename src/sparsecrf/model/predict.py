@@ -1,4 +1,4 @@
-"""Files with gold labels, labelled by a model."""
+"""Labels files that have gold labels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Predicted(NamedTuple):
 
     tokens: list[Any]  #: as Model.encode takes them
     gold: list[str]
-    labels: list[str]  #: that the model gives it
+    labels: list[str]  #: labels predicted by the model
 
 
 def predicted(
@@ -33,9 +33,9 @@ def predicted(
 ) -> Iterator[Predicted]:
     """The sequences of a file of gold labels, labelled.
 
-    `format` is by default the one that the name of the file says, or that of the training data. An InputError says if
-    the data do not fit the model. With `ragged`, lines may differ in their number of columns. `encoding` is by default
-    that of the training data.
+    `format` is by default determined by the file name, else that of the training data. Raises InputError if the data do
+    not fit the model. With `ragged`, lines may differ in their number of columns. `encoding` is by default that of the
+    training data.
     """
     of, charset = format_for(model, source, format), charset_for(model, encoding)
     of.check_columns(ragged, charset.is_bytes, "--")
@@ -49,7 +49,7 @@ def predicted(
 
 
 def unknown_gold(evaluation: Evaluation, known: Sequence[str]) -> str | None:
-    """Which gold labels the model, which has the `known` ones, cannot give, for a warning; None: there are none."""
+    """A warning about gold labels that are not among the model's `known` ones; None if there are none."""
     counts = Counter[str]()
     for (gold, _), count in evaluation.confusion.items():
         counts[gold] += count
@@ -95,7 +95,7 @@ def _of_items(model: Model, name: str, charset: Charset) -> _Answer:
     def answer(piece: Piece) -> Iterator[Predicted]:
         data = charset.decoded(piece, name).data
         text = model.label_text(data, name, 0, piece.line).decode()
-        # Labels may have blanks: they are set off by a tab.
+        # Labels may contain blanks: a tab separates them.
         labelled = [[line.split("\t") for line in rows.split("\n")] for rows in text.split("\n\n")[:-1]]
         for (tokens, _), rows in zip(parse_crfsuite(data, name, piece.line), labelled, strict=True):
             yield Predicted(tokens, [gold for gold, _ in rows], [label for _, label in rows])

@@ -1,4 +1,4 @@
-"""The recipe of a model: how its training data were read, as far as its file says."""
+"""The recipe of a model: how its training data were read, as far as its file records it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def recipe_of(model: Model) -> Recipe:
-    """That by which data are read that the training of a new model starts with."""
+    """The recipe for data to train a new model that starts from this one."""
     scale = None
     if model.vectors is not None and model.dense is not None:
         scale = model.dense.scale[
             model.vectors.width
-        ]  # of the column of words without a vector: it is not standardised
+        ]  # the column that marks words without a vector is not standardised
     return Recipe(
         format=str(model.training[FORMAT]) if FORMAT in model.training else None,
         vectors=model.vectors,

@@ -1,4 +1,4 @@
-"""A model at work on formats that are read in Python: records in, the same records with labels out."""
+"""Labels files in formats that are read in Python: records in, the same records with labels out."""
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ class RecordLabeller:
         constrain: str | None = None,
         scheme: Scheme = Scheme.AUTO,
     ) -> None:
-        """Errors call the file `source`. `probability`: answers have probabilities. `force`: labels of the records that
-        the model knows are kept. `constrain`: only valid chunk labels, by this scheme. `scheme`: how labels encode
-        spans."""
+        """`source` names the file in errors. `probability`: add probabilities. `force`: keep labels of the records that
+        the model knows. `constrain`: only valid chunk labels, by this scheme. `scheme`: how labels encode spans."""
         self._model, self._format, self._source = model, format, source
         self._probability, self._force, self._constrain = probability, force, constrain
         self._spans = SpanReader(model.labels, scheme)
@@ -58,7 +57,7 @@ class RecordLabeller:
         except InputError as error:
             if len(records) == 1:
                 raise type(error)(f"{self._source}, line {records[0].line}: {error}") from None
-            for record in records:  # which of them it is
+            for record in records:  # find out which record it is
                 self.answers([record])
             raise
 

@@ -1,4 +1,4 @@
-"""Spans of labellings, chunks or fields, with their probabilities."""
+"""Spans of label sequences, chunks or fields, with their probabilities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """A chunk or field of a labelling: tokens start to end - 1, and the probability that they have exactly these
+    """A chunk or field: tokens start to end - 1, and the probability that they have exactly these
     labels."""
 
     start: int
@@ -24,7 +24,7 @@ class Span(NamedTuple):
 
 
 class SpanReader:
-    """Finds the spans of labellings by the labels of a model: chunks, or fields, which are runs of equal labels."""
+    """Finds the spans of label sequences: chunks, or fields, which are runs of equal labels."""
 
     def __init__(self, labels: Sequence[str], scheme: str | Scheme = Scheme.AUTO) -> None:
         """`scheme` says how labels encode spans, as for `sparsecrf eval`; auto: `span_scheme` decides. With none, every
@@ -36,13 +36,13 @@ class SpanReader:
             found = {self._reader.type_of(label) for label in labels}
         except InputError as error:
             raise InputError(f"scheme: {error}") from None
-        self.types = tuple(sorted(found - self._reader.outside - {""}))  #: of all spans that there can be
+        self.types = tuple(sorted(found - self._reader.outside - {""}))  #: marks of all possible spans
 
     def spans(
         self, chain: Chain, corpus: Corpus, i: int, path: NDArray[np.int32], constraints: Constraints | None = None
     ) -> list[Span]:
         """The spans of sequence i with these labels, by id. The probability is that of the labels of the span's own
-        tokens, summed over all labels of the others; under constraints, among the labellings that meet them."""
+        tokens, summed over all labels of the others; under constraints, among the label sequences that satisfy them."""
         from math import exp
 
         return [
@@ -64,8 +64,8 @@ class SpanReader:
 def chunks(marks: list[int]) -> list[tuple[int, int]]:
     """Where the chunks begin and end, by the marks of a `ChunkReader`.
 
-    With brackets, which are whole chunks, and labels of no scheme, conlleval's table has ends of what has not begun,
-    beginnings that must end the chunk before them, and chunks that only the end of the sequence ends.
+    With brackets, which are whole chunks, and with labels of no scheme, conlleval's table has ends without a beginning,
+    beginnings that must end the previous chunk, and chunks that end only with the sequence.
     """
     found, start = list[tuple[int, int]](), None
     for t, mark in enumerate(marks):

@@ -1,7 +1,8 @@
-"""Whether sequences look like those that a model was trained on: mistakes that would otherwise give wrong labels.
+"""Checks whether sequences look like those that a model was trained on; otherwise, mistakes would silently give wrong
+labels.
 
-Tokens of a kind are all text, all mappings, all rows of matrices, and so on. A model keeps the kind of its training
-data in its training record, if there was one kind only.
+Tokens of a kind are all text, all mappings, all rows of matrices, and so on. A model stores the kind of its training
+tokens in its training record, if there was only one kind.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sparsecrf.warn import warn_caller
 
 KIND = "token_kind"  #: in the training record
 TEXT, MAPPING, MATRIX, LIST = "text", "mapping", "matrix", "list"
-_FEW = 20  # tokens of text, or lists: fewer may well have no attribute that a model knows
+_FEW = 20  # minimum number of text or list tokens: fewer may well have no known attribute
 
 
 def kind_of(sequence: Any) -> str | None:
@@ -30,31 +31,31 @@ def kind_of(sequence: Any) -> str | None:
 
 
 class TokenCheck:
-    """What a model asks of sequences before it encodes them."""
+    """Checks of sequences before a model encodes them."""
 
     def __init__(
         self, training: Mapping[str, Any], attributes: StringTable, template: bool, n_columns: int = 0
     ) -> None:
-        """`n_columns`: of observations, if there is a template; 0: any number."""
+        """`n_columns`: number of observation columns, with a template; 0: any number."""
         self._kind = training.get(KIND)
         self._n_columns = n_columns if template else 0
         self._known = [name for name in (attributes[k] for k in range(min(2, len(attributes)))) if name != BIAS]
-        # Whether mappings, and other tokens, are known to have attributes of the model. Nothing has any of a model
-        # without weights.
+        # Whether mappings, and other tokens, are known to have attributes of the model. A model without weights has no
+        # attributes.
         self._mappings_familiar = self._others_familiar = template or not self._known
-        self._n_strange = 0  # tokens of text, or lists, of all calls, while none is familiar
+        self._n_strange = 0  # text or list tokens in all calls, as long as none is known
         self._first_strange: Any = None
 
     def each(self, X: Iterable[Any], is_known: Callable[[Any], bool], *, alone: bool = False) -> Iterator[Any]:
-        """The sequences. A warning if `is_known` finds no attribute of the model in mappings, or in any token.
+        """The sequences, checked. Warns if `is_known` finds no attribute of the model in mappings, or in any token.
 
-        A word may be new, and so may a few: of text and lists, there must be some tokens before that is worth one.
-        `alone`: there is one sequence, which has no number.
+        A few new words are normal, so text and list tokens need a minimum number before the warning. `alone`: a single
+        sequence, without a number.
         """
         n_mappings = 0  # sequences without a known attribute
         for i, sequence in enumerate(X):
             checked = self._checked_kind(sequence, None if alone else i)
-            # Once there is a known one, that need not be asked again.
+            # Once one is known, no further checks are needed.
             if isinstance(checked, (list, tuple)) and len(checked) > 0:
                 if isinstance(checked[0], Mapping):
                     if not self._mappings_familiar:
@@ -71,7 +72,7 @@ class TokenCheck:
         if n_mappings > 0 and not self._mappings_familiar:
             self._warn("mapping")
         if self._n_strange >= _FEW and not self._others_familiar:
-            self._others_familiar = True  # text may be new: this is said once
+            self._others_familiar = True  # text may be new: warn only once
             self._warn(f"of {self._n_strange} tokens, the first of them {self._first_strange!r:.60}")
 
     def _warn(self, where: str) -> None:
@@ -82,7 +83,7 @@ class TokenCheck:
 
     def one(self, sequence: Any, is_known: Callable[[Any], bool]) -> Any:
         """A sequence by itself."""
-        if type(sequence) is list and sequence:  # the usual cases, in which there is nothing to find out
+        if type(sequence) is list and sequence:  # the usual cases: nothing to check
             kind = type(sequence[0])
             if kind is dict:
                 if self._mappings_familiar:
@@ -95,7 +96,7 @@ class TokenCheck:
         return checked
 
     def _is_row(self, token: list[Any]) -> bool:
-        """Whether a token that is a list may be one."""
+        """Whether a list is valid as a token."""
         return len(token) == self._n_columns or (self._n_columns == 0 and self._kind != TEXT)
 
     def _checked_kind(self, sequence: Any, number: int | None = None) -> Any:
@@ -125,7 +126,7 @@ class TokenCheck:
             return
         hint = ""
         if len(first) == self._n_columns + 1 > 1:
-            hint = ". Is the last one the label? Rows have none here"
+            hint = ". Is the last one the label? Rows have no label here"
         if len(first) > 1:
             hint += ". Is this a list of sequences, where one is expected?"
             hint += " CRF.from_model(model).predict takes many" if number is None else ""

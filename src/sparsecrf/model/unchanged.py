@@ -1,17 +1,18 @@
-"""Which labels stay as they are when weights are rounded, proved sentence by sentence.
+"""Proves, sentence by sentence, which labels do not change when weights are rounded.
 
-S(y) is the score of a labelling y of sentence x, w and w' the weights before and after, v the values of attributes.
-S'(y) - S(y) = D(y) is the score of y under the weights w' - w: the sum of the rounding errors along the path. So
+S(y) is the score of a label sequence y of sentence x, w and w' the weights before and after, v the values of
+attributes. S'(y) - S(y) = D(y) is the score of y under the weights w' - w: the sum of the rounding errors along the
+path. So
 
     |D(y)| <= error A(x),   error = max |w' - w|,   A(x) = sum_t ( sum over U_t of |v|  +  sum over B_t of |v| )
 
-and for the best labelling y* and any other one
+and for the best label sequence y* and any other y
 
     S'(y*) - S'(y) = S(y*) - S(y) + D(y*) - D(y) >= margin - (max_y D(y) - min_y D(y)),
     margin = S(y*) - the second best score.
 
-If the margin is larger than that spread of D, which Viterbi finds (and which is at most 2 error A(x)), y* is the best
-labelling after rounding too, whatever the other scores are.
+If the margin is larger than that spread of D, which Viterbi finds (and which is at most 2 error A(x)), y* is still the
+best label sequence after rounding.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Unchanged:
-    """Sentences whose labels stay, by proof and as they are found to be."""
+    """Numbers of sentences whose labels stay the same: proved, and observed."""
 
     sequences: int = 0
     tokens: int = 0
@@ -68,7 +69,7 @@ def compare(model: Model, after: Model, sequences: Iterable[Any]) -> Unchanged:
 
 
 def _margin(model: Model, corpus: Corpus) -> float:
-    """By how much the best labelling is better than the second best; infinity if there is no other."""
+    """The score difference between the best and the second best label sequence; infinite if there is no other."""
     _, scores = model._single.nbest(corpus, 0, 2)
     return float(scores[0] - scores[1]) if len(scores) > 1 else inf
 
@@ -76,7 +77,7 @@ def _margin(model: Model, corpus: Corpus) -> float:
 def sequences_of(model: Model, source: Source) -> Iterable[Any]:
     """The sequences of a file as the model takes them, in the format of its training data."""
     if model.needs_vectors:
-        raise InputError("data: expected a model that looks up vectors itself, if it has any: no file has them")
+        raise InputError("data: expected a model without vectors or one that looks them up itself: files contain none")
     format, charset = format_for(model, source), charset_for(model, None)
     if isinstance(format, Records):
         name = name_of(source)
@@ -86,7 +87,7 @@ def sequences_of(model: Model, source: Source) -> Iterable[Any]:
         return
     with decoded(source, charset_for(model, None)) as text:
         if model.template is not None:
-            end = model.n_columns or None  # a label may stand after the observations
+            end = model.n_columns or None  # a label may follow the observations
             yield from ([row[:end] for row in rows] for rows in read_columns(text))
         else:
             yield from (tokens for tokens, _ in read_crfsuite(text))
@@ -95,5 +96,5 @@ def sequences_of(model: Model, source: Source) -> Iterable[Any]:
 def _with_labels_or_without(format: Records, piece: Piece, source: str) -> list[Record]:
     try:
         return list(format.records(piece, source, True))
-    except InputError:  # no labels, or not everywhere
+    except InputError:  # labels are missing in some or all lines
         return list(format.records(piece, source, False))

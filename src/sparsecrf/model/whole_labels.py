@@ -1,4 +1,4 @@
-"""Features whose labels have parts, as features of whole labels: for formats and pictures without parts."""
+"""Converts features of label parts to features of whole labels, for formats and plots without parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def whole_labels(features: FeatureSet, w: Any) -> tuple[FeatureSet, Any]:
     unigram, mu = _unigrams(features, w[:n], new)
     bigram, lam = _bigrams(features, w[n:n_pairs], new)
     ngrams = Ngrams.of(features)
-    numbers = np.concatenate([unigram, bigram, new.first_ngram + np.arange(features.n_ngram)])  # of their own table
+    numbers = np.concatenate(
+        [unigram, bigram, new.first_ngram + np.arange(features.n_ngram)]
+    )  # numbered by their own table
     made = FeatureSet.from_numbers(Y, features.n_attributes, numbers, ngrams.table(Y))
     return made, np.concatenate([mu, lam, w[n_pairs:]])
 
@@ -47,7 +49,7 @@ def _bigrams(features: FeatureSet, w: Any, new: Numbering) -> tuple[Any, Any]:
     numbers, weights = [new.bigram(x[:n], before[:n], y[:n])], [w[:n]]
     if features.n_class:
         assert features.parts is not None
-        cell = np.array(features.class_cells)[features.parts.class_of]  # [Y] of the class of each label
+        cell = np.array(features.class_cells)[features.parts.class_of]  # [Y] index of the class of each label
         for k in range(n, len(x)):
             # As a previous label, a part is one more, after the start.
             earlier = np.array([Y]) if before[k] == Y else np.flatnonzero(cell + (cell >= Y) == before[k])

@@ -1,7 +1,7 @@
-"""The regularisation path: solutions for falling rho1, each starting the next, and the choice of rho1.
+"""The regularisation path: solutions for decreasing rho1, each starting from the previous one, and the choice of rho1.
 
-`path` scores on held-out data, `cross_validate` on folds. Both either follow given values or search by themselves
-(`grid.py` says how); both return a `Path`.
+`path` scores on held-out data, `cross_validate` on folds. Both either follow given values or search (see `grid.py`);
+both return a `Path`.
 """
 
 from sparsecrf.path.cross_validation import cross_validate

@@ -1,10 +1,11 @@
-"""`choose_penalties`: rho1 and rho2 by the score on held-out data, at a price of about two plain fits.
+"""`choose_penalties`: rho1 and rho2 by the score on held-out data, at about the cost of two plain fits.
 
-Held-out data are the dev data if there are any. Otherwise the sentences are split in three parts, and models of two of
-them label all the rest. Per pair of penalties that is two thirds of the price of one fit, and every sentence is scored;
-to leave a third of the data out of one fit would cost as much and score a third. Models of fewer sentences want about
-the same penalties: the best ones hardly depend on the number of tokens (benchmarks/NOTES.md, "Fixed penalties").
-Fits of the search stop at a looser tolerance, without a certificate, and each starts from its neighbour.
+Held-out data are the dev data if there are any. Otherwise the sentences are split into three parts, and models trained
+on two of them, one at a time, label the rest. Per pair of penalties, this costs two thirds of a fit and scores every
+sentence; holding out a third of the data in one fit would cost as much and score only a third. Models of fewer
+sentences need about the same penalties: the best ones hardly depend on the number of tokens (benchmarks/NOTES.md,
+"Fixed penalties"). Fits of the search stop at a looser tolerance, without a certificate, and each starts from its
+neighbour.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import Weights
 from sparsecrf.training.feature_sets import Numbers
 
-TOL = 0.03  #: of the fits of the search
-BLOCKS = 40  #: runs of consecutive sentences that stay together, where documents are not marked
-#: Options of `fit` that are for the fit to all data alone.
+TOL = 0.03  #: tolerance of the fits of the search
+BLOCKS = 40  #: length of runs of consecutive sentences that stay together if documents are not marked
+#: Options of `fit` that apply only to the final fit.
 _OF_THE_LAST_FIT = ("gap", "patience", "stop_window", "stop_eps", "checkpoint", "checkpoint_every", "resume")
 
 
 class Chosen(NamedTuple):
-    """What a search found."""
+    """The result of a search."""
 
     penalties: Penalties
-    start: Weights | None  #: to fit to all data from; None: from zero
+    start: Weights | None  #: start of the final fit; None: from zero
     tried: list[Penalties]
-    errors: list[float]  #: of those, in percent
-    score: str  #: what they lack of 100
+    errors: list[float]  #: of these penalties, in percent
+    score: str  #: the score: 100 minus the error
 
     def __str__(self) -> str:
         best = self.errors[self.tried.index(self.penalties)]
@@ -60,8 +61,8 @@ def choose_penalties(
     each: Each | None = None,
     **options: Any,
 ) -> Chosen:
-    """Both penalties, or, with another `rho2` than the default, rho1 alone, by `error` on `dev` or on parts of the
-    corpus. `documents`: of each sequence, its document, which is not split. `options` are those of `fit`."""
+    """Choose both penalties or, if `rho2` is not the default, only rho1, by `error` on `dev` or on parts of the corpus.
+    `documents`: the document of each sequence; documents are not split. `options` are those of `fit`."""
     options = {name: value for name, value in options.items() if name not in _OF_THE_LAST_FIT}
     options |= {"tol": max(TOL, options.get("tol", TOL)), "certify": False}
     plan = Near(rho2, fixed=rho2 != RHO2)
@@ -73,7 +74,7 @@ def choose_penalties(
 
 
 def choose_for(data: Dataset, options: dict[str, Any], each: Each | None = None) -> Chosen:
-    """The same for a dataset: by its dev data or, if there are none, on parts that keep marked documents whole."""
+    """The same for a dataset: on its dev data or, without them, on parts that keep marked documents together."""
     options = {name: value for name, value in options.items() if name != "rho1"} | {"each": each}
     if data.dev is not None:
         return choose_penalties(data.corpus, score_on_dev(data), dev=data.dev.corpus, **options)
@@ -82,7 +83,7 @@ def choose_for(data: Dataset, options: dict[str, Any], each: Each | None = None)
 
 
 def score_on_dev(data: Dataset) -> Score:
-    """What penalties are chosen by: chunk F1 where labels encode chunks, else token accuracy."""
+    """The score for choosing penalties: chunk F1 if labels encode chunks, else token accuracy."""
     return score_of("auto", data.label_names, {} if data.dev is None else data.dev.unknown.at)
 
 
@@ -105,7 +106,7 @@ def thirds(corpus: Corpus, documents: Numbers | None, error: ErrorRate, options:
 
 
 def marked_documents(corpus: Corpus, vocabulary: Vocabulary) -> Numbers | None:
-    """The document of each sequence, where sequences that are only a mark (-DOCSTART-) begin one; None: there are no
+    """The document of each sequence, where a sequence that is only a mark (-DOCSTART-) begins a document; None without
     marks."""
     alone = np.flatnonzero(np.diff(corpus.offsets) == 1)
     if not len(alone):
@@ -122,7 +123,7 @@ def marked_documents(corpus: Corpus, vocabulary: Vocabulary) -> Numbers | None:
 
 
 def _mean(weights: list[Weights]) -> Weights | None:
-    """Of the weights of all folds; None where there are label n-grams, which each fold numbers in its own way."""
+    """The mean of the weights of all folds; None with label n-grams, which every fold numbers differently."""
     if any(part.ngrams for part in weights):
         return None
     numbers = np.unique(np.concatenate([part.numbers for part in weights]))

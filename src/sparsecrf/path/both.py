@@ -1,10 +1,9 @@
 """Which values of both penalties are tried: one rho2 with a plan for rho1, or a search over both.
 
-The search over both works on a lattice: rho1 by factors of FACTOR, rho2 one of RHO2S. It goes down with rho1 at the
-rho2 START as the search for rho1 alone does (`grid.py`). Then it looks at the neighbours of the best, first the larger
-and the smaller rho2, then the larger and the smaller rho1, and goes on from the first one that is better, until none
-is. In the end the gaps beside the best rho1 are halved. Of equal errors the larger rho1 counts, then the one that was
-tried first.
+The search over both works on a lattice: rho1 by factors of FACTOR, rho2 one of RHO2S. It decreases rho1 at rho2 = START
+like the search for rho1 alone (`grid.py`). Then it tries the neighbours of the best, first the larger and the smaller
+rho2, then the larger and the smaller rho1, and moves to the first one that is better, until none is. Finally, the gaps
+on both sides of the best rho1 are halved. Ties: the larger rho1, then the one tried first.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ START = 0.1
 
 
 class Penalties(NamedTuple):
-    """What a fit is made with."""
+    """The penalties of a fit."""
 
     rho1: float
     rho2: float
 
 
 class Plan(Protocol):
-    """Which penalties are tried."""
+    """A plan of penalties to try."""
 
     def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]: ...
     def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int: ...
@@ -45,17 +44,17 @@ class OneRho2:
     rho2: float
 
     def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
-        """What to try next, in this order, given what was tried and its errors; nothing: that was all."""
+        """What to try next, in this order, given what was tried and its errors; empty when done."""
         return [Penalties(rho1, self.rho2) for rho1 in self.plan.next([p.rho1 for p in tried], errors)]
 
     def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
-        """How many there are still to try, at least."""
+        """A lower bound on the number still to try."""
         return self.plan.left([p.rho1 for p in tried], errors)
 
 
 @dataclass(frozen=True)
 class SearchBoth:
-    """Values of both penalties that depend on the errors of those before (see above)."""
+    """Values of both penalties that depend on earlier errors (see above)."""
 
     capabilities: ClassVar = Capabilities(
         needs={Trait.DEV: "pairs of penalties are compared by their scores"},
@@ -65,7 +64,7 @@ class SearchBoth:
     largest: float  #: rho_max
 
     def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
-        """What to try next, given what was tried and its errors; nothing: the search has ended."""
+        """What to try next, given what was tried and its errors; empty when the search has ended."""
         if down := self._down(tried, errors):
             return down
         if min(errors) == 0:
@@ -73,7 +72,7 @@ class SearchBoth:
         return (self._untried(tried, errors) or self._halves(tried, errors))[:1]
 
     def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
-        """How many there are still to try, at least: on the way down, and the two neighbours in rho2 after it."""
+        """A lower bound on the number still to try: on the way down, and the two neighbours in rho2 after it."""
         if self._down(tried, errors):
             rho1, of_rho1 = self._line(START, tried, errors)
             return self._search.left(rho1, of_rho1) + (0 if errors and min(errors) == 0 else 2)
@@ -84,7 +83,7 @@ class SearchBoth:
         return Search(self.largest, halves=False)
 
     def _down(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
-        """The next step at the first rho2; none: the score has turned there, or the floor is reached."""
+        """The next step at the first rho2; None if the score has turned there, or the floor is reached."""
         if any(p.rho2 != START for p in tried):
             return []
         return [Penalties(rho1, START) for rho1 in self._search.next(*self._line(START, tried, errors))]

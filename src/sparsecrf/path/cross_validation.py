@@ -1,4 +1,4 @@
-"""`cross_validate`: the same plan of penalties on every fold, scored on what each leaves out."""
+"""`cross_validate`: the same plan of penalties on every fold, scored on the held-out part."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def cross_validate(
     make_model: Callable[[Fit], Model] | None = None,
     **options: Any,
 ) -> Path:
-    """The path of the whole corpus, with errors from parts that are left out of training in turn.
+    """The path of the whole corpus, with errors from parts that are held out in turn.
 
-    `folds` is a number of parts, or gives the sequences to train on and those to leave out. Sequences are dealt to a
-    number of parts at random, those of one of the `groups` (a value for each sequence) to the same part; without
-    `shuffle`, parts are consecutive. `seed` is that of the deal and of the stochastic solvers.
+    `folds` is the number of parts, or yields the sequences to train on and to hold out. Sequences are assigned to parts
+    at random, those of one of the `groups` (a value for each sequence) to the same part; without `shuffle`, parts are
+    consecutive. `seed` is for this assignment and for the stochastic solvers.
 
     All paths have the same penalties, found or given as for `path`; a search looks at the mean error
-    over the folds. The objective is a sum, so that a penalty weighs a little more on the smaller training sets. The
+    over the folds. The objective is a sum, so a penalty has slightly more effect on the smaller training sets. The
     mean and its standard error are over the folds.
 
     Folds run one after the other, or wherever `joblib.parallel_config` says: on processes, or on a Dask cluster.
@@ -101,11 +101,11 @@ class Tried(NamedTuple):
 
 
 def fold_errors(parts: list[Fold], values: Plan, each: Each | None) -> Tried:
-    """What the plan led to: all folds take each step."""
+    """The result of the plan: all folds take each step."""
     from joblib import Parallel, delayed
 
     here = Parallel().n_jobs == 1
-    if not here:  # a callback is for who started this, not for another process
+    if not here:  # a callback stays in this process
         for part in parts:
             part.options = part.options | {"callback": None}
     tried: list[Penalties] = []
@@ -131,19 +131,19 @@ def fold_errors(parts: list[Fold], values: Plan, each: Each | None) -> Tried:
 
 
 class _Solved(NamedTuple):
-    """What is kept of a fit to a fold."""
+    """What is stored about a fit to a fold."""
 
     error: float
     weights: Weights
     seconds: float
 
 
-#: Hears of a fit to a fold: which of a step, its penalties, what is kept of it, and itself.
+#: Called after a fit to a fold: its number within a step, its penalties, the summary, and the fit itself.
 Told: TypeAlias = Callable[[int, Penalties, _Solved, Fit | None], None]
 
 
 class _Rounds(NamedTuple):
-    """Tells `each` of the fits of one step of all folds."""
+    """Reports the fits of one step of all folds to `each`."""
 
     each: Each | None
     first: int  #: penalties before
@@ -164,7 +164,7 @@ class _Rounds(NamedTuple):
 
 
 class Fold:
-    """One part of a corpus to train on, another to score on. What was prepared stays here, and does not travel."""
+    """One part of a corpus to train on, another to score on. Prepared data stay in this process and are not pickled."""
 
     def __init__(
         self, corpus: Corpus, train: Numbers, out: Numbers, number: int, error: ErrorRate, options: dict[str, Any]
@@ -184,7 +184,7 @@ class Fold:
         return {**self.__dict__, "_data": None}
 
     def run(self, values: list[Penalties], start: Weights | None, told: Told | None) -> list[_Solved]:
-        """Fits for these values, the first from `start`, each other from the one before."""
+        """Fits for these values, the first starting from `start`, each other from the previous one."""
         if self._data is None:
             self._data = prepared(self.corpus.subset(self.train), self.options), self.corpus.subset(self.out)
         data, out = self._data
@@ -199,5 +199,5 @@ class Fold:
             if told is not None:
                 told(k, penalties, solved[-1], found)
         if len(values) > 1:
-            self._data = None  # a grid is followed at once: no other step will need it
+            self._data = None  # a grid is a single step: nothing needs it afterwards
         return solved

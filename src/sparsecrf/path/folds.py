@@ -1,4 +1,4 @@
-"""Folds: sequences dealt to parts that are left out of training in turn, whole groups together."""
+"""Folds: assigns sequences to parts that are held out in turn, keeping groups together."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def _begins(sequence: Sequence[Any], mark: str) -> bool:
 
 
 def dealt(n: int, folds: int, *, groups: Any, shuffle: bool, seed: int) -> Iterator[tuple[Numbers, Numbers]]:
-    """Sequences 0 .. n - 1 to train on and to leave out, fold by fold.
+    """Sequences 0 .. n - 1 to train on and to hold out, fold by fold.
 
-    Without `groups` every sequence is a group of its own. Shuffled, groups are dealt at random, the large ones first,
-    each to the fold with the fewest sequences; otherwise folds are consecutive.
+    Without `groups`, every sequence is a group of its own. Shuffled groups are assigned in random order, large ones
+    first, each to the fold with the fewest sequences; otherwise folds are consecutive.
     """
     place, sizes = _grouped(n, groups)
     if not 2 <= folds <= len(sizes):
@@ -73,7 +73,7 @@ def _shuffled(sizes: Numbers, folds: int, seed: int) -> Numbers:
 
 
 def _consecutive(sizes: Numbers, folds: int) -> Numbers:
-    """The fold of each group, in their order: where its middle lies among all sequences, and no fold empty."""
+    """The fold of each group, in order: by the position of its middle among all sequences, with no fold empty."""
     middle = np.cumsum(sizes) - sizes / 2
     fold: Numbers = np.minimum(folds - 1, (middle * folds / sizes.sum()).astype(np.int64))
     for k in range(len(sizes)):  # at most one fold further than the group before, and enough groups for those to come

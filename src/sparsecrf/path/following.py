@@ -1,4 +1,4 @@
-"""`path`: fits along a plan of penalties, each from its neighbour, scored as they come."""
+"""`path`: fits along a plan of penalties, each starting from a neighbour, scored one by one."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from sparsecrf.warn import renamed, warn_caller
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
-# Options of `fit` that say how data are prepared.
+# Options of `fit` for preparing data.
 _SPACE = ("observed_only", "numbers", "order", "ngram_attributes", "parts", "threads")
-_PENALTY = ("penalty", "group_weight", "order_factor")  # and that say what the penalty is, beside rho1
+_PENALTY = ("penalty", "group_weight", "order_factor")  # and those for the penalty, besides rho1
 
 
 @dataclass(frozen=True)
 class Point:
-    """One fit that is done, as `each` is told of it."""
+    """A finished fit, as reported to `each`."""
 
     number: int  #: in the order of the fits: 0, 1, ...; that of rho1 for a fold
     rho1: float
     rho2: float
     n_weights: int
     seconds: float
-    error: float | None  #: in percent, on the dev corpus or what the fold leaves out
+    error: float | None  #: in percent, on the dev corpus or the held-out part of the fold
     fit: Fit | None  #: None if it was made elsewhere
-    fold: int | None = None  #: from 0 on; None: all data were trained on
-    folds: int = 0  #: how many there are
+    fold: int | None = None  #: from 0; None: trained on all data
+    folds: int = 0  #: number of folds
     left: int = 0  #: fits still to come, at least
 
 
@@ -65,18 +65,18 @@ def path(
     make_model: Callable[[Fit], Model] | None = None,
     **options: Any,
 ) -> Path:
-    """Fits for falling rho1, each from its neighbour.
+    """Fits for decreasing rho1, each starting from its neighbour.
 
-    With `dev`, a corpus encoded by the same vocabulary, and no values given, a search goes down until the score on it
-    has turned, and closer around the best (`sparsecrf.path.grid`). `n_rho` or `rho_min_ratio` ask for a geometric grid
+    With `dev`, a corpus encoded by the same vocabulary, and no values given, the search decreases rho1 until the score
+    has turned, then refines around the best (`sparsecrf.path.grid`). `n_rho` or `rho_min_ratio` select a geometric grid
     instead: `n_rho` values (20) from rho_max to `rho_min_ratio` times it (1e-3, or to 0.1 if that is lower), which is
-    also what there is without `dev`; `rho1` gives the values, falling. A best value at an edge gives a `PathWarning`.
+    also the default without `dev`; `rho1` gives the values, decreasing. A best value at an edge gives a `PathWarning`.
     With `rho2="search"` the search is over both penalties (`sparsecrf.path.both`).
 
-    `error` is what the fits are judged by: one of `score_of`, or a function of a corpus and its predicted labels.
+    `error` scores the fits: one of `score_of`, or a function of a corpus and its predicted labels.
     `options` are those of `fit`; with `patience` or `stop_window`, every fit also stops by its token error on `dev`.
-    `each` is told of every fit when it is done. Ctrl-C ends the path with the fits that
-    there are, the last one as far as it came, with a `PathWarning`. `make_model` is what `Path.model` calls.
+    `each` is called after every fit. Ctrl-C ends the path with the fits so far, the last one unfinished, and a
+    `PathWarning`. `Path.model` calls `make_model`.
     """
     options["threads"] = threads
     if dev is not None:
@@ -117,7 +117,7 @@ def plan_of(
     scored: bool,
     options: dict[str, Any],
 ) -> Plan:
-    """What is tried: values of rho1, given or searched for, at one rho2, or a search over both."""
+    """The plan: values of rho1, given or searched for, at one rho2, or a search over both."""
     check_search(rho2, scored, {"rho1": rho1, "n_rho": n_rho, "rho_min_ratio": rho_min_ratio})
     of_rho1 = plan(data, rho1, n_rho, rho_min_ratio, scored=scored, **_among(_PENALTY, options))
     if isinstance(rho2, str):
@@ -126,7 +126,7 @@ def plan_of(
 
 
 def check_search(rho2: AskedRho2, scored: bool, grid: Mapping[str, Any]) -> None:
-    """Raise for a search over both penalties without scores, or with values of rho1 that were asked for."""
+    """Raise for a search over both penalties without scores, or with given values of rho1."""
     if not isinstance(rho2, str):
         return
     if rho2 != SEARCH:
@@ -153,12 +153,12 @@ def penalties_of(found: Fit) -> Penalties:
 
 
 def falling(penalties: Penalties) -> tuple[float, float]:
-    """The key of an order by falling rho1, then by rising rho2."""
+    """The sort key: decreasing rho1, then increasing rho2."""
     return -penalties.rho1, penalties.rho2
 
 
 def prepared(corpus: Corpus | Shards, options: dict[str, Any]) -> TrainingData:
-    """The data for all fits of a path, which differ in the penalty alone."""
+    """The data for all fits of a path, which differ only in the penalty."""
     return TrainingData(corpus, **_among(_SPACE, options))
 
 
@@ -173,8 +173,8 @@ def fit_at(data: TrainingData, penalties: Penalties, fits: list[Fit], options: d
 
 
 def neighbour(known: Mapping[Penalties, Any], wanted: Penalties) -> Any:
-    """What there is at the same rho2, or the nearest one: at the next larger rho1 (or, of another rho2, the same one),
-    else at the next smaller one; None if there is nothing."""
+    """The nearest earlier fit at the same rho2, or the nearest one: at the next larger rho1 (or, of another rho2, the
+    same one), else at the next smaller one; None if there is nothing."""
     if not known:
         return None
     rho2 = min({other.rho2 for other in known}, key=lambda other: _distance(other, wanted.rho2))
@@ -184,7 +184,7 @@ def neighbour(known: Mapping[Penalties, Any], wanted: Penalties) -> Any:
 
 
 def _distance(rho2: float, other: float) -> float:
-    """Of two penalties, as a factor. There are several only in a search, whose values are not 0."""
+    """The distance of two penalties as a factor. Only a search has several, and its values are not 0."""
     return 0.0 if rho2 == other else abs(log(rho2 / other))
 
 

@@ -1,10 +1,10 @@
-"""Which values of rho1 are tried: given ones, or those of a search that looks at the scores.
+"""Which values of rho1 to try: given ones, or a search guided by the scores.
 
 A search goes down by factors of FACTOR until the score has turned: PATIENCE values below the best one are not better.
 It begins at FIRST: rho1 is in units of tokens (a feature whose count is within rho1 of its expectation has no weight),
-and the best rho1 was below that on all data so far, however large (benchmarks/record/penalties.md). If the best is the
-first, the search goes up, at most to rho_max. In the end the gaps beside the best are halved (on a logarithmic scale).
-It gives up at FLOOR; `Path.advice` says so.
+and the best rho1 was below that on all data tried so far, of any size (benchmarks/record/penalties.md). If the best is
+the first, the search goes up, at most to rho_max. Finally, the gaps on both sides of the best are halved (on a
+logarithmic scale). The search stops at FLOOR, which `Path.advice` reports.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def rho_max(
     threads: int = 0,
 ) -> float:
     """The smallest rho1 whose solution is w = 0: the largest |gradient| there over all features of the model, relative
-    to their rho1 where that grows with the number of labels; with groups, the dual norm of the gradient for rho1 = 1.
+    to their rho1 if that grows with the number of labels; with groups, the dual norm of the gradient for rho1 = 1.
     Label n-grams count if the data were prepared for them."""
     data = TrainingData.of(corpus, observed_only=observed_only, numbers=numbers, threads=threads)
     at_zero = Objective(data, ElasticNet(0.0, 0.0))
@@ -58,8 +58,8 @@ def rho_max(
 
     largest = dual_norm(known)
     if data.allowed is None:
-        # Only a feature whose expectation could exceed that is worth a look; none is missed. Where nothing observed has
-        # a gradient, everything is.
+        # Only features whose expectation could exceed that are checked; none is missed. If no observed feature has a
+        # gradient, all are checked.
         bounded = Objective(data, ElasticNet(largest, 0.0))
         largest = dual_norm(bounded.outside(known, np.zeros(known.size)) if largest > 0 else bounded.hopeful())
     return largest
@@ -67,25 +67,25 @@ def rho_max(
 
 @dataclass(frozen=True)
 class GivenValues:
-    """Values that are tried whatever the scores are."""
+    """Values that are tried regardless of the scores."""
 
     values: list[float]  #: falling
 
     def next(self, rho1: Sequence[float], errors: Sequence[float]) -> list[float]:
-        """The values to try next, in this order; none: that was all."""
+        """The values to try next, in this order; empty when done."""
         return [] if rho1 else self.values
 
     def left(self, rho1: Sequence[float], errors: Sequence[float]) -> int:
-        """How many values there are still to try, at least."""
+        """A lower bound on the number of values still to try."""
         return len(self.values) - len(rho1)
 
 
 @dataclass(frozen=True)
 class Search:
-    """Values that depend on the errors of those before (see above)."""
+    """Values that depend on earlier errors (see above)."""
 
     largest: float  #: rho_max
-    halves: bool = True  #: of the gaps beside the best, in the end
+    halves: bool = True  #: for the final gaps next to the best
 
     @property
     def first(self) -> float:
@@ -96,7 +96,7 @@ class Search:
         return min(FLOOR, 1e-2 * self.largest)
 
     def next(self, rho1: Sequence[float], errors: Sequence[float]) -> list[float]:
-        """The value to try next, given those tried and their errors; none: the search has ended."""
+        """The value to try next, given those tried and their errors; empty when the search has ended."""
         if not rho1:
             return [self.first]
         tried, error = _falling(rho1, errors)
@@ -108,14 +108,14 @@ class Search:
         return self.between(tried, error)[:1] if self.halves else []
 
     def between(self, rho1: Sequence[float], errors: Sequence[float]) -> list[float]:
-        """The values that halve the gaps beside the best, where these are wide."""
+        """The values that halve the gaps next to the best, if they are wide."""
         tried, error = _falling(rho1, errors)
         best = int(np.argmin(error))
         sides = [tried[k] for k in (best - 1, best + 1) if 0 <= k < len(tried)]
         return [sqrt(side * tried[best]) for side in sides if not 1 / _FINE < side / tried[best] < _FINE]
 
     def left(self, rho1: Sequence[float], errors: Sequence[float]) -> int:
-        """How many values there are still to try, at least. Of two halves the second is not tried if the first is
+        """A lower bound on the number of values still to try. Of two halves the second is not tried if the first is
         better than all before."""
         if not rho1:
             return 1 + PATIENCE + self.halves
@@ -126,13 +126,14 @@ class Search:
         return (self.halves and len(self.between(tried, error)) > 0) + (best == 0 and tried[0] < self.largest)
 
     def _goes_down(self, tried: list[float], error: list[float]) -> bool:
-        """The score has not turned yet. While all are equal (no chunk is found, say) it cannot turn."""
+        """Whether the score has not turned yet. While all are equal (for example, no chunk is found), it cannot
+        turn."""
         best = int(np.argmin(error))
         turned = len(tried) - 1 - best >= PATIENCE and max(error) > min(error)
         return not turned and min(error) != 0 and tried[-1] / FACTOR >= self.floor
 
 
-_FINE = 1.01 * sqrt(FACTOR)  # neighbours of the best that are closer need no value between
+_FINE = 1.01 * sqrt(FACTOR)  # closer neighbours of the best need no value in between
 
 
 def _falling(rho1: Sequence[float], errors: Sequence[float]) -> tuple[list[float], list[float]]:
@@ -149,8 +150,8 @@ def plan(
     scored: bool,
     **penalty: Any,
 ) -> GivenValues | Search:
-    """Given values, a geometric grid, or, if there are scores and nothing was given, a search. `penalty`: what
-    `rho_max` must know of it."""
+    """Given values, a geometric grid, or, if there are scores and nothing was given, a search. `penalty`: as needed by
+    `rho_max`."""
     if rho1 is not None:
         given = np.asarray(rho1, dtype=np.float64)
         if given.ndim != 1 or len(given) == 0 or not (np.diff(given) < 0).all():

@@ -1,10 +1,10 @@
 """A short search over both penalties, around the defaults: the plan of `rho1="auto"`.
 
 It works on a lattice with factors of FACTOR through (RHO1, RHO2). It begins one step above the default rho1, since a
-fit starts best from a sparser one, and looks at the neighbours of the best: first in rho1, until one on each side was
+fit is best started from a sparser one, and tries the neighbours of the best: first in rho1, until one on each side was
 tried and is not better, then in rho2. So the best is never at an edge, unless it is a limit of the lattice. Each step
-away from the defaults must lower the error by the share MARGIN, since held-out data are few and small differences are
-mostly chance: the best has the smallest error (1 + MARGIN)^steps.
+away from the defaults must lower the error by the share MARGIN, since held-out data are limited and small differences
+are mostly noise: the best has the smallest error (1 + MARGIN)^steps.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ LIMITS = {"rho1": (1e-3, 100.0), "rho2": (1e-3, 100.0)}
 
 @dataclass(frozen=True)
 class Near:
-    """Values of both penalties that depend on the errors of those before (see above)."""
+    """Values of both penalties that depend on earlier errors (see above)."""
 
     rho2: float = RHO2  #: to begin with
     fixed: bool = False  #: no other rho2 is tried
 
     def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
-        """What to try next, given what was tried and its errors; nothing: the search has ended."""
+        """What to try next, given what was tried and its errors; empty when the search has ended."""
         if not tried:
             return [Penalties(FACTOR * RHO1, self.rho2)]
         if len(tried) == 1:
@@ -48,12 +48,12 @@ class Near:
         return []
 
     def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
-        """How many there are still to try, at least."""
+        """A lower bound on the number still to try."""
         least = 3 if self.fixed else 5
         return max(least - len(tried), len(self.next(tried, errors)))
 
     def best(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
-        """Which was best."""
+        """The index of the best."""
 
         def judged(k: int) -> float:
             steps = abs(log(tried[k].rho1 / RHO1, FACTOR))

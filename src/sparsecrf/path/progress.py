@@ -10,12 +10,12 @@ from sparsecrf.progress import Advance, note
 
 
 class PathProgress:
-    """Shows every finished fit and, beside it, the iterations of the running one."""
+    """Shows every finished fit and the iterations of the running one."""
 
     def __init__(self, advance: Advance, score: str, folds: int = 0) -> None:
         self._advance, self._score = advance, score
         self._done = ""
-        self._seconds: deque[float] = deque(maxlen=max(4, 2 * folds))  # of the last fits: later ones take longer
+        self._seconds: deque[float] = deque(maxlen=max(4, 2 * folds))  # of the last few fits: later ones take longer
 
     def each(self, point: Point) -> None:
         self._seconds.append(point.seconds)
@@ -27,7 +27,7 @@ class PathProgress:
         self._advance(0, "  |  ".join(part for part in (self._done, note(record)) if part))
 
     def text(self, point: Point) -> str:
-        """One fit for people."""
+        """One fit as text."""
         where = f"fold {point.fold + 1} of {point.folds}, " if point.fold is not None and point.folds > 1 else ""
         if point.fold is None and point.folds:
             where = "all data, "

@@ -1,4 +1,4 @@
-"""What a path is: its fits, their scores, which is best, and whether the best lies at an edge of what was tried."""
+"""The result of a path: its fits, their scores, the best one, and whether it lies at an edge of the values tried."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from sparsecrf.model import Model
 
 _LIMITS = ("max_iter", "time_limit")
-#: Where both penalties were searched for, errors that exceed the smallest by at most this share count as equal: it is
-#: one standard error on data with 2,500 errors.
+#: After a search over both penalties, errors that exceed the smallest by at most this share count as equal: one
+#: standard error on data with 2,500 errors.
 CLOSE = 0.02
 
 
 class PathWarning(UserWarning):
-    """A choice of penalties that cannot be relied upon: the best is the last value that was tried, a limit ended fits,
-    or the path was interrupted."""
+    """A choice of penalties that is unreliable: the best is the last value that was tried, a limit ended fits, or the
+    path was interrupted."""
 
 
 @dataclass(frozen=True, repr=False)
 class Path:
-    """Fits by falling rho1, then by rising rho2 if there are several, with their errors on other data, if there are
+    """Fits by decreasing rho1, then by increasing rho2 if there are several, with their errors on other data, if
     any."""
 
     fits: list[Fit]
-    #: [fits] in percent, the smaller the better: what `scores` lack of 100, on the dev corpus or the mean over folds
+    #: [fits] in percent, smaller is better: 100 - `scores`, on the dev corpus or the mean over folds
     errors: Floats | None = None
     standard_errors: Floats | None = None  #: [fits] of the mean over the folds
-    make_model: Callable[[Fit], Model] | None = None  #: how a fit becomes a model, if that was said
-    score: str = TOKENS  #: what the scores are: token accuracy, chunk F1, or another
+    make_model: Callable[[Fit], Model] | None = None  #: makes a model from a fit, if given
+    score: str = TOKENS  #: name of the score: token accuracy, chunk F1, or another
     searched: bool = False  #: the penalties were found by a search, not given
-    interrupted: bool = False  #: it ended early: its last fit may be unfinished, others are missing
+    interrupted: bool = False  #: ended early: the last fit may be unfinished, others are missing
 
     def __repr__(self) -> str:
         rho1 = f", rho1 {self.fits[0].rho1:.4g} to {self.fits[-1].rho1:.4g}" if self.fits else ""
@@ -56,7 +56,7 @@ class Path:
         )
 
     def text_of(self, k: int) -> str:
-        """The penalties of a fit, those that differ between fits."""
+        """The penalties of a fit that differ between fits."""
         found = self.fits[k]
         return f"rho1 {found.rho1:.4g}" + (f", rho2 {found.rho2:.4g}" if self.both else "")
 
@@ -75,7 +75,7 @@ class Path:
         return html_table(f"Path of {len(self)} fits", head, [self._row(k) for k in range(len(self))], note)
 
     def _row(self, k: int) -> list[str]:
-        """Of the table: a fit, its score, and whether it is the best."""
+        """A row of the table: a fit, its score, and whether it is the best."""
         found = self.fits[k]
         cells = [f"{found.rho1:.4g}", *([f"{found.rho2:.4g}"] if self.both else [])]
         cells += [f"{len(found.w):,}", f"{found.objective:,.6g}"]
@@ -97,7 +97,7 @@ class Path:
     def model(self, k: int) -> Model:
         """The model of the k-th fit."""
         if self.make_model is None:
-            raise InputError("path: expected to be told how to make a model (make_model=), found nothing")
+            raise InputError("path: expected make_model= with a function that makes a model, found none")
         return self.make_model(self.fits[k])
 
     @property
@@ -114,19 +114,19 @@ class Path:
         return len({found.rho2 for found in self.fits}) > 1
 
     def along(self, rho2: float) -> Path:
-        """The fits with this rho2 alone, by falling rho1."""
+        """Only the fits with this rho2, by decreasing rho1."""
         chosen = np.flatnonzero(self.rho2 == rho2)
         errors, spread = (None if x is None else x[chosen] for x in (self.errors, self.standard_errors))
         return replace(self, fits=[self.fits[k] for k in chosen], errors=errors, standard_errors=spread)
 
     @property
     def scores(self) -> Floats | None:
-        """[fits] in percent, the larger the better."""
+        """[fits] in percent, larger is better."""
         return None if self.errors is None else 100 - self.errors
 
     @property
     def best(self) -> int | None:
-        """Which fit has the smallest error; of several the one with the largest rho1. With several values of rho2: the
+        """The fit with the smallest error; ties: the largest rho1. With several values of rho2: the
         one with the fewest weights among those whose errors are at most 2 % above the smallest (10.2 and 10, say). A
         fit that was interrupted is not chosen unless there is no other."""
         if self.errors is None:
@@ -140,14 +140,14 @@ class Path:
         return errors if unfinished.all() else np.where(unfinished, np.inf, errors)
 
     def _fewest(self, most: float) -> int:
-        """The fit with the fewest weights whose error is at most this; of several the one with the smallest error."""
+        """The fit with the fewest weights whose error is at most this; ties: the smallest error."""
         errors = self._judged(np.asarray(self.errors))
         return int(min(np.flatnonzero(errors <= most), key=lambda k: (len(self.fits[k].w), errors[k])))
 
     @property
     def one_se(self) -> int | None:
         """The fit of the largest rho1, with several values of rho2 that of the fewest weights, whose error is at most
-        the smallest one plus the standard error of that."""
+        the smallest one plus its standard error."""
         if self.errors is None or self.standard_errors is None:
             return None
         if self.both:
@@ -157,9 +157,9 @@ class Path:
 
     @property
     def edge(self) -> Literal["lower", "upper"] | None:
-        """The edge of the tried values of rho1 at which the best one lies: a better one may lie beyond it.
+        """The edge of the tried values of rho1 at which the best one lies, if any: a better one may lie beyond it.
 
-        Nothing lies beyond a model without weights, nor beyond an error of zero; one value has no edges. With several
+        A model without weights or an error of zero cannot be improved on, and a single value has no edges. With several
         values of rho2: the edge of those of rho1 that were tried with the rho2 of the smallest error, if the best has
         the rho1 of that too.
         """
@@ -186,12 +186,12 @@ class Path:
         tried, errors = self.rho2[np.isfinite(errors)], errors[np.isfinite(errors)]
         if len(set(tried)) <= 1:
             return None
-        least = tried[errors == errors.min()]  # of equal errors one inside is enough
+        least = tried[errors == errors.min()]  # among equal errors, one inside is enough
         return "lower" if (least == tried.min()).all() else "upper" if (least == tried.max()).all() else None
 
     @property
     def advice(self) -> str | None:
-        """What to do where the choice of penalties cannot be relied upon; None: nothing."""
+        """Advice if the choice of penalties is unreliable, else None."""
         if self.interrupted:
             unfinished = [k for k, found in enumerate(self.fits) if found.stopped_by == "interrupt"]
             which = (
@@ -212,23 +212,23 @@ class Path:
         if limited:
             said.append(
                 f"{limited} of {len(self)} fits were ended by a limit, before their optimum: their scores and numbers "
-                "of weights may be others with a larger max_iter or time_limit"
+                "of weights may change with a larger max_iter or time_limit"
             )
         return "; ".join(said) or None
 
 
 def _way_on(path: Path, beyond: str) -> str:
     if path.both:
-        return f"give {beyond} values of rho1" + ("; these data want almost no l1 penalty" * (beyond == "smaller"))
+        return f"give {beyond} values of rho1" + ("; these data need almost no l1 penalty" * (beyond == "smaller"))
     if path.searched and beyond == "smaller":
         return (
-            "these data want almost no l1 penalty; try a larger rho2 (rho2 = search looks for one), or give smaller "
+            "these data need almost no l1 penalty; try a larger rho2 (rho2 = search looks for one), or give smaller "
             "values of rho1"
         )
     return f"try {beyond} values, or give neither values nor a grid: the search continues until the score gets worse"
 
 
 def one_standard_error(errors: Floats, standard_errors: Floats) -> int:
-    """The first of the errors, given by falling rho1, that is within one standard error of the smallest."""
+    """The first of the errors, ordered by decreasing rho1, that is within one standard error of the smallest."""
     best = int(np.argmin(errors))
     return int(np.argmax(errors <= errors[best] + standard_errors[best]))

@@ -1,4 +1,4 @@
-"""How well labels are predicted, as an error in percent: what a path is judged by."""
+"""Scores of predicted labels, as errors in percent, for judging a path."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from sparsecrf.chunks import are_chunk_labels
 from sparsecrf.metrics import Evaluation, evaluate
 from sparsecrf.training.heldout import Labels, wrong_tokens
 
-#: Of a corpus and its predicted labels, in percent; the smaller the better.
+#: Error of a corpus and its predicted labels, in percent; smaller is better.
 ErrorRate: TypeAlias = Callable[[Corpus, Labels], float]
 
 CHUNKS, TOKENS = "chunk F1", "token accuracy"
-#: What may be asked for by name: chunk F1 where labels are chunks and token error otherwise, or one of them.
+#: Scores by name: auto (chunk F1 if labels encode chunks, else token error), or one of them.
 NAMES = ("auto", "f1", "error")
-#: Gold labels without an id, by token: a corpus that was encoded by the labels of others may have some.
+#: Gold labels without an id, by token: a corpus encoded with the labels of other data may have some.
 Unknown: TypeAlias = Mapping[int, Any]
 _NONE: Unknown = {}
 
 
 @dataclass(frozen=True)
 class Score:
-    """An error rate that knows the name of its score, which is what it lacks of 100."""
+    """An error rate with the name of its score, 100 minus the error."""
 
     name: str
     error: ErrorRate
@@ -63,7 +63,7 @@ def chunk_error(labels: Sequence[str], unknown: Unknown = _NONE) -> ErrorRate:
 
 
 def evaluate_chunks(corpus: Corpus, predicted: Labels, labels: Sequence[str], unknown: Unknown = _NONE) -> Evaluation:
-    """Chunks by conlleval's rules; a label that is missing is outside."""
+    """Chunks by conlleval's rules; a missing label is outside."""
     names = [*labels, "O"]  # the last one, -1, is missing
     return evaluate(zip(*by_sequence(corpus, predicted, names, unknown), strict=True), "conlleval")
 
@@ -71,8 +71,8 @@ def evaluate_chunks(corpus: Corpus, predicted: Labels, labels: Sequence[str], un
 def by_sequence(
     corpus: Corpus, predicted: Labels, names: Sequence[Any], unknown: Unknown = _NONE
 ) -> tuple[Iterable[list[Any]], ...]:
-    """Gold and predicted label sequences by name. The last name is that of a label that is missing, of which `unknown`
-    are none: they are gold labels that have no id."""
+    """Gold and predicted label sequences by name. The last name is that of a missing label; `unknown` are gold labels
+    that are not missing but have no id."""
     bounds = list(pairwise(corpus.offsets.tolist()))
     gold, found = ([names[y] for y in ids.tolist()] for ids in (corpus.labels, predicted))
     for t, name in unknown.items():

@@ -1,4 +1,5 @@
-"""Data in shards, here or elsewhere: questions to all of them, answers merged in order; folders of encoded shards."""
+"""Data in shards, in this process or elsewhere: queries to all of them, answers merged in order; folders of encoded
+shards."""
 
 from sparsecrf.shards.protocol import Floats, Numbers, Oracle
 from sparsecrf.shards.shards import (

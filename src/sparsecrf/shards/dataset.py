@@ -1,4 +1,4 @@
-"""A dataset: labelled data, encoded. A vocabulary, the data in memory or in shards, and the recipe that made them."""
+"""A dataset: encoded labelled data, with their vocabulary and the recipe that made them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Progress = Callable[[int], None]
 
 
 class Fitted(Protocol):
-    """A `Fit`, as far as a model is made of it."""
+    """The part of a `Fit` that a model is made from."""
 
     def model(self, vocabulary: Vocabulary, *, note: Mapping[str, Any], **options: Any) -> Model: ...
 
@@ -37,21 +37,23 @@ class Dataset:
     """Labelled data, encoded: by one recipe, with one vocabulary."""
 
     vocabulary: Vocabulary
-    shards: Corpus | Shards  #: in memory; or in parts, on disk or on a cluster
+    shards: Corpus | Shards  #: in memory, or in parts on disk or on a cluster
     recipe: Recipe = field(default_factory=Recipe)
-    template: Template | None = None  #: that made the attributes; None: they came with the tokens
-    n_columns: int = 0  #: of every row of columns, without the label; 0: there are none, or rows differ
-    n_features: int | None = None  #: columns of every matrix; None: tokens are no rows of matrices
+    template: Template | None = None  #: the template that made the attributes; None: they came with the tokens
+    n_columns: int = 0  #: columns of every row, without the label; 0: none, or rows differ
+    n_features: int | None = None  #: columns of every matrix; None: tokens are not rows of matrices
     names: LabelNames = field(default_factory=lambda: LabelNames(str))
-    frame_columns: list[str] | None = None  #: of a data frame, which tokens are made of; None: it was none
-    token_kind: str | None = None  #: of all tokens (`model.tokens`); None: not known
+    frame_columns: list[str] | None = None  #: columns of a data frame that tokens are made from; None: not a data frame
+    token_kind: str | None = None  #: kind of all tokens (`model.tokens`); None: not known
     tokenizer: Mapping[str, Any] = field(default_factory=dict)  #: record of how words look (`encoding.token_survey`)
-    dense: DenseColumns | None = None  #: of vectors; None: tokens have none
-    vectors: WordVectors | None = None  #: of words; None: tokens come with theirs, or have none
+    dense: DenseColumns | None = None  #: standardisation of vectors; None: tokens have none
+    vectors: WordVectors | None = None  #: word vectors; None: tokens come with theirs, or have none
     places: Sequence[int] = ()  #: by sequence: its number in the corpus; -1: it has no tokens and is left out
-    unknown: UnknownLabels = field(default_factory=UnknownLabels)  #: of held-out data: labels not in the training data
-    dev: Dataset | None = None  #: held-out data, by the same vocabulary
-    prior: Model | None = None  #: whose weights training starts from, and which the result keeps for other attributes
+    unknown: UnknownLabels = field(
+        default_factory=UnknownLabels
+    )  #: labels of held-out data that are not in the training data
+    dev: Dataset | None = None  #: held-out data, encoded with the same vocabulary
+    prior: Model | None = None  #: model whose weights training starts from, and keeps for other attributes
 
     @property
     def corpus(self) -> Corpus:
@@ -71,7 +73,7 @@ class Dataset:
         return [self.vocabulary.labels[k] for k in range(len(self.vocabulary.labels))]
 
     def label_parts(self, asked: AskedParts | None, class_pairs: bool = False) -> LabelParts | None:
-        """The parts of the labels, as asked, with classes for `class_pairs`; None: they have none."""
+        """The parts of the labels by this rule, with classes for `class_pairs`; None if they have none."""
         return None if asked is None else LabelParts.of(self.label_names, asked, classes=class_pairs)
 
     def ngram_attributes(self) -> list[int] | None:
@@ -92,8 +94,8 @@ class Dataset:
         return made if self.prior is None else with_others(made, self.prior)
 
     def remark(self, what: str) -> str | None:
-        """That held-out data, which messages call `what`, have labels that these do not have; None: they have none.
-        Raises if they have no others."""
+        """A warning if held-out data, called `what` in messages, have labels that these data do not have, else None.
+        Raises if all their labels are like that."""
         return None if self.dev is None else self.dev.unknown.remark(what, self.names.labels(self.label_names))
 
     # ---- Files
@@ -101,7 +103,7 @@ class Dataset:
     def read_other(
         self, file: str, words: Words | None = None, *, threads: int = 1, progress: Progress | None = None
     ) -> Dataset:
-        """Another labelled file by the same names, in memory."""
+        """Another labelled file, encoded with the same vocabulary, in memory."""
         recipe, source = replace(self.recipe, lines=self.template), readable_twice(file)
         n_columns = self.n_columns + 1 if self.n_columns else 0  # with the label
         options: dict[str, Any] = {"words": words, "threads": threads, "progress": progress}
@@ -109,7 +111,7 @@ class Dataset:
         return replace(other, unknown=unknown_in(source, other.corpus, recipe))
 
     def without_rare(self, n_dense: int) -> Dataset:
-        """Without attributes that are too rare. So many of the first are dense columns, which stay."""
+        """Without rare attributes. The first `n_dense` are dense columns, which stay."""
         corpus, vocabulary = without_rare(self.corpus, self.vocabulary, self.recipe.min_count, range(n_dense))
         return replace(self, shards=corpus, vocabulary=vocabulary)
 
@@ -128,8 +130,8 @@ def read_files(
     progress: Progress | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Dataset:
-    """Labelled files in memory, read by a recipe with nothing left open. `dev` is a held-out file. `progress` is called
-    with the number of bytes read since its last call, `tell` with what is worth knowing."""
+    """Labelled files in memory, read with a complete recipe. `dev` is a held-out file. `progress` is called
+    with the number of bytes read since its last call, `tell` with messages for the user."""
     vocabulary, vectors, seen = recipe.vocabulary(), recipe.word_vectors, StringTable()
     n_dense = 0 if vectors is None else vectors.n_dense
     name_columns(vocabulary.attributes, n_dense)

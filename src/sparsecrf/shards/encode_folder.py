@@ -1,4 +1,4 @@
-"""Text files to a folder of encoded shards (shards/folder.py), in one pass and with the memory of one shard."""
+"""Encodes text files as a folder of shards (shards/folder.py), in one pass and with the memory of one shard."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def encode_folder(
     threads: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> CorpusFolder:
-    """The folder of these labelled files: reused if it was made from the same data, otherwise created again.
+    """The folder of these labelled files: reused if it was made from the same data, otherwise rebuilt.
 
     Column files, with a template or, without one, with the columns themselves and the bias as attributes; or files in
     another `format`, which has the name that `--format` takes (crfsuite=True is format="crfsuite"). Whether a folder
@@ -89,7 +89,7 @@ def encode_shards(
     threads: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> CorpusFolder:
-    """The same by a recipe with nothing left open."""
+    """The same with a complete recipe."""
     if shard_tokens < 1:
         raise InputError(f"shard_tokens: expected at least 1, found {shard_tokens}")
     if not sources:
@@ -110,7 +110,7 @@ def encode_shards(
 
 
 def _hash(recipe: Recipe, shard_tokens: int, digests: Iterable[str]) -> str:
-    """Of all that a folder depends on: the recipe, and the content of the files."""
+    """A hash of everything that a folder depends on: the recipe, and the content of the files."""
     parts = {
         "sparsecrf": version("sparsecrf"),
         "files": list(digests),
@@ -168,7 +168,7 @@ def _encode(
         shards.append(ShardEntry(corpus.n_sequences, corpus.n_tokens, digest))
 
     digests = []
-    # A shard ends where a piece does: pieces must not be larger than shards.
+    # Shards end at the end of a piece, so pieces must not be larger than shards.
     size = min(PIECE_BYTES, max(1, 16 * shard_tokens))
     for source in sources:
         with open(source, "rb") as file:
@@ -176,7 +176,7 @@ def _encode(
             for piece in encoder.format.pieces(cast("IO[bytes]", hashed), size):
                 encoder.add(piece, hashed.name)
                 tell(len(piece.data))
-                # As long as all labels are missing there is no corpus: the shard goes on.
+                # No corpus while all labels are missing: the shard continues.
                 if encoder.n_tokens >= shard_tokens and len(vocabulary.labels) > 0:
                     finish_shard()
         digests.append(hashed.digest())
@@ -202,7 +202,7 @@ def _check_replaceable(folder: Path) -> None:
 
 @contextmanager
 def _replacing(target: Path) -> Iterator[Path]:
-    """A new folder. At the end it takes the place of the old one; after an error nothing is left of it.
+    """A new folder. At the end it replaces the old one; after an error it is removed.
 
     The caller holds the lock, so folders with these names are leftovers of a process that was killed.
     """

@@ -1,6 +1,6 @@
 """Encoded corpora on disk: training on data that do not fit into memory.
 
-A folder, written once by `encode_folder` (shards/encode_folder.py) and used again as long as the data are the same:
+A folder, written once by `encode_folder` (shards/encode_folder.py) and reused as long as the data are the same:
 
     shard-00000.corpus ...  whole sequences, in the order of the data (`Corpus.save`); read into memory when opened
     vocabulary              labels and attributes by id (files/container.py)
@@ -36,8 +36,8 @@ FORMAT, VERSION = "sparsecrf corpus folder", 1
 MANIFEST, VOCABULARY = "manifest.json", "vocabulary"
 _VOCABULARY_FORMAT = "sparsecrf vocabulary"
 
-#: What a shard takes in memory, with all that its oracle keeps: for each byte in its file, and for each attribute of
-#: the vocabulary (28 were measured where that is nearly all).
+#: Memory of a shard including its oracle: bytes per byte of its file, and per attribute of the vocabulary (28 were
+#: measured when attributes dominate).
 _PER_BYTE, _PER_ATTRIBUTE = 3, 32
 
 
@@ -47,7 +47,7 @@ def shard_name(k: int) -> str:
 
 @dataclass(frozen=True)
 class ShardEntry:
-    """What the manifest says of one shard of a folder."""
+    """The manifest entry of one shard."""
 
     sequences: int
     tokens: int
@@ -56,15 +56,15 @@ class ShardEntry:
 
 @dataclass(frozen=True)
 class CorpusFolder:
-    """A corpus in files, as many parts of it in memory at a time as fit."""
+    """A corpus in files, with as many shards in memory as fit."""
 
     path: Path
     recipe: str  #: hash of what it was made from
     vocabulary: Vocabulary
-    template: Template | None  #: None: the files had attributes of their own
-    n_columns: int  #: of each line, the label included; 0 for CRFsuite's format, and if lines differ
+    template: Template | None  #: None: the files contained attributes
+    n_columns: int  #: columns of each line, including the label; 0 for CRFsuite's format, and if lines differ
     shards: Sequence[ShardEntry]
-    tokenizer: Mapping[str, Any] = field(default_factory=dict)  #: as of a `Dataset`
+    tokenizer: Mapping[str, Any] = field(default_factory=dict)  #: as in `Dataset`
 
     @property
     def n_labels(self) -> int:
@@ -84,11 +84,11 @@ class CorpusFolder:
 
     @property
     def n_bytes(self) -> int:
-        """On the disk."""
+        """Size on disk in bytes."""
         return sum(file.stat().st_size for file in self.path.iterdir())
 
     def open(self, k: int) -> Corpus:
-        """Shard k, read into memory: what happens to its file later does not matter."""
+        """Shard k, read into memory; later changes of its file have no effect."""
         shard, file = self.shards[k], self.path / shard_name(k)
         try:
             counts = {"n_labels": self.n_labels, "n_attributes": self.n_attributes}
@@ -104,12 +104,12 @@ class CorpusFolder:
         return corpus
 
     def _not_as_loaded(self, what: str) -> InputError:
-        """The error for a shard that cannot be opened: it is damaged, or the folder is another one by now."""
+        """The error for a shard that cannot be opened: it is damaged, or the folder has been replaced."""
         entries = read_manifest(self.path)
         if entries is not None and entries["recipe"] != self.recipe:
             return InputError(
-                f"{self.path}: expected the folder as it was when this run began, found one that another run has made "
-                "since, from other data or with other options; give each run its own folder"
+                f"{self.path}: expected the folder as it was when this run began, found one that another run has "
+                "rebuilt since, from other data or with other options; give each run its own folder"
             )
         return damaged(self.path, what)
 
@@ -117,7 +117,7 @@ class CorpusFolder:
         """The data for `fit`; `threads` work on one shard at a time.
 
         The first shards stay in memory as far as `memory` bytes suffice, by default a quarter of what this process can
-        have; the others are read again for each question."""
+        use; the others are read again for each query."""
         left, n_kept = usable_memory() // 4 if memory is None else memory, 0
         for k in range(len(self.shards)):
             left -= _PER_BYTE * self._size_of(k) + _PER_ATTRIBUTE * self.n_attributes
@@ -142,7 +142,7 @@ class CorpusFolder:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CorpusFolder:
-        """The folder at this path; shards are looked at when they are opened."""
+        """The folder at this path; shards are checked when they are opened."""
         folder = Path(path)
         entries = read_manifest(folder)
         if entries is None:
@@ -154,7 +154,7 @@ class CorpusFolder:
 
 
 def damaged(folder: Path, what: str) -> InputError:
-    """The error for a folder that cannot be used, with the way out."""
+    """The error for a folder that cannot be used, with advice."""
     return InputError(f"{what}; delete the folder {folder} to rebuild it")
 
 
@@ -189,7 +189,7 @@ def _digest(entries: Mapping[str, Any]) -> str:
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The entries of the manifest, found whole; None if the folder has none."""
+    """The entries of the manifest, checked; None if the folder has none."""
     file = folder / MANIFEST
     try:
         content = file.read_bytes()

@@ -1,4 +1,4 @@
-"""What the manifest of a folder must look like. A file may be whole, with the right digest, and still make no sense."""
+"""Checks the manifest of a folder. A file may be complete, with the right digest, and still be invalid."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""What an `Oracle` answers, over shards.
+"""The queries of an `Oracle`, over shards.
 
 Loss, gradient, curvature and masses are sums. The caller knows the counts and passes them to the first shard only, so
 that the answers of all shards add up to E - C, and with one shard the answer is that of its oracle.
 
 Screening needs the sums A and B of all shards (screen.hpp of the core derives how). With M the mass of an attribute
-in all shards and m_s in shard s, a shard tells the sums a_s that exceed a fraction c of its share of the bound,
-c b m_s / M. What it does not tell is at most that, so
+in all shards and m_s in shard s, a shard reports the sums a_s that exceed a fraction c of its share of the bound, c b
+m_s / M. A sum that it does not report is at most that, so
 
-    sum_s a_s  <=  sum_{s that tell} a_s  +  c b (1 - sum_{s that tell} m_s / M)
+    sum_s a_s <= sum_{s reported} a_s + c b (1 - sum_{s reported} m_s / M)
 
-and only cells whose right side exceeds b can. They are what goes back, cells and two numbers each, whatever the data.
+and only cells whose right side exceeds b can exceed b themselves. A shard returns only cells with two numbers each.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.lazy import lazy
 from sparsecrf.shards import Floats, Numbers, Shard, Shards, Sparse, add, unite
 
-#: c. A smaller one means more numbers from each shard and fewer candidates that turn out to be no violation.
+#: c. A smaller one means more numbers from each shard and fewer candidates that turn out not to be violations.
 FRACTION = 0.5
 
 
@@ -35,7 +35,7 @@ FRACTION = 0.5
 def _as_numbers(features: FeatureSet) -> tuple[Any, ...]:
     """How a feature set is pickled."""
     numbers, ngrams = features.numbers, None
-    if features.n_ngram:  # numbered anew: a process needs no others, and their order is the same
+    if features.n_ngram:  # renumbered: a process needs only these, and their order is the same
         ngrams, first = Ngrams.of(features), Numbering.of(features).first_ngram
         numbers[len(numbers) - features.n_ngram :] = first + np.arange(features.n_ngram)
     return feature_set, (features.n_labels, features.n_attributes, numbers, ngrams, _sent(features.parts))
@@ -47,7 +47,7 @@ copyreg.pickle(FeatureSet, _as_numbers)
 def feature_set(
     n_labels: int, n_attributes: int, numbers: Numbers, ngrams: Ngrams | None, parts: tuple[Any, ...] | None
 ) -> FeatureSet:
-    """What was pickled. `parts` of labels: how many, rows, and the class of each label if there are any."""
+    """What was pickled. `parts` of labels: their number, rows, and the class of each label, if any."""
     # Aligned: arrays in a message from another process need not be.
     table = None if ngrams is None else Ngrams(*map(_aligned, ngrams)).table(n_labels)
     rows = None if parts is None else LabelParts(parts[0], *map(_aligned, parts[1:]))
@@ -89,7 +89,7 @@ def has_values(shard: Shard) -> tuple[int]:
 
 
 def signs_agree(shard: Shard) -> tuple[int]:
-    """How many shards have signs that do not agree."""
+    """The number of shards whose signs disagree."""
     with shard.at_work():
         return (int(not shard.oracle.signs_agree),)
 
@@ -176,12 +176,12 @@ def release_tables(shard: Shard) -> tuple[int]:
 
 
 class ShardedOracle:
-    """An oracle of shards, by questions to their workers."""
+    """An oracle of shards, which queries their workers."""
 
     def __init__(self, shards: Shards, parts: LabelParts | None = None) -> None:
         """`parts` of the labels, if they have any."""
         self.shards, self.workers = shards, shards.workers
-        self._empty: list[Any] = []  # what `observed` and `virtual` are told
+        self._empty: list[Any] = []  # the arguments of `observed` and `virtual`
         if parts is not None:
             none = np.empty(0, dtype=np.int64)
             empty = FeatureSet.from_numbers(shards.n_labels, shards.n_attributes, none, None, parts)
@@ -297,7 +297,7 @@ class ShardedOracle:
 
 
 def features_of(cells: Numbers, numbering: Numbering) -> Numbers:
-    """The features, ascending, whose bounds are these cells (`ShardSums` in screen.hpp): the unigram ones, those after
+    """The features, ascending, that belong to these cells (`ShardSums` in screen.hpp): the unigram ones, those after
     the start, and the pairs (y', y) of an attribute with A(y') and B(y)."""
     Y, row, size = numbering.n_labels, numbering.cells, numbering.first_bigram
     unigram, before, after, start = np.split(cells, np.searchsorted(cells, [size, 2 * size, 3 * size]))

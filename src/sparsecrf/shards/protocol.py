@@ -1,5 +1,5 @@
-"""What shards ask of an oracle: the class that computes sums over one corpus. `sparsecrf._core.Oracle` is the compiled
-one; another implementation is another class with these methods, given to `Shard` as `make_oracle`.
+"""The interface that shards need from an oracle: the class that computes sums over one corpus. `sparsecrf._core.Oracle`
+is the compiled one; another implementation is another class with these methods, given to `Shard` as `make_oracle`.
 
 Shapes: K features in the set, X attributes, M features of a block, L listed features, n cells.
 """
@@ -66,7 +66,7 @@ class Oracle(Protocol):
     ) -> tuple[float, Floats]:
         """A dual point with a factor for each sequence (cpp/core/training/sequence_factors.hpp): its entropy, and its
         G [L] on the features at the places `listed`. `total` [L] is the gradient of the data of all shards;
-        `thresholds` [L] stand in place of rho1, if there are groups of features. `alone`: there are no other shards.
+        `thresholds` [L] replace rho1 if there are groups of features. `alone`: there are no other shards.
         `centre` [L]: the weights w0 that the penalty is centred on; the entropy is then H + w0 . G."""
 
     def candidates(self, features: FeatureSet, w: Floats, bound: float) -> Numbers:

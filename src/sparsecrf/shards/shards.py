@@ -1,10 +1,11 @@
-"""A corpus in shards, here or elsewhere: whatever an objective asks of data is a sum over them, or a union.
+"""A corpus in shards, in this process or elsewhere: everything that an objective needs from the data is a sum over
+shards, or a union.
 
-A question is a function of one shard. It goes to every shard, and the answers are merged, FAN_IN at a time and always
-in the order of the shards: a tree that depends on the number of shards alone. So do the last bits of the sums, and not
-on where or when a shard is worked on. A corpus in memory is one shard, and its answers are not touched.
+A query is a function of one shard. It goes to every shard, and the answers are merged, FAN_IN at a time and always in
+the order of the shards, in a tree that depends only on the number of shards. So the last bits of the sums do not depend
+on where or when a shard is processed. A corpus in memory is a single shard, and its answers are not changed.
 
-Of a pass only the weights of the working set go to the shards, and its gradient comes back.
+In a pass, only the weights of the working set are sent to the shards, and their gradient comes back.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ Answer = TypeVar("Answer")
 
 LET_GO = "shards: expected shards in memory, found that they were released"
 
-#: How many answers are merged at a time. Part of what a result's last bits depend on.
+#: How many answers are merged at a time. The last bits of results depend on it.
 FAN_IN = 8
 
 
 class Shard:
-    """One part of the data, where it is worked on."""
+    """One part of the data, in the process that works on it."""
 
     def __init__(
         self,
@@ -48,14 +49,14 @@ class Shard:
         make_oracle: OracleFactory | None = None,
     ) -> None:
         """`open` returns the corpus. With `keep`, the corpus and its oracle stay in memory between questions; with
-        `keep_tables`, so does what the oracle would need again if the next question is like the last. `make_oracle`:
-        the class that answers, the compiled one unless another is given."""
+        `keep_tables`, so do the oracle's tables, which speed up the next query of the same kind. `make_oracle`: the
+        class of the oracle, by default the compiled one."""
         self._open, self._keep, self.threads, self._kernel, self._n_bytes = open, keep, threads, kernel, n_bytes
         self._make_oracle, self._keep_tables = make_oracle, keep_tables
         self._oracle: Oracle | None = None
         self._corpus: Corpus | None = None
-        self._ahead: Future[tuple[Corpus, Oracle]] | None = None  # both, being made before they are asked for
-        self.following: Shard | None = None  #: the shard to get ready while this one is worked on
+        self._ahead: Future[tuple[Corpus, Oracle]] | None = None  # both, being prepared in advance
+        self.following: Shard | None = None  #: the shard to prefetch while this one is processed
         self._lock = Lock()
 
     @classmethod
@@ -64,7 +65,7 @@ class Shard:
 
     @contextmanager
     def at_work(self) -> Iterator[Shard]:
-        """Lock the shard for one question; its corpus and oracle stay loaded until the block ends."""
+        """Lock the shard for one query; its corpus and oracle stay loaded until the block ends."""
         with self._lock:
             try:
                 yield self
@@ -76,12 +77,12 @@ class Shard:
 
     @property
     def stays(self) -> bool:
-        """Whether its corpus stays in memory between questions."""
+        """Whether its corpus stays in memory between queries."""
         return self._keep
 
     @property
     def has_tables(self) -> bool:
-        """Whether it keeps an oracle, which may hold memory for its next answer."""
+        """Whether it keeps an oracle, which may hold memory for its next query."""
         return self._oracle is not None
 
     @property
@@ -95,13 +96,13 @@ class Shard:
         return self._prepared()[1] if self._oracle is None else self._oracle
 
     def get_ready(self) -> None:
-        """Begin to make corpus and oracle on a thread of its own, unless they are there. The next question waits for
+        """Start loading corpus and oracle on a separate thread, unless they are loaded. The next query waits for
         them."""
         if self._oracle is None and self._ahead is None:
             self._ahead = Future()
             try:
                 Thread(target=_fulfil, args=(self._ahead, self._made), daemon=True).start()
-            except RuntimeError:  # there can be no more threads: the question does it all
+            except RuntimeError:  # no more threads available: the query loads them itself
                 self._ahead = None
 
     def _prepared(self) -> tuple[Corpus, Oracle]:
@@ -146,7 +147,7 @@ def _fulfil(promise: Future[Answer], make: Callable[[], Answer]) -> None:
 
 @contextmanager
 def _in_turn(shards: Sequence[Shard]) -> Iterator[None]:
-    """While it lasts, a shard that is read for a question lets the next one get ready."""
+    """Within this context, a shard that is read for a query prefetches the next one."""
     try:
         for shard, following in pairwise(shards):
             shard.following = following
@@ -154,21 +155,21 @@ def _in_turn(shards: Sequence[Shard]) -> Iterator[None]:
     finally:
         for shard in shards:
             left, shard.following, shard._ahead = shard._ahead, None, None
-            if left is not None:  # of a question that was broken off: only one is in memory at a time
+            if left is not None:  # left over from an interrupted query: only one is in memory at a time
                 wait([left])
 
 
 class Workers(Protocol):
-    """Where shards are."""
+    """The location of shards."""
 
-    #: Those that this process works on itself; none on a cluster.
+    #: Shards of this process; empty on a cluster.
     here: Sequence[Shard]
 
     def __len__(self) -> int:
         """The number of shards."""
 
     def share(self, value: Any) -> Any:
-        """A handle for a large value, to be passed to questions instead of it, so that it is sent once."""
+        """A handle to pass to queries instead of a large value, so that it is sent only once."""
 
     def total(
         self,
@@ -177,10 +178,10 @@ class Workers(Protocol):
         *arguments: Any,
         first: tuple[Any, ...] = (),
     ) -> Answer:
-        """The merged answers of question(shard, *arguments); the first shard is given those of `first` too."""
+        """The merged answers of question(shard, *arguments); the first shard also gets the arguments `first`."""
 
     def release(self) -> None:
-        """Release the shards: no more questions will follow."""
+        """Release the shards: no more queries will follow."""
 
 
 class InProcess:
@@ -213,9 +214,9 @@ class InProcess:
 
 
 def merge_tree(merge: Callable[[list[Answer]], Answer], answers: Iterable[Answer]) -> Answer:
-    """One answer of all: groups of FAN_IN that follow each other are merged, then groups of the results, and so on.
+    """Merge all answers: consecutive groups of FAN_IN, then groups of the results, and so on.
 
-    As they come, so that at most FAN_IN of each level are waiting. A group of one is left as it is.
+    They are merged as they arrive, so that at most FAN_IN of each level are waiting. A group of one is unchanged.
     """
     levels: list[list[Answer]] = [[]]
     for answer in answers:
@@ -262,7 +263,7 @@ def unite(answers: list[Sparse]) -> Sparse:
     return Sparse(keys, values)
 
 
-# ---- What shards have
+# ---- Properties of shards
 
 
 class Extent(NamedTuple):
@@ -309,8 +310,8 @@ class Shards:
     @classmethod
     def in_process(cls, opens: Iterable[Callable[[], Corpus]], *, threads: int = 0, n_kept: int = 0) -> Shards:
         """Shards of this process, each opened when it is needed. The first `n_kept` stay in memory, the others are
-        released after each question: the memory needed for those is that of the largest two, since one gets ready while
-        the one before it is worked on."""
+        released after each query: they need the memory of the largest two, since one is prefetched while the previous
+        one is processed."""
         make = partial(Shard, keep_tables=False, threads=threads)  # tables of all shards together would be too large
         return cls(InProcess([make(open, keep=k < n_kept) for k, open in enumerate(opens)]))
 

@@ -1,7 +1,7 @@
 """The state of a training run in a file, so that a run that was stopped or killed can be resumed bit for bit.
 
-A safetensors file (files/container.py): arrays of the point and of the solver, and as metadata `run` (what the run is:
-corpus, penalties, solver; another run must not continue it) and `state` (counters and history).
+A safetensors file (files/container.py): arrays of the point and of the solver, and as metadata `run` (the identity of
+the run: corpus, penalties, solver; a different run must not continue it) and `state` (counters and history).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from sparsecrf.training.solvers.state import Lowest, State
 from sparsecrf.warn import warn_caller
 
 FORMAT, VERSION = "sparsecrf checkpoint", 3
-_SOLVER = "solver."  # before the names of the solver's own arrays
+_SOLVER = "solver."  # prefix of the solver's own arrays
 
 
 class Checkpoint:
-    """The file of one run. `run` says which: only a checkpoint with the same entries is continued. `ngrams`: the label
-    n-grams of its data, if there are any."""
+    """The file of one run, identified by `run`: only a checkpoint with the same entries is continued. `ngrams`: the
+    label n-grams of its data, if there are any."""
 
     def __init__(
         self, path: str | os.PathLike[str], every: float, run: Mapping[str, Any], ngrams: NgramSpace | None = None
@@ -54,7 +54,7 @@ class Checkpoint:
         return time.perf_counter() - self._last >= self.every
 
     def save(self, state: State) -> None:
-        """Write the state. If that fails, warn: training continues, and the next checkpoint is tried again."""
+        """Write the state. If that fails, warn: training continues, and the next checkpoint is another attempt."""
         try:
             write_atomically(self.path, self._packed(state))
         except (OSError, MemoryError) as error:
@@ -82,7 +82,7 @@ class Checkpoint:
         }
         if isfinite(state.promise):
             counters["promise"] = state.promise
-        if self.ngrams is not None:  # numbers of label n-grams are places in the table of this run
+        if self.ngrams is not None:  # numbers of label n-grams are indices in the table of this run
             table = self.ngrams.first(state.n_ngrams)
             arrays |= {f"ngrams.{name}": array for name, array in table._asdict().items()}
         if state.best is not None:
@@ -95,7 +95,7 @@ class Checkpoint:
             arrays |= {"mixture.numbers": state.mixture.numbers, "mixture.G": state.mixture.G}
             counters["mixture"] = {"bound": state.mixture.bound, "entropy": state.mixture.entropy}
         metadata = {"run": json.dumps(self.run), "state": json.dumps(counters)}
-        # The container takes arrays as they lie in memory.
+        # The container stores arrays in their memory layout.
         arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
         return pack(FORMAT, VERSION, metadata, arrays)
 
@@ -119,12 +119,12 @@ class Checkpoint:
             raise InputError(f"{self.path}: expected the state of a run, found something else ({error})") from error
 
     def _take_over(self, ngrams: NgramSpace, table: Ngrams) -> None:
-        """The label n-grams of the file, first in the table of the data as they were in that of the run."""
+        """Put the label n-grams of the file first in the table of the data, as they were in the run."""
         numbers = ngrams.numbers(table)
         if not np.array_equal(numbers, ngrams.numbering.first_ngram + np.arange(len(numbers))):
             raise InputError(
-                f"{self.path}: expected training data in which no other run has met label n-grams (a new "
-                "TrainingData), found some"
+                f"{self.path}: expected training data without label n-grams of another run (a new TrainingData), "
+                "found some"
             )
 
     def _check_run(self, found: Any) -> None:
@@ -137,8 +137,8 @@ class Checkpoint:
 
 
 def _state(objective: Objective, state: Any, arrays: Mapping[str, NDArray[Any]]) -> State:
-    """The state from counters and arrays. Raises for what is missing or of another type: a file may be whole and still
-    make no sense."""
+    """The state from counters and arrays. Raises for missing entries and wrong types: a file may be complete and still
+    be invalid."""
 
     def vectors(prefix: str, *names: str) -> list[NDArray[Any]]:
         """Numbers of features, and arrays with a value for each of them (G: two, or one that stands for both)."""
@@ -168,7 +168,7 @@ def _state(objective: Objective, state: Any, arrays: Mapping[str, NDArray[Any]])
         raise ValueError(f"{len(state['values'])} objectives for {len(state['history'])} iterations")
     for known in (best, lowest, mixture):
         if known is not None:
-            objective.working_set(known.numbers)  # raises if they are no features
+            objective.working_set(known.numbers)  # raises if they are not features
     return State(
         point,
         _count(state["iteration"]),

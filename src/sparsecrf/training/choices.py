@@ -1,4 +1,4 @@
-"""What the options of training ask of each other: each value by what it stands for, the others as they are declared."""
+"""Compatibility of the training options with each other."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from sparsecrf.training.ngrams import NgramSpace
 
 
 def check_options(given: Mapping[str, Any], more: Iterable[Choice] = ()) -> None:
-    """Raise for options of training that do not go together, or not with the `more` that was chosen or found."""
+    """Raise for training options that cannot be combined with each other, or with the further choices `more`."""
     kinds = {name: kind.capabilities for name, kind in solvers.SOLVERS.items() if name != "proximal"}  # auto is enough
     check_compatible([*more, *choices_of(given)], kinds)
 
 
 def choices_of(given: Mapping[str, Any]) -> list[Choice]:
-    """Those of the options on which others may depend."""
+    """The options that others may depend on."""
     declared = declared_choices(FitOptions, given)
     by_value = [(name, value, _BY_VALUE[name](value)) for name, value in given.items() if name in _BY_VALUE]
     found = [Choice(name, _shown(value), brought) for name, value, brought in by_value if brought is not None]
@@ -36,7 +36,7 @@ def choices_of(given: Mapping[str, Any]) -> list[Choice]:
 
 
 def declared_choices(group: Any, given: Mapping[str, Any]) -> list[Choice]:
-    """Those of the options that have capabilities in the declaration of a dataclass, where not at their default."""
+    """The options of a dataclass that declare capabilities and are not at their default."""
     found = []
     for name, (capabilities, default) in _declared(group).items():
         if name in given and given[name] is not default and given[name] != default:
@@ -62,7 +62,7 @@ def _solver(name: Any) -> Capabilities:
 
 
 def penalties_of(rho1: AskedRho1, rho2: Any) -> tuple[float, float]:
-    """Both as numbers: "small" stands for a rho1 and, unless another than the default was asked for, a rho2."""
+    """Both as numbers: "small" stands for a rho1 and, if rho2 is the default, a rho2."""
     if rho2 == SEARCH:
         raise OptionError(
             Named("rho2", rho2), " is for path and CRFCV; for one fit, give a number or ", Named("rho1", AUTO)
@@ -75,7 +75,7 @@ def penalties_of(rho1: AskedRho1, rho2: Any) -> tuple[float, float]:
 
 
 def _rho1(value: Any) -> Capabilities | None:
-    """Of a number or a name; what is neither is found elsewhere."""
+    """Check a number or a name; other types are checked elsewhere."""
     if isinstance(value, Real) and not isfinite(value):
         raise OptionError(Named("rho1"), f": expected a finite number >= 0, found {value!r}")
     if isinstance(value, str):
@@ -124,5 +124,5 @@ _BY_VALUE: dict[str, Callable[[Any], Capabilities | None]] = {
 
 
 def _shown(value: Any) -> Any:
-    """What messages call a value: user-defined groups by their name."""
+    """A value as shown in messages: user-defined groups by name."""
     return getattr(value, "name", value)

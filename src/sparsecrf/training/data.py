@@ -1,4 +1,4 @@
-"""Labelled data prepared for training, once for any number of fits: penalties change, the data do not."""
+"""Labelled data prepared for training, once for any number of fits with different penalties."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from sparsecrf.shards.oracle import ShardedOracle
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, place_among, shared
 from sparsecrf.training.ngrams import NgramSpace
 
-#: Of labels, where pairs of classes have features: a pass keeps C^2 probabilities for each position of a block, at 200
-#: classes 80 MB in 256 positions for each thread.
+#: Maximum number of classes if pairs of classes have features: a pass keeps C^2 probabilities for each position of a
+#: block, at 200 classes 80 MB in 256 positions for each thread.
 _MOST_CLASSES = 200
 
 
 class TrainingData:
-    """A corpus, whole or in shards, with its oracle, its observed features and the space that a model chooses from."""
+    """A corpus, whole or in shards, with its oracle, its observed features and the feature space."""
 
     def __init__(
         self,
@@ -39,20 +39,20 @@ class TrainingData:
         threads: int = 0,
         kernel: str = "auto",
     ) -> None:
-        """The space is that of all features of at most `order` labels (None: no limit) that can be formed, those of
+        """The space consists of all features of at most `order` labels (None: no limit) that can be formed, those of
         more than two labels with the attributes `ngram_attributes` (ids; None: with all that condition label pairs);
         with `observed_only` of those that occur; or it is a list of features by ascending `numbers`. With `parts` of
         labels, attributes have features of these, too."""
         self.shards = shards_of(data, threads, kernel)
         self.whole = data if isinstance(data, Corpus) else None
         self.threads = threads
-        #: Of labels, and the same for the core; None: they have none.
+        #: Label parts, and the same for the core; None: no parts.
         self.parts = parts if parts is None else _checked_parts(parts, self.shards)
         self.part_rows = None if self.parts is None else self.parts.core
         self.oracle = ShardedOracle(self.shards, self.part_rows)
         #: The features that occur, ascending, and their counts.
         self.observed, self.observed_counts = self.oracle.observed()
-        #: The features of the model, ascending; None: all of the virtual space.
+        #: The features of the model, ascending; None: the whole virtual space.
         self.allowed: Numbers | None = self.observed if observed_only else None
         if numbers is not None:
             self.allowed = _checked(numbers, self.shards)
@@ -60,12 +60,12 @@ class TrainingData:
                 self.allowed = shared(self.allowed, self.observed)
             if np.array_equal(self.allowed, self.observed):
                 self.allowed = self.observed  # held once
-        #: Features of dense columns, ascending: they stand everywhere and are never screened.
+        #: Features of dense columns, ascending: they occur everywhere and are never screened.
         self.dense = _dense_features(self.whole)
         self.order, self.observed_only = _checked_order(order), observed_only
         #: Features of three labels and more; None: there are none.
         self.ngrams: NgramSpace | None = None
-        #: What of the data and the space other choices depend on.
+        #: Properties of the data and the space that other choices depend on.
         self.choices = self._choices(listed=numbers is not None)
         check_compatible(self.choices)
         if self.order != 2:
@@ -73,7 +73,7 @@ class TrainingData:
 
     @classmethod
     def of(cls, data: Corpus | Shards | TrainingData, **how: Any) -> TrainingData:
-        """Prepared as `how` says; itself, if it was prepared before."""
+        """Prepare data with the options `how`; returns data that were prepared before unchanged."""
         return data if isinstance(data, TrainingData) else cls(data, **how)
 
     def _choices(self, listed: bool) -> list[Choice]:
@@ -102,7 +102,7 @@ class TrainingData:
 
     @property
     def corpus(self) -> Corpus | Shards:
-        """What was prepared."""
+        """The prepared data."""
         return self.shards if self.whole is None else self.whole
 
     def n_features(self) -> int:
@@ -110,8 +110,8 @@ class TrainingData:
         return self.n_virtual() if self.allowed is None else len(self.allowed)
 
     def n_virtual(self) -> int:
-        """How many features of at most two labels can be formed: labels of unigram attributes, pairs of bigram ones,
-        after the start too. Label n-grams, which have no limit, are not among them."""
+        """The number of features of at most two labels that can be formed: labels of unigram attributes, pairs of
+        bigram ones, including those after the start. Label n-grams, which have no limit, are not counted."""
         return virtual_features(self.shards, self.oracle, self.parts)
 
     def working_set(self, numbers: Numbers) -> WorkingSet:
@@ -159,8 +159,8 @@ class TrainingData:
         return units
 
     def uniform(self, numbers: Numbers) -> Floats:
-        """E of these features under uniform labels, from the masses of the attributes: mass / Y or mass / Y^2, and as
-        many times mass / Y as labels have a part."""
+        """E of these features under uniform labels, from the masses of the attributes: mass / Y or mass / Y^2, and mass
+        / Y times the number of labels with a part."""
         unigram, start, inner = self.oracle.masses()
         n_labels, numbering = self.shards.n_labels, self.numbering
         attribute, previous = numbering.attribute(numbers), numbering.previous(numbers)
@@ -169,7 +169,7 @@ class TrainingData:
         if self.parts is not None:
             label = numbering.label(numbers)
             expected = expected * np.where(previous < 0, np.array([*[1] * n_labels, *self.parts.sizes])[label], 1)
-        if self.parts is not None and self.parts.classes:  # as many pairs of labels as two classes have
+        if self.parts is not None and self.parts.classes:  # times the number of label pairs of two classes
             of_class = np.bincount(self.parts.classes, minlength=numbering.cells)
             before = np.insert(of_class, n_labels, 1)  # the start
             many = of_class[label] * before[np.maximum(previous, 0)]

@@ -34,8 +34,8 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import Penalty
 
 _MOST_STEPS = 30
-_CLOSE = 1e-7  # how close a peak is looked for, relative to where it is
-_KEEP = 0.5  # features with |G| below this share of rho1 are not kept: all that counts is that it is at most rho1
+_CLOSE = 1e-7  # relative accuracy of the search for a peak
+_KEEP = 0.5  # features with |G| below this share of rho1 are not stored: it only matters that it is at most rho1
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class LowerBound:
 
     def __init__(self, objective: Objective, best: Mixture | None = None) -> None:
         self.objective, self.best = objective, best
-        #: A bound that a solver knows.
+        #: A bound known to the solver.
         self.of_solver = -np.inf
         # With missing labels the loss is not convex: nothing bounds its minimum from below.
         self.convex = objective.data.n_missing == 0
@@ -67,7 +67,7 @@ class LowerBound:
         return value - max(self._improved(self._shrunk(entropy, numbers, g[np.newaxis])), self.of_solver)
 
     def gap_of(self, value: float) -> float:
-        """P, which is `value`, minus the bound as it is."""
+        """P (`value`) minus the current bound."""
         bound = max(-np.inf if self.best is None else self.best.bound, self.of_solver)
         return value - bound if np.isfinite(value) and np.isfinite(bound) else np.inf
 
@@ -82,7 +82,7 @@ class LowerBound:
         listed = np.flatnonzero(large | self.objective.weighted(known, w))
         entropy, G = self.objective.sequence_factors(known, w, listed, g[listed])
         new = self._shrunk(entropy, known.numbers[listed], G[np.newaxis])
-        # Shards that choose their factors at the same time go too far: part of the way from the plain model is better.
+        # Shards that choose their factors simultaneously overshoot: part of the way from the plain model is better.
         plain = self._shrunk(loss - float(w @ g), known.numbers, g[np.newaxis])
         return value - self._improved(new, self._mixed(plain, new))
 
@@ -154,8 +154,8 @@ def _worse(G: Floats) -> Floats:
 
 
 def _peak(slope: Callable[[float], float], low: float, high: float) -> float:
-    """About where a falling slope changes its sign: any place gives a bound. By straight lines between two ends, of
-    which one that stays counts half the next time (the Illinois method): without an l1 term the first one is exact."""
+    """About where a falling slope changes its sign: any place gives a bound. Regula falsi in which an end that stays
+    counts half the next time (the Illinois method): without an l1 term the first step is exact."""
     at_low, at_high = slope(low), slope(high)
     if at_low <= 0:
         return low

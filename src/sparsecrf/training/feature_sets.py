@@ -1,4 +1,4 @@
-"""Sets of features by ascending number, and the working set: those that training looks at."""
+"""Sets of features by ascending number, and the working set: the features that training considers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def shared(a: Numbers, b: Numbers) -> Numbers:
 
 
 def place_among(numbers: Numbers, among: Numbers) -> Numbers:
-    """Where each number stands in the ascending `among`; -1 if it does not."""
+    """The index of each number in the ascending `among`; -1 if it is not there."""
     if not len(among):
         return np.full(len(numbers), -1)
     place = np.minimum(np.searchsorted(among, numbers), len(among) - 1)

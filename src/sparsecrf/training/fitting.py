@@ -97,7 +97,7 @@ def fit(
     Stops when the objective is at most `tol` times the objective above the optimum: certified if the duality gap is
     tight enough, otherwise estimated from how the objective falls (`stopping`). If `gap` is given, stops only at a
     duality gap of `gap` times the objective. Limits stop it earlier. `observed_only` leaves out features that never
-    occur, `numbers` all but those of these numbers (ascending). With an `order` above 2, features have up to that many
+    occur, `numbers` (ascending) restricts the features to these. With an `order` above 2, features have up to that many
     labels (None: no limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition
     longer label n-grams, too; for the solvers auto, owlqn, lbfgs, fista and sgd-l1 and rho1 > 0. rho1 of an n-gram is
     multiplied by `order_factor` (>= 1) for each of its labels beyond two.
@@ -105,14 +105,13 @@ def fit(
     features of an attribute and a part, which all labels with that part share; not for dual, sbcd and cd. `init`
     starts from another fit for the same labels and attributes, or from `weights_in` of a model.
     With a `prior`, `weights_in` of a model, the penalty is on the difference from these weights. The result has the
-    sum; the weights that are counted during training are those that differ. For auto, owlqn, lbfgs and fista.
-    The solver `auto` is `dual` with few labels and small penalties, otherwise `proximal`: see `solver` of the result.
-    `callback` gets the fields of a `Record` at every
-    iteration, and ends training by returning True; `heartbeat` is called with a line of text before the first
-    iteration, `watch` with the weights and the gradient of every iteration, before `callback`. `solver_options` go
-    to the solver. `certify`: False leaves out the work at the end, about five passes, that makes the `gap` of the
-    result as small as it can be proved to be.
-    `seed` orders the sequences of the stochastic solvers, which stop after 50 epochs unless `max_iter` says otherwise.
+    sum; during training, only weights that differ from the prior are counted. For auto, owlqn, lbfgs and fista. The
+    solver `auto` is `dual` with few labels and small penalties, otherwise `proximal`: see `solver` of the result.
+    `callback` gets the fields of a `Record` at every iteration, and ends training by returning True; `heartbeat` is
+    called with a line of text before the first iteration, `watch` with the weights and the gradient of every iteration,
+    before `callback`. `solver_options` go to the solver. `certify`: False leaves out the work at the end, about five
+    passes, that makes the certified `gap` of the result as small as possible. `seed` orders the sequences of the
+    stochastic solvers, which stop after 50 epochs unless `max_iter` says otherwise.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
     `patience`, training also stops when that error has not improved for that many iterations; unless the optimum is
@@ -121,12 +120,11 @@ def fit(
 
     `checkpoint` names a file for the state of the run, written every `checkpoint_every` seconds and at the end, also
     of a run that is interrupted or reaches a limit. With `resume`, the run in that file continues as if it had never
-    stopped, under the limits given now (they count from its beginning); `init` is ignored. No such file: a new run
-    begins, so that one command can be repeated until it is done.
+    stopped, under the limits given now (they count from its beginning); `init` is ignored. Without such a file a new
+    run begins, so you can repeat one command until it is done.
 
-    Data in `Shards`, here or elsewhere, or in a `CorpusFolder` are for auto, owlqn, lbfgs and fista. Shards have
-    threads of their own. `TrainingData` are prepared once for several fits; they say what the features and the threads
-    are.
+    Data in `Shards` or in a `CorpusFolder` are for auto, owlqn, lbfgs and fista. Shards have their own threads.
+    `TrainingData` are prepared once for several fits; they determine features and threads.
     """
     if isinstance(corpus, CorpusFolder):
         corpus = corpus.in_shards(threads)
@@ -202,7 +200,7 @@ def fit(
 
 
 def _about_penalty(penalty: ElasticNet | OrderPenalty | GroupPenalty, numbers: Numbers) -> dict[str, Any]:
-    """What a fit says of its penalty beside rho1 and rho2."""
+    """The penalty of a fit besides rho1 and rho2."""
     if isinstance(penalty, OrderPenalty):
         return {"order_factor": penalty.factor}
     if isinstance(penalty, ElasticNet):
@@ -212,7 +210,7 @@ def _about_penalty(penalty: ElasticNet | OrderPenalty | GroupPenalty, numbers: N
 
 
 def _compact(data: TrainingData, numbers: Numbers) -> tuple[Numbers, Ngrams]:
-    """The numbers of the same features in a table of these label n-grams alone, and the n-grams."""
+    """The numbers of the same features in a table of only these label n-grams, and the n-grams."""
     if data.ngrams is None:
         return numbers, Ngrams.none()
     ngrams = Ngrams.of(data.working_set(numbers).feature_set)

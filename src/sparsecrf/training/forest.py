@@ -1,4 +1,4 @@
-"""Norms over a forest of groups: what is left of a vector after a sweep from the leaves to the roots.
+"""Norms over a forest of groups: the proximal step is a sweep from the leaves to the roots.
 
 A forest over K cells is a list of levels, fine to coarse. A level puts some of the cells into disjoint groups, and
 every group lies inside one group of a coarser level or outside of all of them. With eta_G >= 0 the weight of group G,
@@ -18,8 +18,8 @@ subdifferential of N at 0:
     the smallest element of g + dN(0)             is   S(g)
     min over u with N*(u) <= 1 of |g - u|^2       is   |S(g)|^2
 
-|S(v)_k| never falls when any |v_j| grows: bounds on |v| give bounds on S(v), and a cell with |v_k| <= rho1 counts for
-nothing, so it need not be listed.
+|S(v)_k| never decreases when any |v_j| grows: bounds on |v| give bounds on S(v), and a cell with |v_k| <= rho1 has no
+effect, so it need not be listed.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class Forest(NamedTuple):
 
     @classmethod
     def of(cls, groups: Sequence[Places], weights: Sequence[Floats]) -> Forest:
-        """From the group of each cell [K] at every level (-1: in none; fine to coarse), and the weights of groups."""
+        """Build a forest from the group of each cell [K] at every level (-1: none; fine to coarse) and the weights of
+        groups."""
         made = []
         for group, eta in zip(groups, weights, strict=True):
             cells = np.flatnonzero(group >= 0)
@@ -83,7 +84,7 @@ class Forest(NamedTuple):
     def shared(self, values: Floats) -> Floats:
         """[K] the largest of values [K] in the largest group of each cell, or its own if it is in none."""
         found = values.copy()
-        for level in self.levels:  # a coarser group holds all of a finer one, or nothing
+        for level in self.levels:  # a coarser group contains all of a finer one, or none of it
             found[level.cells] = level.largest(found)[level.group]
         return found
 
@@ -95,8 +96,8 @@ class Forest(NamedTuple):
         return z
 
     def remainder(self, w: Floats, g: Floats, rho1: float) -> Floats:
-        """What is left of g at the cells with w = 0: they rest iff it is 0. Groups that are not all zero do not
-        shrink it, since their norm has the derivative 0 there. Cells with another w keep no meaning."""
+        """The rest of g at cells with w = 0, which stay at zero iff it is 0. Groups that are not all zero do not shrink
+        it, since their norm has derivative 0 there. Values at other cells are meaningless."""
         z: Floats = np.where(w != 0, 0.0, np.sign(g) * np.maximum(np.abs(g) - rho1, 0.0))
         for level in self.levels:
             level.shrink(z, 1.0, level.norms(w) == 0)

@@ -4,9 +4,9 @@
 
 with nested or disjoint groups (`groups.py`) and n_G the number of features of G that occur in the data, at least 1 (of
 one and two labels: longer n-grams are not counted). So rho1 scales the whole norm N = rho1 |w|_1 + sum_G eta_G ||w_G||,
-`weight` says how much groups count next to single features, and a path over rho1 means what it does without groups.
+`weight` is the weight of groups relative to single features, and a path over rho1 means what it does without groups.
 
-With S the sweep from the leaves to the roots (`forest.py`) all that training asks has a closed form:
+With S the sweep from the leaves to the roots (`forest.py`) everything that training needs has a closed form:
 
     prox(v, c)         the sweep with c rho1 and c eta_G, divided by 1 + c rho2
     subgradient(w, g)  g + rho2 w + rho1 sign(w) + sum_G eta_G w_k / ||w_G||  where w_k is not 0; else the sweep of g
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sparsecrf.training.data import TrainingData
 
 _BISECTIONS = 60
-_KEPT_SETS = 4  # feature sets whose forest is kept: a run goes back and forth between a few
+_KEPT_SETS = 4  # feature sets whose forest is cached: a run alternates between a few
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class OnFeatures:
     def conjugate(self, size: Floats) -> float:
         excess = self.excess(size)
         if self.rho2 == 0:
-            # As for the elastic net: rounding of a product with a factor may exceed the bound, not more.
+            # As for the elastic net: only rounding of a product with a factor may exceed the bound.
             return 0.0 if excess.max(initial=0.0) <= 1e-12 * self.rho1 else np.inf
         return float(excess @ excess) / (2 * self.rho2)
 
@@ -155,7 +155,7 @@ class GroupPenalty:
         return Forest.of(groups, weights)
 
     def _relative(self, level: str, keys: Numbers) -> Floats:
-        """sqrt(n_G), or what the user said."""
+        """sqrt(n_G), or the user's weight."""
         observed, n = self.sizes.get(level, (keys[:0], np.empty(0)))
         place = place_among(keys, observed)
         sizes = np.ones(len(keys))
@@ -201,7 +201,7 @@ class GroupPenalty:
 def penalty_of(
     asked: Asked, rho1: float, rho2: float, weight: float, order_factor: float, data: TrainingData
 ) -> ElasticNet | OrderPenalty | GroupPenalty:
-    """The penalty that `fit` is asked for."""
+    """The penalty for the options of `fit`."""
     grouping, factor = grouping_of(asked), checked_factor(order_factor)
     if grouping is not None:
         return GroupPenalty(rho1, rho2, grouping, weight, data)

@@ -1,8 +1,8 @@
-"""Which groups features belong to: of an attribute, a template line, a label, the tree of label strings, or a user's.
+"""Which groups features belong to: by attribute, template line, label, the tree of label strings, or user-defined.
 
 A `Grouping` gives every feature a key at each of its levels, fine to coarse; features with the same key are a group, -1
-is none. Groups of a level lie inside groups of the next (`forest.py`). Only features that are asked for get keys, so
-groups are over the whole virtual space: a feature that nobody lists is zero, and adds nothing to a norm.
+is none. Groups of a level lie inside groups of the next (`forest.py`). Keys are computed on demand, so groups can span
+the whole virtual space: unlisted features are zero and add nothing to a norm.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Keys = NDArray[np.int64]
 
 
 class Cells(NamedTuple):
-    """Features taken apart, in the order of their numbers."""
+    """Attributes and labels of features, in the order of their numbers."""
 
     numbering: Numbering
     attribute: Keys  #: [K] x
     label: Keys  #: [K] the last label; Y + j: part j of labels
-    previous: Keys  #: [K] the one before it, Y the start, Y + 1 + j part j; -1: there is none
-    ngrams: Ngrams  #: those of the last features, if there are any
-    order: int | None  #: labels of a feature at most
+    previous: Keys  #: [K] the label before it; Y: the start, Y + 1 + j: part j; -1: none
+    ngrams: Ngrams  #: label n-grams of the last features, if any
+    order: int | None  #: maximum number of labels of a feature
     both: NDArray[np.bool_]  #: [X] attributes that have features of single labels and of label pairs
     part_names: tuple[str, ...]  #: [P]
 
@@ -71,7 +71,7 @@ class Grouping(Protocol):
     def name(self) -> str: ...
 
     def keys(self, cells: Cells) -> dict[str, Keys]:
-        """What the groups of each level are called, and the key of every feature; fine to coarse."""
+        """The names of the groups of each level, and the key of every feature; fine to coarse."""
 
 
 class ByAttribute:
@@ -93,7 +93,7 @@ class ByLabel:
 
 
 class ByLine:
-    """All features of a template line; without a template, of what attributes have before `:` or `=`."""
+    """All features of a template line; without a template, of the same prefix of attributes before `:` or `=`."""
 
     name = "group:line"
 
@@ -190,11 +190,11 @@ class FeatureGroups:
     ----------
     path : a function of an attribute and its labels (one for a feature of a single label, two for a pair, None: the
         start; where labels have parts, a part may stand in place of a label) that returns the groups of this feature,
-        the largest first, as a list of any hashable values; an empty list: none. A group is known by the whole list up
+        the largest first, as a list of any hashable values; an empty list: none. A group is identified by the list up
         to it, so groups are nested or disjoint.
     weights : the weight of a group by that list (a tuple); None, or where there is none: the square root of the number
         of its features that occur in the data.
-    name : what model files call it.
+    name : its name in model files.
     """
 
     def __init__(
@@ -209,7 +209,7 @@ class FeatureGroups:
                 raise InputError(f"weights: expected finite numbers >= 0, found {weight!r} for {group!r}")
 
 
-#: What `penalty=` may be; `elastic-net` has no groups.
+#: Values of `penalty=`; `elastic-net` has no groups.
 Asked = str | FeatureGroups | Grouping
 
 _BY_NAME: dict[str, Callable[[], Grouping]] = {
@@ -221,29 +221,27 @@ _BY_NAME: dict[str, Callable[[], Grouping]] = {
 
 
 def grouping_of(asked: Asked) -> Grouping | None:
-    """The grouping; None: no groups. Raises for what needs names, which `named` gives it."""
+    """The grouping; None: no groups. Raises for groupings that need names, which `named` adds."""
     if not isinstance(asked, str):
         if isinstance(asked, FeatureGroups):
-            raise InputError(
-                "penalty: expected groups that know the names of features, found some without: see `named`"
-            )
+            raise InputError("penalty: expected groups with names of features, found some without: see `named`")
         return asked
     if asked == PENALTIES[0]:
         return None
     if asked == ByLine.name:
-        raise InputError(f"penalty: expected names of attributes for {asked}, found ids alone: see `named`")
+        raise InputError(f"penalty: expected names of attributes for {asked}, found only ids: see `named`")
     check_penalty_name(asked)
     return _BY_NAME[asked]()
 
 
 def check_penalty_name(asked: str) -> None:
-    """Raise for a penalty that there is not."""
+    """Raise for an unknown penalty."""
     if asked not in (*PENALTIES, *_BY_NAME):
         raise OptionError(Named("penalty"), f": expected one of {', '.join(PENALTIES)}, found {asked!r}")
 
 
 def named(asked: Asked, vocabulary: Vocabulary, template: Template | None = None) -> str | Grouping:
-    """What `fit` takes, for a penalty that asks for the names of attributes or labels."""
+    """The penalty for `fit`, with the names of attributes or labels if it needs them."""
     if isinstance(asked, FeatureGroups):
         return OwnGroups(asked, vocabulary)
     return ByLine.of(vocabulary, template) if asked == ByLine.name else asked

@@ -1,4 +1,4 @@
-"""Token error on a corpus that was not trained on, and when it says that training should stop."""
+"""Token error on held-out data, and stopping rules based on it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def best_labels(
     part_rows: LabelParts | None = None,
 ) -> Labels:
     """The best labels (Viterbi) of all tokens, by id. `ngrams`: the table of the label n-grams among the numbers;
-    `part_rows`: of labels that have parts."""
+    `part_rows`: for labels with parts."""
     features = FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers, ngrams, part_rows)
     return Chain(features, w, threads=threads).viterbi(corpus)[0]
 
@@ -90,7 +90,7 @@ class Dev:
         self.best: Best | None = None
 
     def look(self, iteration: int, numbers: Numbers, w: Floats) -> float:
-        """The error with these weights, which are kept if no earlier ones were as good."""
+        """The error with these weights, which are kept if they are the best so far."""
         active = w != 0
         whole = (numbers[active], w[active]) if self.prior is None else added(self.prior, numbers, w)
         longer, rows = self.ngrams, self.part_rows
@@ -100,11 +100,11 @@ class Dev:
         return error
 
     def exhausted(self, iteration: int) -> bool:
-        """The error has not improved for `patience` iterations."""
+        """Whether the error has not improved for `patience` iterations."""
         return self.patience is not None and self.best is not None and iteration - self.best.iteration >= self.patience
 
     def settled(self, errors: Sequence[float | None]) -> bool:
-        """The last `window` of these errors, one an iteration, are within `eps` of each other (Wapiti's -w and -e)."""
+        """Whether the errors of the last `window` iterations are within `eps` of each other (Wapiti's -w and -e)."""
         if self.window is None or len(errors) < self.window:
             return False
         last = [error for error in errors[-self.window :] if error is not None]

@@ -1,6 +1,6 @@
-"""The course of a run as a model file keeps it: few points, by columns; and its end in words.
+"""The history of a run as stored in a model file: few points, by columns; and its end in words.
 
-Wall-clock times are left out: they would be all that differs between the files of two equal runs.
+Wall-clock times are left out, so that equal runs give identical files.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ REASONS = {
     "precision": "no step improves the objective any more",
 }
 
-#: A certified distance that needs no estimate beside it.
+#: A certified distance that needs no additional estimate.
 CLOSE = 0.01
-#: A certified distance that says nothing: that of weights of zero is seldom larger.
+#: A certified distance without information: that of zero weights is rarely larger.
 USELESS = 1.0
 
-#: How many points are kept at most.
+#: Maximum number of points.
 POINTS = 200
-#: Columns and their significant digits. The objective is drawn by its distance to the last one, which needs more.
+#: Columns and their significant digits. Plots show the objective's distance to its last value, which needs more.
 _DIGITS = {"passes": 6, "objective": 10, "loss": 10, "kkt": 4, "gap": 6, "dev_error": 6}
 
 
@@ -89,14 +89,14 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 
 def rounded_up(percent: float) -> str:
-    """Two significant digits and never less than the number: a bound stays one."""
+    """Two significant digits, rounded up, so that a bound stays a bound."""
     exact = Decimal(percent)
     unit = Decimal(1).scaleb(max(exact.adjusted() - 1, -6))
     return f"{exact.quantize(unit, rounding=ROUND_CEILING).normalize():f}"
 
 
 def share_above(objective: float, distance: float) -> float:
-    """How much of the optimum P* an objective is above it, if it is at most `distance` above: P <= P* (1 + share)."""
+    """The relative distance to the optimum P*, given that P is at most `distance` above it: P <= P* (1 + share)."""
     if distance <= 0:
         return 0.0
     return distance / (objective - distance) if objective > distance else inf

@@ -1,14 +1,14 @@
 """Label n-grams of three labels and more: their numbers, their counts, and the next level of a screening.
 
-There is no end to the n-grams (x, y_1 .. y_k) of an attribute x, so they are numbered as they are met (`NgramTable`).
-Nothing is lost by that: a label more in front can only lower expectation and count,
+The n-grams (x, y_1 .. y_k) of an attribute x are unlimited, so they are numbered in order of first use (`NgramTable`).
+Nothing is lost: another label in front can only lower expectation and count,
 
     E[x, b g] <= E[x, g],   C[x, b g] <= C[x, g],
 
 so below a string with max(E, C) <= rho1 no string can violate its condition |E - C| <= rho1, whatever its length
 (values must not be negative; a rho1 that grows with the length, as in `order_penalty`, only rules out more). Screening
-goes from level to level and extends only strings above rho1, and these only by labels b with a bound on E[x, b g], or
-C[x, b g] itself, above rho1 (`Oracle.ngram_bounds`).
+goes level by level and extends only strings above rho1, and these only by labels b with a bound on E[x, b g], or C[x, b
+g] itself, above rho1 (`Oracle.ngram_bounds`).
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class NgramSpace:
     ) -> None:
         self.numbering, self.order, self._oracle, self._part_rows = numbering, order, oracle, part_rows
         self._conditions = _mask(numbering.n_attributes, attributes)  # [X]
-        #: Whether strings may begin with the start label: not where first positions have no pair (`start=False`).
+        #: Whether strings may begin with the start label: not if first positions have no pair (`start=False`).
         self._has_start = bool((oracle.masses(absolute=True)[1] > 0).any())
         self.table = NgramTable(numbering.n_labels)
-        self._counts: Floats = np.empty(0)  # by place in the table
+        self._counts: Floats = np.empty(0)  # by index in the table
         self._lengths: Ids = np.empty(0, dtype=np.int32)  # likewise: labels of each
 
     def numbers(self, ngrams: Ngrams) -> Numbers:
-        """The numbers of these n-grams, in their order; new ones get the next, and are counted."""
+        """The numbers of these n-grams, in order; new ones get the next numbers, and are counted."""
         numbers: Numbers = self.numbering.first_ngram + self.table.add(*ngrams)
         first, last = self.numbering.first_ngram + len(self._counts), self.numbering.first_ngram + len(self.table)
         if first < last:
@@ -74,7 +74,7 @@ class NgramSpace:
         return numbers
 
     def fingerprint(self) -> str:
-        """Says which attributes condition n-grams."""
+        """The ids of attributes that condition n-grams."""
         return hashlib.sha256(np.packbits(self._conditions).tobytes()).hexdigest()
 
     def first(self, n: int) -> Ngrams:

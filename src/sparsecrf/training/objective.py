@@ -1,4 +1,4 @@
-"""THE objective: loss of a corpus plus penalty, over the virtual feature space.
+"""The objective: loss of a corpus plus penalty, over the virtual feature space.
 
     P(w) = sum_i w_i { log Z(x_i) - w . F(x_i, y_i) } + Omega(w),      Omega(w) = rho1 |w|_1 + rho2/2 |w|^2
 
@@ -6,9 +6,9 @@ or another penalty (`penalty`, `order_penalty`, `group_penalty`). With a prior, 
 difference from them here and in all that follows (`prior`).
 
 Every (attribute, label) and (attribute, label, label) feature is in the model, and with a higher order every label
-n-gram (`ngrams`); a working set names the few that are looked at. With g = E - C the gradient of the loss, weight 0 is
-optimal iff |g_k| is at most the penalty's threshold, rho1. A feature with C <= rho1, all that were never observed among
-them, can only violate this if its expectation E exceeds rho1 (as long as values are not negative), which screening
+n-gram (`ngrams`); a working set lists the few that are considered. With g = E - C the gradient of the loss, weight 0 is
+optimal iff |g_k| is at most the penalty's threshold, rho1. A feature with C <= rho1, which includes all unobserved
+ones, can only violate this if its expectation E exceeds rho1 (as long as values are not negative), which screening
 rules out for all but a few (`Oracle.candidates`): the conditions are checked over the whole space. The space can be
 made smaller: to the observed features, or to a list of them; everything is then over that list.
 """
@@ -32,22 +32,22 @@ from sparsecrf.training.prior import PriorOracle, added
 from sparsecrf.training.starting_weights import Weights
 
 _LARGEST_STRIDE = 64  # curvature is estimated from every n-th sequence, n growing with the data up to this
-# Factors of sequences: rounds at most, numbers kept at most (8 bytes each), and what they cost in passes, about.
+# Factors of sequences: maximum number of rounds and of stored numbers (8 bytes each), and approximate cost in passes.
 _SWEEPS, _MOST_ENTRIES, _PASSES_OF_FACTORS = 100, 2**24, 5.0
 
 
 #: Seconds after a time limit that a screening may take.
 LAST_SECONDS = 1.0
-# Features of which the residual at w = 0 is summed one by one, where it has no closed form.
+# Maximum number of features whose residual at w = 0 is summed one by one, if it has no closed form.
 _MOST_LISTED = 2**20
 
 
 class OutOfTime(Exception):
-    """A screening goes from one length of label n-grams to the next, and there is no time for that."""
+    """Raised if time runs out while screening label n-grams length by length."""
 
 
 class Objective:
-    """P over labelled data. `passes` counts forward-backward passes over all of it."""
+    """P over labelled data. `passes` counts forward-backward passes over all data."""
 
     def __init__(
         self, data: Corpus | Shards | TrainingData, penalty: PenaltyOfAll, prior: Weights | None = None, **how: Any
@@ -62,7 +62,7 @@ class Objective:
         self.heartbeat: Callable[[str], None] | None = None  #: called with a line of text during long steps
         self.prior = prior
         self._oracle = self.prepared.oracle if prior is None else PriorOracle(self.prepared, prior)
-        self._units: tuple[WorkingSet | None, Floats | float] = None, 1.0  # the last that were asked for
+        self._units: tuple[WorkingSet | None, Floats | float] = None, 1.0  # the most recently requested ones
         # Observed features that could violate their condition although E is below the threshold.
         observed, counts = self.prepared.observed, self.prepared.observed_counts
         bounded = self._oracle.signs_agree_in_lists
@@ -70,7 +70,7 @@ class Objective:
         if penalty.threshold > 0:
             self._suspects = observed[np.abs(counts) > penalty.threshold] if bounded else observed
             self._suspects = union(self._suspects, self.prepared.dense)
-            if prior is not None:  # what is expected and never observed can have a negative difference
+            if prior is not None:  # features that are expected but never observed can have a negative difference
                 self._suspects = union(self._suspects, prior.numbers)
 
     @property
@@ -88,12 +88,12 @@ class Objective:
 
     @property
     def in_this_process(self) -> bool:
-        """Whether there are sequences to look at: those of a corpus, or of shards that are not on a cluster."""
+        """Whether single sequences are accessible: in a corpus, or in shards that are not on a cluster."""
         return len(self.data.workers.here) > 0
 
     @property
     def corpus(self) -> Corpus:
-        """The corpus itself, for solvers whose steps look at single sequences."""
+        """The corpus itself, for solvers whose steps use single sequences."""
         assert self.prepared.whole is not None
         return self.prepared.whole
 
@@ -103,7 +103,7 @@ class Objective:
 
     @property
     def elastic_net(self) -> ElasticNet:
-        """The penalty, for solvers that know one rho1 for all features."""
+        """The penalty, for solvers that support only one rho1 for all features."""
         return _separable(self.penalty)
 
     def elastic_net_on(self, known: WorkingSet) -> ElasticNet:
@@ -111,7 +111,7 @@ class Objective:
         return _separable(self.penalty_on(known))
 
     def out_of_time(self) -> bool:
-        """Whether a long step should end early, so that there is time for one more pass; if so, it is noted."""
+        """Whether a long step should end early, so that there is time for one more pass; records it if so."""
         self.cut_short = self.deadline is not None and time.perf_counter() + self.pass_s >= self.deadline
         return self.cut_short
 
@@ -122,7 +122,7 @@ class Objective:
 
     def units(self, known: WorkingSet) -> Floats | float:
         """The size of the values of each feature's attribute (`TrainingData.units`)."""
-        if self._units[0] is not known:  # solvers ask at every step
+        if self._units[0] is not known:  # cached, since solvers ask at every step
             self._units = known, self.prepared.units(known)
         return self._units[1]
 
@@ -148,7 +148,8 @@ class Objective:
         return wide if self.prepared.ngrams is None else self._with_longer(wide, known, w)
 
     def _with_longer(self, wide: WorkingSet, known: WorkingSet, w: Floats) -> WorkingSet:
-        """Label n-grams that could violate their condition, level by level: E of one level says which can be longer."""
+        """Label n-grams that could violate their condition, level by level: E of one level determines which can be
+        extended."""
         data, n_labels = self.prepared, 3
         assert data.ngrams is not None
         longest = min(data.order or LONGEST_NGRAM, LONGEST_NGRAM)
@@ -206,7 +207,7 @@ class Objective:
         """A dual point with a factor for each sequence (`dual`): its entropy, and its G on the features at these places
         of the set. g: the gradient there.
 
-        With groups, what a feature may have is taken to be what it has of the projection of g: |g - S(g)|."""
+        With groups, the threshold of a feature is its part of the projection of g: |g - S(g)|."""
         self.passes += _PASSES_OF_FACTORS
         # Without an l2 term the bound is -infinity unless every |G_k| <= rho1: a small one leads close to that.
         rho2 = self.penalty.rho2 or 1e-3 * self.penalty.rho1
@@ -214,21 +215,21 @@ class Objective:
         options |= {"sweeps": _SWEEPS, "max_entries": _MOST_ENTRIES}
         if not isinstance(self.penalty, ElasticNet):
             penalty, size = self.penalty.on(known.numbers[listed]), np.abs(g)
-            # Of an elastic net it is rho1 of the feature; min(|g|, rho1) would say so where |g| is larger only.
+            # For an elastic net it is rho1 of the feature; min(|g|, rho1) would give it only where |g| is larger.
             tolerated = penalty.rho1_of if isinstance(penalty, ElasticNet) else size - penalty.excess(g)
             options["thresholds"] = np.maximum(tolerated, self.penalty.rho1)
         return self._oracle.sequence_factors(known.feature_set, w, listed, g, **options)
 
     def release_tables(self) -> None:
-        """Give back what passes keep for the next ones: for solvers that have tables of their own."""
+        """Free the memory that passes keep for the next ones, for solvers with tables of their own."""
         self._oracle.release_tables()
 
     def start_residual(self) -> float:
         """sum_k |subgradient| over the whole space at w = 0, where labels are uniform: E = mass/Y or mass/Y^2. With
-        groups it is that of single features, an upper bound: it is a scale.
+        groups, it is the sum for single features, an upper bound, which suffices as a scale.
 
-        Where tokens have weights or labels are missing, some labels are not uniform: the gradient of all features says
-        what it is. Of a space too large for that, the sum under uniform labels is taken, a scale."""
+        If tokens have weights or labels are missing, some labels are not uniform, and the sum comes from the gradient
+        of all features. If the space is too large for that, the sum under uniform labels serves as the scale."""
         data, n_labels = self.prepared, self.data.n_labels
         listed = data.n_features() <= _MOST_LISTED or data.allowed is not None
         if listed and not self._oracle.all_labels_count:
@@ -249,8 +250,8 @@ class Objective:
         return whole + self._excess(expected - data.observed_counts) - self._excess(expected)
 
     def _class_residual(self, parts: LabelParts, start: Floats, inner: Floats) -> float:
-        """The same of pairs of classes: E = n m mass/Y^2 for classes of n and m labels, n mass/Y after the start.
-        Classes of one label each have no features. Pairs of the same n m are taken together."""
+        """The same for pairs of classes: E = n m mass/Y^2 for classes of n and m labels, n mass/Y after the start.
+        Classes of one label each have no features. Pairs with the same n m are summed together."""
         n_labels, sizes = self.data.n_labels, parts.class_sizes
         pairs = [n * m for n in sizes for m in sizes if n * m > 1]
         whole = 0.0

@@ -1,7 +1,7 @@
-"""The penalty: all that training knows of it.
+"""The penalty: its interface for training.
 
-Omega is a convex function of the weights, 0 at w = 0. What the objective, the lower bound, screening, the solvers and
-checkpoints need is asked here, so that another penalty is another class with these methods:
+Omega is a convex function of the weights, 0 at w = 0. The objective, the lower bound, screening, the solvers and
+checkpoints use only these methods, so a new penalty is a new class with them:
 
     value(w)            Omega(w)
     subgradient(w, g)   the smallest element of g + dOmega(w), feature by feature: 0 where w is optimal
@@ -9,13 +9,13 @@ checkpoints need is asked here, so that another penalty is another class with th
     prox(v, c)          argmin_w |w - v|^2 / 2 + c Omega(w)
     conjugate(size)     Omega*(G) = max_w { w . G - Omega(w) }, from |G|
     thresholds          a feature with |g| <= its threshold is optimal at zero, whatever the others are: only features
-                        whose |g| could exceed it need to be looked at. It may grow with the number of labels;
-                        `threshold` is the smallest, that of features of one and two labels
+                        whose |g| could exceed it need to be checked. It may grow with the number of labels; `threshold`
+                        is the smallest, that of features of one and two labels
     movable(w, g, c)    which features are not zero, or would not rest at zero if all tolerances were c times theirs
     metric(unit)        sizes [K] of features whose `prox` can be taken: its c may be a number over their squares
     factor(size)        the largest s <= 1 with Omega*(s G) = 0 without the rho2 term, from |G|
 
-A penalty is first asked `on(numbers)` for one of a set of features, whose methods take vectors over that set. The
+`on(numbers)` returns the penalty on a set of features, whose methods take vectors over that set. The
 elastic net is separable, so everything is by feature, and it is the same on any set. `order_penalty.py` has one that
 grows with the number of labels, `group_penalty.py` those over groups.
 """
@@ -37,7 +37,7 @@ Mask = NDArray[np.bool_]
 
 
 class Penalty(Protocol):
-    """What training asks of a penalty on a set of features."""
+    """The interface of a penalty on a set of features."""
 
     @property
     def rho1(self) -> float: ...
@@ -87,7 +87,7 @@ class PenaltyOfAll(Protocol):
         """The penalty on the features of these numbers; all others are zero."""
 
     def record(self) -> dict[str, Any]:
-        """The penalty in JSON values: what a checkpoint compares and a model file keeps."""
+        """The penalty in JSON values: compared by checkpoints and stored in model files."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class ElasticNet:
 
     @property
     def rho1_of(self) -> float | Floats:
-        """What |w_k| is multiplied by: one number for all features, or [K]."""
+        """The factor on |w_k|: one number for all features, or [K]."""
         return self.rho1
 
     def value(self, w: Floats) -> float:
@@ -138,7 +138,7 @@ class ElasticNet:
         return excess
 
     def metric(self, unit: float | Floats) -> float | Floats:
-        """Features are taken one by one: any will do."""
+        """The penalty is separable: any metric will do."""
         return unit
 
     def prox(self, v: Floats, c: float | Floats) -> Floats:
@@ -150,7 +150,7 @@ class ElasticNet:
         """sum_k max(|G_k| - rho1, 0)^2 / (2 rho2); without rho2: infinite unless every |G_k| <= rho1."""
         excess = size if self.rho1 == 0 else np.maximum(size - self.rho1_of, 0.0)
         if self.rho2 == 0:
-            # Rounding of a product with a factor, not more, may exceed rho1.
+            # Only rounding of a product with a factor may exceed rho1.
             return 0.0 if (excess <= 1e-12 * self.rho1_of).all() else np.inf
         return float(excess @ excess) / (2 * self.rho2)
 

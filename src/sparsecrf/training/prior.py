@@ -1,18 +1,18 @@
-"""A prior: training finds what differs from the weights w0 of another model.
+"""A prior: training finds the differences from the weights w0 of another model.
 
     P(d) = loss(w0 + d) + Omega(d),      d = w - w0
 
 is minimised in d. Solvers, penalty, working sets, screening and stopping work on d as they do on w without a prior;
-only the oracle looks at w0 + d. Of a feature outside of the working set d is 0, and its weight w0: every feature of w0
-that occurs in the data is therefore in the set that the oracle is asked about, whatever the working set.
+only the oracle uses w0 + d. Outside of the working set, d is 0 and the weight is w0, so every feature of w0 that occurs
+in the data is passed to the oracle, whatever the working set.
 
 The lower bound needs no change either. For distributions u_i over label sequences, log Z is the largest value of
 entropy plus expected score, so loss(w) >= H(u) + w . G(u) (`dual`), and
 
     min_d P(d)  >=  H(u) + w0 . G(u) + min_d { d . G(u) + Omega(d) }  =  A(u) - Omega*(G(u)),      A = H + w0 . G
 
-A takes the place of the entropy: it is concave in u, and 0 for the data, as H is. For the model at w = w0 + d, where
-H = loss - w . g and G = g, it is loss - d . g: the expression that there is without a prior, with d for w.
+A replaces the entropy: like H, it is concave in u and 0 for the data. For the model at w = w0 + d, where
+H = loss - w . g and G = g, it is loss - d . g: the same expression as without a prior, with d for w.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sparsecrf.training.starting_weights import Weights
 
 
 class _Wide(NamedTuple):
-    """A set of features with all that have a w0."""
+    """A set of features extended by all that have a w0."""
 
     known: WorkingSet
     w0: Floats  #: [K] by feature of the set
@@ -38,12 +38,15 @@ class _Wide(NamedTuple):
 
 
 class PriorOracle(ShardedOracle):
-    """Answers for d what the oracle of the data answers for w0 + d."""
+    """Wraps the oracle of the data: answers for d are those for w0 + d."""
 
     def __init__(self, data: TrainingData, prior: Weights) -> None:
         super().__init__(data.shards, data.part_rows)
         self._data, self.prior = data, prior
-        self._last: tuple[FeatureSet | None, _Wide | None] = (None, None)  # solvers ask many times of one set
+        self._last: tuple[FeatureSet | None, _Wide | None] = (
+            None,
+            None,
+        )  # cached, since solvers use one set many times
 
     def wide(self, features: FeatureSet) -> _Wide:
         """The set with the features of w0."""
@@ -92,7 +95,7 @@ class PriorOracle(ShardedOracle):
 
 
 def fingerprint(prior: Weights) -> str:
-    """The same for the same weights: what a checkpoint compares."""
+    """A digest of the weights, for checkpoints to compare."""
     return hashlib.sha256(prior.numbers.tobytes() + prior.w.tobytes()).hexdigest()
 
 

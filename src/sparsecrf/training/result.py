@@ -1,4 +1,4 @@
-"""What training found: weights, their certificate, and how it went."""
+"""The result of training: weights, their certificate, and history."""
 
 from __future__ import annotations
 
@@ -31,26 +31,27 @@ class Fit:
     w: Floats  #: their weights
     objective: float
     loss: float
-    #: sum of |smallest subgradient| over the virtual space, relative to that at w = 0; infinite if time was up before
+    #: sum of |smallest subgradient| over the virtual space, relative to that at w = 0; infinite if time ran out before
+    #: it was computed
     kkt: float
-    gap: float  #: P(w) - P* is at most this; infinite if labels are missing, or time was up before any bound
+    gap: float  #: P(w) - P* is at most this; infinite if labels are missing, or time ran out before any bound
     remaining: float  #: an estimate of P(w) - P*
     solver: str
     #: tol, gap, max_iter, time_limit, dev, callback, interrupt, or precision: no step improves any more
     stopped_by: str
     history: list[Record]
-    #: How many features of at most two labels it chose from. kkt and gap are over these, and over all label n-grams up
+    #: The number of candidate features of at most two labels. kkt and gap are over these, and over all label n-grams up
     #: to `order`.
     n_features: int
-    order: int | None = ORDER  #: labels of a feature at most; None: no limit
+    order: int | None = ORDER  #: maximum number of labels of a feature; None: no limit
     ngrams: Ngrams = field(default_factory=Ngrams.none)  #: those of the last numbers, in their order
-    order_factor: float = ORDER_FACTOR  #: by which rho1 grows with each label beyond two
-    parts: LabelParts | None = None  #: of labels; None: they have none
+    order_factor: float = ORDER_FACTOR  #: factor on rho1 for each label beyond two
+    parts: LabelParts | None = None  #: label parts; None: no parts
     penalty: str = PENALTY  #: its name
     group_weight: float = GROUP_WEIGHT
-    #: What groups are called, and how many of them have a weight, of how many; largest groups last. Empty: no groups.
+    #: Names of groups, the number with a weight and the total number; largest groups last. Empty: no groups.
     groups: dict[str, tuple[int, int]] = field(default_factory=dict)
-    n_changed: int | None = None  #: weights that differ from those of the prior; None: there was none
+    n_changed: int | None = None  #: number of weights that differ from the prior; None: no prior
 
     def __repr__(self) -> str:
         return (
@@ -86,7 +87,7 @@ class Fit:
         """The model, for the vocabulary that encoded the corpus; `options` as for `Model`: its template, columns and
         vectors. `note`: more entries of the training record.
 
-        Names that the vocabulary got later are left out.
+        Names that were added to the vocabulary later are left out.
         """
         from sparsecrf._core import FeatureSet
 
@@ -103,12 +104,12 @@ class Fit:
         )
 
     def tables(self) -> dict[str, Any]:
-        """What the numbers of the features refer to, as `heldout.best_labels` takes it: n-grams, parts of labels."""
+        """What the feature numbers refer to, in the form for `heldout.best_labels`: n-grams, label parts."""
         part_rows = None if self.parts is None else self.parts.core
         return {"ngrams": self.ngrams.table(self.corpus.n_labels), "part_rows": part_rows}
 
     def _group_record(self) -> dict[str, Any]:
-        """What a model file keeps of the groups."""
+        """The entry about groups in a model file."""
         return {
             "penalty": self.penalty,
             "group_weight": self.group_weight,
@@ -142,7 +143,7 @@ class Fit:
         return len(self.ngrams.attribute)
 
     def training_record(self) -> dict[str, Any]:
-        """How the weights were found, in JSON values: None for what is not finite; the history by columns, thinned."""
+        """The training record in JSON values: None for non-finite numbers; the history by columns, thinned."""
         numbers = {
             name: getattr(self, name) for name in ("rho1", "rho2", "objective", "loss", "kkt", "gap", "remaining")
         }

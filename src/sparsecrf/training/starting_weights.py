@@ -1,4 +1,4 @@
-"""Weights to start training from: those of a model, by the ids of another vocabulary."""
+"""Weights to start training from: those of a model, translated to the ids of another vocabulary."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Weights:
 
 
 def weights_in(model: Model, vocabulary: Vocabulary, parts: LabelParts | None = None) -> Weights:
-    """The weights of a model by the ids of another vocabulary and of other parts, as far as these have the names."""
+    """The weights of a model, translated to the ids of another vocabulary and other label parts, as far as the names
+    exist there."""
     if parts is None:
         model = model.without_parts()
     numbering = Numbering.with_parts(len(vocabulary.labels), len(vocabulary.attributes), parts)
@@ -44,7 +45,7 @@ def weights_in(model: Model, vocabulary: Vocabulary, parts: LabelParts | None = 
     known = (x >= 0) & (y >= 0)
     known[n_unigram:] &= previous >= 0
     if features.n_class:
-        place = np.full(numbering.cells + 1, -1)  # of a cell among the classes; the last: of a cell that is not there
+        place = np.full(numbering.cells + 1, -1)  # index of a cell among the classes; the last: a missing cell
         place[list(numbering.classes)] = np.arange(len(numbering.classes))
         own = np.arange(len(x) - features.n_class, len(x))
         before = np.concatenate([place[label[:-1]], [len(numbering.classes)], place[part]])
@@ -69,7 +70,7 @@ def _renamed(ngrams: Ngrams, attribute: Numbers, label: Numbers) -> tuple[Ngrams
 
 
 def _part_ids(old: LabelParts | None, new: LabelParts | None, n_labels: int) -> Numbers:
-    """For each part of a model's labels Y + j, as it is called now; -1: there is none of that name."""
+    """For each part of a model's labels, its new Y + j; -1: no part has that name."""
     place = {} if new is None else {name: n_labels + j for j, name in enumerate(new.names)}
     return np.array([] if old is None else [place.get(name, -1) for name in old.names], dtype=np.int64)
 

@@ -1,19 +1,19 @@
 """When to stop: in terms of the objective, the same for every solver.
 
-A run stops when its point is at most `tol` times the objective above the optimum: certified where the bound (`dual`)
-can tell, otherwise by an estimate. The estimate looks at the lowest objective at three moments, m iterations apart,
-with m a fifth of all iterations but at least 5. With d1 and d2 what was gained from the first to the second and from
-the second to the last, gains that go on falling at the rate r = d2 / d1 add up to d2 r / (1 - r). Solvers slow down as
-they come close, and after a fast start r says little; so
+A run stops when its point is at most `tol` times the objective above the optimum: certified if the bound (`dual`) is
+tight enough, otherwise estimated. The estimate looks at the lowest objective at three moments, m iterations apart, with
+m a fifth of all iterations but at least 5. With d1 and d2 the gains from the first to the second and from the second to
+the last, gains that keep decreasing at the rate r = d2 / d1 add up to d2 r / (1 - r). Solvers slow down near the
+optimum, and after a fast start r says little, so the estimate is
 
-    what is left  ~  2 d2 max(r / (1 - r), 2)         (infinite unless the gains fall)
+    remaining distance  ~  2 d2 max(r / (1 - r), 2)   (infinite unless the gains decrease)
 
-is taken. At the end of nine default runs it was 4 to 11 times the true distance (benchmarks/record/defaults.md).
+At the end of nine default runs it was 4 to 11 times the true distance (benchmarks/record/defaults.md).
 
-An estimate from gains sees what moves: a direction in which a solver makes no headway is hidden from it, but not from
-the certified gap. So the larger the gap, the smaller the estimate has to be: with `target` the distance asked for,
+An estimate from gains cannot see directions in which a solver makes no progress; the certified gap can. So the larger
+the gap, the smaller the estimate has to be: with `target` the distance asked for,
 
-    what is left  *  max(1, gap / target)^doubt  <=  target
+    remaining distance * max(1, gap / target)^doubt <= target
 
 `doubt` is 3/4 for `auto`, whose curvature leaves few such directions, infinite for stochastic solvers, and 3/2 for the
 others.
@@ -28,9 +28,9 @@ from math import inf
 from sparsecrf.defaults import TOL
 
 _SHARE, _FEWEST = 5, 5  # the window m: this part of all iterations, but not fewer
-_CAUTION = 2.0  # a factor on what is left,
-DOUBT = 1.5  #: of a solver that says nothing else
-_LEAST_SUM = 2.0  # and the least that further gains add up to, in gains of the last window
+_CAUTION = 2.0  # a factor on the remaining distance,
+DOUBT = 1.5  #: default doubt of a solver
+_LEAST_SUM = 2.0  # and the minimum of further gains, in gains of the last window
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,15 @@ class Stopping:
     max_iter: int | None = None
     time_limit: float | None = None
     certify: bool = True  #: make the certificate of the result as tight as it can be
-    doubt: float = DOUBT  #: how much a gap far above the distance asked for speaks against an estimate
+    doubt: float = DOUBT  #: how much a gap far above the target counts against an estimate
 
     @property
     def target(self) -> float:
-        """The distance to the optimum that is asked for, relative to the objective."""
+        """The requested distance to the optimum, relative to the objective."""
         return self.tol if self.gap is None else self.gap
 
     def caution(self, gap: float, target: float) -> float:
-        """How many times smaller than `target` an estimate must be to be believed, with this certified gap. 1 where
+        """How many times smaller than `target` an estimate must be to be believed, with this certified gap. 1 if
         nothing bounds the optimum, as with missing labels."""
         return max(gap / target, 1.0) ** self.doubt if gap < inf and target > 0 else 1.0
 

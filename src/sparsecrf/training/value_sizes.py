@@ -1,8 +1,8 @@
-"""Attributes whose values are of very different sizes: what to say about them before training.
+"""Warns before training about attributes whose values have very different magnitudes.
 
-A penalty falls on weights. An attribute with values of the order of v needs weights of the order of 1 / v, so that the
-same penalty suppresses attributes with small values and hardly touches those with large ones. Solvers take the sizes
-into account (`TrainingData.units`); what the penalty means is for the user to choose.
+A penalty acts on weights. An attribute with values of the order of v needs weights of the order of 1 / v, so the same
+penalty suppresses attributes with small values and hardly affects those with large ones. Solvers take the magnitudes
+into account (`TrainingData.units`); scaling for the penalty is the user's choice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ScaleWarning(UserWarning):
 
 
 def remark_on_sizes(data: Dataset) -> str | None:
-    """What to say where the sizes of values are far apart: the attributes at both ends, and what to do."""
+    """A warning if the magnitudes of values are far apart: the attributes at both ends, and advice."""
     oracle = ShardedOracle(shards_of(data.shards))
     if oracle.value_sizes is None:
         return None

@@ -51,7 +51,7 @@ def test_a_changed_file(tmp_path):
     whole = model_of("third").to_bytes()
     for broken in (whole[:-10], b"", b"no model"):
         file.write_bytes(broken)
-        assert "still the model of before" in models.reload_changed()[0]
+        assert "still using the previous model" in models.reload_changed()[0]
         assert models.reload_changed() == []
         health = ask(app, path="/health").content
         assert (health["status"], health["models"]["m"]["status"]) == ("degraded", "stale")

@@ -115,7 +115,7 @@ def test_wrong_usage(file, tmp_path, program):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = program("serve", str(file), "--port", port)
-    assert (done.status, f"--port {port}: expected an address to listen at" in done.err) == (1, True)
+    assert (done.status, f"--port {port}: expected an address to listen on" in done.err) == (1, True)
     done = program("serve", str(file), "--token-file", str(tmp_path / "empty"))
     assert (done.status, "expected a token" in done.err) == (1, True)
     assert program("serve", str(file), str(file)).status == 2

@@ -1,4 +1,4 @@
-"""The sequences of files, as `Model.explain` takes them: what suspects are shown in."""
+"""The sequences of files, in the form that `Model.explain` takes, to show suspects in context."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _tokens(source: Source, recipe: Recipe) -> Iterator[list[Any]]:
 
 
 def text_of(token: Any) -> str:
-    """What stands for a token: its text, its first column, or its first attribute."""
+    """How to print a token: its text, its first column, or its first attribute."""
     if isinstance(token, str):
         return token
     if isinstance(token, dict):

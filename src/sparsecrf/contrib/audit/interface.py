@@ -1,4 +1,4 @@
-"""`sparsecrf.audit`: sequences in Python to suspicious labels."""
+"""`sparsecrf.audit`: finds suspicious labels in Python sequences."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def audit(
 ) -> Audit:
     """Which labels are probably wrong.
 
-    Sequences are dealt to `folds`; each fold is judged by a model that was trained on the others, so that no model has
-    learnt the label that it judges. The result has all tokens and all spans, the most suspicious first, each with the
-    label that the model would give it.
+    Sequences are assigned to `folds`; each fold is judged by a model that was trained on the others, so that no model
+    has learnt the label that it judges. The result has all tokens and all spans, the most suspicious first, each with
+    the label that the model would give it.
 
     X, y, `lengths` and `sentences` are as for `CRF.fit`, `parameters` those of `CRF`: features, template, rho1, ...;
     with `verbose=1` progress is shown. `groups` has a value for each sequence, such as its document (`path.documents`):

@@ -1,4 +1,4 @@
-"""Folds that are left out of training in turn, and judged by the model of the others."""
+"""Holds out each fold in turn and judges it with a model trained on the others."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from sparsecrf.training import Weights, fit
 from sparsecrf.training.feature_sets import Floats, Numbers
 
 FOLDS = 5
-#: Of the two log-probabilities of a label, the one that counts less: chosen in benchmarks/record/audit.md.
+#: Weight of the less important of the two log-probabilities of a label, chosen in benchmarks/record/audit.md.
 SECOND = 0.5
 _TINY = 1e-300  # a probability may be too small for a double
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What the model of the other folds says of the sequences of one."""
+    """What a model trained on the other folds says about the sequences of one fold."""
 
     number: int  #: of the fold
     sequences: Numbers
@@ -45,7 +45,7 @@ def judged_folds(
     scheme: str | Scheme = Scheme.AUTO,
     **options: Any,
 ) -> Iterator[Judged]:
-    """Fold by fold, each fit from the weights of the one before: convex, so that the start makes no difference but in
+    """Judge fold by fold. Each fit starts from the weights of the one before; the problem is convex, so this only saves
     time. `groups`: a value for each sequence; those with the same value are left out together. `scheme`: how labels
     encode spans. `options` as for `fit`. Raises KeyboardInterrupt for a fit that was interrupted.
     """
@@ -71,7 +71,7 @@ def judged_folds(
 
 
 def audit_of(data: Dataset, judged: Iterable[Judged]) -> Audit:
-    """All that was judged, ranked together."""
+    """All judged labels, ranked together."""
     every = list(judged)
     place = _sequence_numbers(data)
     return Audit(
@@ -84,19 +84,20 @@ def audit_of(data: Dataset, judged: Iterable[Judged]) -> Audit:
 
 
 def _sequence_numbers(data: Dataset) -> Numbers:
-    """By number in the corpus, the number among all sequences: those without tokens are not in the corpus."""
+    """Maps sequence numbers in the corpus to numbers among all sequences: those without tokens are not in the
+    corpus."""
     if not len(data.places):
         return np.arange(data.corpus.n_sequences)
     return np.flatnonzero(np.asarray(data.places) >= 0)
 
 
 class _Judge:
-    """Makes suspects of the labels of left-out sequences."""
+    """Turns the labels of held-out sequences into suspects."""
 
     def __init__(self, data: Dataset, spans: Spans, threads: int) -> None:
         self._corpus, self._spans, self._threads = data.corpus, spans, threads
         self._texts = data.label_names  # by id
-        self._names = data.names.labels(self._texts)  # as the user gave them
+        self._names = data.names.labels(self._texts)  # label names as the user gave them
         self._place = _sequence_numbers(data)
 
     def of(self, number: int, sequences: Numbers, model: Model, reach: int) -> Judged:

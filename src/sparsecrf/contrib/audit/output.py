@@ -35,7 +35,7 @@ def table_rows(suspects: Sequence[Suspect], sequences: Sequence[Any]) -> Iterato
 
 
 def columns(audit: Audit, sequences: Sequence[Any]) -> Iterator[str]:
-    """All sequences as column files have them: the columns of a token, its label, the suggested one, the score. Those
+    """All sequences in column format: the columns of a token, its label, the suggested label, the score. Those
     that were not judged have - and 0."""
     of_token = {(s.sequence, s.token): s for s in audit.tokens}
     for i, tokens in enumerate(sequences):

@@ -1,4 +1,4 @@
-"""An audit as one HTML page: each suspect in its sentence, with what speaks for either label. It has no script."""
+"""An audit as one HTML page: each suspect in its sentence, with the evidence for either label. It has no script."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparsecrf.contrib.audit.result import Audit, Suspect
 from sparsecrf.contrib.explain.token import TokenExplanation
 from sparsecrf.contrib.report.page import digest, style_sheet
 
-SUSPECTS = 200  #: on a page, unless told
+SUSPECTS = 200  #: suspects on a page by default
 _TERMS = 8  # of each label
 _AROUND = 40  # tokens of a long sequence before and after the suspect
 
@@ -45,7 +45,7 @@ the scores of the two labels, after the given label of the token before.</p>
 
 
 def audit_page(audit: Audit, sequences: Sequence[Any], *, name: str = "data", top: int = SUSPECTS) -> str:
-    """The page of the `top` most suspicious tokens. `sequences` are those that were audited, tokens without labels."""
+    """The page with the `top` most suspicious tokens. `sequences` are the audited ones, tokens without labels."""
     given = {(s.sequence, s.token): s.label for s in audit.tokens}
     shown = audit.tokens[:top]
     made = "\n".join(_suspect(k, s, audit, sequences[s.sequence], given) for k, s in enumerate(shown, 1))

@@ -27,7 +27,7 @@ def given_others(chain: Chain, corpus: Corpus, reach: int) -> Floats:
     """float64[P, Y]: P(y_t = y | x, given labels of all other tokens), for features of at most `reach` labels.
 
     A label depends on the `reach` - 1 labels before and after it. So tokens whose distance is `reach` can be free at
-    the same time: `reach` runs of forward-backward are enough for all tokens. Labels that are missing are summed over.
+    the same time: `reach` runs of forward-backward are enough for all tokens. Missing labels are summed over.
     """
     lengths = np.diff(corpus.offsets)
     place = np.arange(corpus.n_tokens) - np.repeat(corpus.offsets[:-1], lengths)  # of each token in its sequence

@@ -14,10 +14,10 @@ class Suspect(NamedTuple):
     """A given label, of a token or a span, and how suspicious it is."""
 
     sequence: int  #: from 0
-    token: int  #: from 0; the first one of a span
+    token: int  #: counted from 0; of a span, its first token
     end: int  #: the token after the last
-    label: Any  #: that is given; of a span its type
-    suggested: Any  #: the best other label; of a span the types of the best labels of its tokens and those beside it
+    label: Any  #: the given label; for a span, its type
+    suggested: Any  #: the best other label; for a span, the types of the best labels of its tokens and their neighbours
     score: float  #: -log `probability` - 1/2 log `given_others`, of spans - log `given_others` - 1/2 log `probability`
     probability: float  #: of the given label, whatever the others are
     given_others: float  #: of the given label if all others are right
@@ -30,7 +30,7 @@ class Audit:
     tokens: list[Suspect]  #: all tokens whose label is known, the most suspicious first
     spans: list[Suspect]  #: spans of the given labels and spans that models find instead; the same order
     n_sequences: int  #: of the data
-    models: Sequence[Model] = ()  #: that judged, one for each fold
+    models: Sequence[Model] = ()  #: the models that judged, one for each fold
     fold: dict[int, int] = field(default_factory=dict)  #: by sequence: the number of the model that judged it
 
     @property
@@ -53,5 +53,5 @@ class Audit:
 
 
 def ranked(suspects: list[Suspect]) -> list[Suspect]:
-    """By falling score; equal scores in the order of the data."""
+    """By decreasing score; ties in the order of the data."""
     return sorted(suspects, key=lambda s: (-s.score, s.sequence, s.token, s.end))

@@ -16,25 +16,25 @@ class Window(NamedTuple):
 
     start: int  #: of the span
     end: int
-    first: int  #: of what is judged: the span, and a token on either side that is in no span
+    first: int  #: range of tokens that is judged: the span, and a token on either side that is in no span
     last: int  #: the token after the last
 
 
 class Spans:
-    """Finds spans of label sequences by the labels of a data set, the same ones as `Model.spans`: chunks, or, of labels
-    that encode none, runs of equal labels."""
+    """Finds spans of label sequences by the labels of a data set, the same ones as `Model.spans`: chunks or, if labels
+    do not encode chunks, runs of equal labels."""
 
     def __init__(self, labels: Sequence[str], scheme: str | Scheme = Scheme.AUTO) -> None:
         self._reader = SpanReader(labels, scheme)
-        # whether no token beside a span is part of its boundary
+        # whether no token next to a span is part of its boundary
         self._bounded = self._reader.scheme in (Scheme.NONE, Scheme.RUNS)
 
     def kind(self, labels: Sequence[str]) -> str:
-        """What a list of labels of a window is called: the types of its spans, or O."""
+        """The name of a window's labels: the types of its spans, or O."""
         return " ".join(kind or labels[a] for a, _, kind in self._reader.places_of(labels)) or OUTSIDE
 
     def windows(self, given: Sequence[str], best: Sequence[str]) -> Iterator[Window]:
-        """Of the given labels of a sequence, and of the best ones: its spans, then spans that touch none of these."""
+        """The spans of the given labels of a sequence, then those of the best labels that overlap none of these."""
         own = self._reader.places_of(given)
         for a, b, _ in own:
             before = not self._bounded and a > 0 and given[a - 1] == OUTSIDE

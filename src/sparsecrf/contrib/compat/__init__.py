@@ -1,12 +1,12 @@
-"""python-crfsuite's and sklearn-crfsuite's interfaces: existing programs need another import line and nothing else.
+"""python-crfsuite's and sklearn-crfsuite's interfaces: existing programs need only a different import line.
 
     import sparsecrf.contrib.compat as pycrfsuite              # Trainer, Tagger, ItemSequence
     import sparsecrf.contrib.compat as sklearn_crfsuite        # CRF
     from sparsecrf.contrib.compat import metrics, scorers, utils
 
-The objective is CRFsuite's (params.py), on the features that CRFsuite would make (features.py). Model files are those
-of sparsecrf; those of CRFsuite can be opened, and written on request. `install` gives the originals' names to these
-classes, for pickles of the originals and for libraries that import them.
+The objective is CRFsuite's (params.py), on the features that CRFsuite would make (features.py). Models are saved in
+sparsecrf's format; CRFsuite's files can be opened, and written on request. `install` registers these classes under the
+originals' names, for pickles of the originals and for libraries that import them.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
 
 
 class Data:
-    """Sequences are encoded as they come: what the caller does with its objects afterwards changes nothing."""
+    """Sequences are encoded immediately, so the caller may change its objects afterwards."""
 
     def __init__(self) -> None:
         #: Of all groups: CRFsuite's models have the labels of the holdout group, too.
@@ -34,10 +34,10 @@ class Data:
             raise InputError(
                 f"{where}: expected as many labels as items, found {len(items)} items, {len(labels)} labels"
             )
-        for label in labels:  # None would be a missing label to the encoder
+        for label in labels:  # the encoder would read None as a missing label
             if not isinstance(label, str):
                 raise WrongType(f"{where}: expected labels to be text, found {type(label).__name__} {label!r}"[:160])
-        if items:  # an empty sequence says nothing
+        if items:  # an empty sequence adds nothing
             encoded(items, lambda readable: self._encoder.add(readable, labels))
             self._groups.append(group)
 
@@ -61,7 +61,7 @@ class Data:
 
 
 def _joined(first: Corpus, second: Corpus) -> Corpus:
-    """The sequences of both; the second one's vocabulary has grown from the first one's. Neither has weights."""
+    """The sequences of both; the second vocabulary extends the first. Neither has weights."""
     import numpy as np
 
     a, b = first.to_arrays(), second.to_arrays()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sparsecrf._core import InputError
 
-#: The CRFsuite whose model files, features and log these are.
+#: The version of CRFsuite whose model files, features and log are reproduced.
 CRFSUITE_VERSION = "0.12.2"
 
 

@@ -20,7 +20,7 @@ from sparsecrf.contrib.compat.trainer import LinePerIterationTrainer, Trainer
 from sparsecrf.contrib.compat.training_log import TrainLogParser
 from sparsecrf.model import Model
 
-#: Constructor parameters whose names differ from CRFsuite's; those of calibration_NAME are calibration.NAME there.
+#: Constructor parameters whose names differ from CRFsuite's; calibration_NAME is calibration.NAME there.
 _CRFSUITE_NAMES = {
     "min_freq": "feature.minfreq",
     "all_possible_states": "feature.possible_states",
@@ -34,9 +34,9 @@ _NOT_OF_TRAINING = ("algorithm", "verbose", "model_filename", "keep_tempfiles", 
 class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """sklearn-crfsuite's CRF, trained by `sparsecrf`: parameters as for `Trainer`, None for the default.
 
-    With `model_filename`, `fit` also writes the model there, and an estimator that was not fitted takes it from there,
-    be it of this package or of CRFsuite. Otherwise the model is in memory, and a file is made only if it is asked for:
-    `modelfile.name` (`keep_tempfiles`: it stays when the estimator is gone).
+    With `model_filename`, `fit` also writes the model there, and an unfitted estimator loads it from there, in the
+    format of this package or of CRFsuite. Otherwise the model is kept in memory, and a file is created only on request:
+    `modelfile.name` (`keep_tempfiles`: keep it when the estimator is deleted).
     """
 
     # Parameters that are not those of CRFsuite.
@@ -153,7 +153,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     @property
     def modelfile(self) -> FileResource:
-        """The file of the model, made when its `name` is asked for if it has none; `modelfile.cleanup()` removes it."""
+        """The file of the model, created when its `name` is first read; `modelfile.cleanup()` removes it."""
         found = self._modelfile
         if found is None or (found.auto if self.model_filename is not None else not found.auto):
             found = self._modelfile = FileResource(self.model_filename, self.keep_tempfiles)
@@ -176,7 +176,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     @property
     def model_(self) -> Model | None:
-        """The model, to be asked for more than sklearn-crfsuite has (n-best, constraints), or saved."""
+        """The model, for features that sklearn-crfsuite lacks (n-best, constraints), or to save it."""
         return None if self.tagger_ is None else self.tagger_.model
 
     @property
@@ -218,14 +218,14 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         return self._model is not None or self.model_filename is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        """The model is in it; files and what is made from the model are not."""
+        """The state includes the model, but neither files nor anything derived from the model."""
         gone = ("_tagger", "_info_cached", "_modelfile")
         return {name: value for name, value in super().__getstate__().items() if name not in gone}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickle of this class or (`compat.install`) of sklearn-crfsuite's, whose model is a file.
 
-        Up to version 0.3.6 the file alone knew some parameters; those that are nowhere get their defaults.
+        Up to version 0.3.6, some parameters were stored only in the file; missing ones get their defaults.
         """
         file = state.get("modelfile")
         defaults = type(self)().get_params()

@@ -1,9 +1,9 @@
 """The features that CRFsuite would make for a corpus.
 
-A state feature is an attribute and a label that stand at one position, a transition two labels one after the other;
-with `feature.possible_states` and `feature.possible_transitions`, any attribute with any label, and any two labels. Of
-these it keeps those whose count is at least `feature.minfreq`, 0 by default. A count is a sum of values. So an
-attribute of value 0 makes a feature (the `False` of a dict), and one whose values add up to less than 0 does not.
+A state feature is an attribute and a label at the same position, a transition two consecutive labels;
+with `feature.possible_states` and `feature.possible_transitions`, any attribute with any label, and any two labels. It
+keeps those whose count is at least `feature.minfreq`, 0 by default. A count is a sum of values, so an attribute of
+value 0 makes a feature (the `False` of a dict), and one whose values add up to less than 0 does not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Features(NamedTuple):
     """Features by their numbers in the virtual space."""
 
-    numbers: Numbers | None  #: ascending; None: all that are possible, which need not be listed
+    numbers: Numbers | None  #: ascending; None: all possible features, which need not be listed
     size: int
 
 
@@ -36,7 +36,7 @@ def crfsuite_features(
     """The features of a corpus. `bias` is the attribute of the transitions. `listed`: even if they are all possible."""
     import numpy as np
 
-    # In the core, where the occurrences are not copied: NumPy's tables of them are larger than all of training.
+    # Counted in the core, which copies no occurrences: NumPy's tables would need more memory than training.
     found = FeatureSet.observed(corpus, zeros=True)
     numbers, counts = found.numbers, Oracle(corpus, threads=1).counts(found)
     Y, first_pair = corpus.n_labels, Numbering.of(corpus).bigram(bias, 0, 0)

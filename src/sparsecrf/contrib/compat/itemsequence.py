@@ -26,7 +26,7 @@ class ItemSequence:
             self._items = [list(_attributes(item, "", t)) for t, item in enumerate(pyseq)]
 
     def items(self) -> list[dict[str, float]]:
-        """The attributes of each item with their values. Of one that an item has twice, the last value is shown."""
+        """The attributes of each item with their values. If an item has an attribute twice, the last value is shown."""
         return [dict(item) for item in self._items]
 
     def __len__(self) -> int:
@@ -48,7 +48,7 @@ def tokens(xseq: Iterable[Any]) -> list[Any]:
 
 
 def encoded(items: list[Any], encode: Callable[[list[Any]], Encoded]) -> Encoded:
-    """What the encoder makes of the items, with bytes in UTF-8 decoded.
+    """The items encoded, with UTF-8 bytes decoded.
 
     Looking at every name takes time, so it is done only if the encoder found something that is not text.
     """

@@ -1,4 +1,4 @@
-"""The log of a training run in CRFsuite's words: programs parse it."""
+"""The log of a training run in CRFsuite's format, which programs parse."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TITLES = {
     "passive-aggressive": "Passive Aggressive",
     "arow": "Adaptive Regularization of Weights (AROW)",
 }
-#: The parameters in the log, in its order; of other algorithms, all.
+#: The parameters in the log, in its order; all parameters for the other algorithms.
 _SHOWN = {
     "lbfgs": (
         *("c1", "c2", "num_memories", "max_iterations", "epsilon", "period", "delta"),
@@ -25,7 +25,7 @@ _SHOWN = {
 }
 #: Parameters that have another name in the log of lbfgs.
 _NAMES_THERE = {"period": "stop", "max_linesearch": "linesearch.max_iterations"}
-#: The end of a run of lbfgs. Another reason: convergence.
+#: The end of a run of lbfgs; any other reason means convergence.
 _ENDS = {
     "no data": "L-BFGS terminated with error code (-1020)",
     "delta": "L-BFGS terminated with the stopping criteria",
@@ -34,7 +34,7 @@ _ENDS = {
 
 
 def of_feature_generation(values: Mapping[str, Any], n_features: int, seconds: float, holdout: int) -> Iterator[str]:
-    """The progress, in steps of 2 %, comes after the work: it takes a fraction of a second."""
+    """Progress in steps of 2 %, printed after the work, which takes a fraction of a second."""
     if holdout >= 0:
         yield f"Holdout group: {holdout + 1}\n"
         yield "\n"
@@ -60,7 +60,7 @@ def of_parameters(algorithm: str, values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def of_iteration(info: Mapping[str, Any], algorithm: str) -> Iterator[str]:
-    """`info`: as the parser has it; what it does not have is left out."""
+    """`info`: as the parser returns it; missing entries are left out."""
     yield f"***** {'Epoch' if algorithm == 'l2sgd' else 'Iteration'} #{info['num']} *****\n"
     for words, name, _, pattern in NUMBERS:
         if name in info:
@@ -110,7 +110,7 @@ def _parameter(name: str, value: Any) -> str:
 
 
 def holdout_scores(labels: Sequence[str], offsets: Any, gold: Any, found: Any) -> dict[str, Any]:
-    """How the labels that were found (ids of all tokens) compare with those of the data; sequences begin at offsets."""
+    """Compare the predicted labels (ids of all tokens) with those of the data; sequences begin at offsets."""
     import numpy as np
 
     Y, right = len(labels), gold == found

@@ -1,4 +1,4 @@
-"""The file of a model, as sklearn-crfsuite's estimators have one."""
+"""The file of a model, like that of sklearn-crfsuite's estimators."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _DATA = "__FILE_RESOURCE_DATA__"  # the content of the file in pickles of sklear
 
 
 class FileResource:
-    """A file by a name, or one that is made when its `name` is asked for: a model in memory needs none.
+    """A named file, or a temporary one that is created when its `name` is first read; a model in memory needs none.
 
-    It is made in a folder for temporary files, in CRFsuite's format, so that other programs can open it. `cleanup`
-    removes it, and so does the end of this object, unless `keep_tempfiles` is set. Pickles of sklearn-crfsuite's class
-    of this name can be opened as this one (`sparsecrf.contrib.compat.install`).
+    It is created in a temporary folder, in CRFsuite's format, so that other programs can open it. It is removed by
+    `cleanup` or when this object is deleted, unless `keep_tempfiles` is set. Pickles of sklearn-crfsuite's class of
+    this name can be opened as this one (`sparsecrf.contrib.compat.install`).
     """
 
     def __init__(
@@ -34,13 +34,13 @@ class FileResource:
         self.auto = filename is None
         self.keep_tempfiles, self.suffix, self.prefix = keep_tempfiles, suffix, prefix
         self._name = filename
-        self._content: bytes | None = None  # of a file that is to be made
-        self._model: Model | None = None  # the same, not yet in this form
+        self._content: bytes | None = None  # content of a file that is yet to be created
+        self._model: Model | None = None  # the same, not yet serialized
         self._remove: weakref.finalize[..., FileResource] | None = None
         self._descriptors: list[int] = []
 
     def use(self, model: Model | None) -> None:
-        """The file is that of this model from now on. None: there is no file."""
+        """Use this model's content for the file from now on. None: no file."""
         self.cleanup()
         if self.auto:
             self._name, self._model, self._content = None, model, None
@@ -62,7 +62,7 @@ class FileResource:
         return self._descriptors[0]
 
     def content(self) -> bytes | None:
-        """What is in the file that is made; None for one that has a name."""
+        """The content of the temporary file; None for a named file."""
         if self._content is None and self._model is not None:
             from sparsecrf.contrib.convert.crfsuite_write import to_binary
 
@@ -70,7 +70,7 @@ class FileResource:
         return self._content
 
     def ensure_name(self) -> None:
-        """Make the file."""
+        """Create the file."""
         if self._name is not None:
             return
         if not self.auto:
@@ -83,7 +83,7 @@ class FileResource:
             self._remove = weakref.finalize(self, _remove, path, self._descriptors)
 
     def cleanup(self) -> None:
-        """Remove the file, if it was made here and is not to be kept."""
+        """Remove the file if it was created here and need not be kept."""
         if self.keep_tempfiles or not self.auto:
             return
         if self._remove is not None:
@@ -97,7 +97,7 @@ class FileResource:
         self.ensure_name()
 
     def __getstate__(self) -> dict[str, Any]:
-        """As sklearn-crfsuite's: options, name, and what is in a file that was made."""
+        """As in sklearn-crfsuite: options, name, and the content of a temporary file."""
         state = {name: getattr(self, name) for name in ("auto", "keep_tempfiles", "suffix", "prefix")}
         return {**state, "name": None if self.auto else self._name, **({_DATA: self.content()} if self.auto else {})}
 

@@ -1,8 +1,8 @@
-"""CRFsuite's algorithms that learn from mistakes: averaged perceptron, passive aggressive, AROW.
+"""CRFsuite's online algorithms: averaged perceptron, passive aggressive, AROW.
 
-They maximise no likelihood, so there is no objective, no certificate, and what `Tagger.marginal` says is no estimate of
-a probability. The steps are in the core (cpp/core/training/online.hpp); sequences come in an order that is the same in
-every run.
+They maximise no likelihood, so there is no objective, no certificate, and the values of `Tagger.marginal` do not
+estimate probabilities. The steps are in the core (cpp/core/training/online.hpp); the order of the sequences is the same
+in every run.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _WORDS = {
     "passive-aggressive": "passive-aggressive learning",
     "arow": "AROW",
 }
-_SEED = 0  # of the order of the sequences
+_SEED = 0  # seed of the order of the sequences
 
 
 def learn_from_mistakes(
     corpus: Corpus, features: Features, algorithm: str, values: Mapping[str, Any], each: Each
 ) -> Found:
-    """One pass over the data an iteration, until the mean loss is below `epsilon`."""
+    """One pass over the data per iteration, until the mean loss is below `epsilon`."""
     import numpy as np
 
     from sparsecrf.contrib.compat.runs import Found
@@ -58,7 +58,7 @@ def learn_from_mistakes(
             "num": done,
             "scores": {},
             "loss": loss,
-            "feature_norm": float(np.sqrt((shown * shown).sum())),  # BLAS would wake all cores for it
+            "feature_norm": float(np.sqrt((shown * shown).sum())),  # BLAS would start threads on all cores
             "time": time.perf_counter() - began,
         }
         each(info, numbers, w)

@@ -1,4 +1,4 @@
-"""python-crfsuite and sklearn-crfsuite by their own names."""
+"""Registers this package's classes under the names of python-crfsuite and sklearn-crfsuite."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sparsecrf.moved import Loader, Redirect
 if TYPE_CHECKING:
     from types import ModuleType
 
-#: The originals, and which of their names are in `compat`.
+#: The original packages, and which of their names `compat` provides.
 _PACKAGES = {
     "pycrfsuite": ("BaseTrainer", "CRFSUITE_VERSION", "CRFSuiteError", "ItemSequence", "Tagger", "Trainer"),
     "sklearn_crfsuite": ("CRF",),
 }
-#: Modules of the originals, and the modules that have their names here.
+#: Modules of the originals, and their replacements here.
 _MODULES = {
     "pycrfsuite._pycrfsuite": "pycrfsuite",
     "pycrfsuite._logparser": "sparsecrf.contrib.compat.training_log",
@@ -55,7 +55,7 @@ class _Finder(Loader):
         return ModuleSpec(name, self, is_package=True) if name in _PACKAGES else None
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """None: a module as any other."""
+        """None, as for an ordinary module."""
 
     def exec_module(self, module: ModuleType) -> None:
         package = module.__name__

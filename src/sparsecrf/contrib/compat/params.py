@@ -1,4 +1,4 @@
-"""CRFsuite's training parameters: names, defaults, and what each means here, in one place.
+"""CRFsuite's training parameters: names, defaults, and their meaning here, in one place.
 
 CRFsuite minimises  loss + c1 |w|_1 + c2 |w|^2,  sparsecrf  loss + rho1 |w|_1 + rho2/2 |w|^2:  rho1 = c1, rho2 = 2 c2.
 """
@@ -25,7 +25,7 @@ class Option:
     choices: tuple[Any, ...] = ()
 
     def parse(self, value: Any) -> Any:
-        """The value as the type of the default. Text is read as a number, as CRFsuite reads it."""
+        """The value converted to the type of the default. Text is parsed as a number, as in CRFsuite."""
         if self.choices:
             known = {str(choice): choice for choice in self.choices}
             if str(value) not in known:
@@ -43,13 +43,13 @@ class Option:
 
 
 _FEATURES = [
-    Option("feature.minfreq", 0.0, "The smallest count (sum of values) of a feature in the training data."),
+    Option("feature.minfreq", 0.0, "The minimum count (sum of values) of a feature in the training data."),
     Option("feature.possible_states", False, "All attributes with all labels, not only those seen together."),
     Option("feature.possible_transitions", False, "All label pairs, not only those seen."),
 ]
 _C2 = Option("c2", 1.0, "Coefficient for L2 regularization: c2 |w|^2, rho2 = 2 c2.", at_least=0)
 _PERIOD = Option("period", 10, "The number of iterations over which `delta` is tested; 0: never.", at_least=0)
-_DELTA = "Training stops when the objective has improved by less than this share of it over `period` iterations."
+_DELTA = "Training stops when the objective has improved by less than this fraction over `period` iterations."
 _EPOCHS = Option("max_iterations", 100, "The maximum number of iterations.", at_least=0)
 _MEAN_LOSS = Option("epsilon", 0.0, "Training stops when the mean loss of a sequence is below this.", at_least=0)
 _NO_MEANING = "Accepted and ignored: it belongs to CRFsuite's solver."
@@ -111,7 +111,7 @@ _ALIASES = {"ap": "averaged-perceptron", "pa": "passive-aggressive"}
 
 
 def name_of(algorithm: str) -> str:
-    """The full name of an algorithm, in any case of letters."""
+    """The full name of an algorithm; case is ignored."""
     name = _ALIASES.get(algorithm.lower(), algorithm.lower())
     if name not in ALGORITHMS:
         known = ", ".join(["lbfgs", "l2sgd", "ap", "pa", "arow"])
@@ -126,21 +126,22 @@ class Settings:
     penalty: ElasticNet
     solver: str
     solver_options: Mapping[str, Any]
-    #: Of `delta`: steps of `auto` are not CRFsuite's. With all of it, runs without an l1 penalty ended up to 5e-5 above
-    #: CRFsuite's objective; with a quarter none did, for a tenth more iterations.
+    #: Fraction of `delta` used: the steps of `auto` differ from CRFsuite's. With all of it, runs without an l1 penalty
+    #: ended up to 5e-5 above CRFsuite's objective; with a quarter none did, at the cost of 10 % more iterations.
     delta_share: float
     max_iter: int | None
-    tol: float  #: as that of `fit`
+    tol: float  #: as in `fit`
     period: int
     delta: float
 
 
 def settings(values: Mapping[str, Any]) -> Settings:
-    """What the parameters of `lbfgs` and `l2sgd` mean."""
+    """Translate the parameters of `lbfgs` and `l2sgd`."""
     c1, c2 = values.get("c1", 0.0), values["c2"]
-    # Without a penalty the number of iterations is the regulariser, and it is CRFsuite's L-BFGS that is to be stopped.
+    # Without a penalty, the number of iterations regularises, so CRFsuite's L-BFGS must be reproduced.
     plain = c1 == c2 == 0
-    # Where no weight is zero, a step costs by memory: 8 takes a third more steps than 50, in half the time.
+    # If no weight is zero, the cost of a step grows with the memory: 8 takes a third more steps than 50, in half the
+    # time.
     auto = {"memory": 50 if c1 > 0 else 8}
     return Settings(
         penalty=ElasticNet(c1, 2 * c2),
@@ -148,9 +149,9 @@ def settings(values: Mapping[str, Any]) -> Settings:
         solver_options={"plain": True, "memory": values.get("num_memories", 6)} if plain else auto,
         delta_share=1.0 if plain else 0.25,
         max_iter=values["max_iterations"] or None,
-        # CRFsuite has |g| / |w| here. A hundredth of the default is seldom met before `delta` is. A limit of N
-        # iterations stops CRFsuite some way above the optimum: a run that is estimated to be 0.2 / N from it
-        # had a lower objective on three data sets (benchmarks/NOTES.md), and going on took longer than the original.
+        # CRFsuite tests |g| / |w| here. A hundredth of the default is rarely reached before `delta`. A limit of N
+        # iterations stops CRFsuite some way above the optimum: stopping at an estimated distance of 0.2 / N gave a
+        # lower objective on three data sets (benchmarks/NOTES.md), and continuing took longer than CRFsuite itself.
         tol=max(values.get("epsilon", 0.0) / 100, 0.0 if plain else _LEFT / (values["max_iterations"] or inf)),
         period=values["period"],
         delta=values["delta"],

@@ -1,4 +1,4 @@
-"""Models of CRFsuite that answer before they are read: the part that a sequence needs, as CRFsuite itself finds it."""
+"""Labels with a CRFsuite model before the whole file is read: looks up only the part that a sequence needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sparsecrf._core import Chain, Corpus, CrfsuiteModel, StringTable
 from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
 from sparsecrf.model import Model
 
-#: Looking up one name in the file takes about as long as reading this many with the whole file.
+#: Looking up one name in the file takes as long as reading this many names when loading the whole file.
 _NAMES_A_LOOKUP = 16
 
 
@@ -23,7 +23,7 @@ class CrfsuiteFile:
         self._left = self._file.n_attributes // _NAMES_A_LOOKUP if self._file.has_tables else 0
 
     def model(self) -> Model:
-        """All of it."""
+        """The whole model."""
         from sparsecrf.contrib.convert.crfsuite import from_binary
 
         return from_binary(self._content, self._source)

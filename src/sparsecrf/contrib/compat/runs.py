@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from sparsecrf.training.feature_sets import Floats, Numbers
     from sparsecrf.training.solvers.solver import Point
 
-#: Gets what an iteration says of itself, and its features and weights.
+#: Called with the record of an iteration, its features and its weights.
 Each = Callable[[dict[str, Any], "Numbers", "Floats"], None]
 
 
 class Found(NamedTuple):
-    """What a run ends with."""
+    """The result of a run."""
 
     stopped_by: str
     model: Callable[[Vocabulary], Model | None]
 
 
 def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, each: Each) -> Found:
-    """`lbfgs` and `l2sgd`: CRFsuite's objective, minimised here."""
+    """`lbfgs` and `l2sgd`: minimises CRFsuite's objective with sparsecrf's solvers."""
     from dataclasses import replace
 
     import numpy as np
@@ -74,7 +74,7 @@ def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, ea
         tol=chosen.tol,
         callback=callback,
         watch=watch,
-        certify=False,  # nobody asks for it here, and it takes more memory than the rest of a run
+        certify=False,  # not needed here, and it takes more memory than the rest of a run
     )
     if found.stopped_by == "callback":
         found = replace(found, stopped_by="delta")

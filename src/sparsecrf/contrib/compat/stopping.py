@@ -1,10 +1,10 @@
-"""When CRFsuite stops: the objective improves too little."""
+"""CRFsuite's stopping rule: stop when the objective improves too little."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# Features that a screening lets in need a few iterations to show what they are worth.
+# Features that enter at a screening need a few iterations to take effect.
 _AFTER_SCREENING = 5
 
 
@@ -17,7 +17,7 @@ class Stagnation:
         self.screened: int | None = None
 
     def reached(self, record: dict[str, Any]) -> bool:
-        """Takes the records of all iterations, one after the other."""
+        """Receives the record of each iteration in turn."""
         screened, iteration, value = self.screened, record["iter"], record["objective"]
         self.objectives.append(value)
         if record["kkt"] is not None:

@@ -1,4 +1,4 @@
-"""Tagging as python-crfsuite has it: open a model, set a sequence, ask about it."""
+"""Tagging with python-crfsuite's interface: open a model, set a sequence, query it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from sparsecrf.contrib.compat.parts import CrfsuiteFile
 
 
-#: Items that the encoder reads as python-crfsuite does: not text, whose characters are names to that.
+#: Items that the encoder reads as python-crfsuite does. Not text: python-crfsuite reads its characters as names.
 _PLAIN = frozenset((dict, list, tuple))
 
 
 @dataclass
 class ParsedDump:
-    """What is in a model, as python-crfsuite gives it. Numbers of header, labels and attributes are text there."""
+    """The content of a model as python-crfsuite returns it. Numbers in header, labels and attributes are strings
+    there."""
 
     header: dict[str, str] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)  #: id by name
@@ -41,11 +42,11 @@ class Tagger:
     _file: CrfsuiteFile | None  # of CRFsuite
     _size: int | None  # bytes of the file
     _whole: Chain | None  # of the model
-    # The sequence that was set, and the chain that knows it.
+    # The sequence that was set, and its chain.
     _chain: Chain | None
     _corpus: Corpus | None
     _marginals: NDArray[np.float64] | None
-    _items: list[Any] | None  # of a sequence whose corpus nobody has needed yet
+    _items: list[Any] | None  # items of a sequence whose corpus has not been needed yet
 
     def __init__(self) -> None:
         self.close()
@@ -55,7 +56,7 @@ class Tagger:
     def open(self, name: str | os.PathLike[str]) -> contextlib.closing[Tagger]:
         """Open a model file; `with` closes it.
 
-        One of CRFsuite is read as it is needed: whether it is whole is known now, damage of a part when it is used.
+        A CRFsuite model is read lazily: truncation is detected now, damage of a part when that part is used.
         """
         with open(name, "rb", buffering=0) as file:
             return self._opened(file.read(), os.fspath(name))
@@ -117,7 +118,7 @@ class Tagger:
     # ---- One sequence
 
     def set(self, xseq: Iterable[Any]) -> None:
-        """Take a sequence: an `ItemSequence` or what makes one."""
+        """Set the sequence: an `ItemSequence` or anything it can be made from."""
         if self._file is None:
             self._opened_model()
         items = tokens(xseq)
@@ -132,7 +133,9 @@ class Tagger:
             return found
         model = self._opened_model()
         if self._whole is None:
-            self._whole = Chain(model.features, model.w, threads=1)  # one sequence at a time: no use for more threads
+            self._whole = Chain(
+                model.features, model.w, threads=1
+            )  # one sequence at a time: more threads would not help
         return self._whole, model.vocabulary.encode([items])
 
     def tag(self, xseq: Iterable[Any] | None = None) -> list[str]:
@@ -148,7 +151,8 @@ class Tagger:
         return [names[k] for k in self._chain.viterbi(self._corpus)[0].tolist()]
 
     def _tag_quickly(self, xseq: Iterable[Any]) -> list[str] | None:
-        """The best labels without a corpus; None where one is needed. It is made if more is asked of the sequence."""
+        """The best labels without building a corpus; None if one is needed. It is built when more is asked about the
+        sequence."""
         if self._model is None or type(xseq) is not list or not xseq or not _PLAIN.issuperset(map(type, xseq)):
             return None
         try:
@@ -193,16 +197,16 @@ class Tagger:
         table = self._opened_model().vocabulary.labels if self._file is None else self._file.labels
         found = table.find(name.decode() if isinstance(name, bytes) else name)
         if found is None:
-            # The type of error that python-crfsuite has for it.
+            # The type of error that python-crfsuite raises.
             raise RuntimeError(f"expected a label of the model ({', '.join(self._labels()[:10])}), found {name!r}")
         return found
 
-    # ---- What is in the model
+    # ---- Content of the model
 
     def info(self) -> ParsedDump:
         """Labels, attributes and weights that are not zero, with all their digits.
 
-        The size is that of the model's file, the rest of the header that of CRFsuite's file of such a model.
+        The size is that of the model's file; the rest of the header is what CRFsuite's file would contain.
         """
         from sparsecrf.contrib.convert.crfsuite import header_of
 
@@ -240,5 +244,5 @@ class Tagger:
     def _dumped_model(self) -> Model:
         model = self.model
         if model is None:
-            raise RuntimeError("Tagger is closed")  # python-crfsuite's type of error here
+            raise RuntimeError("Tagger is closed")  # the type of error that python-crfsuite raises
         return model.without_parts()

@@ -1,4 +1,4 @@
-"""Training as python-crfsuite has it: append sequences, set parameters, train into a file."""
+"""Training with python-crfsuite's interface: append sequences, set parameters, train into a file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def _crfsuite_file(model: Model | None) -> bytes:
 
 
 def _without_weights(vocabulary: Vocabulary) -> Model | None:
-    """The model of no data: the labels of the holdout group. Without these it is one that CRFsuite alone can have."""
+    """The model for no data: it has the labels of the holdout group. Without any labels only CRFsuite can represent
+    it."""
     import numpy as np
 
     if not len(vocabulary.labels):
@@ -49,22 +50,22 @@ FORMATS: dict[str, Callable[[Model], bytes]] = {"sparsecrf": Model.to_bytes, "cr
 class BaseTrainer:
     """python-crfsuite's BaseTrainer.
 
-    The algorithms: `lbfgs` and `l2sgd` are both CRFsuite's objective, minimised here by one solver; `ap`, `pa` and
-    `arow` learn from mistakes and maximise no likelihood. `help` tells what a parameter means.
+    The algorithms: `lbfgs` and `l2sgd` both minimise CRFsuite's objective with the same solver; `ap`, `pa` and `arow`
+    are online algorithms that do not maximise a likelihood. `help` explains a parameter.
 
-    The model file is a safetensors file, whatever its name, unless CRFsuite's own format is asked for:
-    `train(name, format="crfsuite")`, or `Trainer.model_format = "crfsuite"` where others call `train`.
+    The model file is a safetensors file, whatever its name, unless you ask for CRFsuite's own format:
+    `train(name, format="crfsuite")`, or `Trainer.model_format = "crfsuite"` if other code calls `train`.
     """
 
-    #: The format of model files, "sparsecrf" or "crfsuite", for calls of `train` that do not say.
+    #: The format of model files, "sparsecrf" or "crfsuite", for calls of `train` without a format.
     model_format = "sparsecrf"
 
     verbose = True
-    #: What the last run found; None before the first.
+    #: The result of the last run; None before the first.
     model: Model | None = None
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
-        """What subclasses rely on even if they do not call `__init__`, as they need not in python-crfsuite."""
+        """Set what subclasses rely on even if they do not call `__init__`, which python-crfsuite does not require."""
         self = super().__new__(cls)
         self._data = Data()
         self.select("lbfgs")
@@ -82,7 +83,8 @@ class BaseTrainer:
     # ---- Data
 
     def append(self, xseq: Iterable[Any], yseq: Iterable[str], group: int = 0) -> None:
-        """Add a sequence: an `ItemSequence` or what makes one, with its labels. Groups are for `train(holdout=)`."""
+        """Add a sequence (an `ItemSequence` or anything it can be made from) with its labels. Groups are for
+        `train(holdout=)`."""
         self._data.add(xseq, yseq, group)
 
     def clear(self) -> None:
@@ -181,7 +183,9 @@ class BaseTrainer:
         began = time.perf_counter()
         self.model = None
         if model is not None:
-            self.model = Model.from_bytes(model.to_bytes())  # its vocabulary does not grow with that of the data
+            self.model = Model.from_bytes(
+                model.to_bytes()
+            )  # its vocabulary does not grow with that of the training data
         if os.fspath(path):
             write_atomically(path, _crfsuite_file(None) if model is None else FORMATS[format](model))
         n_labels, attributes = len(self._data.vocabulary.labels), self._data.vocabulary.attributes
@@ -196,7 +200,7 @@ class BaseTrainer:
     # ---- Messages
 
     def message(self, message: str) -> None:
-        """Gets every line of the log."""
+        """Called with every line of the log."""
         if self.verbose:
             print(message, end="")
 
@@ -204,18 +208,18 @@ class BaseTrainer:
         """Called before anything is done."""
 
     def _tell(self, lines: Iterable[str], info: dict[str, Any] | None = None) -> None:
-        """Lines of the log, and the exact numbers of the iteration that they are about."""
+        """Pass on lines of the log, and the exact numbers of their iteration."""
         for line in lines:
             self.message(line)
 
     def _flush(self) -> None:
-        """Called when everything has been said."""
+        """Called at the end of the log."""
 
 
 class Trainer(BaseTrainer):
     """python-crfsuite's Trainer: a `BaseTrainer` that reads its own log.
 
-    Override `message` to get all lines or, of a verbose trainer, `on_...` to get them by event.
+    Override `message` to get all lines or, for a verbose trainer, `on_...` to get them by event.
     """
 
     #: The last training run; None before the first.

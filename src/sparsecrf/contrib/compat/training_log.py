@@ -1,4 +1,4 @@
-"""Reads the log of a training run, line by line as CRFsuite writes it, under the names of python-crfsuite's parser."""
+"""Parses the log of a training run line by line, with the names of python-crfsuite's parser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 
 class LabelScore(NamedTuple):
-    """Of one label in the holdout group: tokens that have it by both, by the model, by the data."""
+    """Counts for one label in the holdout group: tokens with it in both, in the model's output, in the data."""
 
     match: int
     model: int
@@ -19,7 +19,7 @@ class LabelScore(NamedTuple):
     f1: float | None
 
 
-#: What an iteration says of itself: the words before a number, its name, how it is read and written.
+#: The fields of an iteration: the words before a number, its name, how it is read and written.
 NUMBERS: list[tuple[str, str, Callable[[str], Any], str]] = [
     ("Loss: ", "loss", float, "f"),
     ("Feature norm: ", "feature_norm", float, "f"),
@@ -37,9 +37,9 @@ _COUNT = re.compile(r"Number of features: (\d+)")
 
 
 class TrainLogParser:
-    """What the lines that were fed say.
+    """The content of the lines fed so far.
 
-    An iteration is a dict: `num`, `loss` (the objective, as CRFsuite has it), `feature_norm`, `error_norm`,
+    An iteration is a dict: `num`, `loss` (the objective, as in CRFsuite), `feature_norm`, `error_norm`,
     `active_features`, `linesearch_trials`, `linesearch_step`, `time` (seconds), and with a holdout group `scores` by
     label, `avg_precision`, `avg_recall`, `avg_f1`, `item_accuracy` and `instance_accuracy` (fractions, and as
     `..._float`). Runs of this package have exact numbers there, not those of the text, and `kkt` and `gap` where they
@@ -56,7 +56,7 @@ class TrainLogParser:
         self.iterations: list[dict[str, Any]] = []
         self.last_iteration: dict[str, Any] | None = None
         self.log: list[str] = []  #: all lines
-        self.events: list[tuple[str, int, int]] = []  #: name, and the lines from which to which it is about
+        self.events: list[tuple[str, int, int]] = []  #: name, first and last line
 
     @property
     def last_log(self) -> str:
@@ -83,7 +83,7 @@ class TrainLogParser:
             event = "start"
         if event is not None:
             begin = self.events[-1][2] if self.events else 0
-            # These are known to be complete by the first line of what follows.
+            # These are complete only when the first line of the next event arrives.
             end = len(self.log) - (event in ("prepared", "optimization_end"))
             self.events.append((event, begin, end))
         return event
@@ -156,7 +156,7 @@ class TrainLogParser:
 
 
 def accuracy(what: str, right: int, total: int) -> dict[str, Any]:
-    """The fields of an iteration for the share of items or instances that are right."""
+    """The fields of an iteration for the fraction of items or instances that are right."""
     return {f"{what}_accuracy": Fraction(right, total), f"{what}_accuracy_float": right / total}
 
 

@@ -1,4 +1,4 @@
-"""Models of other tools (CRFsuite, Wapiti, CRF++), read and written; `attach_template`."""
+"""Reads and writes models of other tools (CRFsuite, Wapiti, CRF++); `attach_template`."""
 
 from sparsecrf.contrib.convert.attach import attach_template
 

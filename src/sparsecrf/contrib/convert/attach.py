@@ -1,4 +1,5 @@
-"""A template for a model of attributes: what its program computes in Python, the core then makes from columns."""
+"""Attaches a template to a model of attributes: the core then computes from columns what a program computed in
+Python."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def attach_template(
     model: Model, template: Template | str | os.PathLike[str], *, rename: Mapping[str, str] | None = None
 ) -> Model:
-    """The same model for rows of columns, whose attributes a template makes.
+    """The same model, but for rows of columns, from which a template makes the attributes.
 
     For models that CRFsuite or `contrib.compat` trained on attributes computed in Python: with a template that computes
     the same ones, the model labels columns and text files without Python, several times as fast. A line `Uw[0]:%x[0,0]`

@@ -25,7 +25,7 @@ from sparsecrf.files.charset import UTF8_TEXT, Charset
 from sparsecrf.model import Model
 
 _TOOL = Tool("CRF++", boundary="crf++", before="_B-1", unigram="U", bigram="B", has_both=False)
-#: What CRF++'s sources take: rows this far from here, and lines of a text model as long as this, in bytes.
+#: Limits in CRF++'s sources: distance of rows, and length in bytes of the lines of a text model.
 _FARTHEST_ROW, _LONGEST_LINE = 8, 8191
 _MOST_WEIGHTS = 2**31 - 1
 
@@ -63,7 +63,7 @@ def model_of(
 
     Y = len(labels)
     taken = sum(_size(name, Y) for name in attributes)
-    if taken > len(w):  # or a small file could ask for any amount of memory
+    if taken > len(w):  # otherwise a small file could ask for any amount of memory
         raise InputError(f"{source}: expected weights of its own for each attribute, found {len(w)} for {taken}")
     is_bigram = np.array([name[0] == "B" for name in attributes], dtype=bool)
     x, begin = np.arange(len(attributes)), np.array(first, dtype=np.int64)
@@ -108,12 +108,12 @@ def _header(lines: list[str], source: str) -> tuple[float, int]:
 
 
 def _is_whole(text: str, digits: int = 19) -> bool:
-    """Whether it is a whole number of fewer digits than these."""
+    """Whether the text is a whole number with fewer digits than this limit."""
     return text.isascii() and text.isdigit() and len(text) < digits
 
 
 def to_text(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
-    """The content of a text model. `crf_learn -C TEXT BINARY` makes of it what crf_test reads."""
+    """The content of a text model. `crf_learn -C TEXT BINARY` converts it to the file that crf_test reads."""
     import numpy as np
 
     if model.template is not None:

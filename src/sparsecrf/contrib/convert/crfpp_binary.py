@@ -6,8 +6,9 @@
     trie                                                            pairs (base I32, check U32)
     weights                                                         F32[maxid]
 
-The trie is a double array. A node is known by its base b; its children are the entries p with check[p] = b. The entry
-b + c + 1 is the child for the byte c, and base has that child's base there; the entry b says that a name ends here, and
+The trie is a double array. A node is identified by its base b; its children are the entries p with check[p] = b. The
+entry b + c + 1 is the child for the byte c, and base has that child's base there; the entry b says that a name ends
+here, and
 - base[b] - 1 is the number of the name's first weight. The root's base is base[0].
 """
 
@@ -26,7 +27,7 @@ from sparsecrf.model import Model
 _HEADER = struct.Struct("<IidIII")
 _SIZE = struct.Struct("<I")
 _LONGEST_NAME = 1 << 14
-_MOST_TIMES = 64  # all names may be larger than the file: in a trie they share their beginnings
+_MOST_TIMES = 64  # the names together may be larger than the file, since a trie shares prefixes
 
 
 def is_binary(data: bytes) -> bool:
@@ -84,7 +85,7 @@ def _entries(base: Any, check: Any, source: str) -> Iterator[tuple[bytes, int]]:
 
     if not len(check):
         return
-    place = np.argsort(check, kind="stable")  # children beside each other
+    place = np.argsort(check, kind="stable")  # adjacent children
     parents, start = np.unique(check[place], return_index=True)
     ends = [*start[1:].tolist(), len(place)]
     children = {b: (k, end) for b, k, end in zip(parents.tolist(), start.tolist(), ends, strict=True) if b > 0}
@@ -92,7 +93,7 @@ def _entries(base: Any, check: Any, source: str) -> Iterator[tuple[bytes, int]]:
     open_nodes = [(bases[0], b"")]
     while open_nodes:
         b, prefix = open_nodes.pop()
-        begin, end = children.pop(b, (0, 0))  # a node that is met twice has none left: the file is damaged
+        begin, end = children.pop(b, (0, 0))  # a node that is reached twice has none left: the file is damaged
         if begin == end or len(prefix) > _LONGEST_NAME:
             raise InputError(f"{source}: expected names in a trie, found a branch without a name after {prefix[:40]!r}")
         for p in reversed(order[begin:end]):

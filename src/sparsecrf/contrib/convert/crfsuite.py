@@ -33,7 +33,7 @@ _MOST_ARROWS = 100  # in a line of a dump
 
 
 class Header(NamedTuple):
-    """What is where in a model file."""
+    """The layout of a model file."""
 
     n_labels: int
     n_attributes: int
@@ -43,7 +43,7 @@ class Header(NamedTuple):
 
 
 def header_in(data: bytes, source: str) -> Header:
-    """The header of a model file; an error if this is none, or not a whole one."""
+    """The header of a model file; raises if this is not a complete model file."""
     if len(data) < HEADER.size:
         raise InputError(f"{source}: expected a CRFsuite model of at least {HEADER.size} bytes, found {len(data)}")
     magic, size, kind, version, _, *places = HEADER.unpack_from(data)
@@ -82,7 +82,8 @@ def from_binary(data: bytes, source: str) -> Model:
 
 
 def _from_tables(source: str, labels: StringTable, attributes: StringTable, states: Any, transitions: Any) -> Model:
-    """From arrays with the fields source, label and weight. No name is looked at: there may be a million."""
+    """Build a model from arrays with the fields source, label and weight. Names are not decoded: there may be a
+    million."""
     import numpy as np
 
     n_named = len(attributes)
@@ -123,7 +124,7 @@ def _strings(data: bytes, at: int, n: int, where: str) -> StringTable:
     links_of = np.frombuffer(data, np.dtype("<u4"), n, at + links).astype(np.int64)
     begin = at + links_of + 8  # of each string, after its id and length
     wrong = (links_of == 0) | (begin > len(data))
-    inside = np.where(wrong, 8, begin)  # bytes that are there, whatever they mean
+    inside = np.where(wrong, 8, begin)  # bytes that exist, whatever they mean
     heads = raw[inside[:, None] + np.arange(-8, 0)].view("<u4").astype(np.int64).reshape(n, 2)
     length = heads[:, 1]
     wrong |= (heads[:, 0] != np.arange(n)) | (length == 0) | (inside + length > len(data))
@@ -132,7 +133,7 @@ def _strings(data: bytes, at: int, n: int, where: str) -> StringTable:
         k = int(np.flatnonzero(wrong)[0])
         raise InputError(f"{where}: expected string {k} at {at + int(links_of[k])}, found it damaged")
     ends = np.concatenate([[0], np.cumsum(length - 1)]).astype(np.int64)
-    if ends[-1] > len(data):  # or a file could ask for a hundred times its size
+    if ends[-1] > len(data):  # otherwise a file could ask for a hundred times its size in memory
         raise InputError(f"{where}: expected strings beside each other, found them to overlap")
     text = raw[np.repeat(begin - ends[:-1], length - 1) + np.arange(ends[-1])]
     try:
@@ -183,11 +184,11 @@ def _names(lines: list[tuple[str, str]]) -> list[str]:
 def _cells(
     lines: list[tuple[str, str]], sources: dict[str, int], labels: dict[str, int]
 ) -> Iterator[tuple[int, int, float]]:
-    """`  (0) source --> label: weight`. Names may have arrows: the split that gives two known names is meant."""
+    """`  (0) source --> label: weight`. Names may contain arrows: use the split that gives two known names."""
     for where, line in lines:
         names, _, weight = line.partition(") ")[2].rpartition(": ")
         parts = names.split(" --> ", _MOST_ARROWS + 1)
-        if len(parts) > _MOST_ARROWS:  # there are as many splits, each as long as the line
+        if len(parts) > _MOST_ARROWS:  # one split per arrow, each as long as the line
             raise InputError(f"{where}: expected names with fewer than {_MOST_ARROWS} arrows, found {line[:80]!r}")
         splits = [(" --> ".join(parts[:k]), " --> ".join(parts[k:])) for k in range(1, len(parts))]
         cells = [(sources[a], labels[b]) for a, b in splits if a in sources and b in labels]
@@ -197,7 +198,7 @@ def _cells(
 
 
 class Written(NamedTuple):
-    """A model as CRFsuite's files have it. Ids are those of the file: attributes with a state feature, in order."""
+    """A model in the form of CRFsuite's files, with their ids: attributes with a state feature, in order."""
 
     labels: list[str]
     attributes: list[str]
@@ -206,7 +207,7 @@ class Written(NamedTuple):
 
 
 def as_written(model: Model) -> Written:
-    """What CRFsuite's files would say of a model; an error for what they cannot express."""
+    """A model in the form of CRFsuite's files; raises for anything they cannot express."""
     import numpy as np
 
     if model.dense is not None:
@@ -238,7 +239,7 @@ def as_written(model: Model) -> Written:
 
 
 def to_dump(model: Model) -> str:
-    """The text that `crfsuite dump` would print of the model, but with all digits of the weights."""
+    """The text that `crfsuite dump` would print for the model, but with all digits of the weights."""
     labels, attributes, states, transitions = as_written(model)
     for name in (*labels, *attributes):
         if "\n" in name:
@@ -258,8 +259,8 @@ def to_dump(model: Model) -> str:
 
 
 def header_of(labels: Sequence[str], attributes: Sequence[str], n_states: int, n_transitions: int) -> dict[str, str]:
-    """The header of CRFsuite's file of such a model, as its dumps have it, but for the number of features, which is
-    always 0 there.
+    """The header that CRFsuite's file of this model would have, as in its dumps, except for the number of features,
+    which is always 0 there.
     """
     n = n_states + n_transitions
     at_labels = HEADER.size + 12 + 20 * n

@@ -29,7 +29,8 @@ _TABLES = 256
 
 
 def to_binary(model: Model | None) -> bytes:
-    """The content of CRFsuite's model file. None: a model without labels, as CRFsuite trains one without data."""
+    """The content of CRFsuite's model file. None: a model without labels, which is what CRFsuite trains without
+    data."""
     import numpy as np
 
     nothing = (np.empty(0, np.int64),) * 3
@@ -55,7 +56,7 @@ def to_binary(model: Model | None) -> bytes:
         offsets.append(offsets[-1] + len(chunks[-1]))
     if offsets[-1] >= 2**32:
         raise InputError(f"CRFsuite's model files have less than 4 GB: expected a smaller model, found {offsets[-1]}")
-    counts = (0, len(labels), len(attributes))  # CRFsuite leaves the number of features to their chunk
+    counts = (0, len(labels), len(attributes))  # CRFsuite stores the number of features only in their chunk
     header = HEADER.pack(b"lCRF", offsets[-1], b"FOMC", 100, *counts, *offsets[:-1])
     return b"".join([header, *chunks])
 
@@ -102,7 +103,7 @@ def _strings(names: list[str]) -> bytes:
 
 
 def _hash_tables(hashes: Any, offsets: Any, at: int) -> tuple[bytes, bytes]:
-    """All tables, the first of which begins at byte `at` of the chunk, and the references to them."""
+    """All hash tables, the first at byte `at` of the chunk, and the references to them."""
     import numpy as np
 
     members: list[list[tuple[int, int]]] = [[] for _ in range(_TABLES)]
@@ -162,5 +163,5 @@ def _final(a: Any, b: Any, c: Any) -> tuple[Any, Any, Any]:
     for bits in (14, 11, 25, 16, 4, 14, 24):
         c = (c ^ b) - _rotated(b, bits)
         a, b, c = b, c, a
-    # Seven steps have turned the three by one place.
+    # After seven steps, the three are rotated by one place.
     return c, a, b

@@ -1,4 +1,4 @@
-"""What the writers of Wapiti's and CRF++'s models share.
+"""Shared code of the writers of Wapiti's and CRF++'s models.
 
 Both tools have a template with lines u and b, and no start label. The label before the first token is expressed by a
 line of its own: `%x[-1,0]` is a boundary cell there and nowhere else, so that
@@ -26,17 +26,17 @@ _START = ":start:"
 
 @dataclass(frozen=True)
 class Tool:
-    """Another tool, as far as its models differ."""
+    """What distinguishes another tool's models."""
 
     name: str
-    boundary: str  #: whose cells stand beyond the ends of a sequence, as `--boundary` calls them
-    before: str  #: the cell before the first one
-    unigram: str  #: the letter that lines of labels begin with
+    boundary: str  #: the name of its boundary cells, as for `--boundary`
+    before: str  #: the cell before the first token
+    unigram: str  #: first letter of lines that condition labels
     bigram: str  #: of pairs
-    has_both: bool  #: whether lines * condition both
+    has_both: bool  #: whether it has lines *, which condition both
 
     def name_of(self, attribute: str, *, pairs: bool) -> str:
-        """What the tool calls an attribute of the template, with the weights of labels or those of pairs."""
+        """The tool's name for an attribute of the template that conditions labels, or label pairs."""
         if attribute[0] == "*":
             return attribute if self.has_both else (self.bigram if pairs else self.unigram) + attribute
         return (self.bigram if attribute[0] in "Bb" else self.unigram) + attribute[1:]
@@ -44,7 +44,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Exported:
-    """A model as the tool would have it."""
+    """A model in the tool's terms."""
 
     lines: list[str]  #: of the template
     attributes: list[str]  #: X
@@ -103,12 +103,14 @@ def _check_letters(names: StringTable, attributes: Any, letters: str, what: str)
 
 
 class _Ids:
-    """New attributes, numbered as they come. Two of the model must not become one."""
+    """New attributes, numbered in order of first use. Two attributes of the model must not become one."""
 
     def __init__(self, old_name: Callable[[int], str]) -> None:
         self.names: list[str] = []
         self._old_name = old_name
-        self._known: dict[str, tuple[int, int, bool]] = {}  # by new name: id, old attribute, whether after the start
+        self._known: dict[
+            str, tuple[int, int, bool]
+        ] = {}  # by new name: id, old attribute, whether it follows the start label
 
     def of(self, attributes: Any, rename: Callable[[str], str], *, start: bool = False) -> Any:
         """The new ids of these attributes, one for each entry."""
@@ -129,7 +131,7 @@ class _Ids:
 
 
 def _check_template(template: Template, lines: list[Line], tool: Tool) -> None:
-    """Raise for what would mean something else, or nothing, in the tool."""
+    """Raise for template lines that the tool does not support or reads differently."""
     if line := _first(lines, lambda macro: macro.is_of_words):
         raise InputError(
             f"template: {tool.name} has no functions of words: expected %x, %t and %m only, found {line.text!r}"

@@ -1,8 +1,8 @@
-"""Models of other tools: one module a tool, and what they share.
+"""Models of other tools: one module per tool, and their shared code.
 
-None of these tools has a start label, so their models have none here. Names of attributes stay as they are: those of
-CRF++ and Wapiti are what the template, which is kept, makes of the columns. To these tools names are bytes: `encoding`
-says what text they are, or that they are to stay bytes (files/charset.py), and the model remembers it.
+None of these tools has a start label, so their models have none here. Names of attributes do not change: those of CRF++
+and Wapiti are what the template, which is kept, makes from the columns. These tools treat names as bytes: `encoding`
+says how to decode them, or that they stay bytes (files/charset.py); the model stores it.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def write_wapiti(model: Model, path: File) -> None:
 
 
 def write_crfpp(model: Model, path: File) -> None:
-    """Write a text model of CRF++, of which `crf_learn -C` makes a binary one. What it cannot express is an error."""
+    """Write a text model of CRF++, which `crf_learn -C` converts to a binary one. What it cannot express is an
+    error."""
     from sparsecrf.contrib.convert.crfpp import to_text
 
     write_atomically(path, to_text(model, charset_for(model, None)))
@@ -101,7 +102,7 @@ WRITERS: dict[str, Callable[[Model, File], None]] = {
 }
 
 
-#: How model files of other tools begin, and whose they are.
+#: The first bytes of other tools' model files.
 _MARKS = {b"lCRF": "crfsuite", b"FILEHEADER = {": "crfsuite", b"#mdl#": "wapiti", b"version: ": "crf++"}
 
 
@@ -110,13 +111,13 @@ def open_model(path: File) -> Model:
     with open(path, "rb") as file:
         begin = file.read(16)
     for mark, tool in _MARKS.items():
-        if begin.startswith(mark) and begin[8:9] != b"{":  # there, a header of our own would begin
+        if begin.startswith(mark) and begin[8:9] != b"{":  # where a header of our own would begin
             return READERS[tool](path)
     return Model.load(path)
 
 
 def text_of(raw: bytes, where: str, charset: Charset = UTF8_TEXT) -> str:
-    """Names are bytes to other tools, text here."""
+    """Decode names, which are bytes in other tools."""
     try:
         return charset.text(raw)
     except UnicodeDecodeError as error:
@@ -138,7 +139,7 @@ def number_of(raw: bytes | str, where: str) -> float:
 
 
 def table_of(names: Sequence[str], what: str, source: str) -> StringTable:
-    """Names by id. `what` they are is for errors."""
+    """Names by id. `what` names them in errors."""
     table = StringTable()
     for k, name in enumerate(names):
         if table.intern(name) != k:

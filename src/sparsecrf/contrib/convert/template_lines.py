@@ -1,4 +1,4 @@
-"""The lines of a template taken apart, for models that are written for other tools."""
+"""Parses the lines of a template, for exporting models to other tools."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
 
-#: A macro that the core has accepted: blanks may stand between its parts.
+#: A macro that the core has accepted; there may be blanks between its parts.
 _MACRO = re.compile(
     r"%([xXtTmMlpPsShcnedD])\[\s*(@?)\s*([+-]?\d+)\s*(?:,\s*(\d+)\s*)?"
     r'(?:,\s*(?:"((?:\\.|[^"\\])*)"|(\d+)|([^"\]\s][^\]]*?))\s*)?\]',
@@ -28,11 +28,11 @@ class Macro:
     column: int | None  #: None: %e has none
     regex: str | None = None
     number: int | None = None  #: of characters
-    look_up: str | None = None  #: the name of a resource, and what follows it
+    look_up: str | None = None  #: the name of a resource, and its arguments
 
     @property
     def text(self) -> str:
-        """Without blanks and signs that not every tool takes."""
+        """The macro without blanks and signs that not every tool accepts."""
         column = "" if self.column is None else f",{self.column}"
         regex = "" if self.regex is None else f',"{self.regex}"'
         number = "" if self.number is None else f",{self.number}"
@@ -46,7 +46,7 @@ class Macro:
 
     @property
     def leaves(self) -> bool:
-        """Whether it can ask for a cell beyond an end of the sequence."""
+        """Whether it can refer to a cell beyond the ends of the sequence."""
         return self.absolute or self.row != 0
 
 

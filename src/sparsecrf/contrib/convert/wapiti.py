@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MEMM, _CRF = 1, 2
 _TOOL = Tool("Wapiti", boundary="wapiti", before="_x-1", unigram="u", bigram="b", has_both=True)
-#: How attributes are written that a template of bytes has cut out of characters.
+#: Escapes for attributes in which a template of bytes has split a character.
 _PIECES = Charset(BYTES)
 
 
@@ -52,7 +52,7 @@ class _Reader:
         return [int(number) for number in match.groups() if number is not None]
 
     def strings(self, n: int, what: str, *, bytes_allowed: bool = False) -> list[str]:
-        """So many of them. `bytes_allowed`: what is not UTF-8 is written as a template of bytes writes it."""
+        """Read `count` texts. `bytes_allowed`: invalid UTF-8 is escaped as a template of bytes does."""
         made = []
         for k in range(n):
             match = re.compile(rb"(\d{1,10}):").match(self.data, self.at)
@@ -140,7 +140,7 @@ def _weight(text: str) -> float:
 
 
 def _template(lines: list[str], source: str, charset: Charset) -> Template | None:
-    """The template; none: the data have the attributes themselves."""
+    """The template; without lines, the data contain the attributes themselves."""
     if not lines:
         return None
     from sparsecrf.encoding.template import Template

@@ -1,4 +1,4 @@
-"""Tasks on a Dask cluster, with a limit on every wait; and the shards that it keeps."""
+"""Tasks on a Dask cluster, with a timeout on every wait; and the shards that it holds."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from sparsecrf.shards import LET_GO, Shard, merge_tree
 
 Answer = TypeVar("Answer")
 
-#: Seconds without any answer after which a cluster is given up.
+#: Seconds without any answer before giving up on a cluster.
 TIMEOUT = 300.0
-_LOOK_EVERY = 1.0  # seconds, while nothing comes
-_RECONNECT = 30.0  # seconds in which a client may find its scheduler again
+_LOOK_EVERY = 1.0  # seconds between checks while waiting
+_RECONNECT = 30.0  # seconds for a client to reconnect to its scheduler
 
 _CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
-#: Of the system and of asyncio: one error since Python 3.11.
+#: The timeouts of the system and of asyncio; the same class since Python 3.11.
 TIMED_OUT = (TimeoutError, asyncio.TimeoutError)
 
 
 class ClusterError(ConnectionError):
-    """The cluster does not answer, or lost what it was given."""
+    """The cluster does not answer, or lost its data."""
 
 
 class Cluster:
-    """A client, and how long to wait for it. Tasks are named after what they do and are never taken for each other."""
+    """A client and its timeout. Tasks are named after what they do, with unique keys."""
 
     def __init__(self, client: Client, timeout: float = TIMEOUT, lost: LostInterrupt | None = None) -> None:
         """`lost`: an interrupt that was dropped in a finalizer of a future is raised by the next wait."""
@@ -76,7 +76,7 @@ class Cluster:
         return futures
 
     def share(self, value: Any) -> Future:
-        """A task that gives a value, and not data that were put on a worker: those would be lost with it."""
+        """A task that returns a value. Data scattered to a worker would be lost with that worker; a task is rerun."""
         return self.submit(_itself, value, name="value")
 
     def merged(self, merge: Callable[[list[Answer]], Answer], tasks: Sequence[Future]) -> Future:
@@ -84,13 +84,15 @@ class Cluster:
         return merge_tree(partial(self.submit, merge), tasks)
 
     def result(self, last: Future, tasks: Sequence[Future] = ()) -> Any:
-        """What `last` gives, which waits for `tasks`. As long as some of these come to an end, it is waited for."""
+        """The result of `last`, which depends on `tasks`. The wait goes on as long as some of these finish."""
         try:
             self._wait(last, tasks)
             self.lost.raise_again()
             return last.result(timeout=self.timeout)
         except KilledWorker as error:
-            reason = f"{error.task}: several workers died at it one after the other; is there too little memory?"
+            reason = (
+                f"{error.task}: several workers died one after another while running it; is there too little memory?"
+            )
             raise ClusterError(f"{self}: {reason}") from None
         except _CANCELLED as error:
             raise ClusterError(f"{self}: lost in the middle of a pass ({error or type(error).__name__})") from None
@@ -118,13 +120,13 @@ class Cluster:
 
 
 class OnDask:
-    """Shards as futures of a cluster: a question is a task beside each. Lost ones are made again by Dask."""
+    """Shards as futures of a cluster: a query is a task on the worker of each shard. Dask recomputes lost shards."""
 
     def __init__(self, cluster: Cluster, shards: Sequence[Future], source: Future) -> None:
         """`source` is kept with them: the expensive object that all shards are made from."""
         self.cluster, self.shards, self._source = cluster, list(shards), source
         self.here: Sequence[Any] = ()
-        self._shared: WeakSet[Future] = WeakSet()  # weak: callers may hold them longer than this object lives
+        self._shared: WeakSet[Future] = WeakSet()  # weak: callers may keep them longer than this object lives
 
     def __len__(self) -> int:
         return len(self.shards)
@@ -151,7 +153,7 @@ class OnDask:
             answer: Answer = self.cluster.result(last, tasks)
             return answer
         finally:
-            # Also of an interrupt: workers drop what has not begun and forget what has.
+            # Also after an interrupt: workers drop tasks that have not begun and forget the others.
             release([last, *tasks])
 
     def release(self) -> None:
@@ -165,7 +167,7 @@ def release(futures: Sequence[Future]) -> None:
 
 
 def named_errors(k: int, work: Callable[..., Answer], *arguments: Any) -> Answer:
-    """work(*arguments); an error in the input says which partition it is of."""
+    """work(*arguments); an error in the input names its partition."""
     try:
         return work(*arguments)
     except InputError as error:
@@ -177,7 +179,7 @@ def _ask(question: Callable[..., Answer], k: int, shard: Shard, *arguments: Any)
 
 
 def _aligned(value: Any) -> Any:
-    """The same with numbers at addresses that the core can read: those of arrays in a message may be odd."""
+    """The same with aligned arrays: those in a message may be unaligned, which the core cannot read."""
     if type(value) is tuple:
         return tuple(map(_aligned, value))
     return np.require(value, requirements="A") if isinstance(value, np.ndarray) else value

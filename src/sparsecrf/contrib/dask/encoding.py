@@ -1,4 +1,4 @@
-"""Partitions to shards: a vocabulary made in parallel, then every partition encoded by it where it is."""
+"""Turns partitions into shards: builds a vocabulary in parallel, then encodes every partition on its worker."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from sparsecrf.shards.shards import one_after_the_other
 def encode(
     cluster: Cluster, X: Any, y: Any, weight: Any, recipe: Recipe, threads: int, partition_bytes: int = PARTITION_BYTES
 ) -> Dataset:
-    """Shards of the partitions, in their order, on the workers. Only the vocabulary comes here."""
+    """Shards of the partitions, in their order, on the workers. Only the vocabulary is transferred to the caller."""
     files = y is None and is_files(X)
     recipe = recipe if files else replace(recipe, format=None)
     partitions = _files(cluster, X, recipe, partition_bytes) if files else _sequences(cluster, X, y, weight)
@@ -46,13 +46,13 @@ def encode(
         vocabulary, kind, n_columns, n_features = cluster.result(final, told)
         each = [[x] * n for x in (shared, final, threads)]
         made = cluster.map(_shard, numbers, partitions, *each, name="shard")
-        # The first question waits for all of them.
+        # The first query waits for all of them.
         shards = Shards(OnDask(cluster, made, final))
     except BaseException:
         release([final, *made])
         raise
     finally:
-        # Shards that are lost are made again from the partitions, which Dask then makes again, too.
+        # Lost shards are recomputed from the partitions, which Dask recomputes, too.
         release([shared, merged, *told, *partitions])
     template = recipe.lines
     if files:
@@ -63,7 +63,7 @@ def encode(
 
 def _files(cluster: Cluster, X: Any, recipe: Recipe, partition_bytes: int) -> list[Future]:
     urls = files_of(X)
-    # On the workers: a file may be theirs alone.
+    # On the workers: a file may be visible only there.
     found = cluster.map(parts_of, urls, [recipe.reader] * len(urls), [partition_bytes] * len(urls), name="parts")
     all_parts = cluster.merged(one_after_the_other, found)
     try:
@@ -93,7 +93,7 @@ def _names(k: int, partition: Sequences | File, recipe: Recipe) -> Names:
 def _vocabulary(
     names: Names, recipe: Recipe, files: bool
 ) -> tuple[Vocabulary, type[str] | type[int] | None, int, int | None]:
-    """As on one machine, labels of files have ids in the order of their first occurrence, others in that of names."""
+    """As on one machine, labels of files get ids in order of first occurrence, others in alphabetical order."""
     vocabulary = recipe.vocabulary(files=files)
     labels = StringTable()
     if files:
@@ -103,7 +103,7 @@ def _vocabulary(
         for name in sorted(names.labels[k] for k in range(len(names.labels))):
             labels.intern(name)
     if len(labels) == 0:
-        raise InputError("expected labels, found all of them to be missing")
+        raise InputError("expected labels, found only missing ones")
     vocabulary = Vocabulary(vocabulary.bigrams, vocabulary.start, labels, names.attributes)
     return vocabulary, names.kind, names.n_columns, names.n_features
 

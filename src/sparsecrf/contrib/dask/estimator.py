@@ -31,24 +31,24 @@ class DaskCRF(TrainingCRF):
     """Linear-chain CRF with an elastic net, trained and used on a Dask cluster.
 
     X and y are Dask bags, or lists of partitions (lists, delayed, futures) of what `CRF` takes: sequences of tokens,
-    and of labels. Parameters and attributes are those of `CRF` that its signature has, with these differences.
+    and of labels. Parameters and attributes are those of `CRF` in its signature, with these differences.
 
     Parameters
     ----------
     solver : auto, owlqn, lbfgs or fista.
     n_jobs : threads of one shard. A worker works on as many shards at a time as it has threads.
-    timeout : seconds without any answer after which the cluster is given up.
+    timeout : seconds without any answer before giving up on the cluster.
 
     Attributes
     ----------
-    client : the Dask client to use, if it is not the current one. It is set, not passed: a client cannot be cloned.
+    client : the Dask client to use, if it is not the current one. Set it after construction: a client cannot be cloned.
     """
 
     client: Client | None = None
-    random_state = None  # no solver that works over shards has anything random
+    random_state = None  # no solver that works over shards is random
     features = None  # template=Template.preset(...) says it
-    resources = None  # a template has its own
-    vectors = None  # workers keep data that have no dense columns
+    resources = None  # a template has its own names
+    vectors = None  # shards on workers have no dense columns
 
     @takes_old_parameters
     def __init__(
@@ -129,7 +129,8 @@ class DaskCRF(TrainingCRF):
         return self
 
     def predict(self, X: Any) -> Any:
-        """The best labels of each sequence; lazy: of a bag a bag, of a list of partitions a list of delayed."""
+        """The best labels of each sequence; lazy: a bag for a bag, a list of delayed objects for a list of
+        partitions."""
         return over_partitions(self._client(), self._local(), X, _predict)
 
     def predict_marginals(self, X: Any) -> Any:
@@ -173,7 +174,7 @@ def _predict_marginals(crf: CRF, X: list[Any]) -> list[Any]:
 
 
 def _right(crf: CRF, X: Any, y: Any) -> tuple[int, int]:
-    """Tokens labelled as they should be, and tokens."""
+    """The number of correctly labelled tokens, and of all tokens."""
     X, y = list(X), [list(labels) for labels in y]
     predicted = crf.predict(X)
     if [len(labels) for labels in y] != [len(labels) for labels in predicted]:

@@ -18,15 +18,15 @@ from sparsecrf.model import Model
 def label(client: Client, model: Model, X: Any, *, marginals: bool = False) -> Any:
     """The best labels of each sequence, or its marginals, a row for each token and a column for each of model.labels.
 
-    Lazy, as Dask's own: of a bag a bag, of a list of partitions a list of delayed. The model goes to the cluster once,
-    and from worker to worker.
+    Lazy, like Dask's own functions: returns a bag for a bag, a list of delayed objects for a list of partitions. The
+    model is sent to the cluster once, then passed from worker to worker.
     """
     return over_partitions(client, model, X, _marginals if marginals else _labels)
 
 
 def over_partitions(client: Client, model: Any, X: Any, answer: Callable[[Any, list[Any]], Any]) -> Any:
     """answer(model, sequences) of each partition. `model` is anything that can be pickled."""
-    # A task, not data that are put on a worker: it is made again if that worker is lost.
+    # A task instead of scattered data: it is rerun if its worker is lost.
     sent = client.submit(_itself, model, pure=False)
     work = partial(_partition, answer)
     if not isinstance(X, (Bag, list, tuple)):

@@ -1,4 +1,4 @@
-"""Partitions of labelled sequences: Dask bags, delayed or plain lists, or files and parts of them; and how a worker
+"""Partitions of labelled sequences: Dask bags, delayed or plain lists, or files and parts of files; and how a worker
 reads one."""
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.estimators.reading import read_partition, read_sequences
 from sparsecrf.files.text import PIECE_BYTES, name_of
 
-#: A file of more bytes is cut into partitions of at most about as many.
+#: Larger files are cut into partitions of about this many bytes.
 PARTITION_BYTES = 1 << 25
-_NEAR_BYTES = 1 << 12  # searched for the end of a sequence at first, then more
+_NEAR_BYTES = 1 << 12  # bytes searched first for the end of a sequence
 
 
 class Names(NamedTuple):
-    """What partitions tell of themselves before they can be encoded."""
+    """What must be known about all partitions before they can be encoded."""
 
     labels: StringTable
     attributes: StringTable
     kind: type[str] | type[int] | type[bool] | None  #: of the labels
-    n_columns: int  #: of a line, the label included, or of a row of columns; 0: no columns
+    n_columns: int  #: columns of a line, including the label, or of a row of columns; 0: none
     n_features: int | None  #: columns of every matrix
-    partition: int  #: the first of them
-    of_files: bool = False  #: their columns are compared when lines are encoded: then it is known which line it is
+    partition: int  #: the first partition with them
+    of_files: bool = False  #: their columns are compared when lines are encoded, when the line number is known
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Sequences:
 
 @dataclass(frozen=True)
 class File:
-    """A file or a part of one, read where it is worked on. `url`: a path, or anything that fsspec opens."""
+    """A file or a part of one, read on the worker. `url`: a path, or anything that fsspec opens."""
 
     url: str
     begin: int = 0
@@ -88,7 +88,7 @@ class File:
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """Its name in errors."""
         return name_of(self.url)
 
     def _read(self, recipe: Recipe, vocabulary: Vocabulary, grow: bool, n_columns: int) -> PieceEncoder:
@@ -97,7 +97,7 @@ class File:
         except InputError:
             if self.begin == 0:
                 raise
-        # Once more, only for the message: which line of the file it is.
+        # Read it again, only to find the line number for the message.
         return self._from_line(1 + self._lines_before(), recipe, vocabulary, grow, n_columns)
 
     def _from_line(
@@ -157,7 +157,7 @@ def parts_of(url: str, format: Format, size: int) -> list[File]:
             text = _next_text(file, 0)
             for at in (n_bytes * k // n_parts for k in range(1, n_parts)):
                 end = _next_end(file, at, format, size) if at > ends[-1] else None
-                end = None if end is None else _next_text(file, end)  # so that no part is blank lines alone
+                end = None if end is None else _next_text(file, end)  # so that no part consists of blank lines only
                 if end is not None and text is not None and text < end:
                     ends.append(end)
     except (OSError, ValueError):
@@ -172,13 +172,13 @@ def _next_end(file: IO[bytes], at: int, format: Format, most: int) -> int | None
     file.readline()
     begin = file.tell()
     near = File("", begin, begin + max(most, _NEAR_BYTES))
-    # Not the first line, which pieces() would look at more closely.
+    # Not from the first line, which pieces() treats specially.
     first = next(format.pieces(cast(IO[bytes], _Part(file, near, first_line=2)), _NEAR_BYTES, inside=True), None)
     return None if first is None or begin + len(first.data) == near.end else begin + len(first.data)
 
 
 def _next_text(file: IO[bytes], at: int) -> int | None:
-    """Where the next line begins that is not blank, from the beginning of a line on; None: there is none."""
+    """Where the next line that is not blank begins, searching from the beginning of a line; None if there is none."""
     file.seek(at)
     begin = at  # of the line
     while block := file.read(PIECE_BYTES):
@@ -208,7 +208,7 @@ def files_of(X: Any) -> list[str]:
             system, path = fsspec.core.url_to_fs(name)
             names = [system.unstrip_protocol(p) for p in sorted(system.glob(path))] if has_magic(path) else [name]
         else:
-            # Workers may have another current directory.
+            # Workers may have a different current directory.
             names = [os.path.abspath(p) for p in (sorted(glob(name)) if has_magic(name) else [name])]
         if not names:
             raise InputError(f"{name}: expected files of that pattern, found none")
@@ -232,7 +232,7 @@ def partitions_of(cluster: Cluster, X: Any, what: str) -> list[Any]:
 
 
 def in_step(parts: Mapping[str, Sequence[Any] | None]) -> int:
-    """The number of partitions, which all of these must have."""
+    """The number of partitions, which must be the same for all of these."""
     sizes = {name: len(part) for name, part in parts.items() if part is not None}
     if len(set(sizes.values())) > 1:
         raise InputError(f"expected as many partitions in each, found {sizes}")

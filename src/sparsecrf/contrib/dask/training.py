@@ -64,10 +64,10 @@ def train(
     `sample_weight`, in partitions too, is as for `CRF.fit`.
 
     `dev` is other labelled data in memory, (X, y), or with files the path of one. `threads` are those of one shard; a
-    worker works on as many shards at a time as it has threads. `timeout`: seconds without any answer of the cluster
-    after which it is given up (a single pass over the largest shard must take less). `options` are those of `fit`.
+    worker works on as many shards at a time as it has threads. `timeout`: seconds without any answer before giving up
+    on the cluster (a single pass over the largest shard must take less). `options` are those of `fit`.
 
-    The same partitions give the same bits, on whatever workers.
+    The same partitions give bit-identical results on any workers.
     """
     of_fit = {"solver": solver, "label_parts": label_parts, "dev": dev, **options}
     check_options(of_fit, [Choice("", "data on a cluster", has(Trait.SHARDS, Trait.ON_CLUSTER))])
@@ -98,5 +98,5 @@ def train(
 
 
 def _read_dev(data: Dataset, dev: Any) -> Dataset:
-    """Other labelled data by the same vocabulary, here."""
+    """Other labelled data, encoded locally with the same vocabulary."""
     return read_other_sequences(data, dev) if data.recipe.format is None else data.read_other(dev)

@@ -1,7 +1,7 @@
 """Align letters with phonemes by expectation-maximisation, so that every letter gets a label.
 
-A dictionary says that `phoenix` sounds F IY N IH K S, not which letter makes which sound. Here every letter is taken to
-make a chunk of no, one or two phonemes, from left to right and independently of the others:
+A dictionary says that `phoenix` sounds F IY N IH K S, not which letter makes which sound. The model: every letter makes
+a chunk of zero, one or two phonemes, from left to right and independently of the others:
 
     p  h  o  e   n  i   x
     F  _  _  IY  N  IH  K+S        `_`: silent
@@ -9,7 +9,7 @@ make a chunk of no, one or two phonemes, from left to right and independently of
     P(phonemes | letters) = sum over alignments of prod_t theta[letter_t, chunk_t]
 
 with theta[letter, .] a distribution over chunks. EM finds theta: the expected number of times that a letter makes a
-chunk, over all alignments by their probabilities, is the next theta, and the likelihood never falls. The best
+chunk, over all alignments by their probabilities, is the next theta, and the likelihood never decreases. The best
 alignment of each word under the last theta gives its labels.
 """
 
@@ -30,7 +30,7 @@ MOST = 2  #: phonemes that one letter can make
 
 #: Where EM starts: the probability of all chunks of a length. One phoneme is the rule, two are the exception.
 _START = (0.25, 0.74, 0.01)
-#: How much of that start is mixed in when words are aligned: one that EM has not seen may need a chunk it has not seen.
+#: How much of that start is mixed in when aligning: words that EM has not seen may need chunks it has not seen.
 _UNSEEN = 1e-6
 
 Floats = NDArray[np.float64]
@@ -45,7 +45,7 @@ def alignable(letters: str, phonemes: Sequence[str]) -> bool:
 
 @dataclass
 class Aligner:
-    """theta, for the letters and phonemes of the words it is made for.
+    """theta, for the letters and phonemes of given words.
 
     With P phonemes, chunk 0 is silence, 1 + p one phoneme, 1 + P + p P + q two of them.
     """
@@ -59,7 +59,7 @@ class Aligner:
 
     @classmethod
     def for_words(cls, words: Iterable[Word]) -> Aligner:
-        """An aligner that has learnt nothing yet."""
+        """An untrained aligner."""
         words = list(words)
         letters = sorted({letter for spelling, _ in words for letter in spelling})
         phonemes = sorted({phoneme for _, sounds in words for phoneme in sounds})
@@ -131,9 +131,9 @@ class Aligner:
 class _Batch:
     """Words of n letters and m phonemes each: the loops run over letters, NumPy over words and places.
 
-    alpha[w, t, j]: probability that the first t letters make the first j phonemes; beta[w, t, j]: that the others make
-    the others. A chunk of length l that ends at j began at j - l, so with s_l[w, t, i] the theta of letter t + 1 and
-    the chunk of length l after the first i phonemes,
+    alpha[w, t, j]: probability that the first t letters make the first j phonemes; beta[w, t, j]: that the remaining
+    letters make the remaining phonemes. A chunk of length l that ends at j began at j - l, so with s_l[w, t, i] the
+    theta of letter t + 1 and the chunk of length l after the first i phonemes,
 
         alpha[t + 1, i + l] += alpha[t, i] s_l[t, i]        beta[t, i] += s_l[t, i] beta[t + 1, i + l]
     """

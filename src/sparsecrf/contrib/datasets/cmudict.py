@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from sparsecrf._core import InputError
 from sparsecrf.contrib.datasets.align import Aligner, Word, alignable
 
-#: An alignment label that fewer words have is an accident: mostly letters of an abbreviation, read by name.
+#: Alignment labels of fewer words are accidents, mostly from spelled-out abbreviations.
 RARE = 10
 _EM_WORDS = 20_000  # enough to learn which letters make which sounds; aligning the others is quick
 _SPLIT = {"train": 0.8, "dev": 0.1, "test": 0.1}
@@ -20,7 +20,7 @@ _PLAIN = re.compile(r"[a-z]{2,}")  # no digits, apostrophes, full stops; `word(2
 
 
 def parse(text: str) -> list[Word]:
-    """Words of two or more of a-z with their first pronunciation, without stress, as far as they can be aligned.
+    """Words of two or more of a-z with their first pronunciation, without stress, if they can be aligned.
 
     A line is the word, a blank, its phonemes with blanks between them, and possibly a comment: `tete T EH1 T # french`.
     """

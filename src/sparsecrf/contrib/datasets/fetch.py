@@ -1,4 +1,4 @@
-"""Get the files of a data set, verified, and write it as column files."""
+"""Downloads the files of a data set, verifies them, and writes column files."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ INSTALL_POOCH = "pip install 'sparsecrf[data]'"
 
 
 def carried(file: Source) -> bytes | None:
-    """The file from the installed package that carries it, verified; None without such a package.
+    """The verified file from an installed package that contains it; None without one.
 
-    The package is found and not imported: its code is not needed.
+    The package is located but not imported.
     """
     if file.package is None:
         return None
@@ -38,7 +38,7 @@ def carried(file: Source) -> bytes | None:
 
 
 def cache() -> Path | None:
-    """Where downloads are kept ($SPARSECRF_DATA_DIR or the user's cache directory); None if that needs pooch."""
+    """The folder for downloads ($SPARSECRF_DATA_DIR or the user's cache directory); None if that needs pooch."""
     chosen = os.environ.get("SPARSECRF_DATA_DIR")
     if chosen:
         return Path(chosen)
@@ -50,7 +50,7 @@ def cache() -> Path | None:
 
 
 def is_here(data_set: DataSet) -> bool:
-    """Whether `fetch` has no need of the network: all files are in an installed package or downloaded before."""
+    """Whether `fetch` works offline: all files are in an installed package or already downloaded."""
     kept = cache()
     return all(
         (file.package is not None and find_spec(file.package[0]) is not None)
@@ -67,7 +67,7 @@ def contents(data_set: DataSet) -> dict[str, bytes]:
 def fetch(data_set: DataSet, directory: Path | None = None) -> list[Path]:
     """Write train.txt, dev.txt, test.txt and template.txt of a set into a directory; returns their paths.
 
-    Without a directory, they are kept beside the download.
+    Without a directory, they are written next to the download.
     """
     if directory is None:
         kept = cache()
@@ -83,7 +83,7 @@ def fetch(data_set: DataSet, directory: Path | None = None) -> list[Path]:
 
 
 def write_all(directory: Path, texts: dict[str, str]) -> list[Path]:
-    """Write files into a directory, which is made if it is not there."""
+    """Write files into a directory, which is created if missing."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         write_atomically(directory / name, text.encode("utf-8"))
@@ -101,11 +101,11 @@ def _content(data_set: DataSet, file: Source) -> bytes:
             f"{data_set.name}: expected the package pooch for downloads, found none: {INSTALL_POOCH}"
         ) from None
     kept = cache() or Path(pooch.os_cache("sparsecrf"))
-    pooch.get_logger().setLevel("WARNING")  # the program says what it does itself
+    pooch.get_logger().setLevel("WARNING")  # the program reports its progress itself
     try:
         path = pooch.retrieve(file.url, f"sha256:{file.sha256}", file.name, kept / data_set.name)
-    except OSError as error:  # no connection, no such file, no room
+    except OSError as error:  # no connection, no such file, disk full
         raise InputError(f"{file.url}: expected to download {file.size:,} bytes, found: {error}") from None
-    except ValueError as error:  # what pooch raises for a wrong checksum
+    except ValueError as error:  # raised by pooch for a wrong checksum
         raise InputError(f"{file.url}: expected SHA-256 {file.sha256}, found another content: {error}") from None
     return Path(path).read_bytes()

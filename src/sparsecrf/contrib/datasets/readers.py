@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sparsecrf._core import InputError
 
 Row = tuple[str, ...]
-#: Contents of the files of a set by name, to the sequences of its parts by name: train, dev, test.
+#: Maps file contents by name to the sequences of train, dev and test.
 Reader = Callable[[Mapping[str, bytes]], Mapping[str, Sequence[Sequence[Row]]]]
 
 _CONLLU_FIELDS = {"form": 1, "lemma": 2, "upos": 3, "xpos": 4}
@@ -61,7 +61,7 @@ def _three_parts(row: Callable[[str, str], Row | None], *, comments: bool) -> Re
 
 def _sequences(name: str, text: str, row: Callable[[str, str], Row | None], comments: bool) -> list[list[Row]]:
     sequences: list[list[Row]] = [[]]
-    # Not splitlines: form feeds and the like may stand in a token.
+    # Not splitlines: tokens may contain form feeds and the like.
     for number, line in enumerate(text.split("\n"), 1):
         line = line.removesuffix("\r")
         if comments and line.startswith("#"):

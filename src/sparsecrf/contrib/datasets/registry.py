@@ -1,7 +1,7 @@
 """The public data sets that `sparsecrf data fetch` knows.
 
 Each address names a commit or a release, so that the content is fixed, and each checksum was computed from the file of
-that commit. Sets whose files could not be had whole (the larger treebanks, for one) are not listed.
+that commit. Sets whose files could not be downloaded completely (such as the larger treebanks) are not listed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Source:
     url: str
     sha256: str
     size: int  #: bytes
-    package: tuple[str, str] | None = None  #: an installable package that carries the same file, and where
+    package: tuple[str, str] | None = None  #: a package on PyPI that contains the same file, and its path there
 
     @property
     def name(self) -> str:
@@ -31,16 +31,16 @@ class Source:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A public data set: what it is, whose, where, and how it becomes column files."""
+    """A public data set: description, licence, source, and conversion to column files."""
 
     name: str
     what: str
-    columns: str  #: of the converted files, label last
+    columns: str  #: columns of the converted files, label last
     licence: str
     home: str
     files: tuple[Source, ...]
     reader: Reader
-    template: str  #: attributes that suit it, in template syntax
+    template: str  #: a suitable template
 
     @property
     def size(self) -> int:
@@ -174,7 +174,7 @@ REGISTRY = (
 
 
 def find(name: str) -> DataSet:
-    """The set of this name."""
+    """The data set with this name."""
     for entry in REGISTRY:
         if entry.name == name:
             return entry

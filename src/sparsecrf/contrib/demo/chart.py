@@ -11,11 +11,11 @@ from rich.text import Text
 # Bit of each dot in the braille block, [row][column]; the block begins at U+2800.
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _ROWS, _COLUMNS = 4, 2
-LEAST = 0.01  # percent of error that is drawn: zero has no logarithm
+LEAST = 0.01  # smallest error (percent) that is drawn: zero has no logarithm
 
 
 class Canvas:
-    """Characters, each with eight dots, and marks that stand in front of them. (0, 0) is at the top left."""
+    """Characters, each with eight dots, and marks drawn over them. (0, 0) is at the top left."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height  #: in characters
@@ -33,7 +33,7 @@ class Canvas:
         self.marks[min(int(x), self.width - 1), min(int(y), self.height - 1)] = character, style
 
     def rows(self, *, style: str, ascii_only: bool = False) -> list[Text]:
-        """What was drawn, a text for each row."""
+        """The drawing, one string per row."""
         rows = []
         for row, line in enumerate(self.dots):
             text = Text()
@@ -59,7 +59,7 @@ def path_chart(
 ) -> Text:
     """Dev error (percent) against the number of active weights, both logarithmic: a point for each rho1 of a path.
 
-    Models without any weight have no place on the axis and are left out.
+    Models without any weight cannot be placed on the axis and are left out.
     """
     point, star, corner, vertical, across, tick = "o*+|-+" if ascii_only else "\u25cb\u25c6\u2514\u2502\u2500\u252c"
     shown = [k for k, n in enumerate(active) if n > 0]
@@ -102,7 +102,7 @@ def path_chart(
 
 
 def _share(value: float, low: float, high: float) -> float:
-    """Where a value lies between two others, 0 to 1, on a logarithmic scale."""
+    """The position of a value between two others, 0 to 1, on a logarithmic scale."""
     return math.log(value / low) / math.log(high / low)
 
 

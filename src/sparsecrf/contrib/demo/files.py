@@ -1,4 +1,4 @@
-"""What the demo leaves behind: the model, its test data, pictures and the report."""
+"""The files that the demo writes: the model, its test data, pictures and the report."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Sequence = tuple[Iterable[list[str]], list[str]]
 
 
 def write_files(folder: FilePath, model: Model, path: Path, test: Iterable[Sequence]) -> str:
-    """Write all of it and name it, one file a line. Pictures need matplotlib."""
+    """Write the files and list them, one per line. Pictures need matplotlib."""
     folder.mkdir(parents=True, exist_ok=True)
     data = folder / "test.crfsuite"
     lines = (line for tokens, labels in test for line in crfsuite_lines(tokens, labels))
     write_atomically(data, "".join(lines).encode())
     model.save(folder / "model.safetensors")
-    with warnings.catch_warnings():  # of labels that a small sample leaves to the test data alone
+    with warnings.catch_warnings():  # about labels that occur only in the test data of a small sample
         warnings.simplefilter("ignore", UserWarning)
         page = make_report(model, name="the demo's model", data=data)
     write_atomically(folder / "report.html", page.encode())

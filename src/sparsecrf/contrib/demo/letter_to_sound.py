@@ -1,4 +1,4 @@
-"""`sparsecrf demo` on CMUdict: align, train along a path, label words that were not seen, and show all of it."""
+"""`sparsecrf demo` on CMUdict: align, train along a path, label unseen words, and show the results."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from sparsecrf.contrib.demo.progress import path_progress
 from sparsecrf.path import Path, PathWarning, one_standard_error, path
 from sparsecrf.progress import note, progress
 
-#: One thread: the task is small, and threads that wait for each other are slow where other programs run.
-#: Every point is fitted to the default tolerance, so that its number of weights is that of the model one would get.
+#: One thread: the task is small, and waiting threads are slow on a busy machine. Every point is fitted to the default
+#: tolerance, so that it has as many weights as the model that `fit` would give.
 PATH_OPTIONS: dict[str, Any] = {"n_rho": 14, "rho2": 0.01, "threads": 1}
 
-#: Words that no dictionary has.
+#: Words that are in no dictionary.
 INVENTED = ("frabjous", "slithy", "vorpal", "snickersnack", "gardish", "plonkation", "quivelry")
 
 NEXT = {
@@ -83,7 +83,7 @@ def train(task: Task) -> Trained:
     corpus = task.train.encode(vocabulary, grow=True)
     dev = task.dev.encode(vocabulary)
     with path_progress(PATH_OPTIONS["n_rho"]) as callback, warnings.catch_warnings():
-        warnings.simplefilter("ignore", PathWarning)  # of the best fit; the one that is chosen is sparser
+        warnings.simplefilter("ignore", PathWarning)  # rho1 of the best fit; the chosen one is sparser
         found = path(corpus, dev=dev, callback=callback, **PATH_OPTIONS)
     if found[-1].stopped_by == "interrupt":
         raise KeyboardInterrupt

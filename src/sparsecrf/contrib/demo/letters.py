@@ -16,22 +16,29 @@ from sparsecrf.model import Model
 WINDOW = 4  # letters on each side
 LONGEST = 4  # n-gram
 HELD_OUT = 1000  # words each for dev and test
-EXAMPLES = ("phoenix", "knight", "quick", "exhaust", "island", "music")  # of alignment: no, one and two sounds a letter
+EXAMPLES = (
+    "phoenix",
+    "knight",
+    "quick",
+    "exhaust",
+    "island",
+    "music",
+)  # examples of zero, one and two sounds per letter
 
 
 def attributes(word: str) -> list[list[str]]:
     """For each letter: the letters around it by their distance, and the n-grams that hold it or touch it.
 
     An attribute is `where:letters`, the place of the first letter relative to this one: in `phoenix`, the x has
-    `0:x`, `-1:ix`, `-3:eni` and others. `^` and `$` stand before and after the word.
+    `0:x`, `-1:ix`, `-3:eni` and others. `^` and `$` mark the beginning and end of the word.
     """
     padded = "^" * WINDOW + word + "$" * WINDOW
     here = range(WINDOW, WINDOW + len(word))
     return [[f"{begin}:{padded[t + begin : t + begin + n]}" for begin, n in _GRAMS] for t in here]
 
 
-# Where an n-gram begins, and its n: all single letters of the window; longer ones that hold this letter or touch it.
-# The letter itself comes first: reports call the token by it.
+# Where an n-gram begins, and its n: all single letters of the window; longer ones that contain or touch this letter.
+# The letter itself comes first: reports use it as the token's name.
 _GRAMS = sorted(
     (
         (begin, n)
@@ -44,17 +51,17 @@ _GRAMS = sorted(
 
 
 def conditions_pairs(attribute: str) -> bool:
-    """Whether an attribute weighs pairs of labels too: the letter itself does."""
+    """Whether an attribute also conditions label pairs: only the letter itself does."""
     return attribute.startswith("0:") and len(attribute) == 3
 
 
 def phonemes(labels: Iterable[str]) -> tuple[str, ...]:
-    """What the labels of a word sound like: silent letters fall out, double labels are two phonemes."""
+    """The pronunciation that the labels of a word give: silent letters are dropped, double labels are two phonemes."""
     return tuple(phoneme for label in labels if label != SILENT for phoneme in label.split(JOIN))
 
 
 def pronunciations(model: Model, word: str, k: int = 3, among: int = 20) -> list[tuple[tuple[str, ...], float]]:
-    """The k best pronunciations of a word with probabilities; labellings that sound the same are added up."""
+    """The k best pronunciations of a word with probabilities, summed over label sequences that sound the same."""
     total: dict[tuple[str, ...], float] = {}
     for labels, p in model.nbest(attributes(word), among):
         sounds = phonemes(labels)
@@ -70,7 +77,7 @@ class Part:
     labels: list[list[str]]
 
     def encode(self, vocabulary: Vocabulary, *, grow: bool = False) -> Corpus:
-        """A label that the vocabulary does not have is given as missing: no model gets it right."""
+        """A label that is not in the vocabulary is encoded as missing: no model can predict it."""
         known = {vocabulary.labels[k] for k in range(len(vocabulary.labels))}
         y = self.labels if grow else [[label if label in known else None for label in word] for word in self.labels]
         return vocabulary.encode((attributes(spelling) for spelling, _ in self.words), y, grow=grow)
@@ -84,11 +91,11 @@ class Task:
     dev: Part
     test: Part
     examples: Part  #: a few words to look at
-    log_likelihoods: list[float]  #: of EM on the training words
+    log_likelihoods: list[float]  #: log-likelihoods of EM on the training words
 
 
 def make_task(words: Sequence[Word], n_train: int, seed: int) -> Task:
-    """Draw training, dev and test words and align them. EM sees the training words alone."""
+    """Draw training, dev and test words and align them. EM sees only the training words."""
     held_out = min(HELD_OUT, len(words) // 4)
     drawn = random.Random(seed).sample(list(words), min(len(words), n_train + 2 * held_out))
     dev, test, train = drawn[:held_out], drawn[held_out : 2 * held_out], drawn[2 * held_out :]

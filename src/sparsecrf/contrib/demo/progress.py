@@ -1,4 +1,4 @@
-"""How far along a path the training is."""
+"""Shows the progress of training along a path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparsecrf.progress import progress
 
 @contextmanager
 def path_progress(n_rho: int) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Gives the callback for the fits of a path of `n_rho` values of rho1: each begins with an iteration 0."""
+    """Yields the callback for the fits of a path of `n_rho` values of rho1; each fit begins with iteration 0."""
     with progress("path", n_rho) as advance:
 
         def callback(record: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What the letter-to-sound demo prints: each part a title, a line that says what is seen, and what is seen."""
+"""What the letter-to-sound demo prints: each part has a title, a line of explanation, and the content."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sparsecrf.contrib.demo.chart import path_chart
 from sparsecrf.contrib.demo.letters import Part, Task, phonemes, pronunciations
 from sparsecrf.model import Model
 
-WIDEST = 100  # columns of a chart: wider, its slopes cannot be judged
+WIDEST = 100  # columns of a chart: slopes are hard to judge in a wider one
 
 
 def section(title: str, explanation: str, *content: RenderableType) -> Group:
@@ -77,7 +77,7 @@ def errors(part: Part, found: Sequence[Sequence[str]], active: int, possible: in
 
 
 def words(part: Part, found: Sequence[Sequence[str]], n_right: int = 6, n_wrong: int = 4) -> Group:
-    """The first words that are right and the first that are wrong, of those that fit on a line."""
+    """The first correct and the first wrong words that fit on a line."""
     table = _table("word", "predicted", "", "dictionary")
     rows = [row for row in zip(part.words, found, strict=True) if len(row[0][0]) <= 11]
     right = (row for row in rows if phonemes(row[1]) == tuple(row[0][1]))
@@ -90,7 +90,7 @@ def words(part: Part, found: Sequence[Sequence[str]], n_right: int = 6, n_wrong:
 
 
 def unsure(part: Part, model: Model, console: Console, n_words: int = 3, among: int = 200) -> Group:
-    """Words of which the model takes two pronunciations to be about as probable."""
+    """Words with two pronunciations that the model finds about equally probable."""
     rated = [(word, pronunciations(model, word[0])) for word in part.words[:among] if 5 <= len(word[0]) <= 10]
     rated.sort(key=lambda item: abs(item[1][0][1] - 0.45))
     full = "\u2588" if console.encoding.lower().startswith("utf") else "#"
@@ -101,12 +101,12 @@ def unsure(part: Part, model: Model, console: Console, n_words: int = 3, among: 
             bar = Text(full * max(1, round(16 * p)), "blue")
             table.add_row(spelling if k == 0 else "", " ".join(mine), f"{100 * p:.1f} %", bar, said)
         table.add_section()
-    explanation = "Probabilities of the three best; labellings that sound the same are added up."
+    explanation = "Probabilities of the three best; label sequences that sound the same are added up."
     return section("5  Where the model is unsure", explanation, table)
 
 
 def invented(model: Model, spellings: Iterable[str]) -> Group:
-    """Words nobody has pronounced for the model."""
+    """Words whose pronunciation the model has never seen."""
     table = _table("word", "predicted", "probability", numbers=("probability",))
     for spelling in spellings:
         sounds, p = pronunciations(model, spelling, 1)[0]

@@ -1,4 +1,4 @@
-"""`sparsecrf demo --data simulated`: the whole way on the paper's simulated task, in seconds."""
+"""`sparsecrf demo --data simulated`: all steps on the paper's simulated task, in seconds."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _table(title: str, *columns: str) -> Table:
 def _path(fits: list[Fit], errors: list[float]) -> Table:
     """The regularisation path: less penalty, more weights; the error falls and rises again."""
     columns = ("rho1", "active weights", "objective", "gap", "dev error", "")
-    table = _table("Regularisation path, each solution starting the next", *columns)
+    table = _table("Regularisation path, each fit starting from the last", *columns)
     for fit, error in zip(fits, errors, strict=True):
         bar = Text("\u2588" * round(60 * error), "bold green" if error == min(errors) else "blue")
         row = (f"{fit.rho1:.3g}", str(len(fit.w)), f"{fit.objective:.2f}", f"{fit.gap:.1g}", f"{100 * error:.2f} %")
@@ -129,7 +129,7 @@ def _errors(task: Task, models: dict[str, Model]) -> Table:
 
 
 def _sparsity(task: Task, model: Model) -> Table:
-    """What the model could have and what it has."""
+    """The possible features and the nonzero weights."""
     possible = FeatureSet.all_virtual(model.encode(task.X))
     features = model.features
     table = _table("Features", "kind", "possible", "active")
@@ -168,7 +168,7 @@ def _examples(task: Task, model: Model) -> Table:
 
 
 def _speeds(task: Task, model: Model) -> Table:
-    """Tokens per second of each step, here and now; the best run counts, since others were disturbed."""
+    """Tokens per second of each step on this machine; the fastest run counts, since others were disturbed."""
     corpus = model.encode(task.X)
     chain = Chain(model.features, model.w, threads=1)
     steps: dict[str, Callable[[], Any]] = {

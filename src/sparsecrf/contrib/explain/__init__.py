@@ -1,4 +1,4 @@
-"""Explanations: what a model has learnt, and why it labels a sequence as it does. `Model.explain` makes them."""
+"""Explanations: what a model has learnt, and why it assigns the labels of a sequence. `Model.explain` makes them."""
 
 from sparsecrf.contrib.explain.label_strings import LabelString, longest_strings, weights_by_length
 from sparsecrf.contrib.explain.of_model import ModelExplanation, explain_model

@@ -1,4 +1,4 @@
-"""Rows as a pandas frame; pandas is needed for nothing else."""
+"""Rows as a pandas frame; nothing else needs pandas."""
 
 from __future__ import annotations
 

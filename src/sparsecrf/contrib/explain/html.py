@@ -1,7 +1,7 @@
 """Explanations in a notebook: HTML that needs no script and no style sheet, and suits light and dark pages.
 
-Text has the colour of the page; signs and sizes are translucent backgrounds, blue for and orange against. Every name
-is escaped: labels and attributes come from data.
+Text keeps the colour of the page; translucent backgrounds show sign and size: blue for evidence for a label, orange
+against. Every name is escaped: labels and attributes come from data.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 _FOR, _AGAINST = "38,132,214", "230,126,20"  # red, green, blue
 _CELL = "padding:.15em .6em;border:0;color:inherit;vertical-align:top"
-_MOST_LABELS = 30  # of a matrix of transitions that is easy to read
+_MOST_LABELS = 30  # labels of a transition matrix that is easy to read
 _MOST_TEMPLATES = 15
-_OPEN_LABELS = 12  # more tables than that are folded
+_OPEN_LABELS = 12  # further tables are folded
 
 
 def sequence_html(explained: SequenceExplanation) -> str:
-    """A row for each token, the more coloured the less sure its label is, with the main contributions."""
+    """A row for each token, shaded by how uncertain its label is, with the main contributions."""
     largest = max((abs(term.amount) for token in explained.tokens for term in token.contributions()), default=1.0)
     rows = [
         (
@@ -146,7 +146,7 @@ def _signed(value: float, largest: float) -> str:
 
 
 def _background(colour: str, share: float) -> str:
-    """A share of 1 is the strongest; none is so strong that text in black or in white could not be read."""
+    """A share of 1 is the strongest colour; black and white text stays readable on all of them."""
     return f"background:rgba({colour},{0.5 * min(1.0, max(0.0, share)):.2f})"
 
 

@@ -1,4 +1,4 @@
-"""The strings of labels that a model has weights for: how long they are, and which are the longest."""
+"""The label strings that a model has weights for: their lengths, and the longest ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class LabelString(NamedTuple):
     """Three labels or more, the last one that of the token, with the weights of all attributes that condition them."""
 
     labels: tuple[str, ...]  #: START first if the sequence begins there
-    attributes: int  #: that have a weight for it
+    attributes: int  #: number of attributes with a weight for it
     positive: float  #: the sum of their positive weights
     negative: float  #: and of the negative ones
 
@@ -28,7 +28,7 @@ class LabelString(NamedTuple):
 
 
 def longest_strings(model: Model, top: int | None = None) -> list[LabelString]:
-    """Strings of three labels or more by falling length, of equal length by falling sum of |w|; the `top` first."""
+    """The `top` strings of three labels or more, by decreasing length, then by decreasing sum of |w|."""
     check_top(top)
     ngrams, names = Ngrams.of(model.features), [*model.labels, START]
     sums: dict[tuple[int, ...], list[float]] = {}
@@ -45,7 +45,7 @@ def longest_strings(model: Model, top: int | None = None) -> list[LabelString]:
 
 
 def weights_by_length(model: Model) -> list[int]:
-    """How many weights that are not zero have one label, two labels, and so on."""
+    """The numbers of nonzero weights with one label, two labels, and so on."""
     features, active = model.features, model.w != 0
     lengths = np.repeat([1, 2], [features.n_unigram, features.n_bigram])
     lengths = np.concatenate([lengths, Ngrams.of(features).length])

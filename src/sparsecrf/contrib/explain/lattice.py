@@ -1,4 +1,4 @@
-"""Weights where a sequence needs them, and the best path through every label of every position."""
+"""The weights that apply to a sequence, and the best path through every label of every position."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from sparsecrf.encoding.numbering import Numbering
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-#: Of an attribute and the labels before a position: attribute, these labels, value, weights of all labels [Y].
+#: An attribute and the labels before a position: attribute, these labels, value, weights of all labels [Y].
 LongerWeights: TypeAlias = tuple[int, tuple[int, ...], float, FloatArray]
 
 
 def with_dense(corpus: Corpus) -> dict[str, Any]:
-    """The arrays of a corpus, with dense columns that the model knows as attributes of its unigram lists."""
+    """The arrays of a corpus; dense columns become attributes of its unigram lists."""
     arrays = corpus.__getstate__()
     known = np.flatnonzero(arrays["dense_attributes"] >= 0)  # columns
     own, values = arrays["dense_attributes"][known].astype(np.int32), arrays["dense"][:, known].astype(np.float64)
     ptr = arrays["unigram_ptr"]
-    ends = ptr[1:].repeat(len(known))  # those of a position stand behind its others
+    ends = ptr[1:].repeat(len(known))  # dense columns of a position follow its other attributes
     arrays["unigram_id"] = np.insert(arrays["unigram_id"], ends, np.tile(own, corpus.n_tokens))
     arrays["unigram_value"] = np.insert(arrays["unigram_value"], ends, values.reshape(-1))
     arrays["unigram_ptr"] = ptr + len(known) * np.arange(len(ptr))
@@ -69,8 +69,8 @@ class Lattice:
         return mu
 
     def lam(self, path: NDArray[np.int32]) -> FloatArray:
-        """[m, Y]: lam[x, y', y] of every bigram attribute of the sequence, y' the label of the path before it, with the
-        weights of their classes."""
+        """[m, Y]: lam[x, y', y] of every bigram attribute of the sequence, y' being the previous label of the path,
+        with the weights of their classes."""
         Y = self.n_labels
         previous = np.concatenate([[Y], path[:-1]]).repeat(np.diff(self.bigram_ptr))
         lam = self._rows(self._pairs_of(self.bigram_id) + previous * Y, Y)
@@ -80,7 +80,7 @@ class Lattice:
         return lam
 
     def ngrams(self, path: NDArray[np.int32]) -> list[list[LongerWeights]]:
-        """[T]: label n-grams of three labels or more that hold after the labels of the path, shortest first."""
+        """[T]: label n-grams of three labels or more that match the labels of the path, shortest first."""
         Y, ngrams = self.n_labels, Ngrams.of(self._features)
         weights: dict[int, dict[tuple[int, ...], dict[int, float]]] = {}  # by attribute, labels before, label
         longest = int(ngrams.length.max(initial=2))

@@ -1,4 +1,4 @@
-"""A whole model explained: its largest weights, transitions, what each line of the template is good for."""
+"""Explains a whole model: its largest weights, transitions, and the contribution of each template line."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
     from sparsecrf.model import Model
 
-TOP = 10  # weights of each label, unless told
+TOP = 10  # weights of each label by default
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelExplanation:
-    """What a model has learnt. Made by `Model.explain`. Weights get their names when they are asked for."""
+    """What a model has learnt. Made by `Model.explain`. Names of weights are looked up on demand."""
 
     labels: list[str]  #: [Y]
     transitions: NDArray[np.float64]  #: [Y + 1, Y] plain transitions, the last row the start
@@ -34,7 +34,7 @@ class ModelExplanation:
     summary: dict[str, Any]
     template: Template | None
     top: int | None  #: how many weights of each kind; None: all
-    label: str | None  #: what was asked about; None: all
+    label: str | None  #: the label or attribute asked about; None: all
     attribute: str | None
     _table: WeightTable
     _is_plain: NDArray[np.bool_]  # [K] which weights of the table are plain transitions
@@ -52,11 +52,11 @@ class ModelExplanation:
 
     @lazy
     def templates(self) -> list[TemplateUse]:
-        """What each line of the template is good for, by falling mass."""
+        """The contribution of each template line, by decreasing mass."""
         return template_uses(self._table, self.template)
 
     def largest(self, n: int | None = None, *, label: str | None = None, transitions: bool = True) -> list[Weight]:
-        """The n largest weights of both kinds (None: all), of one label, without plain transitions if asked so."""
+        """The n largest weights of both kinds (None: all), of one label, optionally without plain transitions."""
         kept = np.ones(len(self._table), dtype=np.bool_) if transitions else ~self._is_plain
         if label is not None:
             kept &= self._table.label == self._table.label_names.index(label)
@@ -67,7 +67,7 @@ class ModelExplanation:
         return self._table.where(self._is_plain).top(n)
 
     def to_frame(self) -> Any:
-        """All active weights that were asked about, whatever `top`, in a pandas frame: attribute, previous, label,
+        """All active weights that were asked about, regardless of `top`, as a pandas frame: attribute, previous, label,
         weight, the largest first.
         """
         return frame(self.largest(), Weight._fields)
@@ -91,7 +91,7 @@ class ModelExplanation:
 def explain_model(
     model: Model, top: int | None = TOP, *, label: str | None = None, attribute: str | None = None
 ) -> ModelExplanation:
-    """Explain a model: the `top` largest weights (None: all), of one label or one attribute if asked so."""
+    """Explain a model: the `top` largest weights (None: all), optionally of one label or one attribute."""
     check_top(top)
     table = WeightTable.of(model, label, attribute)
     plain = [model.vocabulary.attributes.find(name) for name in model.plain_attributes()]

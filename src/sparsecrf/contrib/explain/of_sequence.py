@@ -1,4 +1,4 @@
-"""A labelling explained: what every attribute and transition adds to its score, and how sure each label is."""
+"""Explains a label sequence: what every attribute and transition adds to its score, and how certain each label is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sparsecrf.encoding.vocabulary import Token
     from sparsecrf.model import Model
 
-TOP = 5  # contributions of each token in texts, unless told
+TOP = 5  # contributions of each token in text output by default
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,7 +30,7 @@ class SequenceExplanation:
     """Why a sequence has these labels. Made by `Model.explain`."""
 
     labels: list[str]  #: [Y] of the model
-    path: list[str]  #: [T] the labelling that is explained
+    path: list[str]  #: [T] the label sequence that is explained
     score: float  #: the sum of the contributions of all tokens
     log_prob: float  #: log P(path)
     marginals: NDArray[np.float64]  #: [T, Y] P(y_t = y)
@@ -69,7 +69,7 @@ class SequenceExplanation:
 def explain_sequence(
     model: Model, sequence: Iterable[Token], labels: Iterable[str | None] | None = None, *, top: int | None = TOP
 ) -> SequenceExplanation:
-    """Explain the best labels of a sequence, or the labels given; of those that are None, the best ones."""
+    """Explain the best labels of a sequence, or the given labels; those that are None are predicted."""
     check_top(top)
     tokens, texts = named_tokens(sequence)
     corpus = model.encode([tokens])
@@ -163,7 +163,7 @@ def _best_through(model: Model, corpus: Corpus, path: NDArray[np.int32]) -> NDAr
 def _own_and_other(
     values: NDArray[np.float64], path: NDArray[np.int32]
 ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
-    """Of values[T, Y]: that of the path's label, the best other label and its value (-inf: there is no other)."""
+    """From values[T, Y]: the value of the path's label, the best other label and its value (-inf if there is none)."""
     here = np.arange(len(path)), path
     others = values.copy()
     others[here] = -np.inf

@@ -1,4 +1,4 @@
-"""Explanations as tables of a terminal: what `sparsecrf show` prints, and `str` of an explanation."""
+"""Explanations as terminal tables, for `sparsecrf show` and `str` of an explanation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sparsecrf.contrib.explain.of_model import ModelExplanation
     from sparsecrf.contrib.explain.of_sequence import SequenceExplanation
 
-MOST_TEMPLATES = 40  # rows at most: of prefixes there may be thousands
+MOST_TEMPLATES = 40  # maximum number of rows: there may be thousands of prefixes
 
 
 def as_text(tables_for: Callable[[Console], Iterable[Table]]) -> str:
@@ -47,7 +47,7 @@ def model_tables(explained: ModelExplanation, console: Console) -> list[Table]:
 
 
 def sequence_table(explained: SequenceExplanation) -> Table:
-    """A row for each token: label, how sure it is, and the contributions that matter most."""
+    """A row for each token: label, its probability, and the largest contributions."""
     title = f"P(labels) {explained.probability:.4g}, score {explained.score:.6g}"
     table = _table(title, ["token", "label", "P", "runner-up", "margin", "contributions"])
     table.box = SIMPLE
@@ -98,7 +98,7 @@ def _summary(explained: ModelExplanation) -> Table:
     if explained.template is not None:
         rows[f"template ({explained.template.boundary})"] = _beginning(explained.template.text)
     for name, value in explained.training.items():
-        if isinstance(value, (dict, list)):  # the history: numbers for a picture
+        if isinstance(value, (dict, list)):  # the history is for plots
             continue
         rows[_IN_WORDS.get(name, name)] = _number(value) + _share(name, value, explained.training.get("objective"))
     table = _table("Model", ["", "value"])
@@ -108,7 +108,7 @@ def _summary(explained: ModelExplanation) -> Table:
     return table
 
 
-_LINES = 12  # of a template that are shown: those of presets are many, and those with weights have a table
+_LINES = 12  # template lines to show: presets have many, and those with weights are in a table
 
 
 def _beginning(template: str) -> str:
@@ -118,7 +118,7 @@ def _beginning(template: str) -> str:
 
 
 def _share(name: str, value: Any, objective: Any) -> str:
-    """Of a distance to the optimum: how much of the optimum that is, if it is known. A record may have anything."""
+    """A distance to the optimum as a percentage of the optimum, if that is known. A record may contain anything."""
     numbers = all(isinstance(x, float) for x in (value, objective))
     if name not in ("gap", "remaining") or not numbers or not 0 <= value < objective:
         return ""

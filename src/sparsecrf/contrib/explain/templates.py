@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class TemplateUse(NamedTuple):
-    """What a model has of one line of its template."""
+    """The weights that belong to one line of a template."""
 
-    name: str  #: the line; without a template, what attributes have before `:` or `=`, BIAS, or OTHER
+    name: str  #: the line; without a template, the part of the attribute before `:` or `=`, BIAS, or OTHER
     unigram: int  #: active weights of single labels
     bigram: int  #: active weights of label pairs
     mass: float  #: the sum of |weight|
@@ -25,7 +25,7 @@ class TemplateUse(NamedTuple):
 
 
 def template_uses(weights: WeightTable, template: Template | None) -> list[TemplateUse]:
-    """By falling mass. A line without any weight has a row, too: it could be left out."""
+    """By decreasing mass. Lines without any weight get a row, too: they could be removed."""
     attributes, of_weight = np.unique(weights.attribute, return_inverse=True)
     texts = [weights.attribute_names[x] for x in attributes.tolist()]
     names, group = by_prefix(texts) if template is None else by_line(texts, template)

@@ -16,8 +16,8 @@ class Contribution(NamedTuple):
     """A term of the score: amount = value * weight."""
 
     attribute: str
-    #: "unigram": for the label; "transition": for the label after the one before it; "n-gram": after several, which
-    #: stand behind the attribute: "B [P Q]"
+    #: "unigram": for the label; "transition": for the label after the one before it; "n-gram": for the label after
+    #: several others, listed after the attribute: "B [P Q]"
     kind: str
     value: float
     weight: float
@@ -26,15 +26,15 @@ class Contribution(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TokenExplanation:
-    """One position of an explained path: what speaks for each label there, given the label before it."""
+    """One position of an explained path: the evidence for each label, given the previous label."""
 
-    text: str  #: what to call the token: its text, its first column or attribute; of a matrix, its row
+    text: str  #: name of the token: its text, its first column or attribute; for a matrix, its row
     label: str
-    previous: str  #: the path's label before; START at the first position
+    previous: str  #: the previous label of the path; START at the first position
     probability: float  #: P(label here), whatever the other labels are
     runner_up: str | None  #: the most probable other label; None if the model has one label only
-    margin: float  #: log P(label here) / P(runner-up here); below 0 where the runner-up is more probable
-    path_margin: float  #: best score of a path with the label here, minus best score of one with another
+    margin: float  #: log P(label here) / P(runner-up here); negative if the runner-up is more probable
+    path_margin: float  #: best score of a path with this label here, minus the best score with another label
     attributes: list[str]  #: [n] attributes of the position that the model knows, each once
     values: NDArray[np.float64]  #: [n]
     mu: NDArray[np.float64]  #: [n, Y] their weights for each label
@@ -62,7 +62,7 @@ class TokenExplanation:
         return sum(term.amount for term in self.contributions())
 
     def name_of(self, term: Contribution, arrow: str = "->") -> str:
-        """A contribution to the token's own label in a few words: plain transitions are named by their labels."""
+        """A short text for a contribution to the token's own label; plain transitions are named by their labels."""
         name = term.attribute if term.value == 1 else f"{term.attribute} ({term.value:g})"
         if term.kind == "unigram":
             return name
@@ -72,9 +72,9 @@ class TokenExplanation:
         return pair if term.attribute == BIAS else f"{name}: {pair}"
 
     def contributions(self, label: str | None = None) -> list[Contribution]:
-        """The terms that are not zero of a label's score here (None: the path's own), the largest first.
+        """The nonzero terms of a label's score here (None: the path's own label), the largest first.
 
-        For another label they tell what speaks for it after the same previous label.
+        For another label, they are its evidence after the same previous label.
         """
         wanted = self.label if label is None else label
         if wanted not in self.labels:

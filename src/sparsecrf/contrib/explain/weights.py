@@ -1,4 +1,4 @@
-"""The weights of a model that are not zero, by name, the largest first."""
+"""The nonzero weights of a model by name, the largest first."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 #: The name of the start label, which precedes the first position.
 START = "[start]"
 
-_LIKE = 20_000  # names at most that an unknown one is compared with
+_LIKE = 20_000  # maximum number of names to compare an unknown name with
 
 
 class Weight(NamedTuple):
     """A weight by name; previous is None for weights of single labels and of their parts, START for the start label.
-    For label n-grams it has all labels but the last, separated by blanks. Pairs of classes of labels have the names of
-    the parts that labels of a class have first."""
+    For label n-grams it has all labels but the last, separated by blanks. Pairs of label classes are named by the first
+    part of their labels."""
 
     attribute: str
     previous: str | None
@@ -34,9 +34,9 @@ class Weight(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WeightTable:
-    """Weights by id, by falling size; of equal ones, those of labels before those of label pairs, each in order of id.
+    """Weights by id, in decreasing size; ties: those of labels before those of label pairs, each in order of id.
 
-    A name is looked up only where it is asked for: of 100,000 weights people read ten.
+    Names are looked up on demand: of 100,000 weights, people read ten.
     """
 
     attribute: NDArray[np.int32]  # [K]
@@ -118,6 +118,6 @@ def _id_of(what: str, name: str, table: StringTable) -> int:
 
 
 def check_top(top: int | None) -> None:
-    """Raise for a number of things to show that is none."""
+    """Raise for an invalid `top`."""
     if top is not None and (not isinstance(top, int) or top < 1):
         raise InputError(f"top: expected a whole number from 1, or None for all, found {top!r}")

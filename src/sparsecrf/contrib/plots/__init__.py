@@ -1,8 +1,8 @@
 """Pictures of models, training and predictions (extra `plot`). matplotlib is imported when one is drawn.
 
-Displays are made as scikit-learn's are: from data, or by a class method from a model, a fit, a path, predictions or an
+Displays follow scikit-learn's: from data, or by a class method from a model, a fit, a path, predictions or an
 estimator; `plot(ax=None)` draws, and sets `ax_`, `axes_` and `figure_`; `save(file)` writes .svg, .png or .pdf, the
-same bytes each time. The functions do all of it in one call.
+same bytes each time. The functions do everything in one call.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ class CalibrationDisplay(Display):
     """
 
     def __init__(self, confidence: Any, accuracy: Any, counts: Any, edges: Any) -> None:
-        """[bins] means of both, and numbers of tokens; [bins + 1] where bins begin and end. A mean of none is nan."""
+        """[bins] means of both, and numbers of tokens; [bins + 1] where bins begin and end. The mean of an empty bin is
+        nan."""
         self.confidence, self.accuracy = np.asarray(confidence, float), np.asarray(accuracy, float)
         self.counts, self.edges = np.asarray(counts), np.asarray(edges, float)
         n = len(self.counts)
@@ -58,7 +59,7 @@ class CalibrationDisplay(Display):
         n_bins: int = 10,
         strategy: str = "uniform",
     ) -> CalibrationDisplay:
-        """Of true labels and, for each sequence, float64[T, Y] with a column for each of `labels`.
+        """From true labels and, for each sequence, float64[T, Y] with a column for each of `labels`.
 
         Bins are equally wide (`uniform`) or have about equally many tokens (`quantile`). Tokens whose true label is
         None are left out; one whose true label is not among `labels` is never right.
@@ -82,18 +83,19 @@ class CalibrationDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Iterable[Sequence[str | None]], **options: Any
     ) -> CalibrationDisplay:
-        """Of the marginals of a fitted `CRF`."""
+        """From the marginals of a fitted `CRF`."""
         return cls.from_predictions(y, estimator.predict_marginals(X), estimator.classes_, **options)
 
     @classmethod
     def from_model(
         cls, model: Model, X: Iterable[Iterable[Any]], y: Iterable[Sequence[str | None]], **options: Any
     ) -> CalibrationDisplay:
-        """Of the marginals of a model."""
+        """From the marginals of a model."""
         return cls.from_predictions(y, probabilities(model, X), model.labels, **options)
 
     def plot(self, ax: Any = None) -> CalibrationDisplay:
-        """Two panels: the accuracies with the line on which they should lie, and the tokens of each bin below."""
+        """Two panels: the accuracies with the diagonal of perfect calibration, and the token counts of the bins
+        below."""
         some = self.counts > 0
         with self._drawing(ax, 2, size=(COLUMN, 4.0), heights=(3, 1), share=True) as (curve, histogram):
             curve.plot([0, 1], [0, 1], color=QUIET, linewidth=0.8, linestyle="--", label="perfect")
@@ -133,7 +135,7 @@ def _checked(marginals: Iterable[Any], n_labels: int) -> Iterable[Floats]:
 
 
 def _binned(confidence: Floats, right: Floats, edges: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """Means of both by bin, nan where there are none, and numbers. A bin holds its upper edge, the first both."""
+    """Means of both by bin (nan for an empty bin) and counts. A bin includes its upper edge, the first both edges."""
     n = len(edges) - 1
     # Marginals are sums: one that should be 1 may exceed it by rounding.
     which = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, n - 1)

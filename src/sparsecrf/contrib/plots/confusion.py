@@ -1,4 +1,4 @@
-"""Which labels are taken for which."""
+"""Which labels are confused with which."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparsecrf.contrib.plots.predictions import in_step, labelled
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
-TOP = 20  # labels shown if nothing is asked for
+TOP = 20  # labels shown by default
 OTHERS = "(others)"  #: the name of all labels that are not shown
 
 
@@ -41,11 +41,11 @@ class ConfusionDisplay(Display):
         labels: Sequence[str] | None = None,
         top: int | None = None,
     ) -> ConfusionDisplay:
-        """Of sequences of labels; tokens whose true label is None are left out.
+        """From label sequences; tokens whose true label is None are left out.
 
-        Shown are `labels`, or the `top` ones (20) by the number of errors that they take part in, in the order of
-        their names. All others share the last row and column, whose common cell is their tokens that were labelled
-        with one of them, right or wrong.
+        Shown are `labels`, or the `top` ones (20) by the number of errors they are involved in, sorted by name. All
+        others share the last row and column, whose common cell is their tokens that were labelled with one of them,
+        right or wrong.
         """
         pairs = Counter((str(y), str(z)) for y, z in in_step(y_true, y_pred) if y is not None)
         every = sorted({name for pair in pairs for name in pair})
@@ -72,20 +72,20 @@ class ConfusionDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Iterable[Sequence[str | None]], **options: Any
     ) -> ConfusionDisplay:
-        """Of what a fitted `CRF` predicts for X."""
+        """From the predictions of a fitted `CRF` for X."""
         return cls.from_predictions(y, estimator.predict(X), **options)
 
     @classmethod
     def from_model(
         cls, model: Model, X: Iterable[Iterable[Any]], y: Iterable[Sequence[str | None]], **options: Any
     ) -> ConfusionDisplay:
-        """Of the best labels by a model."""
+        """From the predictions of a model."""
         return cls.from_predictions(y, labelled(model, X), **options)
 
     def plot(self, ax: Any = None, *, normalize: bool = True, numbers: bool | None = None) -> ConfusionDisplay:
         """With `normalize`, the percentage of the tokens of each true label, else numbers of tokens.
 
-        Shades follow the square root, since errors are few next to what is right. `numbers` writes the values into
+        Shades follow the square root, since errors are rare. `numbers` writes the values into
         the cells (None: up to 12 labels).
         """
         from matplotlib.colors import PowerNorm

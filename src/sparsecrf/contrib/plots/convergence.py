@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sparsecrf.training import Fit
 
-#: What can be drawn: how it is called, and whether its scale is logarithmic.
+#: What can be drawn: its name, and whether its scale is logarithmic.
 PANELS = {
     "above_best": ("objective\nabove the best", True),
     "objective": ("objective", False),
@@ -30,7 +30,7 @@ PANELS = {
 }
 _DEFAULT = ("above_best", "gap", "kkt", "active", "dev_error")
 AXES = {"time": ("time_s", "time (s)"), "passes": ("passes", "passes over the data"), "iter": ("iter", "iteration")}
-_MARKED = 40  # values up to which each has a mark
+_MARKED = 40  # maximum number of values that get a marker each
 
 #: A record of an iteration, or its fields.
 History = Sequence[Any]
@@ -51,26 +51,26 @@ class ConvergenceDisplay(Display):
 
     @classmethod
     def from_fit(cls, fit: Fit | Mapping[str, Fit], *, optimum: float | None = None) -> ConvergenceDisplay:
-        """Of a fit, or of several by name."""
+        """From a fit, or several by name."""
         fits = fit if isinstance(fit, Mapping) else {"": fit}
         return cls({name: found.history for name, found in fits.items()}, optimum=optimum)
 
     @classmethod
     def from_history(cls, history: History, **options: Any) -> ConvergenceDisplay:
-        """Of one run."""
+        """From one run."""
         return cls({"": history}, **options)
 
     @classmethod
     def from_log(
         cls, file: str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]], **options: Any
     ) -> ConvergenceDisplay:
-        """Of what `sparsecrf train --log` wrote, or of several such files by name."""
+        """From a file that `sparsecrf train --log` wrote, or several by name."""
         files = file if isinstance(file, Mapping) else {"": file}
         return cls({name: _read_log(path) for name, path in files.items()}, **options)
 
     @classmethod
     def from_estimator(cls, estimator: Any, **options: Any) -> ConvergenceDisplay:
-        """Of a fitted `CRF`."""
+        """From a fitted `CRF`."""
         return cls.from_history(estimator.history_, **options)
 
     @property
@@ -83,8 +83,7 @@ class ConvergenceDisplay(Display):
     def curve(self, name: str, quantity: str, x: str = "time") -> tuple[Floats, Floats]:
         """Both coordinates of a line: only iterations at which the quantity is known, and finite.
 
-        On logarithmic scales only what is above zero: of the run with the best objective, the point that has it is
-        not drawn.
+        On logarithmic scales, only positive values: the best point of the best run is not drawn.
         """
         run = self.histories[name]
         xs = np.array([record[AXES[x][0]] for record in run], float)
@@ -105,8 +104,8 @@ class ConvergenceDisplay(Display):
         self, ax: Any = None, *, x: str = "time", log_x: bool = False, panels: Sequence[str] | None = None
     ) -> ConvergenceDisplay:
         """`x`: `time`, `passes` or `iter`, on a logarithmic scale if runs differ too much. `panels`: some of
-        `above_best`, `objective`, `gap`, `kkt`, `active` and `dev_error`; left out, all that any run has, but
-        `objective`.
+        `above_best`, `objective`, `gap`, `kkt`, `active` and `dev_error`; by default, everything that any run has,
+        except `objective`.
         """
         if x not in AXES:
             raise InputError(f"x: expected one of {', '.join(AXES)}, found {x!r}")

@@ -1,6 +1,6 @@
-"""What all pictures share: where they are drawn, how they look, how they are saved.
+"""Shared code of all plots: axes, style, saving.
 
-Figures are made without pyplot: no screen is needed, and none is kept alive behind the caller's back. matplotlib is
+Figures are made without pyplot: no display is needed, and pyplot keeps no figure alive. matplotlib is
 imported when something is drawn.
 """
 
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLUMN, PAGE = 3.5, 7.2  # inches: the widths of a journal's column and of its page
+COLUMN, PAGE = 3.5, 7.2  # inches: the widths of a column and of a page of a journal
 TALLEST = 9.0  # inches
 
-#: Series are told apart by colour (Okabe and Ito, safe for the colour-blind), by dashes and by marks: in grey too.
+#: Series are told apart by colour (Okabe and Ito, safe for the colour-blind), by dashes and by markers, so also in
+#: grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#56B4E9", "#E69F00")
 DASHES = ("-", "--", "-.", ":")
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
-QUIET = "#888888"  # what is there for comparison
+QUIET = "#888888"  # for things shown for comparison
 
-SMALL = 7  # points: names and numbers at the axes
+SMALL = 7  # points: names and numbers on the axes
 _STYLE: Any = {
     "font.size": 8,
     "axes.titlesize": 8,
@@ -45,18 +46,18 @@ _STYLE: Any = {
 
 
 class Display:
-    """A picture: made from data, drawn by `plot`, which sets `ax_` (the main axes), `axes_` (all) and `figure_`."""
+    """A plot: made from data, drawn by `plot`, which sets `ax_` (the main axes), `axes_` (all) and `figure_`."""
 
     ax_: Axes
     axes_: tuple[Axes, ...]
     figure_: Figure
 
     def plot(self, ax: Any = None) -> Display:
-        """Draw on `ax`, one axes for each panel, or on a figure of its own. Returns the display itself."""
+        """Draw on `ax`, one axes for each panel, or on a new figure. Returns the display itself."""
         raise NotImplementedError
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the figure to an .svg, .png or .pdf file; draws it if that has not been done."""
+        """Write the figure to an .svg, .png or .pdf file; draws it first if necessary."""
         save_figure(self._drawn(), file)
 
     def _repr_png_(self) -> bytes:
@@ -133,13 +134,13 @@ def look(k: int) -> dict[str, Any]:
 
 
 def legend_above(ax: Axes, names: Sequence[str], **legend: Any) -> None:
-    """What the lines are, above the axes: below, a curve may be anywhere. Flush right, where long names have room."""
+    """A legend above the axes, where no curve is in the way; right-aligned, so that long names fit."""
     columns = 2 if max(map(len, names)) <= 14 else 1
     ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, borderaxespad=0.2, **legend)
 
 
 def printable(name: str, longest: int = 24) -> str:
-    """A name of the data as matplotlib draws it: one line, cut in the middle if long, dollars without mathematics."""
+    """A name from the data for matplotlib: one line, shortened in the middle if long, dollar signs escaped."""
     text = "".join(c if c.isprintable() else "\ufffd" for c in name)
     if len(text) > longest:
         half = (longest - 1) // 2
@@ -148,7 +149,7 @@ def printable(name: str, longest: int = 24) -> str:
 
 
 def plain_log(axis: Any, low: float, high: float) -> None:
-    """Ticks of a logarithmic axis written as plain numbers; the fewer decades it has, the more ticks in each."""
+    """Ticks of a logarithmic axis written as plain numbers; with more ticks per decade if there are few decades."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     if high < 3 * low:

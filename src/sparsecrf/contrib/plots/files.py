@@ -1,4 +1,4 @@
-"""Pictures as files: what is checked before hours of work, and how a figure is written."""
+"""Plots as files: checks before hours of work, and writing a figure."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from sparsecrf.files.atomic import write_atomically
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: What names may end in, and what would otherwise differ from one run to the next: dates.
+#: Allowed suffixes, and metadata that would otherwise differ between runs: dates.
 FORMATS: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None}}
-DPI = 300  # of .png files, and of large heat maps in the others
+DPI = 300  # resolution of .png files, and of large heat maps in the others
 
 #: Fixed identifiers; text as text; TrueType fonts, since publishers refuse those of type 3.
 _RC: Any = {"svg.hashsalt": "sparsecrf", "svg.fonttype": "none", "pdf.fonttype": 42}
 
 
 def check_matplotlib() -> None:
-    """Raise if there is nothing to draw with."""
+    """Raise if matplotlib is missing."""
     if find_spec("matplotlib") is None:
         raise InputError("pictures: expected the package matplotlib, found none: pip install 'sparsecrf[plot]'")
 
 
 def check_plot(file: str | os.PathLike[str]) -> None:
-    """Raise for a picture that cannot be made, whatever it shows: asked before hours of work."""
+    """Raise for a file that cannot be written, before hours of work."""
     suffix = Path(file).suffix
     if suffix.lower() not in FORMATS:
         raise InputError(
@@ -41,7 +41,7 @@ def check_plot(file: str | os.PathLike[str]) -> None:
 
 
 def save_figure(figure: Figure, file: str | os.PathLike[str]) -> None:
-    """Write a figure, whole or not at all; the format is what the name says. The same figure gives the same bytes."""
+    """Write a figure atomically; the suffix determines the format. The same figure gives the same bytes."""
     check_plot(file)
     write_atomically(file, rendered(figure, Path(file).suffix.lower()))
 
@@ -58,7 +58,7 @@ def rendered(figure: Figure, suffix: str) -> bytes:
 
 @contextmanager
 def _as_it_was(figure: Figure) -> Iterator[None]:
-    """Puts the axes back where they were. A layout begins where the last one ended: the next file would differ."""
+    """Restores the positions of the axes. A layout starts from the previous one, so the next file would differ."""
     before = [(ax, ax.get_position(original=True), ax.get_position(), ax.get_in_layout()) for ax in figure.axes]
     try:
         yield

@@ -59,7 +59,7 @@ def plot_path(
     traces: int = 0,
     vocabulary: Vocabulary | None = None,
 ) -> PathDisplay:
-    """Errors and active features along a path, and the largest `traces` weights; or those of a fitted `CRFCV`."""
+    """Errors and active features along a path or of a fitted `CRFCV`, and the largest `traces` weights."""
     if hasattr(path, "rho1s_"):
         return _done(PathDisplay.from_estimator(path), file, ax=ax)
     return _done(PathDisplay.from_path(path, traces=traces, vocabulary=vocabulary), file, ax=ax)
@@ -82,7 +82,7 @@ def plot_convergence(
     panels: Sequence[str] | None = None,
     optimum: float | None = None,
 ) -> ConvergenceDisplay:
-    """How one or several fits went, or the last one of an estimator, against `time`, `passes` or `iter`."""
+    """Convergence of one or several fits, or of an estimator's last fit, against `time`, `passes` or `iter`."""
     make = ConvergenceDisplay.from_estimator if hasattr(fit, "history_") else ConvergenceDisplay.from_fit
     return _done(make(fit, optimum=optimum), file, ax=ax, x=x, log_x=log_x, panels=panels)
 
@@ -103,7 +103,7 @@ def plot_confusion(
     normalize: bool = True,
     **options: Any,
 ) -> ConfusionDisplay:
-    """Which labels are taken for which; `options` as `ConfusionDisplay.from_predictions`."""
+    """Which labels are confused with which; `options` as `ConfusionDisplay.from_predictions`."""
     display = ConfusionDisplay.from_predictions(y_true, y_pred, **options)
     return _done(display, file, ax=ax, normalize=normalize)
 

@@ -18,9 +18,9 @@ Floats = NDArray[np.float64]
 
 CELL = 0.125  # inches: a cell whose name is legible
 _CHARACTER = 0.058  # inches: of a name
-_NAME = 1.12 * SMALL  # points: a line of names needs so much
-MOST_ROWS = 400  # drawn; of more, several share one
-_VECTOR = 10_000  # cells at most that vector formats get one by one
+_NAME = 1.12 * SMALL  # points: the height of a line of names
+MOST_ROWS = 400  # maximum number of rows drawn; beyond it, several share one
+_VECTOR = 10_000  # maximum number of cells drawn as vectors
 MOST_NUMBERS = 12  # rows or columns up to which the number is written into each cell
 
 
@@ -49,7 +49,7 @@ def draw_cells(
 ) -> Any:
     """A cell for each value [rows, columns], the first row on top. Returns the mesh.
 
-    Zeros are left white: what is sparse looks so. Without `low`, which is then 0, the smallest other value is
+    Zeros are left white, so that sparsity is visible. Without `low`, which is then 0, the smallest other value is
     already grey.
     """
     from matplotlib import colormaps
@@ -79,7 +79,7 @@ def draw_cells(
 def pooled(values: Floats, most: int = MOST_ROWS) -> tuple[Floats, int]:
     """At most `most` rows, each the largest values of some neighbouring ones; also returns how many.
 
-    A mean would hide a single weight among thousands of zeros, which is just what a sparse model has.
+    A mean would hide a single weight among thousands of zeros, which is typical of a sparse model.
     """
     share = max(1, ceil(len(values) / most))
     return (values if share == 1 else np.maximum.reduceat(values, np.arange(0, len(values), share))), share
@@ -88,7 +88,7 @@ def pooled(values: Floats, most: int = MOST_ROWS) -> tuple[Floats, int]:
 def name_panels(panels: Sequence[tuple[Axes, Sequence[str], Sequence[str]]], share: int = 1) -> None:
     """Names of the rows and columns of heat maps on one figure, as many as there is room for.
 
-    How much room there is depends on how long the names are: once the figure is laid out, it is asked again.
+    The room depends on the length of the names, so it is computed again after the layout.
     """
     figure: Any = panels[0][0].figure
     engine = figure.get_layout_engine() if hasattr(figure, "get_layout_engine") else None
@@ -110,7 +110,7 @@ def _name_rows(ax: Axes, names: Sequence[str], share: int = 1) -> None:
 
 
 def _name_columns(ax: Axes, names: Sequence[str]) -> None:
-    """Names below, as many as there is room for; upright unless they are of one or two characters."""
+    """Names below, as many as there is room for; vertical unless they have one or two characters."""
     room = ax.bbox.width / ax.figure.dpi * 72
     upright = longest(names) > 2
     needed = _NAME if upright else max(_NAME, 0.75 * SMALL * longest(names))
@@ -121,7 +121,7 @@ def _name_columns(ax: Axes, names: Sequence[str]) -> None:
 
 def add_bar(ax: Axes, mesh: Any, label: str, **bar: Any) -> None:
     """What the colours mean."""
-    slender = max(20.0, 28.0 * ax.bbox.height / ax.bbox.width)  # as high as the panel
+    slender = max(20.0, 28.0 * ax.bbox.height / ax.bbox.width)  # as tall as the panel
     drawn: Any = ax.figure.colorbar(mesh, ax=ax, label=label, fraction=0.05, pad=0.02, aspect=slender, **bar)
     drawn.outline.set_linewidth(0.6)
 

@@ -27,12 +27,12 @@ class LabelStringsDisplay(Display):
 
     @classmethod
     def from_model(cls, model: Model, *, top: int | None = TOP) -> LabelStringsDisplay:
-        """Of a model; the `top` longest strings (None: all), of equal length those with the largest sum of |w|."""
+        """From a model; the `top` longest strings (None: all), ties by the largest sum of |w|."""
         return cls(longest_strings(model, top), weights_by_length(model))
 
     @classmethod
     def from_estimator(cls, estimator: Any, **options: Any) -> LabelStringsDisplay:
-        """As `from_model`, of a fitted `CRF`."""
+        """As `from_model`, for a fitted `CRF`."""
         return cls.from_model(estimator.model_, **options)
 
     def plot(self, ax: Any = None) -> LabelStringsDisplay:

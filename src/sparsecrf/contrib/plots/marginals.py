@@ -15,11 +15,11 @@ from sparsecrf.encoding.names import named_tokens
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
-LEAST = 0.01  # labels that are nowhere so probable are not shown
+LEAST = 0.01  # labels that never reach this probability are not shown
 
 
 class MarginalsDisplay(Display):
-    """Tokens by labels; the labels of the best sequence are marked and, if they are known, those it misses."""
+    """Tokens by labels; marks the labels of the best sequence and, if known, the gold labels it misses."""
 
     def __init__(
         self,
@@ -49,8 +49,8 @@ class MarginalsDisplay(Display):
         tokens: Sequence[str] | None = None,
         gold: Sequence[str | None] | None = None,
     ) -> MarginalsDisplay:
-        """Of a sequence as `Model.label` takes it. `tokens`: what is written at the rows, by default what the token is
-        or begins with.
+        """From a sequence as `Model.label` takes it. `tokens`: names of the rows, by default the token or its first
+        column.
         """
         given, names = named_tokens(sequence)
         shown = names if tokens is None else tokens
@@ -58,14 +58,14 @@ class MarginalsDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, sequence: Iterable[Any], **options: Any) -> MarginalsDisplay:
-        """As `from_model`, of a fitted `CRF` and one sequence of tokens."""
+        """As `from_model`, for a fitted `CRF` and one sequence of tokens."""
         given, names = named_tokens(sequence)
         tokens = options.pop("tokens", None) or names
         (marginals,), (best,) = estimator.predict_marginals([given]), estimator.predict([given])
         return cls(marginals, tokens, [str(name) for name in estimator.classes_], list(map(str, best)), **options)
 
     def plot(self, ax: Any = None, *, least: float = LEAST) -> MarginalsDisplay:
-        """Labels are shown that have probability `least` somewhere, or are among the best or the true ones."""
+        """Shows the labels that reach probability `least` somewhere, or are among the best or the true ones."""
         named = {*self.best, *(self.gold or [])}
         peaks = self.marginals.max(axis=0, initial=0.0).tolist()
         shown = [k for k, name in enumerate(self.labels) if peaks[k] >= least or name in named]

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from sparsecrf.path import Path
 
 _RHO = r"$\rho_1$"
-_NAMED = 8  # traces that get their name
+_NAMED = 8  # number of traces with a name
 
 
 class PathDisplay(Display):
     """From above: the number of active features; the error; the weights of some features; all against rho1.
 
-    rho1 falls from left to right: models grow.
+    rho1 decreases from left to right.
     """
 
     def __init__(
@@ -46,10 +46,11 @@ class PathDisplay(Display):
         score: str = TOKENS,
         edge: str | None = None,
     ) -> None:
-        """[fits] each: penalties, numbers of active features, errors in percent and their standard errors. `best`:
-        which fit was chosen (None: that with the smallest error, of several the one with the largest rho1); `one_se`:
-        which one the rule of one standard error takes. `traces`: float64[features, fits], weights; `names` theirs.
-        `score`: what the errors lack of 100; `edge`: that at which the best fit lies (`Path.edge`), which is said.
+        """[fits] each: penalties, numbers of active features, errors in percent and their standard errors. `best`: the
+        fit that was chosen (None: the one with the smallest error; ties: the largest rho1); `one_se`: the fit chosen by
+        the one-standard-error rule. `traces`: float64[features, fits], weights; `names`: their names. `score`: the
+        score whose difference from 100 is the error; `edge`: the edge of the search at which the best fit lies
+        (`Path.edge`), noted in the plot.
         """
         self.rho1, self.active = np.asarray(rho1, float), np.asarray(active)
         self.errors = None if errors is None else np.asarray(errors, float)
@@ -72,11 +73,11 @@ class PathDisplay(Display):
 
     @classmethod
     def from_path(cls, path: Path, *, traces: int = 0, vocabulary: Vocabulary | None = None) -> PathDisplay:
-        """Of `sparsecrf.path.path` or `cross_validate`.
+        """From `sparsecrf.path.path` or `cross_validate`.
 
-        `traces`: how many weights to draw, those that are largest in size anywhere on the path. `vocabulary`, the one
-        that encoded the corpus, gives them names. A path of an estimator has its own. Of a search over both penalties
-        the fits with the rho2 of the best are drawn.
+        `traces`: how many weights to draw, the largest in absolute value anywhere on the path. `vocabulary`, which
+        encoded the corpus, gives their names; a path of an estimator has its own. For a search over both penalties, the
+        fits with the rho2 of the best are drawn.
         """
         if not len(path):
             raise InputError("path: expected at least one fit, found none")
@@ -109,8 +110,8 @@ class PathDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any) -> PathDisplay:
-        """Of a fitted `CRFCV`: its errors are what its scores lack of 1. Of a search over both penalties the fits with
-        the chosen rho2 are drawn."""
+        """From a fitted `CRFCV`: errors are 1 minus its scores. For a search over both penalties, the fits with the
+        chosen rho2 are drawn."""
         from sparsecrf.path import one_standard_error
 
         line = estimator.rho2s_ == estimator.rho2_
@@ -150,7 +151,7 @@ class PathDisplay(Display):
         return self
 
     def _marked(self) -> list[tuple[str, int, str]]:
-        """Fits that are marked: what they are, which, and the dashes of their line."""
+        """Fits to mark: name, index, and dashes of the line."""
         if self.best is None:
             return []
         best = "best (at the edge)" if self.edge is not None or self._at_edge(self.best) else "best"
@@ -160,7 +161,7 @@ class PathDisplay(Display):
 
     def _at_edge(self, k: int) -> bool:
         """Whether a choice is the first or the last of the path: beyond it there may be a better one."""
-        if self._best is not None:  # of several rho2 one alone is drawn, with few rho1: the search knows its edges
+        if self._best is not None:  # only one of several rho2 is drawn, with few rho1; the search reports its own edges
             return self.edge is not None
         return len(self.rho1) > 1 and self.rho1[k] in (self.rho1.min(), self.rho1.max())
 
@@ -183,7 +184,7 @@ class PathDisplay(Display):
         if self.active.min(initial=1) > 0:
             panel.set_yscale("log")
             panel.set_ylim(0.5 * float(self.active.min(initial=1)), 2.0 * most)
-        else:  # 0 is at the height of a sixth of all decades: its number needs room
+        else:  # place 0 at a sixth of all decades: its number needs room
             panel.set_yscale("symlog", linthresh=1.0, linscale=max(0.4, log10(most) / 6))
             panel.set_ylim(-0.2, 2.0 * most)
         panel.yaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))
@@ -235,7 +236,7 @@ class PathDisplay(Display):
 
 def _largest(path: Path, n: int) -> tuple[Any, Floats]:
     """The numbers of the n features with the largest size on the path, the largest first, and their weights there;
-    without label n-grams, which each fit numbers by itself."""
+    without label n-grams, which every fit numbers differently."""
     pairs = [len(found.numbers) - found.n_ngram for found in path]
     numbers = np.unique(np.concatenate([found.numbers[:m] for found, m in zip(path, pairs, strict=True)]))
     weights = np.zeros((len(numbers), len(path)))
@@ -246,7 +247,7 @@ def _largest(path: Path, n: int) -> tuple[Any, Floats]:
 
 
 def _feature_name(number: int, vocabulary: Vocabulary, parts: LabelParts | None) -> str:
-    """attribute, label or attribute, previous > label, of a number of the virtual space."""
+    """ "attribute, label" or "attribute, previous > label" for a feature number."""
     numbering = Numbering.with_parts(len(vocabulary.labels), len(vocabulary.attributes), parts)
     attribute = vocabulary.attributes[int(numbering.attribute(number))]
     y, previous = int(numbering.label(number)), int(numbering.previous(number))

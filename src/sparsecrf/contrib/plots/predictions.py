@@ -1,4 +1,4 @@
-"""Sequences of labels and of probabilities, as pictures of many sequences take them."""
+"""Label sequences and marginals for plots of many sequences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _END: Any = object()
 
 
 def in_step(gold: Iterable[Sequence[str | None]], predicted: Iterable[Any]) -> Iterator[tuple[str | None, Any]]:
-    """All tokens of both, one after the other; sequences of other numbers or lengths are named."""
+    """All tokens of both, concatenated; raises if numbers or lengths of sequences differ."""
     for i, (ys, zs) in enumerate(zip_longest(gold, predicted, fillvalue=_END)):
         if ys is _END or zs is _END:
             more, fewer = ("predicted", "gold") if ys is _END else ("gold", "predicted")

@@ -12,7 +12,8 @@ from sparsecrf.contrib.plots.display import COLOURS, COLUMN, PAGE, Display, prin
 
 
 class ReplicationsDisplay(Display):
-    """A panel for each set of data, a box for each model: median, quartiles, whiskers of 1.5 times their distance."""
+    """A panel for each set of data, a box for each model: median, quartiles, whiskers of 1.5 times the interquartile
+    range."""
 
     def __init__(self, errors: Mapping[str, Mapping[str, Any]]) -> None:
         """errors[data][model]: [replications] errors in percent; every set of data has the same models."""

@@ -17,7 +17,7 @@ QUANTITIES = {"error": "error (%)", "time": "training time (s)"}
 
 
 class TradeoffDisplay(Display):
-    """One line for each way to come to sparse models; models without features have no place on the axis."""
+    """One line for each way to obtain sparse models; models without features cannot be placed on the axis."""
 
     def __init__(
         self,
@@ -26,8 +26,8 @@ class TradeoffDisplay(Display):
         baselines: Mapping[str, float] | None = None,
         ylabel: str = QUANTITIES["error"],
     ) -> None:
-        """By name: numbers of active features, and what they cost or give. `baselines` are horizontal lines by name:
-        what does not depend on the number, such as the time of dense recursions.
+        """By name: numbers of active features, and the values at them. `baselines` are named horizontal lines for
+        values that do not depend on the number, such as the time of dense recursions.
         """
         self.curves = {}
         for name, (active, values) in curves.items():
@@ -47,8 +47,8 @@ class TradeoffDisplay(Display):
         quantity: str = "error",
         baselines: Mapping[str, float] | None = None,
     ) -> TradeoffDisplay:
-        """Of a path, or of several by name. `quantity`: `error`, or `time`, that of each fit from its start, which is
-        the fit before.
+        """From a path, or several by name. `quantity`: `error`, or `time`, the training time of each fit, which starts
+        from the previous one.
         """
         if quantity not in QUANTITIES:
             raise InputError(f"quantity: expected one of {', '.join(QUANTITIES)}, found {quantity!r}")

@@ -1,4 +1,4 @@
-"""Plain transitions: the weights of label pairs that hold at every position."""
+"""Plain transitions: the weights of label pairs that apply at every position."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TransitionsDisplay(Display):
 
     @classmethod
     def from_model(cls, model: Model, *, labels: Sequence[str] | None = None) -> TransitionsDisplay:
-        """Of a model; `labels` chooses some and their order."""
+        """From a model; `labels` selects some and sets their order."""
         start, Y = model.vocabulary.start, len(model.labels)
         unknown = [name for name in labels or [] if name not in model.labels]
         if unknown:
@@ -47,12 +47,12 @@ class TransitionsDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, **options: Any) -> TransitionsDisplay:
-        """As `from_model`, of a fitted `CRF`."""
+        """As `from_model`, for a fitted `CRF`."""
         return cls.from_model(estimator.model_, **options)
 
     def plot(self, ax: Any = None, *, numbers: bool | None = None) -> TransitionsDisplay:
         """Blue is positive, red negative, white zero. `numbers` writes the weights into the cells (None: up to 12
-        labels); without them, negative cells have a dash, so that signs are seen in grey too.
+        labels); without them, negative cells have a dash, so that signs are visible in grey, too.
         """
         values = np.roll(self.matrix, 1, axis=0) if self.start else self.matrix
         rows = [START, *self.labels] if self.start else self.labels

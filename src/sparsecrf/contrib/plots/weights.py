@@ -1,4 +1,4 @@
-"""The sizes of a model's weights, attribute by label: the paper's figures of the NETtalk weights."""
+"""The absolute weights of a model, attribute by label: the paper's figures of the NETtalk weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparsecrf.encoding.template_groups import MACRO, by_line
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
-TOP = 40  # attributes shown if nothing is asked for
+TOP = 40  # attributes shown by default
 _KINDS = {"mu": r"$|\mu_{y,x}|$", "lambda": r"$\sum_{y'}|\lambda_{y',y,x}|$"}
 
 
@@ -24,8 +24,8 @@ class WeightsDisplay(Display):
     """Heat maps of |mu[x, y]| and of the sum over y' of |lambda[x, y', y]|, the start label among the y'."""
 
     def __init__(self, mu: Any, lam: Any, attributes: Sequence[str], labels: Sequence[str], *, head: str = "") -> None:
-        """`mu` and `lam`: float64[attributes, labels], of which the sizes are drawn. `head`: how all attributes begin;
-        it is written once, at the axis.
+        """`mu` and `lam`: float64[attributes, labels], whose absolute values are drawn. `head`: common prefix of all
+        attributes, written once, at the axis.
         """
         self.mu, self.lam = np.abs(np.asarray(mu, float)), np.abs(np.asarray(lam, float))
         self.attributes, self.labels, self.head = list(attributes), list(labels), head
@@ -46,12 +46,12 @@ class WeightsDisplay(Display):
         top: int | None = None,
         labels: Sequence[str] | None = None,
     ) -> WeightsDisplay:
-        """Of the named attributes, in that order; or of those of one `line` of the template, by name; or of all.
+        """For the named attributes, in that order; or for those of one `line` of the template, by name; or for all.
 
-        `line` is the line itself (`*:%x[0,0]`) or how its attributes begin (`*:`, and `word:` for tokens that are
-        mappings). `top` keeps the attributes with the largest sum of sizes, the largest first: 40 if neither
-        attributes nor a line are chosen, and then without those that stand at every position, whose weights
-        `TransitionsDisplay` shows. `labels` chooses columns and their order.
+        `line` is the line itself (`*:%x[0,0]`) or the prefix of its attributes (`*:`, and `word:` for tokens that are
+        mappings). `top` keeps the attributes with the largest sum of absolute weights, the largest first: 40 if neither
+        attributes nor a line are chosen, and then without those that occur at every position, whose weights
+        `TransitionsDisplay` shows. `labels` selects columns and sets their order.
         """
         head = ""
         names = [model.vocabulary.attributes[k] for k in range(len(model.vocabulary.attributes))]
@@ -82,7 +82,7 @@ class WeightsDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, **options: Any) -> WeightsDisplay:
-        """As `from_model`, of a fitted `CRF`."""
+        """As `from_model`, for a fitted `CRF`."""
         return cls.from_model(estimator.model_, **options)
 
     def plot(self, ax: Any = None, *, kind: str = "auto") -> WeightsDisplay:
@@ -116,7 +116,7 @@ class WeightsDisplay(Display):
 
 
 def _sizes(model: Model, chosen: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """|mu| and sum over y' of |lambda|, float64[chosen, Y] each: of all attributes they could be gigabytes."""
+    """|mu| and sum over y' of |lambda|, float64[chosen, Y] each: for all attributes, they could take gigabytes."""
     features, w = model.features, np.abs(model.w)
     rows, place = np.unique(chosen, return_inverse=True)
     row_of = np.full(features.n_attributes, -1, np.intp)
@@ -134,13 +134,13 @@ def _sizes(model: Model, chosen: NDArray[np.intp]) -> tuple[Floats, Floats]:
 
 
 def _of_line(line: str, model: Model, names: list[str]) -> tuple[list[int], str]:
-    """The attributes that a line of the template made, or that begin with this text; and how all of them begin."""
+    """The attributes that a line of the template made, or that begin with this text; and their common prefix."""
     if model.template is not None:
         lines, group = by_line(names, model.template)
         for g, same in enumerate(lines):
             if line in same.split(" | "):
                 made = np.flatnonzero(group == g).tolist()
-                literal = len(MACRO.split(line)[0])  # Wapiti writes the first letter small
+                literal = len(MACRO.split(line)[0])  # Wapiti writes the first letter in lower case
                 return made, names[made[0]][:literal] if made else line
     found = [k for k, name in enumerate(names) if name.startswith(line)]
     if not found:

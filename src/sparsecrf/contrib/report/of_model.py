@@ -1,4 +1,4 @@
-"""The data of the page that a model alone has."""
+"""The part of the page's data that comes from the model alone."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sparsecrf.contrib.report.words import certificate, facts, number
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
-STRINGS = 40  # strings of three labels or more that are shown
+STRINGS = 40  # number of strings of three labels or more to show
 _HISTORY = ("iter", "passes", "objective", "loss", "kkt", "gap", "active", "dev_error")
 
 
 def model_data(model: Model, name: str, max_weights: int, names: Names) -> dict[str, Any]:
-    """All that the page shows of a model called `name`: the `max_weights` largest weights, and everything else.
+    """Everything that the page shows about a model called `name`; of the weights, the `max_weights` largest.
 
-    `names` takes the attributes of the weights.
+    `names` collects the attributes of the weights.
     """
     explained = model.explain(top=1)
     return {
@@ -63,7 +63,7 @@ def _weights(model: Model, limit: int, names: Names) -> dict[str, Any]:
     `histories`, of which the first `classes` are classes of labels), label (from Y on a part), weight."""
     table = WeightTable.of(model)
     kept = table.where(np.arange(min(limit, len(table))))
-    # Numbers of attributes in the page: in the order in which they come.
+    # Numbers of attributes in the page, in order of first use.
     known, first, place = np.unique(kept.attribute, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
     number_of = np.empty(len(known), dtype=np.int64)
@@ -107,7 +107,7 @@ def _transitions(matrix: np.ndarray[Any, Any]) -> dict[str, Any]:
 
 
 def history(training: Mapping[str, Any]) -> dict[str, list[float | None]] | None:
-    """The course of the training, if the record has one that makes sense: columns of equal length."""
+    """The history of the training, if the record has a valid one: columns of equal length."""
     record = training.get("history")
     if not isinstance(record, dict) or not isinstance(record.get("iter"), list):
         return None

@@ -1,4 +1,4 @@
-"""The data of the sentence explorer: a labelled file, scored as a whole and explained as far as there is room."""
+"""The data of the sentence explorer: a labelled file, scored as a whole and explained up to a size limit."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from sparsecrf.contrib.explain import SequenceExplanation, TokenExplanation
     from sparsecrf.model import Model
 
-#: Explained tokens at most: a page of some 15 MB.
+#: Maximum number of explained tokens: a page of about 15 MB.
 MAX_TOKENS = 60_000
-_LABELS = 5  # the most probable ones of each token
+_LABELS = 5  # most probable labels shown for each token
 _TERMS = 10  # contributions of each token
 _SMALL = 0.005  # a contribution that is printed as 0.00
 _CONFUSIONS = 15
@@ -49,7 +49,7 @@ def sentence_data(
 ) -> dict[str, Any]:
     """Scores of all sentences; `max_sentences` of them explained, those with errors first.
 
-    `names` takes the attributes of the explanations. `format` as for `predicted`.
+    `names` collects the attributes of the explanations. `format` as for `predicted`.
     """
     evaluation, wrong, right = Evaluation(), list[Sentence](), list[Sentence]()
     for sentence, labels in _sentences(model, source, format):
@@ -69,7 +69,7 @@ def sentence_data(
     for sentence in chosen:
         table.add(sentence, model.explain(sentence.tokens))
     return {
-        "file": os.path.basename(name_of(source)),  # a page may be sent to others: no folders
+        "file": os.path.basename(name_of(source)),  # a page may be shared, so no folders are shown
         "scores": evaluation.as_dict(),
         "wrong": evaluation.wrong_sequences,
         "confusions": evaluation.confusions(_CONFUSIONS),
@@ -90,11 +90,11 @@ def _that_fit(sentences: Sequence[Sentence], max_tokens: int) -> list[Sentence]:
 
 
 class _Table:
-    """Explained sentences by columns, one entry a sentence, a token, a label of a token, or a term of a token."""
+    """Explained sentences by columns, with one entry per sentence, token, label of a token, or term of a token."""
 
     def __init__(self, model: Model, names: Names) -> None:
         self._model, self._names = model, names
-        self._labels = Names([*model.labels, START])  # gold labels may be others
+        self._labels = Names([*model.labels, START])  # gold labels may not be in the model
         self._number: list[int] = []
         self._log_prob: list[float] = []
         self._lengths: list[int] = []
@@ -151,7 +151,7 @@ class _Table:
 
 
 class _Terms:
-    """What speaks for the predicted label of each token, and for its rival after the same previous label."""
+    """The evidence for the predicted label of each token, and for its rival after the same previous label."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -163,7 +163,7 @@ class _Terms:
         self._rival: list[float] = []
 
     def add(self, token: TokenExplanation, y: int, rival: int | None) -> None:
-        """The terms that tell the two labels apart, the largest difference first; what is left over in one sum."""
+        """The terms that differ between the two labels, the largest difference first; the rest in one sum."""
         amounts = np.concatenate([token.unigram, token.bigram])
         own = amounts[:, y]
         other = np.zeros_like(own) if rival is None else amounts[:, rival]
@@ -199,7 +199,7 @@ class _Terms:
 
 
 def _word(token: Any, explained: TokenExplanation) -> str:
-    """What stands for a token: its first column; of CRFsuite's attributes, the one that looks like the word."""
+    """How to print a token: its first column; for CRFsuite's attributes, the one that looks like the word."""
     if token and not isinstance(token[0], str):
         for attribute, _ in token:
             for prefix in ("w[0]=", "word=", "word:", "w=", "w:"):

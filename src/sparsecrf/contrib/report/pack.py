@@ -1,4 +1,4 @@
-"""Arrays and strings as the page takes them: numbers in base64, names once."""
+"""Packs arrays and strings for the page: numbers in base64, names once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _text(array: np.ndarray[Any, Any]) -> str:
 
 
 class Names:
-    """Strings that stand in the page once and are called by number."""
+    """Strings that are stored once in the page and referred to by number."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._number: dict[str, int] = {}

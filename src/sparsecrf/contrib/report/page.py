@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sparsecrf.files.text import Source
     from sparsecrf.model import Model
 
-#: In the order in which they need each other.
+#: In order of dependency.
 SCRIPTS = (
     "base",
     "theme",
@@ -34,12 +34,12 @@ SCRIPTS = (
     "sentences",
     "main",
 )
-#: What a page with a labeller has besides.
+#: Additional scripts of a page with a labeller.
 TRIAL_SCRIPTS = ("tagger", "try", "inside")
 STYLES = ("base", "parts")
 _WASM, _OWN_SERVER = " 'wasm-unsafe-eval'", " connect-src 'self';"
 
-# What would end the element, or a line of JavaScript in the eyes of old browsers.
+# Characters that would end the element, or, in old browsers, a line of JavaScript.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
@@ -54,12 +54,12 @@ def make_report(
     trial: bool = False,
     example: str | None = None,
 ) -> str:
-    """A page about a model, in one HTML text that loads nothing: what it has learnt and how it was trained.
+    """A self-contained HTML page about a model: what it has learnt and how it was trained.
 
-    `data`, a labelled file, adds scores and `max_sentences` sentences, those with errors first, with what speaks for
-    each label. Its `format` is by default what its name says, else that of the training data. Of more than
-    `max_weights` weights the largest are listed. With `trial` the page labels what a reader types, beginning with
-    `example`: it then has the model in it, and the labeller as WebAssembly (`make wasm`).
+    `data`, a labelled file, adds scores and `max_sentences` sentences, those with errors first, with the evidence for
+    each label. Its `format` is by default determined by the file name, else that of the training data. At most the
+    `max_weights` largest weights are listed. With `trial` the page labels what a reader types, beginning with
+    `example`: it then contains the model and the labeller as WebAssembly (`make wasm`).
     """
     for what, value in (("max_sentences", max_sentences), ("max_weights", max_weights)):
         if value < 1:
@@ -77,17 +77,17 @@ def assemble(content: dict[str, Any]) -> str:
     """The page around its data."""
     trial = content.get("try") is not None
     scripts = (*SCRIPTS[:-1], *TRIAL_SCRIPTS, SCRIPTS[-1]) if trial else SCRIPTS
-    # WebAssembly may be compiled; text still never becomes code.
+    # Allows compiling WebAssembly, but not running text as code.
     return page_of("page.html", content, scripts, compiles=trial)[0]
 
 
 def page_of(
     name: str, content: dict[str, Any], scripts: tuple[str, ...], *, compiles: bool = False, connects: bool = False
 ) -> tuple[str, str]:
-    """A page of the folder `page` around its data, and its policy: whether its scripts may compile WebAssembly, or talk
-    to where the page is from. `frame.html` has what all pages share."""
+    """A page of the folder `page` around its data, and its policy: whether its scripts may compile WebAssembly, or
+    connect to the server of the page. `frame.html` has the common parts of all pages."""
     style, script = style_sheet(), f'"use strict";\n(() => {{\n{_joined("js", scripts)}}})();\n'
-    # Nothing else may be loaded or sent, and no script runs but this one: what a word says stays a word.
+    # Nothing else may be loaded or sent, and only this script runs, so text from the data can never run as code.
     policy = (
         f"default-src 'none'; script-src '{digest(script)}'{_WASM * compiles}; style-src '{digest(style)}'; "
         f"img-src data:;{_OWN_SERVER * connects} base-uri 'none'; form-action 'none'"
@@ -132,5 +132,5 @@ def _read(name: str) -> str:
 
 
 def digest(text: str) -> str:
-    """What a page's policy calls a script or a style that is part of it."""
+    """The hash by which a page's policy allows an inline script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

@@ -19,8 +19,8 @@ VARIABLE = "SPARSECRF_WASM"
 
 
 def runtime(model: str = "MODEL") -> bytes:
-    """The C library as WebAssembly. It is no part of the sources: `make wasm` builds it into the package. `model`: its
-    file, for what to type if there is none."""
+    """The C library as WebAssembly. It is not part of the sources: `make wasm` builds it into the package. `model`: the
+    file named in the advice if it is missing."""
     if named := os.environ.get(VARIABLE):
         where, remedy = named, f"${VARIABLE} says that it is there"
     else:
@@ -40,7 +40,7 @@ def runtime(model: str = "MODEL") -> bytes:
 
 
 def trial_data(model: Model, example: str) -> dict[str, Any]:
-    """What page/inside.js takes. `example` is what is labelled first."""
+    """The input of page/inside.js. `example` is labelled first."""
     if model.needs_vectors:
         raise InputError("--try: expected a model that contains word vectors, found one whose tokens come with vectors")
     if model.vectors is not None and model.vectors.origin is not None:

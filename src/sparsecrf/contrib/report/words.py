@@ -1,4 +1,4 @@
-"""What the numbers of a training record mean, in words."""
+"""Explains the numbers of a training record in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sparsecrf.training.history import REASONS, rounded_up, share_above
 
-#: A bound that is wider than this share of the optimum says little.
+#: A bound wider than this fraction of the optimum says little.
 _LOOSE = 0.1
 _LARGEST = float_info.max
 
@@ -18,11 +18,11 @@ class Certificate(NamedTuple):
 
     headline: str
     detail: str
-    good: bool  #: whether the bound says much
+    good: bool  #: whether the bound is tight
 
 
 def number(record: Mapping[str, Any], name: str) -> float | None:
-    """A number of the record; None if it has none by this name."""
+    """A number from the record; None if it has none with this name."""
     value = record.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
@@ -90,7 +90,7 @@ def facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _order(training: Mapping[str, Any]) -> list[tuple[str, str | None]]:
-    """How many labels features have, if that was asked for; the record of no limit is None."""
+    """The maximum number of labels per feature, if it was set; None in the record means no limit."""
     if "order" not in training:
         return []
     labels = "any number" if training["order"] is None else _number(training, "order")
@@ -101,7 +101,7 @@ def _order(training: Mapping[str, Any]) -> list[tuple[str, str | None]]:
 
 
 def _groups(groups: Any) -> list[tuple[str, str]]:
-    """How many groups were kept and dropped. A record is what a file says: anything."""
+    """The numbers of groups kept and dropped. A record comes from a file and may contain anything."""
     if not isinstance(groups, dict):
         return []
     counts = [(str(name), found) for name, found in groups.items() if isinstance(found, list) and len(found) == 2]

@@ -1,4 +1,4 @@
-"""Access control: where a token is set, a request must carry it."""
+"""Access control: if a token is set, requests must carry it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Access:
         return self._expected is not None
 
     def allows(self, scope: Mapping[str, Any]) -> bool:
-        """Whether a request has the token. The time that this takes does not tell how much of it is right."""
+        """Whether a request has the token. Takes constant time, so that the time reveals nothing about the token."""
         if self._expected is None:
             return True
         given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")

@@ -1,4 +1,4 @@
-"""What a model answers to a request: on one thread of the caller's, most of it outside of Python's lock."""
+"""Computes the answer to a request, on one thread of the caller, mostly with the GIL released."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from sparsecrf.model.calibration import SEQUENCES
 from sparsecrf.model.format import FORMAT
 from sparsecrf.model.limits import constraints_by_name
 
-_BLOCK_TOKENS = 2_000  # labelled between two looks at the clock
+_BLOCK_TOKENS = 2_000  # tokens labelled between two checks of the clock
 
 
 def answer(model: Model, name: str, request: LabelRequest, limits: Limits, deadline: float) -> dict[str, Any]:
-    """The answer to a request, in JSON values. Raises RequestError; also when `deadline` (time.monotonic) is over."""
+    """The answer to a request, as JSON values. Raises RequestError, also if `deadline` (time.monotonic) has passed."""
     check_input(model, request)
     _check_size(model, request, limits)
     clock = _Clock(deadline, limits, len(request.sentences))
@@ -54,8 +54,8 @@ def _labels(model: Model, sentences: list[Any], clock: _Clock) -> list[list[str]
 
 
 def _first_wrong(model: Model, request: LabelRequest, done: int) -> int | None:
-    """The sentence that the model cannot label, after it was known that there is one in the block that begins after
-    the first `done` sentences; None: all of them together."""
+    """The sentence that the model cannot label, given that there is one in the block after the first `done` sentences;
+    None if only all of them together fail."""
     for i, sentence in enumerate(next(_blocks(request.sentences[done:])), done):
         limits = {} if request.constraints is None else request.constraints[i]
         try:
@@ -78,7 +78,7 @@ def _blocks(sentences: list[Any]) -> Iterator[list[Any]]:
 
 
 def _more(model: Model, sentences: list[Any], request: LabelRequest, clock: _Clock) -> dict[str, Any]:
-    """Answers with more than labels, or under constraints: a list for each thing that was asked for."""
+    """Answers with more than labels, or under constraints: a list for each requested item."""
     each = []
     for i, sentence in enumerate(sentences):
         clock.check(i)
@@ -172,7 +172,7 @@ class _Clock:
 
 
 def check_input(model: Model, request: LabelRequest) -> None:
-    """Raise if sentences are given in another way than the model reads them."""
+    """Raise if the sentences are not in a form that the model reads."""
     if request.kind not in inputs_of(model):
         takes = " or ".join(inputs_of(model))
         raise RequestError(
@@ -189,7 +189,7 @@ def inputs_of(model: Model) -> list[str]:
 
 
 def n_columns(model: Model) -> int:
-    """Columns that a token must have; -1: it has attributes of its own."""
+    """The number of columns that a token must have; -1 for a model of attributes."""
     return -1 if model.template is None else model.n_columns or model.template.n_columns
 
 

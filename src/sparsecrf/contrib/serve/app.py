@@ -1,4 +1,4 @@
-"""The addresses of the server, as an ASGI application."""
+"""The routes of the server, as an ASGI application."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ JSON = "application/json"
 def make_app(
     models: ServedModels, *, limits: Limits | None = None, token: str | None = None, threads: int = 0
 ) -> Starlette:
-    """The application. `token`: what clients must send (`Authorization: Bearer TOKEN`); None: nothing. `threads`: that
-    label at a time (0: one for each core)."""
+    """The application. `token`: what clients must send (`Authorization: Bearer TOKEN`); None: nothing. `threads`:
+    number of labelling threads (0: one per core)."""
     access, metrics = Access(token), Metrics()
     labelling = Labelling(models, limits or Limits(), access, metrics, threads)
     page, api = make_page(with_token=access.is_needed), json.dumps(description(models)).encode()
@@ -45,7 +45,7 @@ def make_app(
     async def health(request: Request) -> Response:
         stale = any(one.error is not None for one in models)
         found: dict[str, Any] = {"status": "degraded" if stale else "ok"}
-        if access.allows(request.scope):  # others learn no more than whether it works
+        if access.allows(request.scope):  # without the token, only whether the server works
             found["version"] = version("sparsecrf")
             found["models"] = {one.name: _state(one) for one in models}
         return _json(found)

@@ -1,4 +1,4 @@
-"""Connections that do nothing are closed: half a request, an answer that nobody reads."""
+"""Closes idle connections: half a request, an answer that nobody reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._last: Any = None  # the request that was seen when the time was last up
+        self._last: Any = None  # the request seen at the last timeout
         self._timer = self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -27,9 +27,9 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
         return timer
 
     def _time_is_up(self) -> None:
-        """Closes the connection if it had no new request since the last time, and none is being answered.
+        """Closes the connection if no new request has arrived since the last timeout and none is being answered.
 
-        The answer to the last one may be under way: then it has not been read for all that time.
+        If the last answer is still being sent, the client has not read it for all that time.
         """
         is_idle = self.cycle is None or self.cycle.response_complete
         if is_idle and self.cycle is self._last:
@@ -40,5 +40,5 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
 
 
 def timed(seconds: float) -> type[TimedConnection]:
-    """Connections with this limit."""
+    """A connection class with this limit."""
     return type("TimedConnection", (TimedConnection,), {"seconds": seconds})

@@ -9,7 +9,7 @@ from typing import Any
 
 from sparsecrf._core import InputError
 
-# The sequence, if one is named, is counted in a part of the request.
+# A sequence number, if any, is relative to a part of the request.
 _MESSAGE = re.compile(
     r"(?:(?:sequence \d+(?:, )?)?(?P<position>[^:]{0,80}): )?expected (?P<expected>.*?), found (?P<found>.*)", re.S
 )
@@ -34,7 +34,7 @@ class RequestError(Exception):
 
     @classmethod
     def of_input(cls, error: InputError, where: str, instead: str) -> RequestError:
-        """What a model said of its input, which is there in the request."""
+        """An error of the model about its input, located in the request."""
         parts = _MESSAGE.fullmatch(str(error))
         expected, found = "sentences that the model can label", str(error)
         if parts is not None:
@@ -44,4 +44,4 @@ class RequestError(Exception):
 
     def body(self) -> bytes:
         fields: dict[str, Any] = {"status": int(self.status), "message": str(self), **self._fields}
-        return json.dumps({"error": fields}).encode()  # in ASCII: what was found may be half a character
+        return json.dumps({"error": fields}).encode()  # in ASCII: the input may contain half a character

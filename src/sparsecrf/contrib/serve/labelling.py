@@ -1,4 +1,4 @@
-"""POST /label: a body is read within limits, answered on a thread, and counted."""
+"""POST /label: reads a body within limits, answers it on a thread, and counts it."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ class _Gone(Exception):
 
 
 class Labelling:
-    """An ASGI application of one address."""
+    """An ASGI application for one route."""
 
     def __init__(
         self, models: ServedModels, limits: Limits, access: Access, metrics: Metrics, threads: int = 0
     ) -> None:
         self._models, self._limits, self._access, self._metrics = models, limits, access, metrics
         self._pool = ThreadPoolExecutor(threads or os.cpu_count() or 1, thread_name_prefix="label")
-        self._bytes = 0  # of bodies in memory
-        self.is_closing = False  #: clients are told not to send more requests over their connections
+        self._bytes = 0  # bytes of bodies in memory
+        self.is_closing = False  #: tells clients to close their connections
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         began, metrics = time.perf_counter(), self._metrics
@@ -65,7 +65,7 @@ class Labelling:
         except _Gone:
             return
         except BaseException:
-            status = HTTPStatus.INTERNAL_SERVER_ERROR  # answered, and logged, by what called this
+            status = HTTPStatus.INTERNAL_SERVER_ERROR  # the caller answers and logs it
             raise
         finally:
             metrics.in_flight -= 1
@@ -125,7 +125,7 @@ class Labelling:
 
     @contextmanager
     def _room(self) -> Iterator[_Room]:
-        """Room for a body. All bodies together are limited, too."""
+        """Reserve room for a body. All bodies together are limited, too."""
         room = _Room(self)
         try:
             yield room
@@ -165,13 +165,13 @@ class Labelling:
 
 
 class _Room:
-    """Memory for a body, taken as it comes in."""
+    """Memory for a body, reserved as it arrives."""
 
     def __init__(self, labelling: Labelling) -> None:
         self._labelling, self.taken = labelling, 0
 
     def take(self, size: int) -> None:
-        """So many bytes in all."""
+        """Reserve this many bytes in total."""
         limit = self._labelling._limits.body
         if size > limit:
             raise RequestError(

@@ -10,7 +10,7 @@ MAX_NBEST = 100
 NUMBERS_PER_TOKEN = 20
 #: Explanations take a Python object for each weight that applies.
 EXPLAINED_PER_REQUEST = 1_000
-#: Bodies in memory at a time, in units of the largest one that is allowed.
+#: Bodies in memory at a time, in units of the largest allowed body.
 BODIES = 16
 
 
@@ -20,4 +20,4 @@ class Limits:
 
     body: int = int(MAX_BODY_MB * 2**20)  #: bytes
     tokens: int = MAX_TOKENS
-    seconds: float = TIME_LIMIT_S  #: to send the body; and again, to wait and to be labelled
+    seconds: float = TIME_LIMIT_S  #: to send the body, and again for the answer

@@ -21,9 +21,9 @@ class Metrics:
         self.began = time.time()
         self.requests: Counter[int] = Counter()  #: by HTTP status
         self.in_flight = 0
-        self.sentences: Counter[str] = Counter()  #: by model, of requests that were met
+        self.sentences: Counter[str] = Counter()  #: by model, for successful requests
         self.tokens: Counter[str] = Counter()
-        self._buckets = [0] * (len(BUCKETS) + 1)  # seconds to the answer; the last one: longer than all limits
+        self._buckets = [0] * (len(BUCKETS) + 1)  # by seconds to the answer; the last bucket: longer than all limits
         self._seconds = 0.0
 
     def add(self, status: int, seconds: float) -> None:
@@ -81,7 +81,7 @@ def _of(model: str) -> str:
 
 
 def resident_bytes() -> int | None:
-    """Memory of this process that is in use; None where the system does not say."""
+    """Memory in use by this process; None if the system does not report it."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:

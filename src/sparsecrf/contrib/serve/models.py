@@ -1,4 +1,4 @@
-"""The models that are served, by name. A file that changes is read again while the old model goes on answering."""
+"""The models that are served, by name. A file that changes is reloaded while the old model keeps answering."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _Stamp = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model as it is in its file, and what /models says of it. Requests take one and keep it to their end."""
+    """A loaded model, and its entry in /models. A request uses the same one from beginning to end."""
 
     model: Model
     about: dict[str, Any]
-    stamp: _Stamp  #: of the file: another one means that it has changed
+    stamp: _Stamp  #: state of the file; a different one means that it has changed
     time: float = field(default_factory=time.time)
 
 
@@ -38,8 +38,8 @@ class Served:
     name: str
     path: str
     loaded: Loaded  #: replaced as a whole, which is atomic
-    tried: _Stamp  #: of the file that was read last, whether it could be used or not
-    error: str | None = None  #: why it could not, if it could not
+    tried: _Stamp  #: state of the file read last, whether or not it could be used
+    error: str | None = None  #: why it could not be used, if so
     reloads: int = 0
     failures: int = 0
 
@@ -76,7 +76,7 @@ class ServedModels:
         return str(self.find(name).loaded.about["tokenizer"])
 
     def reload_changed(self) -> list[str]:
-        """Read files that have changed, and say what came of it. A model whose new file cannot be read stays."""
+        """Reload changed files and report the result. If a new file cannot be read, the old model stays."""
         said = []
         for served in self._by_name.values():
             try:
@@ -93,7 +93,7 @@ class ServedModels:
                 if text != served.error:
                     served.error = text
                     served.failures += 1
-                    said.append(f"{served.name}: still the model of before; {text}")
+                    said.append(f"{served.name}: still using the previous model; {text}")
         return said
 
 
@@ -113,8 +113,8 @@ def named_files(given: list[str]) -> dict[str, str]:
 
 
 def _load(name: str, path: str) -> Loaded:
-    stamp = _stamp(path)  # before the file is read: a change in between is noticed
-    # Not Model.load, which maps the file: one that is shortened in place meanwhile would end the process.
+    stamp = _stamp(path)  # taken before the file is read, so that a change in between is noticed
+    # Not Model.load, which maps the file: truncating it in place would crash the process.
     try:
         model = Model.from_bytes(Path(path).read_bytes())
     except InputError as error:

@@ -1,4 +1,4 @@
-"""What the server offers, as OpenAPI 3.1 describes it."""
+"""The OpenAPI 3.1 description of the server."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ _REQUEST: dict[str, Any] = {
         "attributes": _one_or_many(_list(_ATTRIBUTES), "Sentences whose tokens are attributes, with values or not."),
         "model": {**_TEXT, "description": "The name of a model. It may be left out if there is only one."},
         "nbest": {"type": "integer", "minimum": 1, "maximum": MAX_NBEST, "description": "How many labellings."},
-        "marginals": {**_FLAG, "description": "Whether to answer the probability of each label at each token."},
-        "scores": {**_FLAG, "description": "Whether to answer score and probability of the best labels."},
-        "explain": {**_FLAG, "description": "Whether to answer what each attribute adds to the score."},
+        "marginals": {**_FLAG, "description": "Return the probability of each label at each token."},
+        "scores": {**_FLAG, "description": "Return score and probability of the best labels."},
+        "explain": {**_FLAG, "description": "Return what each attribute adds to the score."},
         "coverage": {**_NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1,
-                     "description": "Sets that have the right answer with this probability, of a calibrated model."},
+                     "description": "Sets with the right answer with this probability; needs a calibrated model."},
         "coverage_of": {"enum": [*KINDS], "default": SEQUENCES, "description": "What the sets are of."},
         "constrain": {"enum": [*SCHEMES, None], "description": "Only valid chunk labels, by this scheme."},
         "allowed": {"description": "For each token the labels that it may have; null: any.",
                     "oneOf": [_list({"type": ["array", "null"]}), _list(_list({"type": ["array", "null"]}))]},
         "forbidden": {**_list({"type": "array", "prefixItems": [_OR_NULL, _TEXT]}),
                       "description": "Pairs (previous label, or null for the start; label) that must not occur."},
-        "fixed": {"description": "For each token its label, if it is known; null: it is not.",
+        "fixed": {"description": "For each token its label if known, else null.",
                   "oneOf": [_list(_OR_NULL), _list(_list(_OR_NULL))]},
     },
 }  # fmt: skip
@@ -70,7 +70,7 @@ _ANSWER: dict[str, Any] = {
         "classes": _LABELS,
         "sets": {**_list({"type": ["array", "null"]}),
                  "description": "Answers with their probabilities: label sequences, labels of each token, or [start, "
-                 "end, types] of each span; null where they would be too many."},
+                 "end, types] of each span; null if there would be too many."},
         "reasons": _list(_list({"type": "object", "properties": {
             "token": {"type": "integer"}, "attribute": _TEXT, "previous": _OR_NULL, "label": _TEXT, "value": _NUMBER,
             "weight": _NUMBER}})),
@@ -91,11 +91,11 @@ _ERROR: dict[str, Any] = {
 _STATUS = {
     "400": "The body is not JSON.",
     "401": "The token is missing or wrong.",
-    "404": "There is no model of that name.",
+    "404": "No model has that name.",
     "408": "The body did not arrive in time.",
     "413": "Too many bytes, tokens or numbers, or too much work.",
     "415": "The body is compressed.",
-    "422": "The request is not what the model can label.",
+    "422": "The model cannot label this request.",
     "503": "Too many requests at a time: try again in a second.",
 }
 

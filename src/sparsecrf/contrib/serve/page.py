@@ -17,6 +17,6 @@ class Page(NamedTuple):
 
 
 def make_page(*, with_token: bool) -> Page:
-    """The page. It asks for the token, if there is one, and knows nothing of the models before that."""
+    """The page. It asks for the token, if one is set, and does not show the models before that."""
     content = {"name": "sparsecrf serve", "version": version("sparsecrf"), "start": START, "token": with_token}
     return Page(*page_of("server.html", content, _SCRIPTS, connects=True))

@@ -15,7 +15,7 @@ from sparsecrf.files.words import TOKENIZERS
 from sparsecrf.model.calibration import KINDS, SEQUENCES
 from sparsecrf.model.chunk_rules import SCHEMES
 
-#: What sentences can be given as, with an example of one and of two.
+#: Input forms of sentences, with examples of one and of two.
 INPUTS = {
     "text": '"Ada went home."',
     "tokens": '["Ada", "went"]',
@@ -30,9 +30,9 @@ _KNOWN = frozenset((*INPUTS, *OPTIONS))
 
 @dataclass(frozen=True)
 class LabelRequest:
-    """Sentences, and what is to be answered for each."""
+    """Sentences, and what to return for each."""
 
-    model: str | None  #: None: the only one there is
+    model: str | None  #: None: the only model
     kind: str  #: of INPUTS
     sentences: list[list[Any]]  #: as `Model.label` takes them
     n_tokens: int
@@ -111,7 +111,7 @@ def _refuse_key(key: str) -> None:
 def _sentences(
     kind: str, given: Any, tokenizer: Callable[[], Tokenizer]
 ) -> tuple[bool, list[list[Any]], list[list[tuple[int, int]]] | None]:
-    """Whether there is one sentence outside of a list; all sentences; of text, where their tokens are."""
+    """Whether it is a single sentence outside of a list; all sentences; for text, the places of their tokens."""
     if kind == "text":
         return _texts(given, tokenizer())
     if type(given) is not list:
@@ -193,7 +193,7 @@ def _nbest(given: dict[str, Any]) -> int:
 
 
 def _coverage(given: dict[str, Any]) -> dict[str, Any]:
-    """What `Model.predict_set` is asked for. It knows no constraints."""
+    """The arguments of `Model.predict_set`, which does not support constraints."""
     if "coverage" not in given:
         if "coverage_of" in given:
             raise _wrong("coverage with it, such as 0.95", "none", "coverage_of")
@@ -209,7 +209,7 @@ def _coverage(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _constraints(given: dict[str, Any], is_one: bool, n: int) -> list[dict[str, Any]] | None:
-    """Those of each sentence; None: there are none. Whether labels are known, the model says."""
+    """The constraints of each sentence, or None. The model checks whether it knows the labels."""
     if given.keys().isdisjoint(CONSTRAINTS):
         return None
     scheme = given.get("constrain")

@@ -1,4 +1,4 @@
-"""The server: uvicorn with the application, a thread that looks at the model files, and a quiet end."""
+"""The server: uvicorn with the application, a thread that watches the model files, and a graceful shutdown."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from sparsecrf.contrib.serve.models import ServedModels
 from sparsecrf.progress import say
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-_LOOK_EVERY_S = 1.0  # at the files of models
-_DRAIN_S = 0.5  # after the signal, for requests over connections that are open; each is closed after its answer
-_KEEP_ALIVE_S = 65  # longer than reverse proxies keep theirs: who closes first may close on a request under way
+_LOOK_EVERY_S = 1.0  # seconds between checks of the model files
+_DRAIN_S = 0.5  # seconds after the signal for requests on open connections, which are closed after their answer
+_KEEP_ALIVE_S = 65  # longer than reverse proxies: the side that closes first may cut off a request in flight
 
 
 class _Server(uvicorn.Server):
-    """Ends with status 0 at SIGTERM and SIGINT, when all requests have been answered."""
+    """Exits with status 0 on SIGTERM and SIGINT, after all requests have been answered."""
 
     def __init__(self, config: uvicorn.Config, address: str, quiet: bool) -> None:
         super().__init__(config)
@@ -45,14 +45,14 @@ class _Server(uvicorn.Server):
         self._ending = True
 
     async def on_tick(self, counter: int) -> bool:
-        """Every tenth of a second: the end, if it was asked for.
+        """Runs every tenth of a second; shuts down if asked to.
 
-        First, no more connections are accepted. uvicorn would also close those without a request under way, though one
-        may be about to arrive: they get some time, and are closed after their next answer.
+        First, no more connections are accepted. uvicorn would also close idle connections, although a request may be
+        about to arrive: they get some time, and are closed after their next answer.
         """
         if self._ending and self._end_at is None:
             self.config.app.state.labelling.is_closing = True  # type: ignore[union-attr]
-            await asyncio.sleep(0)  # connections that wait are accepted
+            await asyncio.sleep(0)  # pending connections are accepted
             for server in self.servers:
                 server.close()
             self._end_at = time.monotonic() + _DRAIN_S
@@ -113,7 +113,7 @@ def _listening(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         made = socket.socket(family, kind, protocol)
         try:
-            if os.name == "posix":  # elsewhere this would let two servers have one port
+            if os.name == "posix":  # elsewhere this would let two servers share a port
                 made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind(where)
             made.listen(2048)
@@ -121,7 +121,7 @@ def _listening(host: str, port: int) -> socket.socket:
             made.close()
             raise
     except OSError as error:
-        raise InputError(f"--host {host} --port {port}: expected an address to listen at: {error}") from None
+        raise InputError(f"--host {host} --port {port}: expected an address to listen on: {error}") from None
     return made
 
 

@@ -1,4 +1,4 @@
-"""The component: trained from docs, it sets entities, or tags, and says how sure it is of them."""
+"""The component: trained on docs, it sets entities or tags, with their probabilities."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def make_component(
     tol: float,
     n_jobs: int,
 ) -> SparseCRF:
-    """What `nlp.add_pipe("sparsecrf", config={...})` makes; see `SparseCRF` for the options."""
+    """The factory for `nlp.add_pipe("sparsecrf", config={...})`; see `SparseCRF` for the options."""
     return SparseCRF(
         name,
         target=target,
@@ -80,7 +80,7 @@ class SparseCRF(Pipe):  # type: ignore[misc]
     """A linear-chain CRF as a component of spaCy.
 
     `fit(docs)` trains it, or `nlp.initialize(lambda: examples)`, which `spacy train` calls. `nlp(text)` then has
-    entities in `doc.ents`, and in `doc.spans["sparsecrf"]` with how sure the model is of each: `.attrs["scores"]`.
+    entities in `doc.ents`, and in `doc.spans["sparsecrf"]` with the probability of each: `.attrs["scores"]`.
     """
 
     def __init__(
@@ -94,10 +94,10 @@ class SparseCRF(Pipe):  # type: ignore[misc]
         overwrite: bool = True,
         **training: Any,
     ) -> None:
-        """`target`: ents (entities), tag or pos (of every token). `columns`: attributes of spaCy's tokens that features
-        are made of, the word first. `by_sentence`: a sequence is a sentence, where docs
-        have sentences, else the doc. `overwrite`: entities or tags that are there are replaced. `training`: parameters
-        of `CRF`, such as features, template, rho1.
+        """`target`: ents (entities), tag or pos (of every token). `columns`: attributes of spaCy's tokens to make
+        features from, the word first. `by_sentence`: a sequence is a sentence if docs have sentences, else the doc.
+        `overwrite`: replace existing entities or tags. `training`: parameters of `CRF`, such as features, template,
+        rho1.
         """
         if target not in TARGETS:
             raise InputError(f"target: expected one of {', '.join(TARGETS)}, found {target!r}")
@@ -131,7 +131,7 @@ class SparseCRF(Pipe):  # type: ignore[misc]
         return self
 
     def initialize(self, get_examples: Callable[[], Iterable[Any]], *, nlp: Language | None = None, **_: Any) -> None:
-        """Train on the reference docs of examples; nothing, if none of them has labels."""
+        """Train on the reference docs of examples; does nothing if none of them has labels."""
         docs = [example.reference for example in get_examples()]
         if any(label is not None for doc in docs for label in labels_of(doc, self.target)):
             self.fit(docs)
@@ -214,7 +214,7 @@ class SparseCRF(Pipe):  # type: ignore[misc]
                 setattr(token, attribute, self.model.labels[y])
 
     def to_bytes(self, *, exclude: Sequence[str] = ()) -> bytes:
-        """The model, as in its file; nothing, if it was not trained."""
+        """The model in its file format; empty if it was not trained."""
         return b"" if self.model is None else self.model.to_bytes()
 
     def from_bytes(self, data: bytes, *, exclude: Sequence[str] = ()) -> SparseCRF:
@@ -222,7 +222,7 @@ class SparseCRF(Pipe):  # type: ignore[misc]
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Sequence[str] = ()) -> None:
-        """Write the model to a folder, which is made. `sparsecrf label` and `Model.load` read its file, too."""
+        """Write the model to a folder, which is created. `sparsecrf label` and `Model.load` read its file, too."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         if self.model is not None:

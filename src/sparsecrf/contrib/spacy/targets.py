@@ -1,15 +1,15 @@
-"""What can be learnt of docs, as labels of tokens."""
+"""What the component can learn from docs, as labels of tokens."""
 
 from __future__ import annotations
 
 from spacy.tokens import Doc, Token
 
-#: By name: what errors call it.
+#: Name to the term used in errors.
 TARGETS = {"ents": "entities", "tag": "tags", "pos": "parts of speech"}
 
 
 def labels_of(doc: Doc, target: str) -> list[str | None]:
-    """The labels of all tokens; None where one is not annotated. Entities are B-TYPE, I-TYPE and O."""
+    """The labels of all tokens; None for tokens that are not annotated. Entities are B-TYPE, I-TYPE and O."""
     if target == "ents":
         return [_iob2(token) for token in doc]
     return [getattr(token, f"{target}_") or None for token in doc]

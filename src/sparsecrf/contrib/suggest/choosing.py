@@ -1,4 +1,4 @@
-"""The greedy choice: uncertain sequences with attributes that those chosen before do not have."""
+"""The greedy choice: uncertain sequences with attributes that are new among those chosen so far."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def choose(uncertainty: Floats, attributes: Sequence[NDArray[np.int32]], n: int,
 
         gain(i) = uncertainty_i (1 + diversity * share of the attributes of i that no chosen sequence has)
 
-    Gains only fall as sequences are chosen. So only the gain at the top of the queue is recomputed: if it stays there,
-    it is the largest of all.
+    Gains only decrease as sequences are chosen, so only the gain at the top of the queue is recomputed: if it stays at
+    the top, it is the largest.
     """
     covered = np.zeros(1 + max((int(ids[-1]) for ids in attributes if len(ids)), default=0), dtype=np.bool_)
 

@@ -1,4 +1,4 @@
-"""`suggest`: a model and a pool of sequences to those that are worth annotating."""
+"""`suggest`: chooses the sequences of a pool that are worth annotating, given a model."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 MEASURE = "confidence"
 DIVERSITY = 1.0
 
-_BLOCK = 2000  # sequences that are in memory with the probabilities of all their labels
+_BLOCK = 2000  # sequences in memory at a time with all their marginals
 
 
 class Suggestion(NamedTuple):
     """A sequence to annotate."""
 
     sequence: int  #: its number in the pool, from 0
-    uncertainty: float  #: by the measure that was asked for
+    uncertainty: float  #: by the chosen measure
 
 
 def suggest(
@@ -41,8 +41,8 @@ def suggest(
 ) -> list[Suggestion]:
     """The `n` sequences of the pool X to annotate next, the most useful first; all if there are fewer.
 
-    X is as for `Model.encode`; sequences without tokens are never chosen. `by` says what the model is to be unsure of:
-    "confidence" (its best labels as a whole), "entropy" (the labels of single tokens), or "change" (how much the
+    X is as for `Model.encode`; sequences without tokens are never chosen. `by` is the measure of uncertainty:
+    "confidence" (of the best labels as a whole), "entropy" (of the labels of single tokens), or "change" (how much the
     weights would change). `diversity` is how much more a sequence counts if all its attributes are new among those
     chosen; 0: not at all.
     """
@@ -62,7 +62,7 @@ def suggest(
 
 
 def check_options(n: int, by: str, diversity: float) -> None:
-    """Raise for values that are not possible."""
+    """Raise for invalid values."""
     if n < 1:
         raise InputError(f"n: expected a number of at least 1, found {n}")
     if by not in MEASURES:
@@ -77,5 +77,5 @@ def _blocks(sequences: Iterator[tuple[int, Any]]) -> Iterator[list[tuple[int, An
 
 
 def _n_tokens(tokens: Any) -> int:
-    """Of a list, or of a matrix with a row for each token."""
+    """The length of a list, or of a matrix with a row for each token."""
     return int(tokens.shape[0]) if hasattr(tokens, "shape") else len(tokens)

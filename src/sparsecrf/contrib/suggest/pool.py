@@ -1,4 +1,4 @@
-"""The sequences of a file that a model can judge, each with its text as it stands there."""
+"""Reads the sequences of a file for a model to judge, each with its original text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BOM = b"\xef\xbb\xbf"
 class Pooled(NamedTuple):
     """A sequence of a pool."""
 
-    text: bytes  #: as the file has it, in its encoding
+    text: bytes  #: as in the file, in its encoding
     tokens: list[Any]  #: as `Model.encode` takes them
 
 
@@ -35,7 +35,7 @@ def read_pool(
     encoding: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Pooled]:
-    """The sequences of a file with or without labels, which are not looked at. `format` and `encoding` are by default
+    """The sequences of a file with or without labels, which are ignored. `format` and `encoding` are by default
     those of the training data. `progress` is called with the number of bytes read since its last call."""
     of, charset = format_for(model, source, format), charset_for(model, encoding)
     of.check_columns(ragged, charset.is_bytes, "--")
@@ -62,7 +62,7 @@ class _Reader:
     def __call__(self, piece: Piece) -> Iterator[Pooled]:
         format = self._format
         each: Iterable[tuple[Piece, list[Any]]]
-        if isinstance(format, Documents):  # the other sequences of a document belong to the tokens of one
+        if isinstance(format, Documents):  # with the other sequences of the document as context
             each = zip(format.sequences(piece), self._records(format, piece), strict=True)
         else:
             each = ((one, self._tokens(one)) for one in format.sequences(piece))
@@ -85,17 +85,17 @@ class _Reader:
             yield record.rows
 
     def _observed(self, rows: list[list[str]], line: int) -> list[list[str]]:
-        """Without the label, which a file may have."""
+        """Columns without the label, which is optional."""
         assert self._model.template is not None
         needed = max(self._model.n_columns, self._model.template.n_columns)
         for t, row in enumerate(rows):
             if len(row) < needed or (len(row) > self._model.n_columns + 1 > 1 and not self._ragged):
-                expected = f"{needed} columns of observations and, perhaps, a label"
+                expected = f"{needed} columns of observations and, optionally, a label"
                 raise InputError(f"{self._source}, line {line + t}: expected {expected}, found {len(row)}")
         return [row[:needed] for row in rows]
 
     def _ended(self, text: bytes) -> bytes:
-        """The text of a sequence that others may follow."""
+        """The text of a sequence, with the separator that ends it."""
         text = text if text.endswith(b"\n") else text + b"\n"
         is_line = isinstance(self._format, Records) and self._format.one_line
         return text if is_line or text.endswith((b"\n\n", b"\n\r\n")) else text + b"\n"

@@ -6,9 +6,9 @@
 
 If label y were the right one, the gradient of the loss in the weights of the attributes of token t would be
 u_t (p_t - e_y)', whose expected squared length under p_t is |u_t|^2 (1 - sum_y p_t(y)^2): `change` is the expected
-change of the model, as far as tokens share no attribute and transitions are left out.
+change of the model if tokens share no attributes and transitions are ignored.
 
-All of them grow with the length of a sequence, since an annotator who reads a longer one says more.
+All of them grow with the length of a sequence, since annotating a longer sequence gives more information.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Formats of data files. A new one is a subclass of `Records` in a file here, and a name in FORMATS.
 
-Every command then knows it: `train`, `path`, `--cache`, Dask, `label`, `eval`, `report` and `convert`.
+Every command then supports it: `train`, `path`, `--cache`, Dask, `label`, `eval`, `report` and `convert`.
 """
 
 from sparsecrf.compatibility import OptionError
@@ -17,7 +17,7 @@ from sparsecrf.encoding.formats.token_lines import TokenLines
 
 COLUMNS, CRFSUITE = Columns(), CrfSuite()
 
-#: By name. The first is that of files whose name says nothing.
+#: By name. The first is the default for files whose names do not tell.
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (COLUMNS, CRFSUITE, Conllu(), JsonLines(), TokenLines(), Documents(), SimpleTagger(), PlainText())
@@ -25,7 +25,7 @@ FORMATS: dict[str, Format] = {
 
 
 def format_named(name: str, option: str = "format") -> Format:
-    """The format of that name. `option` is what the user calls the choice."""
+    """The format with that name. `option` is the user's name for the setting."""
     known, colon, choice = name.partition(":")
     if known not in FORMATS:
         *others, last = FORMATS
@@ -34,7 +34,7 @@ def format_named(name: str, option: str = "format") -> Format:
 
 
 def format_of(file: str) -> Format:
-    """The format that the name of a file says."""
+    """The format indicated by the name of a file."""
     by_suffix = (format for format in FORMATS.values() if format.suffix and file.endswith(format.suffix))
     return next(by_suffix, COLUMNS)
 

@@ -1,4 +1,4 @@
-"""JSON lines as annotation tools write and read them: tasks of Prodigy and of Label Studio.
+"""JSON lines of annotation tools: tasks of Prodigy and of Label Studio.
 
 Prodigy: a text with spans of characters, and with its tokens, which say where words begin and end.
 
@@ -18,13 +18,13 @@ from typing import Any
 from sparsecrf.encoding.formats.json_lines import TextRecord, fail, json_line
 from sparsecrf.encoding.formats.records import Answer, Record
 
-_MODEL = "sparsecrf"  # what Label Studio is told of the source of predictions
+_MODEL = "sparsecrf"  # the source of predictions, as shown in Label Studio
 
 
 def record_of_tool(
     content: dict[str, Any], key: str, line: int, where: str, labelled: bool, tokenizer: str
 ) -> Record | None:
-    """The record of a task; None: it is of neither tool. `key` is the field of spans."""
+    """The record of a task; None if it belongs to neither tool. `key` is the field of spans."""
     data, tokens = content.get("data"), content.get("tokens")
     if isinstance(data, dict) and "text" in data:
         return _LabelStudioTask(content, line, where, labelled, tokenizer)
@@ -41,9 +41,9 @@ class _ProdigyTask(TextRecord):
         for token in self._content["tokens"]:
             a, b = (token.get(name) for name in ("start", "end")) if isinstance(token, dict) else (None, None)
             if type(a) is not int or type(b) is not int or not last <= a < b <= len(text):
-                fail(self._where, "tokens", "start and end of words of the text, one after the other", token)
+                fail(self._where, "tokens", "start and end of words of the text, in order", token)
             last = b
-            if text[a:b].strip():  # Prodigy has runs of blanks as tokens
+            if text[a:b].strip():  # Prodigy turns runs of blanks into tokens
                 found.append((a, b))
         return found
 
@@ -67,7 +67,7 @@ class _LabelStudioTask(TextRecord):
         super().__init__(plain, "spans", line, where, labelled, tokenizer)
 
     def _results(self, where: str) -> list[Any] | None:
-        """Those of the annotation that are labels of spans; None: there is no annotation."""
+        """The results that are labels of spans; None if there is no annotation."""
         annotations = self._task.get("annotations") or []
         if not isinstance(annotations, list) or not all(isinstance(one, dict) for one in annotations):
             fail(where, "annotations", "a list of annotations", annotations)

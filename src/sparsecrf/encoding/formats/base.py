@@ -1,4 +1,4 @@
-"""What the program asks of a format of labelled data files. A format is a subclass in a file of its own.
+"""The interface of formats of labelled data files. A format is a subclass in a file of its own.
 
 The core reads columns and CRFsuite's lines. All other formats are read in Python: they are subclasses of `Records`
 (`records.py`), which need two methods.
@@ -24,29 +24,29 @@ Labelled: TypeAlias = tuple[list[list[str]], list[str]]
 
 
 class Layout(NamedTuple):
-    """How the lines of files become attributes. What is not given is learnt from the first lines."""
+    """How the lines of files become attributes. Settings that are not given are inferred from the first lines."""
 
     template: Template | None = None  #: None: not known yet, or the files have attributes of their own
-    n_columns: int = 0  #: of each line, the label included; 0: not known yet, or the format has no columns
+    n_columns: int = 0  #: columns of each line, including the label; 0: not known yet, or the format has no columns
     ragged: bool = False  #: lines may have other columns between those that the template needs and the label
-    bytes: bool = False  #: cells are any bytes, not text in UTF-8
+    bytes: bool = False  #: cells are arbitrary bytes, not text in UTF-8
 
 
 class Format(ABC):
     """A format of labelled data files. It has no state."""
 
-    name: str  #: what `--format`, `--from` and `--to` call it
-    title: ClassVar[str]  #: what errors call such files
-    suffix: ClassVar[str] = ""  #: file names with this ending are in the format; "": no names are
-    takes_template: ClassVar[bool] = False  #: whether a template makes the attributes; if not, the files have them
-    has_columns: ClassVar[bool] = False  #: whether lines are columns, which may be ragged, or of any bytes
-    token_a_line: ClassVar[bool] = False  #: whether a line is the columns of a token, the label last
-    skipped: ClassVar[bytes] = b"\n"  #: what `label` writes for a sequence that it skips
+    name: str  #: name for `--format`, `--from` and `--to`
+    title: ClassVar[str]  #: name of such files in errors
+    suffix: ClassVar[str] = ""  #: suffix of file names in this format; "": none
+    takes_template: ClassVar[bool] = False  #: whether a template makes the attributes; otherwise the files contain them
+    has_columns: ClassVar[bool] = False  #: whether lines are columns, which may be ragged or contain arbitrary bytes
+    token_a_line: ClassVar[bool] = False  #: whether a line has the columns of a token, the label last
+    skipped: ClassVar[bytes] = b"\n"  #: what `label` writes for a skipped sequence
     not_in_labels: ClassVar[str] = " \t\v\f\r\n\0"  #: characters that end a label in such files
     tokenizer: str | None = None  #: how running text in such files is cut into tokens; None: they have tokens
 
     def variant(self, choice: str, option: str) -> Format:
-        """The format with a choice of its own, what follows the colon in `--format NAME:CHOICE`."""
+        """The format with a setting, as in `--format NAME:CHOICE`."""
         raise OptionError(f"{option}: expected {self.name} alone, found {self.name}:{choice}")
 
     def with_tokenizer(self, name: str) -> Format:
@@ -54,7 +54,7 @@ class Format(ABC):
         return self
 
     def check_template(self, template: object | None, option: str) -> None:
-        """Raise for a template (or its file) that the format cannot use. `option` is what the user calls it."""
+        """Raise for a template (or its file) that the format cannot use. `option` is the user's name for it."""
         if template is not None and not self.takes_template:
             raise OptionError(f"{option}: not supported for {self.title} files, which contain attributes")
 
@@ -66,7 +66,7 @@ class Format(ABC):
             )
 
     def check_columns(self, ragged: bool, is_bytes: bool, prefix: str = "") -> None:
-        """Raise for ways of reading that only columns have. `prefix`: of options, as the user calls them."""
+        """Raise for settings that only column files support. `prefix`: the prefix of options in messages."""
         if ragged and not self.has_columns:
             raise OptionError(f"{prefix}ragged: expected column files, found {self.title} files")
         if is_bytes and not self.has_columns:
@@ -82,7 +82,7 @@ class Format(ABC):
                 )
 
     def looks_like(self, line: bytes) -> bool | None:
-        """Whether a line belongs to this format and hardly to any other, for messages; None if it cannot be told."""
+        """Whether a line almost certainly belongs to this format, for messages; None if it cannot be told."""
         return None
 
     def template_for(self, template: Template | None, n_observed: int) -> Template | None:
@@ -92,12 +92,12 @@ class Format(ABC):
     def pieces(self, source: Source, size: int = PIECE_BYTES, *, inside: bool = False) -> Iterator[Piece]:
         """A file in pieces of about `size` bytes, each of whole sequences. Here a blank line ends a sequence.
 
-        `inside`: the source may begin in the middle of what must not be cut.
+        `inside`: the source may begin in the middle of a unit that must not be cut.
         """
         return pieces(source, size)
 
     def independent(self, piece: Piece) -> Iterator[Piece]:
-        """The parts of a piece that say nothing of each other. Here the sequences."""
+        """The independent parts of a piece; here the sequences."""
         return self.sequences(piece)
 
     def sequences(self, piece: Piece) -> Iterator[Piece]:
@@ -118,13 +118,15 @@ class Format(ABC):
             yield Piece(bytes(data), first)
 
     def width(self, piece: Piece, source: str) -> int:
-        """How many columns the first token has, the label included; 0: the piece has none, or the format."""
+        """The number of columns of the first token, including the label; 0 if the piece has no tokens or the format no
+        columns."""
         return 0
 
     def encoder(
         self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None = None, threads: int = 1
     ) -> Any:
-        """What `add` gives sequences to; options as for `encode_files`. It has n_sequences, n_tokens and build()."""
+        """The encoder that `add` passes sequences to; options as for `encode_files`. It has n_sequences, n_tokens and
+        build()."""
         return TextEncoder(vocabulary.attributes, vocabulary.labels, vocabulary.start, grow, missing, words, threads)
 
     def first_column(self, piece: Piece, source: str) -> Iterator[str]:
@@ -133,7 +135,7 @@ class Format(ABC):
 
     @abstractmethod
     def add(self, encoder: Any, piece: Piece, source: str, layout: Layout) -> Layout:
-        """Encode a piece of the file that errors call `source`. Returns the layout, as far as it is known then."""
+        """Encode a piece of the file that errors call `source`. Returns the layout as far as it is known."""
 
     @abstractmethod
     def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
@@ -141,7 +143,8 @@ class Format(ABC):
 
     @abstractmethod
     def write(self, sequences: Iterable[Items], source: str) -> Iterator[str]:
-        """The lines of a file with these sequences. An error names the one of `source` that the format cannot hold."""
+        """The lines of a file with these sequences. Raises for a sequence of `source` that the format cannot
+        represent."""
 
     def read_rows(self, source: Source, *, ragged: bool = False) -> Iterator[Labelled]:
         """The sequences of a file as rows of columns and labels, for formats that take a template."""
@@ -161,7 +164,7 @@ class Format(ABC):
 def items_of(sequences: Iterable[Labelled], template: Template | None) -> Iterator[Items]:
     """The attributes of rows of columns for a format that has attributes: those of a template's lines U.
 
-    Plain transitions (a bare B) need no mention. Without a template the columns themselves are the attributes. Lines *
+    Plain transitions (a bare B) are implied. Without a template the columns themselves are the attributes. Lines *
     and other lines B are an error: attributes of other formats do not condition label pairs.
     """
     if template is not None:
@@ -185,13 +188,13 @@ def _check_only_unigrams(template: Template) -> None:
     for kind, varies in zip(template.kinds, template.varies, strict=True):
         if kind in "*T" or (kind == "B" and varies):
             raise InputError(
-                "template: expected no attribute that conditions label pairs, which other formats do not have, "
+                "template: expected no attribute that conditions label pairs, which other formats do not support, "
                 f"found a line {kind}... with it"
             )
 
 
 def rows_of(sequences: Iterable[Items], source: str) -> Iterator[Labelled]:
-    """Attributes as columns: every token must have as many, without values, for which columns have no place."""
+    """Attributes as columns: every token must have the same number, without values, which columns cannot express."""
     width: int | None = None
     for i, (tokens, labels) in enumerate(sequences):
         for t, attributes in enumerate(tokens):

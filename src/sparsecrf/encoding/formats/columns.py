@@ -1,4 +1,4 @@
-"""Column files: one token a line, the label last. A template makes attributes of the other columns."""
+"""Column files: one token per line, the label last. A template makes attributes from the other columns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Columns(Format):
         template = layout.template
         if template is None:
             if layout.ragged:
-                raise InputError("ragged needs a template, which says what columns are needed")
+                raise InputError("ragged needs a template, which says which columns are needed")
             if (columns := width(piece)) == 0:
                 return layout  # blank lines
             if columns == 1:

@@ -1,7 +1,7 @@
 """CoNLL-U files of treebanks: ten columns separated by tabs, comments before each sentence.
 
 The token is the FORM. The label is one column, or two: upos, xpos, feats, or upos+feats (NOUN|Number=Sing). Lines of
-multiword tokens (1-2) and of empty nodes (1.1) have no label: `label` writes them as they were, and comments, too.
+multiword tokens (1-2) and of empty nodes (1.1) have no label: `label` copies them unchanged, and comments, too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _column(k: int) -> tuple[Callable[[list[str]], str], Callable[[list[str], st
     return lambda cells: cells[k], fill
 
 
-#: What may be the label: how it is read from the cells of a line, and written to them.
+#: Possible labels: how each is read from the cells of a line, and written to them.
 _LABELS = {
     "upos": _column(_UPOS),
     "xpos": _column(_XPOS),
@@ -59,7 +59,7 @@ class Conllu(Records):
         return Conllu(choice)
 
     def looks_like(self, line: bytes) -> bool:
-        cells = line.split()  # by whatever: a file may have lost its tabs
+        cells = line.split()  # split at any blanks: a file may have lost its tabs
         return len(cells) >= _N and cells[0].split(b"-")[0].isdigit()
 
     def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
@@ -90,7 +90,7 @@ class Conllu(Records):
 class _Sentence(Record):
     def __init__(self, lines: list[str], first: int, label: str, source: str, labelled: bool) -> None:
         self.line, self._lines, self._label = first, lines, label
-        self._words: dict[int, list[str]] = {}  # cells of the lines that are words, by place in `lines`
+        self._words: dict[int, list[str]] = {}  # cells of the lines that are words, by index in `lines`
         for k, line in enumerate(lines):
             if line.startswith("#"):
                 continue
@@ -108,8 +108,8 @@ class _Sentence(Record):
                 raise InputError(f"{where}: expected the number of a word (3, 3-4 or 3.1), found {number!r:.60}")
         self.rows = [[cells[1]] for cells in self._words.values()]
         if labelled:
-            read, is_feats = _LABELS[label][0], label == "feats"  # where _ says that there are no features
-            # Elsewhere _ says that nobody has annotated the word.
+            read, is_feats = _LABELS[label][0], label == "feats"  # where _ means no features
+            # Elsewhere _ means that the word is not annotated.
             self.labels = [
                 None if (name := read(cells)) == "_" and not is_feats else name for cells in self._words.values()
             ]
@@ -130,6 +130,6 @@ def read_conllu(source: Source, label: str = "upos") -> Iterator[tuple[list[str]
     """Read a CoNLL-U file sentence by sentence: its words (FORM) and their labels.
 
     `label` is upos, xpos, feats, or upos+feats (NOUN|Number=Sing). Multiword tokens and empty nodes are left out; a
-    label that nobody has annotated (_) is None. `source` is a path, "-" (standard input) or a file open for bytes.
+    missing label (_) is None. `source` is a path, "-" (standard input) or a file open for bytes.
     """
     return read_records(Conllu().variant(label, "label"), source)

@@ -1,4 +1,5 @@
-"""CRFsuite's data files: label and attributes a line. The attributes condition labels; plain transitions are added."""
+"""CRFsuite's data files: one line per token, with label and attributes. The attributes condition labels; plain
+transitions are added."""
 
 from __future__ import annotations
 

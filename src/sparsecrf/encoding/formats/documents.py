@@ -1,7 +1,7 @@
-"""Column files of documents, as CoNLL has them: a sequence that begins with -DOCSTART- begins a document.
+"""Column files of documents, as in CoNLL-2003: a sequence that begins with -DOCSTART- begins a document.
 
-The token is the first column, the label the last. After the token, rows get the columns of `with_mentions`: where else
-in the document it stands. Then come the other columns of the file.
+The token is the first column, the label the last. After the token, rows get the columns of `with_mentions`: its other
+mentions in the document. Then come the other columns of the file.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from sparsecrf.files.text import PIECE_BYTES, Piece, Source, growing_pieces
 MARK = "-DOCSTART-"  #: the first token of a document
 _MARK = MARK.encode()
 
-#: Sequences of a document, that of the mark included. What comes after them is taken sentence by sentence, so that a
-#: file with a single mark need not be in memory as a whole.
+#: Maximum number of sequences of a document, including that of the mark. Further ones are read sentence by sentence, so
+#: that a file with a single mark need not fit into memory.
 _MOST = 500
 
 
@@ -53,14 +53,14 @@ class Documents(Records):
 
     def fit_columns(self, record: Record, n_columns: int, source: str) -> None:
         found, expected, labelled = len(record.rows[0]), n_columns, record.labels is not None
-        if found == expected + 1 and not labelled:  # the last one is a label, which nobody asked for
+        if found == expected + 1 and not labelled:  # the last column is a label, which is not needed
             record.rows = [row[:-1] for row in record.rows]
         elif found != expected:
             observed = _counted(expected - N_MENTION_COLUMNS)
             label = "last, the label" if labelled else "perhaps, a label"
             raise InputError(
                 f"{source}, line {record.line}: expected {observed} of observations as in training and, {label}, found "
-                f"{_counted(found - N_MENTION_COLUMNS + labelled)} (one token a line, a blank line between sequences)"
+                f"{_counted(found - N_MENTION_COLUMNS + labelled)} (one token per line, a blank line between sequences)"
             )
 
     def text(self, rows: list[list[str]], labels: list[str]) -> str:
@@ -109,7 +109,7 @@ def _sequences(piece: Piece, source: str, labelled: bool) -> Iterator[_Sequence]
 
 
 def _with_mentions(document: list[_Sequence]) -> list[_Sequence]:
-    """The sequences of a document, or one that belongs to none, with the columns of mentions."""
+    """The sequences of a document, or one outside of all documents, with the columns of mentions."""
     if document and document[0].is_mark:
         for sequence, rows in zip(document, with_mentions([one.rows for one in document]), strict=True):
             sequence.rows = rows
@@ -124,15 +124,15 @@ def _counted(n: int) -> str:
 
 
 def _whole_documents(data: bytearray, looked_at: int) -> int:
-    """How many of the bytes, which begin where a document does or outside of any, are whole documents.
+    """The number of bytes that are whole documents; the bytes begin at a document or outside of any.
 
-    So many of them were looked at before, when there was none.
+    The first `seen` bytes are known to contain no end of a document.
     """
     if (end := _end_within(data, looked_at)) > 0:
         return end
     if not data.lstrip(b"\xef\xbb\xbf \t\n\v\f\r").startswith(_MARK):
         return whole_sequences(bytes(data))
-    # Counting takes a while: whenever there is twice as much.
+    # Counting is slow, so it is repeated only when the amount has doubled.
     if (len(data) >> 12).bit_length() == (looked_at >> 12).bit_length():
         return 0
     end = whole_sequences(bytes(data))
@@ -140,13 +140,12 @@ def _whole_documents(data: bytearray, looked_at: int) -> int:
 
 
 def _end_within(data: bytearray, looked_at: int) -> int:
-    """Where the last document begins of bytes that begin anywhere; 0: in none of them."""
+    """Where the last document begins, in bytes that may begin anywhere; 0 if none does."""
     return max(_marks(data, max(0, data.rfind(b"\n", 0, looked_at))), default=0)
 
 
 def _marks(data: bytes | bytearray, begin: int = 0) -> Iterator[int]:
-    """Where lines begin, but for the first, that begin a document: a mark is the first cell, and the line before is
-    blank."""
+    """Where documents begin, except in the first line: the first cell is a mark, and the line before is blank."""
     at = begin
     while (at := data.find(_MARK, at)) >= 0:
         line = data.rfind(b"\n", 0, at) + 1

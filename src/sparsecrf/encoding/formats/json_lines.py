@@ -1,10 +1,10 @@
-"""JSON lines: a sequence a line, as tokens with labels or as a text with spans of characters.
+"""JSON lines: one sequence per line, as tokens with labels or as a text with spans of characters.
 
     {"tokens": ["Ada", "went", "to", "Oslo"], "labels": ["B-PER", "O", "O", "B-LOC"]}
     {"text": "Ada went to Oslo", "spans": [{"start": 0, "end": 3, "label": "PER"}, [12, 16, "LOC"]]}
 
-A text is cut into tokens by one of `TOKENIZERS`; spans become labels B-TYPE, I-TYPE and O, and labels spans again. All
-other fields of a record are kept. `annotation_tools.py` has the tasks of Prodigy and Label Studio.
+A text is cut into tokens by one of `TOKENIZERS`; spans become labels B-TYPE, I-TYPE and O, and predicted labels become
+spans. All other fields of a record are kept. `annotation_tools.py` has the tasks of Prodigy and Label Studio.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sparsecrf.warn import warn_caller
 
 
 class JsonLines(Records):
-    """An object a line. A choice, `jsonl:KEY`, names the field of labels or spans."""
+    """One object per line. `jsonl:KEY` names the field of labels or spans."""
 
     title = "JSON-lines"
     not_in_labels = "\0"
@@ -45,7 +45,7 @@ class JsonLines(Records):
         return JsonLines(choice)
 
     def looks_like(self, line: bytes) -> bool | None:
-        # A list is JSON, too, but no line of such a file; a brace alone may be a token.
+        # A list is JSON, too, but not a line of such a file; a single brace may be a token.
         return None if line.lstrip().startswith(b"[") else re.match(rb'\s*\{\s*"', line) is not None
 
     def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
@@ -61,7 +61,7 @@ class JsonLines(Records):
             content = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{where}: expected a JSON object, found {line!r:.60} ({error})") from None
-        from sparsecrf.encoding.formats.annotation_tools import record_of_tool  # whose records are made of those here
+        from sparsecrf.encoding.formats.annotation_tools import record_of_tool
 
         task = (self._key or "spans", number, where, labelled, self.tokenizer)
         if isinstance(content, dict) and (record := record_of_tool(content, *task)) is not None:
@@ -82,18 +82,18 @@ def json_line(content: dict[str, Any]) -> str:
     text = json.dumps(content, ensure_ascii=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, which only JSON's own escapes can say
+    except UnicodeEncodeError:  # half of a surrogate pair, which only JSON's escapes can express
         text = json.dumps(content)
     return text + "\n"
 
 
 def fail(where: str, field: str, expected: str, found: Any) -> NoReturn:
-    """Raise for what a field of a line has."""
+    """Raise for an invalid field of a line."""
     raise InputError(f'{where}, "{field}": expected {expected}, found {json.dumps(found, ensure_ascii=False)[:60]}')
 
 
 def _is_label(value: Any) -> bool:
-    """Text that is not empty; C programs read a label up to the first NUL."""
+    """Whether it is nonempty text without NUL, where C programs would end a label."""
     return isinstance(value, str) and value != "" and "\0" not in value
 
 
@@ -186,7 +186,7 @@ class TextRecord(Record):
         return json_line({**self._content, self._key: spans})
 
     def _spans(self, answer: Answer) -> list[dict[str, Any]]:
-        """Those of an answer, by characters."""
+        """The spans of an answer, in characters."""
         made = []
         for span in answer.spans:
             found = {"start": self._words[span.start][0], "end": self._words[span.end - 1][1], "label": span.type}

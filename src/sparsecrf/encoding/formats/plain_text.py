@@ -1,4 +1,4 @@
-"""Running text, a sequence a line, without labels: `label` cuts it into tokens and writes JSON lines with spans."""
+"""Running text, one sequence per line, without labels: `label` cuts it into tokens and writes JSON lines with spans."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparsecrf.files.text import Piece
 
 
 class PlainText(Records):
-    """Lines of text. For `label` only: there is no place for labels."""
+    """Lines of text. Only for `label`, since it cannot contain labels."""
 
     name = "text"
     title = "plain-text"
@@ -36,4 +36,4 @@ class PlainText(Records):
             yield TextRecord(content, "spans", number, f"{source}, line {number}", False, self.tokenizer)
 
     def text(self, rows: list[list[str]], labels: list[str]) -> str:
-        raise InputError("plain text has no place for labels; convert to jsonl instead")
+        raise InputError("plain text cannot contain labels; convert to jsonl instead")

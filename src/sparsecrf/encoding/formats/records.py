@@ -1,4 +1,4 @@
-"""Formats that are read in Python: sequences as records, which can be written again with other labels."""
+"""Formats that are read in Python: sequences as records, which can be written back with other labels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FoundSpan(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a model says of a record."""
+    """A model's answer to a record."""
 
     labels: list[str]
     probabilities: list[float] | None = None  #: of each label; None: not asked for
@@ -36,12 +36,12 @@ class Record(ABC):
 
     line: int  #: number of its first line
     rows: list[list[str]]  #: the columns of each token
-    labels: list[str | None] | None = None  #: None: there are none; None in the list: that one is not known
+    labels: list[str | None] | None = None  #: None: no labels; None in the list: an unknown label
     has_spans: bool = False  #: whether an answer is written as spans
 
     @abstractmethod
     def filled(self, answer: Answer) -> str:
-        """The record with these labels, as a file has it, the end of the line included."""
+        """The record with these labels as text for a file, including the end of the line."""
 
 
 class Records(Format):
@@ -49,7 +49,7 @@ class Records(Format):
 
     takes_template = True
     one_line: ClassVar[bool] = False  #: whether a line is a sequence; if not, a blank line ends one
-    default_features: ClassVar[str] = "words"  #: the ready-made template for files that come without one
+    default_features: ClassVar[str] = "words"  #: the default ready-made template
 
     @abstractmethod
     def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
@@ -57,7 +57,7 @@ class Records(Format):
 
     @abstractmethod
     def text(self, rows: list[list[str]], labels: list[str]) -> str:
-        """A sequence as a file of the format has it."""
+        """The text of a sequence in this format."""
 
     def template_for(self, template: Template | None, n_observed: int) -> Template:
         if template is not None:
@@ -138,7 +138,7 @@ def _known(label: str | None, record: Record, source: str) -> str:
 
 
 class RecordEncoder:
-    """Adds records to a corpus, as the core's TextEncoder adds text."""
+    """Adds records to a corpus, like the core's TextEncoder for text."""
 
     def __init__(
         self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None = None, threads: int = 1
@@ -160,7 +160,7 @@ class RecordEncoder:
         self.n_sequences += 1
 
     def _label(self, name: str | None) -> str | None:
-        """The label; None if it is missing, or new where nothing new is added."""
+        """The label; None if it is missing, or unknown and the vocabulary does not grow."""
         if not name or name == self._missing:
             return None
         return name if self._grow or self._vocabulary.labels.find(name) is not None else None

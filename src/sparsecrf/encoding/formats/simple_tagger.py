@@ -15,7 +15,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class SimpleTagger(CrfSuite):
-    """feature feature ... label. A piece of a file is rewritten as CRFsuite's lines, which the core reads."""
+    """feature feature ... label. A piece of a file is rewritten in CRFsuite's format, which the core reads."""
 
     name = "simpletagger"
     title = "SimpleTagger"
@@ -45,7 +45,7 @@ class SimpleTagger(CrfSuite):
         if not words:
             return b""
         label = words.pop() if self._labelled else b"_"
-        return b"\t".join([label, *dict.fromkeys(words)])  # a feature is there or not, however often it is written
+        return b"\t".join([label, *dict.fromkeys(words)])  # features are binary, however often they are listed
 
     def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
         for piece in self.pieces(source):

@@ -10,7 +10,7 @@ from sparsecrf.files.text import Piece, Source
 
 
 class TokenLines(Records):
-    """word/LABEL word/LABEL ... With labels where they are needed: to train, to evaluate, and for `label --force`."""
+    """word/LABEL word/LABEL ... Labels are required for training, evaluation and `label --force`."""
 
     name = "tokens"
     title = "token-line"

@@ -1,11 +1,11 @@
-"""Solvers, one a file, and their names."""
+"""Solvers, one per file, and their names."""
 
 from sparsecrf.training.solvers import dual, fista, lbfgs, owlqn, proximal, sbcd, sgd
 from sparsecrf.training.solvers.solver import SolverKind
 
 #: By name; `sparsecrf.defaults.SOLVERS` has the same names.
 SOLVERS: dict[str, SolverKind] = {
-    "auto": proximal.KIND,  # or dual, where that is faster (`choosing`)
+    "auto": proximal.KIND,  # or dual if that is faster (`choosing`)
     "proximal": proximal.KIND,
     "dual": dual.KIND,
     "sbcd": sbcd.SBCD,

@@ -1,8 +1,8 @@
-"""`dual`: proximal dual coordinate ascent, one sequence a step (`cpp/core/training/dual_ascent.hpp`).
+"""`dual`: proximal dual coordinate ascent, one sequence per step (`cpp/core/training/dual_ascent.hpp`).
 
 An iteration is an epoch: as many steps as there are sequences. Every fourth epoch takes all of them in a random order,
-the others draw them by their duality gaps. Its weights are those of the dual point, so it needs no working set: every
-feature of the model is looked at, and the lower bound D of the dual point is over all of them. It keeps the
+the others draw them by their duality gaps. Its weights are those of the dual point, so it needs no working set: all
+features of the model are considered, and the lower bound D of the dual point is over all of them. It keeps the
 probabilities of all label pairs at every position: tokens times labels squared numbers, so it is for few labels.
 """
 
@@ -19,8 +19,8 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.solver import Point, SolverKind
 from sparsecrf.training.solvers.state import Arrays
 
-_PLAIN_EVERY = 4  # epochs: of these, the first takes all sequences
-_COST_OF_STEPS = 3.0  # of an epoch, in passes, about
+_PLAIN_EVERY = 4  # epochs per cycle: the first takes all sequences
+_COST_OF_STEPS = 3.0  # approximate cost of an epoch in passes
 
 
 class Dual:
@@ -34,7 +34,7 @@ class Dual:
         self.epochs = 0
         #: D of the best dual point so far, a lower bound on the minimum.
         self.bound = -inf
-        self.known: WorkingSet | None = None  # of the last point
+        self.known: WorkingSet | None = None  # gap of the last point
 
     def step(self, point: Point) -> Point:
         if self.ascent is None:
@@ -52,16 +52,16 @@ class Dual:
         return self._point(numbers, w, loss)
 
     def certify(self) -> float:
-        """The bound, with that of the dual point at hand computed without rounding errors of earlier steps."""
+        """The bound, with that of the current dual point recomputed without accumulated rounding errors."""
         if self.ascent is not None:
             self.bound = max(self.bound, self.ascent.certify())
         return self.bound
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        """All features are known."""
+        """Does nothing: all features are known."""
 
     def forget(self) -> None:
-        """Give back the memory: no step follows."""
+        """Free the memory: no step follows."""
         self.ascent = None
 
     def state(self) -> Arrays:

@@ -3,11 +3,11 @@
     v  = w + m (w - w before),      m = (t - 1) / t',   t' = (1 + sqrt(1 + 4 t^2)) / 2
     w' = prox(v - g(v) / L, 1 / L)
 
-L grows until the loss is below its quadratic model, loss(w') <= loss(v) + g(v) . (w' - v) + L/2 |w' - v|^2, and falls a
-little with every step. Where values are not 1, a feature has L unit^2 in place of L (`TrainingData.units`; the features
-of a group share the largest unit): curvature grows with the square of values. Where the objective would rise, the step
-is taken again from w without momentum (O'Donoghue & Candes 2015); that one never raises it. One L for all features
-makes it slow on data of any size: it is what other solvers are compared with, not what to train with.
+L grows until the loss is below its quadratic model, loss(w') <= loss(v) + g(v) . (w' - v) + L/2 |w' - v|^2, and
+decreases slightly with every step. Where values are not 1, a feature has L unit^2 in place of L (`TrainingData.units`;
+the features of a group share the largest unit): curvature grows with the square of values. If the objective would
+increase, the step is repeated from w without momentum (O'Donoghue & Candes 2015), which never increases it. A single L
+for all features makes it slow on data of any size: use it for comparison, not for training.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sparsecrf.training.solvers.solver import Point, SolverKind
 from sparsecrf.training.solvers.state import Arrays
 
 _GROW, _FALL = 2.0, 0.9  # of L
-_TRIALS = 40  # values of L at most, in one step
+_TRIALS = 40  # maximum number of values of L tried in one step
 _ROUNDING = 1e-13  # of the loss
 
 
@@ -65,7 +65,7 @@ class Fista:
         return new
 
     def _from(self, at: Point) -> Point | None:
-        """The proximal step from a point; None if none is short enough, or time is up."""
+        """The proximal step from a point; None if no step is short enough, or time is up."""
         penalty = self.objective.penalty_on(at.known)
         square = penalty.metric(self.objective.units(at.known)) ** 2
         for trials in range(1, _TRIALS + 1):

@@ -17,11 +17,11 @@ from sparsecrf.training.solvers.plain_lbfgs import PlainLbfgs
 from sparsecrf.training.solvers.solver import Point, SolverKind
 from sparsecrf.training.solvers.state import Arrays
 
-_INNER_ITERATIONS = 20  # of one step: SciPy starts its memory anew at each
+_INNER_ITERATIONS = 20  # iterations of one step: SciPy restarts its memory at each
 
 
 def lbfgs(objective: Objective, memory: int = 10, plain: bool = False) -> Lbfgs | PlainLbfgs:
-    """`plain`: the textbook's method, one iteration a step, for objectives without an l1 term (`plain_lbfgs`)."""
+    """`plain`: the textbook method, one iteration per step, for objectives without an l1 term (`plain_lbfgs`)."""
     return PlainLbfgs(objective, memory) if plain else Lbfgs(objective, memory)
 
 
@@ -33,21 +33,21 @@ class Lbfgs:
         self.interrupted = False
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        """Nothing is kept between steps."""
+        """Nothing to do: no state is kept between steps."""
 
     def forget(self) -> None:
-        """Nothing is kept between steps."""
+        """Nothing to do: no state is kept between steps."""
 
     def state(self) -> Arrays:
         return {}
 
     def restore(self, state: Arrays) -> None:
-        """Nothing is kept between steps."""
+        """Nothing to do: no state is kept between steps."""
 
     def step(self, point: Point) -> Point:
         from scipy.optimize import minimize
 
-        if self.interrupted:  # in the middle of the last step, whose best point was worth keeping
+        if self.interrupted:  # interrupted in the middle of a step, whose best point is kept
             raise KeyboardInterrupt
         objective, known, n = self.objective, point.known, point.known.size
         best, penalty = point, objective.elastic_net_on(known)

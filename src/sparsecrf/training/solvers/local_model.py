@@ -1,9 +1,8 @@
-"""A quadratic model of the loss that knows two things about CRFs.
+"""A quadratic model of the loss that uses two properties of CRFs.
 
-The curvature h = sum_t p (1 - p) is far too small where a feature's expectation E must still go a long way to its count
-C, so q = max(h, |E - C|) stands in its place (unit |E - C| where an attribute's values are of the size `unit`). And
-mu[x, y] fires exactly when one of lambda[x, ., y] does, so the model of the two is q (d_mu + d_lambda)^2 / 2 with the q
-of the lambda.
+The curvature h = sum_t p (1 - p) is far too small while a feature's expectation E is far from its count C, so q =
+max(h, |E - C|) replaces it (unit |E - C| if an attribute's values are of size `unit`). And mu[x, y] fires exactly when
+one of lambda[x, ., y] does, so the model of the two is q (d_mu + d_lambda)^2 / 2 with the q of the lambda.
 """
 
 from __future__ import annotations
@@ -45,9 +44,9 @@ class LocalModel(NamedTuple):
     """d' B0 d / 2, B0 a diagonal and a coupling between each feature and its parent."""
 
     diagonal: Floats  #: [K]
-    parent: NDArray[np.int32]  #: [K] for lambda[x, y', y] the place of mu[x, y]; -1: none
+    parent: NDArray[np.int32]  #: [K] for lambda[x, y', y] the index of mu[x, y]; -1: none
     coupling: Floats  #: [K] curvature between a feature and its parent
-    block: Block | None = None  #: some features that have a matrix of their own, in place of diagonal and coupling
+    block: Block | None = None  #: features with a full matrix instead of diagonal and coupling
     scale: float = 1.0  #: of that matrix
     unit: Floats | float = 1.0  #: [K] the size of the values of each feature's attribute; a number: of all
 
@@ -61,7 +60,7 @@ class LocalModel(NamedTuple):
         parent = _unigram_of_each(known)
         child = np.flatnonzero(parent >= 0)
         above, place = _distinct(parent[child], known.size)
-        # Of a parent, which has no parent itself, only the diagonal is asked for.
+        # Parents have no parents themselves: only their diagonal is needed.
         q[above] = np.maximum(q[above], np.bincount(place, weights=q[child], minlength=len(above)))
         return cls(q + (RIDGE * unit**2 if ridge is None else ridge), parent, q, unit=unit)
 
@@ -93,7 +92,7 @@ class LocalModel(NamedTuple):
     def solve(self, r: Floats, ridge: float) -> Floats:
         """(B0 + ridge I)^-1 r, for vectors along the last axis.
 
-        A feature has one parent at most. With c the coupling of a child and D the diagonal,
+        A feature has at most one parent. With c the coupling of a child and D the diagonal,
 
             (D_parent - sum c^2 / D_child) x_parent = r_parent - sum c r_child / D_child
             D_child x_child = r_child - c x_parent
@@ -151,14 +150,14 @@ class LocalModel(NamedTuple):
 
 
 def _more_of(penalty: Penalty, free: NDArray[np.int64], n: int) -> dict[str, Any]:
-    """What the core must know of a penalty beside rho1 and rho2."""
+    """What the core needs of a penalty besides rho1 and rho2."""
     if isinstance(penalty, OnFeatures):
         return _groups_of(penalty.forest, free, n)
     return {"rho1_of": penalty.rho1_of[free]} if isinstance(penalty, WeightedNet) else {}
 
 
 def _groups_of(forest: Forest, free: NDArray[np.int64], n: int) -> dict[str, Any]:
-    """The groups of the free features as the core numbers them: from level to level, groups without any left out."""
+    """The groups of the free features, numbered as in the core: level by level, without empty groups."""
     if not forest.levels:
         return {}
     group, eta, first = np.full((len(forest.levels), len(free)), -1, dtype=np.int32), [], 0
@@ -174,7 +173,7 @@ def _groups_of(forest: Forest, free: NDArray[np.int64], n: int) -> dict[str, Any
 
 
 def _distinct(numbers: NDArray[np.int32], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct ones of numbers below n, ascending, and the place of each among them."""
+    """The distinct values of numbers below n, ascending, and the index of each number among them."""
     if _FEW * len(numbers) < n:
         found, place = np.unique(numbers, return_inverse=True)
         return found.astype(np.int64), place

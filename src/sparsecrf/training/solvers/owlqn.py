@@ -32,11 +32,11 @@ class Owlqn(WithPairs):
     def step(self, point: Point) -> Point:
         v = self.objective.elastic_net_on(point.known).subgradient(point.w, point.g)
         d = -self._inverse_hessian_times(v, self.objective.units(point.known))
-        d[d * v >= 0] = 0.0  # a coordinate whose pseudo-gradient is zero does not move, or sparsity is lost
+        d[d * v >= 0] = 0.0  # a coordinate whose pseudo-gradient is zero must not move, to keep sparsity
         if not d.any():
             return point
         unit = self.objective.units(point.known)
-        # The first step knows no scale: one of unit length.
+        # The scale of the first step is unknown: use unit length.
         t = 1.0 if len(self.pairs) else 1.0 / float(np.linalg.norm(unit * d))
         new = self._search(point, v, d, t)
         if new is not point:

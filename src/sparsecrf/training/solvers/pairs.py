@@ -15,7 +15,7 @@ _FEWEST, _MOST_NUMBERS = 6, 2**20  # a large working set keeps fewer pairs, but 
 
 
 class _Rows:
-    """Rows, oldest first: a window that moves down a larger array, so that few appends move the others."""
+    """Rows, oldest first: a window that moves down a larger array, so that appending rarely moves the others."""
 
     def __init__(self, rows: Floats) -> None:
         self.room, self.first, self.end = rows, 0, len(rows)
@@ -66,7 +66,7 @@ class Pairs:
         return len(self.s)
 
     def add(self, s: Floats, y: Floats) -> None:
-        """Take a pair in, unless its curvature s . y is not clearly positive."""
+        """Add a pair if its curvature s . y is clearly positive."""
         products = _products(s, y)
         if not _curved(products):
             return
@@ -76,8 +76,8 @@ class Pairs:
         self._of_pair = np.vstack([self._of_pair[len(self._of_pair) - len(self) + 1 :], [products]])
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        """What is left of each pair on the new set, if it still shows a curvature: a feature that left may have held
-        all of it."""
+        """Restrict the pairs to the new set; drops those without curvature there: a feature that left may have had all
+        of it."""
         if len(self):
             s, y = new.carry(self.s, old), new.carry(self.y, old)
             products = _products_of(s, y)
@@ -88,7 +88,7 @@ class Pairs:
         self, d: Floats, of_first: Callable[[Floats], Floats], ridge: float = 0.0, threads: int = 1
     ) -> Floats:
         """d times the inverse of the BFGS matrix of the pairs (s, y + ridge s), by the two-loop recursion. `of_first`
-        multiplies by the inverse of the matrix before any pair. d itself is changed."""
+        multiplies by the inverse of the initial matrix. d is modified in place."""
         s_y, s_s, _ = self._of_pair.T
         shape = len(self), len(d)
         pairs = self.s.reshape(shape), self.y.reshape(shape), s_y + ridge * s_s, ridge
@@ -120,7 +120,7 @@ class Pairs:
 
 
 class WithPairs:
-    """A solver whose pairs are all that it remembers."""
+    """A solver whose only state is its pairs."""
 
     pairs: Pairs
 

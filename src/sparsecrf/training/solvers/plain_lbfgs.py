@@ -3,8 +3,8 @@
     d = - H g        H: `memory` updates of gamma I, gamma = s . y / y . y of the last pair (two-loop recursion)
     w <- w + t d     t: the strong Wolfe conditions, from 1, in the first step from 1 / |g|
 
-`auto` gets further with every iteration. Where the number of iterations is the only regulariser, that is too far: this
-one fits as much after k iterations as other implementations of the method do.
+`auto` makes more progress per iteration. If the number of iterations is the only regulariser, that overfits: this
+solver fits as closely after k iterations as other implementations of the method.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Trial:
 
 
 class PlainLbfgs(WithPairs):
-    """One iteration a step."""
+    """One iteration per step."""
 
     def __init__(self, objective: Objective, memory: int = 6) -> None:
         if objective.elastic_net.rho1 > 0:
@@ -98,7 +98,7 @@ def _further(before: _Trial, low: _Trial) -> float:
 
 
 def _between(low: _Trial, high: _Trial) -> float:
-    """The minimum is between: by c if that is the more careful one, otherwise by q or half-way between them."""
+    """The minimum is between: by c if that is more cautious, otherwise by q or half-way between them."""
     c = _cubic(low, high, (low.t + high.t) / 2)
     if high.value > low.value:
         q = _parabola(low, high)

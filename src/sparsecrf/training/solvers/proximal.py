@@ -1,21 +1,21 @@
 """`auto`: proximal quasi-Newton.
 
     d = argmin  g . d + d' B d / 2 + rho1 |w + d|_1 + rho2/2 |w + d|^2        (coordinate descent, in the core)
-    w <- w + t d,  t = 1 unless the objective does not fall enough
+    w <- w + t d, t = 1 unless the objective decreases too little
 
 B is the limited-memory BFGS matrix of the loss in its compact form (Byrd, Nocedal & Schnabel 1994),
 
     B = B0 - [B0 S, Y] [ S'B0 S   L  ]^-1 [ S'B0 ]        L_ij = s_i . y_j  for i > j, D_ii = s_i . y_i
                        [   L'    -D  ]    [  Y'  ]
 
-over the B0 of `local_model`. Without an l1 term there is nothing to be minimised by coordinates: d is the step of
+over the B0 of `local_model`. Without an l1 term, coordinate descent is not needed: d is the step of
 L-BFGS on loss + rho2/2 |w|^2, by the two-loop recursion from (B0 + rho2 I)^-1.
 
 The first step, from weights 0, is some epochs of stochastic steps (`sgd.warm_up`) if there are many tokens and features
-and the data are in this process: a quasi-Newton method takes dozens of passes to get as far.
+and the data are in this process: a quasi-Newton method needs dozens of passes to get that far.
 
-Features that fire together add up: B0 is scaled to what the last step showed,
-y . D^-1 y / s . y, and more while steps have to be shortened.
+Features that fire together add up: B0 is scaled by the curvature along the last step, y . D^-1 y / s . y, and further
+while steps have to be shortened.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from sparsecrf.training.solvers.solver import Point, SolverKind
 from sparsecrf.training.solvers.state import Arrays
 
 _SCALES = 0.3, 30.0  # how far the last step may scale B0
-_LEAST_SCALE_OF_NGRAMS = 1.0  # where it has label n-grams: below, a fifth of the steps have to be shortened
+_LEAST_SCALE_OF_NGRAMS = 1.0  # with label n-grams: with less, a fifth of the steps have to be shortened
 _EVERY_STEP, _EVERY = 8, 10  # h is computed at each of the first steps, then every few: it costs part of a pass
-_DAMPING = 1.5, 0.9, 64.0  # of B0: factor after a shortened step, after a full one, and the most
+_DAMPING = 1.5, 0.9, 64.0  # damping of B0: factor after a shortened step, after a full one, and maximum
 _FREE = 0.9  # a weight at zero may move if its |gradient| exceeds this share of rho1
 _INNER_TOLERANCE = 0.1  # a tighter inner solution costs more and saves no step
 _SMOOTH_MEMORY = 20  # pairs without an l1 term, where all weights are in the working set
@@ -63,7 +63,7 @@ class Proximal:
         self.pairs = Pairs(memory if objective.penalty.rho1 > 0 else min(memory, _SMOOTH_MEMORY))
         self.h: Floats | None = None
         self.steps = 0
-        self.damping = 1.0  # of B0, raised while its steps are too long
+        self.damping = 1.0  # factor on B0, raised while its steps are too long
         self.block, self.curvature = np.empty(0, dtype=np.int64), np.empty((0, 0))  # numbers of features; their matrix
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
@@ -99,17 +99,17 @@ class Proximal:
         return new
 
     def _far_away(self, point: Point) -> bool:
-        """Nothing is known yet, and there is enough to learn that stochastic steps find it sooner."""
+        """Whether this is the start of a run large enough for stochastic steps to be faster."""
         n_tokens = self.objective.data.n_tokens
         enough = n_tokens >= _LEAST_TOKENS and point.known.size >= _ENOUGH * n_tokens
-        # Stochastic steps come before label n-grams join, and know no dense columns.
+        # Stochastic steps come before label n-grams join, and do not support dense columns.
         enough = enough and point.known.feature_set.n_ngram == 0 and not len(self.objective.prepared.dense)
-        # Nor a prior, which is a start anyway.
+        # Nor a prior, which is a good start anyway.
         enough = enough and self.objective.prior is None
         return enough and self.objective.in_this_process and not point.w.any()
 
     def _search(self, point: Point, d: Floats) -> Point:
-        """Backtrack from t = 1 until the objective falls by a share of what g . d and the penalty promise."""
+        """Backtrack from t = 1 until the objective decreases by a fraction of what g . d and the penalty predict."""
         objective, omega = self.objective, self.objective.penalty_on(point.known)
         penalty = omega.value(point.w)
         promised = float(point.g @ d) + omega.value(point.w + d) - penalty
@@ -138,19 +138,19 @@ class Proximal:
         expected = unit * np.abs(point.g + known.counts)
         # A feature that is new to the working set has no h yet: E bounds it, times the size of values.
         h = expected if self.h is None else np.where(self.h > 0, self.h, expected)
-        # No feature is worth a weight whose counts are not well above rho1: curvature below that misleads.
+        # Features with counts not well above rho1 do not get weights: lower curvature is misleading.
         ridge = np.maximum(RIDGE * unit**2, 2 * self.objective.penalty.rho1 * unit)
         model = LocalModel.at(known, point.g, h, ridge, unit)
         least = _LEAST_SCALE_OF_NGRAMS if known.feature_set.n_ngram else _SCALES[0]
         if self.objective.penalty.rho1 == 0:
-            del expected, h  # every vector is as long as the space: the fewer at a time the better
+            del expected, h  # every vector is as long as the space: keep as few as possible at a time
             rho2, model = self.objective.penalty.rho2, self._rescaled(model, least)
             return _smooth_direction(model, point.g + rho2 * point.w, rho2, self.pairs, self.objective.threads)
-        # Weights that rest at zero well within their bound stay there.
+        # Weights at zero that are well within their bound stay there.
         penalty = self.objective.penalty_on(known)
         free = np.flatnonzero(penalty.movable(point.w, point.g, _FREE))
         due = self.steps in _RENEW_AT or (self.steps > 0 and self.steps % _RENEW_EVERY == 0)
-        # As many as at the start of the run: what joined later has few counts or none.
+        # As many as at the start of the run: features that joined later have few counts.
         hopeful = np.count_nonzero(known.counts > self.objective.penalty.threshold)
         if due and (self.steps >= _SETTLED or hopeful >= _ENOUGH * self.objective.data.n_tokens):
             self._renew_block(point, free, h, ridge, unit)
@@ -168,26 +168,26 @@ class Proximal:
     ) -> None:
         """The features that move with the largest curvature h (of values of 1), and the curvature between them."""
         most = int(min(_LARGEST_BLOCK, _BLOCK_PER_TOKEN * np.sqrt(self.objective.data.n_tokens)))
-        if len(self.objective.prepared.dense):  # the core has it for attributes of lists
+        if len(self.objective.prepared.dense):  # the core supports it for list attributes
             free = free[place_among(point.known.numbers[free], self.objective.prepared.dense) < 0]
         free = free[point.known.numbers[free] < self.objective.prepared.numbering.first_class]  # likewise: of labels
         frequency = h / unit**2
         block = np.sort(free[np.argsort(-frequency[free], kind="stable")[:most]])
         self.block = point.known.numbers[block]
-        self.curvature = np.empty((0, 0))  # the last one makes room: they are large
+        self.curvature = np.empty((0, 0))  # free the previous one first: they are large
         sample = _EARLY_SAMPLE if self.steps < _SETTLED else _SAMPLE
         curvature = self.objective.block_curvature(point.known, point.w, block, sample)
         curvature[np.diag_indices_from(curvature)] += ridge[block] if ridge.ndim else ridge
         self.curvature = _padded(curvature)
 
     def _rescaled(self, model: LocalModel, least: float) -> LocalModel:
-        """B0 as steep as the last step says, damped."""
+        """B0 scaled to the curvature of the last step, damped."""
         if not len(self.pairs):
             return model
         return model.scaled(self.damping * min(max(self._scale(model), least), _SCALES[1]))
 
     def _scale(self, model: LocalModel) -> float:
-        """How much steeper the loss was along the last step than B0 says."""
+        """The ratio of the loss's curvature along the last step to that of B0."""
         s, y = self.pairs.s[-1], self.pairs.y[-1]
         if model.block is not None:
             return float(s @ y) / float(s @ model.times(s))
@@ -199,7 +199,7 @@ def _smooth_direction(model: LocalModel, gradient: Floats, rho2: float, pairs: P
     d = pairs.inverse_times(-gradient, lambda r: model.solve(r, rho2), rho2, threads)
     most = RADIUS / model.unit
     bounded = np.clip(d, -most, most)
-    # What is cut off weight by weight may no longer lead downwards.
+    # After clipping each weight, the step may no longer be a descent direction.
     return bounded if gradient @ bounded < 0 else d * (RADIUS / np.abs(d * model.unit).max(initial=RADIUS))
 
 
@@ -212,7 +212,7 @@ def _factors(s: Floats, y: Floats, b0_s: Floats, free: NDArray[np.int64]) -> tup
     values, vectors = np.linalg.eigh(scale[:, None] * middle * scale)
     vectors *= scale[:, None] / np.sqrt(np.abs(values))
     positive, negative = _padded(vectors[:, values > 0]), _padded(vectors[:, values < 0])
-    # Taken straight into place: copies of copies would be the most memory that a run uses.
+    # Written in place: copies would be the peak memory of a run.
     u = np.empty((2 * len(s), len(free)))
     np.take(b0_s, free, axis=1, out=u[: len(s)], mode="clip")
     del b0_s

@@ -1,16 +1,16 @@
 """`sbcd`: sparse blockwise coordinate descent, the paper's Algorithm 2; `cd`: one weight at a time, Algorithm 1.
 
     for every attribute x:
-        forward-backward of the sequences that hold x, backward down to its first occurrence
+        forward-backward of the sequences that contain x, backward down to its first occurrence
         E and curvature of mu[x, .] and lambda[x, ., .];  update them
 
 As printed, each weight becomes s(a h w - g, rho1) / (a h + rho2) with a fixed a, which diverges from w = 0 unless a is
-large. By default the block takes the joint step of `local_model` instead, damped until the objective does not rise: one
-more forward recursion tells.
+large. By default the block takes the joint step of `local_model` instead, damped until the objective does not increase,
+which takes one more forward recursion to check.
 
 Where attributes overlap nearly everywhere (words, tags and chunk tags of a sentence), a sweep block by block costs a
-pass for every attribute of a sentence. Attributes that never meet at a position, as those of one template, are then
-updated together, group by group, after one pass each.
+pass for every attribute of a sentence. Attributes that never occur at the same position, such as those of one template
+line, are then updated together, group by group, with one pass each.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Cd:
         """Nothing depends on the working set."""
 
     def forget(self) -> None:
-        """What is learnt, the damping of each block, corrects itself."""
+        """Nothing to drop: the damping of each block corrects itself."""
 
     def state(self) -> Arrays:
         return {"damping": self.sweeper.damping}
@@ -71,7 +71,7 @@ class Cd:
             if (w == point.w).all():
                 return point
             return Point(point.known, w, *objective.loss_grad(point.known, w))
-        except InputError:  # weights beyond all numbers: as printed, a sweep can diverge; it is not taken
+        except InputError:  # weights overflowed: as printed, a sweep can diverge; it is discarded
             if self.as_printed is None:
                 raise
             return point
@@ -84,7 +84,7 @@ class Blockwise(Cd):
 
 
 class Groupwise:
-    """One step is one sweep over the groups of attributes that never meet, a pass each."""
+    """One step is one sweep over the groups of attributes that never occur together, with one pass each."""
 
     def __init__(self, objective: Objective, group: NDArray[np.uint8]) -> None:
         """`group`: that of each attribute, [X]."""
@@ -97,7 +97,7 @@ class Groupwise:
         self.h = None
 
     def forget(self) -> None:
-        """What is learnt, the damping of each group, corrects itself."""
+        """Nothing to drop: the damping of each group corrects itself."""
 
     def state(self) -> Arrays:
         return {"damping": self.damping.copy(), **({} if self.h is None else {"h": self.h})}
@@ -139,7 +139,7 @@ class Groupwise:
 
 
 def sbcd(objective: Objective, as_printed: float | None = None, groups: bool | None = None) -> Blockwise | Groupwise:
-    """Block by block, or group by group; by default whichever needs fewer passes a sweep."""
+    """Block by block, or group by group; by default whichever needs fewer passes per sweep."""
     if as_printed is not None:
         if groups:
             raise InputError("groups: expected no groups with as_printed, found both")
@@ -154,6 +154,6 @@ def sbcd(objective: Objective, as_printed: float | None = None, groups: bool | N
     return Groupwise(objective, group) if groups else Blockwise(objective)
 
 
-# Their steps look at single sequences, and their blocks are the features of an attribute and whole labels.
+# Their steps use single sequences, and their blocks are the features of an attribute and whole labels.
 SBCD = SolverKind(sbcd, solver_for(Trait.L1))
 CD = SolverKind(Cd, solver_for(Trait.L1))

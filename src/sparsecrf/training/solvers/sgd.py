@@ -1,9 +1,9 @@
-"""`sgd` and `sgd-l1`: stochastic gradient descent, one sequence a step, on P/N (N sequences of weight above 0).
+"""`sgd` and `sgd-l1`: stochastic gradient descent, one sequence per step, on P/N (N sequences of weight above 0).
 
 With g the gradient of one sequence's loss and eta_t the size of step t (Bottou 2007; Tsuruoka, Tsujii, Ananiadou 2009),
 
     w <- (1 - eta_t rho2/N) w - eta_t g
-    w_k moves towards 0, not across, by what is outstanding of the penalty sum_t eta_t rho1/N    (`sgd-l1`)
+    w_k moves towards 0, not across, by the outstanding part of the penalty sum_t eta_t rho1/N    (`sgd-l1`)
 
     sgd:     eta_t = eta0 / (1 + max(eta0 rho2, 0.3) t/N)
     sgd-l1:  eta_t = eta0 / (1 + 0.3 t/N)
@@ -11,12 +11,11 @@ With g the gradient of one sequence's loss and eta_t the size of step t (Bottou 
 Decay and penalty reach a weight when a sequence needs it, or at the end of the epoch; the result is the same as if
 every step changed every weight (formulas: `cpp/core/training/lazy_weights.hpp`). eta0 is found by trial on a sample.
 Label n-grams join by screening, as for every solver; with an `order_factor` the rho1 of each is its own. Steps that
-became small while there were none are too small for them: where they first join, eta0 is found anew, and t counts from
-there.
-The steps run in one thread, since each needs the weights that the last one left; threads serve the evaluation.
+became small before they joined are too small for them: when they first join, eta0 is determined again, and t restarts.
+The steps run in one thread, since each needs the weights of the previous one; threads are used for evaluation.
 
-`warm_up` is a start for `auto`: a few epochs are worth many of its first steps. There, eight steps at a time have
-gradients at the same weights, on all threads. Over shards of this process it goes from one to the next, over as many as
+`warm_up` is a start for `auto`: a few epochs replace many of its first steps. There, eight gradients at a time are
+computed at the same weights, on all threads. Over shards of this process it goes from one to the next, over as many as
 have eight million tokens: with n of the N sequences in these, an epoch is n steps, and a step has the penalty of 1/N.
 """
 
@@ -40,12 +39,14 @@ from sparsecrf.training.solvers.state import Arrays
 
 Answer = TypeVar("Answer")
 
-EPOCHS = 50  #: when there is no other limit
-_DOUBT = math.inf  # of estimates (`Stopping`): the objective of noisy steps says little about what is left
-_DECAY = 0.3  # of the step size in an epoch: 0.1 is better on CoNLL-2000, 1 on NETtalk letters (15 epochs)
+EPOCHS = 50  #: maximum number of epochs if there is no other limit
+_DOUBT = (
+    math.inf
+)  # doubt of estimates (`Stopping`): the objective of noisy steps says little about the remaining distance
+_DECAY = 0.3  # decay of the step size per epoch: 0.1 is better on CoNLL-2000, 1 on NETtalk letters (15 epochs)
 _SAMPLE = 1000  # sequences on which a first step size is tried
-_MOST_PASSES = 10  # over a sample that is smaller
-_FIRST_EXPONENT, _EXPONENTS = -6, 60  # of the powers of two that are tried: the first, the largest
+_MOST_PASSES = 10  # passes over a smaller sample
+_FIRST_EXPONENT, _EXPONENTS = -6, 60  # powers of two to try: the first, the largest
 # A step size is clearly worse than the best if its objective is this many times as large: nothing beyond it is tried.
 # Steps that are far too large lead to weights with which inference takes the log domain, 30 times as long with many
 # labels.
@@ -54,12 +55,12 @@ _WARM_EPOCHS, _WARM_EPOCHS_L2, _WARM_SAMPLE, _WARM_DECAY = 2, 3, 250, 1.0
 _WARM_AT_ONCE = (
     8  # with 16, smaller steps are chosen on CoNLL-2003, and two epochs end 14 % higher (benchmarks/NOTES.md)
 )
-_WARM_KEEP = 0.5  # afterwards, features at zero whose |gradient| is below this share of rho1 leave
-_WARM_TOKENS = 8_000_000  # of larger data in shards: use some shards with about this many
+_WARM_KEEP = 0.5  # after the warm-up, features at zero whose |gradient| is below this share of rho1 leave
+_WARM_TOKENS = 8_000_000  # for larger data in shards: use shards with about this many tokens
 
 
 class _Stochastic:
-    """One step is one epoch. It may raise the objective."""
+    """One step is one epoch. It may increase the objective."""
 
     at_once = 1  #: sequences whose gradients are taken at the same weights
 
@@ -67,22 +68,22 @@ class _Stochastic:
         if not 0 <= seed < 2**64:
             raise InputError(f"seed: expected a whole number from 0 to 2^64 - 1, found {seed}")
         self.objective, self.seed, self.eta0 = objective, seed, eta0
-        self.given = eta0  # None: a first step size is found by trial
+        self.given = eta0  # None: the first step size is found by trial
         self.shards = self.chosen_shards()
-        self._only: Stepper | None = None  # of the only shard, where there is one
+        self._only: Stepper | None = None  # stepper of the only shard, if there is only one
         found = [self._over(k, _extent) for k in range(len(self.shards))]
-        self.sizes = [n_steps for n_steps, _ in found]  # of the shards, in sequences of weight above 0
+        self.sizes = [n_steps for n_steps, _ in found]  # sizes of the shards, in sequences of weight above 0
         self.n = sum(self.sizes)  # steps of an epoch
         self.share = sum(n for _, n in found) / max(objective.data.n_sequences, 1)  # n/N
         self.epochs = 0
-        self.longer_since: int | None = None  # the epoch before which label n-grams joined first
-        self.before = 0  # steps of the epoch at work, over the shards before
-        self.u = 0.0  # penalty that a weight could have received
-        self.q: Floats | None = None  # what each received, with its sign
+        self.longer_since: int | None = None  # the epoch before which label n-grams first joined
+        self.before = 0  # steps of the current epoch over earlier shards
+        self.u = 0.0  # cumulative penalty that a weight could have received
+        self.q: Floats | None = None  # penalty that each weight received, signed
         self.joined: Numbers = np.zeros(0, dtype=np.int64)  # features that came since the last step
 
     def chosen_shards(self) -> Sequence[Shard]:
-        """Those that are stepped over: the corpus."""
+        """The shards to step over: the corpus."""
         return shards_of(self.objective.corpus, self.objective.threads).workers.here
 
     def _over(self, k: int, function: Callable[..., Answer], *arguments: Any) -> Answer:
@@ -104,7 +105,7 @@ class _Stochastic:
         self.joined = np.setdiff1d(new.numbers, old.numbers, assume_unique=True)
 
     def forget(self) -> None:
-        """Nothing that was learnt can stand in the way."""
+        """Nothing to drop."""
 
     def state(self) -> Arrays:
         state: Arrays = {"epochs": np.array(self.epochs), "u": np.array(self.u), "joined": self.joined}
@@ -126,7 +127,7 @@ class _Stochastic:
         return self.run(point, 1, _SAMPLE)
 
     def run(self, point: Point, epochs: int, sample: int) -> Point:
-        """Some epochs. The first step size, if there is none yet, is chosen on `sample` sequences."""
+        """Run some epochs. The first step size, if not set yet, is chosen on `sample` sequences."""
         if self.n == 0:
             return point
         self.objective.release_tables()
@@ -152,7 +153,7 @@ class _Stochastic:
     def _epoch(
         self, shard: Shard, stepper: Stepper, known: WorkingSet, w: Floats, q: Floats
     ) -> tuple[Floats, Floats, float]:
-        """A step for each sequence of a shard."""
+        """Take a step for each sequence of a shard."""
         assert self.eta0 is not None
         order = stepper.order(self.seed, self.epochs)
         return self._run(stepper, known, w, q, self.u, order, self.eta0)
@@ -162,7 +163,7 @@ class _Stochastic:
         return True
 
     def _penalties_received(self, point: Point) -> Floats:
-        """q. A feature that joins owes nothing on the side to which its gradient pulls: it was not there before."""
+        """q. A feature that joins owes no penalty in the direction of its gradient."""
         q = np.zeros(point.known.size) if self.q is None else self.q.copy()
         joined = np.isin(point.known.numbers, self.joined, assume_unique=True)
         q[joined] = self.u * np.sign(point.g[joined]) * self._rho1_factors(point.known)[joined]
@@ -178,7 +179,7 @@ class _Stochastic:
         self, stepper: Stepper, known: WorkingSet, w: Floats, q: Floats, u: float, order: Numbers, eta0: float
     ) -> tuple[Floats, Floats, float]:
         self.objective.passes += len(order) / self.n * self.share
-        # The core takes the size of this shard for N and for the length of an epoch.
+        # The core uses the size of this shard as N and as the length of an epoch.
         of_epoch = stepper.n_steps / self.n
         of_all = of_epoch * self.share
         penalty = self.objective.penalty
@@ -199,7 +200,7 @@ class _Stochastic:
         )
 
     def _calibrate(self, point: Point, size: int) -> float:
-        """The power of two with the best objective on a sample, after a pass over it (some, if it is small)."""
+        """The power of two with the best objective on a sample, after one pass over it (several if it is small)."""
         first = next(k for k, n_steps in enumerate(self.sizes) if n_steps > 0)
         return 2.0 ** self._over(first, self._best_exponent, point, size)
 
@@ -218,7 +219,7 @@ class _Stochastic:
                 found = stepper.loss(point.known.feature_set, w, sample) + share * penalty.value(w)
             except InputError:  # the weights overflowed
                 return math.inf
-            # Below 0 is rounding, of scores that are huge: no reason for steps that are larger still.
+            # A negative value is rounding of huge scores: no reason for even larger steps.
             return max(found, 0.0) if math.isfinite(found) else math.inf
 
         first = _FIRST_EXPONENT
@@ -258,8 +259,8 @@ SGD_L1 = SolverKind(SgdL1, solver_for(Trait.L1, Trait.NGRAMS, Trait.PARTS), is_s
 
 
 class _WarmUp(_Stochastic):
-    """Short, so that the steps become smaller soon; ends early when time is up. On all threads: some sequences at a
-    time have gradients at the same weights, as many for any number of threads."""
+    """Short, so that the steps soon become smaller; ends early when time is up. Uses all threads: the gradients of a
+    fixed number of sequences are computed at the same weights."""
 
     at_once = _WARM_AT_ONCE
 
@@ -280,19 +281,19 @@ class _WarmUp(_Stochastic):
 
 
 def warm_up(objective: Objective, point: Point) -> Point:
-    """A better point than this one, where all weights are 0: after some epochs, or itself if they found none."""
+    """A better point than this one, where all weights are 0, after some epochs; the point itself if none was found."""
     epochs = _WARM_EPOCHS if objective.penalty.rho1 > 0 else _WARM_EPOCHS_L2
     try:
         found = _WarmUp(objective).run(point, epochs, _WARM_SAMPLE)
-    except InputError:  # the weights overflowed, as they did not on the sample
+    except InputError:  # the weights overflowed, although not on the sample
         return point
     penalty = objective.penalty_on(found.known)
     if found.loss + penalty.value(found.w) >= point.loss:
         return point
     if objective.penalty.threshold == 0:
         return found
-    # Most features rest at zero already, and every pass looks at all that are known: screening brings back what is
-    # needed after all.
+    # Most features are already zero, and every pass covers the whole working set: drop them; screening brings back
+    # those that are needed.
     keep = penalty.movable(found.w, found.g, _WARM_KEEP)
     known = objective.working_set(found.known.numbers[keep])
     return Point(known, found.w[keep], found.loss, found.g[keep])

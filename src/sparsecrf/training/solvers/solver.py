@@ -1,4 +1,4 @@
-"""What a solver is: it takes a point, weights on a working set, to a better one."""
+"""The interface of solvers: a solver moves a point, weights on a working set, to a better one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Point:
     w: Floats
     loss: float
     g: Floats
-    trials: int = 0  #: of the line search that led here; 0: there was none
+    trials: int = 0  #: trials of the line search that led here; 0: none
     step: float = 1.0  #: how far it went along its direction
 
 
@@ -32,55 +32,55 @@ class Solver(Protocol):
     """One algorithm on a fixed set of features."""
 
     def step(self, point: Point) -> Point:
-        """One iteration. Returns `point` itself if it found nothing better; a stochastic one may raise P."""
+        """One iteration. Returns `point` itself if it found nothing better; a stochastic solver may increase P."""
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        """The working set changes: carry over what was learnt."""
+        """Carry the state over to a new working set."""
 
     def forget(self) -> None:
-        """Drop what was learnt: it led to a step that did not improve, or no step follows."""
+        """Drop the state: it led to a step that did not improve, or no step follows."""
 
     def state(self) -> Arrays:
-        """What was learnt, as arrays that no later step changes."""
+        """The state, as arrays that later steps do not change."""
 
     def restore(self, state: Arrays) -> None:
-        """Go on as the solver that this is the state of would have."""
+        """Restore the state of another solver of the same kind."""
 
 
 @runtime_checkable
 class Certifying(Protocol):
-    """A solver that knows how far away it is. Its points have no gradients."""
+    """A solver that computes its own lower bound. Its points have no gradients."""
 
-    bound: float  #: on the minimum over all features, from below; as far as rounding errors of many steps allow
+    bound: float  #: lower bound on the minimum over all features, up to accumulated rounding errors
 
     def certify(self) -> float:
-        """The same without these."""
+        """The same without accumulated rounding errors."""
 
 
 @dataclass(frozen=True)
 class SolverKind:
-    """A solver by name: what makes it, and what it can minimise."""
+    """A solver by name: its constructor, and what it can minimise."""
 
     make: Callable[..., Solver]
     capabilities: Capabilities
-    #: Takes a seed, comes near the optimum, and stops after EPOCHS iterations if no other limit is given. The others
-    #: never raise the objective, and reach any tolerance.
+    #: Takes a seed, only approaches the optimum, and stops after EPOCHS iterations if no other limit is given. The
+    #: others never increase the objective, and reach any tolerance.
     is_stochastic: bool = False
     #: Knows a lower bound on the minimum (`Certifying`), and all features: nothing is screened until the end.
     certifies: bool = False
-    doubt: float = DOUBT  #: of its estimates (`Stopping`)
+    doubt: float = DOUBT  #: doubt of its estimates (`Stopping`)
 
     def __call__(self, objective: Objective, **options: Any) -> Solver:
         return self.make(objective, **options)
 
     @property
     def options(self) -> list[str]:
-        """Names of what `solver_options` may hold."""
+        """Names of the options that `solver_options` may contain."""
         return [name for name in signature(self.make).parameters if name != "objective"]
 
 
 def point_at(objective: Objective, numbers: Numbers | None = None, w: Floats | None = None) -> Point:
-    """These weights, on them and on what can become positive; zero if there are none."""
+    """A point with these weights, on their features and those that can become nonzero; zero without weights."""
     known = objective.hopeful()
     if numbers is None or w is None:
         w = np.zeros(known.size)

@@ -42,16 +42,16 @@ class State:
     values: list[float]  #: the lowest objective so far, at every iteration of the history, before its screening
     solver: Arrays
     best: Best | None  #: on the dev corpus
-    lowest: Lowest | None  #: better weights than those of `point`, if there were any
+    lowest: Lowest | None  #: better weights than those of `point`, if any
     mixture: Mixture | None  #: the dual point of the gap
-    n_ngrams: int = 0  #: label n-grams that were met so far: those first in the table of the data
-    promise: float = inf  #: what the last screening said that features outside of the working set could gain
+    n_ngrams: int = 0  #: number of label n-grams found so far: the first in the table of the data
+    promise: float = inf  #: possible gain of features outside of the working set, from the last screening
 
 
 class Keeper(Protocol):
-    """Where states are kept."""
+    """Storage for states."""
 
     def due(self) -> bool:
-        """The last state kept is old enough for a new one."""
+        """Whether it is time to save a new state."""
 
     def save(self, state: State) -> None: ...

@@ -1,7 +1,8 @@
 """The outer loop of every solver: a working set of features, screening, certificate, stopping.
 
-A solver improves P over the features it is given. Around it, this loop adds what violates its condition of
-optimality anywhere in the virtual space, drops what stays at zero, and stops when the whole space is optimal enough.
+A solver improves P over the features it is given. Around it, this loop adds features that violate their optimality
+condition anywhere in the virtual space, drops features that stay at zero, and stops when the whole space is close
+enough to optimal.
 """
 
 from __future__ import annotations
@@ -36,27 +37,27 @@ class Result:
     history: list[Record] = field(default_factory=list)
 
 
-#: Gets the fields of a record; True ends the run. Return values that are not bool are ignored, so that `list.append`
-#: can be a callback.
+#: Called with the fields of a record; True ends the run. Return values that are not bool are ignored, so that
+#: `list.append` can be a callback.
 Callback: TypeAlias = Callable[[dict[str, Any]], Any]
 
 # The first screening waits until the model is peaked: at w = 0 almost every feature looks like a violation.
 _FIRST_SCREENING = 5
 _FIRST_SCREENING_OF_NGRAMS = 10  # at first nearly all of them look like violations, and they cost the most
-_SCREEN_EVERY = 10  # iterations, more as the set settles: half as many as there were
-_SCREEN_NGRAMS_EVERY = 15  # likewise with label n-grams, where a screening takes as long as six steps
-_AFTER_SCREENING = 5  # iterations in which features that joined show what they are worth
+_SCREEN_EVERY = 10  # iterations between screenings, growing to half of all iterations so far
+_SCREEN_NGRAMS_EVERY = 15  # the same with label n-grams, where a screening takes as long as six steps
+_AFTER_SCREENING = 5  # iterations for features that joined to take effect
 # A feature at zero whose |gradient| is below this share of rho1 (of what its groups allow) leaves the working set.
 _KEEP = 0.8
-# Of all mass: a KKT residual at w = 0 below this is rounding, and no measure for other residuals.
+# Relative to all mass: a KKT residual at w = 0 below this is rounding, and cannot serve as a scale.
 _ROUNDING = 1e-8
 # A gap below this share of the objective is not worth a better bound.
 _TIGHT = 1e-4
 # A relative KKT residual of the working set that is rounding.
 _NOTHING = 1e-13
-_DOUBTED = 4  # an estimate that the gap speaks against is looked at again after this part of all iterations
+_DOUBTED = 4  # an estimate that the gap contradicts is checked again after this fraction of all iterations
 _ASKED_ONCE = 1e-3  # the smallest tolerance for which one estimate is enough
-_PASSES_TO_SCREEN = 4.0  # how many passes the first screening takes, about
+_PASSES_TO_SCREEN = 4.0  # approximate cost of the first screening in passes
 
 
 def run(
@@ -71,7 +72,8 @@ def run(
     resumed: State | None = None,
     watch: Callable[[Point], None] | None = None,
 ) -> Result:
-    """Minimise P with `solver`. Returns the point that met the tolerance, else, Ctrl-C included, the best one seen.
+    """Minimise P with `solver`. Returns the point that met the tolerance, otherwise (also after Ctrl-C) the best one
+    seen.
 
     With `dev` and its patience, a run that did not converge first returns the best point on the dev corpus.
     """
@@ -84,18 +86,18 @@ def run(
 
 @dataclass
 class _Certificate:
-    """What a screening found."""
+    """The result of a screening."""
 
     kkt: float | None  #: None: not computed
     gap: float
-    promise: float  #: what features outside of the working set could still gain, about
+    promise: float  #: approximate gain that features outside of the working set could still bring
 
     def __post_init__(self) -> None:
-        self.gap = max(0.0, self.gap)  # an objective and a bound that are equal are both rounded
+        self.gap = max(0.0, self.gap)  # equal objective and bound are both rounded
 
 
 class _Run:
-    """One run: where it is, and the steps of its loop."""
+    """One run: its state, and the steps of its loop."""
 
     def __init__(
         self,
@@ -113,11 +115,12 @@ class _Run:
         rounding = _ROUNDING * sum(float(np.abs(mass).sum()) for mass in objective.prepared.oracle.masses())
         self.residual_at_zero = max(objective.start_residual(), rounding)
         self.history: list[Record] = []
-        self.lowest: Lowest | None = None  # better weights than those of the last point, if there were any
+        self.lowest: Lowest | None = None  # better weights than those of the last point, if any
         self.previous: Lowest | None = None  # the weights of the last point that was watched
         self.values: list[float] = []  # the lowest objective so far, at every iteration
         self.bound = LowerBound(objective)
-        # Where the last screening was, on all that it looked at: until the next step, and unless its bound is tight.
+        # The point of the last screening, on all features it considered; kept until the next step, unless its bound is
+        # tight.
         self.everything: Point | None = None
         self.promise = np.inf  # of the last screening
         self.iteration = 0
@@ -152,7 +155,8 @@ class _Run:
         except KeyboardInterrupt:
             self.stopped_by, found = "interrupt", None
         finally:
-            # Not what is below: a later run with wider limits goes on as if this one had not stopped.
+            # Saved before this iteration's decisions, so that a later run with wider limits continues as if this one
+            # had not stopped.
             if self.keeper is not None and self.head is not None:
                 self.keeper.save(self.head)
         return self._result(point, found)
@@ -160,7 +164,7 @@ class _Run:
     # ---- The steps of an iteration
 
     def _watch(self, point: Point) -> None:
-        """Remember the weights before `point` as long as they are better, and how the objective went."""
+        """Remember the weights before `point` as long as they are better, and the course of the objective."""
         value = self._value(point)
         if self.lowest is not None and value <= self.lowest.value:
             self.lowest = None
@@ -171,7 +175,7 @@ class _Run:
 
     def _keep(self, point: Point) -> None:
         """Take the state, and write it if it is time to."""
-        # A step that the time limit cut short is not kept: the run goes on from before it.
+        # A step that the time limit cut short is not saved: the run continues from before it.
         if self.keeper is not None and not self.objective.cut_short:
             self.head = self._state(point)
             if self.keeper.due():
@@ -184,7 +188,7 @@ class _Run:
         left, limit = remaining(self.values), self._limit_reached()
         since = self.iteration - self.screened
         optimal = self._relative_kkt(point) <= _NOTHING  # of the working set: a solver could not move
-        if self.stopping.tol < _ASKED_ONCE:  # an estimate that is to be very small is asked twice
+        if self.stopping.tol < _ASKED_ONCE:  # a very small estimate must hold twice
             left = max(left, remaining(self.values[:-_AFTER_SCREENING]))
         target = self._target(point)
         settled = self.stalled > 1 or optimal or left <= target
@@ -213,14 +217,14 @@ class _Run:
         elif limit:
             self.stopped_by = limit
         elif self.stalled > 1:
-            if found.promise > 0:  # features joined that can gain: the solver starts again with them
+            if found.promise > 0:  # useful features joined: the solver restarts with them
                 self.stalled = 0
             else:
                 self.stopped_by = "precision"
         return wide, found
 
     def _look_at_bound(self, point: Point, solver: Certifying) -> _Certificate:
-        """The same for a solver that knows a lower bound over all features."""
+        """The same for a solver with its own lower bound over all features."""
         value, limit = self._value(point), self._limit_reached()
         self.bound.of_solver = max(self.bound.of_solver, solver.bound)
         if limit or self.stalled > 1 or value - self.bound.of_solver <= self._target(point):
@@ -254,7 +258,7 @@ class _Run:
         """The point to return, with its certificate: as tight as it can be made, unless time is up."""
         assert self.stopped_by is not None
         self.head = None
-        self.solver.forget()  # its pairs make room for the certificate, where memory is at its peak
+        self.solver.forget()  # free its pairs before the certificate, which is the peak of memory use
         in_time = self.stopped_by not in ("time_limit", "interrupt")
         best = self._best()
         if isinstance(best, Lowest) and not (in_time or self._time_to_screen()):
@@ -279,7 +283,7 @@ class _Run:
         # The estimate is of the lowest objective; another point may be returned, one that is best on dev data.
         higher = max(value - self.values[-1], 0.0) if self.values else np.inf
         left = min(higher + remaining(self.values) + found.promise, found.gap)
-        if isinstance(self.solver, Certifying):  # its objective does not fall steadily
+        if isinstance(self.solver, Certifying):  # its objective does not decrease steadily
             left = found.gap
         assert found.kkt is not None
         return Result(point, value, found.kkt, found.gap, left, self.stopped_by, self.history)
@@ -289,7 +293,7 @@ class _Run:
         return _Certificate(np.inf, self.bound.gap_of(value), self.promise)
 
     def _best(self) -> Best | Lowest | None:
-        """The weights to return instead of the last ones. A tolerance that was met is a promise about the last."""
+        """The weights to return instead of the last ones. If the tolerance was met, these are the last ones."""
         if self.stopped_by in ("tol", "gap"):
             return None
         if self.dev is not None and self.dev.patience is not None and self.stopped_by != "precision":
@@ -328,24 +332,25 @@ class _Run:
         self.iteration, self.screened, self.stalled = state.iteration, state.screened, state.stalled
         return state.point
 
-    # ---- What is known of a point
+    # ---- Properties of a point
 
     def _value(self, point: Point) -> float:
-        if self._valued[0] is not point:  # it is asked for several times an iteration
+        if self._valued[0] is not point:  # needed several times per iteration
             self._valued = point, point.loss + self.objective.penalty_on(point.known).value(point.w)
         return self._valued[1]
 
     def _target(self, point: Point) -> float:
-        """The distance to the optimum that is asked for."""
+        """The requested distance to the optimum."""
         return self.stopping.target * abs(self._value(point))
 
     def _relative_kkt(self, point: Point) -> float:
-        """Over the working set alone: a lower bound on the certificate."""
+        """Over the working set only: a lower bound on the certificate."""
         residual = float(np.abs(self.objective.penalty_on(point.known).subgradient(point.w, point.g)).sum())
         return residual / self.residual_at_zero if self.residual_at_zero > 0 else residual
 
     def _screen(self, point: Point, *, tighten: bool = False) -> tuple[Point, _Certificate]:
-        """The same weights on a working set that holds every violation, with KKT residual and gap over all features."""
+        """The same weights on a working set that contains every violation, with KKT residual and gap over all
+        features."""
         began = time.perf_counter()
         wide = self.objective.outside(point.known, point.w)
         if wide is point.known:  # all features are known, as they are without an l1 term
@@ -373,7 +378,7 @@ class _Run:
         return min(gap, self.bound.tighten(everything.known, everything.w, everything.loss, everything.g))
 
     def _time_to_screen(self) -> bool:
-        """Whether a screening is short enough to be done although time is up. Without an l1 term it costs nothing."""
+        """Whether a screening is short enough to run although time is up. Without an l1 term, it is free."""
         if self.objective.penalty.threshold == 0:
             return True
         expected = _PASSES_TO_SCREEN * self.objective.pass_s if self.screening_s is None else self.screening_s
@@ -381,9 +386,9 @@ class _Run:
         return late + expected <= LAST_SECONDS
 
     def _promise(self, everything: Point, point: Point) -> float:
-        """What the features outside of the working set could gain, one by one: excess^2 / 2 curvature, the curvature of
-        a feature with expectation E being at most E (values 1; for others, times their size) and at least, to be
-        careful, a quarter of it."""
+        """The possible gain of the features outside of the working set, one by one: excess^2 / 2 curvature, the
+        curvature of a feature with expectation E being at most E (values 1; for others, times their size) and at least,
+        to be careful, a quarter of it."""
         new = place_among(everything.known.numbers, point.known.numbers) < 0
         penalty = self.objective.penalty_on(everything.known)
         excess = np.abs(penalty.subgradient(everything.w, everything.g))[new]
@@ -402,7 +407,7 @@ class _Run:
         return None
 
     def _record(self, point: Point, found: _Certificate | None) -> bool:
-        """Note an iteration. Whether the callback ends the run."""
+        """Record an iteration. Returns whether the callback ends the run."""
         if self.watch is not None:
             self.watch(point)
         n_unigram, n_pairs = point.known.feature_set.n_unigram, point.known.size - point.known.feature_set.n_ngram
