@@ -11,8 +11,8 @@
 
 namespace sparsecrf::bindings {
 
-// Whether to go on, as a Python function says of the number of steps done; null if there is none. It is called by a
-// thread that gave up the GIL.
+// Asks a Python function, given the number of steps done, whether to continue; null without a function. It is called by
+// a thread that gave up the GIL.
 inline std::function<bool(std::size_t)> ask_in_python(const std::optional<nanobind::callable>& go_on) {
     if (!go_on) return nullptr;
     return [&go_on](std::size_t steps) {

@@ -1,4 +1,4 @@
-// Models of CRFsuite that are read where they are asked.
+// CRFsuite models that are read on demand.
 #include "core/text/crfsuite_model.hpp"
 
 #include <nanobind/nanobind.h>

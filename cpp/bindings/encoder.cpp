@@ -29,7 +29,7 @@ PairRule pair_rule(const nb::object& bigram, std::shared_ptr<const FeatureSet> f
     return PairRule::asking([bigram](std::string_view name) { return nb::cast<bool>(nb::bool_(bigram(name))); });
 }
 
-// What comes with the tokens, one for each: labels, or weights.
+// Labels or weights that come with the tokens, one for each.
 struct Beside {
     Beside(nb::handle values, const Place& place, const char* expected) : given(!values.is_none()) {
         if (given) at = place.items(values, expected);
@@ -91,7 +91,7 @@ std::int64_t read_sequence(TokenEncoder& encoder, nb::handle tokens, nb::handle 
                            nb::handle token_weights) {
     Reading reading(encoder, labels, weight, token_weights);
     const Place& place = reading.place;
-    // A token in the place of a sequence: its names would pass for tokens.
+    // A token instead of a sequence: its names would be mistaken for tokens.
     if (nb::isinstance<nb::dict>(tokens)) place.fail("an iterable of tokens", tokens);
     Iteration all = place.items(tokens, "an iterable of tokens");
     reading.place.position = 0;
@@ -158,7 +158,7 @@ class Encoder {
     }
 
    private:
-    // Other Python threads run meanwhile, if that can do no harm.
+    // Other Python threads run meanwhile if that is safe.
     struct Unlocked {
         explicit Unlocked(const Encoder& self) {
             if (self.frozen_ && !self.encoder_.asks()) released.emplace();

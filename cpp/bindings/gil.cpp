@@ -19,10 +19,10 @@ namespace {
 // ---- Threads that call the library with little work each, one sentence, would sleep and wake for every call: what one
 // of them does with the GIL (20 us) is shorter than waking up. So a thread that wants the GIL back while another one of
 // them has it spins until that one gives it away, and only then asks Python.
-std::atomic<PyThreadState*> holder{nullptr};  // the thread that has the GIL, as far as is known here
+std::atomic<PyThreadState*> holder{nullptr};  // the thread that holds the GIL, as far as we know
 std::atomic<bool> occupied{false};            // a thread spins; one is enough, since only one can get the GIL
 std::atomic<int> rest{0};                     // calls that are not to spin
-constexpr int kRest = 16;                     // after one that spun in vain: the holder does something long
+constexpr int kRest = 16;                     // after one that spun in vain: the holder is busy for long
 constexpr auto kLongest = std::chrono::microseconds(150);  // more than a thread needs to read a sentence
 
 void wait_for_holder() noexcept {
@@ -36,7 +36,7 @@ void wait_for_holder() noexcept {
     }
 }
 
-// ---- What C++ did before when it could not go on, and what it does now.
+// ---- The previous terminate handler, and ours.
 std::terminate_handler terminate_before = nullptr;
 
 // The thread that the process began with is never ended by unwinding. Elsewhere threads end as they do.
@@ -49,7 +49,7 @@ bool on_first_thread() {
 }
 
 [[noreturn]] void terminate_or_sleep() {
-    // The unwinding of a thread that the interpreter ends is no exception of C++.
+    // Unwinding a thread that the interpreter ends is not a C++ exception.
     const bool unwound = !Py_IsInitialized() && !std::current_exception();
     if (unwound && !on_first_thread()) sleep_until_the_end();
     if (terminate_before != nullptr) terminate_before();
@@ -68,7 +68,7 @@ void sleep_instead_of_terminating() noexcept {
 
 WithoutGil::WithoutGil() noexcept {
     PyThreadState* const me = PyThreadState_Get();
-    holder.store(me);  // whoever stands there has lost the GIL elsewhere
+    holder.store(me);  // this thread has lost the GIL elsewhere
     state_ = PyEval_SaveThread();
     PyThreadState* expected = me;
     holder.compare_exchange_strong(expected, nullptr);  // not if another thread has it by now

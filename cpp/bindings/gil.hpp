@@ -17,7 +17,7 @@ namespace sparsecrf::bindings {
 // exception pass, that thread sleeps instead.
 void sleep_instead_of_terminating() noexcept;
 
-// While it lives, other Python threads run.
+// Lets other Python threads run while it exists.
 class WithoutGil {
    public:
     WithoutGil() noexcept;
@@ -39,7 +39,7 @@ auto in_python(Call call) noexcept {
     }
 }
 
-// While it lives, a call of the core that was made without the GIL has it again.
+// Reacquires the GIL while it exists, in a call of the core made without it.
 class WithGil {
    public:
     WithGil() noexcept : state_(in_python([] { return PyGILState_Ensure(); })) {}

@@ -1,4 +1,4 @@
-// Where else in its document a word stands, as columns.
+// The other mentions of a word in its document, as columns.
 #include "core/text/mentions.hpp"
 
 #include <nanobind/nanobind.h>

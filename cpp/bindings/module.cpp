@@ -15,7 +15,7 @@ using namespace sparsecrf;
 
 namespace {
 
-// A Python OSError, of the kind that the code says, with the name of the file.
+// A Python OSError for this error code, with the name of the file.
 void raise_file_error(const std::exception_ptr& thrown, void*) {
     try {
         std::rethrow_exception(thrown);
@@ -30,7 +30,7 @@ void raise_input_error(const std::exception_ptr& error, void* type) {
     try {
         std::rethrow_exception(error);
     } catch (const UnsatisfiableError&) {
-        throw;  // another translator knows it
+        throw;  // left to another translator
     } catch (const InputError& found) {
         const std::string_view text = found.what();
         PyObject* const decoded =

@@ -19,7 +19,7 @@ class Iteration {
    public:
     Iteration() = default;
     explicit Iteration(nb::object iterator) : iterator_(std::move(iterator)) {}
-    // The next one, or null behind the last.
+    // The next one, or null after the last.
     nb::object next();
 
    private:
@@ -38,7 +38,7 @@ struct Place {
     // Throws "PLACE: expected ..., found ...".
     [[noreturn]] void fail(const std::string& expected, nb::handle found) const;
     double number(nb::handle x, const char* expected) const;
-    // UTF-8 of a Python text, which owns it.
+    // The UTF-8 of a Python string, which owns it.
     std::string_view utf8(nb::handle x) const;
     Iteration items(nb::handle x, const char* expected) const;
 };

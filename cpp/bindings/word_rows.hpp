@@ -1,4 +1,4 @@
-// Words whose vectors are looked up, as Python gives them.
+// Words whose vectors are looked up, from Python objects.
 #pragma once
 
 #include <nanobind/nanobind.h>

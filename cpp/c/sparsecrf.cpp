@@ -1,4 +1,4 @@
-// The functions of sparsecrf.h: check, convert, call. What is thrown ends here.
+// The functions of sparsecrf.h: check, convert, call. No exception leaves them.
 #include "sparsecrf.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ int failed(int code, const char* what) noexcept {
     return code;
 }
 
-// Does the work; what it throws becomes a number and a text.
+// Does the work; turns exceptions into an error code and a message.
 template <class Work>
 int guarded(Work work) noexcept {
     try {
@@ -62,7 +62,7 @@ T& given(T* pointer, const char* name) {
     return *pointer;
 }
 
-// The caller's array, if it has as many elements as it must.
+// The caller's array, if it has the required number of elements.
 template <class T>
 std::span<T> array(T* first, std::size_t n, std::size_t expected, const char* name) {
     if (n != expected) throw InputError(message(name, ": expected ", expected, " elements, found ", n));
@@ -91,7 +91,7 @@ struct sparsecrf_model {
         const sparsecrf::StringTable& table = *model->parts().labels;
         for (std::uint32_t y = 0; y < table.size(); ++y) {
             names.emplace_back(table[y]);
-            if (names.back().find('\0') != std::string::npos) {  // C would take what is before it for the name
+            if (names.back().find('\0') != std::string::npos) {  // C would cut the name off there
                 throw InputError(message("label ", y, ": expected a name without NUL, found one with it"));
             }
         }

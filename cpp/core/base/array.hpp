@@ -9,7 +9,7 @@
 
 namespace sparsecrf {
 
-// Reading costs the same for both: one pointer, and no question whose memory it is.
+// Reading costs the same for both: one pointer, whoever owns the memory.
 template <class T>
 class Array {
    public:

@@ -1,4 +1,4 @@
-// What went wrong, in the words: expected, found, where.
+// Errors that say what was expected, what was found, and where.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +14,12 @@ struct InputError : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
-// No label sequence meets the constraints.
+// No label sequence satisfies the constraints.
 struct UnsatisfiableError : InputError {
     using InputError::InputError;
 };
 
-// The system refused something about a file.
+// A system error about a file.
 struct FileError : std::system_error {
     FileError(std::error_code code, std::filesystem::path of) : system_error(code), path(std::move(of)) {}
     std::filesystem::path path;

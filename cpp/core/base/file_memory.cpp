@@ -86,7 +86,7 @@ struct Handle {
 
 // Fills `memory` from the file; returns how many bytes there were, fewer if it has become shorter.
 std::size_t read_whole(int file, std::span<std::byte> memory, const std::filesystem::path& path) {
-    constexpr std::size_t kAtATime = std::size_t{1} << 30;  // systems read no more than about 2 GB at once
+    constexpr std::size_t kAtATime = std::size_t{1} << 30;  // systems read at most about 2 GB at once
     std::size_t done = 0;
     while (done < memory.size()) {
         const ssize_t n = read(file, memory.data() + done, std::min(kAtATime, memory.size() - done));

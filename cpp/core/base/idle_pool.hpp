@@ -15,7 +15,7 @@ namespace sparsecrf {
 template <class T>
 class IdlePool {
    public:
-    // One that is idle; if there is none, a new one: make().
+    // An idle one or, if there is none, a new one: make().
     template <class Make>
     std::unique_ptr<T> take(Make make) {
         {

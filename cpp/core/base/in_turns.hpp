@@ -54,7 +54,7 @@ class Turns {
         if (stopped_.load()) through.store(kAll);
         through.notify_all();
     }
-    // Wakes everybody who waits.
+    // Wakes all waiting threads.
     void stop() {
         stopped_.store(true);
         for (Step& step : through_) {
@@ -66,7 +66,7 @@ class Turns {
 
    private:
     static constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
-    struct alignas(64) Step {  // a line of the cache each
+    struct alignas(64) Step {  // one cache line each
         std::atomic<std::int64_t> items{0};
     };
     std::array<Step, kMostSteps> through_;

@@ -28,7 +28,7 @@ class Bits {
         n_held_ -= n;
         return taken;
     }
-    // What is left of the byte that was begun is skipped.
+    // Skips the rest of the current byte.
     std::string_view whole_bytes(std::size_t n) {
         held_ = 0;
         n_held_ = 0;  // fewer than 8: take() holds no more than it needs

@@ -1,4 +1,4 @@
-// JSON (RFC 8259), read strictly: what a file's header may hold. Names of an object are distinct, text is well-formed
+// JSON (RFC 8259), read strictly, for the headers of files. Names of an object are distinct, text is well-formed
 // UTF-8, and there is no NaN.
 #pragma once
 
@@ -16,14 +16,14 @@ struct Json {
 
     Kind kind = Kind::null;
     bool boolean = false;
-    std::string text;                // of a text; of a number its digits as they stand in the file
+    std::string text;                // of a text; for a number, its digits as in the file
     std::vector<Json> items;         // of an array; of an object the values
     std::vector<std::string> names;  // of an object, one for each item
 
     bool is(Kind wanted) const { return kind == wanted; }
     // The member of that name, or null.
     const Json* find(std::string_view name) const;
-    // The whole number from 0 to 2^63 - 1 that this is, if it is one.
+    // The value, if it is a whole number from 0 to 2^63 - 1.
     std::optional<std::int64_t> whole() const;
 };
 

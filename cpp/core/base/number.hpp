@@ -33,7 +33,7 @@ inline std::string with_point_of_locale(std::string_view text) {
     return copy;
 }
 
-// The number that `text` is, all of it; nothing if it is none.
+// The number in `text`, if the whole text is a number.
 inline std::optional<double> parse_number(std::string_view text) {
     if (text.starts_with('+')) text.remove_prefix(1);
     if (text.empty() || text[0] == '+') return std::nullopt;

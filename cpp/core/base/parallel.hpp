@@ -1,4 +1,4 @@
-// Loops over independent items. What an item computes may not depend on the thread that runs it.
+// Loops over independent items. The result of an item must not depend on the thread that runs it.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ void parallel_for(std::int64_t n, int threads, [[maybe_unused]] int chunk, Body 
     }
 #if !defined(SPARSECRF_ONE_THREAD)  // where threads is 1 already
     std::atomic<std::int64_t> next{0};
-    std::atomic<std::int64_t> failed{n};  // the smallest i that threw; what comes after it need not be done
+    std::atomic<std::int64_t> failed{n};  // the smallest i that threw; later items may be skipped
     std::exception_ptr error;
     std::mutex of_error;
     const auto guarded = [&](int thread, std::int64_t i) {

@@ -1,4 +1,4 @@
-// Random orders that are the same everywhere, which std::shuffle does not promise.
+// Random orders that are the same on every platform, unlike those of std::shuffle.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ class Worker {
         if (state_.exchange(kInvited) == kAsleep) state_.notify_one();
     }
 
-    // Waits for the end of the work, unless it has not begun: then it never will.
+    // Waits for the end of the work; cancels work that has not begun.
     void dismiss() {
         unsigned found = kInvited;
         if (state_.compare_exchange_strong(found, kIdle)) return;

@@ -11,7 +11,7 @@
 
 namespace sparsecrf {
 
-// What 0 threads stand for: OMP_NUM_THREADS if it is set, else the cores that this process may use.
+// The number of threads that 0 stands for: OMP_NUM_THREADS if it is set, else the cores that this process may use.
 int default_threads();
 
 inline int resolve_threads(int threads) { return threads > 0 ? threads : default_threads(); }

@@ -1,4 +1,4 @@
-// Memory that was freed, back to the system.
+// Returns freed memory to the system.
 #pragma once
 
 #include <cstdlib>

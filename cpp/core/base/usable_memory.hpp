@@ -1,4 +1,4 @@
-// How much memory this process can have at most.
+// The maximum memory of this process.
 #pragma once
 
 #include <algorithm>

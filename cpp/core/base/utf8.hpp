@@ -7,7 +7,7 @@
 
 namespace sparsecrf {
 
-// Where the first byte stands that is not part of well-formed UTF-8 (RFC 3629); npos if there is none.
+// The position of the first byte that is not part of well-formed UTF-8 (RFC 3629); npos if there is none.
 std::size_t utf8_error(std::string_view text);
 
 // Length in bytes of the character that starts at text[0]; 1 for a byte that starts none. `text` is not empty.

@@ -29,7 +29,7 @@ std::filesystem::path beside(const std::filesystem::path& path) {
     return path.parent_path() / name;
 }
 
-// Where the file will stand: behind a link, which stays a link.
+// The final path of the file: the target of a link, which stays a link.
 std::filesystem::path place(const std::filesystem::path& path) {
     std::error_code code;
     std::filesystem::path target = std::filesystem::weakly_canonical(path, code);
@@ -58,7 +58,7 @@ bool flush_to_disk(std::FILE* file) {
 #endif
 }
 
-// The new name is on the disk too. Windows has no such call and needs none.
+// Flushes the new name to disk, too. Windows has no such call and needs none.
 void flush_directory(const std::filesystem::path& path) {
 #ifndef _WIN32
     const int handle = open(path.parent_path().c_str(), O_RDONLY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-// A file that is whole or not there, as src/sparsecrf/files/atomic.py writes them.
+// Atomic writes of files, as in src/sparsecrf/files/atomic.py.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class WholeFile {
     WholeFile& operator=(const WholeFile&) = delete;
 
     void write(std::span<const std::byte> bytes);
-    // Goes back to the first byte, for a head that is known last.
+    // Returns to the first byte, for a header that is known last.
     void rewind();
     void finish();
 

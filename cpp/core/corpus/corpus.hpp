@@ -14,13 +14,13 @@
 
 namespace sparsecrf {
 
-inline constexpr std::int32_t kMissing = -1;  // a label that is not known
+inline constexpr std::int32_t kMissing = -1;  // an unknown label
 inline constexpr int kMaxLabels = 32767;      // pairs (y', y) fit a signed 32-bit integer
 inline constexpr std::int64_t kMaxAttributes = 0x7fffffff;
 // Largest size of a value and of a weight. Scores, sums of their products, are then finite: an infinite score always
 // means a constraint.
 inline constexpr double kLargest = 1e100;
-inline constexpr std::uint32_t kNoAttribute = 0xffffffff;  // of a dense column that a model has no weight for
+inline constexpr std::uint32_t kNoAttribute = 0xffffffff;  // a dense column without a weight in the model
 
 struct Corpus {
     int n_labels = 0;                                            // Y
@@ -47,7 +47,7 @@ struct Corpus {
     std::int64_t length(std::int64_t i) const { return offsets[i + 1] - offsets[i]; }
     double weight(std::int64_t i) const { return sequence_weight.empty() ? 1.0 : sequence_weight[i]; }
 
-    // Tokens that count: neither they nor their sequence have the weight zero.
+    // Tokens that count: neither they nor their sequence have weight zero.
     std::int64_t n_weighted_tokens() const;
 
     // "sequence 3, position 7" for a position of the corpus.
@@ -63,7 +63,7 @@ struct Corpus {
     // The same with dense columns: `values` [P, d]; attributes: [d], each in no list. Throws for what is not finite.
     Corpus with_dense(std::vector<float> values, std::vector<std::uint32_t> attributes) const;
 
-    // A hash of all that is in the corpus, the same on every machine.
+    // A hash of the whole corpus, the same on every machine.
     std::uint64_t fingerprint() const;
 };
 
@@ -79,9 +79,9 @@ class CorpusBuilder {
                       double weight = 1.0);
     void add_position(const PlainList& unigram, const PlainList& bigram, std::int32_t label, double weight = 1.0);
     void end_sequence();
-    // Forgets the positions since begin_sequence.
+    // Discards the positions since begin_sequence.
     void abandon_sequence();
-    // The same for a sequence that has none, which counts all the same where errors name sequences by number.
+    // The same for a sequence without positions, which still counts in the sequence numbers of errors.
     void skip_sequence();
 
     // Label y becomes to[y].

@@ -88,7 +88,7 @@ void each_array(const Corpus& c, Visit visit) {
     }
 }
 
-// What errors call the file: text, whatever bytes its name has.
+// The name of the file in errors: text, whatever bytes its name has.
 std::string name_of(const std::filesystem::path& path) {
     const std::u8string native = path.u8string();
     const std::string name(native.begin(), native.end());
@@ -100,7 +100,7 @@ std::string name_of(const std::filesystem::path& path) {
     return out;
 }
 
-// Takes a file apart. Every check comes before the first use of what it checks.
+// Parses a file. Every value is checked before its first use.
 class Reader {
    public:
     Reader(const std::filesystem::path& path, const CorpusFileOptions& options)

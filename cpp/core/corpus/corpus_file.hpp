@@ -19,10 +19,10 @@
 
 namespace sparsecrf {
 
-// Writes the file, whole or not at all, and returns its digest. Throws FileError.
+// Writes the file atomically and returns its digest. Throws FileError.
 std::uint64_t save_corpus(const Corpus& corpus, const std::filesystem::path& path);
 
-// What the file of a corpus is expected to be.
+// The expected properties of a corpus file.
 struct CorpusFileOptions {
     // A corpus may have been encoded when its vocabulary was smaller than it became: the counts that it takes on.
     std::optional<std::int64_t> n_labels, n_attributes;

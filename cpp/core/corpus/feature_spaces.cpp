@@ -1,4 +1,4 @@
-// The sets of features that data define: what occurs, and all that could.
+// The feature sets that data define: those that occur, and all that could.
 
 #include <algorithm>
 #include <bit>
@@ -89,7 +89,7 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
             made.cells().for_each(
                 y, [&](std::uint32_t cell) { each_of(corpus.unigram_lists, corpus.unigram[t], cell, add); });
         });
-        for (const std::uint32_t x : corpus.dense_attributes) {  // they stand everywhere, with any label
+        for (const std::uint32_t x : corpus.dense_attributes) {  // they occur everywhere, with any label
             for (int y = 0; x != kNoAttribute && y < corpus.n_labels; ++y) add(x, static_cast<std::uint32_t>(y));
         }
     };

@@ -33,7 +33,7 @@ struct FeatureSet {
     std::vector<std::uint32_t> ngram_string;     // [n-grams] in strings
     std::vector<std::uint32_t> ngram_ptr;  // [X + 1] n-grams of an attribute are ngram_of[ptr[x]] to, or empty: none
     std::vector<std::uint32_t> ngram_of;   // [n-grams] their index
-    std::uint64_t serial;                  // no two sets made in this process have the same
+    std::uint64_t serial;                  // unique to each set in this process
 
     // Features in any order; a repeated one is an error. All five arrays are parallel within their kind.
     FeatureSet(std::int64_t n_labels, std::int64_t n_attributes, std::span<const std::int32_t> unigram_attribute,
@@ -96,7 +96,7 @@ struct FeatureSet {
     // Throws unless w has one finite weight per feature.
     void check_weights(std::span<const double> w) const;
     void check_fits(const Corpus& corpus) const;
-    // Throws if there are label n-grams, or parts of labels, which `who` cannot do.
+    // Throws if there are label n-grams or label parts, which `who` does not support.
     void check_pairs_at_most(const char* who) const;
     void check_whole_labels(const char* who) const;
 

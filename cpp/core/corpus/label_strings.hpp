@@ -21,7 +21,7 @@ class LabelStrings {
     explicit LabelStrings(int n_labels = 0);
 
     std::uint32_t intern(std::span<const std::int32_t> labels);
-    // The string `first`, then `suffix`; kNone if it is not there.
+    // The string `first`, then `suffix`; kNone if it is not stored.
     std::uint32_t find(std::uint32_t suffix, std::uint32_t first) const;
     static constexpr std::uint32_t kNone = 0xffffffffu;
 
@@ -64,7 +64,7 @@ class LabelStrings {
     std::unordered_map<std::uint64_t, std::uint32_t> found_;  // suffix and first label to id
 };
 
-// N-grams in the order in which they came.
+// N-grams in order of first use.
 class NgramTable {
    public:
     explicit NgramTable(std::int64_t n_labels);

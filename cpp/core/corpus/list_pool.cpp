@@ -180,7 +180,7 @@ std::uint32_t ListPoolBuilder::push(std::span<const std::uint32_t> ids) {
     return close_list();
 }
 
-// What was added since the last list is the next one.
+// Everything added since the last list becomes the next one.
 std::uint32_t ListPoolBuilder::close_list() {
     if (size() == 0xfffffffeu) throw InputError("too many distinct attribute lists: at most 2^32 - 2");
     const std::uint32_t made = size();

@@ -21,7 +21,7 @@ void normalise(std::vector<Attribute>& list);
 struct PlainList {
     std::span<const std::uint32_t> ids;  // ascending
     std::uint64_t hash = 0;              // as `prepare` computes it
-    bool repeats = false;                // an attribute stands there twice: its value is then the sum
+    bool repeats = false;                // an attribute occurs twice: its value is then the sum
 };
 
 // Sorts the ids.
@@ -31,7 +31,7 @@ PlainList prepare(std::span<std::uint32_t> ids);
 class ListPool {
    public:
     ListPool() : ListPool(std::vector<std::int64_t>{0, 0}, {}, {}) {}
-    // As below; `ListPoolBuilder` makes them, or a file has them.
+    // As below; from `ListPoolBuilder` or a file.
     ListPool(Array<std::int64_t> ptr, Array<std::uint32_t> id, Array<double> value)
         : ptr_(std::move(ptr)), id_(std::move(id)), value_(std::move(value)) {}
 

@@ -1,4 +1,4 @@
-// Strings to consecutive 32-bit ids and back; the bytes lie in one arena.
+// Strings to consecutive 32-bit ids and back; the bytes are stored in one arena.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The label pairs for which the base lists of a corpus have features: what stays while weights change.
+// The label pairs for which the base lists of a corpus have features, which do not change with the weights.
 #pragma once
 
 #include <cstddef>

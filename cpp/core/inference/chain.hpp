@@ -14,7 +14,7 @@
 
 namespace sparsecrf {
 
-// Safe to share between threads: nothing is changed after construction but what is kept behind a lock.
+// Safe to share between threads: nothing changes after construction except caches behind a lock.
 class Chain {
    public:
     Chain(std::shared_ptr<const FeatureSet> features, std::vector<double> w, Kernel kernel, int threads);
@@ -22,7 +22,7 @@ class Chain {
     const FeatureSet& features() const { return *features_; }
     const UnigramRows& rows() const { return weights_->rows; }
     std::span<const double> w() const { return weights_->w; }  // [K]
-    // The same on this number of threads (0: all cores); nothing is copied.
+    // The same with this number of threads (0: all cores); nothing is copied.
     Chain with_threads(int threads) const;
     // The weights laid out for a corpus, which must stay as long as they are used.
     Potentials potentials(const Corpus& corpus, const Constraints& constraints) const;

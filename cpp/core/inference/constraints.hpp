@@ -1,4 +1,4 @@
-// What label sequences are possible.
+// Constraints on label sequences.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Constraints {
     const std::uint8_t* forbidden_pairs() const { return forbidden.empty() ? nullptr : forbidden.data(); }
     // Sets the pointers of a lattice of sequence i.
     void apply(const Corpus& corpus, std::int64_t i, Lattice& lattice) const;
-    // Whether label y may stand at `position`, coming from `previous` (Y: start).
+    // Whether label y is allowed at `position` after `previous` (Y: start).
     bool permits(const Corpus& corpus, std::int64_t position, std::int32_t previous, std::int32_t y) const;
 };
 

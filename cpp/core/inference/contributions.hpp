@@ -1,4 +1,4 @@
-// What each attribute adds to the score of a labelling: a path's score is the sum of v mu[x, y_t] and
+// What each attribute adds to the score of a label sequence: a path's score is the sum of v mu[x, y_t] and
 // v lambda[x, y_{t-1}, y_t] (DESIGN.md, section 2).
 #pragma once
 

@@ -28,9 +28,9 @@ struct Prices {
     double pair[kSizes];     // likewise; the first for one matrix of any size
 };
 
-constexpr double kLine = 1.0;      // entries that a row or column is worth, whatever it holds
-constexpr double kProduct = 10.0;  // entries that a product is worth
-constexpr double kColumns = 2.0;   // candidates that the columns of a label in alpha and v are worth
+constexpr double kLine = 1.0;      // cost of a row or column in entries, whatever it contains
+constexpr double kProduct = 10.0;  // cost of a product in entries
+constexpr double kColumns = 2.0;   // cost of a label's columns in alpha and v, in candidates
 
 const Prices& prices() {
     static constexpr Prices baseline{{0.33, 0.335, 0.345, 0.43, 0.56, 0.93, 1.0},

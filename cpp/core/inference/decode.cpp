@@ -88,7 +88,7 @@ double best_path(const Potentials& potentials, Recursion& recursion, Lattice& la
     const RestPairs& rest = lattice.rest;
     thread_local std::vector<int> order;
     thread_local AlignedVector<double> column;
-    thread_local std::vector<std::int64_t> corrected;  // the last t at which a column was
+    thread_local std::vector<std::int64_t> corrected;  // the last t at which a column was computed
     column.assign(static_cast<std::size_t>(stride), -kInfinity);
     corrected.assign(static_cast<std::size_t>(Y), 0);
     for (std::int64_t t = 0; t < lattice.length; ++t) {
@@ -114,7 +114,7 @@ double best_path(const Potentials& potentials, Recursion& recursion, Lattice& la
     const auto best_at = [&](std::int64_t t) { return largest(lattice.alpha + t * stride, stride); };
     std::int64_t y = best_at(lattice.length - 1);
     const double score = lattice.alpha[(lattice.length - 1) * stride + y];
-    if (score == -kInfinity) {  // then so is everything from some position on
+    if (score == -kInfinity) {  // then everything from some position on is -infinity, too
         std::int64_t t = 0;
         while (lattice.alpha[t * stride + best_at(t)] > -kInfinity) ++t;
         unsatisfiable(lattice, t);

@@ -1,4 +1,4 @@
-// Scores of the positions of a lattice, constraints applied: what forward-backward and decoding start from.
+// Scores of the positions of a lattice, constraints applied: the input of forward-backward and decoding.
 #pragma once
 
 #include "core/base/aligned.hpp"

@@ -1,5 +1,5 @@
-// The log domain: slower, never wrong. Forward and backward of recursion.cpp on logarithms, normalised at every position
-// so that long sequences lose no digits. -infinity is an impossible label or pair.
+// The log domain: slower, but always safe. Forward and backward of recursion.cpp on logarithms, normalised at every
+// position so that long sequences lose no digits. -infinity is an impossible label or pair.
 #pragma once
 
 #include <cmath>
@@ -61,7 +61,7 @@ class LogChain {
     std::vector<std::vector<double>> log_mass_;  // [T] of the states after a position: labels, then histories
 };
 
-// Throws if a sum up to position t is not a number that can be gone on with.
+// Throws if a sum up to position t is not usable.
 void check_log_sum(const Lattice& lattice, std::int64_t t, double log_c);
 
 }  // namespace sparsecrf

@@ -88,7 +88,7 @@ void LogChain::backward_ngrams(LatticeScores& scores, Lattice& lattice) {
         const std::vector<double>& mass = log_mass_[static_cast<std::size_t>(t)];
         moves.lay(place, t == 0);
         if (t == lattice.length - 1) beta.assign(mass.size(), 0.0);
-        // The states' probabilities add up to 1; putting rounding right at every step keeps it from adding up.
+        // The states' probabilities add up to 1; correcting rounding at every step keeps it from accumulating.
         terms.resize(mass.size());
         for (std::size_t q = 0; q < mass.size(); ++q) terms[q] = mass[q] + beta[q];
         const double drift = log_sum_exp(terms);

@@ -29,7 +29,7 @@ struct NgramSums {
     std::vector<double> p, square;
 
     void clear(std::size_t n_ids, bool with_squares);
-    // The first sum of these arcs, made if there are none.
+    // The first sum of these arcs, created if missing.
     std::size_t of(std::uint32_t id, std::size_t n_arcs);
 };
 
@@ -51,7 +51,7 @@ class NgramBatch {
     void run(std::span<Lattice* const> lattices, std::span<const double> weights, bool derivatives, NgramSums* sums);
 
    private:
-    // What a sequence carries from one position to the next.
+    // The state of a sequence from one position to the next.
     struct Track {
         LogZ log_z;
         bool failed = false;

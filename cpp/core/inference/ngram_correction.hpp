@@ -14,7 +14,7 @@
 
 namespace sparsecrf {
 
-inline constexpr double kLargeTerm = 0x1p10;  // of a sum over label n-grams that is a probability: it has lost digits
+inline constexpr double kLargeTerm = 0x1p10;  // a sum over label n-grams that is a probability has lost digits
 
 // Not thread-safe: one per thread. Nothing is done at positions where n-grams do not matter. False: not safe here.
 class NgramCorrection {

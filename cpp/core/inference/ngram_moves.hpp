@@ -80,7 +80,7 @@ class NgramMoves {
         }
     }
 
-    // The state after (y', a) where no arc is.
+    // The state after (y', a) if there is no arc.
     std::uint32_t target_of_pair(std::uint32_t previous, std::uint32_t a) const {
         const std::uint32_t pair = pair_at_[first_ ? a : std::size_t{previous} * n_labels_ + a];
         return state(pair == kNoString ? kNoString : place_->target[place_->arcs->n_inner() + pair], a);

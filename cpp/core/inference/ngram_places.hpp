@@ -1,4 +1,4 @@
-// Label n-grams laid out for inference: which strings matter at a position, and how they hang together.
+// Label n-grams laid out for inference: which strings matter at a position, and how they are linked.
 //
 // Pairs are left to the matrices of transition.hpp; n-grams of at least three labels are a correction of these. With
 // F_t the strings that have a feature at position t, going from the last position to the first,

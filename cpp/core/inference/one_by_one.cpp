@@ -6,7 +6,7 @@
 namespace sparsecrf {
 namespace {
 
-// Whether it was shown that the pairs of a model differ between positions: then nothing is tried any more.
+// Whether the pairs of a model turned out to differ between positions: then this class is not tried again.
 constexpr int kEnough = 8;
 
 bool equal(const std::vector<Attribute>& a, const std::vector<Attribute>& b) {
@@ -38,7 +38,7 @@ const OneByOne::Tables* OneByOne::tables_for(const std::vector<Attribute>& bigra
         return &*start_;
     }
     if (inner_ && equal(inner_->list, bigram)) return &*inner_;
-    if (length_ > 1) return nullptr;  // other pairs than at the position before
+    if (length_ > 1) return nullptr;  // different pairs than at the position before
     inner_.emplace(chain_, bigram);
     return &*inner_;
 }

@@ -44,11 +44,11 @@ class OneByOne {
 
     const Chain& chain_;
     std::int64_t length_ = 0;                // T so far
-    std::optional<Tables> start_, inner_;    // of the first position, and of the others: the last ones that were needed
+    std::optional<Tables> start_, inner_;    // for the first position, and for the others: the most recent ones
     AlignedVector<double> epsilon_;          // [T, Yp] best scores of prefixes that end in each label
     AlignedVector<double> scores_, column_;  // [Yp], [Y]
     std::vector<int> order_;                 // scratch of Transition::best
-    int n_different_ = 0;                    // sequences in a row that were not for this class
+    int n_different_ = 0;                    // consecutive sequences that this class could not label
 };
 
 }  // namespace sparsecrf

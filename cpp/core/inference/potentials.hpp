@@ -24,8 +24,8 @@ enum class Pairs { all, start, inner };
 
 class Potentials {
    public:
-    // For any weights. `lists`: the corpus's unigram lists, entries named by row of the unigram rows. `pairs`: of the
-    // feature set, where weights change often; null: found anew for every matrix. `forbidden`: [Y + 1, Y] non-zero
+    // Works for any weights. `lists`: the corpus's unigram lists, entries named by row of the unigram rows. `pairs`: of
+    // the feature set, where weights change often; null: found anew for every matrix. `forbidden`: [Y + 1, Y] non-zero
     // where a label pair must not occur, or null; not with `pairs`. References are kept, not copied.
     Potentials(const Corpus& corpus, const ListPool& lists, Kernel kernel, int threads,
                const BasePairs* pairs = nullptr, const std::uint8_t* forbidden = nullptr);
@@ -113,7 +113,7 @@ class Potentials {
 
     std::shared_ptr<NgramTables> ngrams_;  // null: none
 
-    // Of the weights that were assigned last.
+    // For the weights that were assigned last.
     const FeatureSet* features_ = nullptr;
     std::span<const double> w_;
     const UnigramRows* rows_ = nullptr;

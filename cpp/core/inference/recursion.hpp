@@ -33,7 +33,7 @@ class SumOfLogs {
     double product_ = 1.0;
 };
 
-// log Z = sum_t (log c_t + shift_t) as far as it has come.
+// The partial sum of log Z = sum_t (log c_t + shift_t).
 struct LogZ {
     CompensatedSum sum;
     SumOfLogs logs;
@@ -81,7 +81,7 @@ class Recursion : public LatticeScores {
 
    private:
     bool forward_linear(Lattice& lattice);
-    // False: not safe here, which only label n-grams can make it.
+    // False: not safe here, which can happen only with label n-grams.
     bool backward_linear(Lattice& lattice, std::int64_t first);
     void sum_class_marginals(const Lattice& lattice, std::int64_t t, double* out);
 

@@ -7,7 +7,7 @@
 
 namespace sparsecrf {
 
-// Not thread-safe: one per thread. Nothing is done at positions without such pairs.
+// Not thread-safe: one per thread. Does nothing at positions without such pairs.
 class RestCorrection {
    public:
     explicit RestCorrection(const Potentials& potentials)

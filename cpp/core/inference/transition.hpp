@@ -107,7 +107,7 @@ class Transition {
     bool class_sums(const double* alpha, const double* v, double* out) const;
 
    private:
-    enum class State : std::uint8_t { empty, assigned, renewed };  // the call that gave the scores it has
+    enum class State : std::uint8_t { empty, assigned, renewed };  // the call that set the current scores
     void need(State needed, const char* method) const {
         if (state_ != needed) report_stale(needed, method);
     }
@@ -160,7 +160,7 @@ class Transition {
     std::vector<std::uint32_t> row_ptr_;       // [Y + 1] into scores_
     std::vector<std::uint32_t> column_ptr_;    // [Y + 1]
     std::vector<std::uint16_t> column_row_;    // y' of each entry, ascending within a column
-    std::vector<std::uint32_t> column_entry_;  // its index in scores_
+    std::vector<std::uint32_t> column_entry_;  // index in scores_
 
     // Sparse, for products: lines (columns or rows) with entries, four of about equal length side by side.
     struct Bundles {

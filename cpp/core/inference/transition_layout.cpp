@@ -95,7 +95,7 @@ void Transition::assign(int n_labels, const PairScores& scores, Kernel kernel, s
     }
 }
 
-// E = 1, lambda = 0, or those of their classes: what the pairs without a score have.
+// E = 1, lambda = 0, or those of their classes, for pairs without a score.
 void Transition::lay_dense() {
     const auto cells = static_cast<std::size_t>(n_labels_) * stride_;
     e_.assign(cells, 0.0);

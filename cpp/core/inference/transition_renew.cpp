@@ -1,4 +1,4 @@
-// New scores in a matrix whose pairs stay.
+// Replaces the scores of a matrix, keeping its pairs.
 #include <algorithm>
 #include <stdexcept>
 
@@ -67,8 +67,8 @@ void Transition::renew_dense() {
 void Transition::renew_bundles(Bundles& bundles, bool by_column) {
     const LabelPairs numbers(n_labels_);
     if (bundles.places.empty()) {
-        std::vector<std::uint32_t> next(bundles.line.size());             // the next free place of each line
-        std::vector<std::vector<std::uint32_t>> lines(numbers.n_labels);  // which of them a label is
+        std::vector<std::uint32_t> next(bundles.line.size());             // the next free slot of each line
+        std::vector<std::vector<std::uint32_t>> lines(numbers.n_labels);  // index of a label among them
         for (std::uint32_t k = 0; k < next.size(); ++k) {
             next[k] = 4 * bundles.ptr[k / 4] + k % 4;
             lines[bundles.line[k]].push_back(k);

@@ -23,7 +23,7 @@ class UnigramRows {
     // One row for each of some attributes.
     UnigramRows(const FeatureSet& features, std::span<const double> w, std::span<const std::uint32_t> attributes);
 
-    // The weights of attribute x changed; made with keep_zeros.
+    // Updates the weights of attribute x; needs keep_zeros.
     void update(const FeatureSet& features, std::span<const double> w, std::uint32_t x);
 
     // Whether attribute x has a weight, or a place for one.

@@ -1,4 +1,4 @@
-// Arrays and text in one safetensors file with a digest: src/sparsecrf/files/container.py says how it is laid out.
+// Arrays and text in one safetensors file with a digest: src/sparsecrf/files/container.py describes the layout.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ struct Container {
     std::span<const std::byte> checked(const std::string& name, std::string_view dtype, std::int64_t length) const;
 };
 
-// What is checked: everything; or all but the digest, so that fuzzing sees what is behind it.
+// What to check: everything, or all but the digest, so that fuzzing reaches the code behind it.
 enum class Check { everything, structure };
 
 // What is in `file`, which begins at a multiple of 8 in memory and must outlive the result. Throws InputError if it is

@@ -31,7 +31,7 @@ Constraints constraints(const Corpus& corpus, const LabelOptions& options) {
     return made;
 }
 
-// Writes labellings of the sequences of a corpus.
+// Writes the label sequences of a corpus.
 struct Writer {
     const StringTable& labels;
     const std::vector<std::string_view>& lines;  // [P]
@@ -41,7 +41,7 @@ struct Writer {
     std::vector<double> token_scores;  // [P] of the labelling that is written, or empty
     std::string out;
 
-    // New columns are set off as the line's own are.
+    // Separates new columns like those of the line.
     char separator(std::string_view line) const {
         return columns && line.find('\t') == std::string_view::npos ? ' ' : '\t';
     }
@@ -134,7 +134,7 @@ void TextPiece::read(std::string_view piece, std::int64_t n_columns, std::int64_
 bool TextPiece::check(const Rows& rows, const std::string& where) const {
     const std::int64_t observed = model.n_columns;
     model.lines->check_is_text(rows, where);
-    if (options.ragged) return options.force;  // what there is was checked line by line
+    if (options.ragged) return options.force;  // the columns were checked line by line
     model.lines->check_columns(rows.n_columns, where);
     if (observed > 0 && rows.n_columns != observed && rows.n_columns != observed + 1) {
         throw InputError(message(where, ": expected ", observed, observed == 1 ? " column" : " columns",

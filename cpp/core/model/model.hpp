@@ -33,7 +33,7 @@ struct LabelOptions {
     bool distribution = false;                 // and all labels with theirs, likeliest first, as label:probability
     bool force = false;                        // labels in the file that the model knows are given
     bool token_scores = false;                 // after each label what its position adds to the score
-    bool bytes = false;                        // columns are any bytes, not text in UTF-8
+    bool bytes = false;                        // columns are arbitrary bytes, not text in UTF-8
     bool ragged = false;                       // lines of columns have different lengths, see ColumnOptions
     std::vector<std::uint8_t> forbidden;       // [Y + 1, Y] pairs that must not occur, or empty
     std::vector<std::uint8_t> forbidden_last;  // [Y] labels that must not end a sequence, or empty
@@ -41,13 +41,13 @@ struct LabelOptions {
 
 class Model;
 
-// A model at work on tokens, for one thread at a time. It keeps the ids of words, and tables of label pairs, from one
-// call to the next. The model must outlive it.
+// A session of labelling tokens, for one thread at a time. It keeps the ids of words, and tables of label pairs, from
+// one call to the next. The model must outlive it.
 class Session {
    public:
     explicit Session(const Model& model);
 
-    // Sequences are read into it; it grows no table.
+    // Reads sequences; does not grow any table.
     TokenEncoder& encoder() { return encoder_; }
     // Best labels of all sequences that were read, one after the other. They are then forgotten.
     std::vector<std::int32_t> label(const Constraints& constraints);
@@ -58,7 +58,7 @@ class Session {
     OneByOne decoder_;
 };
 
-// Safe to share between threads: nothing is changed after construction but what is kept behind locks.
+// Safe to share between threads: nothing changes after construction except caches behind locks.
 class Model {
    public:
     explicit Model(ModelParts parts);
@@ -115,7 +115,7 @@ class Sequence {
     // The token is complete. Throws if it has too few columns or not as many as the first, or if a vector is missing; it
     // is then forgotten.
     void end_token();
-    // Forgets what was added since the last token.
+    // Discards what was added since the last token.
     void forget_token();
     std::int64_t length() const { return n_tokens_; }
 

@@ -37,7 +37,7 @@ void check_names(const Map& found, const NameSet& expected, const char* what, co
     throw InputError(message(source, ": expected ", what, ' ', wanted, ", found ", names));
 }
 
-// No number is beyond what a double holds, in Python either.
+// Numbers must fit a double, as in Python.
 bool all_finite(const Json& json) {
     if (json.is(Json::Kind::number)) {
         const auto value = parse_number(json.text);
@@ -195,7 +195,7 @@ std::shared_ptr<StringTable> read_front_coded(const Container& file) {
     }
 }
 
-// What the metadata say.
+// The content of the metadata.
 void read_metadata(const Container& file, ModelParts& made) {
     const Json start = metadata_json(file, "start"), n_columns = metadata_json(file, "n_columns");
     metadata_json(file, "template");  // what it says is read later

@@ -1,4 +1,4 @@
-// A model's file, read without Python: src/sparsecrf/model/file.py and docs/model-file.md say what is in it.
+// Reads a model file without Python: src/sparsecrf/model/file.py and docs/model-file.md describe its content.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct ModelParts {
     std::int64_t n_columns = 0;                  // of observations; 0: any number
     std::string encoding = "utf-8";              // of the files that it was trained on: "utf-8", "bytes", ...
     std::vector<double> mean, scale;             // of dense columns, x' = (x - mean) scale; empty: tokens have none
-    std::shared_ptr<const WordVectors> vectors;  // of words, which make these columns; null: tokens come with them
+    std::shared_ptr<const WordVectors> vectors;  // word vectors for these columns; null: tokens come with them
     // Of a file: the texts of its metadata.
     std::map<std::string, std::string> metadata;
 

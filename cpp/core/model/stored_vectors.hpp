@@ -16,7 +16,7 @@ struct DenseScale {
     std::vector<double> mean, scale;  // [columns]
 };
 
-// Of the metadata `dense`; false if they are none.
+// Reads the metadata `dense`; false if they are invalid.
 bool read_dense_scale(const Json& record, DenseScale& out);
 
 // Of the metadata `vectors`; throws unless they are whole. Null: they are in a file of their own.

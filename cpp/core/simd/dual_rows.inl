@@ -28,7 +28,7 @@ constexpr ByteMasks byte_masks() {
 }
 constexpr ByteMasks kByteMasks = byte_masks();
 
-constexpr std::size_t kAhead = 12;  // rows that are asked for before they are needed
+constexpr std::size_t kAhead = 12;  // rows to prefetch
 SPARSECRF_INLINE void prefetch_row([[maybe_unused]] const DualRows& of, [[maybe_unused]] std::size_t r) {
 #if defined(__GNUC__) || defined(__clang__)
     if (r >= of.n) return;

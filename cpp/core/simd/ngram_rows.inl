@@ -51,7 +51,7 @@ SPARSECRF_INLINE void require_not_below(Row& safe, const Row& a, const Row& b) {
     for (int i = 0; i < kParts; ++i) safe.x[i] = select(a.x[i] >= b.x[i], safe.x[i], broadcast(0.0));
 }
 
-// Rows and columns of eight rows of eight numbers change places.
+// Transposes eight rows of eight numbers.
 SPARSECRF_INLINE void transpose(Row (&r)[kLanes]) {
 #if SPARSECRF_LANES == 8 && defined(SPARSECRF_SHUFFLES)
     Row s[kLanes];

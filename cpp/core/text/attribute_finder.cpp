@@ -116,7 +116,7 @@ void AttributeFinder::find_at(std::int64_t t, const Rows& rows, bool pairs, std:
 
 void AttributeFinder::find(const Rows& rows, const StringTable& table, const Absent& absent, bool start,
                            std::vector<std::uint32_t>& ids) {
-    // That an attribute has no id is true only as long as nobody adds to the table.
+    // A missing id stays missing only as long as nothing is added to the table.
     const bool outdated = absent.left_out() && table.size() != n_known_;
     const bool full =
         std::any_of(columns_.begin(), columns_.end(), [](const Column& c) { return c.ids.size() > kMostIds; });

@@ -21,8 +21,8 @@ namespace sparsecrf {
 // Not to be shared between threads.
 class AttributeFinder {
    public:
-    static constexpr std::uint32_t kAbsent = 0xffffffff;  // an attribute that has no id and gets none
-    static constexpr std::uint32_t kNoted = 0xfffffffe;   // one that has no id yet
+    static constexpr std::uint32_t kAbsent = 0xffffffff;  // an attribute without an id that gets none
+    static constexpr std::uint32_t kNoted = 0xfffffffe;   // an attribute without an id so far
 
     // Attributes that the table does not have, in the order of positions and lines.
     struct Notes {
@@ -34,7 +34,7 @@ class AttributeFinder {
         std::vector<Note> all;
         std::string text;
     };
-    // What is done with attributes that the table does not have.
+    // What to do with attributes that are not in the table.
     struct Absent {
         StringTable* add_to = nullptr;  // they get an id there: the table itself
         Notes* notes = nullptr;         // or are noted; if both are null they are left out
@@ -73,7 +73,7 @@ class AttributeFinder {
         std::uint32_t t;
         std::uint32_t line;  // of the template
         std::uint64_t hash;
-        std::uint32_t* kept;  // where its id is kept, or null
+        std::uint32_t* kept;  // where its id is cached, or null
     };
     // Where the ids of a group at position t are kept, or null.
     std::uint32_t* kept(const Group& group, std::int64_t t, std::int64_t length);
@@ -92,7 +92,7 @@ class AttributeFinder {
     std::vector<std::size_t> order_;       // [lines] those of groups, then the others
     std::vector<Template::Kind> kinds_;    // [lines] in this order
     std::vector<std::uint32_t> constant_;  // [lines] in this order: the id of one without macros
-    std::uint32_t n_known_ = 0;            // size of the table that ids are kept of
+    std::uint32_t n_known_ = 0;            // size of the table for which ids are cached
     std::vector<Asked> asked_;             // of the sequence
     Expansion made_;                       // scratch
 };

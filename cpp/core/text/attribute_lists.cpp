@@ -7,7 +7,7 @@
 namespace sparsecrf {
 namespace {
 
-// Gives what was noted the ids that it gets in the table.
+// Assigns table ids to the attributes that were noted.
 void add_noted(AttributeFinder::Notes& notes, StringTable& table, std::vector<std::uint32_t>& ids) {
     constexpr std::size_t kAhead = 8;
     std::size_t begin = 0;
@@ -63,7 +63,7 @@ void AttributeLists::find(const std::shared_ptr<const Template>& lines, std::spa
     const auto find_part = [&](int thread, std::int64_t p) {
         Part& part = parts_[static_cast<std::size_t>(p)];
         part.found.clear();
-        part.notes = {};  // an earlier call may have thrown before they were taken
+        part.notes = {};  // left over if an earlier call threw
         AttributeFinder::Absent absent;
         if (names.growing() != nullptr && alone) absent.add_to = names.growing();
         if (names.growing() != nullptr && !alone) absent.notes = &part.notes;
@@ -73,7 +73,7 @@ void AttributeLists::find(const std::shared_ptr<const Template>& lines, std::spa
     };
     try {
         parallel_for(n_parts, threads_, 1, find_part);
-    } catch (...) {  // memory ran out: what finders keep may be half-made
+    } catch (...) {  // out of memory: the caches of finders may be incomplete
         finders_.clear();
         throw;
     }

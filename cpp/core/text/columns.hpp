@@ -13,7 +13,7 @@ namespace sparsecrf {
 
 // How lines are read.
 struct ColumnOptions {
-    bool bytes = false;       // cells are any bytes but NUL, not text in UTF-8
+    bool bytes = false;       // cells are arbitrary bytes except NUL, not text in UTF-8
     bool ragged = false;      // lines may have different numbers of columns: kept are of each line
     std::int64_t needed = 0;  //   the first `needed` columns
     bool labelled = false;    //   and the last one, the label
@@ -55,7 +55,7 @@ class ColumnReader {
 
     // A piece to read from; it must outlive the rows. Throws where it is not text in UTF-8, if it has to be.
     void open(std::string_view piece);
-    // The next sequence of the piece; false when there is none left.
+    // The next sequence of the piece; false at the end.
     bool next(Rows& rows);
 
     std::int64_t n_columns() const { return n_columns_; }

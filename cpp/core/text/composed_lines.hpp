@@ -31,14 +31,14 @@ class ComposedLines {
         }
         return h;
     }
-    // Whether it is this text.
+    // Whether it equals this text.
     bool is(std::size_t line, std::int64_t t, std::string_view text) const;
 
    private:
     static constexpr std::int64_t kNear = Template::kNear;
     struct Step {
         std::ptrdiff_t part;  // of the position's own parts
-        HashedText literal;   // behind it, perhaps empty
+        HashedText literal;   // after it, possibly empty
     };
     struct Line {
         bool known = false;

@@ -45,7 +45,7 @@ std::uint32_t lookup3(std::string_view text) {
         std::swap(a, b);
         std::swap(b, c);
     }
-    return b;  // seven steps have turned the three by one place
+    return b;  // after seven steps, the three are rotated by one place
 }
 
 }  // namespace

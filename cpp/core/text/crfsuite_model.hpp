@@ -24,10 +24,10 @@ class CrfsuiteModel {
 
     const std::shared_ptr<StringTable>& labels() const { return labels_; }
     std::int64_t n_attributes() const { return attributes_.n; }
-    // Whether it has the tables: CRFsuite writes them, others may not.
+    // Whether it has the tables: CRFsuite writes them, other programs may not.
     bool has_tables() const { return has_tables_; }
 
-    // The part of the model that some attributes have.
+    // The part of the model for some attributes.
     struct Slice {
         std::shared_ptr<StringTable> attributes;  // in the order of the file, `bias` last if it is not there
         std::shared_ptr<const FeatureSet> features;

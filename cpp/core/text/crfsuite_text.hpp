@@ -38,7 +38,7 @@ class CrfsuiteReader {
 
     // A piece to read from; it must outlive the reading. Throws where it is not text in UTF-8.
     void open(std::string_view piece);
-    // The next sequence of the piece; false when there is none left.
+    // The next sequence of the piece; false at the end.
     bool next(Items& items);
 
    private:

@@ -1,4 +1,4 @@
-// Where else in its document a word stands. Mentions of a word are equal to it in lower case.
+// Other mentions of a word in its document. Mentions of a word are equal to it in lower case.
 #pragma once
 
 #include <array>

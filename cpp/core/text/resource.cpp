@@ -102,7 +102,7 @@ void Resource::add_line(std::string_view line, const std::string& where, std::ve
 const Resource::Index& Resource::index(bool fold) const {
     Index& made = indexes_[fold ? 1 : 0];
     std::call_once(once_[fold ? 1 : 0], [&] {
-        Index whole;  // should memory run out, nothing half-made is left
+        Index whole;  // if memory runs out, nothing incomplete is left
         for (const Entry& entry : entries_) add(entry, fold, whole);
         made = std::move(whole);
     });
@@ -114,7 +114,7 @@ void Resource::add(const Entry& entry, bool fold, Index& made) const {
     if (fold) append_lower(entry.words, lower);
     std::string_view rest = fold ? std::string_view(lower) : entry.words;
     if (kind_ != Kind::lexicon) {
-        // Of words that are equal the first counts.
+        // Of duplicate words, the first counts.
         if (made.words.intern(rest) == made.class_of.size()) made.class_of.push_back(entry.c);
         return;
     }
@@ -167,7 +167,7 @@ void Resource::match(const Rows& rows, std::int64_t column, bool fold, LexiconMa
         std::int64_t free = 0;     // the first row that no match covers
         std::int64_t longest = 0;  // of entries that begin at t; 0: none
     };
-    std::unordered_map<std::uint32_t, Reach> reach;  // of classes that were met
+    std::unordered_map<std::uint32_t, Reach> reach;  // classes seen so far
     std::vector<std::uint32_t> found;                // classes with longest > 0
     for (std::int64_t t = 0; t < T; ++t) {
         std::uint32_t node = 0;

@@ -33,7 +33,7 @@ class Resource {
    public:
     enum class Kind { lexicon, clusters, classes };
     static constexpr const char* kKinds[] = {"lexicon", "clusters", "classes"};  // [kind]
-    // The kind of this name. Throws InputError if there is none; `where` is what the message begins with.
+    // The kind with this name. Throws InputError if there is none; `where` begins the message.
     static Kind kind_named(std::string_view name, std::string_view where);
 
     // Reads the text of a file. Throws at the first mistake, with its line; `source` names the file in errors.
@@ -67,7 +67,7 @@ class Resource {
         std::string_view words;  // in content_
         std::uint32_t c;         // its class
     };
-    // Entries by their words, as they are or in lower case.
+    // Entries by their words, unchanged or in lower case.
     struct Index {
         StringTable words;
         std::vector<std::uint32_t> class_of;                    // table: [words]

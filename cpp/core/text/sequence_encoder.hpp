@@ -1,4 +1,4 @@
-// Names to ids, and the attributes of positions to a corpus: what the encoders of text files and of tokens share.
+// Names to ids, and attributes of positions to a corpus: shared by the encoders of text files and of tokens.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace sparsecrf {
 
-// Adds sequences to a corpus: rows of columns, which a template makes attributes of, or attributes one by one.
+// Adds sequences to a corpus: rows of columns, from which a template makes attributes, or single attributes.
 class SequenceEncoder {
    public:
     struct Options {
@@ -29,7 +29,7 @@ class SequenceEncoder {
         // Of a model, where attributes of rows without a feature of pairs condition none; null: all do that may.
         const FeatureSet* features = nullptr;
     };
-    // What is known of a position beside its attributes.
+    // What is known about a position besides its attributes.
     struct Label {
         std::int32_t y = kMissing;
         double weight = 1.0;
@@ -118,7 +118,7 @@ class SequenceEncoder {
     const Names& attributes() const { return attributes_; }
     CorpusBuilder& builder() { return builder_; }
     const CorpusBuilder& builder() const { return builder_; }
-    // The corpus of what was added since the last one.
+    // The corpus of everything added since the last one.
     Corpus build(std::int64_t n_labels);
 
    private:

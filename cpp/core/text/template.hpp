@@ -84,7 +84,7 @@ class Template {
     // Throws if rows are not text and a macro would have to read them as text; `where` as above.
     void check_is_text(const Rows& rows, const std::string& where) const;
 
-    // What macros make of the words of sequences: `read` comes before `expand` and `hash`.
+    // The values of macros for the words of sequences: call `read` before `expand` and `hash`.
     WordValues values() const { return {functions_, columns_}; }
     // The columns that macros read, ascending.
     const std::vector<std::int64_t>& columns() const { return columns_; }
@@ -94,7 +94,7 @@ class Template {
         std::int64_t offset = 0;
         bool absolute = false;  // from an end of the sequence, not from the position
         bool operator==(const Row&) const = default;
-        // Of position t: a row of the sequence, or one before or after them.
+        // For position t: a row of the sequence, or one before or after it.
         std::int64_t at(std::int64_t t, std::int64_t length) const {
             return offset + (!absolute ? t : offset < 0 ? length : -1);
         }

@@ -1,4 +1,4 @@
-// What lines of a template stand for at a position.
+// Expands lines of a template at a position.
 #include <algorithm>
 #include <string>
 
@@ -31,7 +31,7 @@ std::optional<Template::Cell> Template::only_cell(std::int64_t line) const {
     const Item* first = nullptr;
     for (const Item& item : lines_[line].items) {
         if (item.macro == 0) continue;
-        // A match of a lexicon depends on the rows beside it, and so does a place in the sentence.
+        // A lexicon match depends on the neighbouring rows, and so does a position in the sentence.
         if (item.macro == 'e' || (item.macro == 'f' && functions_[item.index].is_lexicon())) return std::nullopt;
         if (first == nullptr) first = &item;
         if (item.column != first->column || item.row != first->row) return std::nullopt;

@@ -1,4 +1,4 @@
-// From text files to a corpus, without Python strings.
+// Encodes text files as a corpus, without Python strings.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ class TextEncoder {
     std::int64_t n_tokens() const { return sequences_.builder().n_tokens(); }
     // Columns of observations that rows must have.
     std::int64_t n_needed(const Template& lines) const { return sequences_.n_needed(lines); }
-    // The corpus of what was added since the last one.
+    // The corpus of everything added since the last one.
     Corpus build() { return sequences_.build(labels_.size()); }
 
    private:
@@ -61,7 +61,7 @@ class TextEncoder {
     SequenceEncoder sequences_;
     Names labels_;
     std::string missing_;
-    std::vector<Rows> batch_;                        // sequences that are yet to be added; it keeps its memory
+    std::vector<Rows> batch_;                        // sequences still to be added; keeps its memory
     std::vector<SequenceEncoder::Label> labels_of_;  // of their positions
 };
 

@@ -102,7 +102,7 @@ bool TokenEncoder::label(OneByOne& decoder, std::vector<std::int32_t>& labels) {
     return true;
 }
 
-// Gives the decoder the attributes of a sequence, as long as it takes them.
+// Passes the attributes of a sequence to the decoder, as long as it accepts them.
 bool TokenEncoder::label(std::size_t sequence, OneByOne& decoder) {
     decoder.begin();
     const auto use = [&](auto& unigram, auto& bigram) { return decoder.add(unigram, bigram); };

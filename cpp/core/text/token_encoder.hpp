@@ -48,7 +48,7 @@ class PairRule {
     static PairRule all(bool all) { return {all, nullptr, {}}; }  // all of them, or none
     // Those with a bigram feature in the set of a model.
     static PairRule of_features(std::shared_ptr<const FeatureSet> features) { return {false, std::move(features), {}}; }
-    // Those that the predicate says; it is called once for each attribute.
+    // Those chosen by the predicate, which is called once for each attribute.
     static PairRule asking(Predicate predicate) { return {false, nullptr, std::move(predicate)}; }
 
     bool asks() const { return static_cast<bool>(predicate_); }
@@ -69,7 +69,7 @@ class PairRule {
     bool all_;
     std::shared_ptr<const FeatureSet> features_;
     Predicate predicate_;
-    std::vector<Answer> answers_;  // of the predicate, by attribute
+    std::vector<Answer> answers_;  // results of the predicate, by attribute
 };
 
 // Rows of a CSR matrix, one a position.
@@ -101,7 +101,7 @@ class TokenEncoder {
     void add_position(SequenceEncoder::Label label) { labels_of_.push_back(label); }
     // Returns the length of the sequence, which is now pending.
     std::int64_t end(double weight);
-    // The id of a label; none: it is unknown.
+    // The id of a label; none if it is unknown.
     std::optional<std::int32_t> label(std::string_view name) const;
 
     // Whether enough positions are pending for encoding to be worth giving the GIL away, which costs more than a short

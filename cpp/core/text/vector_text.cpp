@@ -14,7 +14,7 @@ namespace {
 
 bool separates(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-// Takes the last field off a text, and the blanks around it.
+// Removes the last field of a text and the blanks around it.
 std::string_view take_last(std::string_view& text) {
     while (!text.empty() && separates(text.back())) text.remove_suffix(1);
     std::size_t begin = text.size();

@@ -42,7 +42,7 @@ class VectorText {
     StringTable words_;
     std::vector<float> values_;
     std::string_view word_;                  // of the current line
-    std::vector<std::string_view> numbers_;  // [d], the last one first
+    std::vector<std::string_view> numbers_;  // [d] in reverse order
 };
 
 }  // namespace sparsecrf

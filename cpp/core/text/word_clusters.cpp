@@ -31,7 +31,7 @@ const Phi& phi() {
     return made;
 }
 
-constexpr std::int64_t kSmallestShare = 20'000;  // look-ups that are worth another thread
+constexpr std::int64_t kSmallestShare = 20'000;  // minimum number of lookups for another thread
 
 }  // namespace
 

@@ -72,7 +72,7 @@ class WordClusters {
     StringTable table_;
     std::vector<Count> counts_;         // [strings]
     std::vector<std::int32_t> number_;  // [strings] of the word by frequency; n_words + 1: rare
-    std::vector<std::uint32_t> words_;  // [n_words] strings by falling count
+    std::vector<std::uint32_t> words_;  // [n_words] strings by decreasing count
     std::int64_t n_tokens_ = 0, n_classes_ = 0;
     bool begun_ = false, finished_ = false;
     std::unordered_map<std::uint64_t, Count> pairs_;    // (before << 32 | after), until `finish`

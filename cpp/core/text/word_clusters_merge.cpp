@@ -34,7 +34,7 @@ class Merges {
         });
     }
 
-    // The pair i < j that costs least; of equal ones the first.
+    // The pair i < j that costs least; ties: the first.
     std::pair<std::int64_t, std::int64_t> best() const {
         std::pair<std::int64_t, std::int64_t> found{-1, -1};
         double highest = -std::numeric_limits<double>::infinity();

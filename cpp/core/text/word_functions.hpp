@@ -55,7 +55,7 @@ class WordValues {
 
     // The number of a row's word, from 0, in column columns[c].
     std::uint32_t word(std::int64_t row, std::size_t c) const { return here_[row * columns_.size() + c]; }
-    // How many words of column columns[c] have a number.
+    // The number of words with a number in column columns[c].
     std::uint32_t n_words(std::size_t c) const { return columns_[c].words.size(); }
     HashedText at(std::int64_t row, std::int64_t function) const {
         const Place& place = places_[function];
@@ -65,7 +65,7 @@ class WordValues {
     }
 
    private:
-    // Kept of a column from one sequence to the next.
+    // Cached for a column from one sequence to the next.
     static constexpr std::uint32_t kMostWords = 1 << 14;
     static constexpr std::size_t kMostBytes = 8 << 20;  // of words and values
 
@@ -81,7 +81,7 @@ class WordValues {
             const std::size_t begin = k == 0 ? 0 : all[k - 1].end;
             return {std::string_view(bytes).substr(begin, all[k].end - begin), all[k].hash};
         }
-        // What was appended to `bytes` since the last one is the next value.
+        // Everything appended to `bytes` since the last value becomes the next one.
         void push();
         void clear();
         std::size_t n_bytes() const { return bytes.size() + all.size() * sizeof(Value); }

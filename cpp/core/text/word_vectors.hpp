@@ -39,7 +39,7 @@ class WordVectors {
     std::int64_t column() const { return column_; }
     // Dense columns: (d + 1) (2 window + 1).
     std::int64_t n_dense() const { return (width() + 1) * (2 * window_ + 1); }
-    // The row of a word's vector; kNoRow: it has none.
+    // The row of a word's vector; kNoRow if it has none.
     std::int32_t row(std::string_view word) const { return row(word, TextHash(word)); }
     std::int32_t row(std::string_view word, const TextHash& hash) const;
 

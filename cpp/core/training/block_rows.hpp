@@ -1,4 +1,4 @@
-// What forward-backward leaves of a block of a pass, for code that sums over its positions.
+// The results of forward-backward for a block of a pass, for code that sums over its positions.
 #pragma once
 
 #include <cstddef>
