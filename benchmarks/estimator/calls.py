@@ -17,11 +17,13 @@ from typing import Any
 
 import pycrfsuite
 from benchmarks.presets.speed import with_features, words
+from benchmarks.tasks import DATA
 
 from sparsecrf import CRF
 from sparsecrf.contrib.compat import Tagger
 
 Labelling = Callable[[Any], Any]
+CONLL = DATA / "conll2003"
 
 
 def theirs(X: list[Any], y: list[Any], folder: str) -> Labelling:
@@ -54,8 +56,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
-    X, y = words("train")
-    X, y, others = X[:1500], y[:1500], words("dev")[0][:600]
+    X, y = words(CONLL, "train")
+    X, y, others = X[:1500], y[:1500], words(CONLL, "dev")[0][:600]
     for name, features in {"mappings": with_features, "one attribute": _one_attribute}.items():
         with tempfile.TemporaryDirectory() as folder:
             ways = {"python-crfsuite": theirs(features(X), y, folder), **ours(features(X), y)}

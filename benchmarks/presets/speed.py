@@ -1,23 +1,33 @@
-"""From raw tokens in Python to labels, one thread: `CRF(features="words")` and sklearn-crfsuite in turns.
+"""From raw tokens in Python to labels, one thread: sparsecrf, sklearn-crfsuite and spaCy in turns.
 
-    PYTHONPATH=. python benchmarks/presets/speed.py [--rounds 3] [--to-tolerance]
+    PYTHONPATH=. python benchmarks/presets/speed.py [--rounds 3] [--data FOLDER] [--spacy-steps 2000] [--to-tolerance]
 
-CoNLL-2003, words only. sklearn-crfsuite has the `word2features` and the options of its tutorial, without parts of
-speech, which raw tokens do not have; making these mappings is part of its time, as making attributes is part of ours.
-Ours also with a template for what the tutorial's features say, where shapes stand for isupper, istitle and isdigit.
+CoNLL-2003, words only. sklearn-crfsuite uses the `word2features` and the options of its tutorial, without parts of
+speech, which raw tokens do not have. Computing features is part of the time of every tool. sparsecrf also runs with a
+template that imitates the features of the tutorial: shapes replace isupper, istitle and isdigit.
 
-With --to-tolerance only training is measured, and sklearn-crfsuite goes on for 500 iterations, or until it stops by
-itself: with its tutorial's features and options, and with the attributes and penalties that ours has. Counted is its
-time until it is 0.5 % (our default tolerance) above the lowest objective that it came to itself.
+spaCy (if it is installed; --spacy-steps 0 leaves it out) trains its default entity recogniser from scratch, without
+pretrained vectors, and keeps the best model on the dev data (`benchmarks/defaults/with_spacy.py`). Its dev F1 is
+therefore that of a model chosen on the same data. The last lines are the table of the README.
+
+With --to-tolerance, only training is measured, and sklearn-crfsuite runs for 500 iterations, or until it stops: with
+the features and options of its tutorial, and with the attributes and penalties of sparsecrf. Its time counts until the
+objective is within 0.5 % (the default tolerance of sparsecrf) of the lowest value of its own run.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
+import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy: one thread for the networks of spaCy, too
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.tasks import DATA
 from sklearn_crfsuite import CRF as Theirs
@@ -67,8 +77,8 @@ def with_features(sentences: list[list[str]]) -> list[list[dict[str, Any]]]:
     return [[word2features(sentence, i) for i in range(len(sentence))] for sentence in sentences]
 
 
-def words(part: str) -> tuple[list[list[str]], list[list[str]]]:
-    sentences = list(read_columns(DATA / "conll2003" / f"{part}.txt"))
+def words(data: Path, part: str) -> tuple[list[list[str]], list[list[str]]]:
+    sentences = list(read_columns(data / f"{part}.txt"))
     return [[row[0] for row in rows] for rows in sentences], [[row[-1] for row in rows] for rows in sentences]
 
 
@@ -96,9 +106,9 @@ def time_to_tolerance(theirs: Theirs, X: Callable[[], list[Any]], y: list[list[s
     }
 
 
-def to_tolerance(rho1: float, rho2: float) -> None:
+def to_tolerance(data: Path, rho1: float, rho2: float) -> None:
     """The rows of --to-tolerance."""
-    X, y = words("train")
+    X, y = words(data, "train")
     ours = CRF(rho1, rho2, features="words", n_jobs=1)
     alike = CRF(rho1, rho2, template=TUTORIAL, n_jobs=1)
     for name, crf in (("sparsecrf", ours), ("sparsecrf, as the tutorial", alike)):
@@ -119,47 +129,60 @@ def attributes_of(template: Template, sentences: list[list[str]]) -> list[list[l
     return [template.attributes([[word] for word in sentence]) for sentence in sentences]
 
 
+Labeller = Callable[[list[list[str]]], Any]
+
+
+def trained_spacy(
+    X: list[list[str]], y: list[list[str]], dev: list[list[str]], gold: list[list[str]], steps: int
+) -> Any:
+    """What labels sentences, and the bytes of the model."""
+    from benchmarks.defaults.with_spacy import train
+
+    return train(X, y, chunks=True, steps=steps, dev_score=lambda label: chunk_f1_score(gold, label(dev)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=DATA / "conll2003", help="folder with train.txt and dev.txt")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rho1", type=float, default=RHO1)
     parser.add_argument("--rho2", type=float, default=RHO2)
+    parser.add_argument("--spacy-steps", type=int, default=2000)
     parser.add_argument("--to-tolerance", action="store_true")
     options = parser.parse_args()
     if options.to_tolerance:
-        to_tolerance(options.rho1, options.rho2)
+        to_tolerance(options.data, options.rho1, options.rho2)
         return
-    X, y = words("train")
-    dev, gold = words("dev")
-    n = sum(map(len, dev))
+    X, y = words(options.data, "train")
+    dev, gold = words(options.data, "dev")
     ours = CRF(options.rho1, options.rho2, features="words", n_jobs=1)
     alike = CRF(options.rho1, options.rho2, template=TUTORIAL, n_jobs=1)
     theirs = Theirs(algorithm="lbfgs", c1=0.1, c2=0.1, max_iterations=100, all_possible_transitions=True)
-    fits = {
-        "sparsecrf": seconds(lambda: ours.fit(X, y))[0],
-        "sparsecrf, as the tutorial": seconds(lambda: alike.fit(X, y))[0],
-        "sklearn-crfsuite": seconds(lambda: theirs.fit(with_features(X), y))[0],
-    }
-    predict: dict[str, Callable[[], Any]] = {
-        "sparsecrf": lambda: ours.predict(dev),
-        "sparsecrf, as the tutorial": lambda: alike.predict(dev),
-        "sklearn-crfsuite": lambda: theirs.predict(with_features(dev)),
-    }
-    runs: dict[str, list[float]] = {name: [] for name in predict}
+    fit_s, label, size = {}, dict[str, Labeller](), {}
+    for name, crf in (('`CRF(features="words")`', ours), ("`CRF`, features of the tutorial", alike)):
+        fit_s[name], _ = seconds(lambda crf=crf: crf.fit(X, y))
+        label[name], size[name] = crf.predict, len(crf.model_.to_bytes())
+    name = "sklearn-crfsuite, tutorial, 100 iterations"
+    fit_s[name], _ = seconds(lambda: theirs.fit(with_features(X), y))
+    label[name], size[name] = lambda sentences: theirs.predict(with_features(sentences)), theirs.size_
+    if options.spacy_steps and importlib.util.find_spec("spacy"):
+        name = f"spaCy NER from scratch, {options.spacy_steps} steps"
+        fit_s[name], found = seconds(lambda: trained_spacy(X, y, dev, gold, options.spacy_steps))
+        label[name], size[name] = found
+    speeds: dict[str, list[int]] = {name: [] for name in label}
     score: dict[str, float] = {}
     for _ in range(options.rounds):
-        for name, answer in predict.items():
-            took, labels = seconds(answer)
-            runs[name].append(round(n / took))
-            score[name] = chunk_f1_score(gold, labels)
-    for name in predict:
-        row = {
-            "tool": name,
-            "fit_s": round(fits[name], 1),
-            "tokens_per_s": runs[name],
-            "dev_f1": round(100 * score[name], 2),
-        }
-        print(json.dumps(row), flush=True)
+        for name, answer in label.items():
+            took, labels = seconds(lambda answer=answer: answer(dev))
+            speeds[name].append(round(sum(map(len, dev)) / took))
+            score[name] = 100 * chunk_f1_score(gold, labels)
+    for name in label:
+        row = {"tool": name, "fit_s": round(fit_s[name], 1), "tokens_per_s": speeds[name]}
+        print(json.dumps({**row, "dev_f1": round(score[name], 2), "bytes": size[name]}), flush=True)
+    print("\n| | dev F1 | training | tokens per second | model |\n|---|---|---|---|---|")
+    for name in label:
+        speed = f"{min(speeds[name]):,} to {max(speeds[name]):,}"
+        print(f"| {name} | {score[name]:.1f} | {fit_s[name]:.1f} s | {speed} | {size[name] / 1e3:,.0f} kB |")
 
 
 if __name__ == "__main__":
