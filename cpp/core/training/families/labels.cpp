@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/parallel.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/shares.hpp"
 #include "core/inference/unigram_rows.hpp"
 #include "core/simd/kernels.hpp"
@@ -24,6 +25,17 @@ void LabelFamily::begin(const GradientPass& pass) {
     if (blocks_.empty()) blocks_ = tables_.unigrams.turned(tables_.corpus, pass.plan, tables_.threads);
 }
 
+// Rows are far apart in memory, and most occur only once or twice in a block: prefetched a few keys ahead.
+SPARSECRF_PREFETCHES void LabelFamily::prefetch_row(const Occurrences& all, std::size_t key) const {
+    constexpr std::size_t kRange = 24, kSums = 12;  // keys ahead
+    const std::vector<UnigramIndex::Range>& features = tables_.unigrams.features;
+    if (key + kRange < all.keys.size()) prefetch(&features[all.keys[key + kRange]]);
+    if (key + kSums >= all.keys.size()) return;
+    const std::int64_t begin = features[all.keys[key + kSums]].begin;
+    prefetch(pass_->g.data() + begin);
+    prefetch(tables_.features->unigram_label.data() + begin);
+}
+
 void LabelFamily::add(int, std::size_t b, BlockRows& rows, Turn& turn) {
     const Occurrences& all = blocks_[b];
     const std::int64_t n_features = tables_.features->n_unigram();
@@ -34,6 +46,7 @@ void LabelFamily::add(int, std::size_t b, BlockRows& rows, Turn& turn) {
         const std::int64_t first = n_features * share / n_shares, last = n_features * (share + 1) / n_shares;
         turn([&] {
             for (std::size_t key = 0; key < all.keys.size(); ++key) {
+                prefetch_row(all, key);
                 const std::int64_t begin = tables_.unigrams.features[all.keys[key]].begin;
                 if (begin >= first && begin < last) add_attribute(all, key, rows);
             }
@@ -49,20 +62,26 @@ void LabelFamily::add_attribute(const Occurrences& all, std::size_t key, const B
     const auto [begin, end] = tables_.unigrams.features[all.keys[key]];
     const std::size_t first = all.ptr[key], last = all.ptr[key + 1];
     const auto p = [&](std::size_t o) { return rows.cell_p(all.rows[o], cell_stride_); };
-    if (!worth_a_dense_row(end - begin, cell_stride_)) {
-        for (std::size_t o = first; o < last; ++o) {
-            const double value = all.value(o), weight = rows.weight[all.rows[o]];
-            for (std::int64_t f = begin; f < end; ++f) {
-                const double q = p(o)[label[f]];
-                g[f] += weight * value * q;
-                if (!h.empty()) h[f] += weight * value * value * q * (1.0 - q);
+    const bool once = last - first == 1 && h.empty();  // the same bits: 0 + a = a
+    if (once || !worth_a_dense_row(end - begin, cell_stride_)) {
+        for (std::int64_t f = begin; f < end; ++f) {
+            double sum = g[f];
+            for (std::size_t o = first; o < last; ++o) sum += rows.weight[all.rows[o]] * all.value(o) * p(o)[label[f]];
+            g[f] = sum;
+        }
+        for (std::int64_t f = begin; !h.empty() && f < end; ++f) {
+            double sum = h[f];
+            for (std::size_t o = first; o < last; ++o) {
+                const double value = all.value(o), q = p(o)[label[f]];
+                sum += rows.weight[all.rows[o]] * value * value * q * (1.0 - q);
             }
+            h[f] = sum;
         }
         return;
     }
     thread_local AlignedVector<double> sum, sum2;
     sum.assign(static_cast<std::size_t>(cell_stride_), 0.0);
-    sum2.assign(static_cast<std::size_t>(cell_stride_), 0.0);
+    if (!h.empty()) sum2.assign(static_cast<std::size_t>(cell_stride_), 0.0);
     for (std::size_t o = first; o < last;) {
         const double* x[kRowsAtATime];
         double factor[kRowsAtATime];

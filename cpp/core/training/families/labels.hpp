@@ -21,6 +21,7 @@ class LabelFamily final : public Family {
     void release() override { blocks_ = {}; }
 
    private:
+    void prefetch_row(const Occurrences& all, std::size_t key) const;
     void add_attribute(const Occurrences& all, std::size_t key, const BlockRows& rows) const;
 
     const int cell_stride_;            // Cp
