@@ -13,7 +13,7 @@ namespace sparsecrf {
 // Throws InputError also where a file is not the one that the model was trained with.
 Template::Resources read_resources(const Json& list, const std::string& source);
 
-// The content of a file that the model in `model` names: of the path, or of the file of its name beside the model.
+// The content of a file that the model in `model` names: at that path, or a file with the same name next to the model.
 // `where` begins the message if there is none.
 std::string named_file(const std::string& path, const std::string& where, const std::string& model);
 

@@ -5,7 +5,7 @@
 //      what is not there;
 //   2. one thread adds what was noted, in the order of the data;
 //   3. every thread sorts and hashes the lists of its positions, so that only their interning is left.
-// Step 2 gets shorter as the table gets to know the data. One thread adds to the table in step 1.
+// Step 2 takes less time as the table fills up. One thread adds to the table in step 1.
 #pragma once
 
 #include <cstdint>

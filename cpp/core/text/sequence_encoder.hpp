@@ -147,7 +147,7 @@ class SequenceEncoder {
     // The current position.
     bool pairs_ = true;                        // whether its attributes can condition pairs
     std::vector<Attribute> unigram_, bigram_;  // its attributes
-    std::vector<std::int32_t> words_here_;     // of the sequence, if they are asked for
+    std::vector<std::int32_t> words_here_;     // words of the sequence, if needed
     std::vector<std::int32_t> words_;          // of all that were added
 };
 

@@ -62,7 +62,7 @@ class Online {
     AlignedVector<double> score_, epsilon_;  // [T, Yp] unigram scores; best scores of the paths up to a label
     std::vector<std::int32_t> path_;         // [T] the best one
     double best_ = 0.0;                      // its score
-    std::vector<double> delta_;              // [K] F(labels) - F(path), 0 but for `touched_`
+    std::vector<double> delta_;              // [K] F(labels) - F(path), 0 except at `touched_`
     std::vector<std::size_t> touched_;       // each once
     std::vector<std::uint8_t> is_touched_;   // [K]
     std::vector<std::uint32_t> attributes_;  // with a feature that is touched

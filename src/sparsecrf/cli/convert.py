@@ -135,7 +135,7 @@ def convert(
     if template is not None and not (is_data and FORMATS[names[0]].takes_template):
         raise typer.BadParameter(f"expected none for a {from_} file", param_hint="--template")
     if not is_data and "-" in (source, target):
-        raise typer.BadParameter("expected files, found - for a model", param_hint="IN, OUT")
+        raise typer.BadParameter("models need file names, found -", param_hint="IN, OUT")
     if not is_data and "crfsuite" in (from_, to) and encoding is not None:
         raise typer.BadParameter("expected none for models of CRFsuite, whose names are UTF-8", param_hint="--encoding")
     check_readable(source, template)

@@ -102,7 +102,7 @@ def paper_hmm() -> HMM:
     """The paper's HMM: 6 labels, 5 symbols, sequences of 5, Bayes error 15.4 %.
 
     The paper describes it in words. The description leaves little choice:
-    - Transitions are uniform but for two label pairs. Rows sum to one, so both are in the same row: what one
+    - Transitions are uniform except for two label pairs. Rows sum to one, so both are in the same row: what one
       has above 1/6, the other has below.
     - Six dominant emissions and five symbols: two labels share a symbol. They are the "very ambiguous" ones,
       told apart by that one row of transitions alone.

@@ -1,4 +1,4 @@
-"""Dense columns: a vector of numbers for every token, beside its attributes.
+"""Dense columns: a vector of numbers for every token, in addition to its attributes.
 
 A column is an attribute, `dense[j]`, that occurs at every position, and its features are ordinary ones: they have
 numbers, weights and penalties like all others. The core sums them as matrices (cpp/core/inference/dense_columns.hpp).

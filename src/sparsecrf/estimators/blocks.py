@@ -27,7 +27,7 @@ class Block(NamedTuple):
 
 
 def blocks_of(sequences: Iterable[Any], size: int) -> Iterator[Block]:
-    """Blocks of at least `size` tokens, but for the last."""
+    """Blocks of at least `size` tokens, except for the last."""
     block, first, tokens = list[Any](), 0, 0
     for sequence in sequences:
         block.append(sequence)

@@ -96,7 +96,7 @@ class CRF(BaseCRF):
         order_factor (rho1 of longer label n-grams is multiplied by this, at least 1, for each label beyond two),
         group_weight (how much groups count next to single features),
         class_pairs (with label_parts: labels with the same first part, for "ud" the part of speech, are a class, and
-        there are weights of pairs of classes beside those of label pairs; not with an order above 2),
+        there are weights of pairs of classes in addition to those of label pairs; not with an order above 2),
         prior (a `Model`, or the file of one: the penalty is on the difference from its weights, so that training learns
         what differs, and weights of attributes that the data do not have stay as they are; may be written
         `CRF(prior=model)`), and the options of a solver itself, such as memory.

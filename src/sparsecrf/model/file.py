@@ -57,7 +57,7 @@ class Parts(NamedTuple):
     template: Template | None
     n_columns: int  #: columns of observations; 0: any number
     training: dict[str, Any]  #: how the weights were found, in JSON values
-    ngrams: Ngrams | None = None  #: those of the last numbers, in their order
+    ngrams: Ngrams | None = None  #: label n-grams of the last features, in order
     dense: DenseColumns | None = None  #: how vectors of tokens are standardised; None: no vectors
     label_parts: LabelParts | None = None  #: parts of labels; None: no parts
     vectors: WordVectors | None = None  #: word vectors; None: the model has none

@@ -197,8 +197,8 @@ class Objective:
         return self._oracle.loss_grad_curvature(known.feature_set, w, known.counts)
 
     def block_curvature(self, known: WorkingSet, w: Floats, block: Numbers, n_tokens: int) -> Floats:
-        """[M, M] the second derivatives between the features at these places of the set, but for what couples different
-        positions; from sequences with about n_tokens tokens where there are more."""
+        """[M, M] the second derivatives between the features at these places of the set, without terms that couple
+        different positions; from sequences with about n_tokens tokens where there are more."""
         every = int(min(max(self.data.n_tokens // n_tokens, 1), _LARGEST_STRIDE))
         self.passes += 1.0 / every
         return self._oracle.block_curvature(known.feature_set, w, block, every)

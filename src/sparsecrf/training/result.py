@@ -44,7 +44,7 @@ class Fit:
     #: to `order`.
     n_features: int
     order: int | None = ORDER  #: maximum number of labels of a feature; None: no limit
-    ngrams: Ngrams = field(default_factory=Ngrams.none)  #: those of the last numbers, in their order
+    ngrams: Ngrams = field(default_factory=Ngrams.none)  #: label n-grams of the last features, in order
     order_factor: float = ORDER_FACTOR  #: factor on rho1 for each label beyond two
     parts: LabelParts | None = None  #: label parts; None: no parts
     penalty: str = PENALTY  #: its name

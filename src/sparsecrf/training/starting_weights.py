@@ -22,7 +22,7 @@ class Weights:
 
     numbers: Numbers  #: features by their number in the virtual space, ascending
     w: Floats
-    ngrams: Ngrams = field(default_factory=Ngrams.none)  #: those of the last numbers, in their order
+    ngrams: Ngrams = field(default_factory=Ngrams.none)  #: label n-grams of the last features, in order
 
 
 def weights_in(model: Model, vocabulary: Vocabulary, parts: LabelParts | None = None) -> Weights:

@@ -43,7 +43,7 @@ def read_wapiti(path: File, encoding: str = UTF8) -> Model:
 
 
 def read_crfpp(path: File, encoding: str = UTF8) -> Model:
-    """Read a model of CRF++, binary (weights of single precision) or the text that `crf_learn -t` writes beside it."""
+    """Read a model of CRF++, binary (weights of single precision) or the text that `crf_learn -t` writes next to it."""
     from sparsecrf.contrib.convert.crfpp import from_text
     from sparsecrf.contrib.convert.crfpp_binary import from_binary, is_binary
 

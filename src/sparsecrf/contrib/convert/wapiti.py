@@ -1,6 +1,6 @@
 """Wapiti's models: the model file, and the text of `wapiti dump`.
 
-The model file is text, but for names, which may be any bytes:
+The model file is text, except for names, which may be arbitrary bytes:
 
     #mdl#TYPE#N            TYPE 0 maxent, 1 memm, 2 crf (old files: #mdl#N); N weights follow at the end
     #rdr#P/C/U             P lines of the template; U not 0: names of attributes have a u that the data lacks

@@ -47,7 +47,7 @@ class ModelExplanation:
 
     @lazy
     def bigrams(self) -> list[Weight]:
-        """Weights of label pairs, but for plain transitions, and of longer n-grams: the `top` largest."""
+        """The `top` largest weights of label pairs, except plain transitions, and of longer n-grams."""
         return self._table.where((self._table.previous >= 0) & ~self._is_plain).top(self.top)
 
     @lazy

@@ -27,7 +27,7 @@ MOST_NUMBERS = 12  # rows or columns up to which the number is written into each
 def size(
     rows: Sequence[str], columns: Sequence[str], *, across: int = 1, down: int = 1, cell: float = CELL
 ) -> tuple[float, float]:
-    """Size in inches of a figure of heat maps beside and below each other, with colour bars."""
+    """Size in inches of a figure of heat maps next to and below each other, with colour bars."""
     left, below = 0.3 + _CHARACTER * longest(rows), 0.35 + _CHARACTER * longest(columns)
     width = left + across * (cell * len(columns) + 0.75)
     height = below + down * (cell * len(rows) + 0.3)

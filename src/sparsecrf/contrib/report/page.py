@@ -119,7 +119,7 @@ def as_script_text(content: Any) -> str:
 
 
 def style_sheet() -> str:
-    """The style of the page, for other pages too."""
+    """The style of the page, also for other pages."""
     return _joined("css", STYLES)
 
 
