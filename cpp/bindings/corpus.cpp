@@ -61,14 +61,31 @@ struct Csr {
     }
 };
 
+// What labels of the builder the label sets of a CSR matrix are.
+std::vector<std::int32_t> label_sets(CorpusBuilder& builder, const Optional<std::int64_t>& ptr,
+                                     const Optional<std::int32_t>& id) {
+    std::vector<std::int32_t> made;
+    if (!ptr || !id) return made;
+    for (std::size_t s = 0; s + 1 < ptr->size(); ++s) {
+        const std::int64_t begin = ptr->data()[s], end = ptr->data()[s + 1];
+        if (begin < 0 || end < begin || end > static_cast<std::int64_t>(id->size())) {
+            throw InputError(message("label_set_ptr: expected numbers that rise to ", id->size(),
+                                     ", the length of label_set_id, found ", begin, " then ", end));
+        }
+        made.push_back(s == 0 ? kMissing : builder.label_set({id->data() + begin, id->data() + end}));
+    }
+    return made;
+}
+
 std::shared_ptr<Corpus> from_arrays(std::int64_t n_labels, std::int64_t n_attributes, Array1<std::int64_t> lengths,
                                     Array1<std::int64_t> unigram_ptr, Array1<std::int32_t> unigram_id,
                                     Array1<std::int64_t> bigram_ptr, Array1<std::int32_t> bigram_id,
                                     Optional<double> unigram_value, Optional<double> bigram_value,
                                     Optional<std::int32_t> labels, Optional<double> sequence_weight,
-                                    Optional<double> token_weight) {
+                                    Optional<double> token_weight, Optional<std::int64_t> label_set_ptr,
+                                    Optional<std::int32_t> label_set_id) {
     check_aligned(lengths, unigram_ptr, unigram_id, bigram_ptr, bigram_id, unigram_value, bigram_value, labels,
-                  sequence_weight, token_weight);
+                  sequence_weight, token_weight, label_set_ptr, label_set_id);
     const WithoutGil unlocked;
     std::int64_t n_positions = 0;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -89,6 +106,11 @@ std::shared_ptr<Corpus> from_arrays(std::int64_t n_labels, std::int64_t n_attrib
     expect_length(token_weight, n_positions, "token_weight");
 
     CorpusBuilder builder;
+    const std::vector<std::int32_t> sets = label_sets(builder, label_set_ptr, label_set_id);
+    const auto label = [&](std::int64_t at) {
+        const std::int32_t y = labels ? labels->data()[at] : kMissing;
+        return y < kMissing && label_set_of(y) < sets.size() ? sets[label_set_of(y)] : y;
+    };
     std::vector<Attribute> u, b;
     std::int64_t position = 0;
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(lengths.size()); ++i) {
@@ -96,8 +118,7 @@ std::shared_ptr<Corpus> from_arrays(std::int64_t n_labels, std::int64_t n_attrib
         for (std::int64_t t = 0; t < lengths.data()[i]; ++t, ++position) {
             unigram.fill(position, i, t, u);
             bigram.fill(position, i, t, b);
-            builder.add_position(u, b, labels ? labels->data()[position] : kMissing,
-                                 token_weight ? token_weight->data()[position] : 1.0);
+            builder.add_position(u, b, label(position), token_weight ? token_weight->data()[position] : 1.0);
         }
         builder.end_sequence();
     }
@@ -134,6 +155,10 @@ nb::dict to_arrays(const Corpus& c) {
     out["labels"] = nb::cast(copy<std::int32_t>(c.labels));
     out["sequence_weight"] = c.sequence_weight.empty() ? nb::none() : nb::cast(copy<double>(c.sequence_weight));
     out["token_weight"] = c.token_weight.empty() ? nb::none() : nb::cast(copy<double>(c.token_weight));
+    if (c.label_sets.size() > 1) {
+        out["label_set_ptr"] = nb::cast(copy<std::int64_t>(c.label_sets.ptr()));
+        out["label_set_id"] = nb::cast(copy<std::int32_t>(c.label_sets.ids()));
+    }
     return out;
 }
 
@@ -186,7 +211,9 @@ void from_state(Corpus& self, const nb::dict& state) {
     const std::shared_ptr<Corpus> made = from_arrays(
         nb::cast<std::int64_t>(state["n_labels"]), nb::cast<std::int64_t>(state["n_attributes"]), ints("lengths"),
         ints("unigram_ptr"), ids("unigram_id"), ints("bigram_ptr"), ids("bigram_id"), numbers("unigram_value"),
-        numbers("bigram_value"), ids("labels"), numbers("sequence_weight"), numbers("token_weight"));
+        numbers("bigram_value"), ids("labels"), numbers("sequence_weight"), numbers("token_weight"),
+        state.contains("label_set_ptr") ? Optional<std::int64_t>(ints("label_set_ptr")) : std::nullopt,
+        state.contains("label_set_id") ? Optional<std::int32_t>(ids("label_set_id")) : std::nullopt);
     if (state.contains("dense")) {
         const auto values = nb::cast<Array2<float>>(array("dense"));
         *made = with_dense(*made, values, ints("dense_attributes"));
@@ -204,9 +231,11 @@ void bind_corpus(nb::module_& m) {
                     nb::arg("bigram_id").noconvert(), nb::arg("unigram_value").noconvert() = nb::none(),
                     nb::arg("bigram_value").noconvert() = nb::none(), nb::arg("labels").noconvert() = nb::none(),
                     nb::arg("sequence_weight").noconvert() = nb::none(),
-                    nb::arg("token_weight").noconvert() = nb::none(),
+                    nb::arg("token_weight").noconvert() = nb::none(), nb::arg("label_set_ptr").noconvert() = nb::none(),
+                    nb::arg("label_set_id").noconvert() = nb::none(),
                     "Build from CSR arrays: lengths int64[N], *_ptr int64[P+1], *_id int32, *_value float64, labels\n"
-                    "int32[P] with -1 where missing, sequence_weight float64[N], token_weight float64[P].")
+                    "int32[P] with -1 where missing, sequence_weight float64[N], token_weight float64[P]. A label of\n"
+                    "-1 - s is one of set s > 0: label_set_ptr int64[S+1], label_set_id int32; set 0 is empty.")
         .def("to_arrays", &to_arrays, nb::sig("def to_arrays(self) -> dict[str, typing.Any]"),
              "The arguments of `from_arrays`; lists come back sorted, repeated attributes added up.")
         .def("__getstate__", &state_of, nb::sig("def __getstate__(self) -> dict[str, typing.Any]"))
@@ -231,10 +260,17 @@ void bind_corpus(nb::module_& m) {
         .def_prop_ro(
             "all_labels_count",
             [](const Corpus& c) {
-                return c.token_weight.empty() &&
-                       std::find(c.labels.begin(), c.labels.end(), kMissing) == c.labels.end();
+                return c.token_weight.empty() && std::all_of(c.labels.begin(), c.labels.end(), is_known);
             },
-            "Whether no label is missing and no token has a weight of its own.")
+            "Whether all labels are known and no token has a weight of its own.")
+        .def_prop_ro(
+            "n_free",
+            [](const Corpus& c) {
+                std::int64_t n = 0;
+                for (std::int64_t t = 0; t < c.n_tokens(); ++t) n += c.is_free(t);
+                return n;
+            },
+            "Tokens that may have any label: it is missing, or its set has them all.")
         .def_prop_ro("has_values", &Corpus::has_values, "Whether some attribute could have a value other than 1.")
         .def_prop_ro(
             "words", [](const Corpus& c) { return copy<std::int32_t>(c.words); }, nb::rv_policy::move,
@@ -292,7 +328,15 @@ void bind_corpus(nb::module_& m) {
             "Distinct rare parts of bigram lists, the empty one included.")
         .def_prop_ro(
             "offsets", [](const Corpus& c) { return copy<std::int64_t>(c.offsets); }, nb::rv_policy::move)
-        .def_prop_ro("labels", [](const Corpus& c) { return copy<std::int32_t>(c.labels); }, nb::rv_policy::move);
+        .def_prop_ro(
+            "labels",
+            [](const Corpus& c) {
+                auto out = make<std::int32_t, 1>({c.labels.size()});
+                std::transform(c.labels.begin(), c.labels.end(), out.data(),
+                               [](std::int32_t y) { return std::max(y, kMissing); });
+                return out;
+            },
+            nb::rv_policy::move, "int32[P], -1 where the label is not known: missing, or one of a set.");
 }
 
 }  // namespace sparsecrf::bindings

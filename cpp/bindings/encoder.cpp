@@ -65,9 +65,22 @@ struct Reading {
     }
     std::int32_t label_id(nb::handle found) const {
         if (found.is_none()) return kMissing;
-        if (!PyUnicode_Check(found.ptr())) place.fail("a label (text, or None where it is missing)", found);
+        if (PyAnySet_Check(found.ptr())) return label_set(found);
+        if (!PyUnicode_Check(found.ptr())) place.fail(kExpected, found);
         if (const auto id = encoder.label(place.utf8(found))) return *id;
         place.fail("a label of the model", found);
+    }
+    // Names in their order: that of a set changes from run to run, and new ones get their ids here.
+    std::int32_t label_set(nb::handle found) const {
+        nb::list names(found);
+        if (names.size() == 0) place.fail("a set of at least one label, or None where all are possible", found);
+        for (const nb::handle name : names) {
+            if (!PyUnicode_Check(name.ptr())) place.fail("labels that are text in a set", name);
+        }
+        names.sort();
+        std::vector<std::int32_t> ids;
+        for (const nb::handle name : names) ids.push_back(label_id(name));
+        return encoder.label_set(std::move(ids));
     }
     // Returns the length of the sequence.
     std::int64_t end() {
@@ -79,6 +92,7 @@ struct Reading {
         return encoder.end(weight);
     }
 
+    static constexpr const char* kExpected = "a label (text, a set of text, or None where it is missing)";
     TokenEncoder& encoder;
     Place place;
     double weight;

@@ -173,18 +173,22 @@ void bind_text_encoder(nb::module_& m) {
         .def(
             "__init__",
             [](TextEncoder* self, std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels,
-               bool start, bool grow, const std::string& missing, nb::handle words, int threads) {
+               bool start, bool grow, const std::string& missing, nb::handle words, int threads,
+               const std::string& between_labels) {
                 new (self) TextEncoder(Names(std::move(attributes), grow), Names(std::move(labels), grow), start,
-                                       missing, true, word_rows(words), threads);
+                                       missing, between_labels, true, word_rows(words), threads);
             },
             nb::arg("attributes"), nb::arg("labels"), nb::arg("start") = true, nb::arg("grow") = false,
             nb::arg("missing") = "", nb::arg("words").none() = nb::none(), nb::arg("threads") = 1,
+            nb::arg("between_labels") = "",
             nb::sig("def __init__(self, attributes: StringTable, labels: StringTable, start: bool = True, "
                     "grow: bool = False, missing: str = '', "
-                    "words: WordVectors | tuple[StringTable, int] | None = None, threads: int = 1) -> None"),
+                    "words: WordVectors | tuple[StringTable, int] | None = None, threads: int = 1, "
+                    "between_labels: str = '') -> None"),
             "grow: unknown attributes and labels get an id; otherwise attributes are left out, labels are missing. "
             "words: vectors that are dense columns; or a table and a column, whose words get numbers (Corpus.words). "
-            "threads: that work on columns, 0: as many as there are cores; the corpus does not depend on it.")
+            "threads: that work on columns, 0: as many as there are cores; the corpus does not depend on it. "
+            "between_labels: what separates the labels of a set; empty: there are none.")
         .def(
             "add_columns",
             [](TextEncoder& encoder, nb::bytes piece, std::shared_ptr<const Template> lines, const std::string& source,

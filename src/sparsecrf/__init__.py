@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sparsecrf.encoding.formats.json_lines import read_jsonl
     from sparsecrf.encoding.formats.token_lines import read_tokens
     from sparsecrf.encoding.label_parts import LabelParts
+    from sparsecrf.encoding.label_sets import candidate_labels
     from sparsecrf.encoding.mentions import with_mentions
     from sparsecrf.encoding.recipe import Recipe
     from sparsecrf.encoding.resources import Resource
@@ -53,6 +54,7 @@ _HOME = {
     "UnsatisfiableError": "_core",
     "Vocabulary": "encoding.vocabulary",
     "audit": "contrib.audit",
+    "candidate_labels": "encoding.label_sets",
     "encode_folder": "shards.encode_folder",
     "fit": "training",
     "read_columns": "files.columns",
@@ -85,6 +87,7 @@ __all__ = [
     "Vocabulary",
     "__version__",
     "audit",
+    "candidate_labels",
     "encode_folder",
     "fit",
     "read_columns",

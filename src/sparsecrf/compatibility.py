@@ -36,7 +36,7 @@ class Trait(Enum):
     SEVERAL_SHARDS = "data in several shards", "shard_tokens", ""
     IN_FOLDER = "data in a folder", "cache", ""
     ON_CLUSTER = "data on a cluster", "dask", ""
-    MISSING = "missing labels", "missing", ""
+    MISSING = "missing labels or label sets", "missing", ""
     TOKEN_WEIGHTS = "token weights", "", ""
     NEGATIVE = "negative values", "", ""
     DEV = "held-out data", "dev", ""

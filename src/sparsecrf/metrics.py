@@ -290,10 +290,13 @@ def _texts(labels: Any, column: str, i: int) -> list[str]:
     if isinstance(labels, (str, bytes)) or not hasattr(labels, "__iter__"):
         hint = "one sequence is [[...]]"
         raise InputError(f"sequence {i + 1}, {column}: expected a list of labels, found {labels!r:.60}; {hint}")
-    made = [label if isinstance(label, str) else str(label) for label in labels]
-    if "None" in made and (missing := [t for t, label in enumerate(labels) if label is None]):
-        raise InputError(f"sequence {i + 1}, {column} token {missing[0] + 1}: expected a label, found None")
-    return made
+    return [label if isinstance(label, str) else _text(label, column, i, t) for t, label in enumerate(labels)]
+
+
+def _text(label: Any, column: str, i: int, t: int) -> str:
+    if label is None or isinstance(label, (set, frozenset)):
+        raise InputError(f"sequence {i + 1}, {column} token {t + 1}: expected a label, found {label!r:.60}")
+    return str(label)
 
 
 def _percent(part: int, whole: int) -> float:

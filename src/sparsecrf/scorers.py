@@ -101,4 +101,4 @@ def _in_step(y_true: Labels, y_pred: Labels, weight: Any) -> Iterable[tuple[Sequ
             )
         if hasattr(weights[i], "__len__") and len(weights[i]) != len(gold):
             raise InputError(f"sequence {i}: expected {len(gold)} weights, one per token, found {len(weights[i])}")
-        yield gold, predicted, weights[i]
+        yield [None if isinstance(label, (set, frozenset)) else label for label in gold], predicted, weights[i]

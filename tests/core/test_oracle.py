@@ -37,14 +37,16 @@ def check_against_reference(problem, kernel):
 
 @pytest.mark.slow
 @every_kernel
-@given(problem=problems(missing=True, sequence_weights=True, token_weights=True))
+@given(problem=problems(missing=True, label_sets=True, sequence_weights=True, token_weights=True))
 def test_tiny(kernel, problem):
     check_against_reference(problem, kernel)
 
 
 @every_kernel
 @pytest.mark.parametrize(("n_labels", "density"), [(9, 0.0), (9, 1.0), (33, 0.02), (33, 0.4)])
-@pytest.mark.parametrize("extras", [{}, {"missing": 0.4, "sequence_weights": True, "token_weights": True}])
+@pytest.mark.parametrize(
+    "extras", [{}, {"missing": 0.2, "label_sets": 0.3, "sequence_weights": True, "token_weights": True}]
+)
 def test_larger(kernel, n_labels, density, extras):
     problem = make_problem(
         seed=n_labels,
@@ -59,7 +61,7 @@ def test_larger(kernel, n_labels, density, extras):
 
 
 @pytest.mark.slow
-@given(problem=problems(missing=True, sequence_weights=True, token_weights=True))
+@given(problem=problems(missing=True, label_sets=True, sequence_weights=True, token_weights=True))
 def test_the_three_calls_agree(problem):
     oracle, features = _core.Oracle(problem.corpus(), threads=1), problem.features()
     loss, g, _ = oracle.loss_grad_curvature(features, problem.w)
@@ -96,6 +98,7 @@ def test_gradient_against_finite_differences(kernel):
         n_attributes=5,
         real_values=True,
         missing=0.2,
+        label_sets=0.2,
         sequence_weights=True,
         token_weights=True,
     )

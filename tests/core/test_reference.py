@@ -123,7 +123,7 @@ def test_decoding(problem, k):
 
 
 @pytest.mark.slow
-@given(problems(missing=True, sequence_weights=True, token_weights=True))
+@given(problems(missing=True, label_sets=True, sequence_weights=True, token_weights=True))
 def test_objective(problem):
     actual = reference.objective(problem.sequences, problem.mu, problem.lam)
     each = [enumeration.loss_gradient(s, problem.mu, problem.lam) for s in problem.sequences]
@@ -146,7 +146,7 @@ def test_curvature(problem):
 
 
 @pytest.mark.slow
-@given(problems(weights=("moderate",), missing=True, sequence_weights=True, token_weights=True))
+@given(problems(weights=("moderate",), missing=True, label_sets=True, sequence_weights=True, token_weights=True))
 def test_gradient_against_finite_differences(problem):
     rng = np.random.default_rng(0)
     d_mu, d_lam = rng.normal(size=problem.mu.shape), rng.normal(size=problem.lam.shape)

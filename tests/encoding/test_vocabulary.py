@@ -223,8 +223,12 @@ def test_known_strings_only_unless_growing():
 )
 def test_same_corpus_from_tokens_and_from_arrays(seed, n_labels, lengths, n_attributes, real_values, missing, weighted):
     problem = make_problem(
-        seed, n_labels, lengths, n_attributes, 3, 0.7, "moderate", real_values, missing, weighted, weighted
+        seed, n_labels, lengths, n_attributes, 3, 0.7, "moderate", real_values, missing, weighted, weighted, missing
     )
+
+    def named(y, sets):
+        return None if y == -1 else f"y{y}" if y >= 0 else {f"y{z}" for z in sets[-1 - y]}
+
     # Every attribute of a token conditions pairs; the bias is one more attribute, the last.
     vocabulary = Vocabulary(bigrams="all")
     names = [f"x{k}" for k in range(n_attributes)]
@@ -234,7 +238,7 @@ def test_same_corpus_from_tokens_and_from_arrays(seed, n_labels, lengths, n_attr
         vocabulary.labels.intern(f"y{y}")
     from_tokens = vocabulary.encode(
         ([[(names[x], v) for x, v in token] for token in s.unigram] for s in problem.sequences),
-        ([None if y < 0 else f"y{y}" for y in s.labels] for s in problem.sequences),
+        ([named(y, s.label_sets) for y in s.labels] for s in problem.sequences),
         sequence_weight=[s.weight for s in problem.sequences],
         token_weight=[s.token_weight or [1.0] * len(s) for s in problem.sequences],
     )

@@ -63,7 +63,7 @@ def test_bad_token_is_named(token, message):
 @pytest.mark.parametrize(
     ("label", "message"),
     [
-        (3, r"expected a label \(text, or None where it is missing\), found int 3"),
+        (3, r"expected a label \(text, a set of text, or None where it is missing\), found int 3"),
         (["L"], "expected a label .*, found list"),
         (b"L", "expected a label .*, found bytes"),
         ("\udcff", "expected text that UTF-8 can encode"),

@@ -15,10 +15,12 @@ from .lattice import (
     BoolArray,
     FloatArray,
     IntArray,
+    LabelSets,
     SequenceData,
     Unsatisfiable,
     log_sum_exp,
     merged,
+    permits,
     potentials,
 )
 
@@ -47,10 +49,10 @@ class Paths:
         p: FloatArray = weight / weight.sum()
         return p
 
-    def agreeing(self, labels: IntArray) -> BoolArray:
-        """Which paths have these labels[T] at every position where they are not MISSING; [Y^T]."""
-        agree: BoolArray = ((self.labels == labels) | (labels == MISSING)).all(axis=1)
-        return agree
+    def agreeing(self, labels: IntArray, label_sets: LabelSets = ((),)) -> BoolArray:
+        """Which paths have these labels[T], or one of each label set; [Y^T]."""
+        agree = [permits(int(label), label_sets, self.labels[:, t]) for t, label in enumerate(labels)]
+        return np.logical_and.reduce(agree)
 
     def restricted(self, keep: BoolArray) -> Paths:
         """The same paths, those outside keep[Y^T] with score -inf."""
@@ -72,10 +74,10 @@ def log_partition(psi: FloatArray) -> float:
     return all_paths(psi).log_z
 
 
-def log_prob(psi: FloatArray, labels: IntArray) -> float:
-    """log P(known labels), those that are MISSING summed over."""
+def log_prob(psi: FloatArray, labels: IntArray, label_sets: LabelSets = ((),)) -> float:
+    """log P(known labels), those that are MISSING or one of a set summed over."""
     paths = all_paths(psi)
-    return paths.restricted(paths.agreeing(labels)).log_z - paths.log_z
+    return paths.restricted(paths.agreeing(labels, label_sets)).log_z - paths.log_z
 
 
 def span_log_prob(psi: FloatArray, start: int, labels: IntArray) -> float:
@@ -128,13 +130,13 @@ def loss_gradient(sequence: SequenceData, mu: FloatArray, lam: FloatArray) -> tu
     paths = all_paths(potentials(sequence, mu, lam))
     labels = np.array(sequence.labels, dtype=np.int32)
     token_weight = np.ones(len(sequence)) if sequence.token_weight is None else np.array(sequence.token_weight)
-    numerator = paths.restricted(paths.agreeing(labels))
+    numerator = paths.restricted(paths.agreeing(labels, sequence.label_sets))
     observed_mu, observed_lam = expected_features(sequence, numerator, mu, lam)
     loss, g_mu, g_lam = 0.0, np.zeros_like(mu), np.zeros_like(lam)
     below = 0.0
     for threshold in np.unique(token_weight[token_weight > 0]):
         given = np.where(token_weight < threshold, labels, MISSING).astype(np.int32)
-        denominator = paths.restricted(paths.agreeing(given))
+        denominator = paths.restricted(paths.agreeing(given, sequence.label_sets))
         mean_mu, mean_lam = expected_features(sequence, denominator, mu, lam)
         step = sequence.weight * float(threshold - below)
         loss += step * (denominator.log_z - numerator.log_z)

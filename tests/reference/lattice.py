@@ -20,6 +20,7 @@ BoolArray = NDArray[np.bool_]
 AttributeList = tuple[tuple[int, float], ...]  # (attribute x, value v); an attribute may stand there twice
 
 MISSING = -1  # a label that is not known
+LabelSets = tuple[tuple[int, ...], ...]  # set s is written as the label -1 - s; set 0 is empty: all labels
 NEG_INF = -np.inf
 
 
@@ -33,9 +34,10 @@ class SequenceData:
 
     unigram: tuple[AttributeList, ...]  # [T] the lists U_t
     bigram: tuple[AttributeList, ...]  # [T] the lists B_t
-    labels: tuple[int, ...] = ()  # [T] labels, MISSING where unknown; () stands for all of them missing
+    labels: tuple[int, ...] = ()  # [T] labels or label sets, MISSING where unknown; () stands for all of them missing
     weight: float = 1.0  # weight of the sequence in the objective, >= 0
     token_weight: tuple[float, ...] | None = None  # [T] weights of the tokens in the objective, >= 0; None: all 1
+    label_sets: LabelSets = ((),)
 
     def __post_init__(self) -> None:
         if not self.labels:
@@ -52,7 +54,13 @@ class SequenceData:
     @property
     def is_labelled(self) -> bool:
         """Whether every label is known."""
-        return MISSING not in self.labels
+        return min(self.labels) >= 0
+
+
+def permits(label: int, label_sets: LabelSets, y: IntArray) -> BoolArray:
+    """Which of the labels y are what a label, or label set, says."""
+    among = (label,) if label >= 0 else label_sets[-1 - label]
+    return np.isin(y, among) if among else np.ones(y.shape, dtype=bool)
 
 
 def merged(attributes: AttributeList) -> dict[int, float]:
@@ -90,11 +98,12 @@ def constraint_scores(
     allowed: BoolArray | None = None,
     forbidden: BoolArray | None = None,
     fixed: IntArray | None = None,
+    label_sets: LabelSets = ((),),
 ) -> FloatArray:
     """0 where a transition may be taken, -inf where not; [T,Y+1,Y].
 
     allowed [T,Y]: the labels that may stand at a position. forbidden [Y+1,Y]: pairs (y', y) that may not
-    follow each other, row Y for the start. fixed [T]: the one label of a position, MISSING where it
+    follow each other, row Y for the start. fixed [T]: the one label of a position, or its label set, MISSING where it
     is free. Always: the start label comes before position 0 and only there.
     """
     mask = np.zeros((n_positions, n_labels + 1, n_labels))
@@ -105,8 +114,8 @@ def constraint_scores(
     for t in range(n_positions):
         if allowed is not None:
             mask[t][:, ~allowed[t]] = NEG_INF
-        if fixed is not None and fixed[t] != MISSING:
-            mask[t][:, np.arange(n_labels) != fixed[t]] = NEG_INF
+        if fixed is not None:
+            mask[t][:, ~permits(int(fixed[t]), label_sets, np.arange(n_labels))] = NEG_INF
     return mask
 
 
@@ -120,7 +129,7 @@ def potentials(
 ) -> FloatArray:
     """psi[t,y',y] = score_t(y', y), and -inf for what cannot occur or may not; [T,Y+1,Y]."""
     scores = unigram_scores(sequence, mu)[:, None, :] + bigram_scores(sequence, lam)
-    return scores + constraint_scores(len(sequence), mu.shape[1], allowed, forbidden, fixed)
+    return scores + constraint_scores(len(sequence), mu.shape[1], allowed, forbidden, fixed, sequence.label_sets)
 
 
 def path_score(psi: FloatArray, path: IntArray) -> float:

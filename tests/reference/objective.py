@@ -1,8 +1,8 @@
 """The loss over labelled sequences, its gradient, and the paper's approximate curvature; dense in mu and lam.
 
-A sequence of weight w with labels y, some of them missing, has the loss
+A sequence of weight w with labels y, some of them missing or one of a set, has the loss
 
-    w { log Z - log Z(y) },        Z(y): the sum over the paths that agree with the known labels
+    w { log Z - log Z(y) },        Z(y): the sum over the paths that agree with the labels and label sets
 
 whose numerator Z(y) is exp(score(y)) when all are known. Token weights make layers. With
 0 = s_0 < s_1 < ... < s_m the distinct positive token weights,

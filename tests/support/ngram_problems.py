@@ -69,10 +69,10 @@ class NgramProblem:
     def loss_gradient(self, i: int):
         """The loss of sequence i and its gradient, by all paths, layer by layer of token weights."""
         sequence, paths = self.base.sequences[i], self.paths(i)
-        numerator = paths.restricted(paths.agreeing(self.base.own_labels(i)))
+        numerator = paths.restricted(paths.agreeing(self.base.own_labels(i), sequence.label_sets))
         loss, g, observed = 0.0, np.zeros(self.w.size), self._expected(i, numerator)
         for weight, given in layers(sequence):
-            denominator = paths.restricted(paths.agreeing(given))
+            denominator = paths.restricted(paths.agreeing(given, sequence.label_sets))
             loss += weight * (denominator.log_z - numerator.log_z)
             g += weight * (self._expected(i, denominator) - observed)
         return loss, g

@@ -44,7 +44,7 @@ class Problem:
 
     @property
     def labels(self):
-        """int32[P], -1 where missing."""
+        """int32[P], -1 where missing, below that for label sets."""
         return np.concatenate([s.labels for s in self.sequences]).astype(np.int32)
 
     @property
@@ -78,7 +78,10 @@ class Problem:
         token_weight = None
         if any(s.token_weight is not None for s in self.sequences):
             token_weight = np.concatenate([s.token_weight or (1.0,) * len(s) for s in self.sequences])
+        sets = self.sequences[0].label_sets  # those of all
+        given = {"label_set_ptr": np.cumsum([0, *map(len, sets)]), "label_set_id": np.array(sum(sets, ()), np.int32)}
         return {
+            **(given if len(sets) > 1 else {}),
             "n_labels": self.n_labels,
             "n_attributes": len(self.mu),
             "lengths": np.array([len(s) for s in self.sequences], dtype=np.int64),
@@ -146,6 +149,7 @@ def make_problem(
     missing: float = 0.0,
     sequence_weights: bool = False,
     token_weights: bool = False,
+    label_sets: float = 0.0,
 ) -> Problem:
     """A random problem; lists have 0 to list_size attributes, repeats included."""
     rng = np.random.default_rng(seed)
@@ -157,10 +161,13 @@ def make_problem(
             for _ in range(n_positions)
         )
 
-    sequences = []
+    sequences, sets = [], make_label_sets(seed, n_labels) if label_sets else ((),)
     for n_positions in lengths:
         labels = rng.integers(0, n_labels, n_positions)
         labels[rng.random(n_positions) < missing] = reference.MISSING
+        if len(sets) > 1:
+            chosen = rng.random(n_positions) < label_sets
+            labels[chosen] = -1 - rng.integers(1, len(sets), chosen.sum())
         sequences.append(
             SequenceData(
                 unigram=attribute_lists(n_positions),
@@ -170,10 +177,19 @@ def make_problem(
                 token_weight=tuple(map(float, rng.choice([0.0, 0.3, 1.0, 2.5], n_positions)))
                 if token_weights
                 else None,
+                label_sets=sets,
             )
         )
     mu, lam = make_weights(rng, n_labels, n_attributes, density, weights)
     return Problem(tuple(sequences), mu, lam)
+
+
+def make_label_sets(seed: int, n_labels: int) -> tuple[tuple[int, ...], ...]:
+    """All labels, as an empty set, and up to five sets of two labels or more, in a random order."""
+    rng = np.random.default_rng([seed, 1])
+    sizes = rng.integers(2, n_labels + 1, 5) if n_labels > 1 else []
+    made = (tuple(sorted(rng.choice(n_labels, size, replace=False).tolist())) for size in sizes)
+    return ((), *dict.fromkeys(made))
 
 
 def _values(weights: str, real_values: bool):

@@ -21,14 +21,15 @@ def problems(
     draw,
     weights=WEIGHT_KINDS,
     missing: bool = False,
+    label_sets: bool = False,
     sequence_weights: bool = False,
     token_weights: bool = False,
     limits: bool = False,
 ) -> Problem:
     """A problem with 1..4 sequences, 1..5 labels, 1..6 attributes, lambda of any density.
 
-    The flags say what may occur besides: missing labels, weights of sequences and tokens (0 among them),
-    constraints.
+    The flags say what may occur besides: missing labels, sets of labels, weights of sequences and tokens (0 among
+    them), constraints.
     """
     n_labels = draw(st.integers(1, 5), label="n_labels")
     problem = make_problem(
@@ -40,6 +41,7 @@ def problems(
         weights=draw(st.sampled_from(weights), label="weights"),
         real_values=draw(st.booleans(), label="real_values"),
         missing=draw(st.sampled_from([0.0, 0.3, 1.0]), label="missing") if missing else 0.0,
+        label_sets=draw(st.sampled_from([0.0, 0.5, 1.0]), label="label_sets") if label_sets else 0.0,
         sequence_weights=sequence_weights and draw(st.booleans(), label="sequence_weights"),
         token_weights=token_weights and draw(st.booleans(), label="token_weights"),
         seed=draw(seeds, label="seed"),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
+#include <utility>
 
 #include "core/base/bits.hpp"
 #include "core/base/error.hpp"
@@ -28,6 +29,14 @@ void check_ids(const Corpus& corpus, const ListPool& lists, std::span<const std:
             }
         }
     }
+}
+
+// The label of a position, whose set is copied.
+std::int32_t copied_label(const Corpus& from, std::int64_t position, CorpusBuilder& to) {
+    const std::int32_t y = from.labels[position];
+    if (y >= kMissing) return y;
+    const std::span<const std::uint32_t> set = from.label_sets.of(label_set_of(y));
+    return to.label_set({set.begin(), set.end()});
 }
 
 // Sets the base and rest lists of a corpus, given its full bigram lists and which of them each position has.
@@ -120,7 +129,7 @@ Corpus Corpus::subset(std::span<const std::int64_t> sequences) const {
         for (std::int64_t t = offsets[i]; t < offsets[i + 1]; ++t) {
             u = unigram_attributes(t);
             b = bigram_attributes(t);
-            builder.add_position(u, b, labels[t], token_weight.empty() ? 1.0 : token_weight[t]);
+            builder.add_position(u, b, copied_label(*this, t, builder), token_weight.empty() ? 1.0 : token_weight[t]);
         }
         builder.end_sequence();
     }
@@ -184,7 +193,9 @@ std::uint64_t Corpus::fingerprint() const {
         add_all(dense_attributes);
         add_all(dense);
     }
-    for (const ListPool* lists : {&unigram_lists, &base_lists, &rest_lists}) {
+    std::vector<const ListPool*> pools{&unigram_lists, &base_lists, &rest_lists};
+    if (label_sets.size() > 1) pools.push_back(&label_sets);
+    for (const ListPool* lists : pools) {
         add(lists->size());
         for (std::uint32_t list = 0; list < lists->size(); ++list) {
             add(static_cast<std::uint64_t>(lists->end(list)));
@@ -218,10 +229,25 @@ void CorpusBuilder::begin_sequence(double weight) {
 }
 
 void CorpusBuilder::check(std::int32_t label, double weight) const {
-    if (label < kMissing) throw InputError(message(here(), ": expected a label >= 0, or -1 (missing), found ", label));
+    if (label < 0 && label_set_of(label) >= label_sets_.size()) {
+        throw InputError(message(here(), ": expected a label >= 0, or -1 (missing), found ", label));
+    }
     if (!(weight >= 0.0) || !std::isfinite(weight)) {
         throw InputError(message(here(), ": expected a finite token weight >= 0, found ", weight));
     }
+}
+
+std::int32_t CorpusBuilder::label_set(std::vector<std::int32_t> labels) {
+    std::sort(labels.begin(), labels.end());
+    labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+    if (labels.empty() || !is_known(labels.front())) {
+        throw InputError(message(here(), ": expected a set of labels >= 0, found ",
+                                 labels.empty() ? std::string("none") : std::to_string(labels.front())));
+    }
+    if (labels.size() == 1) return labels.front();
+    std::vector<Attribute> list;
+    for (const std::int32_t y : labels) list.push_back({static_cast<std::uint32_t>(y), 1.0});
+    return -1 - static_cast<std::int32_t>(label_sets_.intern(list));
 }
 
 template <class List>
@@ -269,7 +295,13 @@ void CorpusBuilder::skip_sequence() {
 
 void CorpusBuilder::rename_labels(std::span<const std::int32_t> to) {
     for (std::int32_t& y : labels_) {
-        if (y != kMissing) y = to[y];
+        if (is_known(y)) y = to[y];
+    }
+    const ListPool sets = std::exchange(label_sets_, {}).build();
+    for (std::uint32_t set = 1; set < sets.size(); ++set) {  // each keeps its number
+        std::vector<std::int32_t> renamed;
+        for (const std::uint32_t y : sets.of(set)) renamed.push_back(to[y]);
+        label_set(std::move(renamed));
     }
 }
 
@@ -288,6 +320,7 @@ Corpus CorpusBuilder::build(std::int64_t n_labels, std::int64_t n_attributes) {
     made.n_attributes = static_cast<std::uint32_t>(n_attributes);
     made.offsets = std::move(all.offsets_);
     made.labels = std::move(all.labels_);
+    made.label_sets = all.label_sets_.build();
     made.unigram = std::move(all.unigram_);
     made.unigram_lists = all.unigram_lists_.build();
     const ListPool bigram_lists = all.bigram_lists_.build();
@@ -295,6 +328,9 @@ Corpus CorpusBuilder::build(std::int64_t n_labels, std::int64_t n_attributes) {
         if (made.labels[t] >= n_labels) {
             throw InputError(message(made.where(t), ": expected a label below ", n_labels, ", found ", made.labels[t]));
         }
+    }
+    for (const std::uint32_t y : made.label_sets.ids()) {
+        if (y >= n_labels) throw InputError(message("a label set: expected labels below ", n_labels, ", found ", y));
     }
     check_ids(made, made.unigram_lists, made.unigram, "unigram");
     check_ids(made, bigram_lists, all.bigram_, "bigram");

@@ -19,24 +19,24 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::size_t kArrays = 16;
+constexpr std::size_t kArrays = 18;
 constexpr std::size_t kUnit = 32;  // bytes; every array begins at a multiple of it
 constexpr std::array<char, 8> kMagic{'s', 'p', 'a', 'r', 's', 'e', 'C', 'F'};
-constexpr std::uint32_t kVersion = 1;
-constexpr std::uint32_t kOrder = 0x01020304u;  // another byte order reads it as 0x04030201
-constexpr const char* kNames[kArrays] = {"offsets",    "labels",          "unigram",      "base",
-                                         "rest",       "sequence_weight", "token_weight", "unigram ptr",
-                                         "unigram id", "unigram value",   "base ptr",     "base id",
-                                         "base value", "rest ptr",        "rest id",      "rest value"};
+constexpr std::uint32_t kPlain = 1, kWithLabelSets = 2;  // versions: the last two arrays are empty, or not
+constexpr std::uint32_t kOrder = 0x01020304u;            // another byte order reads it as 0x04030201
+constexpr const char* kNames[kArrays] = {
+    "offsets",      "labels",      "unigram",    "base",          "rest",     "sequence_weight",
+    "token_weight", "unigram ptr", "unigram id", "unigram value", "base ptr", "base id",
+    "base value",   "rest ptr",    "rest id",    "rest value",    "set ptr",  "set label"};
 
 struct Header {
     std::array<char, 8> magic = kMagic;
-    std::uint32_t version = kVersion;
+    std::uint32_t version = kPlain;
     std::uint32_t order = kOrder;
     std::uint64_t digest = 0;
     std::uint64_t n_labels = 0, n_attributes = 0;
     std::array<std::uint64_t, kArrays> length{};  // in numbers, not bytes
-    std::array<std::uint64_t, 3> unused{};        // up to a multiple of kUnit
+    std::array<std::uint64_t, 1> unused{};        // up to a multiple of kUnit
 };
 static_assert(sizeof(Header) % kUnit == 0 && std::is_trivially_copyable_v<Header>);
 
@@ -86,6 +86,10 @@ void each_array(const Corpus& c, Visit visit) {
         visit(lists->ids());
         visit(lists->values());
     }
+    if (c.label_sets.size() > 1) {
+        visit(c.label_sets.ptr());
+        visit(c.label_sets.ids());
+    }
 }
 
 // The name of the file in errors: text, whatever bytes its name has.
@@ -123,8 +127,21 @@ class Reader {
             auto ptr = take<std::int64_t>();
             auto id = take<std::uint32_t>();
             auto value = take<double>();
-            check_lists(ptr, id, value, c.n_attributes);
+            check_lists(ptr, id, taken(3), taken(2), c.n_attributes);
+            check_length(taken(1), value.size(), id.size(), true);
+            for (const double v : value) {
+                if (!(std::abs(v) <= kLargest)) wrong(message(taken(1), " to be at most ", kLargest), v);
+            }
             *lists = ListPool(std::move(ptr), std::move(id), std::move(value));
+        }
+        if (header_.version == kWithLabelSets) {
+            auto ptr = take<std::int64_t>();
+            auto label = take<std::uint32_t>();
+            check_lists(ptr, label, taken(2), taken(1), static_cast<std::uint32_t>(c.n_labels));
+            c.label_sets = ListPool(std::move(ptr), std::move(label), {});
+            for (std::uint32_t set = 1; set < c.label_sets.size(); ++set) {
+                if (c.label_sets.length(set) < 2) wrong("label sets of two labels or more", c.label_sets.length(set));
+            }
         }
         if (at_ != file_->bytes().size())
             wrong("the end after its last array", file_->bytes().size() - at_, " more bytes");
@@ -146,7 +163,9 @@ class Reader {
         at_ = sizeof(Header);
         if (header_.magic != kMagic) wrong("the file of a corpus", "another kind of file");
         if (header_.order != kOrder) wrong("the byte order of this machine", "another one");
-        if (header_.version != kVersion) wrong(message("version ", kVersion), "version ", header_.version);
+        if (header_.version != kPlain && header_.version != kWithLabelSets) {
+            wrong(message("version ", kPlain, " or ", kWithLabelSets), "version ", header_.version);
+        }
     }
 
     std::int64_t count(const char* what, std::uint64_t found, const std::optional<std::int64_t>& asked,
@@ -180,27 +199,24 @@ class Reader {
     // The name of an array that was taken `back` calls ago.
     const char* taken(std::size_t back) const { return kNames[taken_ - back]; }
 
-    void check_lists(const Array<std::int64_t>& ptr, const Array<std::uint32_t>& id, const Array<double>& value,
-                     std::uint32_t n_attributes) const {
+    // Lists of numbers below n, of arrays with these names.
+    void check_lists(const Array<std::int64_t>& ptr, const Array<std::uint32_t>& id, const char* ptr_name,
+                     const char* id_name, std::uint32_t n) const {
         if (ptr.size() < 2 || ptr.size() > 0xffffffffu)
-            wrong(message("2 to 2^32 - 1 numbers of ", taken(3)), ptr.size());
-        check_length(taken(1), value.size(), id.size(), true);
-        if (ptr[0] != 0 || ptr[1] != 0) wrong(message(taken(3), " to begin with the empty list"), ptr[1]);
+            wrong(message("2 to 2^32 - 1 numbers of ", ptr_name), ptr.size());
+        if (ptr[0] != 0 || ptr[1] != 0) wrong(message(ptr_name, " to begin with the empty list"), ptr[1]);
         if (ptr.back() != static_cast<std::int64_t>(id.size())) {
-            wrong(message(taken(3), " to end with ", id.size()), ptr.back());
+            wrong(message(ptr_name, " to end with ", id.size()), ptr.back());
         }
         for (std::size_t list = 1; list + 1 < ptr.size(); ++list) {
             if (ptr[list + 1] < ptr[list] || ptr[list + 1] > ptr.back()) {
-                wrong(message(taken(3), " to ascend to ", ptr.back()), ptr[list + 1], " after ", ptr[list]);
+                wrong(message(ptr_name, " to ascend to ", ptr.back()), ptr[list + 1], " after ", ptr[list]);
             }
             for (std::int64_t k = ptr[list]; k < ptr[list + 1]; ++k) {
-                if (id[k] >= n_attributes || (k > ptr[list] && id[k] <= id[k - 1])) {
-                    wrong(message(taken(2), " to ascend below ", n_attributes), id[k]);
+                if (id[k] >= n || (k > ptr[list] && id[k] <= id[k - 1])) {
+                    wrong(message(id_name, " to ascend below ", n), id[k]);
                 }
             }
-        }
-        for (const double v : value) {
-            if (!(std::abs(v) <= kLargest)) wrong(message(taken(1), " to be at most ", kLargest), v);
         }
     }
 
@@ -219,7 +235,8 @@ class Reader {
                 wrong("offsets that ascend", c.offsets[i + 1], " after ", c.offsets[i]);
         }
         for (const std::int32_t y : c.labels) {
-            if (y < kMissing || y >= c.n_labels) wrong(message("labels below ", c.n_labels), y);
+            const bool is_set = y < 0 && label_set_of(y) < c.label_sets.size();
+            if (!is_set && (y < 0 || y >= c.n_labels)) wrong(message("labels below ", c.n_labels), y);
         }
         check_ids("unigram", c.unigram, P, c.unigram_lists);
         check_ids("base", c.base, P, c.base_lists);
@@ -265,6 +282,7 @@ std::uint64_t save_corpus(const Corpus& corpus, const std::filesystem::path& pat
         throw InputError(message("corpus file: expected no dense columns, found ", corpus.n_dense));
     }
     Header header;
+    header.version = corpus.label_sets.size() > 1 ? kWithLabelSets : kPlain;
     header.n_labels = static_cast<std::uint64_t>(corpus.n_labels);
     header.n_attributes = corpus.n_attributes;
     std::size_t array = 0;

@@ -74,12 +74,12 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
             if (zeros || lists.value(k) != 0.0) add(lists.id(k), cell);
         }
     };
-    // visit(t, y', y) for the positions whose label is known; y' is kMissing where that is.
+    // visit(t, y', y) for the positions whose label is known; y' is below 0 where it is not.
     const auto each_position = [&](auto visit) {
         for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
             auto previous = static_cast<std::int32_t>(numbering.pairs.start());
             for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
-                if (corpus.labels[t] != kMissing) visit(t, previous, static_cast<std::uint32_t>(corpus.labels[t]));
+                if (is_known(corpus.labels[t])) visit(t, previous, static_cast<std::uint32_t>(corpus.labels[t]));
                 previous = corpus.labels[t];
             }
         }
@@ -99,7 +99,7 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
     const auto pairs = [&](auto number_of) {
         return [&, number_of](auto add) {
             each_position([&](std::int64_t t, std::int32_t previous, std::uint32_t y) {
-                if (previous == kMissing) return;
+                if (!is_known(previous)) return;
                 const std::uint32_t pair = number_of(static_cast<std::uint32_t>(previous), y);
                 if (pair == kNoPair) return;
                 each_of(corpus.base_lists, corpus.base[t], pair, add);

@@ -39,7 +39,11 @@ class ListPool {
     std::int64_t n_entries() const { return ptr_.back(); }
     std::int64_t begin(std::uint32_t list) const { return ptr_[list]; }
     std::int64_t end(std::uint32_t list) const { return ptr_[list + 1]; }
+    std::int64_t length(std::uint32_t list) const { return end(list) - begin(list); }
     std::uint32_t id(std::int64_t entry) const { return id_[entry]; }
+    std::span<const std::uint32_t> of(std::uint32_t list) const {
+        return std::span(id_.data(), id_.size()).subspan(begin(list), length(list));
+    }
     double value(std::int64_t entry) const { return value_.empty() ? 1.0 : value_[entry]; }
     bool has_values() const { return !value_.empty(); }
 

@@ -49,8 +49,9 @@ double log_partition_with(const Corpus& corpus, std::int64_t i, std::span<const 
     prepare(lattice, corpus, i, constraints, stride);
     std::vector<std::int32_t> fixed(known.begin(), known.end());
     for (std::size_t t = 0; t < fixed.size() && lattice.fixed != nullptr; ++t) {
-        if (fixed[t] == kMissing) fixed[t] = lattice.fixed[t];
-        if (lattice.fixed[t] != kMissing && fixed[t] != lattice.fixed[t]) return -kInfinity;
+        if (lattice.fixed[t] == kMissing) continue;
+        if (!corpus.permits(fixed[t], lattice.fixed[t])) return -kInfinity;
+        fixed[t] = lattice.fixed[t];
     }
     lattice.fixed = fixed.data();
     try {
@@ -189,7 +190,7 @@ void Chain::log_prob(const Corpus& corpus, const Constraints& constraints, std::
         recursion.forward(lattice);
         const double log_z = lattice.log_z;
         const auto known = std::span(corpus.labels).subspan(corpus.offsets[i], corpus.length(i));
-        if (std::find(known.begin(), known.end(), kMissing) == known.end()) {
+        if (corpus.is_labelled(i)) {
             bool permitted = true;
             for (std::int64_t t = 0; t < corpus.length(i); ++t) {
                 const std::int32_t previous = t == 0 ? corpus.n_labels : known[t - 1];  // Y: the start label

@@ -34,7 +34,7 @@ void Constraints::apply(const Corpus& corpus, std::int64_t i, Lattice& lattice) 
 
 bool Constraints::permits(const Corpus& corpus, std::int64_t position, std::int32_t previous, std::int32_t y) const {
     if (!allowed.empty() && allowed[static_cast<std::size_t>(position * corpus.n_labels + y)] == 0) return false;
-    if (!fixed.empty() && fixed[position] != kMissing && fixed[position] != y) return false;
+    if (!fixed.empty() && !corpus.permits(fixed[position], y)) return false;
     const LabelPairs pairs(corpus.n_labels);
     return forbidden.empty() ||
            forbidden[pairs.pair(static_cast<std::uint32_t>(previous), static_cast<std::uint32_t>(y))] == 0;

@@ -45,7 +45,7 @@ void add_scores(const Potentials& potentials, std::int64_t i, const std::int32_t
     auto previous = static_cast<std::int32_t>(pairs.start());
     for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
         const std::int32_t y = labels[t];
-        if (y == kMissing) throw InputError(message(corpus.where(t), ": expected a label, found none"));
+        if (!is_known(y)) throw InputError(message(corpus.where(t), ": expected a label, found none"));
         const bool first = t == corpus.offsets[i];
         const Transition& transition = potentials.transition(t);
         add(t, potentials.scores(t, scratch.data())[y]);

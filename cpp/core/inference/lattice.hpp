@@ -118,12 +118,14 @@ struct Lattice {
         length = corpus.length(i);
         fixed = nullptr;
         allowed = nullptr;
+        label_sets = &corpus.label_sets;
     }
 
     // Set by `take` and the caller.
     std::int64_t sequence = 0;              // for messages
     std::int64_t first = 0, length = 0;     // positions [first, first + length) of the corpus
-    const std::int32_t* fixed = nullptr;    // [T] a label, or kMissing where free; null: all free
+    const std::int32_t* fixed = nullptr;    // [T] label or label set, as in Corpus::labels; null: all free
+    const ListPool* label_sets = nullptr;   // those of the corpus
     const std::uint8_t* allowed = nullptr;  // [T, Y] non-zero where the label may occur; null: everywhere
     double* alpha = nullptr;                // [T, Yp] owner: caller
     double* v = nullptr;                    // [T, Yp]

@@ -40,8 +40,14 @@ const double* LatticeScores::constrained_scores(const Lattice& lattice, std::int
     const std::int32_t only = lattice.fixed == nullptr ? kMissing : lattice.fixed[t];
     const std::uint8_t* allowed = lattice.allowed == nullptr ? nullptr : lattice.allowed + t * n_labels_;
     if (only == kMissing && allowed == nullptr) return s;
+    std::span<const std::uint32_t> set;  // of `only`, ascending
+    if (!is_known(only)) set = lattice.label_sets->of(label_set_of(only));
+    auto next = set.begin();
     for (int y = 0; y < stride_; ++y) {
-        const bool possible = y < n_labels_ && (only == kMissing || only == y) && (allowed == nullptr || allowed[y]);
+        const bool in_set = next != set.end() && *next == static_cast<std::uint32_t>(y);
+        if (in_set) ++next;
+        const bool possible =
+            y < n_labels_ && (only == kMissing || only == y || in_set) && (allowed == nullptr || allowed[y]);
         scores_[y] = possible ? s[y] : -kInfinity;
     }
     return scores_.data();

@@ -225,7 +225,8 @@ std::string Model::label_text(std::string_view piece, const std::string& source,
     // One that throws is not used again, nor one that had a large piece: it keeps the memory.
     std::unique_ptr<TextEncoder> encoder = text_encoders_.take([&] {
         return std::make_unique<TextEncoder>(Names(parts_.attributes), Names(parts_.labels), parts_.start,
-                                             std::string(), false, WordRows(parts_.vectors), 1, parts_.features.get());
+                                             std::string(), std::string(), false, WordRows(parts_.vectors), 1,
+                                             parts_.features.get());
     });
     read.read(piece, n_columns, line, *encoder);
     constexpr std::size_t kLargePiece = 1 << 20;  // bytes

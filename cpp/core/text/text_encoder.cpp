@@ -3,18 +3,40 @@
 #include <exception>
 #include <utility>
 
+#include "core/base/error.hpp"
+
 namespace sparsecrf {
 
-std::int32_t TextEncoder::label(std::string_view name) const {
-    if (!missing_.empty() && name == missing_) return kMissing;
-    return static_cast<std::int32_t>(labels_.id(name));  // Names::kUnknown is kMissing
+std::int32_t TextEncoder::label(std::string_view text) {
+    if (!missing_.empty() && text == missing_) return kMissing;
+    if (!between_labels_.empty() && text.find(between_labels_) != std::string_view::npos) return label_set(text);
+    return static_cast<std::int32_t>(labels_.id(text));  // Names::kUnknown is kMissing
 }
 static_assert(Names::kUnknown == kMissing);
 
-void TextEncoder::read_labels(const Rows& rows) {
-    for (std::int64_t t = 0; t < rows.length; ++t) {
-        const std::string_view name = rows.cell(t, rows.n_columns - 1);
-        labels_of_.push_back({rows.is_text ? label(name) : label(escaped({&name, 1}))});
+std::int32_t TextEncoder::label_set(std::string_view text) {
+    std::vector<std::int32_t> ids;
+    for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + between_labels_.size()) {
+        end = text.find(between_labels_, begin);
+        const std::string_view name = text.substr(begin, end == std::string_view::npos ? end : end - begin);
+        if (name.empty() || name == missing_) {
+            throw InputError(message("expected labels on both sides of '", between_labels_, "', found '", text, "'"));
+        }
+        const std::int64_t id = labels_.id(name);
+        if (id != Names::kUnknown) ids.push_back(static_cast<std::int32_t>(id));
+    }
+    return ids.empty() ? kMissing : sequences_.builder().label_set(std::move(ids));
+}
+
+void TextEncoder::read_labels(const Rows& rows, const ColumnReader& reader) {
+    std::int64_t t = 0;
+    try {
+        for (; t < rows.length; ++t) {
+            const std::string_view name = rows.cell(t, rows.n_columns - 1);
+            labels_of_.push_back({rows.is_text ? label(name) : label(escaped({&name, 1}))});
+        }
+    } catch (const InputError& error) {
+        throw InputError(message(reader.where(rows.first_line + t), ": ", error.what()));
     }
 }
 
@@ -49,7 +71,7 @@ void TextEncoder::add(ColumnReader& reader, const std::shared_ptr<const Template
                     sequences_.check_word_column(rows.n_columns - (labelled ? 1 : 0), where);
                     checked = rows.n_columns;
                 }
-                if (labelled) read_labels(rows);
+                if (labelled) read_labels(rows, reader);
                 note(rows);
                 tokens += rows.length;
                 ++n;
@@ -74,7 +96,11 @@ void TextEncoder::add(const Items& items, std::string_view bias, const FeatureSe
             const bool conditions = features != nullptr && features->conditions_pairs(id);
             sequences_.add(id, items.attributes[k].value, conditions);
         }
-        return {label(items.labels[t])};
+        try {
+            return {label(items.labels[t])};
+        } catch (const InputError& error) {
+            throw InputError(message("the sequence at line ", items.first_line, ", position ", t, ": ", error.what()));
+        }
     });
 }
 

@@ -22,16 +22,18 @@ class TextEncoder {
    public:
     // Unknown attributes are left out, unknown labels are missing, unless the names grow.
     // start: whether bigram attributes of the first position condition the pair (start, label).
-    // missing: the text of a label that is not known; empty: there is none. share: as for CorpusBuilder.
+    // missing: the text of a label that is not known; empty: there is none. between_labels: what separates the labels
+    // of a set; empty: there are none. share: as for CorpusBuilder.
     // words: of positions, whose vectors are dense columns. threads: that work on columns, 0: as many as there are
     // cores. features: of a model, as for SequenceEncoder.
-    TextEncoder(Names attributes, Names labels, bool start, std::string missing = {}, bool share = true,
-                WordRows words = {}, int threads = 1, const FeatureSet* features = nullptr)
+    TextEncoder(Names attributes, Names labels, bool start, std::string missing = {}, std::string between_labels = {},
+                bool share = true, WordRows words = {}, int threads = 1, const FeatureSet* features = nullptr)
         : sequences_(
               std::move(attributes),
               {.start = start, .share = share, .words = std::move(words), .threads = threads, .features = features}),
           labels_(std::move(labels)),
-          missing_(std::move(missing)) {}
+          missing_(std::move(missing)),
+          between_labels_(std::move(between_labels)) {}
 
     // Adds all sequences of the reader's piece; the last column is the label. An error is that of the first sequence
     // that is wrong; those before it have been added.
@@ -55,12 +57,14 @@ class TextEncoder {
     Corpus build() { return sequences_.build(labels_.size()); }
 
    private:
-    std::int32_t label(std::string_view name) const;
-    void read_labels(const Rows& rows);
+    // The label, or set of labels, of this text. Throws without a place.
+    std::int32_t label(std::string_view text);
+    std::int32_t label_set(std::string_view text);
+    void read_labels(const Rows& rows, const ColumnReader& reader);
 
     SequenceEncoder sequences_;
     Names labels_;
-    std::string missing_;
+    std::string missing_, between_labels_;
     std::vector<Rows> batch_;                        // sequences still to be added; keeps its memory
     std::vector<SequenceEncoder::Label> labels_of_;  // of their positions
 };

@@ -103,6 +103,8 @@ class TokenEncoder {
     std::int64_t end(double weight);
     // The id of a label; none if it is unknown.
     std::optional<std::int32_t> label(std::string_view name) const;
+    // What stands for one of these labels.
+    std::int32_t label_set(std::vector<std::int32_t> ids) { return sequences_.builder().label_set(std::move(ids)); }
 
     // Whether enough positions are pending for encoding to be worth giving the GIL away, which costs more than a short
     // sentence, or worth waking threads.

@@ -31,7 +31,7 @@ DualAscent::DualAscent(const Corpus& corpus, const FeatureSet* features, double 
     if (!corpus.token_weight.empty()) throw InputError("dual ascent: expected no token weights, found some");
     if (corpus.n_dense > 0) throw InputError("dual ascent: expected no dense columns, found some");
     for (std::int64_t t = 0; t < corpus.n_tokens(); ++t) {
-        if (corpus.labels[t] == kMissing) throw InputError("dual ascent: expected all labels, found missing ones");
+        if (!is_known(corpus.labels[t])) throw InputError("dual ascent: expected all labels, found missing ones");
     }
     const auto n = static_cast<std::size_t>(corpus.n_sequences());
     const std::int64_t Y = corpus.n_labels;

@@ -64,7 +64,7 @@ void Online::check_corpus() {
     std::int64_t seen = -1;  // a position whose lists are checked
     for (std::int64_t i = 0; i < corpus_.n_sequences(); ++i) {
         for (std::int64_t t = corpus_.offsets[i]; t < corpus_.offsets[i + 1]; ++t) {
-            if (corpus_.labels[t] == kMissing) {
+            if (!is_known(corpus_.labels[t])) {
                 throw InputError(message(corpus_.where(t), ": expected a label, found none"));
             }
             if (t == corpus_.offsets[i]) continue;

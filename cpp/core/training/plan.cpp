@@ -50,7 +50,8 @@ Plan::Plan(const Corpus& corpus, Blocks blocks_wanted)
 }
 
 // Loss of a sequence: sum_j (s_j - s_{j-1}) { log Z(labels fixed where w_t < s_j) - numerator }, s_j the distinct
-// positive token weights. Without token weights there is one layer, and nothing is fixed.
+// positive token weights. Without token weights there is one layer, and nothing is fixed. A label that is one of a set
+// is fixed to that set.
 void Plan::add_items(const Corpus& corpus, std::int64_t i) {
     const std::int64_t first = corpus.offsets[i], last = corpus.offsets[i + 1];
     std::vector<double> levels{1.0};
@@ -78,15 +79,15 @@ void Plan::add_items(const Corpus& corpus, std::int64_t i) {
     if (below > 0.0) add_numerator(corpus, i, corpus.weight(i) * below);
 }
 
-// Known labels are counted once and for all; missing ones need a forward-backward of their own, with negative weight.
+// numerator = log Z(labels fixed). If all are known, that is theta . F(x, y), counted once and for all; otherwise it
+// needs a forward-backward of its own, with negative weight.
 void Plan::add_numerator(const Corpus& corpus, std::int64_t i, double weight) {
-    const auto begin = corpus.labels.begin() + corpus.offsets[i], end = corpus.labels.begin() + corpus.offsets[i + 1];
-    if (std::find(begin, end, kMissing) == end) {
+    if (corpus.is_labelled(i)) {
         count_weight[static_cast<std::size_t>(i)] = weight;
         return;
     }
     items.push_back({i, -weight, static_cast<std::int64_t>(fixed.size())});
-    fixed.insert(fixed.end(), begin, end);
+    fixed.insert(fixed.end(), corpus.labels.begin() + corpus.offsets[i], corpus.labels.begin() + corpus.offsets[i + 1]);
 }
 
 // Blocks of about kBlockBytes of rows, three a position: small enough for a cache. Smaller ones where there would be so

@@ -52,7 +52,7 @@ class Plan {
     }
 
     std::vector<Item> items;
-    std::vector<std::int32_t> fixed;  // label constraints of the items that have them, kMissing = free
+    std::vector<std::int32_t> fixed;  // labels or label sets of the items that have them, kMissing = free
     std::vector<Block> blocks;
     std::vector<double> count_weight;  // [N] weight of a sequence's own features in the empirical counts
     std::int64_t max_rows = 0, max_items = 0;

@@ -234,6 +234,16 @@ Missing: TypeAlias = Annotated[
         metavar="LABEL",
     ),
 ]
+LabelSets: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--label-sets",
+        rich_help_panel="Data",
+        help="What separates the labels of a token that has one of several: with |, NOUN|VERB is NOUN or VERB. No "
+        "label may contain it.",
+        metavar="SEPARATOR",
+    ),
+]
 Start: TypeAlias = Annotated[
     bool | None,
     typer.Option(
@@ -274,6 +284,7 @@ class Inputs:
     bytes: Bytes = False
     format: Format = None
     missing: Missing = None
+    label_sets: LabelSets = None
     ragged: Annotated[bool, RAGGED] = False
     encoding: Annotated[str | None, ENCODING] = None
     min_count: MinCount = None

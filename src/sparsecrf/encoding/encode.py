@@ -32,7 +32,7 @@ class PieceEncoder:
         self.format, self.charset, self.vocabulary = recipe.reader, recipe.charset, vocabulary
         self.format.check_columns(recipe.ragged, self.charset.is_bytes)
         self.layout = Layout(recipe.lines, n_columns, recipe.ragged, self.charset.is_bytes)
-        self._encoder = self.format.encoder(vocabulary, grow, recipe.missing, words, threads)
+        self._encoder = self.format.encoder(vocabulary, grow, recipe.missing, words, threads, recipe.label_sets)
         self.survey = TokenSurvey()  #: surveys the first tokens if the vocabulary grows, as in training
         self._is_surveyed = grow and not self.charset.is_bytes
 

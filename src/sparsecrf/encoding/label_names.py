@@ -34,6 +34,8 @@ class LabelNames:
             )
 
     def _name(self, label: Any, what: str, i: int, t: int) -> Any:
+        if isinstance(label, (set, frozenset)):
+            return self._names(label, what, i, t)
         kind = _kind(label)
         if kind is None:
             self.n_missing += label is None
@@ -51,6 +53,17 @@ class LabelNames:
                 f"{label!r} among {_PLURALS[self.kind]}"
             )
         return label if kind is str else str(kind(label))
+
+    def _names(self, labels: set[Any] | frozenset[Any], what: str, i: int, t: int) -> Any:
+        """The names of a set of labels, of which a token has one; of a set of one label its name."""
+        if not labels or None in labels:
+            found = "None in it" if labels else "an empty set"
+            raise InputError(
+                f"{what}, sequence {i}, position {t}: expected a set of labels, found {found}; give None instead of a "
+                "set where any label is possible"
+            )
+        names = frozenset(self._name(label, what, i, t) for label in labels)
+        return next(iter(names)) if len(names) == 1 else names
 
     def labels(self, names: list[str]) -> list[Any]:
         """The labels with these names."""

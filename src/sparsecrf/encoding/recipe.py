@@ -47,6 +47,7 @@ class Recipe:
     boundary: str = "crf++"  #: names of a template's cells beyond the ends of a sequence
     bytes: bool = False  #: regular expressions of a template read bytes
     missing: str = ""  #: the label that marks an unknown label in files
+    label_sets: str = ""  #: separates the labels of a set in files; empty: there are no sets
     ragged: bool = False  #: lines of column files may differ in length
     encoding: str | None = None  #: of files
     min_count: int = 1  #: attributes at fewer positions are dropped
@@ -183,6 +184,10 @@ class Recipe:
         format.check_columns(self.ragged, False, self["ragged"].removesuffix("ragged"))
         format.check_columns(False, charset.is_bytes, self["encoding"].removesuffix("encoding"))
         format.check_vectors(self.vectors, self["vectors"])
+        if any(c.isspace() for c in self.label_sets) or (self.label_sets and self.label_sets in self.missing):
+            found = f"{self['missing']} {self.missing}" if self.missing else repr(self.label_sets)
+            expected = "expected characters that are in no label and are no blanks, such as |"
+            raise OptionError(f"{self['label_sets']}: {expected}, found {found}")
         if self.ragged and all(template is None for template in (self.template, self.features, like.lines)):
             raise OptionError(f"{self['ragged']} needs {self['template']}, which says which columns are needed")
         if self.refer and self.vectors is None and not any(getattr(self, table) for table in TABLES):

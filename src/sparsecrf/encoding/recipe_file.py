@@ -26,7 +26,7 @@ _TEXT, _FILE, _FLAG, _TABLE = "text", "the name of a file", "true or false", "a 
 _COUNT, _NUMBER, _NAMES = "a whole number of 0 or more", "a number above 0", "bias, all or a list of attributes"
 #: Allowed entries of a recipe file, by key.
 SETTINGS = {
-    **dict.fromkeys(("format", "features", "boundary", "missing", "encoding"), _TEXT),
+    **dict.fromkeys(("format", "features", "boundary", "missing", "label_sets", "encoding"), _TEXT),
     **dict.fromkeys(("template", "vectors", "vectors_words"), _FILE),
     **dict.fromkeys(("standardize", "refer", "start", "bytes", "ragged"), _FLAG),
     **dict.fromkeys(("vectors_column", "vectors_window", "min_count"), _COUNT),

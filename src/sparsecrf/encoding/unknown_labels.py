@@ -60,7 +60,8 @@ def unknown_in(source: Source, corpus: Corpus, recipe: Recipe) -> UnknownLabels:
         with decoded(source, recipe.charset) as text:
             labels = chain.from_iterable(recipe.reader.labels(text, ragged=recipe.ragged))
             for label, y in zip(labels, corpus.labels.tolist(), strict=True):
-                unknown.add(None if label == recipe.missing else label, y >= 0)
+                is_set = recipe.label_sets != "" and recipe.label_sets in label
+                unknown.add(None if label == recipe.missing or is_set else label, y >= 0)
     return unknown
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -95,7 +95,7 @@ class Vocabulary:
     def encode(
         self,
         X: Iterable[Iterable[Token]],
-        y: Iterable[Iterable[str | None]] | None = None,
+        y: Iterable[Iterable[str | Set[str] | None]] | None = None,
         *,
         sequence_weight: Iterable[float] | None = None,
         token_weight: Iterable[Iterable[float]] | None = None,
@@ -109,7 +109,8 @@ class Vocabulary:
     ) -> Corpus:
         """Encode sequences of tokens in one pass; the Python objects of a sequence are released before the next.
 
-        A sequence may also be a matrix of numbers (NumPy, SciPy) with a row for each token. A label of None is missing.
+        A sequence may also be a matrix of numbers (NumPy, SciPy) with a row for each token. A label of None is missing;
+        where it is one of several, it is their set.
         Without `grow`, attributes the vocabulary does not have are left out and labels it does not have are an error. A
         `template` makes the attributes from rows of columns and says which of them condition label pairs; so do the
         `features` of a model. `sort_labels` gives the labels ids in the order of their names: for the first corpus of a

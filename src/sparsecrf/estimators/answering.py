@@ -234,7 +234,8 @@ class BaseCRF(TrainingCRF):
         sentences: SentenceColumn | None = None,
         dense: Any = None,
     ) -> float:
-        """The share of tokens whose label is right. Tokens whose label is None do not count; weights as for `fit`."""
+        """The share of tokens whose label is right. Tokens whose label is None or a set do not count; weights
+        as for `fit`."""
         from sparsecrf.scorers import token_accuracy_score
 
         if sentences is not None:

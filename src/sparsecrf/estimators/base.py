@@ -49,7 +49,7 @@ _CHECKED = ("solver", "rho1", "penalty", "order", "label_parts")
 
 
 #: Settings of a recipe that concern only files, not sequences in memory.
-_OF_FILES = ("ragged", "missing", "min_count")
+_OF_FILES = ("ragged", "missing", "label_sets", "min_count")
 
 
 def _check_labels(data: Dataset, prior: Model) -> None:

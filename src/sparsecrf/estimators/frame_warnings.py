@@ -51,7 +51,7 @@ def warn_of_unused(X: Any, template: Template | None) -> None:
 def _each(y: Iterable[Any]) -> Iterator[Any]:
     """The labels of all tokens, given flat or for each sequence."""
     for item in y.tolist() if hasattr(y, "tolist") else y:
-        if isinstance(item, str) or not hasattr(item, "__iter__"):
+        if isinstance(item, (str, set, frozenset)) or not hasattr(item, "__iter__"):
             yield item
         else:
             yield from item

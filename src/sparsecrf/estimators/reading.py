@@ -120,7 +120,8 @@ def read_other_sequences(data: Dataset, other: Any, lengths: list[int] | None = 
     unknown, vocabulary = UnknownLabels(), data.vocabulary
 
     def known(name: Any) -> Any:
-        """The name; None if it is unknown. The encoder rejects anything that is not a name."""
+        """The name; None if it is unknown, or a set. The encoder rejects anything that is not a name."""
+        name = None if isinstance(name, frozenset) else name
         is_known = not isinstance(name, str) or vocabulary.labels.find(name) is not None
         unknown.add(name if is_known else data.names.labels([name])[0], is_known)
         return name if is_known else None

@@ -98,8 +98,8 @@ def _items(values: Any, what: str) -> Iterator[Any]:
 
 
 def _is_flat(value: Any) -> bool:
-    """One label or weight, not a sequence of them."""
-    return value is None or isinstance(value, (str, bytes)) or not hasattr(value, "__iter__")
+    """One label (or the set that it is one of) or weight, not a sequence of them."""
+    return value is None or isinstance(value, (str, bytes, set, frozenset)) or not hasattr(value, "__iter__")
 
 
 def _listed(sequence: Any, i: int) -> list[Any]:

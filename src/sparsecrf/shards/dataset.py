@@ -173,8 +173,8 @@ def encode_files(
 def encode_columns(
     sources: Sequence[Source], vocabulary: Vocabulary, template: Template | None = None, **options: Any
 ) -> Dataset:
-    """Encode column files; options are those of a recipe (missing, ragged, encoding) and of `PieceEncoder`."""
-    settings = {name: options.pop(name) for name in ("missing", "ragged", "encoding") if name in options}
+    """Encode column files; options are those of a recipe (missing, label_sets, ...) and of `PieceEncoder`."""
+    settings = {name: options.pop(name) for name in ("missing", "label_sets", "ragged", "encoding") if name in options}
     return encode_files(sources, Recipe("columns", lines=template, **settings), vocabulary, **options)
 
 

@@ -49,6 +49,7 @@ def encode_folder(
     format: str = "columns",
     start: bool = True,
     missing: str = "",
+    label_sets: str = "",
     ragged: bool = False,
     encoding: str = UTF8,
     labels: Sequence[str] = (),
@@ -61,8 +62,8 @@ def encode_folder(
     Column files, with a template or, without one, with the columns themselves and the bias as attributes; or files in
     another `format`, which has the name that `--format` takes (crfsuite=True is format="crfsuite"). Whether a folder
     can be used again is decided by a hash of the content of the files (not their names), the template and the options.
-    `labels` are the first of the vocabulary, whether or not the files have them. `ragged`, `encoding` and `threads`
-    as for `encode_files`.
+    `labels` are the first of the vocabulary, whether or not the files have them. `missing`,
+    `label_sets`, `ragged`, `encoding` and `threads` as for `encode_files`.
     A new folder replaces the old one when it is complete. `progress` is called with the number of bytes encoded since
     its last call. If two processes ask for the same folder, one creates it and the other waits.
     """
@@ -71,6 +72,7 @@ def encode_folder(
         name,
         start=start,
         missing=missing,
+        label_sets=label_sets,
         ragged=ragged,
         encoding=encoding,
         labels=tuple(labels),
@@ -120,6 +122,7 @@ def _hash(recipe: Recipe, shard_tokens: int, digests: Iterable[str]) -> str:
         "missing": recipe.missing,
         "shard_tokens": shard_tokens,
         **({"labels": recipe.labels} if recipe.labels else {}),
+        **({"label_sets": recipe.label_sets} if recipe.label_sets else {}),
         **({"ragged": True} if recipe.ragged else {}),
         **({"encoding": recipe.encoding} if recipe.encoding not in (None, UTF8) else {}),
     }

@@ -273,13 +273,15 @@ class Extent(NamedTuple):
     n_attributes: int
     n_sequences: int
     n_tokens: int
-    n_missing: int  #: tokens without a label
+    n_missing: int  #: tokens whose label is not known: missing, or one of a set
+    n_free: int  #: those of them that may have any label
 
 
 def extent(shard: Shard) -> Extent:
     with shard.at_work():
         c = shard.corpus
-        return Extent(c.n_labels, c.n_attributes, c.n_sequences, c.n_tokens, int((c.labels < 0).sum()))
+        n_missing = int((c.labels < 0).sum())
+        return Extent(c.n_labels, c.n_attributes, c.n_sequences, c.n_tokens, n_missing, c.n_free)
 
 
 def one_extent(answers: list[Extent]) -> Extent:

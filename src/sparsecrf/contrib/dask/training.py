@@ -45,6 +45,7 @@ def train(
     bigrams: Bigrams = "bias",
     start: bool = True,
     missing: str = "",
+    label_sets: str = "",
     format: str = "columns",
     dev: Any = None,
     init_model: Model | None = None,
@@ -60,7 +61,8 @@ def train(
     X is a Dask bag of sequences of tokens, and y a bag of their labels with as many partitions; or lists of partitions,
     which are lists, delayed or futures; without y the partitions hold pairs (tokens, labels). Or X names labelled
     files, as a path, a pattern, a URL for fsspec, or a list of them: each is a partition, or several of about
-    `partition_bytes` if it is larger, and workers read them themselves. `format` and `missing` are those of files.
+    `partition_bytes` if it is larger, and workers read them themselves. `format`, `missing` and `label_sets` are
+    those of files.
     `sample_weight`, in partitions too, is as for `CRF.fit`.
 
     `dev` is other labelled data in memory, (X, y), or with files the path of one. `threads` are those of one shard; a
@@ -71,7 +73,7 @@ def train(
     """
     of_fit = {"solver": solver, "label_parts": label_parts, "dev": dev, **options}
     check_options(of_fit, [Choice("", "data on a cluster", has(Trait.SHARDS, Trait.ON_CLUSTER))])
-    asked = Recipe(format, template, bigrams=bigrams, start=start, missing=missing)
+    asked = Recipe(format, template, bigrams=bigrams, start=start, missing=missing, label_sets=label_sets)
     recipe = replace(asked, lines=asked.made(lambda: 1))
     if not isinstance(partition_bytes, int) or partition_bytes < 1:
         raise InputError(f"partition_bytes: expected a whole number from 1, found {partition_bytes!r}")

@@ -123,11 +123,18 @@ class Format(ABC):
         return 0
 
     def encoder(
-        self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None = None, threads: int = 1
+        self,
+        vocabulary: Vocabulary,
+        grow: bool,
+        missing: str,
+        words: Words | None = None,
+        threads: int = 1,
+        label_sets: str = "",
     ) -> Any:
         """The encoder that `add` passes sequences to; options as for `encode_files`. It has n_sequences, n_tokens and
         build()."""
-        return TextEncoder(vocabulary.attributes, vocabulary.labels, vocabulary.start, grow, missing, words, threads)
+        tables = vocabulary.attributes, vocabulary.labels
+        return TextEncoder(*tables, vocabulary.start, grow, missing, words, threads, label_sets)
 
     def first_column(self, piece: Piece, source: str) -> Iterator[str]:
         """The words of the tokens of a labelled piece, for `TokenSurvey`; none if the format has attributes instead."""

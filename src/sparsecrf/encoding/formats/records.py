@@ -83,9 +83,15 @@ class Records(Format):
         return 0 if first is None else len(first) + 1
 
     def encoder(
-        self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None = None, threads: int = 1
+        self,
+        vocabulary: Vocabulary,
+        grow: bool,
+        missing: str,
+        words: Words | None = None,
+        threads: int = 1,
+        label_sets: str = "",
     ) -> RecordEncoder:
-        return RecordEncoder(vocabulary, grow, missing, words, threads)
+        return RecordEncoder(vocabulary, grow, missing, words, threads, label_sets)
 
     def add(self, encoder: RecordEncoder, piece: Piece, source: str, layout: Layout) -> Layout:
         template = self.template_for(layout.template, 1)
@@ -141,10 +147,16 @@ class RecordEncoder:
     """Adds records to a corpus, like the core's TextEncoder for text."""
 
     def __init__(
-        self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None = None, threads: int = 1
+        self,
+        vocabulary: Vocabulary,
+        grow: bool,
+        missing: str,
+        words: Words | None = None,
+        threads: int = 1,
+        label_sets: str = "",
     ) -> None:
         self._vocabulary, self._grow, self._missing, self._words = vocabulary, grow, missing, words
-        self._threads = threads
+        self._threads, self._label_sets = threads, label_sets
         self._encoder: Encoder | None = None  # made with the template of the first record
         self.n_sequences = self.n_tokens = 0  #: since the last corpus
 
@@ -159,11 +171,15 @@ class RecordEncoder:
             raise InputError(f"{source}, line {record.line}: {error}") from None
         self.n_sequences += 1
 
-    def _label(self, name: str | None) -> str | None:
-        """The label; None if it is missing, or unknown and the vocabulary does not grow."""
-        if not name or name == self._missing:
+    def _label(self, text: str | None) -> str | frozenset[str] | None:
+        """The label, or its label set; None if it is missing, or unknown and the vocabulary does not grow."""
+        if not text or text == self._missing:
             return None
-        return name if self._grow or self._vocabulary.labels.find(name) is not None else None
+        names = text.split(self._label_sets) if self._label_sets else [text]
+        if len(names) > 1 and ("" in names or self._missing in names):
+            raise InputError(f"expected labels on both sides of {self._label_sets!r}, found {text!r:.80}")
+        known = [name for name in names if self._grow or self._vocabulary.labels.find(name) is not None]
+        return frozenset(known) if len(known) > 1 else next(iter(known), None)
 
     def build(self) -> Corpus:
         assert self._encoder is not None
