@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "core/base/file_error.hpp"
 #include "core/base/usable_memory.hpp"
 #include "core/simd/kernels.hpp"
 #include "gil.hpp"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/file_error.hpp"
 #include "core/model/model.hpp"
 
 namespace {

@@ -1,12 +1,12 @@
 // Errors that say what was expected, what was found, and where.
 #pragma once
 
-#include <filesystem>
-#include <sstream>
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
-#include <system_error>
-#include <utility>
+#include <string_view>
 
 namespace sparsecrf {
 
@@ -19,17 +19,40 @@ struct UnsatisfiableError : InputError {
     using InputError::InputError;
 };
 
-// A system error about a file.
-struct FileError : std::system_error {
-    FileError(std::error_code code, std::filesystem::path of) : system_error(code), path(std::move(of)) {}
-    std::filesystem::path path;
+// A piece of a message. It refers to text, which must live as long as the expression that it is part of.
+class Piece {
+   public:
+    Piece(std::string_view text) : kind_(Kind::text), text_(text) {}
+    Piece(const std::string& text) : Piece(std::string_view(text)) {}
+    Piece(const char* text) : Piece(std::string_view(text)) {}
+    Piece(char character) : kind_(Kind::character), character_(character) {}
+    Piece(double number) : kind_(Kind::real), real_(number) {}
+    template <std::signed_integral T>
+    Piece(T number) : kind_(Kind::whole), whole_(number) {}
+    template <std::unsigned_integral T>
+    Piece(T number) : kind_(Kind::natural), natural_(number) {}
+
+   private:
+    friend std::string joined(std::initializer_list<Piece> pieces);
+    enum class Kind { text, character, whole, natural, real };
+
+    Kind kind_;
+    union {
+        std::string_view text_;
+        char character_;
+        std::int64_t whole_;
+        std::uint64_t natural_;
+        double real_;
+    };
 };
 
+// One after the other, as a stream writes them.
+std::string joined(std::initializer_list<Piece> pieces);
+
+// The same. Hundreds of messages call it, so that the work is done elsewhere: it would be compiled for each.
 template <class... Parts>
 std::string message(const Parts&... parts) {
-    std::ostringstream out;
-    (out << ... << parts);
-    return out.str();
+    return joined({Piece(parts)...});
 }
 
 }  // namespace sparsecrf

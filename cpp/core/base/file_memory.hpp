@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <span>
+
+#include "core/base/file_error.hpp"
 
 namespace sparsecrf {
 

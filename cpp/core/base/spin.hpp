@@ -9,7 +9,7 @@
 #include <thread>
 
 #if defined(__x86_64__) || defined(_M_X64)
-#include <immintrin.h>
+#include <emmintrin.h>  // _mm_pause
 #endif
 
 namespace sparsecrf {

@@ -3,8 +3,9 @@
 
 #include <cstddef>
 #include <cstdio>
-#include <filesystem>
 #include <span>
+
+#include "core/base/file_error.hpp"
 
 namespace sparsecrf {
 
