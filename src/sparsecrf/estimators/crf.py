@@ -20,7 +20,7 @@ from sparsecrf.estimators.frames import SentenceColumn
 from sparsecrf.estimators.reading import with_dense
 from sparsecrf.estimators.record import fitted_attributes
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
-from sparsecrf.estimators.solver_options import takes_old_parameters
+from sparsecrf.estimators.solver_options import keeps_parameters
 from sparsecrf.model import Model
 from sparsecrf.options import AskedRho1
 from sparsecrf.path.auto import Chosen, choose_for, score_on_dev
@@ -114,7 +114,7 @@ class CRF(BaseCRF):
     feature_names_in_ : columns of a data frame that tokens are made from, if `sentences` was given.
     """
 
-    @takes_old_parameters
+    @keeps_parameters
     def __init__(
         self,
         rho1: AskedRho1 = RHO1,
@@ -138,27 +138,7 @@ class CRF(BaseCRF):
         class_weight: ClassWeight = None,
         penalty: Asked = PENALTY,
         solver_options: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.rho1 = rho1
-        self.rho2 = rho2
-        self.solver = solver
-        self.template = template
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.features = features
-        self.resources = resources
-        self.vectors = vectors
-        self.bigrams = bigrams
-        self.start = start
-        self.order = order
-        self.label_parts = label_parts
-        self.class_weight = class_weight
-        self.penalty = penalty
-        self.solver_options = solver_options
+    ) -> None: ...
 
     @classmethod
     def from_model(cls, model: Model | str | os.PathLike[str], **parameters: Any) -> CRF:

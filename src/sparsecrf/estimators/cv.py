@@ -22,7 +22,7 @@ from sparsecrf.estimators.answering import BaseCRF
 from sparsecrf.estimators.class_weights import ClassWeight
 from sparsecrf.estimators.frames import SentenceColumn, is_frame
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
-from sparsecrf.estimators.solver_options import takes_old_parameters
+from sparsecrf.estimators.solver_options import keeps_parameters
 from sparsecrf.path import Path, cross_validate
 from sparsecrf.path.both import AskedRho2
 from sparsecrf.shards.dataset import Dataset
@@ -71,7 +71,7 @@ class CRFCV(BaseCRF):
     The others are those of `CRF`.
     """
 
-    @takes_old_parameters
+    @keeps_parameters
     def __init__(
         self,
         rho1s: Iterable[float] | None = None,
@@ -100,32 +100,7 @@ class CRFCV(BaseCRF):
         class_weight: ClassWeight = None,
         penalty: Asked = PENALTY,
         solver_options: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.rho1s = rho1s
-        self.rho2 = rho2
-        self.solver = solver
-        self.template = template
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_rho = n_rho
-        self.rho_min_ratio = rho_min_ratio
-        self.cv = cv
-        self.shuffle = shuffle
-        self.scoring = scoring
-        self.selection = selection
-        self.features = features
-        self.resources = resources
-        self.vectors = vectors
-        self.bigrams = bigrams
-        self.start = start
-        self.order = order
-        self.label_parts = label_parts
-        self.class_weight = class_weight
-        self.penalty = penalty
-        self.solver_options = solver_options
+    ) -> None: ...
 
     def fit(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import wraps
+from inspect import signature
 from typing import Any, ParamSpec
 
 from sklearn.base import BaseEstimator
@@ -35,15 +36,21 @@ _MOVED = ("gap", "time_limit", "patience", "callback", "observed_only", "order_f
 _OF_RECIPE = {"standardize": "standardize", "dense_scale": "vectors_scale"}
 
 
-def takes_old_parameters(init: Callable[P, None]) -> Callable[P, None]:
-    """An `__init__` that also accepts parameters by their old names; the signature shows only the new ones."""
+def keeps_parameters(init: Callable[P, None]) -> Callable[P, None]:
+    """An `__init__` that sets an attribute for each of its parameters, as scikit-learn expects, and also accepts
+    old names; the signature shows only the new ones."""
+    parameters = signature(init)
 
     @wraps(init)
     def call(*arguments: P.args, **given: P.kwargs) -> None:
         old = {name: given.pop(name) for name in (*_MOVED, *_OF_RECIPE) if name in given}
         short = {name: given.pop(name) for name in _SHORT if name in given}
-        init(*arguments, **given)
+        init(*arguments, **given)  # raises for what is not in the signature
         estimator: Any = arguments[0]
+        bound = parameters.bind(*arguments, **given)
+        bound.apply_defaults()
+        for name, value in list(bound.arguments.items())[1:]:
+            setattr(estimator, name, value)
         estimator._take_old(old)
         estimator._take_short(short)
 

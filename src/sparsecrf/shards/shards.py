@@ -308,6 +308,7 @@ class Shards:
             raise InputError("shards: expected at least one, found none")
         self.workers = workers
         self.extent = workers.total(extent, one_extent)
+        self.n_labels, self.n_attributes, self.n_sequences, self.n_tokens, self.n_missing = self.extent
 
     @classmethod
     def in_process(cls, opens: Iterable[Callable[[], Corpus]], *, threads: int = 0, n_kept: int = 0) -> Shards:
@@ -316,26 +317,6 @@ class Shards:
         one is processed."""
         make = partial(Shard, keep_tables=False, threads=threads)  # tables of all shards together would be too large
         return cls(InProcess([make(open, keep=k < n_kept) for k, open in enumerate(opens)]))
-
-    @property
-    def n_labels(self) -> int:
-        return self.extent.n_labels
-
-    @property
-    def n_attributes(self) -> int:
-        return self.extent.n_attributes
-
-    @property
-    def n_sequences(self) -> int:
-        return self.extent.n_sequences
-
-    @property
-    def n_tokens(self) -> int:
-        return self.extent.n_tokens
-
-    @property
-    def n_missing(self) -> int:
-        return self.extent.n_missing
 
     @lazy
     def fingerprint(self) -> int:

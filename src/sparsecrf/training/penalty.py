@@ -36,8 +36,8 @@ Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-class Penalty(Protocol):
-    """The interface of a penalty on a set of features."""
+class Strength(Protocol):
+    """How strong a penalty is."""
 
     @property
     def rho1(self) -> float: ...
@@ -47,6 +47,10 @@ class Penalty(Protocol):
 
     @property
     def threshold(self) -> float: ...
+
+
+class Penalty(Strength, Protocol):
+    """The interface of a penalty on a set of features."""
 
     def value(self, w: Floats) -> float: ...
 
@@ -65,17 +69,8 @@ class Penalty(Protocol):
     def factor(self, size: Floats) -> float: ...
 
 
-class PenaltyOfAll(Protocol):
+class PenaltyOfAll(Strength, Protocol):
     """A penalty on the whole space."""
-
-    @property
-    def rho1(self) -> float: ...
-
-    @property
-    def rho2(self) -> float: ...
-
-    @property
-    def threshold(self) -> float: ...
 
     def threshold_of(self, n_labels: int) -> float:
         """The threshold of features with `n_labels` labels; it never decreases with that number."""

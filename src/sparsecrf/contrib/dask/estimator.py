@@ -21,7 +21,7 @@ from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.base import TrainingCRF
 from sparsecrf.estimators.crf import CRF
-from sparsecrf.estimators.solver_options import takes_old_parameters
+from sparsecrf.estimators.solver_options import keeps_parameters
 from sparsecrf.model import Model
 from sparsecrf.shards import add
 from sparsecrf.training.choices import check_options
@@ -50,7 +50,7 @@ class DaskCRF(TrainingCRF):
     resources = None  # a template has its own names
     vectors = None  # shards on workers have no dense columns
 
-    @takes_old_parameters
+    @keeps_parameters
     def __init__(
         self,
         rho1: float | Literal["small"] = RHO1,
@@ -69,22 +69,7 @@ class DaskCRF(TrainingCRF):
         label_parts: AskedParts | None = None,
         solver_options: Mapping[str, Any] | None = None,
         timeout: float = TIMEOUT,
-    ) -> None:
-        self.rho1 = rho1
-        self.rho2 = rho2
-        self.solver = solver
-        self.template = template
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.bigrams = bigrams
-        self.start = start
-        self.order = order
-        self.label_parts = label_parts
-        self.timeout = timeout
-        self.solver_options = solver_options
+    ) -> None: ...
 
     def fit(
         self,
