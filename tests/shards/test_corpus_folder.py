@@ -236,6 +236,13 @@ def test_a_killed_process_leaves_no_half_folder(tmp_path, data):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["cache", "data.txt"]
 
 
+def test_a_folder_that_is_used_again_loses_what_a_killed_process_left(tmp_path, data):
+    made(tmp_path, data)
+    (tmp_path / ".cache.new").mkdir()
+    made(tmp_path, data)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["cache", "data.txt"]
+
+
 @pytest.mark.slow
 def test_processes_that_want_the_same_folder_make_it_once(tmp_path, data):
     code = (

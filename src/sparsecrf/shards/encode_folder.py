@@ -103,6 +103,7 @@ def encode_shards(
     target = Path(os.path.realpath(path))
     _check_replaceable(target)
     with locked(target.with_name(f".{target.name}.lock")):
+        _remove_leftovers(target)
         manifest = read_manifest(target)
         if manifest is not None and manifest["recipe"] == _hash(recipe, shard_tokens, map(_sha256, sources)):
             return CorpusFolder.load(target)
@@ -205,13 +206,8 @@ def _check_replaceable(folder: Path) -> None:
 
 @contextmanager
 def _replacing(target: Path) -> Iterator[Path]:
-    """A new folder. At the end it replaces the old one; after an error it is removed.
-
-    The caller holds the lock, so folders with these names are leftovers of a process that was killed.
-    """
-    new, old = (target.with_name(f".{target.name}.{state}") for state in ("new", "old"))
-    for leftover in (new, old):
-        shutil.rmtree(leftover, ignore_errors=True)
+    """A new folder. At the end it replaces the old one; after an error it is removed."""
+    new, old = _temporary(target)
     new.mkdir()
     try:
         yield new
@@ -219,5 +215,15 @@ def _replacing(target: Path) -> Iterator[Path]:
             target.rename(old)
         new.rename(target)
     finally:
-        for leftover in (new, old):
-            shutil.rmtree(leftover, ignore_errors=True)
+        _remove_leftovers(target)
+
+
+def _remove_leftovers(target: Path) -> None:
+    """The caller holds the lock, so folders with these names were left by a process that was killed, or by an error."""
+    for folder in _temporary(target):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _temporary(target: Path) -> tuple[Path, Path]:
+    """Names of the folder while it is made, and of the old one while it is replaced."""
+    return target.with_name(f".{target.name}.new"), target.with_name(f".{target.name}.old")
