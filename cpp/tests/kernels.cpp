@@ -77,6 +77,10 @@ std::vector<double> results(const Kernels& k, int n, int rows, std::uint64_t see
     keep(out);
     double low, high;
     k.range(x.data(), n, &low, &high);
+    double best, second;
+    all.push_back(k.best_two(x.data(), m.data(), n, &best, &second));
+    all.push_back(best);
+    all.push_back(second);
     all.insert(all.end(), {low, high});
 
     const Row e = positive(numbers(random, size, 1.0)), u = positive(numbers(random, size, 1.0));

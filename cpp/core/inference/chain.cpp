@@ -74,6 +74,7 @@ Chain::Chain(std::shared_ptr<const FeatureSet> features, std::vector<double> w, 
 Chain::Weights::Weights(const FeatureSet& features, std::vector<double> all) : w(std::move(all)) {
     features.check_weights(w);
     rows = UnigramRows(features, w);
+    for (const double weight : w) largest = std::max(largest, std::abs(weight));
 }
 
 Chain Chain::with_threads(int threads) const {

@@ -21,7 +21,8 @@ class Chain {
 
     const FeatureSet& features() const { return *features_; }
     const UnigramRows& rows() const { return weights_->rows; }
-    std::span<const double> w() const { return weights_->w; }  // [K]
+    std::span<const double> w() const { return weights_->w; }    // [K]
+    double largest_weight() const { return weights_->largest; }  // max |w|
     // The same with this number of threads (0: all cores); nothing is copied.
     Chain with_threads(int threads) const;
     // The weights laid out for a corpus, which must stay as long as they are used.
@@ -63,6 +64,7 @@ class Chain {
         Weights(const FeatureSet& features, std::vector<double> all);
         std::vector<double> w;
         UnigramRows rows;
+        double largest = 0.0;
     };
     std::shared_ptr<const Weights> weights_;
     Kernel kernel_;

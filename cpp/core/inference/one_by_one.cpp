@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/infinity.hpp"
+#include "core/simd/kernels.hpp"
+
 namespace sparsecrf {
 namespace {
 
-// Whether the pairs of a model turned out to differ between positions: then this class is not tried again.
+// Sequences in a row whose pairs differ between positions, after which nothing is tried any more.
 constexpr int kEnough = 8;
+constexpr int kFewLabels = 128;  // whose matrix is kept by columns, too
 
 bool equal(const std::vector<Attribute>& a, const std::vector<Attribute>& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -30,7 +34,20 @@ Corpus with_pairs(const FeatureSet& features, std::vector<Attribute> pairs) {
 }  // namespace
 
 OneByOne::Tables::Tables(const Chain& chain, std::vector<Attribute> pairs)
-    : list(std::move(pairs)), corpus(with_pairs(chain.features(), list)), potentials(chain.potentials(corpus, {})) {}
+    : list(std::move(pairs)), corpus(with_pairs(chain.features(), list)), potentials(chain.potentials(corpus, {})) {
+    const int Y = potentials.n_labels(), stride = potentials.stride();
+    if (Y > kFewLabels) return;
+    columns.assign(static_cast<std::size_t>(Y * stride), -kInfinity);
+    for (int y = 0; y < Y; ++y) transition().column_scores(y, columns.data() + y * stride);
+}
+
+OneByOne::OneByOne(const Chain& chain, bool own_pairs)
+    : chain_(chain),
+      scores_(static_cast<std::size_t>(padded(chain.features().n_labels))),
+      column_(scores_.size(), -kInfinity),
+      zeros_(scores_.size(), 0.0) {
+    if (own_pairs) pairs_.emplace(chain.features(), chain.w());
+}
 
 const OneByOne::Tables* OneByOne::tables_for(const std::vector<Attribute>& bigram) {
     if (length_ == 0) {
@@ -43,47 +60,85 @@ const OneByOne::Tables* OneByOne::tables_for(const std::vector<Attribute>& bigra
     return &*inner_;
 }
 
-// epsilon_t(y) = max_{y'} { epsilon_{t-1}(y') + lambda(y', y) } + mu(y)
 bool OneByOne::add(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram) {
     if (n_different_ >= kEnough || chain_.features().n_ngram() > 0) return false;
     if (!in_range(unigram) || !in_range(bigram)) return false;
     normalise(unigram);
-    normalise(bigram);
-    const Tables* tables = tables_for(bigram);
-    if (tables == nullptr) {
-        ++n_different_;
+    chain_.rows().score(unigram, scores());
+    if (add_scored(bigram)) return true;
+    ++n_different_;
+    return false;
+}
+
+// epsilon_t(y) = max_{y'} { epsilon_{t-1}(y') + lambda(y', y) } + mu(y)
+bool OneByOne::add_scored(std::vector<Attribute>& bigram) {
+    const auto needed = static_cast<std::size_t>((length_ + 1) * stride());
+    if (epsilon_.size() < needed) epsilon_.resize(2 * needed);
+    double* epsilon = epsilon_.data() + length_ * stride();
+    if (pairs_) {
+        add_own(bigram, epsilon);
+    } else if (!add_plain(bigram, epsilon)) {
         return false;
     }
-    const int stride = tables->potentials.stride();
-    epsilon_.resize(static_cast<std::size_t>((length_ + 1) * stride));
-    scores_.resize(static_cast<std::size_t>(stride));
-    double* epsilon = epsilon_.data() + length_ * stride;
-    if (length_ == 0) {
-        std::copy_n(tables->transition().start_score(), stride, epsilon);
-    } else {
-        tables->transition().best(epsilon - stride, epsilon, order_);
-    }
-    chain_.rows().score(unigram, scores_.data());
-    for (int y = 0; y < stride; ++y) epsilon[y] += scores_[static_cast<std::size_t>(y)];
+    for (int y = 0; y < stride(); ++y) epsilon[y] += scores_[static_cast<std::size_t>(y)];
     ++length_;
     return true;
 }
 
-void OneByOne::best(std::vector<std::int32_t>& labels) {
+bool OneByOne::add_plain(std::vector<Attribute>& bigram, double* epsilon) {
+    normalise(bigram);
+    const Tables* tables = tables_for(bigram);
+    if (tables == nullptr) return false;
+    if (length_ == 0) {
+        std::copy_n(tables->transition().start_score(), stride(), epsilon);
+    } else {
+        tables->transition().best(epsilon - stride(), epsilon, order_);
+    }
+    return true;
+}
+
+void OneByOne::add_own(const std::vector<Attribute>& bigram, double* epsilon) {
+    const auto needed = static_cast<std::size_t>((length_ + 1) * pairs_->size());
+    if (matrices_.size() < needed) matrices_.resize(2 * needed);
+    double* m = matrices_.data() + length_ * pairs_->size();
+    pairs_->score(bigram, m);
+    const int Y = chain_.features().n_labels;
+    if (length_ == 0) {
+        std::copy_n(m + Y * stride(), stride(), epsilon);
+    } else {
+        kernels().maxplus(epsilon - stride(), m, Y, stride(), epsilon);
+    }
+}
+
+const double* OneByOne::column(std::int64_t t, std::int64_t y) {
+    if (!pairs_ && !inner_->columns.empty()) return inner_->columns.data() + y * stride();
+    if (pairs_) {
+        const double* m = matrices_.data() + t * pairs_->size() + y;
+        for (int i = 0; i < chain_.features().n_labels; ++i) column_[static_cast<std::size_t>(i)] = m[i * stride()];
+    } else {
+        inner_->transition().column_scores(static_cast<int>(y), column_.data());
+    }
+    return column_.data();
+}
+
+// Any other labelling leaves the best one for good, read from the right, before some position t: at t it has the label of
+// the best, before t another. It scores at most as much as the second best prefix that continues with that label, so that
+//
+//   margin = min over t of (best minus second best of { epsilon_{t-1}(y') + lambda(y', y_t) : y' }), with the end as
+//            one more position, where lambda is 0.
+double OneByOne::best(std::vector<std::int32_t>& labels) {
     n_different_ = 0;
-    const int Y = chain_.features().n_labels, stride = start_->potentials.stride();
     const std::size_t first = labels.size();
     labels.resize(first + static_cast<std::size_t>(length_));
-    column_.resize(static_cast<std::size_t>(Y));
-    const double* last = epsilon_.data() + (length_ - 1) * stride;
-    std::int64_t y = std::max_element(last, last + Y) - last;
-    for (std::int64_t t = length_ - 1; t >= 0; --t) {
+    double margin = kInfinity;
+    const double* scores = zeros_.data();
+    for (std::int64_t t = length_ - 1;; --t) {
+        double best, second;
+        const std::int64_t y = kernels().best_two(epsilon_.data() + t * stride(), scores, stride(), &best, &second);
+        margin = std::min(margin, best - second);
         labels[first + static_cast<std::size_t>(t)] = static_cast<std::int32_t>(y);
-        if (t == 0) break;
-        const double* previous = epsilon_.data() + (t - 1) * stride;
-        inner_->transition().column_scores(static_cast<int>(y), column_.data());
-        for (int i = 0; i < Y; ++i) column_[static_cast<std::size_t>(i)] += previous[i];
-        y = std::max_element(column_.begin(), column_.end()) - column_.begin();
+        if (t == 0) return margin;
+        scores = column(t, y);
     }
 }
 

@@ -7,11 +7,18 @@
 #include "core/simd/kernels.hpp"
 
 namespace sparsecrf {
-namespace {
 
-constexpr std::uint32_t kDenseRow = 0xffffffffu;
+void RowSum::add(const double* dense, double value) {
+    prefetch(dense);
+    dense_[n_] = dense;
+    values_[n_] = value;
+    if (++n_ == kAtATime) finish();
+}
 
-}  // namespace
+void RowSum::finish() {
+    if (n_ > 0) kernels().sum_rows(values_, dense_, n_, stride_, s_);
+    n_ = 0;
+}
 
 UnigramRows::UnigramRows(const FeatureSet& features, std::span<const double> w, bool keep_zeros)
     : n_labels_(features.n_labels),
@@ -80,43 +87,21 @@ void UnigramRows::score(std::span<const Attribute> list, double* s) const {
         [&](std::int64_t k) { return list[static_cast<std::size_t>(k)].value; }, s);
 }
 
-template <class Id, class Value>
-void UnigramRows::add_up(std::int64_t begin, std::int64_t end, Id id, Value value_of, double* s) const {
-    if (parts_ == nullptr) {
-        add_up_cells(begin, end, id, value_of, s);
-    } else {
-        thread_local AlignedVector<double> cells;
-        cells.resize(static_cast<std::size_t>(cell_stride_));
-        add_up_cells(begin, end, id, value_of, cells.data());
-        parts_->fold(cells.data(), s);
-    }
+void UnigramRows::fold(const double* cells, double* s) const {
+    if (parts_ != nullptr) parts_->fold(cells, s);
     std::fill(s + n_labels_, s + stride_, -kInfinity);
 }
 
 template <class Id, class Value>
-void UnigramRows::add_up_cells(std::int64_t begin, std::int64_t end, Id id, Value value_of, double* s) const {
-    constexpr int kAtATime = 64;
-    const double* dense[kAtATime];
-    double values[kAtATime];
-    int n = 0;
-    std::fill_n(s, cell_stride_, 0.0);
-    for (std::int64_t k = begin; k < end; ++k) {
-        const std::uint32_t x = id(k);
-        if (!has(x)) continue;
-        const Row row = rows_[x];
-        const double value = value_of(k);
-        if (row.n == kDenseRow) {
-            dense[n] = dense_rows_.data() + static_cast<std::size_t>(row.begin) * cell_stride_;
-            prefetch(dense[n]);
-            values[n] = value;
-            if (++n < kAtATime) continue;
-            kernels().sum_rows(values, dense, n, cell_stride_, s);
-            n = 0;
-        } else {
-            for (std::uint32_t i = row.begin; i < row.begin + row.n; ++i) s[labels_[i]] += value * weights_[i];
-        }
-    }
-    if (n > 0) kernels().sum_rows(values, dense, n, cell_stride_, s);
+void UnigramRows::add_up(std::int64_t begin, std::int64_t end, Id id, Value value_of, double* s) const {
+    thread_local AlignedVector<double> scratch;
+    if (parts_ != nullptr) scratch.resize(static_cast<std::size_t>(cell_stride_));
+    double* const cells = parts_ == nullptr ? s : scratch.data();
+    std::fill_n(cells, cell_stride_, 0.0);
+    RowSum sum(cells, cell_stride_);
+    for (std::int64_t k = begin; k < end; ++k) add(id(k), value_of(k), sum);
+    sum.finish();
+    fold(cells, s);
 }
 
 }  // namespace sparsecrf

@@ -15,6 +15,27 @@ namespace sparsecrf {
 // single ones.
 inline bool worth_a_dense_row(std::int64_t n, int stride) { return 8 * n >= stride; }
 
+// A sum of rows, s += sum_r f_r row_r. Dense rows are noted and then added many at a time: they must stay until `finish`.
+class RowSum {
+   public:
+    // s: [stride]
+    RowSum(double* s, int stride) : s_(s), stride_(stride) {}
+    void add(const double* dense, double value = 1.0);
+    // The cells of a sparse row.
+    void add(const std::uint16_t* cells, const double* weights, std::uint32_t n, double value = 1.0) {
+        for (std::uint32_t i = 0; i < n; ++i) s_[cells[i]] += value * weights[i];
+    }
+    void finish();
+
+   private:
+    static constexpr int kAtATime = 64;
+    double* s_;
+    int stride_;
+    int n_ = 0;
+    const double* dense_[kAtATime];
+    double values_[kAtATime];
+};
+
 class UnigramRows {
    public:
     UnigramRows() = default;  // no rows
@@ -29,6 +50,18 @@ class UnigramRows {
     // Whether attribute x has a weight, or a place for one.
     bool has(std::uint32_t x) const { return (has_row_[x / 64] >> (x % 64) & 1u) != 0; }
 
+    // Adds v mu[x, .] to a sum of Cp cells.
+    void add(std::uint32_t x, double value, RowSum& sum) const {
+        if (!has(x)) return;
+        const Row row = rows_[x];
+        if (row.n == kDenseRow)
+            return sum.add(dense_rows_.data() + std::size_t{row.begin} * static_cast<std::size_t>(cell_stride_), value);
+        sum.add(labels_.data() + row.begin, weights_.data() + row.begin, row.n, value);
+    }
+    int n_cells_padded() const { return cell_stride_; }  // Cp
+    // The scores of labels from those of cells: s [Yp], padding -infinity. The same array where labels have no parts.
+    void fold(const double* cells, double* s) const;
+
     // s(y) = sum_{x in list} v mu[x, y], with those of the parts of y; the list's entries are rows.  s: [Yp], padding
     // -infinity
     void score(const ListPool& lists, std::uint32_t list, double* s) const;
@@ -42,9 +75,7 @@ class UnigramRows {
     void add_row(const FeatureSet& features, std::span<const double> w, std::uint32_t row, std::uint32_t x,
                  bool keep_zeros);
 
-    template <class Id, class Value>
-    void add_up_cells(std::int64_t begin, std::int64_t end, Id id, Value value, double* cells) const;
-
+    static constexpr std::uint32_t kDenseRow = 0xffffffffu;
     // Short rows are (cell, weight) entries, long ones vectors of Cp weights. Cells are labels, then parts of labels.
     struct Row {
         std::uint32_t begin;  // into labels_ and weights_, or the number of a dense row

@@ -212,7 +212,40 @@ std::string TextPiece::write() const {
     return std::move(writer.out);
 }
 
+constexpr std::size_t kLargePiece = 1 << 20;  // bytes
+
+// Whether the best labels are all that is asked for.
+bool best_alone(const LabelOptions& options) {
+    return options.nbest <= 1 && !options.headers && !options.probability && !options.distribution && !options.force &&
+           !options.token_scores && options.forbidden.empty() && options.forbidden_last.empty();
+}
+
 }  // namespace
+
+// Sequence by sequence, without a corpus; none: that needs one.
+std::optional<std::string> Model::label_rows(std::string_view piece, const std::string& source, std::int64_t n_columns,
+                                             std::int64_t line, const LabelOptions& options) const {
+    if (!best_alone(options)) return std::nullopt;
+    std::unique_ptr<RowLabeller> labeller = row_labellers_.take([&] { return row_labeller(); });
+    if (!labeller) return std::nullopt;
+    ColumnReader reader(source, n_columns, line, {options.bytes, options.ragged, parts_.lines->n_columns(), false});
+    reader.open(piece);
+    const TextPiece piece_of_model{parts_, chain_, source, options};
+    Rows rows;
+    std::vector<std::int32_t> path;
+    std::int64_t checked = -1;  // the columns of sequences that passed
+    const std::vector<double> no_marginals;
+    Writer writer{*parts_.labels, rows.lines, options, no_marginals, true, {}, {}};
+    while (reader.next(rows)) {
+        if (rows.n_columns != checked || !rows.is_text) piece_of_model.check(rows, reader.where(rows.first_line));
+        checked = rows.n_columns;
+        path.clear();
+        labeller->label(rows, path);
+        writer.sequence(0, path);
+    }
+    if (piece.size() <= kLargePiece) row_labellers_.give_back(std::move(labeller));
+    return std::move(writer.out);
+}
 
 std::string Model::label_text(std::string_view piece, const std::string& source, std::int64_t n_columns,
                               std::int64_t line, const LabelOptions& options) const {
@@ -221,6 +254,7 @@ std::string Model::label_text(std::string_view piece, const std::string& source,
             "label: text files need a model that contains word vectors (train --vectors, CRF(vectors=...)); the tokens "
             "of this model must come with vectors");
     }
+    if (auto labelled = label_rows(piece, source, n_columns, line, options)) return std::move(*labelled);
     TextPiece read{parts_, chain_, source, options};
     // One that throws is not used again, nor one that had a large piece: it keeps the memory.
     std::unique_ptr<TextEncoder> encoder = text_encoders_.take([&] {
@@ -229,7 +263,6 @@ std::string Model::label_text(std::string_view piece, const std::string& source,
                                              parts_.features.get());
     });
     read.read(piece, n_columns, line, *encoder);
-    constexpr std::size_t kLargePiece = 1 << 20;  // bytes
     if (piece.size() <= kLargePiece) text_encoders_.give_back(std::move(encoder));
     return read.corpus.n_sequences() == 0 ? std::string() : read.labelled();
 }

@@ -20,12 +20,15 @@ Session::Session(const Model& model)
                 .lines = model.parts().lines,
                 .pairs = PairRule::of_features(model.parts().features),
                 .words = model.parts().vectors}),
-      decoder_(chain_) {}
+      decoder_(chain_),
+      rows_(model.row_labeller()) {}
 
-// Where label pairs have the same scores at every position, a short sentence takes less time than a corpus of it.
+// A sentence takes less time than a corpus of it.
 std::vector<std::int32_t> Session::label(const Constraints& constraints) {
     std::vector<std::int32_t> labels;
-    if (constraints.are_none() && encoder_.label(decoder_, labels)) return labels;
+    if (constraints.are_none() && (rows_ ? encoder_.label(*rows_, labels) : encoder_.label(decoder_, labels))) {
+        return labels;
+    }
     const Corpus corpus = encoder_.build();
     std::vector<double> scores(static_cast<std::size_t>(corpus.n_sequences()));
     labels.resize(static_cast<std::size_t>(corpus.n_tokens()));
@@ -35,6 +38,11 @@ std::vector<std::int32_t> Session::label(const Constraints& constraints) {
 
 Model::Model(ModelParts parts)
     : parts_(std::move(parts)), chain_(parts_.features, std::exchange(parts_.w, {}), Kernel::automatic, 1) {}
+
+std::unique_ptr<RowLabeller> Model::row_labeller() const {
+    if (!parts_.lines || parts_.vectors || !RowLabeller::fits(*parts_.lines, chain_)) return nullptr;
+    return std::make_unique<RowLabeller>(parts_.lines, parts_.attributes, chain_, parts_.start);
+}
 
 std::shared_ptr<const Model> Model::open(const std::filesystem::path& path, const std::string& source) {
     const FileMemory file(path, FileMemory::Kind::kMapped);

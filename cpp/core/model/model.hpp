@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,7 +56,8 @@ class Session {
    private:
     const Chain& chain_;
     TokenEncoder encoder_;
-    OneByOne decoder_;
+    OneByOne decoder_;                   // of attributes
+    std::unique_ptr<RowLabeller> rows_;  // of rows; null: they need a corpus
 };
 
 // Safe to share between threads: nothing changes after construction except caches behind locks.
@@ -73,6 +75,8 @@ class Model {
     const ModelParts& parts() const { return parts_; }  // without the weights, which the chain has
     // Answers for corpora, on the caller's thread.
     const Chain& chain() const { return chain_; }
+    // Labels rows of columns; null: that needs a corpus, since there is no template, or more than scores of attributes.
+    std::unique_ptr<RowLabeller> row_labeller() const;
     // The numbers that each token must come with; 0: none.
     std::int64_t vector_width() const { return parts_.vectors ? 0 : static_cast<std::int64_t>(parts_.mean.size()); }
 
@@ -92,10 +96,14 @@ class Model {
                            const LabelOptions& options) const;
 
    private:
+    std::optional<std::string> label_rows(std::string_view piece, const std::string& source, std::int64_t n_columns,
+                                          std::int64_t line, const LabelOptions& options) const;
+
     ModelParts parts_;
     Chain chain_;
     mutable IdlePool<Session> sessions_;
     mutable IdlePool<TextEncoder> text_encoders_;  // each knows the ids of the words of earlier pieces
+    mutable IdlePool<RowLabeller> row_labellers_;  // and these the scores
 };
 
 // A sequence, token by token, and the answers about it. For one thread at a time.

@@ -40,6 +40,9 @@ struct Kernels {
     // The largest of s[0..n) and the smallest that is not -infinity (infinity if there is none).
     void (*range)(const double* s, int n, double* low, double* high);
 
+    // The first j < n with the largest x[j] + y[j], that sum, and the second largest, the same if there are two such j.
+    int (*best_two)(const double* x, const double* y, int n, double* best, double* second);
+
     // sum_j x[j] y[j]
     double (*dot)(const double* x, const double* y, int n);
 

@@ -220,6 +220,29 @@ void range(const double* s, int n, double* low, double* high) {
     }
 }
 
+int best_two(const double* x, const double* y, int n, double* best, double* second) {
+    Vec high = broadcast(-kInfinity), next = high;  // of each lane
+    IntVec at{};                                    // where `high` is, the first
+    for (int j = 0; j < n; j += L) {
+        const Vec z = load(x + j) + load(y + j);
+        const IntVec larger = z > high;
+        const Vec lower = select(larger, high, z);
+        next = select(lower > next, lower, next);
+        high = select(larger, z, high);
+        at = select(larger, broadcast_int(j), at);
+    }
+    int lane = 0;
+    for (int i = 1; i < L; ++i) {
+        if (high[i] > high[lane] || (high[i] == high[lane] && at[i] < at[lane])) lane = i;
+    }
+    *best = high[lane];
+    *second = next[lane];
+    for (int i = 0; i < L; ++i) {
+        if (i != lane && high[i] > *second) *second = high[i];
+    }
+    return static_cast<int>(at[lane]) + lane;
+}
+
 double dot(const double* x, const double* y, int n) {
     Vec acc[kParts];
     SPARSECRF_UNROLL
@@ -303,6 +326,7 @@ const Kernels& table() {
                                      forward_finish,
                                      backward_finish,
                                      range,
+                                     best_two,
                                      dot,
                                      excess,
                                      sum_rows,

@@ -20,6 +20,7 @@ inline constexpr int L = SPARSECRF_LANES;
 typedef double Vec __attribute__((vector_size(L * 8)));
 typedef std::int64_t IntVec __attribute__((vector_size(L * 8)));
 SPARSECRF_INLINE Vec select(IntVec mask, Vec yes, Vec no) { return mask ? yes : no; }
+SPARSECRF_INLINE IntVec select(IntVec mask, IntVec yes, IntVec no) { return mask ? yes : no; }
 SPARSECRF_INLINE IntVec bits(Vec x) { return reinterpret_cast<IntVec>(x); }
 SPARSECRF_INLINE Vec from_bits(IntVec x) { return reinterpret_cast<Vec>(x); }
 #ifdef __has_builtin
@@ -28,6 +29,7 @@ SPARSECRF_INLINE Vec from_bits(IntVec x) { return reinterpret_cast<Vec>(x); }
 #endif
 #endif
 SPARSECRF_INLINE Vec broadcast(double x) { return x - Vec{}; }  // x - 0 is x, also for -0: no subtraction is left
+SPARSECRF_INLINE IntVec broadcast_int(std::int64_t x) { return x - IntVec{}; }
 #else
 // Compilers without vector extensions get small arrays with the same operators; their optimiser does what it can.
 template <class T>
@@ -86,6 +88,10 @@ SPARSECRF_INLINE Vec select(IntVec mask, Vec yes, Vec no) {
     for (int i = 0; i < L; ++i) no[i] = mask[i] ? yes[i] : no[i];
     return no;
 }
+SPARSECRF_INLINE IntVec select(IntVec mask, IntVec yes, IntVec no) {
+    for (int i = 0; i < L; ++i) no[i] = mask[i] ? yes[i] : no[i];
+    return no;
+}
 SPARSECRF_INLINE IntVec bits(Vec x) {
     IntVec r;
     std::memcpy(&r, &x, sizeof r);
@@ -98,6 +104,11 @@ SPARSECRF_INLINE Vec from_bits(IntVec x) {
 }
 SPARSECRF_INLINE Vec broadcast(double x) {
     Vec v;
+    for (int i = 0; i < L; ++i) v[i] = x;
+    return v;
+}
+SPARSECRF_INLINE IntVec broadcast_int(std::int64_t x) {
+    IntVec v;
     for (int i = 0; i < L; ++i) v[i] = x;
     return v;
 }

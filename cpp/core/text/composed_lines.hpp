@@ -34,12 +34,17 @@ class ComposedLines {
     // Whether it equals this text.
     bool is(std::size_t line, std::int64_t t, std::string_view text) const;
 
-   private:
-    static constexpr std::int64_t kNear = Template::kNear;
     struct Step {
-        std::ptrdiff_t part;  // of the position's own parts
+        std::ptrdiff_t part;  // of the position's own parts: row * S + source
         HashedText literal;   // after it, possibly empty
     };
+    // Of a line that it knows: the text that it begins with, and what follows.
+    const HashedText& first(std::size_t line) const { return lines_[line].first; }
+    const std::vector<Step>& steps(std::size_t line) const { return lines_[line].steps; }
+    const std::vector<Template::Item>& sources() const { return sources_; }
+
+   private:
+    static constexpr std::int64_t kNear = Template::kNear;
     struct Line {
         bool known = false;
         HashedText first;  // literal

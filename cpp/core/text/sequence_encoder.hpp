@@ -52,24 +52,6 @@ class SequenceEncoder {
     void add_rows(const Batch& batch);
     // How many positions are best added at a time; more than one thread needs many.
     std::int64_t batch_tokens() const { return lists_.batch_tokens(); }
-    // The attributes of a sequence of rows without a corpus: use(unigram, bigram) gets those of each position and may
-    // change the lists. Returns false as soon as `use` does.
-    template <class Use>
-    bool each_position(const std::shared_ptr<const Template>& lines, const Rows& rows, Use use) {
-        lists_.find(lines, {&rows, 1}, attributes_, options_.start, options_.features);
-        const auto fill = [](const PlainList& from, std::vector<Attribute>& list) {
-            list.clear();
-            for (const std::uint32_t id : from.ids) list.push_back({id, 1.0});
-        };
-        bool done = true;
-        lists_.each_position(0, [&](const PlainList& unigram, const PlainList& bigram) {
-            if (!done) return;
-            fill(unigram, unigram_);
-            fill(bigram, bigram_);
-            done = use(unigram_, bigram_);
-        });
-        return done;
-    }
 
     // Adds a sequence: fill(t) adds the attributes of position t by `add` and returns its Label. An error leaves no
     // trace of the sequence.

@@ -128,6 +128,9 @@ class Template {
 
     // The attribute of a line at position t of a sequence.
     void expand(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t, Expansion& out) const;
+    // Its id in a table; none: the table lacks it. `scratch` may be changed.
+    std::optional<std::uint32_t> find(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t,
+                                      const StringTable& table, Expansion& scratch) const;
     // Its hash, and whether it is `text`, unless that needs text that does not exist: then there is no answer.
     std::optional<std::uint64_t> hash(std::int64_t line, const Rows& rows, const WordValues& values,
                                       std::int64_t t) const;

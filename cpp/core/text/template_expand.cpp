@@ -93,6 +93,15 @@ std::optional<bool> Template::is(std::int64_t line, const Rows& rows, const Word
     return same && text.empty();
 }
 
+std::optional<std::uint32_t> Template::find(std::int64_t line, const Rows& rows, const WordValues& values,
+                                            std::int64_t t, const StringTable& table, Expansion& scratch) const {
+    if (const auto known_hash = hash(line, rows, values, t)) {
+        return table.find_if(*known_hash, [&](std::string_view text) { return *is(line, rows, values, t, text); });
+    }
+    expand(line, rows, values, t, scratch);
+    return table.find(scratch.parts, scratch.hash);
+}
+
 void Template::expand(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t,
                       Expansion& out) const {
     out.clear();

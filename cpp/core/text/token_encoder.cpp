@@ -88,7 +88,6 @@ void TokenEncoder::encode_attributes() {
 
 bool TokenEncoder::label(OneByOne& decoder, std::vector<std::int32_t>& labels) {
     if (sequences_.builder().n_seen() > 0 || sequences_.wants_words()) return false;
-    if (options_.lines) read_rows();
     const std::size_t before = labels.size();
     for (std::size_t i = 0; i < pending_.size(); ++i) {
         // An empty one is an error that names its place.
@@ -106,10 +105,20 @@ bool TokenEncoder::label(OneByOne& decoder, std::vector<std::int32_t>& labels) {
 bool TokenEncoder::label(std::size_t sequence, OneByOne& decoder) {
     decoder.begin();
     const auto use = [&](auto& unigram, auto& bigram) { return decoder.add(unigram, bigram); };
-    if (options_.lines) return sequences_.each_position(options_.lines, rows_[sequence], use);
     const std::size_t first = first_of(sequence);
     const auto fill = [&](std::int64_t t) { look_up(first + static_cast<std::size_t>(t)); };
     return sequences_.each_position(static_cast<std::int64_t>(pending_[sequence].end - first), fill, use);
+}
+
+bool TokenEncoder::label(RowLabeller& labeller, std::vector<std::int32_t>& labels) {
+    if (sequences_.builder().n_seen() > 0) return false;
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+        if (pending_[i].end == first_of(i)) return false;  // an error that names its place
+    }
+    read_rows();
+    for (std::size_t i = 0; i < pending_.size(); ++i) labeller.label(rows_[i], labels);
+    pending_.clear();
+    return true;
 }
 
 // Tokens of one attribute are words.

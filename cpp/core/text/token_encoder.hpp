@@ -14,6 +14,7 @@
 #include "core/corpus/features.hpp"
 #include "core/corpus/string_table.hpp"
 #include "core/inference/one_by_one.hpp"
+#include "core/text/row_labeller.hpp"
 #include "core/text/sequence_encoder.hpp"
 
 namespace sparsecrf {
@@ -118,8 +119,9 @@ class TokenEncoder {
     // The pending sequence, the only one, whose attributes are not in tokens() but in a matrix.
     void encode(const MatrixRows& rows);
     // Appends the best labels of all sequences ended since the last corpus, which are then forgotten. Returns false
-    // where that needs a corpus: nothing has changed then.
+    // where that needs a corpus: nothing has changed then. Without a template, and with one:
     bool label(OneByOne& decoder, std::vector<std::int32_t>& labels);
+    bool label(RowLabeller& labeller, std::vector<std::int32_t>& labels);
     // The corpus of all sequences ended since the last one. sort_labels: the ids of labels become those of their order
     // by name, so that the order of the data does not show.
     Corpus build(bool sort_labels = false);
