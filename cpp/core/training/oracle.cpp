@@ -57,6 +57,7 @@ Oracle::Prepared& Oracle::prepare(const FeatureSet& features, std::span<const do
     }
     Prepared& of = *prepared_;
     of.tables.features = &features;
+    if (of.families.empty()) of.families = make_families(of.tables);
     of.rows = UnigramRows(features, w, of.tables.unigrams.attributes);
     if (!of.potentials) of.potentials.emplace(corpus_, of.tables.unigrams.lists, kernel_, threads_, &of.tables.pairs);
     of.potentials->assign(features, w, of.rows);
@@ -80,7 +81,7 @@ void Oracle::release_tables() {
     if (prepared_ == nullptr) return;
     prepared_->rows = {};
     prepared_->potentials.reset();
-    prepared_->families = make_families(prepared_->tables);
+    prepared_->families.clear();  // the next pass makes them: the set may be gone by now
     trim();
 }
 

@@ -90,10 +90,10 @@ class Oracle {
     // passes before they change the set.
     struct Prepared {
         Prepared(const Corpus& corpus, const FeatureSet& features, Kernel kernel, int threads)
-            : serial(features.serial), tables(corpus, features, kernel, threads), families(make_families(tables)) {}
+            : serial(features.serial), tables(corpus, features, kernel, threads) {}
         const std::uint64_t serial;  // of the set
         SetTables tables;
-        std::vector<std::unique_ptr<Family>> families;
+        std::vector<std::unique_ptr<Family>> families;  // none after release_tables
         UnigramRows rows;
         std::optional<Potentials> potentials;
     };
