@@ -308,7 +308,8 @@ class Shards:
             raise InputError("shards: expected at least one, found none")
         self.workers = workers
         self.extent = workers.total(extent, one_extent)
-        self.n_labels, self.n_attributes, self.n_sequences, self.n_tokens, self.n_missing = self.extent
+        self.n_labels, self.n_attributes, self.n_sequences, self.n_tokens = self.extent[:4]
+        self.n_missing, self.n_free = self.extent[4:]
 
     @classmethod
     def in_process(cls, opens: Iterable[Callable[[], Corpus]], *, threads: int = 0, n_kept: int = 0) -> Shards:

@@ -147,7 +147,7 @@ def fit(
         options = {"seed": seed, **options}
     if SOLVERS[solver].is_stochastic:
         max_iter = EPOCHS if max_iter is None else max_iter
-    if data.extent.n_free == data.n_tokens:
+    if data.n_free == data.n_tokens:
         raise InputError("training: expected labels, found none in the whole corpus")
     omega = penalty_of(penalty, rho1, rho2, group_weight, order_factor, prepared)
     objective = Objective(prepared, omega, prior)
