@@ -53,7 +53,8 @@ void bind_dual(nb::module_& m) {
             nb::sig("def run(self, sequences: numpy.typing.NDArray[numpy.int64], *, "
                     "go_on: collections.abc.Callable[[int], bool] | None = None) -> None"),
             "A step for each sequence. `go_on` is asked a few times a second, with the number of steps done.")
-        .def("recenter", &DualAscent::recenter, "Move the center of the proximal term to the weights.")
+        .def("recenter", &DualAscent::recenter, nb::arg("share"),
+             "Move the center of the proximal term to the weights; its curvature is `share` times that of the loss.")
         .def(
             "evaluate",
             [](DualAscent& self) {
@@ -62,10 +63,10 @@ void bind_dual(nb::module_& m) {
                     const WithoutGil unlocked;
                     found = self.evaluate();
                 }
-                return nb::make_tuple(found.loss, found.penalty, found.bound);
+                return nb::make_tuple(found.loss, found.penalty, found.bound, found.inner_gap);
             },
-            nb::sig("def evaluate(self) -> tuple[float, float, float]"),
-            "Loss and penalty of the weights, and the lower bound; the gaps of all sequences are computed anew.")
+            nb::sig("def evaluate(self) -> tuple[float, float, float, float]"),
+            "Loss and penalty of the weights, the lower bound, and the sum of the gaps of all sequences.")
         .def(
             "certify",
             [](DualAscent& self) {

@@ -3,6 +3,7 @@
 Its optimum is compared with SciPy's in test_training.py and test_selection.py, its checkpoints in test_checkpoint.py.
 """
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -19,7 +20,7 @@ from sparsecrf.training import fit
 def epochs(ascent, n):
     for epoch in range(n):
         if epoch:
-            ascent.recenter()
+            ascent.recenter(0.02)
         ascent.run(ascent.order(0, epoch, by_gaps=epoch % 4 != 0))
 
 
@@ -72,10 +73,37 @@ def test_bound_is_that_of_its_distributions(seed, rho1, rho2):
     ascent = DualAscent(problem.corpus(), None, rho1, rho2)
     for n in (0, 1, 5):
         epochs(ascent, n)
-        loss, penalty, bound = ascent.evaluate()
+        loss, penalty, bound, _ = ascent.evaluate()
         assert bound <= loss + penalty + 1e-9
         assert_allclose(ascent.certify(), bound, rtol=1e-9, atol=1e-9)
         assert_allclose(ascent.evaluate()[2], enumerated_bound(ascent, problem, rho1, rho2), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("real_values", [False, True])
+def test_attributes_with_identical_columns(real_values):
+    """They share a row: D is that of all of them, and so are the weights. The last two attributes are copies of others,
+    but one label of the last is no feature."""
+    problem = make_problem(2, 3, [6] * 8, 5, real_values=real_values)
+    sequences = [
+        replace(s, unigram=[[*here, *((x + 5, v) for x, v in here if x < 2)] for here in s.unigram])
+        for s in problem.sequences
+    ]
+    problem = replace(problem, sequences=sequences, mu=np.ones((7, 3)), lam=np.ones((7, 4, 3)))
+    ascent = DualAscent(problem.corpus(), None, 0.1, 0.1)
+    assert ascent.state()[2].size == 5 * 8
+    epochs(ascent, 3)
+    assert_allclose(ascent.certify(), enumerated_bound(ascent, problem, 0.1, 0.1), rtol=1e-9)
+    numbers, w = ascent.weights()
+    mu = np.zeros(21)
+    mu[numbers[numbers < 21]] = w[numbers < 21]
+    assert_array_equal(mu.reshape(7, 3)[5:], mu.reshape(7, 3)[:2])
+    assert np.abs(mu[:6]).max() > 0
+
+    keep = np.arange(problem.w.size) != 20
+    some = DualAscent(problem.corpus(), problem.features(keep), 0.1, 0.1)
+    assert some.state()[2].size == 6 * 8
+    epochs(some, 3)
+    assert 20 not in some.weights()[0]
 
 
 @pytest.mark.parametrize(("rho1", "rho2"), [(0.3, 0.1), (0.0, 0.2)])
@@ -101,7 +129,7 @@ def test_weights_so_large_that_sums_overflow():
     ascent.start(features, w)
     assert np.isfinite(ascent.evaluate()).all()
     epochs(ascent, 3)
-    loss, penalty, bound = ascent.evaluate()
+    loss, penalty, bound, _ = ascent.evaluate()
     assert bound <= loss + penalty
 
 

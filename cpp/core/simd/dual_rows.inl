@@ -32,7 +32,7 @@ constexpr std::size_t kAhead = 12;  // rows to prefetch
 SPARSECRF_INLINE void prefetch_row([[maybe_unused]] const DualRows& of, [[maybe_unused]] std::size_t r) {
 #if defined(__GNUC__) || defined(__clang__)
     if (r >= of.n) return;
-    const double* row = of.Z + static_cast<std::size_t>(of.attribute[r]) * static_cast<std::size_t>(of.stride);
+    const double* row = of.Z + static_cast<std::size_t>(of.row[r]) * static_cast<std::size_t>(of.stride);
     for (int j = 0; j < of.stride; j += 8) __builtin_prefetch(row + j);
 #endif
 }
@@ -47,10 +47,10 @@ void score_tile(const DualRows& of, int j0, double* s) {
     const Vec bound = broadcast(of.bound);
     const auto stride = static_cast<std::size_t>(of.stride);
     for (std::size_t r = 0; r < of.n; ++r) {
-        if (r + kAhead < of.n && of.active[of.attribute[r + kAhead]]) prefetch_row(of, r + kAhead);
-        if (!of.active[of.attribute[r]]) continue;
-        const double* g = of.Z + of.attribute[r] * stride + j0;
-        const Vec f = broadcast(-of.scale[of.attribute[r]]);
+        if (r + kAhead < of.n && of.active[of.row[r + kAhead]]) prefetch_row(of, r + kAhead);
+        if (!of.active[of.row[r]]) continue;
+        const double* g = of.Z + of.row[r] * stride + j0;
+        const Vec f = broadcast(-of.scale[of.row[r]]);
         Vec w[NV];
         SPARSECRF_UNROLL
         for (int j = 0; j < NV; ++j) w[j] = excess_vec(load(g + j * L), bound) * f;
@@ -85,8 +85,7 @@ void difference_tile(const DualRows& of, const double* du, double factor, int j0
             SPARSECRF_UNROLL
             for (int j = 0; j < NV; ++j) sum[j] += v * load(row + j * L);
         }
-        const std::uint8_t* allowed =
-            of.allowed == nullptr ? nullptr : of.allowed + of.attribute[r] * (stride / kLanes);
+        const std::uint8_t* allowed = of.allowed == nullptr ? nullptr : of.allowed + of.row[r] * (stride / kLanes);
         SPARSECRF_UNROLL
         for (int j = 0; j < NV; ++j) {
             sum[j] = sum[j] * f;
@@ -112,8 +111,8 @@ std::size_t dual_near(const DualRows& of, const double* d, double* near_Z, doubl
     std::size_t found = 0;
     for (std::size_t r = 0; r < of.n; ++r) {
         prefetch_row(of, r + kAhead);
-        const double* g = of.Z + of.attribute[r] * stride;
-        near_scale[found] = of.scale[of.attribute[r]];
+        const double* g = of.Z + of.row[r] * stride;
+        near_scale[found] = of.scale[of.row[r]];
         Vec most = broadcast(0.0);
         for (int j = 0; j < of.stride; j += L) {
             const Vec x = load(g + j), y = load(d + r * stride + j);
@@ -131,14 +130,14 @@ void dual_add(const DualRows& of, const double* d, double c) {
     const Vec f = broadcast(c);
     for (std::size_t r = 0; r < of.n; ++r) {
         prefetch_row(of, r + kAhead);
-        double* g = of.Z + of.attribute[r] * stride;
+        double* g = of.Z + of.row[r] * stride;
         Vec most = broadcast(0.0);
         for (int j = 0; j < of.stride; j += L) {
             const Vec x = load(g + j) + f * load(d + r * stride + j);
             store(g + j, x);
             most = larger(most, magnitude(x));
         }
-        of.active[of.attribute[r]] = any_above(most, of.bound);
+        of.active[of.row[r]] = any_above(most, of.bound);
     }
 }
 

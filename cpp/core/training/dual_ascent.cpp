@@ -17,9 +17,8 @@ constexpr double kFirstStep = 0.05;  // c of a sequence that had none, before kL
 constexpr double kLonger = 1.6;      // the first c that a search tries, in terms of the last
 constexpr double kPast = 0.3;        // how far it may go past the peak: share of the slope that it began with
 constexpr int kMostTrials = 12;
-constexpr double kUniform = 0.25;   // added to the gaps by which sequences are drawn, in terms of their mean
-constexpr double kCentered = 0.02;  // eta of DualSpace::recenter, in terms of the mean entropy of a token
-constexpr int kShares = 40;         // shares of a model that are tried at the start, 1/40 to 1
+constexpr double kUniform = 0.25;  // added to the gaps by which sequences are drawn, in terms of their mean
+constexpr int kShares = 40;        // shares of a model that are tried at the start, 1/40 to 1
 constexpr std::chrono::milliseconds kLookUpEvery(200);
 
 }  // namespace
@@ -122,13 +121,13 @@ std::vector<std::int64_t> DualAscent::order(std::uint64_t seed, std::uint64_t ep
     return order;
 }
 
-void DualAscent::recenter() {
+void DualAscent::recenter(double share) {
     double entropy = 0.0, tokens = 0.0;
     for (const std::int64_t i : counting_) {
         entropy += space_.corpus.weight(i) * entropy_[static_cast<std::size_t>(i)];
         tokens += space_.corpus.weight(i) * static_cast<double>(space_.corpus.length(i));
     }
-    space_.recenter(tokens > 0.0 ? kCentered * std::max(entropy, 0.0) / tokens : 0.0);
+    space_.recenter(tokens > 0.0 ? share * std::max(entropy, 0.0) / tokens : 0.0);
 }
 
 void DualAscent::run(std::span<const std::int64_t> sequences, const GoOn& go_on) {
@@ -255,13 +254,14 @@ DualAscent::Values DualAscent::evaluate() {
         losses[static_cast<std::size_t>(j)] = weight * (at.log_z() - at.score_of_labels());
         gap_[k] = std::max(0.0, weight * (at.log_z() - entropy_[k] - at.score(nodes(i), pairs(i))));
     });
-    CompensatedSum loss, entropy;
+    CompensatedSum loss, entropy, gap;
     for (std::size_t j = 0; j < counting_.size(); ++j) {
         loss.add(losses[j]);
+        gap.add(gap_[static_cast<std::size_t>(counting_[j])]);
         entropy.add(space_.corpus.weight(counting_[j]) * entropy_[static_cast<std::size_t>(counting_[j])]);
     }
     const DualSpace::Penalty penalty = space_.penalty();
-    return {loss.value(), penalty.value, entropy.value() - penalty.conjugate};
+    return {loss.value(), penalty.value, entropy.value() - penalty.conjugate, gap.value()};
 }
 
 double DualAscent::entropy_of(std::int64_t i, const double* u, const double* q) {

@@ -37,12 +37,14 @@ class DualAscent {
     using GoOn = std::function<bool(std::size_t)>;
     void run(std::span<const std::int64_t> sequences, const GoOn& go_on = nullptr);
 
-    // Moves the proximal center to theta (DualSpace): between epochs.
-    void recenter();
+    // Moves the proximal center to theta (DualSpace): between epochs. kappa is this share of the mean entropy of a token
+    // times the mass of the attribute.
+    void recenter(double share);
 
-    // Loss and penalty at theta, and D; the gap of every sequence is computed anew.
+    // Loss and penalty at theta, D, and the sum of the gaps of all sequences, which are computed anew: P - D with the
+    // proximal term.
     struct Values {
-        double loss, penalty, bound;
+        double loss, penalty, bound, inner_gap;
     };
     Values evaluate();
     // D of distributions that are consistent to the last bit, with their exact G: both take the place of those at hand.

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <unordered_map>
 
 #include "core/base/lanes.hpp"
+#include "core/training/identical_columns.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -19,12 +22,12 @@ DualSpace::DualSpace(const Corpus& of, const FeatureSet* features, double l1, do
       pairs(padded_pairs(LabelPairs(of.n_labels).size())),
       rho1(l1),
       rho2(l2),
-      Z(std::size_t{of.n_attributes} * static_cast<std::size_t>(stride), 0.0),
-      active(of.n_attributes, l1 == 0.0),
       pair_row(of.n_attributes, -1) {
+    if (features != nullptr) features->check_fits(corpus);
+    find_rows(features);
     index_sequences();
     find_pair_rows();
-    if (features != nullptr) restrict_to(*features);
+    if (features != nullptr) restrict_pairs(*features);
     set_eta(0.0);
 }
 
@@ -44,28 +47,75 @@ double DualSpace::bytes(const Corpus& corpus) {
     return 8.0 * (corpus.n_attributes * Yp + rows * (Y + 1.0) * Y + T * (Y * Y + Yp)) + of_occurrence * occurrences;
 }
 
+// Rows are numbered by their first occurrence, so that the rare ones of a sequence are neighbours.
+void DualSpace::find_rows(const FeatureSet* features) {
+    const auto bytes = static_cast<std::size_t>(stride / kLanes);
+    std::vector<std::uint8_t> allowed;  // [X, bytes]
+    std::vector<std::uint32_t> classes(corpus.n_attributes, 0);
+    if (features != nullptr) {
+        allowed.assign(corpus.n_attributes * bytes, 0);
+        std::unordered_map<std::string, std::uint32_t> seen;
+        for (std::uint32_t x = 0; x < corpus.n_attributes; ++x) {
+            std::uint8_t* bits = allowed.data() + x * bytes;
+            for (std::int64_t k = features->unigram_ptr[x]; k < features->unigram_ptr[x + 1]; ++k) {
+                const std::size_t y = features->unigram_label[static_cast<std::size_t>(k)];
+                bits[y / kLanes] |= static_cast<std::uint8_t>(1u << (y % kLanes));
+            }
+            classes[x] = seen.try_emplace(std::string(bits, bits + bytes), static_cast<std::uint32_t>(seen.size()))
+                             .first->second;
+        }
+    }
+    classes = identical_columns(corpus.unigram_lists, std::move(classes));
+    constexpr std::uint32_t kNone = 0xffffffffu;
+    std::vector<std::uint32_t> row_of_class(corpus.n_attributes, kNone);
+    row_of.assign(corpus.n_attributes, kNone);
+    const auto add = [&](std::uint32_t x) {
+        if (row_of[x] != kNone) return;
+        std::uint32_t& row = row_of_class[classes[x]];
+        if (row == kNone) {
+            row = static_cast<std::uint32_t>(one_of_.size());
+            one_of_.push_back(x);
+            n_of_.push_back(0.0);
+            if (features != nullptr) {
+                allowed_.insert(allowed_.end(), &allowed[x * bytes], &allowed[x * bytes] + bytes);
+            }
+        }
+        row_of[x] = row;
+        n_of_[row] += 1.0;
+    };
+    for (const std::uint32_t x : corpus.unigram_lists.ids()) add(x);
+    for (std::uint32_t x = 0; x < corpus.n_attributes; ++x) add(x);
+    Z.assign(one_of_.size() * static_cast<std::size_t>(stride), 0.0);
+    active.assign(one_of_.size(), rho1 == 0.0);
+}
+
 void DualSpace::index_sequences() {
     const ListPool& lists = corpus.unigram_lists;
-    std::vector<std::uint32_t> place(corpus.n_attributes, 0), count;
-    mass_.assign(corpus.n_attributes, 0.0);
+    std::vector<std::uint32_t> place(one_of_.size(), 0), count;
+    mass_.assign(one_of_.size(), 0.0);
     first_.push_back(0);
     first_at_.push_back(0);
+    const auto for_each_row = [&](std::int64_t t, auto visit) {  // visit(row, value) at a position
+        for (std::int64_t e = lists.begin(corpus.unigram[t]); e < lists.end(corpus.unigram[t]); ++e) {
+            const std::uint32_t row = row_of[lists.id(e)];
+            if (one_of_[row] == lists.id(e)) visit(row, lists.value(e));
+        }
+    };
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
         const std::int64_t begin = corpus.offsets[i], end = corpus.offsets[i + 1];
-        const auto first = attribute_.size(), first_at = at_.size();
+        const auto first = row_.size(), first_at = at_.size();
         count.clear();
         for (std::int64_t t = begin; t < end; ++t) {
-            for (std::int64_t e = lists.begin(corpus.unigram[t]); e < lists.end(corpus.unigram[t]); ++e) {
-                const std::uint32_t x = lists.id(e);
+            for_each_row(t, [&](std::uint32_t row, double value) {
                 // Places of earlier sequences are recognised by what stands there.
-                if (place[x] >= count.size() || attribute_[first + place[x]] != x) {
-                    place[x] = static_cast<std::uint32_t>(count.size());
-                    attribute_.push_back(x);
+                if (place[row] >= count.size() || row_[first + place[row]] != row) {
+                    place[row] = static_cast<std::uint32_t>(count.size());
+                    row_.push_back(row);
                     count.push_back(0);
                 }
-                ++count[place[x]];
-                mass_[x] += corpus.weight(i) * lists.value(e) * lists.value(e);
-            }
+                ++count[place[row]];
+                mass_[row] += corpus.weight(i) * value * value;
+            });
         }
         std::uint32_t sum = 0;
         for (std::uint32_t& n : count) {
@@ -76,13 +126,13 @@ void DualSpace::index_sequences() {
         at_.resize(first_at + sum);
         if (lists.has_values()) value_.resize(first_at + sum);
         for (std::int64_t t = begin; t < end; ++t) {
-            for (std::int64_t e = lists.begin(corpus.unigram[t]); e < lists.end(corpus.unigram[t]); ++e) {
-                const std::size_t k = first_at + count[place[lists.id(e)]]++;
+            for_each_row(t, [&](std::uint32_t row, double value) {
+                const std::size_t k = first_at + count[place[row]]++;
                 at_[k] = static_cast<std::uint32_t>(t - begin);
-                if (lists.has_values()) value_[k] = lists.value(e);
-            }
+                if (lists.has_values()) value_[k] = value;
+            });
         }
-        first_.push_back(static_cast<std::int64_t>(attribute_.size()));
+        first_.push_back(static_cast<std::int64_t>(row_.size()));
         first_at_.push_back(static_cast<std::int64_t>(at_.size()));
     }
 }
@@ -111,19 +161,11 @@ void DualSpace::find_pair_rows() {
     }
 }
 
-void DualSpace::restrict_to(const FeatureSet& features) {
-    features.check_fits(corpus);
-    const auto bytes = static_cast<std::size_t>(stride / kLanes);
-    allowed_.assign(corpus.n_attributes * bytes, 0);
+void DualSpace::restrict_pairs(const FeatureSet& features) {
     allowed_pairs.assign(Z_pairs.size(), 0.0);
-    for (std::uint32_t x = 0; x < corpus.n_attributes; ++x) {
-        for (std::int64_t k = features.unigram_ptr[x]; k < features.unigram_ptr[x + 1]; ++k) {
-            const std::size_t y = features.unigram_label[static_cast<std::size_t>(k)];
-            allowed_[x * bytes + y / kLanes] |= static_cast<std::uint8_t>(1u << (y % kLanes));
-        }
-        if (pair_row[x] < 0) continue;
-        double* row = allowed_pairs.data() + static_cast<std::size_t>(pair_row[x]) * pairs;
-        for (const std::uint32_t pair : features.bigram_pairs_of(x)) row[pair] = 1.0;
+    for (std::size_t r = 0; r < pair_attribute.size(); ++r) {
+        for (const std::uint32_t pair : features.bigram_pairs_of(pair_attribute[r]))
+            allowed_pairs[r * pairs + pair] = 1.0;
     }
 }
 
@@ -131,7 +173,7 @@ DualRows DualSpace::rows(std::int64_t i) {
     const auto k = static_cast<std::size_t>(i);
     const auto first = static_cast<std::size_t>(first_[k]), first_at = static_cast<std::size_t>(first_at_[k]);
     return {static_cast<std::size_t>(first_[k + 1]) - first,
-            attribute_.data() + first,
+            row_.data() + first,
             ptr_.data() + first + k,
             at_.data() + first_at,
             value_.empty() ? nullptr : value_.data() + first_at,
@@ -144,52 +186,61 @@ DualRows DualSpace::rows(std::int64_t i) {
 }
 
 template <class Visit>
-void DualSpace::for_each_weight(Visit visit) const {
-    const Numbering numbering(n_labels, corpus.n_attributes);
-    const auto Y = static_cast<std::size_t>(n_labels), Yp = static_cast<std::size_t>(stride);
-    for (std::uint32_t x = 0; x < corpus.n_attributes; ++x) {
-        if (!active[x]) continue;
-        for (std::size_t y = 0; y < Y; ++y) {
-            const std::size_t at = x * Yp + y;
-            if (std::fabs(Z[at]) > rho1) visit(numbering.unigram.number(x, static_cast<std::int64_t>(y)), at);
+void DualSpace::for_each_place(Visit visit) const {
+    const auto Yp = static_cast<std::size_t>(stride);
+    for (std::size_t r = 0; r < active.size(); ++r) {
+        if (!active[r]) continue;
+        for (std::size_t at = r * Yp; at < (r + 1) * Yp; ++at) {
+            if (std::fabs(Z[at]) > rho1) visit(at);
         }
     }
-    for (std::size_t r = 0; r < pair_attribute.size(); ++r) {
-        for (std::size_t k = 0; k < LabelPairs(n_labels).size(); ++k) {
-            if (!(std::fabs(Z_pairs[r * pairs + k]) > rho1)) continue;
-            visit(numbering.bigram.number(pair_attribute[r], static_cast<std::int64_t>(k)), Z.size() + r * pairs + k);
-        }
+    for (std::size_t k = 0; k < Z_pairs.size(); ++k) {
+        if (std::fabs(Z_pairs[k]) > rho1) visit(Z.size() + k);
     }
 }
 
 DualSpace::Penalty DualSpace::penalty() const {
     double l1 = 0.0, l2 = 0.0, square = 0.0;
-    for_each_weight([&](std::int64_t, std::size_t at) {
-        const double s = excess(z_of(at)), theta = s * scale_of(at);
-        l1 += std::fabs(theta);
-        l2 += theta * theta;
-        square += s * s;
+    for_each_place([&](std::size_t at) {
+        const double s = excess(z_of(at)), theta = theta_of(at), n = attributes_at(at);
+        l1 += n * std::fabs(theta);
+        l2 += n * theta * theta;
+        square += n * s * s;
     });
     // Where there is a center, G is Z + kappa center.
     for (const Center& center : centers_) {
         const double z = z_of(center.at), without = excess(z), s = excess(z + kappa_of(center.at) * center.theta);
-        square += s * s - without * without;
+        square += attributes_at(center.at) * (s * s - without * without);
     }
     return {rho1 * l1 + rho2 * l2 / 2.0, square / (2.0 * rho2)};
 }
 
 double DualSpace::conjugate_of_G(double s) const {
     double square = 0.0;
-    for_each_weight([&](std::int64_t, std::size_t at) { square += std::pow(excess(s * z_of(at)), 2); });
+    for_each_place([&](std::size_t at) { square += attributes_at(at) * std::pow(excess(s * z_of(at)), 2); });
     return square / (2.0 * rho2);
 }
 
 DualSpace::Weights DualSpace::weights() const {
     Weights found;
-    for_each_weight([&](std::int64_t number, std::size_t at) {
+    const Numbering numbering(n_labels, corpus.n_attributes);
+    const auto Yp = static_cast<std::size_t>(stride);
+    const auto add = [&](std::int64_t number, std::size_t at) {
+        if (!(std::fabs(z_of(at)) > rho1)) return;
         found.numbers.push_back(number);
-        found.w.push_back(-excess(z_of(at)) * scale_of(at));
-    });
+        found.w.push_back(theta_of(at));
+    };
+    for (std::uint32_t x = 0; x < corpus.n_attributes; ++x) {
+        if (!active[row_of[x]]) continue;
+        for (std::size_t y = 0; y < static_cast<std::size_t>(n_labels); ++y) {
+            add(numbering.unigram.number(x, static_cast<std::int64_t>(y)), row_of[x] * Yp + y);
+        }
+    }
+    for (std::size_t r = 0; r < pair_attribute.size(); ++r) {
+        for (std::size_t k = 0; k < LabelPairs(n_labels).size(); ++k) {
+            add(numbering.bigram.number(pair_attribute[r], static_cast<std::int64_t>(k)), Z.size() + r * pairs + k);
+        }
+    }
     return found;
 }
 
@@ -200,16 +251,18 @@ void DualSpace::set_weights(const FeatureSet& features, std::span<const double> 
     centers_.clear();
     set_eta(0.0);
     const auto from = [&](double theta) { return theta == 0.0 ? 0.0 : -rho2 * theta - std::copysign(rho1, theta); };
+    // Attributes of a row get their mean: scores are the same.
     for (std::uint32_t x = 0; x < corpus.n_attributes; ++x) {
         for (auto k = static_cast<std::size_t>(features.unigram_ptr[x]);
              k < static_cast<std::size_t>(features.unigram_ptr[x + 1]); ++k) {
-            Z[x * static_cast<std::size_t>(stride) + features.unigram_label[k]] = from(w[k]);
+            Z[row_of[x] * static_cast<std::size_t>(stride) + features.unigram_label[k]] += w[k] / n_of_[row_of[x]];
         }
         if (pair_row[x] < 0) continue;
         double* row = Z_pairs.data() + static_cast<std::size_t>(pair_row[x]) * pairs;
         auto k = static_cast<std::size_t>(features.n_unigram() + features.bigram_ptr[x]);
         for (const std::uint32_t pair : features.bigram_pairs_of(x)) row[pair] = from(w[k++]);
     }
+    for (double& z : Z) z = from(z);
     find_active();
 }
 
@@ -231,7 +284,7 @@ void DualSpace::set_eta(double eta) {
     eta_ = eta;
     scale.resize(mass_.size());
     pair_scale.resize(pair_mass_.size());
-    for (std::size_t x = 0; x < mass_.size(); ++x) scale[x] = 1.0 / (rho2 + eta * mass_[x]);
+    for (std::size_t r = 0; r < mass_.size(); ++r) scale[r] = n_of_[r] / (rho2 + eta * mass_[r]);
     for (std::size_t r = 0; r < pair_mass_.size(); ++r) pair_scale[r] = 1.0 / (rho2 + eta * pair_mass_[r] / n_labels);
 }
 
@@ -242,7 +295,7 @@ void DualSpace::add_centers() {
 
 void DualSpace::recenter(double eta) {
     std::vector<Center> next;
-    for_each_weight([&](std::int64_t, std::size_t at) { next.push_back({at, -excess(z_of(at)) * scale_of(at)}); });
+    for_each_place([&](std::size_t at) { next.push_back({at, theta_of(at)}); });
     for (const Center& center : centers_) z_of(center.at) += kappa_of(center.at) * center.theta;
     set_eta(eta);
     centers_ = std::move(next);

@@ -8,6 +8,9 @@
 // With kappa = 0 this is the theta of the elastic net. A frequent feature has a G that each of many sequences changes:
 // with 1 / rho2 as its curvature in D, steps are short. kappa, proportional to the mass of the attribute, makes it
 // smaller, and moving the center to theta after every epoch (the proximal point method) keeps the optimum what it was.
+//
+// Attributes with identical columns (identical_columns.hpp) have the same Z, so they share a row: n of them contribute n
+// theta to a score and n S(G)^2 to D. Rare words have dozens of such attributes.
 #pragma once
 
 #include <cstdint>
@@ -59,41 +62,49 @@ class DualSpace {
     const int n_labels, stride;  // Y, Yp
     const std::size_t pairs;     // numbers of a row of pairs: (Y + 1) Y, padded; in the order of LabelPairs
     const double rho1, rho2;
-    AlignedVector<double> Z;                    // [X, Yp]
-    std::vector<std::uint8_t> active;           // [X] whether some |Z| > rho1
+    std::vector<std::uint32_t> row_of;          // [X] row of an attribute
+    AlignedVector<double> Z;                    // [R, Yp]
+    std::vector<std::uint8_t> active;           // [R] whether some |Z| > rho1
     std::vector<std::int32_t> pair_row;         // [X] row of an attribute that conditions pairs; -1: it does not
     std::vector<std::uint32_t> pair_attribute;  // [rows] the attribute of a row
     AlignedVector<double> Z_pairs;              // [rows, pairs]
     AlignedVector<double> allowed_pairs;        // [rows, pairs] 1, or 0 for what is no feature; or empty
-    std::vector<double> scale, pair_scale;      // [X], [rows] 1 / (rho2 + kappa)
+    std::vector<double> scale, pair_scale;      // [R], [rows] n / (rho2 + kappa), n the attributes of the row: pairs 1
 
    private:
     struct Center {
         std::size_t at;  // in Z, or Z.size() + place in Z_pairs
         double theta;
     };
+    void find_rows(const FeatureSet* features);
     void index_sequences();
     void find_pair_rows();
-    void restrict_to(const FeatureSet& features);
+    void restrict_pairs(const FeatureSet& features);
     void set_eta(double eta);
     double& z_of(std::size_t at) { return at < Z.size() ? Z[at] : Z_pairs[at - Z.size()]; }
     double z_of(std::size_t at) const { return at < Z.size() ? Z[at] : Z_pairs[at - Z.size()]; }
-    double scale_of(std::size_t at) const {
-        return at < Z.size() ? scale[at / static_cast<std::size_t>(stride)] : pair_scale[(at - Z.size()) / pairs];
+    double attributes_at(std::size_t at) const {
+        return at < Z.size() ? n_of_[at / static_cast<std::size_t>(stride)] : 1.0;
     }
-    double kappa_of(std::size_t at) const { return 1.0 / scale_of(at) - rho2; }
+    double kappa_of(std::size_t at) const {
+        return eta_ * (at < Z.size() ? mass_[at / static_cast<std::size_t>(stride)]
+                                     : pair_mass_[(at - Z.size()) / pairs] / n_labels);
+    }
+    double theta_of(std::size_t at) const { return -excess(z_of(at)) / (rho2 + kappa_of(at)); }
     template <class Visit>
-    void for_each_weight(Visit visit) const;  // visit(number, place) of weights other than 0, ascending
+    void for_each_place(Visit visit) const;  // visit(place) of weights other than 0, ascending
 
     double eta_ = 0.0;
-    std::vector<double> mass_, pair_mass_;  // [X], [rows] sum of w v^2 over the positions of an attribute
+    std::vector<double> n_of_;              // [R] attributes of a row
+    std::vector<double> mass_, pair_mass_;  // [R], [rows] sum of w v^2 over the positions of an attribute
     std::vector<Center> centers_;           // ascending
-    std::vector<std::uint8_t> allowed_;     // [X, Yp / 8] bits, or empty
-    // Of each sequence the attributes, each once, in the order of their first occurrence.
-    std::vector<std::int64_t> first_;     // [N + 1] into attribute_
+    std::vector<std::uint32_t> one_of_;     // [R] the first attribute of a row
+    std::vector<std::uint8_t> allowed_;     // [R, Yp / 8] bits, or empty
+    // Of each sequence the rows, each once, in the order of their first occurrence.
+    std::vector<std::int64_t> first_;     // [N + 1] into row_
     std::vector<std::int64_t> first_at_;  // [N + 1] into at_
-    std::vector<std::uint32_t> attribute_;
-    std::vector<std::uint32_t> ptr_;  // for sequence i from first_[i] + i: one more than attributes
+    std::vector<std::uint32_t> row_;
+    std::vector<std::uint32_t> ptr_;  // for sequence i from first_[i] + i: one more than rows
     std::vector<std::uint32_t> at_;
     std::vector<double> value_;  // parallel to at_, or empty: all 1
 };

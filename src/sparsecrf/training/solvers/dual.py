@@ -1,9 +1,10 @@
 """`dual`: proximal dual coordinate ascent, one sequence per step (`cpp/core/training/dual_ascent.hpp`).
 
-An iteration is an epoch: as many steps as there are sequences. Every fourth epoch takes all of them in a random order,
-the others draw them by their duality gaps. Its weights are those of the dual point, so it needs no working set: all
-features of the model are considered, and the lower bound D of the dual point is over all of them. It keeps the
-probabilities of all label pairs at every position: tokens times labels squared numbers, so it is for few labels.
+An iteration is two epochs (four while the gap is large), with an evaluation after the last; an epoch has as many steps
+as there are sequences. Every fourth epoch takes all of them in a random order, the others draw them by their duality
+gaps. Its weights are those of the dual point, so it needs no working set: all features of the model are considered, and
+the lower bound D of the dual point is over all of them. It keeps the probabilities of all label pairs at every
+position: tokens times labels squared numbers, so it is for few labels.
 """
 
 from __future__ import annotations
@@ -19,8 +20,13 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.solver import Point, SolverKind
 from sparsecrf.training.solvers.state import Arrays
 
-_PLAIN_EVERY = 4  # epochs per cycle: the first takes all sequences
-_COST_OF_STEPS = 3.0  # approximate cost of an epoch in passes
+_PLAIN_EVERY = 4  # epochs: of these, the first takes all sequences
+_EPOCHS, _EPOCHS_AT_FIRST = 2, 4  # of an iteration; the latter as long as the relative gap is above _LARGE
+_LARGE = 0.1
+_COST_OF_STEPS, _COST_OF_VALUES = 3.0, 0.5  # of an epoch and of an evaluation, in passes, about
+# The curvature of the proximal term, as a share of that of the loss: at first, and how it is adapted. If the gap of the
+# problem with this term is small next to P - D, the center limits progress, and the share falls; else it grows.
+_SHARE, _SHARE_OF_GAP, _SLOWEST, _FASTEST = 0.02, 0.8, 0.7, 1.2
 
 
 class Dual:
@@ -32,30 +38,47 @@ class Dual:
         self.objective, self.seed = objective, seed
         self.ascent: DualAscent | None = None
         self.epochs = 0
+        self.share = _SHARE
+        self.gap = 1.0  # P - D after the last iteration, relative
         #: D of the best dual point so far, a lower bound on the minimum.
         self.bound = -inf
-        self.known: WorkingSet | None = None  # gap of the last point
+        self.certified = -inf, -1  # the best bound that `certify` found, and the epochs until then
+        self.known: WorkingSet | None = None  # of the last point
 
     def step(self, point: Point) -> Point:
+        self.objective.release_tables()
         if self.ascent is None:
             self.ascent = self._begin(point)
-        else:
-            self.ascent.recenter()
-        self.objective.release_tables()
-        order = self.ascent.order(self.seed, self.epochs, by_gaps=self.epochs % _PLAIN_EVERY != 0)
-        self.ascent.run(order, go_on=self._go_on)
-        self.epochs += 1
-        self.objective.passes += _COST_OF_STEPS
-        loss, _, bound = self.ascent.evaluate()
+        for _ in range(_EPOCHS_AT_FIRST if self.gap > _LARGE else _EPOCHS):
+            if self.epochs:
+                self.ascent.recenter(self.share)
+            order = self.ascent.order(self.seed, self.epochs, by_gaps=self.epochs % _PLAIN_EVERY != 0)
+            self.ascent.run(order, go_on=self._go_on)
+            self.epochs += 1
+            self.objective.passes += _COST_OF_STEPS
+            if self.objective.cut_short:
+                break
+        return self._evaluate(self.ascent)
+
+    def _evaluate(self, ascent: DualAscent) -> Point:
+        loss, penalty, bound, inner_gap = ascent.evaluate()
+        self.objective.passes += _COST_OF_VALUES
         self.bound = max(self.bound, bound)
-        numbers, w = self.ascent.weights()
+        value = loss + penalty
+        if (gap := value - bound) > 0:
+            self.share *= min(max(inner_gap / (_SHARE_OF_GAP * gap), _SLOWEST), _FASTEST)
+            self.gap = gap / value
+        numbers, w = ascent.weights()
         return self._point(numbers, w, loss)
 
     def certify(self) -> float:
-        """The bound, with that of the current dual point recomputed without accumulated rounding errors."""
-        if self.ascent is not None:
-            self.bound = max(self.bound, self.ascent.certify())
-        return self.bound
+        """The best bound that was computed anew, without rounding errors of earlier steps: that of the dual point at
+        hand, or of one where this was asked before."""
+        best, at = self.certified
+        if self.ascent is not None and at != self.epochs:
+            self.certified = max(best, self.ascent.certify()), self.epochs
+            self.bound = self.certified[0]
+        return self.certified[0]
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         """Does nothing: all features are known."""
@@ -68,14 +91,16 @@ class Dual:
         if self.ascent is None:
             return {}
         arrays = {f"part {k}": array for k, array in enumerate(self.ascent.state())}
-        return {"epochs": np.array(self.epochs), "bound": np.array(self.bound), **arrays}
+        numbers = [self.epochs, self.share, self.gap, self.bound, *self.certified]
+        return {"numbers": np.array(numbers, dtype=float), **arrays}
 
     def restore(self, state: Arrays) -> None:
         if not state:
             return
-        self.epochs, self.bound = int(state["epochs"]), float(state["bound"])
+        epochs, self.share, self.gap, self.bound, certified, at = state["numbers"].tolist()
+        self.epochs, self.certified = int(epochs), (certified, int(at))
         self.ascent = self._make()
-        self.ascent.restore([state[f"part {k}"] for k in range(len(state) - 2)])
+        self.ascent.restore([state[f"part {k}"] for k in range(len(state) - 1)])
 
     def _begin(self, point: Point) -> DualAscent:
         """At the labels of the data, or where weights were given, between these and the model with these weights."""

@@ -258,6 +258,8 @@ class _Run:
         """The point to return, with its certificate: as tight as it can be made, unless time is up."""
         assert self.stopped_by is not None
         self.head = None
+        if isinstance(self.solver, Certifying):
+            self.bound.of_solver = self.solver.certify()
         self.solver.forget()  # free its pairs before the certificate, which is the peak of memory use
         in_time = self.stopped_by not in ("time_limit", "interrupt")
         best = self._best()
@@ -268,7 +270,9 @@ class _Run:
         elif best is not None:
             point, found = point_at(self.objective, best.numbers, best.w), None
         elif isinstance(self.solver, Certifying) and (in_time or self._time_to_screen()):
-            point, found = point_at(self.objective, point.known.numbers, point.w), None
+            found = None
+            if self.objective.penalty.threshold == 0:  # else the gradient comes from screening
+                point = point_at(self.objective, point.known.numbers, point.w)
         value = self._value(point)
         if (found is None or found.kkt is None) and not (in_time or self._time_to_screen()):
             found = self._uncertified(value)
@@ -276,6 +280,8 @@ class _Run:
             try:
                 tighten = in_time and self.stopping.certify and not isinstance(self.solver, Certifying)
                 point, found = self._screen(point, tighten=tighten)
+                if isinstance(self.solver, Certifying):
+                    value = self._value(point)
             except OutOfTime:
                 found = self._uncertified(value)
         elif in_time and self.stopping.certify and self.everything is not None:  # screened, but not tightened

@@ -1,0 +1,15 @@
+// Attributes that occur in the same lists with the same values: whatever is summed over their positions is the same number.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/corpus/list_pool.hpp"
+
+namespace sparsecrf {
+
+// A class for each attribute: two attributes of one class had the same class in `given` and occur in the same lists with
+// the same values. Classes are numbers below that of attributes.
+std::vector<std::uint32_t> identical_columns(const ListPool& lists, std::vector<std::uint32_t> given);
+
+}  // namespace sparsecrf
