@@ -54,7 +54,9 @@ def kept(data: Path, *, task: str, penalty: str, weight: float, rho1: float, tol
     files = [data / folder / f"{part}.txt" for part in ("train", "dev", "test")]
     encoded = [encode_columns([file], vocabulary, template, grow=k == 0) for k, file in enumerate(files)]
     train, dev, test = (found.corpus for found in encoded)
-    how: dict[str, Any] = {"penalty": named(penalty, vocabulary, template), "group_weight": weight}
+    how: dict[str, Any] = {"penalty": named(penalty, vocabulary, template)}
+    if penalty != "elastic-net":
+        how["group_weight"] = weight
     found = fit_alone(train, rho1=rho1, rho2=rho2, tol=tol, **how)
     model = found.model(vocabulary, template=template, n_columns=encoded[0].n_columns)
     names = [vocabulary.labels[k] for k in range(train.n_labels)]

@@ -92,8 +92,8 @@ def test_annotation_tools(texts, task):
     ("pool", "options", "status", "message"),
     [
         ("\n \n", [], 1, "pool.txt: expected at least one sequence, found none"),
-        ("Ada\n", [], 1, "pool.txt, line 1: expected 2 columns of observations and, perhaps, a label, found 1"),
-        ("Ada X O O\n", [], 1, "expected 2 columns of observations and, perhaps, a label, found 4"),
+        ("Ada\n", [], 1, "pool.txt, line 1: expected 2 columns of observations and, optionally, a label, found 1"),
+        ("Ada X O O\n", [], 1, "expected 2 columns of observations and, optionally, a label, found 4"),
         ("Ada X\n", ["-n", "0"], 2, "0 is not in the range"),
         ("Ada X\n", ["--by", "margin"], 2, "margin"),
         ("Ada X\n", ["-o", "pool.txt"], 1, "this file is also an input"),

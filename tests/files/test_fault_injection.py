@@ -56,16 +56,16 @@ def test_tiny_fits():
     """Every solver, path and feature list on a few tokens: an InputError or a finite result."""
     done = [tiny_fits.attempt(number) for number in range(200)]
     assert [finding for _, finding in done if finding] == []
-    kinds = {kind for kind, _ in done}
-    assert {*tiny_fits.KINDS} <= kinds
-    assert sum("refused" in kind for kind, _ in done) < 100
+    kinds = [kind for kinds, _ in done for kind in kinds]
+    assert {*tiny_fits.KINDS} <= {*kinds}
+    assert sum("refused" in kind for kind in kinds) < 100
 
 
 def test_tiny_fits_find_what_is_wrong(monkeypatch):
     monkeypatch.setattr("sparsecrf.training.solvers.working_set.remaining", lambda values: 1 / 0)
     found = [finding for _, finding in map(tiny_fits.attempt, range(20)) if finding]
     assert found
-    assert found[0].startswith("ZeroDivisionError: division by zero (")
+    assert "ZeroDivisionError: division by zero (" in found[0]
 
 
 # ---- Killed

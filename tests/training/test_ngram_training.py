@@ -175,7 +175,7 @@ def test_refused():
     with pytest.raises(InputError, match="order=3 does not go with a list of features; use order=2"):
         fit(data, order=3, numbers=np.array([0], dtype=np.int64))
     missing = make_problem(3, 2, [5, 4], 3, missing=0.4).corpus()
-    with pytest.raises(InputError, match="order=3 does not go with missing labels: nothing bounds"):
+    with pytest.raises(InputError, match="order=3 does not go with missing labels or label sets: nothing bounds"):
         fit(missing, order=3)
 
 

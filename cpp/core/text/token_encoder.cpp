@@ -87,7 +87,7 @@ void TokenEncoder::encode_attributes() {
 }
 
 bool TokenEncoder::label(OneByOne& decoder, std::vector<std::int32_t>& labels) {
-    if (sequences_.builder().n_seen() > 0 || sequences_.wants_words()) return false;
+    if (options_.lines || sequences_.builder().n_seen() > 0 || sequences_.wants_words()) return false;
     const std::size_t before = labels.size();
     for (std::size_t i = 0; i < pending_.size(); ++i) {
         // An empty one is an error that names its place.
