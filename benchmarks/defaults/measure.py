@@ -8,7 +8,7 @@ else token accuracy), seconds of the processor of one thread, reading included, 
 file and the certified gap. Parts:
 
 - fixed: the former default (1, 0.01) and the present one (0.1, 0.1), from zero weights;
-- grid: the pairs of CROSS, or of FULL with --full, each fit from the one before: its time is not that of a plain fit;
+- grid: the pairs of CROSS, or of FULL with --full;
 - auto: `rho1="auto"`, which sees the training data only;
 - dev: the search of `path` over both penalties, which sees the dev data;
 - crfsuite: the features and settings (c1 = c2 = 0.1, 100 iterations) of python-crfsuite's tutorial, without its tags;
@@ -32,7 +32,6 @@ from sparsecrf.path import PathWarning
 from sparsecrf.scorers import chunk_f1_score, token_accuracy_score
 
 FORMER, PRESENT = (1.0, 0.01), (0.1, 0.1)
-#: In an order in which neighbours follow each other.
 CROSS = ((1.0, 0.1), (0.3, 0.1), (0.1, 0.1), (0.1, 0.3), (0.1, 0.03), (0.03, 0.1))
 FULL = tuple((rho1, rho2) for rho2 in (0.3, 0.1, 0.03) for rho1 in (1.0, 0.3, 0.1, 0.03))
 
@@ -104,12 +103,12 @@ def auto(task: Task, given: argparse.Namespace) -> Iterator[Row]:
     yield fitted(task, CRF(rho1="auto", features=given.features))
 
 
-def fitted(task: Task, crf: CRF, **start: Any) -> Row:
+def fitted(task: Task, crf: CRF) -> Row:
     """Train and score."""
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PathWarning)
-        crf.fit(*task.train, **start)
+        crf.fit(*task.train)
     seconds = time.process_time() - began
     return {**of_model(crf.model_), "gap": crf.gap_ / crf.objective_, "seconds": seconds, **task.scores(crf.predict)}
 
@@ -124,11 +123,8 @@ def of_model(model: Model) -> Row:
 
 
 def grid(task: Task, given: argparse.Namespace) -> Iterator[Row]:
-    model = None
     for rho1, rho2 in FULL if given.full else CROSS:
-        crf = CRF(rho1=rho1, rho2=rho2, features=given.features)
-        yield fitted(task, crf, init_model=model)
-        model = crf.model_
+        yield fitted(task, CRF(rho1=rho1, rho2=rho2, features=given.features))
 
 
 def dev(task: Task, given: argparse.Namespace) -> Iterator[Row]:
