@@ -221,10 +221,7 @@ def saved_by_small(found: Fit, asked: float | str) -> str | None:
     defaults = RHO1, RHO2, PENALTY, None
     if (asked, found.rho2, found.penalty, found.n_changed) != defaults or n < _WORTH_SHRINKING:
         return None
-    return (
-        f"--rho1 {SMALL} would keep about {n // _SMALL_SHARE:,} of these {n:,} weights and train faster, mostly with a "
-        "lower score"
-    )
+    return f"--rho1 {SMALL} would keep about {n // _SMALL_SHARE:,} of these {n:,} weights, mostly with a lower score"
 
 
 def closing(found: Fit, result: dict[str, Any], model: str, n_all: int) -> str:
